@@ -1,0 +1,66 @@
+// Starts every compiled example on a free port, waits for its first answer over HTTP, interrupts
+// it, and expects it to end: with status 0 or, where it does not catch the signal, by the signal.
+// An example that serves nothing has to end with status 0.
+import { spawn } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+
+const FOLDER = 'build/examples'
+const START_MS = 30_000
+const STOP_MS = 10_000
+
+const freePort = () =>
+  new Promise((resolve, reject) => {
+    const server = createServer().on('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address()
+      server.close(() => resolve(port))
+    })
+  })
+
+async function checkExample(file) {
+  const port = await freePort()
+  const env = { ...process.env, PORT: String(port), HOST: '127.0.0.1' }
+  const child = spawn(process.execPath, [join(FOLDER, file)], { env })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text))
+  let ended = false
+  const end = new Promise((resolve) => {
+    child.once('close', (code, signal) => {
+      ended = true
+      resolve(signal ?? code)
+    })
+  })
+
+  const status = await firstStatus(`http://127.0.0.1:${port}/`, () => ended)
+  if (status !== undefined) child.kill('SIGINT')
+  const result = await Promise.race([end, delay(STOP_MS, 'still running', { ref: false })])
+  if (!ended) child.kill('SIGKILL')
+
+  const passed =
+    status === undefined ? result === 0 : status < 500 && (result === 0 || result === 'SIGINT')
+  const answer = status === undefined ? 'no HTTP' : `GET / ${status}`
+  console.log(`${passed ? 'ok' : 'not ok'} - ${file} (${answer}, ended with ${result})`)
+  if (!passed) console.log(output)
+  return passed
+}
+
+async function firstStatus(url, hasEnded) {
+  const deadline = Date.now() + START_MS
+  while (!hasEnded() && Date.now() < deadline) {
+    try {
+      const response = await fetch(url)
+      await response.arrayBuffer()
+      return response.status
+    } catch {
+      await delay(100)
+    }
+  }
+  return undefined
+}
+
+const files = readdirSync(FOLDER).filter((file) => file.endsWith('.js'))
+if (files.length === 0) throw new Error(`No example in ${FOLDER}`)
+for (const file of files) if (!(await checkExample(file))) process.exitCode = 1
