@@ -1,0 +1,214 @@
+import { Emitter } from './emitter.ts'
+import { NotFound } from './errors/index.ts'
+import type { HookOptions } from './hook-registry.ts'
+import { HookRegistry } from './hook-registry.ts'
+import type { LifecycleHook } from './lifecycle.ts'
+import { ServiceLifecycle } from './lifecycle.ts'
+import type { Logger } from './logger.ts'
+import type { StandardMethod } from './method-table.ts'
+import { ServiceEntry } from './service-entry.ts'
+import type {
+  AnyService,
+  AnyServices,
+  MethodName,
+  MethodNames,
+  RegisteredService,
+  ServiceInput,
+} from './service-map.ts'
+import type { ServiceOptions } from './service-options.ts'
+import { resolveServiceOptions } from './service-options.ts'
+import { toServicePath } from './service-path.ts'
+
+/** What `app.hooks()` takes: hooks for every service, or hooks around `setup` and `teardown`. */
+export type ApplicationHookOptions<A, Name extends string = string> =
+  | HookOptions<AnyService, A, Name>
+  | { setup?: LifecycleHook[]; teardown?: LifecycleHook[] }
+
+/** Told of every service that comes (`'added'`) or goes (`'removed'`). */
+export type ServiceObserver = (
+  change: 'added' | 'removed',
+  path: string,
+  entry: ServiceEntry,
+) => void
+
+/** The registry of named services, with settings, hooks for all of them and events of its own. */
+export class Application<
+  Services = AnyServices,
+  Settings = Record<string, unknown>,
+> extends Emitter {
+  /** Without prototype, so that no setting is there before it is set. */
+  readonly settings: Partial<Settings> = Object.create(null)
+  /** Where errors go that no caller can be told. Default: `console`. */
+  logger: Logger = console
+  /** What has to work before the application can serve, by name; a check that rejects says it can't. */
+  readonly readiness: Map<string, () => Promise<unknown>> = new Map()
+  /** The hooks of the application; method names differ from service to service and are free here. */
+  readonly hookRegistry: HookRegistry = new HookRegistry({
+    label: 'the application',
+    shortGroup: 'around',
+    hasMethod: () => true,
+  })
+  readonly #entries = new Map<string, ServiceEntry>()
+  readonly #observers = new Set<ServiceObserver>()
+  readonly #lifecycle: ServiceLifecycle = new ServiceLifecycle(this as unknown as Application)
+
+  constructor() {
+    super((error, event) => this.logListenerError(error, String(event)))
+  }
+
+  /** The registered services by path, in the order of their registration. */
+  get entries(): ReadonlyMap<string, ServiceEntry> {
+    return this.#entries
+  }
+
+  /** The registered services by path, in an object without prototype. */
+  get services(): Readonly<Record<string, object>> {
+    const pairs = [...this.#entries].map(([path, { service }]) => [path, service] as const)
+    return Object.assign(Object.create(null), Object.fromEntries(pairs))
+  }
+
+  /** Returns a setting, `undefined` when it was never set. */
+  get<Name extends keyof Settings & string>(name: Name): Settings[Name] | undefined {
+    return this.settings[name]
+  }
+
+  set<Name extends keyof Settings & string>(name: Name, value: Settings[Name]): this {
+    this.settings[name] = value
+    return this
+  }
+
+  /** Runs a function with the application, for set-up code that lives in files of its own. */
+  configure(configurator: (this: this, app: this) => unknown): this {
+    configurator.call(this, this)
+    return this
+  }
+
+  /**
+   * Registers a service at a path, or every service of another application below it.
+   * @throws {TypeError} the path is taken, the service offers nothing, or an option is wrong
+   */
+  use(path: string, subApp: SubApplication): this
+  use<Path extends keyof Services & string>(
+    path: Path,
+    service: ServiceInput<Services[Path]>,
+    options?: ServiceOptions<MethodName<Services[Path]>>,
+  ): this
+  use(path: string, service: unknown, options: ServiceOptions = {}): this {
+    const servicePath = toServicePath(path)
+    if (service instanceof Application) return this.#mount(servicePath, service)
+    if (typeof service !== 'object' || service === null) {
+      throw new TypeError(`Invalid service object passed for path \`${servicePath}\``)
+    }
+    this.#checkFree(servicePath)
+    const resolved = resolveServiceOptions(servicePath, service, options)
+    const entry = new ServiceEntry(this as unknown as Application, servicePath, service, resolved)
+    entry.compile()
+    return this.#add(servicePath, entry)
+  }
+
+  /**
+   * Returns the service at a path, with hooks and events.
+   * @throws {NotFound} there is no service at this path
+   */
+  service<Path extends keyof Services & string>(
+    path: Path,
+  ): RegisteredService<Services[Path], this> {
+    const servicePath = toServicePath(path)
+    const entry = this.#entries.get(servicePath)
+    if (entry !== undefined) return entry.service as RegisteredService<Services[Path], this>
+    const service = this.defaultService(servicePath)
+    this.use(path, service as ServiceInput<Services[Path]>)
+    return this.service(path)
+  }
+
+  /** Makes the service for a path where none is registered; clients replace this. */
+  defaultService(path: string): object {
+    throw new NotFound(`Can not find service '${path}'`)
+  }
+
+  /** Tears a service down and removes it. Resolves to the service, `undefined` if there was none. */
+  async unuse<Path extends keyof Services & string>(
+    path: Path,
+  ): Promise<Services[Path] | undefined> {
+    const servicePath = toServicePath(path)
+    const entry = this.#entries.get(servicePath)
+    if (entry === undefined) return undefined
+    this.#entries.delete(servicePath)
+    this.#notify('removed', servicePath, entry)
+    try {
+      await this.#lifecycle.remove(servicePath)
+    } finally {
+      if (entry.app === (this as unknown as Application)) entry.release()
+    }
+    return entry.service as Services[Path]
+  }
+
+  /** Adds hooks that run around those of every service; repeated calls append. */
+  hooks(options: ApplicationHookOptions<this, StandardMethod | MethodNames<Services>>): this {
+    if (this.#lifecycle.addHooks(options)) return this
+    this.hookRegistry.add(options)
+    for (const entry of this.#entries.values()) entry.compile()
+    return this
+  }
+
+  /** Sets up every service, in the order of registration; those that come later at once. */
+  async setup(server?: unknown): Promise<this> {
+    await this.#lifecycle.setup(server)
+    return this
+  }
+
+  /** Tears every service down, in the reverse order. */
+  async teardown(server?: unknown): Promise<this> {
+    await this.#lifecycle.teardown(server)
+    return this
+  }
+
+  /** Tells an observer of services that come and go from now on. */
+  observe(observer: ServiceObserver): this {
+    this.#observers.add(observer)
+    return this
+  }
+
+  logListenerError(error: unknown, event: string): void {
+    this.logger.error({ err: error, event }, 'An event listener failed')
+  }
+
+  #mount(path: string, subApp: SubApplication): this {
+    const mounted = [...subApp.entries].map(
+      ([subPath, entry]) => [toServicePath(`${path}/${subPath}`), entry] as const,
+    )
+    for (const [subPath] of mounted) this.#checkFree(subPath)
+    for (const [subPath, entry] of mounted) this.#add(subPath, entry)
+    return this
+  }
+
+  #add(path: string, entry: ServiceEntry): this {
+    this.#entries.set(path, entry)
+    this.#notify('added', path, entry)
+    this.#lifecycle.add(path, entry.service)
+    return this
+  }
+
+  #checkFree(path: string): void {
+    if (this.#entries.has(path)) throw new TypeError(`Path '${path}' is already in use`)
+  }
+
+  #notify(change: 'added' | 'removed', path: string, entry: ServiceEntry): void {
+    for (const observer of this.#observers) observer(change, path, entry)
+  }
+}
+
+// Whatever services a mounted application has: nothing is known of them but their paths.
+// biome-ignore lint/suspicious/noExplicitAny: a generic constraint
+type SubApplication = Application<any, any>
+
+/**
+ * Returns a new application. `Services` maps each path to its service and types everything else:
+ * `createApp<{ users: UserService }>().service('users').get(id)`.
+ */
+export function createApp<
+  Services = AnyServices,
+  Settings = Record<string, unknown>,
+>(): Application<Services, Settings> {
+  return new Application<Services, Settings>()
+}

@@ -1,0 +1,84 @@
+import { HookContext } from './hook-context.ts'
+import type { MethodSpec } from './method-table.ts'
+import type { MethodCall } from './run-hooks.ts'
+import { invoke } from './run-hooks.ts'
+import { emitServiceEvent } from './service-events.ts'
+import type { MethodEntry } from './service-entry.ts'
+
+type ServiceFunction = (...args: unknown[]) => unknown
+
+/** How the arguments of a context are handed to the method, by the row of the method table. */
+const INVOKE: Readonly<Record<string, (fn: ServiceFunction, context: HookContext) => unknown>> = {
+  params: (fn, context) => fn.call(context.self, context.params),
+  'id params': (fn, context) => fn.call(context.self, context.id, context.params),
+  'data params': (fn, context) => fn.call(context.self, context.data, context.params),
+  'id data params': (fn, context) =>
+    fn.call(context.self, context.id, context.data, context.params),
+}
+
+/** Returns the call of a method with the arguments of a context. */
+export function createMethodCall(spec: MethodSpec, original: ServiceFunction): MethodCall {
+  const invoke = INVOKE[spec.arguments.join(' ')]
+  if (invoke === undefined) throw new TypeError(`No way to pass (${spec.arguments.join(', ')})`)
+  return (context) => invoke(original, context)
+}
+
+/**
+ * Returns the context of a call with the given arguments, in the order of the method table.
+ * `params` becomes `{}` when it is missing.
+ */
+export function createContext(
+  method: MethodEntry,
+  self: object,
+  args: readonly unknown[],
+): HookContext {
+  const { arguments: names } = method.spec
+  const id = method.spec.withId ? args[0] : undefined
+  const dataIndex = names.indexOf('data')
+  const data = dataIndex === -1 ? undefined : args[dataIndex]
+  return new HookContext(method, self, id, data, args[names.length - 1])
+}
+
+/** Runs hooks, method and events. Resolves to `context.result`; the rest stands in the context. */
+export function runMethod(method: MethodEntry, context: HookContext): Promise<unknown> {
+  const { chain, entry } = method
+  const done = chain === null ? runWithoutHooks(method, context) : chain(context)
+  return done.then(() => {
+    emitServiceEvent(entry, context)
+    return context.result
+  })
+}
+
+async function runWithoutHooks(method: MethodEntry, context: HookContext): Promise<void> {
+  await invoke(method.call, context)
+}
+
+/**
+ * Calls a method as `service.method(...args)` does and returns its result. A context of this method
+ * as the last argument is used for the call, which then resolves to the context.
+ */
+export function callMethod(method: MethodEntry, self: object, args: unknown[]): Promise<unknown> {
+  const last = args.at(-1)
+  if (last instanceof HookContext && last.isFor(method)) {
+    return runMethod(method, last).then(() => last)
+  }
+  if (method.chain === null && method.spec.event === null) return callDirectly(method, self, args)
+  return runMethod(method, createContext(method, self, args))
+}
+
+/** Without hooks and events there is nothing that a context could tell. */
+function callDirectly(method: MethodEntry, self: object, args: unknown[]): Promise<unknown> {
+  const paramsIndex = method.spec.arguments.length - 1
+  try {
+    const params = args[paramsIndex] || {}
+    const returned =
+      paramsIndex === 0
+        ? method.original.call(self, params)
+        : paramsIndex === 1
+          ? method.original.call(self, args[0], params)
+          : method.original.call(self, args[0], args[1], params)
+    return returned instanceof Promise ? returned : Promise.resolve(returned)
+  } catch (error) {
+    return Promise.reject(error)
+  }
+}

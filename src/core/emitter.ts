@@ -1,0 +1,120 @@
+/** Called with what was emitted. A promise may be returned; its rejection is reported, not thrown. */
+export type Listener = (...values: never[]) => unknown
+
+interface Registration {
+  readonly listener: Listener
+  readonly once: boolean
+}
+
+/** Told of a listener that threw or rejected. */
+export type ListenerErrorHandler = (error: unknown, event: string | symbol) => void
+
+/**
+ * The event emitter of applications and services, with the method names of Node's. It runs in
+ * browsers, and a listener that fails neither stops the others nor reaches the emitting code.
+ */
+export class Emitter {
+  readonly #registrations = new Map<string | symbol, readonly Registration[]>()
+  readonly #onListenerError: ListenerErrorHandler
+
+  constructor(onListenerError: ListenerErrorHandler) {
+    this.#onListenerError = onListenerError
+  }
+
+  on(event: string | symbol, listener: Listener): this {
+    return this.#add(event, { listener, once: false }, 'last')
+  }
+
+  addListener(event: string | symbol, listener: Listener): this {
+    return this.on(event, listener)
+  }
+
+  once(event: string | symbol, listener: Listener): this {
+    return this.#add(event, { listener, once: true }, 'last')
+  }
+
+  prependListener(event: string | symbol, listener: Listener): this {
+    return this.#add(event, { listener, once: false }, 'first')
+  }
+
+  prependOnceListener(event: string | symbol, listener: Listener): this {
+    return this.#add(event, { listener, once: true }, 'first')
+  }
+
+  off(event: string | symbol, listener: Listener): this {
+    const registrations = this.#registrations.get(event) ?? []
+    const latest = registrations.findLast((registration) => registration.listener === listener)
+    if (latest !== undefined) this.#remove(event, latest)
+    return this
+  }
+
+  removeListener(event: string | symbol, listener: Listener): this {
+    return this.off(event, listener)
+  }
+
+  removeAllListeners(event?: string | symbol): this {
+    if (event === undefined) this.#registrations.clear()
+    else this.#registrations.delete(event)
+    return this
+  }
+
+  /** Calls the listeners in their order. Returns whether there was one. */
+  emit(event: string | symbol, ...values: unknown[]): boolean {
+    const registrations = this.#registrations.get(event)
+    if (registrations === undefined) return false
+    for (const registration of registrations) {
+      // One that is gone by now was called by an event that another listener emitted.
+      if (registration.once && !this.#remove(event, registration)) continue
+      callListener(registration.listener, undefined, values, (error) => {
+        this.#onListenerError(error, event)
+      })
+    }
+    return true
+  }
+
+  listeners(event: string | symbol): Listener[] {
+    return (this.#registrations.get(event) ?? []).map(({ listener }) => listener)
+  }
+
+  listenerCount(event: string | symbol): number {
+    return this.#registrations.get(event)?.length ?? 0
+  }
+
+  eventNames(): (string | symbol)[] {
+    return [...this.#registrations.keys()]
+  }
+
+  #add(event: string | symbol, registration: Registration, end: 'first' | 'last'): this {
+    if (typeof registration.listener !== 'function') {
+      throw new TypeError(`The listener of event '${String(event)}' must be a function`)
+    }
+    const others = this.#registrations.get(event) ?? []
+    const all = end === 'last' ? [...others, registration] : [registration, ...others]
+    this.#registrations.set(event, all)
+    return this
+  }
+
+  /** Returns whether the registration was there. */
+  #remove(event: string | symbol, registration: Registration): boolean {
+    const registrations = this.#registrations.get(event) ?? []
+    const others = registrations.filter((other) => other !== registration)
+    if (others.length === 0) this.#registrations.delete(event)
+    else this.#registrations.set(event, others)
+    return others.length < registrations.length
+  }
+}
+
+/** Calls a listener; what it throws, or rejects with, goes to `onError` and nowhere else. */
+export function callListener(
+  listener: Listener,
+  self: object | undefined,
+  values: readonly unknown[],
+  onError: (error: unknown) => void,
+): void {
+  try {
+    const returned = (listener as (...all: readonly unknown[]) => unknown).apply(self, [...values])
+    if (returned instanceof Promise) returned.catch(onError)
+  } catch (error) {
+    onError(error)
+  }
+}

@@ -1,0 +1,132 @@
+import * as errorClasses from './error-classes.ts'
+import { ServiceError } from './service-error.ts'
+
+type ErrorClass = typeof ServiceError
+
+// Maps, because names come from outside and `constructor` is no error class.
+const CLASSES: readonly ErrorClass[] = Object.values(errorClasses)
+const CLASS_BY_NAME: ReadonlyMap<string, ErrorClass> = new Map([
+  ['ServiceError', ServiceError],
+  ...CLASSES.map((errorClass): [string, ErrorClass] => [errorClass.name, errorClass]),
+])
+const CLASS_BY_CODE: ReadonlyMap<number, ErrorClass> = new Map(
+  CLASSES.map((errorClass) => [errorClass.code, errorClass]),
+)
+
+/** Keys of an error body that have a place of their own, or that no error gets from outside. */
+const OWN_PLACE: ReadonlySet<string> = new Set([
+  'code',
+  'className',
+  'data',
+  'errors',
+  'stack',
+  'cause',
+  'type',
+])
+
+/** Returns the class for an HTTP status, {@link errorClasses.GeneralError} when there is none. */
+export function toErrorClass(code: number): ErrorClass {
+  return CLASS_BY_CODE.get(code) ?? errorClasses.GeneralError
+}
+
+/**
+ * Returns the error that an error body stands for, of the class that it names, else of the class for
+ * its `code`. Name, code and further keys of the body are kept; a body that is no error at all
+ * becomes a {@link errorClasses.GeneralError}.
+ */
+export function errorFromJSON(json: unknown, options?: ErrorOptions): ServiceError {
+  if (!isRecord(json)) {
+    const text = json == null ? undefined : String(json)
+    return new errorClasses.GeneralError(text, undefined, options)
+  }
+  const { name, message, className, data, errors } = json
+  const code = isErrorCode(json['code']) ? json['code'] : undefined
+  const ErrorOfName = findClass(name) ?? toErrorClass(code ?? 500)
+  const text = typeof message === 'string' ? message : undefined
+  const error = new ErrorOfName(text, undefined, options)
+  if (isText(name)) error.name = name
+  const kept = Object.entries(json).filter(([key]) => !isReserved(key))
+  return Object.assign(error, Object.fromEntries(kept), {
+    ...(code === undefined ? {} : { code }),
+    ...(isText(className) ? { className } : {}),
+    ...(data === undefined ? {} : { data }),
+    ...(errors === undefined ? {} : { errors }),
+  })
+}
+
+/**
+ * Returns an error for anything that was thrown or received: falsy values and errors as they are, a
+ * body with a known error name as that class, everything else as a plain `Error`.
+ */
+export function convert(value: unknown): unknown {
+  if (!value || value instanceof ServiceError) return value
+  if (!isRecord(value)) return new Error(String(value))
+  const { name, message } = value
+  if (findClass(name) !== undefined) return errorFromJSON(toBody(value))
+  if (value instanceof Error) return value
+  const kept = Object.entries(value).filter(([key]) => key === 'name' || !(key in Error.prototype))
+  return Object.assign(new Error(isText(message) ? message : ''), Object.fromEntries(kept))
+}
+
+/**
+ * Returns what a caller outside the process may see of anything that was thrown. The text of an
+ * ordinary `new Error('text')` is kept; a `TypeError`, an error of the driver, of the system or of
+ * another library becomes "Internal error". The original is the `cause`, for the log only.
+ */
+export function toServiceError(thrown: unknown): ServiceError {
+  if (thrown instanceof ServiceError) return thrown
+  const options = { cause: thrown }
+  if (isForeignServiceError(thrown)) return errorFromJSON(thrown.toJSON(), options)
+  if (!isOrdinaryError(thrown)) {
+    return new errorClasses.GeneralError('Internal error', undefined, options)
+  }
+  const { message, errors } = thrown
+  const data = errors === undefined ? undefined : { errors }
+  return new errorClasses.GeneralError(message, data, options)
+}
+
+/** An error of `@feathersjs/errors`: services that were moved here may still throw them. */
+function isForeignServiceError(thrown: unknown): thrown is { toJSON(): unknown } {
+  return (
+    thrown instanceof Error &&
+    (thrown as { type?: unknown }).type === 'FeathersError' &&
+    typeof (thrown as { toJSON?: unknown }).toJSON === 'function'
+  )
+}
+
+/** An `Error` made by hand: of no subclass, and without the `code` that systems and drivers set. */
+function isOrdinaryError(thrown: unknown): thrown is Error & { errors?: unknown } {
+  return (
+    thrown instanceof Error &&
+    Object.getPrototypeOf(thrown) === Error.prototype &&
+    thrown.name === 'Error' &&
+    (thrown as { code?: unknown }).code === undefined
+  )
+}
+
+function findClass(name: unknown): ErrorClass | undefined {
+  return typeof name === 'string' ? CLASS_BY_NAME.get(name) : undefined
+}
+
+/** `name` and `message` of an error are not enumerable, so a spread would lose them. */
+function toBody(error: Record<string, unknown>): Record<string, unknown> {
+  return { ...error, name: error['name'], message: error['message'] }
+}
+
+/** Whether the key is spoken for, by errors themselves or by every object: `__proto__`, `toString`. */
+function isReserved(key: string): boolean {
+  return OWN_PLACE.has(key) || key in ServiceError.prototype
+}
+
+/** Statuses of HTTP errors: with any other one the body could not be sent on. */
+function isErrorCode(code: unknown): code is number {
+  return Number.isInteger(code) && Number(code) >= 400 && Number(code) <= 599
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== ''
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
+}

@@ -1,0 +1,4 @@
+export * from './error-classes.ts'
+export { convert, errorFromJSON, toErrorClass, toServiceError } from './error-json.ts'
+export type { ErrorData, ErrorJSON } from './service-error.ts'
+export { ServiceError } from './service-error.ts'

@@ -1,0 +1,104 @@
+import type { HookRegistry, StoredHook } from './hook-registry.ts'
+import type { Chain, Layer, MethodCall } from './run-hooks.ts'
+import { invoke, toChain } from './run-hooks.ts'
+
+type AroundStep<C> = (context: C, next: () => Promise<void>) => unknown
+
+type Step = StoredHook | Layer
+
+/**
+ * Returns the chain of a method, `null` when no hook is registered for it.
+ * @param registries the hooks of the application, then those of the service: outermost first
+ */
+export function compileChain(
+  registries: readonly HookRegistry[],
+  method: string,
+  call: MethodCall,
+): Chain | null {
+  const steps = mergeLayers(registries.flatMap((registry) => toSteps(registry, method)))
+  const innermost = steps.at(-1)
+  if (innermost === undefined) return null
+  const [outer, chain]: [Step[], Chain] = isLayer(innermost)
+    ? [steps.slice(0, -1), toChain(innermost, call, null)]
+    : [steps, (context) => invoke(call, context)]
+  return outer.reduceRight<Chain>(
+    (inner, step) => (isLayer(step) ? toChain(step, null, inner) : toAroundChain(step, inner)),
+    chain,
+  )
+}
+
+/** Returns a chain of around hooks alone, as `setup` and `teardown` of an application have them. */
+export function composeAround<C extends { readonly self?: object }>(
+  hooks: readonly AroundStep<C>[],
+  inner: (context: C) => Promise<void>,
+): (context: C) => Promise<void> {
+  return hooks.reduceRight<(context: C) => Promise<void>>(
+    (next, hook) => toAroundChain(hook, next),
+    inner,
+  )
+}
+
+/** The steps of one registry, outermost first, in the documented order. */
+function toSteps(hooks: HookRegistry, method: string): Step[] {
+  const layers: Layer[] = [
+    { before: hooks.get('before', 'all'), after: [], error: hooks.get('error', 'all') },
+    {
+      before: hooks.get('before', method),
+      after: hooks.get('after', method),
+      error: hooks.get('error', method),
+    },
+    { before: [], after: hooks.get('after', 'all'), error: [] },
+  ]
+  return [
+    ...hooks.get('short', 'all'),
+    ...hooks.get('short', method),
+    ...hooks.get('around', 'all'),
+    ...hooks.get('around', method),
+    ...layers.filter(({ before, after, error }) => before.length + after.length + error.length > 0),
+  ]
+}
+
+/** Joins neighbouring layers: an inner one without error hooks fails into the outer one anyway. */
+function mergeLayers(steps: readonly Step[]): Step[] {
+  const merged: Step[] = []
+  for (const step of steps) {
+    const outer = merged.at(-1)
+    const isMergeable = isLayer(step) && step.error.length === 0 && isLayer(outer)
+    if (isMergeable) merged[merged.length - 1] = joinLayers(outer, step)
+    else merged.push(step)
+  }
+  return merged
+}
+
+function joinLayers(outer: Layer, inner: Layer): Layer {
+  return {
+    before: [...outer.before, ...inner.before],
+    after: [...inner.after, ...outer.after],
+    error: outer.error,
+  }
+}
+
+function isLayer(step: Step | undefined): step is Layer {
+  return typeof step === 'object'
+}
+
+/** Returns the chain of an around hook, which is called with the object that the method is called on. */
+function toAroundChain<C extends { readonly self?: object }>(
+  hook: AroundStep<C>,
+  inner: (context: C) => Promise<void>,
+): (context: C) => Promise<void> {
+  return (context) => {
+    let isCalled = false
+    const next = (): Promise<void> => {
+      if (isCalled) throw new Error('next() called multiple times')
+      isCalled = true
+      return inner(context)
+    }
+    try {
+      const returned = hook.call(context.self, context, next)
+      return returned instanceof Promise ? returned : Promise.resolve(returned as undefined)
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+}

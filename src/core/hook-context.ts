@@ -1,0 +1,104 @@
+import type { Application } from './app.ts'
+import type { MethodEntry } from './service-entry.ts'
+import type { DataOf, IdOf, ParamsOf, ResultOf } from './service-map.ts'
+
+/** What a hook may say about the HTTP answer; other transports ignore it. */
+export interface HttpAnswer {
+  /** Replaces the status that follows from method and result. */
+  status?: number
+  /** Sent as they are; an array becomes several headers of one name. */
+  headers?: Record<string, string | string[]>
+  /** Sent percent-encoded as `Location`, with status 303 unless `status` is set. */
+  location?: string
+}
+
+export type HookType = 'around' | 'before' | 'after' | 'error'
+
+/**
+ * One call of a service method, as hooks see it. `id` and `data` are `undefined` for methods
+ * without them. `result` is an own property once it is set: setting it before the method runs
+ * skips the method.
+ */
+export class HookContext<S = object, M extends string = string, A = Application> {
+  // Never set: mapped types make the compiler compare contexts by their properties, so that a hook
+  // for any service fits each service. From the types above it concludes that none fits another.
+  declare protected readonly shape?: { [K in keyof S]?: unknown } & { [K in M]?: unknown }
+  readonly app: A
+  readonly service: S
+  /** The path of the service, without slashes at its ends. */
+  readonly path: string
+  readonly method: M
+  /** The object that the method was called on: usually the service itself. */
+  readonly self: object
+  type: HookType
+  id: IdOf<S, M>
+  data: DataOf<S, M>
+  #params: ParamsOf<S, M>
+  /** The event to emit after the call, `null` for none. */
+  event: string | null
+  http: HttpAnswer
+  /** What transports send instead of `result`. */
+  dispatch?: unknown
+  declare result?: ResultOf<S, M>
+  declare error?: unknown
+  /** The own properties of the context at the moment when the error was thrown. */
+  declare original?: Readonly<Record<string, unknown>>
+  readonly #method: MethodEntry
+
+  constructor(method: MethodEntry, self: object, id: unknown, data: unknown, params: unknown) {
+    const { entry } = method
+    this.app = entry.app as A
+    this.service = entry.service as S
+    this.path = entry.path
+    this.method = method.name as M
+    this.self = self
+    this.type = 'around'
+    this.id = id as IdOf<S, M>
+    this.data = data as DataOf<S, M>
+    this.#params = (params || {}) as ParamsOf<S, M>
+    this.event = method.spec.event
+    this.http = {}
+    this.dispatch = undefined
+    this.#method = method
+  }
+
+  get params(): ParamsOf<S, M> {
+    return this.#params
+  }
+
+  /** A falsy value becomes `{}`: hooks and methods always find an object. */
+  set params(params: ParamsOf<S, M>) {
+    this.#params = (params || {}) as ParamsOf<S, M>
+  }
+
+  /** The arguments of the method in their order, with what hooks made of them. */
+  get arguments(): readonly unknown[] {
+    return this.#method.spec.arguments.map((name) => this[name])
+  }
+
+  /** The same as `http.status`. */
+  get statusCode(): number | undefined {
+    return this.http.status
+  }
+
+  set statusCode(status: number | undefined) {
+    if (status === undefined) delete this.http.status
+    else this.http.status = status
+  }
+
+  /** Whether this is a call of the given method: such a context may be handed to it. */
+  isFor(method: MethodEntry): boolean {
+    return this.#method === method
+  }
+
+  /** Returns a plain object with every property, `params` included. */
+  toObject(): Record<string, unknown> {
+    return { ...(this as Record<string, unknown>), params: this.params }
+  }
+
+  /** Returns what can be logged: all but `app`, `service` and `self`, which hold settings and secrets. */
+  toJSON(): Record<string, unknown> {
+    const { app, service, self, ...call } = this.toObject()
+    return call
+  }
+}

@@ -1,0 +1,150 @@
+import type { Application } from './app.ts'
+import type { HookContext } from './hook-context.ts'
+import type { MethodName } from './service-map.ts'
+
+/** Runs before, after or on an error. A returned object is assigned onto the context. */
+export type Hook<S = object, M extends string = string, A = Application> = (
+  context: HookContext<S, M, A>,
+) => unknown
+
+/** Runs around the rest of the call, which `next` starts; await it to see the result. */
+export type AroundHook<S = object, M extends string = string, A = Application> = (
+  context: HookContext<S, M, A>,
+  next: () => Promise<void>,
+) => unknown
+
+type OneOrMany<T> = T | T[]
+
+// Tells a map from a list or a function before the types of its hooks are looked at: the context of
+// a hook for `find` or `map` would otherwise be guessed from the array method of this name.
+interface NoList {
+  length?: undefined
+}
+
+/** Hooks by method name, with `all` for those that run for each method. */
+export type HooksByMethod<S, A, Name extends string> = NoList & {
+  [M in Name]?: OneOrMany<Hook<S, M, A>>
+} & { all?: OneOrMany<Hook<S, string, A>> }
+
+export type AroundHooksByMethod<S, A, Name extends string> = NoList & {
+  [M in Name]?: OneOrMany<AroundHook<S, M, A>>
+} & { all?: OneOrMany<AroundHook<S, string, A>> }
+
+/** The four kinds of hooks, each for all methods or by method name. */
+export interface HooksByKind<S, A, Name extends string> {
+  around?: OneOrMany<AroundHook<S, string, A>> | AroundHooksByMethod<S, A, Name>
+  before?: OneOrMany<Hook<S, string, A>> | HooksByMethod<S, A, Name>
+  after?: OneOrMany<Hook<S, string, A>> | HooksByMethod<S, A, Name>
+  error?: OneOrMany<Hook<S, string, A>> | HooksByMethod<S, A, Name>
+}
+
+/** What `service.hooks()` takes: the four kinds, or around hooks in short. */
+export type HookOptions<S, A = Application, Name extends string = MethodName<S>> =
+  | HooksByKind<S, A, Name>
+  | AroundHook<S, string, A>[]
+  | AroundHooksByMethod<S, A, Name>
+
+export type HookKind = 'around' | 'before' | 'after' | 'error'
+
+/** A hook as it is stored: what it may read is known where it was registered. */
+export type StoredHook = (context: HookContext, next: () => Promise<void>) => unknown
+
+const HOOK_KINDS: readonly HookKind[] = ['around', 'before', 'after', 'error']
+
+/** `short` are the around hooks of a service given as a list or map; they run outside of `around`. */
+export type HookGroup = HookKind | 'short'
+
+export interface HookRegistryOptions {
+  /** How errors name the owner of the hooks. */
+  readonly label: string
+  /** The group of the hooks that are given without a kind. */
+  readonly shortGroup: 'around' | 'short'
+  /** Whether hooks can be registered for a method of this name. */
+  readonly hasMethod: (name: string) => boolean
+}
+
+/** The hooks of one application or service, in the order in which they were registered. */
+export class HookRegistry {
+  readonly #hooks = new Map<string, StoredHook[]>()
+  readonly #options: HookRegistryOptions
+
+  constructor(options: HookRegistryOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Adds hooks in any of the documented formats.
+   * @throws {TypeError} an unknown kind or method name, or something that is no function
+   */
+  add(options: unknown): void {
+    const additions = this.#read(options)
+    for (const { key, hooks } of additions) {
+      this.#hooks.set(key, [...(this.#hooks.get(key) ?? []), ...hooks])
+    }
+  }
+
+  /** Returns the hooks of a group for one method name or `all`. */
+  get(group: HookGroup, name: string): readonly StoredHook[] {
+    return this.#hooks.get(toKey(group, name)) ?? []
+  }
+
+  #read(options: unknown): { key: string; hooks: StoredHook[] }[] {
+    const { label, shortGroup } = this.#options
+    if (Array.isArray(options) || typeof options === 'function') {
+      return [{ key: toKey(shortGroup, 'all'), hooks: this.#toHooks(options, 'around') }]
+    }
+    if (!isRecord(options)) {
+      throw new TypeError(`The hooks of ${label} must be an object or an array`)
+    }
+    const names = Object.keys(options)
+    if (names.some((name) => isHookKind(name))) {
+      return names.flatMap((kind) => this.#readKind(kind, options[kind]))
+    }
+    return this.#readMap(shortGroup, options)
+  }
+
+  #readKind(kind: string, map: unknown): { key: string; hooks: StoredHook[] }[] {
+    if (!isHookKind(kind)) throw new TypeError(`'${kind}' is not a valid hook type`)
+    if (Array.isArray(map) || typeof map === 'function') {
+      return [{ key: toKey(kind, 'all'), hooks: this.#toHooks(map, kind) }]
+    }
+    if (!isRecord(map)) {
+      throw new TypeError(
+        `The ${kind} hooks of ${this.#options.label} must be functions, a list or a map`,
+      )
+    }
+    return this.#readMap(kind, map)
+  }
+
+  #readMap(group: HookGroup, map: Record<string, unknown>): { key: string; hooks: StoredHook[] }[] {
+    return Object.entries(map).map(([name, hooks]) => {
+      if (name !== 'all' && !this.#options.hasMethod(name)) {
+        throw new TypeError(`'${name}' is not a hookable method of ${this.#options.label}`)
+      }
+      return { key: toKey(group, name), hooks: this.#toHooks(hooks, `${group} ${name}`) }
+    })
+  }
+
+  #toHooks(value: unknown, place: string): StoredHook[] {
+    const hooks = Array.isArray(value) ? value : [value]
+    for (const hook of hooks) {
+      if (typeof hook === 'function') continue
+      throw new TypeError(
+        `A hook in '${place}' of ${this.#options.label} is ${typeof hook}, not a function`,
+      )
+    }
+    return hooks
+  }
+}
+
+function toKey(group: HookGroup, name: string): string {
+  return `${group} ${name}`
+}
+
+function isHookKind(name: string): name is HookKind {
+  return (HOOK_KINDS as readonly string[]).includes(name)
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
+}

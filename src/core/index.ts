@@ -1,0 +1,27 @@
+export type { ApplicationHookOptions, ServiceObserver } from './app.ts'
+export { Application, createApp } from './app.ts'
+export { callMethod, createContext, runMethod } from './call.ts'
+export type { Listener } from './emitter.ts'
+export { Emitter } from './emitter.ts'
+export * from './errors/index.ts'
+export type { HookType, HttpAnswer } from './hook-context.ts'
+export { HookContext } from './hook-context.ts'
+export type { AroundHook, Hook, HookOptions } from './hook-registry.ts'
+export type { LifecycleContext, LifecycleHook } from './lifecycle.ts'
+export type { Logger } from './logger.ts'
+export type { MethodSpec, StandardMethod } from './method-table.ts'
+export { CUSTOM_METHOD, isStandardMethod, METHOD_TABLE } from './method-table.ts'
+export type {
+  AuthenticationRequest,
+  Headers,
+  Id,
+  NullableId,
+  Page,
+  Params,
+  Query,
+} from './params.ts'
+export type { EventListener, MethodEntry, ServiceAddons } from './service-entry.ts'
+export { ServiceEntry } from './service-entry.ts'
+export type { AnyService, AnyServices, MethodName, RegisteredService } from './service-map.ts'
+export type { ServiceOptions } from './service-options.ts'
+export { stripSlashes, toServicePath } from './service-path.ts'

@@ -1,0 +1,148 @@
+import type { Application } from './app.ts'
+import { composeAround } from './hook-chain.ts'
+
+/** What hooks around `setup` and `teardown` of an application get. */
+export interface LifecycleContext {
+  readonly app: Application
+  readonly method: LifecycleMethod
+  /** The HTTP server, when there is one. */
+  readonly server: unknown
+}
+
+export type LifecycleMethod = 'setup' | 'teardown'
+
+export type LifecycleHook = (context: LifecycleContext, next: () => Promise<void>) => unknown
+
+interface WithLifecycle {
+  setup?(app: Application, path: string): unknown
+  teardown?(app: Application, path: string): unknown
+}
+
+interface Registered {
+  readonly service: WithLifecycle
+  /** Settles when `setup` of the service has; not there before it, and after it failed. */
+  started?: Promise<void>
+  isDown: boolean
+}
+
+const LIFECYCLE_METHODS: readonly LifecycleMethod[] = ['setup', 'teardown']
+const HOOK_KINDS: readonly string[] = ['around', 'before', 'after', 'error']
+
+/**
+ * Runs `setup` of the services in the order of their registration and `teardown` in the reverse
+ * order, each once. A service that is added after the start is set up at once. One that has a
+ * `setup` is torn down only if that went through.
+ */
+export class ServiceLifecycle {
+  readonly #app: Application
+  readonly #registered = new Map<string, Registered>()
+  readonly #hooks: Record<LifecycleMethod, LifecycleHook[]> = { setup: [], teardown: [] }
+  #isStarted = false
+
+  constructor(app: Application) {
+    this.#app = app
+  }
+
+  /** Takes hooks around `setup` and `teardown`. Returns whether the options hold such hooks. */
+  addHooks(options: unknown): boolean {
+    if (typeof options !== 'object' || options === null) return false
+    const names = Object.keys(options)
+    if (names.some((name) => HOOK_KINDS.includes(name))) return false
+    if (!names.some((name) => LIFECYCLE_METHODS.some((method) => method === name))) return false
+    const additions = names.map((name) => [toMethod(name), toHooks(name, options)] as const)
+    for (const [method, hooks] of additions) this.#hooks[method].push(...hooks)
+    return true
+  }
+
+  /** Registers a service; after the start it is set up at once, and a failure is logged. */
+  add(path: string, service: object): void {
+    const registered: Registered = { service, isDown: false }
+    this.#registered.set(path, registered)
+    if (!this.#isStarted) return
+    this.#start(path, registered).catch((error: unknown) => {
+      this.#app.logger.error({ err: error, path }, 'The setup of a service failed')
+    })
+  }
+
+  /** Tears one service down, if it was set up, and forgets it. */
+  async remove(path: string): Promise<void> {
+    const registered = this.#registered.get(path)
+    this.#registered.delete(path)
+    if (registered !== undefined) await this.#stop(path, registered)
+  }
+
+  /** Rejects with what the first failing `setup` throws; the services after it are not started. */
+  setup(server: unknown): Promise<void> {
+    return this.#runHooked('setup', server, async () => {
+      this.#isStarted = true
+      for (const [path, registered] of this.#registered) {
+        if (!this.#isStarted) return
+        await this.#start(path, registered)
+      }
+    })
+  }
+
+  /** Rejects with the first error, once every service has been told. */
+  teardown(server: unknown): Promise<void> {
+    return this.#runHooked('teardown', server, async () => {
+      this.#isStarted = false
+      const failures: unknown[] = []
+      for (const [path, registered] of [...this.#registered].reverse()) {
+        await this.#stop(path, registered).catch((error: unknown) => failures.push(error))
+      }
+      if (failures.length > 0) throw failures[0]
+    })
+  }
+
+  #runHooked(
+    method: LifecycleMethod,
+    server: unknown,
+    run: (context: LifecycleContext) => Promise<void>,
+  ): Promise<void> {
+    return composeAround(this.#hooks[method], run)({ app: this.#app, method, server })
+  }
+
+  #start(path: string, registered: Registered): Promise<void> {
+    registered.isDown = false
+    registered.started ??= callSetup(registered.service, this.#app, path).catch((error) => {
+      delete registered.started
+      throw error
+    })
+    return registered.started
+  }
+
+  async #stop(path: string, registered: Registered): Promise<void> {
+    const { service, started, isDown } = registered
+    delete registered.started
+    registered.isDown = true
+    if (isDown) return
+    const isUp = started === undefined ? service.setup === undefined : await succeeds(started)
+    if (isUp) await service.teardown?.(this.#app, path)
+  }
+}
+
+function succeeds(promise: Promise<void>): Promise<boolean> {
+  return promise.then(
+    () => true,
+    () => false,
+  )
+}
+
+async function callSetup(service: WithLifecycle, app: Application, path: string): Promise<void> {
+  await service.setup?.(app, path)
+}
+
+function toMethod(name: string): LifecycleMethod {
+  const method = LIFECYCLE_METHODS.find((known) => known === name)
+  if (method !== undefined) return method
+  throw new TypeError(`'${name}' is not a lifecycle method: ${LIFECYCLE_METHODS.join(', ')}`)
+}
+
+function toHooks(name: string, options: object): LifecycleHook[] {
+  const value = (options as Record<string, unknown>)[name]
+  const hooks = Array.isArray(value) ? value : [value]
+  if (hooks.some((hook) => typeof hook !== 'function')) {
+    throw new TypeError(`The ${name} hooks of the application must be functions`)
+  }
+  return hooks
+}

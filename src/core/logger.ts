@@ -1,0 +1,6 @@
+/** Where Remex writes what no caller can be told; `console` and Fastify's logger both fit. */
+export interface Logger {
+  error(details: object, message?: string): void
+  warn(details: object, message?: string): void
+  info(details: object, message?: string): void
+}

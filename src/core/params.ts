@@ -1,0 +1,48 @@
+/** Identifies one record: a string over HTTP, never coerced to a number. */
+export type Id = string | number
+
+/** `null` addresses many records at once, in `update`, `patch` and `remove`. */
+export type NullableId = Id | null
+
+/** A parsed query; over HTTP every leaf is a string. */
+export type Query = Record<string, unknown>
+
+/** Request headers with lower-case names, as Node gives them. */
+export type Headers = Record<string, string | string[] | undefined>
+
+/** What a strategy reads to authenticate a call: `{ strategy, accessToken }` from a bearer token. */
+export interface AuthenticationRequest {
+  strategy?: string | undefined
+  [key: string]: unknown
+}
+
+/** The last argument of every service method. Extend it for what your hooks add. */
+export interface Params<Q = Query> {
+  query?: Q | undefined
+  /** Name of the transport (`'rest'`) of an external call, `undefined` for an internal one. */
+  provider?: string | undefined
+  headers?: Headers | undefined
+  /** Values of the placeholders in the service path, percent-decoded. */
+  route?: Readonly<Record<string, string>> | undefined
+  authentication?: AuthenticationRequest | undefined
+  /** Set by the `authenticate` hook: the user behind the call. */
+  user?: unknown
+  /** Claims to put into an access token. */
+  payload?: Record<string, unknown> | undefined
+  /** The connection of a real-time transport; in clients: options for the HTTP library. */
+  connection?: unknown
+  /** Aborts when the caller of an external call goes away. Never hand it to a write. */
+  signal?: AbortSignal | undefined
+  /** Id of the HTTP request, as it stands in the log. */
+  requestId?: string | undefined
+}
+
+/** One page of records: what `find` returns when pagination is on. */
+export interface Page<T> {
+  /** How many records match the query, over all pages. */
+  total: number
+  /** The page size that was used. */
+  limit: number
+  skip: number
+  data: T[]
+}

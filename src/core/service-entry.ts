@@ -1,0 +1,138 @@
+import type { Application } from './app.ts'
+import { createMethodCall } from './call.ts'
+import { compileChain } from './hook-chain.ts'
+import type { HookContext } from './hook-context.ts'
+import type { HookOptions } from './hook-registry.ts'
+import { HookRegistry } from './hook-registry.ts'
+import type { MethodSpec } from './method-table.ts'
+import { STANDARD_METHODS, toMethodSpec } from './method-table.ts'
+import type { Chain, MethodCall } from './run-hooks.ts'
+import type { EventData } from './service-map.ts'
+import { installMembers } from './service-members.ts'
+import type { ResolvedServiceOptions } from './service-options.ts'
+import { hasMethod } from './service-options.ts'
+
+/** What every registered service has beside its own methods. */
+export interface ServiceAddons<S, A = Application> {
+  /** Adds hooks; repeated calls append. */
+  hooks(options: HookOptions<S, A>): this
+  on<E extends string>(event: E, listener: EventListener<S, E, A>): this
+  once<E extends string>(event: E, listener: EventListener<S, E, A>): this
+  off<E extends string>(event: E, listener: EventListener<S, E, A>): this
+  addListener<E extends string>(event: E, listener: EventListener<S, E, A>): this
+  removeListener<E extends string>(event: E, listener: EventListener<S, E, A>): this
+  removeAllListeners(event?: string): this
+  emit(event: string, ...values: unknown[]): boolean
+  listenerCount(event: string): number
+}
+
+/** Called with the record that was written and the context of the call. */
+export type EventListener<S, E, A = Application> = (
+  data: EventData<S, E>,
+  context: HookContext<S, string, A>,
+) => unknown
+
+/** One method of a registered service. */
+export interface MethodEntry {
+  readonly entry: ServiceEntry
+  readonly name: string
+  readonly spec: MethodSpec
+  /** The function of the service, without hooks and events. */
+  readonly original: (...args: unknown[]) => unknown
+  /** Whether the method may be called from outside. */
+  readonly external: boolean
+  /** Calls {@link original} with the arguments of a context. */
+  readonly call: MethodCall
+  /** The hooks around {@link call}; `null` when there are none. */
+  chain: Chain | null
+}
+
+/** The entry of each registered service, by the object that callers hold. */
+const ENTRIES = new WeakMap<object, ServiceEntry>()
+
+/** A service as its application holds it: its methods with their chains, its hooks and events. */
+export class ServiceEntry {
+  readonly app: Application
+  readonly path: string
+  /** What callers hold: the given instance itself, or an object derived from a given literal. */
+  readonly service: object
+  readonly options: ResolvedServiceOptions
+  readonly methods: ReadonlyMap<string, MethodEntry>
+  readonly hooks: HookRegistry
+  readonly #uninstall: () => void
+
+  /** @throws {TypeError} the instance is registered already */
+  constructor(app: Application, path: string, service: object, options: ResolvedServiceOptions) {
+    const registered = ENTRIES.get(service)
+    if (registered !== undefined) {
+      throw new TypeError(
+        `The service for path '${path}' is registered already, at '${registered.path}': make a new instance`,
+      )
+    }
+    this.app = app
+    this.path = path
+    this.service = isLiteral(service) ? Object.create(service) : service
+    this.options = options
+    this.methods = new Map(
+      toMethodNames(service, options).map((name) => [name, createMethod(this, service, name)]),
+    )
+    this.hooks = new HookRegistry({
+      label: `service '${path}'`,
+      shortGroup: 'short',
+      hasMethod: (name) => this.methods.has(name),
+    })
+    this.#uninstall = installMembers(this)
+    ENTRIES.set(this.service, this)
+  }
+
+  /** Puts the chains together anew: to be called whenever hooks of the app or the service change. */
+  compile(): void {
+    for (const method of this.methods.values()) {
+      method.chain = compileChain([this.app.hookRegistry, this.hooks], method.name, method.call)
+    }
+  }
+
+  /** Emits to the listeners of the service; one that fails is logged and changes nothing. */
+  emit(event: string, ...values: unknown[]): void {
+    const emitter = this.service as Pick<ServiceAddons<object>, 'emit'>
+    try {
+      emitter.emit(event, ...values)
+    } catch (error) {
+      this.app.logListenerError(error, `${this.path} ${event}`)
+    }
+  }
+
+  /** Takes hooks and events off the instance again, so that it is what it was. */
+  release(): void {
+    this.#uninstall()
+    ENTRIES.delete(this.service)
+  }
+}
+
+/** A literal may serve several applications, and may be frozen: it is derived from, not changed. */
+function isLiteral(service: object): boolean {
+  const prototype = Object.getPrototypeOf(service)
+  return prototype === Object.prototype || prototype === null
+}
+
+/** Standard methods take hooks even when they are not for callers from outside. */
+function toMethodNames(service: object, options: ResolvedServiceOptions): string[] {
+  const standard = STANDARD_METHODS.filter((name) => hasMethod(service, name))
+  return [...new Set([...standard, ...options.methods])]
+}
+
+function createMethod(entry: ServiceEntry, service: object, name: string): MethodEntry {
+  const original = (service as Record<string, MethodEntry['original']>)[name]
+  if (original === undefined)
+    throw new TypeError(`'${name}' is not a function of service '${entry.path}'`)
+  const spec = toMethodSpec(name)
+  return {
+    entry,
+    name,
+    spec,
+    original,
+    external: entry.options.methods.includes(name),
+    call: createMethodCall(spec, original),
+    chain: null,
+  }
+}

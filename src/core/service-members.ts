@@ -1,0 +1,47 @@
+import { callMethod } from './call.ts'
+import { createEmitterMethods } from './service-emitter.ts'
+import type { MethodEntry, ServiceEntry } from './service-entry.ts'
+
+/**
+ * Gives a service its hooked methods, `hooks` and the methods of an emitter. Returns the function
+ * that puts everything back as it was.
+ */
+export function installMembers(entry: ServiceEntry): () => void {
+  const { app, path, service } = entry
+  const members = {
+    hooks: createHooksMethod(entry),
+    ...createEmitterMethods(service, (error, event) => {
+      app.logListenerError(error, `${path} ${String(event)}`)
+    }),
+    ...Object.fromEntries([...entry.methods].map(([name, method]) => [name, createHooked(method)])),
+  }
+  const previous = Object.keys(members).map(
+    (name) => [name, Object.getOwnPropertyDescriptor(service, name)] as const,
+  )
+  for (const [name, value] of Object.entries(members)) {
+    // Not enumerable: a service that is logged or compared shows only what its author gave it.
+    Object.defineProperty(service, name, { value, configurable: true, writable: true })
+  }
+  return () => {
+    for (const [name, descriptor] of previous) {
+      if (descriptor === undefined) Reflect.deleteProperty(service, name)
+      else Object.defineProperty(service, name, descriptor)
+    }
+  }
+}
+
+/** Returns the function that callers call; the one without hooks is its property `original`. */
+function createHooked(method: MethodEntry): object {
+  const hooked = function (this: object | undefined, ...args: unknown[]): Promise<unknown> {
+    return callMethod(method, this ?? method.entry.service, args)
+  }
+  return Object.assign(hooked, { original: method.original })
+}
+
+function createHooksMethod(entry: ServiceEntry): (options: unknown) => object {
+  return (options) => {
+    entry.hooks.add(options)
+    entry.compile()
+    return entry.service
+  }
+}

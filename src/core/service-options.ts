@@ -1,0 +1,81 @@
+import { STANDARD_EVENTS, STANDARD_METHODS } from './method-table.ts'
+
+/** Options of `app.use(path, service, options)`. */
+export interface ServiceOptions<Name extends string = string> {
+  /** All methods that may be called from outside. Default: the standard methods that the service has. */
+  readonly methods?: readonly Name[]
+  /** Events that the service emits itself. Default: `service.events`, or none. */
+  readonly events?: readonly string[]
+  /** All events for clients. Default: the standard events and `events`. */
+  readonly serviceEvents?: readonly string[]
+  /** Route values that apply where the URL gives none. Default: none. */
+  readonly routeParams?: Readonly<Record<string, string>>
+}
+
+/** Options with every default filled in. */
+export type ResolvedServiceOptions = Required<ServiceOptions>
+
+const OPTION_NAMES: readonly string[] = ['methods', 'events', 'serviceEvents', 'routeParams']
+
+/** Names that a service gets from Remex, or that have a meaning of their own. */
+const PROTECTED_NAMES: ReadonlySet<string> = new Set([
+  ...['all', 'around', 'before', 'after', 'error', 'hooks', 'setup', 'teardown', 'publish'],
+  ...['on', 'once', 'off', 'emit', 'addListener', 'prependListener', 'prependOnceListener'],
+  ...['removeListener', 'removeAllListeners', 'listeners', 'rawListeners', 'listenerCount'],
+  ...['eventNames', 'setMaxListeners', 'getMaxListeners'],
+  ...['_events', '_eventsCount', '_maxListeners'],
+  ...Object.getOwnPropertyNames(Object.prototype),
+])
+
+/**
+ * Returns the options with their defaults.
+ * @throws {TypeError} an unknown option, a protected or missing method, or no service at all
+ */
+export function resolveServiceOptions(
+  path: string,
+  service: object,
+  options: ServiceOptions,
+): ResolvedServiceOptions {
+  checkOptionNames(path, options)
+  const standard = STANDARD_METHODS.filter((name) => hasMethod(service, name))
+  const isService =
+    standard.length > 0 || hasMethod(service, 'setup') || hasMethod(service, 'teardown')
+  const methods = options.methods ?? standard
+  if (!isService && methods.length === 0) {
+    throw new TypeError(`Invalid service object passed for path \`${path}\``)
+  }
+  for (const name of methods) checkMethod(path, service, name)
+  const events = options.events ?? toNames((service as { events?: unknown }).events)
+  return {
+    methods: [...methods],
+    events: [...events],
+    serviceEvents: [...(options.serviceEvents ?? [...STANDARD_EVENTS, ...events])],
+    routeParams: { ...options.routeParams },
+  }
+}
+
+/** Whether the object has a function of this name, inherited from its class or its own. */
+export function hasMethod(service: object, name: string): boolean {
+  return typeof (service as Record<string, unknown>)[name] === 'function'
+}
+
+function checkOptionNames(path: string, options: ServiceOptions): void {
+  const unknown = Object.keys(options).find((name) => !OPTION_NAMES.includes(name))
+  if (unknown === undefined) return
+  throw new TypeError(
+    `Unknown option '${unknown}' for service '${path}': allowed are ${OPTION_NAMES.join(', ')}`,
+  )
+}
+
+function checkMethod(path: string, service: object, name: string): void {
+  if (PROTECTED_NAMES.has(name)) {
+    throw new TypeError(`'${name}' on service '${path}' is not allowed as a custom method name`)
+  }
+  if (!hasMethod(service, name)) {
+    throw new TypeError(`Can not apply hooks. '${name}' is not a function of service '${path}'`)
+  }
+}
+
+function toNames(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter((name) => typeof name === 'string') : []
+}
