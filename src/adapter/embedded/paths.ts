@@ -1,0 +1,61 @@
+import type { Document } from 'bson'
+import { isDocument } from './compare.ts'
+
+/** Returns a deep copy; values of BSON classes are never changed and are shared. */
+export function clone<Value>(value: Value): Value {
+  if (Array.isArray(value)) return value.map(clone) as Value
+  if (!isDocument(value)) return value
+  const copy: Document = {}
+  for (const name of Object.keys(value)) setField(copy, name, clone(value[name]))
+  return copy as Value
+}
+
+/** Sets a field; one named `__proto__` becomes an own field and leaves the prototype alone. */
+export function setField(target: Document, name: string, value: unknown): void {
+  if (name !== '__proto__') {
+    target[name] = value
+    return
+  }
+  const field = { value, enumerable: true, configurable: true, writable: true }
+  Object.defineProperty(target, name, field)
+}
+
+/** Returns a document's own field, `undefined` where it has none of that name. */
+export function getField(target: Document, name: string): unknown {
+  return Object.hasOwn(target, name) ? target[name] : undefined
+}
+
+/** Returns whether one part of a dotted path can be an array's index. */
+export function isIndex(part: string): boolean {
+  return /^(?:0|[1-9]\d*)$/.test(part)
+}
+
+/**
+ * Returns all values a filter's path reaches; `undefined` stands for a missing field.
+ * An array on the way fans out over its documents, and an index in the path also picks one item.
+ * An array at the end is one value: the filter's operators decide whether to look inside.
+ */
+export function valuesAt(source: unknown, parts: readonly string[], from = 0): unknown[] {
+  const name = parts[from]
+  if (name === undefined) return [source]
+  if (isDocument(source)) {
+    const value = getField(source, name)
+    return from === parts.length - 1 ? [value] : valuesAt(value, parts, from + 1)
+  }
+  if (!Array.isArray(source)) return [undefined]
+  const found: unknown[] = []
+  for (const item of source) if (isDocument(item)) found.push(...valuesAt(item, parts, from))
+  if (isIndex(name) && Number(name) < source.length) {
+    found.push(...valuesAt(source[Number(name)], parts, from + 1))
+  }
+  return found
+}
+
+/** Returns the value an aggregation field path has: arrays on the way become arrays of values. */
+export function valueAt(source: unknown, parts: readonly string[], from = 0): unknown {
+  const name = parts[from]
+  if (name === undefined) return source
+  if (isDocument(source)) return valueAt(getField(source, name), parts, from + 1)
+  if (!Array.isArray(source)) return undefined
+  return source.map((item) => valueAt(item, parts, from)).filter((item) => item !== undefined)
+}

@@ -1,0 +1,226 @@
+import { mkdtempSync, rmSync, chmodSync } from 'node:fs'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { deserialize, serialize } from 'bson'
+import type { Document } from 'bson'
+import { MongoClient } from 'mongodb'
+import t from 'tap'
+import { startEmbeddedMongo } from '../../../src/adapter/embedded/index.ts'
+import { openDatabase } from './open-database.ts'
+
+const OP_MSG = 2013
+
+function toMessage(payload: Buffer, opcode = OP_MSG, length = payload.length + 16): Buffer {
+  const head = Buffer.alloc(16)
+  head.writeInt32LE(length, 0)
+  head.writeInt32LE(1, 4)
+  head.writeInt32LE(opcode, 12)
+  return Buffer.concat([head, payload])
+}
+
+function toSection(body: Uint8Array, flags = 0): Buffer {
+  const head = Buffer.alloc(5)
+  head.writeUInt32LE(flags, 0)
+  return Buffer.concat([head, body])
+}
+
+/** Returns the reply to raw bytes, or `closed` where the server hangs up. */
+function send(port: number, bytes: Buffer): Promise<Document | 'closed'> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(bytes))
+    const chunks: Buffer[] = []
+    socket.on('error', reject)
+    socket.on('close', () => resolve('closed'))
+    socket.on('data', (chunk: Buffer) => {
+      chunks.push(chunk)
+      const all = Buffer.concat(chunks)
+      if (all.length < 4 || all.length < all.readInt32LE(0)) return
+      resolve(deserialize(all.subarray(21)))
+      socket.destroy()
+    })
+  })
+}
+
+const ping = serialize({ ping: 1, $db: 'admin' })
+
+t.test('malformed input closes its connection and nothing else:', async (t) => {
+  const server = await startEmbeddedMongo()
+  t.teardown(() => server.close())
+  const port = Number(new URL(server.url).port)
+  const cases: readonly (readonly [title: string, bytes: Buffer])[] = [
+    ['bytes of HTTP', Buffer.from('GET / HTTP/1.1\r\nHost: x\r\n\r\n')],
+    ['a length below that of the header', toMessage(Buffer.alloc(0), OP_MSG, 8)],
+    ['a length above the limit', toMessage(Buffer.alloc(0), OP_MSG, 48_000_001)],
+    ['a negative length', toMessage(Buffer.alloc(0), OP_MSG, -1)],
+    ['an unknown opcode', toMessage(toSection(ping), 4242)],
+    ['a compressed message', toMessage(toSection(ping), 2012)],
+    ['an unknown required flag', toMessage(toSection(ping, 8))],
+    ['no section', toMessage(Buffer.alloc(4))],
+    [
+      'a section of an unknown kind',
+      toMessage(Buffer.concat([Buffer.from([0, 0, 0, 0, 7]), ping])),
+    ],
+    ['a section that is cut off', toMessage(toSection(ping.subarray(0, 10)))],
+    [
+      'a sequence named __proto__',
+      toMessage(
+        Buffer.concat([toSection(ping), Buffer.from([1, 14, 0, 0, 0]), Buffer.from('__proto__\0')]),
+      ),
+    ],
+    ['an OP_QUERY that is cut off', toMessage(Buffer.alloc(6), 2004)],
+  ]
+  for (const [title, bytes] of cases) {
+    await t.test(title, async (t) => t.equal(await send(port, bytes), 'closed'))
+  }
+  t.match(await send(port, toMessage(toSection(ping))), { ok: 1 }, 'and the server goes on')
+})
+
+t.test('well-framed nonsense is answered with an error:', async (t) => {
+  const server = await startEmbeddedMongo()
+  t.teardown(() => server.close())
+  const port = Number(new URL(server.url).port)
+  const run = (command: Document) => send(port, toMessage(toSection(serialize(command))))
+
+  await t.test('corrupt BSON', async (t) => {
+    const corrupt = Buffer.from(ping)
+    corrupt[4] = 0x7e
+    t.match(await send(port, toMessage(toSection(corrupt))), { ok: 0, code: 22 })
+  })
+  await t.test('names that objects inherit', async (t) => {
+    for (const name of ['constructor', 'toString', '__proto__', 'hasOwnProperty']) {
+      const command = JSON.parse(`{"${name}": 1, "$db": "x"}`)
+      t.match(await run(command), { ok: 0, code: 59, codeName: 'CommandNotFound' })
+    }
+  })
+  await t.test('documents nested too deeply', async (t) => {
+    let document: Document = {}
+    for (let depth = 0; depth < 500; depth += 1) document = { d: document }
+    t.match(await run({ insert: 'c', documents: [document], $db: 'x' }), { ok: 0, code: 15 })
+  })
+  await t.test('authentication and other commands that are not here', async (t) => {
+    for (const name of ['saslStart', 'mapReduce', 'explain', 'collMod', 'configureFailPoint']) {
+      const reply = await run({ [name]: 1, $db: 'x' })
+      t.match(reply, { ok: 0, code: 59, errmsg: /not in the embedded server/ })
+    }
+  })
+  await t.test('options that would have no effect', async (t) => {
+    t.match(await run({ find: 'c', tailable: true, $db: 'x' }), { ok: 0, code: 72 })
+  })
+})
+
+t.test('a message may come in pieces, and several at once', async (t) => {
+  const server = await startEmbeddedMongo()
+  t.teardown(() => server.close())
+  const message = toMessage(toSection(ping))
+  const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
+  t.teardown(() => socket.destroy())
+  let received = 0
+  const whole = new Promise((resolve) => {
+    socket.on('data', (chunk: Buffer) => {
+      received += chunk.length
+      if (received > 3 * 80) resolve(received)
+    })
+  })
+  for (const byte of message) socket.write(Buffer.from([byte]))
+  socket.write(Buffer.concat([message, message]))
+  await whole
+  t.pass('all were answered')
+})
+
+t.test('a regular expression cannot stop the process', async (t) => {
+  const database = await openDatabase(t)
+  const collection = database.collection('regex')
+  await collection.insertOne({ text: `${'a'.repeat(40)}!` })
+  const timer = { code: 50, codeName: 'MaxTimeMSExpired' }
+  const regex = '^(a+)+$'
+  await t.rejects(collection.find({ text: { $regex: regex } }).toArray(), timer)
+  const match = { $regexMatch: { input: '$text', regex } }
+  await t.rejects(
+    collection.aggregate([{ $project: { match } }], { maxTimeMS: 50 }).toArray(),
+    timer,
+  )
+  await t.rejects(
+    collection.updateOne({ text: { $regex: regex } }, { $set: { a: 1 } }, { maxTimeMS: 50 }),
+    timer,
+  )
+  t.equal(await collection.countDocuments({ text: /!$/ }), 1)
+})
+
+t.test('no field name reaches the prototype of objects', async (t) => {
+  const database = await openDatabase(t)
+  const collection = database.collection('proto')
+  const hostile = JSON.parse(
+    '{"__proto__": {"polluted": 1}, "constructor": {"prototype": {"polluted": 1}}}',
+  )
+  await collection.insertOne({ a: hostile })
+  await collection.updateOne(
+    {},
+    {
+      $set: {
+        'a.__proto__.polluted': 2,
+        'b.__proto__.polluted': 2,
+        'constructor.prototype.polluted': 2,
+      },
+    },
+  )
+  await collection.aggregate([{ $set: { c: hostile } }]).toArray()
+  const stored = await collection.findOne()
+  t.equal(JSON.stringify(stored?.['b']), '{"__proto__":{"polluted":2}}')
+  t.notOk('polluted' in {})
+})
+
+t.test('listening', async (t) => {
+  await t.test('uses the port it is given, on 127.0.0.1 only', async (t) => {
+    const first = await startEmbeddedMongo()
+    const port = Number(new URL(first.url).port)
+    await t.rejects(startEmbeddedMongo({ port }), { code: 'EADDRINUSE' })
+    await first.close()
+    const second = await startEmbeddedMongo({ port })
+    t.equal(second.url, `mongodb://127.0.0.1:${port}/?replicaSet=rs0`)
+    await second.close()
+    await second.close()
+  })
+  await t.test('refuses options it does not know, above all a host', async (t) => {
+    for (const options of [
+      { host: '0.0.0.0' },
+      { port: -1 },
+      { port: 1, path: '/x' },
+      { path: '' },
+    ]) {
+      await t.rejects(startEmbeddedMongo(options as object), TypeError)
+    }
+  })
+  await t.test('takes a Unix socket in a folder that is closed to others', async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'embedded-'))
+    t.teardown(() => rmSync(folder, { recursive: true }))
+    const server = await startEmbeddedMongo({ path: join(folder, 'new', 'mongo.sock') })
+    t.teardown(() => server.close())
+    const client = new MongoClient(server.url)
+    t.teardown(() => client.close())
+    await client.db('x').collection('c').insertOne({ a: 1 })
+    t.equal(await client.db('x').collection('c').countDocuments(), 1)
+    await client.withSession((session) =>
+      session.withTransaction(() =>
+        client.db('x').collection('c').insertOne({ a: 2 }, { session }),
+      ),
+    )
+    chmodSync(folder, 0o755)
+    await t.rejects(startEmbeddedMongo({ path: join(folder, 'mongo.sock') }), TypeError)
+  })
+  await t.test('ends at once although clients are connected', async (t) => {
+    const server = await startEmbeddedMongo()
+    const client = new MongoClient(server.url, { serverSelectionTimeoutMS: 100 })
+    t.teardown(() => client.close())
+    await client.db('x').command({ ping: 1 })
+    await server.close()
+    await t.rejects(client.db('x').command({ ping: 1 }))
+  })
+})
+
+t.test('an unacknowledged write is done without a reply', async (t) => {
+  const database = await openDatabase(t)
+  const collection = database.collection('unacknowledged')
+  await collection.insertOne({ a: 1 }, { writeConcern: { w: 0 } })
+  t.equal(await collection.countDocuments(), 1)
+})
