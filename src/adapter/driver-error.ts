@@ -1,0 +1,130 @@
+import {
+  BadRequest,
+  Conflict,
+  GeneralError,
+  PayloadTooLarge,
+  ServiceError,
+  Timeout,
+  Unavailable,
+  Unprocessable,
+} from '../core/errors/index.ts'
+
+interface ErrorRow {
+  readonly ErrorClass: typeof ServiceError
+  readonly message: string
+  /** Codes of the server. */
+  readonly codes: readonly number[]
+  /** Names of error classes: of the driver, and of BSON, which throws before a command is sent. */
+  readonly names: readonly string[]
+}
+
+/**
+ * What callers hear of an error of the database. The text of the driver holds values, index and
+ * database names, and never leaves the process.
+ * @see https://www.mongodb.com/docs/manual/reference/error-codes/
+ */
+const ERROR_TABLE: readonly ErrorRow[] = [
+  {
+    ErrorClass: Conflict,
+    message: 'A record with the same values exists already',
+    codes: [11000, 11001, 12582],
+    names: [],
+  },
+  {
+    ErrorClass: Conflict,
+    message: 'Another call changed the record at the same time',
+    codes: [112, 251],
+    names: [],
+  },
+  {
+    ErrorClass: Unprocessable,
+    message: 'The data does not fit the rules of the collection',
+    codes: [121],
+    names: [],
+  },
+  {
+    // Bad value, parse, type, overflow; path not viable, conflicting updates, dollar, dot, empty name,
+    // immutable field; broken positional update, regular expression, paths that overlap.
+    ErrorClass: BadRequest,
+    message: 'The database refuses a value of the query or the data',
+    codes: [
+      ...[2, 9, 14, 15, 28, 40, 52, 56, 57, 66, 16410, 16755],
+      ...[31249, 31250, 51091, 51108],
+    ],
+    names: ['BSONError', 'BSONVersionError', 'BSONRuntimeError', 'BSONOffsetError'],
+  },
+  {
+    ErrorClass: PayloadTooLarge,
+    message: 'The record is larger than the database allows',
+    codes: [10334],
+    names: [],
+  },
+  {
+    ErrorClass: Timeout,
+    message: 'The database took too long',
+    codes: [50, 262],
+    names: ['MongoOperationTimeoutError'],
+  },
+  {
+    // Server codes: no primary, stepping down, shutting down, overloaded.
+    ErrorClass: Unavailable,
+    message: 'The database is not available',
+    codes: [6, 7, 89, 91, 189, 462, 9001, 10107, 11600, 11602, 13435, 13436],
+    names: [
+      ...['MongoNetworkError', 'MongoNetworkTimeoutError', 'MongoServerSelectionError'],
+      ...['MongoPoolClearedError', 'MongoPoolClosedError', 'MongoWaitQueueTimeoutError'],
+      ...['MongoNotConnectedError', 'MongoTopologyClosedError', 'MongoServerClosedError'],
+      ...['MongoClientClosedError', 'MongoStalePrimaryError'],
+    ],
+  },
+]
+
+const ROW_BY_CODE: ReadonlyMap<unknown, ErrorRow> = new Map(
+  ERROR_TABLE.flatMap((row) => row.codes.map((code): [number, ErrorRow] => [code, row])),
+)
+const ROW_BY_NAME: ReadonlyMap<unknown, ErrorRow> = new Map(
+  ERROR_TABLE.flatMap((row) => row.names.map((name): [string, ErrorRow] => [name, row])),
+)
+
+/**
+ * Returns the error of a service for anything that was thrown on the way to the database and back.
+ * Service errors stay as they are; the rest becomes a class of the table, else a `GeneralError`
+ * "Internal error", with the original as `cause`, for the log only. The `data` of a duplicate holds
+ * the names of the fields: `{ fields: ['email'] }`.
+ */
+export function toDatabaseError(thrown: unknown): ServiceError {
+  if (thrown instanceof ServiceError) return thrown
+  const { name, code, keyPattern } = toFacts(thrown)
+  const row = ROW_BY_NAME.get(name) ?? ROW_BY_CODE.get(code)
+  if (row === undefined) return new GeneralError('Internal error', null, { cause: thrown })
+  const data = row.ErrorClass === Conflict && keyPattern !== undefined ? toFields(keyPattern) : null
+  return new row.ErrorClass(row.message, data, { cause: thrown })
+}
+
+/**
+ * Resolves to what the operation resolves to.
+ * @throws {ServiceError} whatever the operation throws, by {@link toDatabaseError}
+ */
+export async function callDatabase<R>(operation: () => Promise<R>): Promise<R> {
+  try {
+    return await operation()
+  } catch (error) {
+    throw toDatabaseError(error)
+  }
+}
+
+interface DriverFacts {
+  readonly name?: unknown
+  readonly code?: unknown
+  readonly keyPattern?: unknown
+}
+
+function toFacts(thrown: unknown): DriverFacts {
+  return thrown instanceof Error ? (thrown as DriverFacts) : {}
+}
+
+function toFields(keyPattern: unknown): { readonly fields: readonly string[] } | null {
+  return typeof keyPattern === 'object' && keyPattern !== null
+    ? { fields: Object.keys(keyPattern) }
+    : null
+}

@@ -1,0 +1,109 @@
+import type {
+  Collection,
+  Document,
+  EstimatedDocumentCountOptions,
+  FindCursor,
+  FindOptions,
+} from 'mongodb'
+
+import { NotFound } from '../core/errors/index.ts'
+import type { Page } from '../core/params.ts'
+import type { DriverOptions } from './driver-options.ts'
+import type { MongoDBSettings } from './mongodb-options.ts'
+import type { AdapterId } from './object-id.ts'
+import { toObjectId } from './object-id.ts'
+import { toProjection } from './select.ts'
+import type { SplitQuery } from './split-query.ts'
+import { toRecordFilter } from './split-query.ts'
+
+/** Everything that one call of a method needs. */
+export interface AdapterCall {
+  readonly collection: Collection
+  readonly settings: MongoDBSettings
+  readonly query: SplitQuery
+  /** Options for the driver, fresh for this call. */
+  readonly driver: DriverOptions
+}
+
+/**
+ * So many records fit into the first answer of the server, as far as its 16 MiB go. The server's own
+ * choice is 101, and a second command for the rest.
+ */
+const ALL_IN_ONE_BATCH = 1_000_000
+
+/** Returns a cursor over the records of a query, in its order and with its fields. */
+export function openCursor({ collection, settings, query, driver }: AdapterCall): FindCursor {
+  const { filter, limit, skip, sort, select } = query
+  const options: FindOptions = {
+    ...(select === undefined ? {} : { projection: toProjection(select, settings.id) }),
+    ...(driver as FindOptions),
+    ...(sort === undefined ? {} : { sort }),
+    ...(skip === 0 ? {} : { skip }),
+    ...(limit === undefined ? {} : { limit }),
+  }
+  return collection.find(filter, options)
+}
+
+/** Resolves to all records of a query, by one command unless they are more than 16 MiB. */
+export async function findAll(call: AdapterCall): Promise<Document[]> {
+  const { limit } = call.query
+  // The server takes a limit of 0 for no limit.
+  if (limit === 0) return []
+  const cursor = openCursor(call)
+  if (call.driver.batchSize === undefined) {
+    cursor.batchSize(Math.min(limit ?? ALL_IN_ONE_BATCH, ALL_IN_ONE_BATCH))
+  }
+  return cursor.toArray()
+}
+
+/** Resolves to the `_id` of all records of a query, whatever its `$limit`. */
+export async function findIds(call: AdapterCall): Promise<unknown[]> {
+  const driver = { ...call.driver, projection: { _id: 1 } }
+  const records = await findAll({ ...call, driver, query: { ...call.query, limit: undefined } })
+  return records.map(({ _id }) => _id)
+}
+
+/** Resolves to a page, or to an array when the query asks for none. */
+export async function findPage(call: AdapterCall): Promise<Page<Document> | Document[]> {
+  const { limit, skip, paged } = call.query
+  const data = await findAll(call)
+  if (!paged || limit === undefined) return data
+  // A page that is not full is the last one: its total needs no command.
+  const isLast = data.length < limit && (data.length > 0 || skip === 0)
+  return { total: isLast ? skip + data.length : await countRecords(call), limit, skip, data }
+}
+
+/** Resolves to the number of records that match, over all pages. */
+export async function countRecords(call: AdapterCall): Promise<number> {
+  const { collection, settings, query, driver } = call
+  const isEstimated = settings.useEstimatedDocumentCount && Object.keys(query.filter).length === 0
+  return isEstimated
+    ? collection.estimatedDocumentCount(driver as EstimatedDocumentCountOptions)
+    : collection.countDocuments(query.filter, driver)
+}
+
+/**
+ * Resolves to the record with an id.
+ * @throws {NotFound} none has this id, or the query excludes it
+ */
+export async function getRecord(call: AdapterCall, id: AdapterId): Promise<Document> {
+  const options = { ...toFieldOptions(call), ...call.driver } as FindOptions
+  return checkFound(await call.collection.findOne(toIdFilter(call, id), options), id)
+}
+
+/** Returns the filter for one record: the query's conditions and the id. */
+export function toIdFilter({ settings, query }: AdapterCall, id: AdapterId): Document {
+  const isObjectified = settings.id === '_id' && !settings.disableObjectify
+  return toRecordFilter(query.filter, settings.id, isObjectified ? toObjectId(id) : id)
+}
+
+/** Returns the fields that `$select` asks for, as an option of the driver. */
+export function toFieldOptions({ settings, query }: AdapterCall): { projection?: Document } {
+  return query.select === undefined ? {} : { projection: toProjection(query.select, settings.id) }
+}
+
+/** @throws {NotFound} there is no record */
+export function checkFound(record: Document | null, id: AdapterId): Document {
+  if (record === null) throw new NotFound(`No record found for id '${id}'`)
+  return record
+}

@@ -1,0 +1,57 @@
+import { BadRequest, MethodNotAllowed } from '../core/errors/index.ts'
+import type { Params, Query } from '../core/params.ts'
+import type { DriverParams } from './driver-options.ts'
+import type { MongoDBSettings, MultiMethod, Paginate } from './mongodb-options.ts'
+import { isEmptyFilter, splitQuery } from './split-query.ts'
+
+/** The last argument of the methods of a MongoDB service. */
+export interface MongoDBParams<Q = Query> extends Params<Q>, DriverParams {
+  /** Page sizes for this call, `false` for all records. */
+  paginate?: Paginate | false | undefined
+  /** Options of the service for this call; they win over `paginate`. */
+  adapter?: Partial<MongoDBSettings> | undefined
+}
+
+/** Returns whether a call comes from outside, through a transport. */
+export function isExternal(params: MongoDBParams | undefined): boolean {
+  return params?.provider !== undefined
+}
+
+/** Returns the options for one call: the service's, `params.paginate`, then `params.adapter`. */
+export function toCallSettings(
+  settings: MongoDBSettings,
+  params: MongoDBParams | undefined,
+): MongoDBSettings {
+  const { paginate, adapter } = params ?? {}
+  if (paginate === undefined && adapter === undefined) return settings
+  return { ...settings, ...(paginate === undefined ? {} : { paginate }), ...adapter }
+}
+
+/** @throws {MethodNotAllowed} the option `multi` does not allow the method to write many records */
+export function checkMulti(
+  method: MultiMethod,
+  settings: MongoDBSettings,
+  params: MongoDBParams | undefined,
+): void {
+  const { multi } = toCallSettings(settings, params)
+  if (multi === true || (Array.isArray(multi) && multi.includes(method))) return
+  throw new MethodNotAllowed(`Can not ${method} multiple entries`)
+}
+
+/**
+ * Checks a call that writes to all records of its checked query.
+ * @throws {MethodNotAllowed} as {@link checkMulti}
+ * @throws {BadRequest} a caller outside would reach every record of the collection
+ */
+export function checkReach(
+  method: MultiMethod,
+  settings: MongoDBSettings,
+  params: MongoDBParams,
+): void {
+  checkMulti(method, settings, params)
+  const current = toCallSettings(settings, params)
+  if (!isExternal(params) || current.allowEmptyFilter) return
+  if (isEmptyFilter(splitQuery(params.query ?? {}, current).filter)) {
+    throw new BadRequest(`Can not ${method} all entries: the query has no condition`)
+  }
+}

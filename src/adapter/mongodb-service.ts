@@ -1,0 +1,248 @@
+import type { Collection, Document, FindCursor } from 'mongodb'
+
+import { BadRequest } from '../core/errors/index.ts'
+import type { Page } from '../core/params.ts'
+import { callDatabase } from './driver-error.ts'
+import { toDriverOptions } from './driver-options.ts'
+import type { AdapterCall } from './find.ts'
+import { countRecords, findPage, getRecord, openCursor } from './find.ts'
+import type { MongoDBOptions, MongoDBSettings } from './mongodb-options.ts'
+import { resolveMongoDBOptions } from './mongodb-options.ts'
+import type { MongoDBParams } from './mongodb-params.ts'
+import { checkMulti, checkReach, isExternal, toCallSettings } from './mongodb-params.ts'
+import type { AdapterId } from './object-id.ts'
+import { checkId } from './object-id.ts'
+import { sanitizeQuery } from './query-operators.ts'
+import { splitQuery } from './split-query.ts'
+import { checkUnmixed } from './update-document.ts'
+import {
+  createRecord,
+  createRecords,
+  patchRecord,
+  patchRecords,
+  removeRecord,
+  removeRecords,
+  updateRecord,
+} from './write.ts'
+import { checkChange, checkNewRecord, checkRecord, toRecords } from './write-data.ts'
+
+/** What `patch` takes: fields to set, update operators (`{ $inc: { age: 1 } }`), or both. */
+export type PatchData<D> = Partial<D> | { readonly [operator: `$${string}`]: unknown }
+
+/** What the service needs of its application. */
+interface WithReadiness {
+  readonly readiness: Map<string, () => Promise<unknown>>
+}
+
+/**
+ * A service on a MongoDB collection. `find get create update patch remove` check the query, and the
+ * data of callers outside; the methods with `_` in front of their name check neither and are for
+ * trusted callers. Every operation on one record is one command to the server.
+ *
+ * `T` is a record, `D` the data that `create` and `update` take, `P` the params.
+ *
+ * All methods fail with an error of `remex/errors`: `BadRequest`, `NotFound`, `MethodNotAllowed`, or
+ * what the database's error stands for.
+ */
+export class MongoDBService<
+  T extends Document = Document,
+  D = Partial<T>,
+  P extends MongoDBParams = MongoDBParams,
+> {
+  /** The options, read anew in each call: setting one changes the next call. */
+  options: MongoDBSettings
+  /** The field that ids refer to. */
+  readonly id: string
+  /** Names of further events that this service emits. */
+  readonly events: readonly string[]
+
+  /** @throws {TypeError} `Model` is missing, or an operator name does not begin with `$` */
+  constructor(options: MongoDBOptions) {
+    this.options = resolveMongoDBOptions(options)
+    this.id = this.options.id
+    this.events = this.options.events
+  }
+
+  /** Resolves to a page `{ total, limit, skip, data }`, or to an array when pages are off. */
+  find(params: P & { paginate: false }): Promise<T[]>
+  find(params?: P): Promise<Page<T> | T[]>
+  async find(params?: P): Promise<Page<T> | T[]> {
+    return this._find(toChecked(this.options, params))
+  }
+
+  /** @throws {NotFound} no record has this id, or the query excludes it */
+  async get(id: AdapterId, params?: P): Promise<T> {
+    return this._get(id, toChecked(this.options, params))
+  }
+
+  /**
+   * Resolves to the new record, or to the new records in the order of the data.
+   * @throws {MethodNotAllowed} an array, and the option `multi` does not allow it
+   */
+  create(data: D, params?: P): Promise<T>
+  create(data: D[], params?: P): Promise<T[]>
+  create(data: D | D[], params?: P): Promise<T | T[]>
+  async create(data: D | D[], params?: P): Promise<T | T[]> {
+    if (Array.isArray(data)) checkMulti('create', this.options, params)
+    if (isExternal(params)) {
+      for (const record of toRecords(data)) checkNewRecord(record, this.options)
+    }
+    return this._create(data, params)
+  }
+
+  /**
+   * Resolves to the record after it was replaced by the data.
+   * @throws {BadRequest} the id is `null`: many records can not be replaced by one
+   * @throws {NotFound} no record has this id, or the query excludes it
+   */
+  async update(id: AdapterId, data: D, params?: P): Promise<T> {
+    checkOne(id, data)
+    if (isExternal(params)) checkChange(data, id, toCallSettings(this.options, params))
+    return this._update(id, data, toChecked(this.options, params))
+  }
+
+  /**
+   * Resolves to the record after the change, with the id `null` to all records that match the query.
+   * @throws {MethodNotAllowed} the id is `null`, and the option `multi` does not allow it
+   * @throws {NotFound} no record has this id, or the query excludes it
+   */
+  patch(id: null, data: PatchData<D>, params?: P): Promise<T[]>
+  patch(id: AdapterId, data: PatchData<D>, params?: P): Promise<T>
+  patch(id: AdapterId | null, data: PatchData<D>, params?: P): Promise<T | T[]>
+  async patch(id: AdapterId | null, data: PatchData<D>, params?: P): Promise<T | T[]> {
+    const checked = toChecked(this.options, params)
+    if (id === null) checkReach('patch', this.options, checked)
+    if (isExternal(params)) checkChange(data, id, toCallSettings(this.options, params))
+    return this._patch(id, data, checked)
+  }
+
+  /**
+   * Resolves to the record as it was, with the id `null` to all records that match the query.
+   * @throws {MethodNotAllowed} the id is `null`, and the option `multi` does not allow it
+   * @throws {NotFound} no record has this id, or the query excludes it
+   */
+  remove(id: null, params?: P): Promise<T[]>
+  remove(id: AdapterId, params?: P): Promise<T>
+  remove(id: AdapterId | null, params?: P): Promise<T | T[]>
+  async remove(id: AdapterId | null, params?: P): Promise<T | T[]> {
+    const checked = toChecked(this.options, params)
+    if (id === null) checkReach('remove', this.options, checked)
+    return this._remove(id, checked)
+  }
+
+  /** `find` without hooks and without a check of the query. */
+  _find(params: P & { paginate: false }): Promise<T[]>
+  _find(params?: P): Promise<Page<T> | T[]>
+  async _find(params?: P): Promise<Page<T> | T[]> {
+    return call(this.options, params, findPage) as Promise<Page<T> | T[]>
+  }
+
+  /** `get` without hooks and without a check of the query. */
+  async _get(id: AdapterId, params?: P): Promise<T> {
+    checkId(id)
+    return call(this.options, params, (parts) => getRecord(parts, id)) as Promise<T>
+  }
+
+  /** `create` without hooks and without a check of the data. */
+  _create(data: D, params?: P): Promise<T>
+  _create(data: D[], params?: P): Promise<T[]>
+  _create(data: D | D[], params?: P): Promise<T | T[]>
+  async _create(data: D | D[], params?: P): Promise<T | T[]> {
+    const records = toRecords(data)
+    // Of the query, only the fields of the result matter: nothing is looked up.
+    const selecting = { ...params, query: { $select: params?.query?.$select } }
+    if (Array.isArray(data)) {
+      checkMulti('create', this.options, params)
+      return call(this.options, selecting, (parts) => createRecords(parts, records)) as Promise<T[]>
+    }
+    const [record = {}] = records
+    return call(this.options, selecting, (parts) => createRecord(parts, record)) as Promise<T>
+  }
+
+  /** `update` without hooks and without a check of query and data. */
+  async _update(id: AdapterId, data: D, params?: P): Promise<T> {
+    checkOne(id, data)
+    checkId(id)
+    checkUnmixed(data)
+    return call(this.options, params, (parts) => updateRecord(parts, id, data)) as Promise<T>
+  }
+
+  /** `patch` without hooks and without a check of query and data. */
+  _patch(id: null, data: PatchData<D>, params?: P): Promise<T[]>
+  _patch(id: AdapterId, data: PatchData<D>, params?: P): Promise<T>
+  _patch(id: AdapterId | null, data: PatchData<D>, params?: P): Promise<T | T[]>
+  async _patch(id: AdapterId | null, data: PatchData<D>, params?: P): Promise<T | T[]> {
+    checkRecord(data)
+    if (id === null) {
+      checkMulti('patch', this.options, params)
+      return call(this.options, params, (parts) => patchRecords(parts, data)) as Promise<T[]>
+    }
+    checkId(id)
+    return call(this.options, params, (parts) => patchRecord(parts, id, data)) as Promise<T>
+  }
+
+  /** `remove` without hooks and without a check of the query. */
+  _remove(id: null, params?: P): Promise<T[]>
+  _remove(id: AdapterId, params?: P): Promise<T>
+  _remove(id: AdapterId | null, params?: P): Promise<T | T[]>
+  async _remove(id: AdapterId | null, params?: P): Promise<T | T[]> {
+    if (id === null) {
+      checkMulti('remove', this.options, params)
+      return call(this.options, params, removeRecords) as Promise<T[]>
+    }
+    checkId(id)
+    return call(this.options, params, (parts) => removeRecord(parts, id)) as Promise<T>
+  }
+
+  /** Lets the application be ready only while the collection can be reached. */
+  async setup(app: WithReadiness, path: string): Promise<void> {
+    const check = async (): Promise<number> => (await this.options.Model).estimatedDocumentCount()
+    app.readiness.set(`mongodb ${path}`, check)
+  }
+
+  async teardown(app: WithReadiness, path: string): Promise<void> {
+    app.readiness.delete(`mongodb ${path}`)
+  }
+
+  /** Resolves to the collection of the service, `params.adapter.Model` first. */
+  async getModel(params?: P): Promise<Collection> {
+    return toCallSettings(this.options, params).Model
+  }
+
+  /** Resolves to a cursor over the records of a query, which is not checked. */
+  async findRaw(params?: P): Promise<FindCursor> {
+    return call(this.options, params, async (parts) => openCursor(parts))
+  }
+
+  /** Resolves to the number of records that match a query, which is not checked. */
+  async countDocuments(params?: P): Promise<number> {
+    return call(this.options, params, countRecords)
+  }
+}
+
+// The methods may be called on an object that only inherits from the service, and a subclass may
+// have methods of any name: what they share lives here.
+
+/** Returns params whose query is a checked copy. */
+function toChecked<P extends MongoDBParams>(settings: MongoDBSettings, params: P | undefined): P {
+  const query = sanitizeQuery(params?.query ?? {}, toCallSettings(settings, params))
+  return { ...params, query } as P
+}
+
+function call<R>(
+  options: MongoDBSettings,
+  params: MongoDBParams = {},
+  operation: (parts: AdapterCall) => Promise<R>,
+): Promise<R> {
+  return callDatabase(async () => {
+    const settings = toCallSettings(options, params)
+    const query = splitQuery(params.query ?? {}, settings)
+    const collection = await settings.Model
+    return operation({ collection, settings, query, driver: toDriverOptions(params) })
+  })
+}
+
+function checkOne(id: unknown, data: unknown): void {
+  if (id !== null && !Array.isArray(data)) return
+  throw new BadRequest("You can not replace multiple instances. Did you mean 'patch'?")
+}

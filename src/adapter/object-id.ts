@@ -1,0 +1,47 @@
+import { ObjectId } from 'mongodb'
+
+import { BadRequest } from '../core/errors/index.ts'
+import type { Id } from '../core/params.ts'
+
+/** What addresses one record of a MongoDB service. */
+export type AdapterId = Id | ObjectId
+
+const HEX_24 = /^[0-9a-f]{24}$/i
+
+/**
+ * Returns whether a value is an ObjectId, also one of another copy of the driver. An object literal
+ * with a key `_bsontype`, as JSON can carry it, is none.
+ */
+export function isObjectId(value: unknown): value is ObjectId {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    !Object.hasOwn(value, '_bsontype') &&
+    (value as { _bsontype?: unknown })._bsontype === 'ObjectId' &&
+    typeof (value as { toHexString?: unknown }).toHexString === 'function'
+  )
+}
+
+/**
+ * Returns the ObjectId that a string of 24 hexadecimal digits or a foreign ObjectId stands for, and
+ * any other value as it is: numbers and other strings are ids as well.
+ */
+export function toObjectId(value: unknown): unknown {
+  if (typeof value === 'string') return HEX_24.test(value) ? new ObjectId(value) : value
+  if (value instanceof ObjectId || !isObjectId(value)) return value
+  return new ObjectId(value.toHexString())
+}
+
+/**
+ * Checks the id argument of a method.
+ * @throws {BadRequest} neither a string, nor a number, nor an ObjectId
+ */
+export function checkId(id: unknown): asserts id is AdapterId {
+  if (typeof id === 'string' || typeof id === 'number' || isObjectId(id)) return
+  throw new BadRequest(`Invalid id '${typeof id === 'bigint' ? String(id) : JSON.stringify(id)}'`)
+}
+
+/** Returns whether two ids address the same record: `'507F…'` and its ObjectId do. */
+export function isSameId(one: unknown, other: unknown): boolean {
+  return String(toObjectId(one)) === String(toObjectId(other))
+}

@@ -1,0 +1,79 @@
+import { BadRequest } from '../core/errors/index.ts'
+import { isPlainObject } from './plain-object.ts'
+
+/** What `$limit`, `$skip`, `$sort` and `$select` of a query say, after they were read. */
+export type SortOrder = Readonly<Record<string, 1 | -1>>
+
+const DIGITS = /^[0-9]+$/
+const DIRECTIONS: ReadonlyMap<unknown, 1 | -1> = new Map<unknown, 1 | -1>([
+  [1, 1],
+  ['1', 1],
+  [-1, -1],
+  ['-1', -1],
+])
+
+/**
+ * Returns the number that `$limit` or `$skip` stands for, `undefined` when it is not given.
+ * @throws {BadRequest} neither a whole number from 0 on nor its decimal digits
+ */
+export function readCount(name: string, value: unknown): number | undefined {
+  if (value === undefined) return undefined
+  const count = typeof value === 'string' && DIGITS.test(value) ? Number(value) : value
+  if (typeof count === 'number' && Number.isSafeInteger(count) && count >= 0) return count
+  throw new BadRequest(`${name} must be a whole number from 0 on`)
+}
+
+/**
+ * Returns the field names of `$select` without those that lie inside another one: the server
+ * refuses `['address', 'address.city']`.
+ * @throws {BadRequest} not a list of field names
+ */
+export function readSelect(value: unknown): readonly string[] | undefined {
+  if (value === undefined) return undefined
+  const names = toList(value)
+  if (names === undefined || !names.every(isFieldPath)) {
+    throw new BadRequest('$select must be a list of field names')
+  }
+  const all = new Set(names)
+  return [...all].filter((name) => !toAncestors(name).some((ancestor) => all.has(ancestor)))
+}
+
+/**
+ * Returns `$sort` with directions as numbers.
+ * @throws {BadRequest} not an object of field names with 1 or -1
+ */
+export function readSort(value: unknown): SortOrder | undefined {
+  if (value === undefined) return undefined
+  if (!isPlainObject(value)) throw new BadRequest('$sort must be an object of 1 and -1')
+  const entries = Object.entries(value).map(([name, given]): [string, 1 | -1] => {
+    const direction = DIRECTIONS.get(given)
+    if (direction === undefined || !isFieldPath(name)) {
+      throw new BadRequest('$sort takes field names with the values 1 and -1')
+    }
+    return [name, direction]
+  })
+  return Object.fromEntries(entries)
+}
+
+/**
+ * Returns the list that a value is: an array, or an object whose keys are indexes, as query string
+ * parsers make it of long lists. `undefined` for anything else.
+ */
+export function toList(value: unknown): readonly unknown[] | undefined {
+  if (Array.isArray(value)) return value
+  if (!isPlainObject(value)) return undefined
+  const keys = Object.keys(value)
+  return keys.length > 0 && keys.every((key) => DIGITS.test(key)) ? Object.values(value) : undefined
+}
+
+function isFieldPath(name: unknown): name is string {
+  if (typeof name !== 'string' || name === '__proto__') return false
+  return name
+    .split('.')
+    .every((part) => part !== '' && !part.startsWith('$') && !part.includes('\0'))
+}
+
+function toAncestors(path: string): string[] {
+  const parts = path.split('.')
+  return parts.slice(1).map((_, index) => parts.slice(0, index + 1).join('.'))
+}

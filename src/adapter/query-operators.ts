@@ -1,0 +1,172 @@
+import { BadRequest } from '../core/errors/index.ts'
+import type { Query } from '../core/params.ts'
+import type { MongoDBSettings, QueryFilter } from './mongodb-options.ts'
+import { isPlainObject } from './plain-object.ts'
+import { readCount, readSelect, readSort, toList } from './query-filters.ts'
+
+/** Operators that join conditions, each with a list of them. */
+const LOGICAL: ReadonlySet<string> = new Set(['$or', '$and', '$nor'])
+
+/** Operators that take a list of values. */
+const WITH_LIST: ReadonlySet<string> = new Set(['$in', '$nin', '$all'])
+
+/** Operators that compare one field, and so never stand where a field name is expected. */
+const COMPARING = ['$eq', '$ne', '$in', '$nin', '$lt', '$lte', '$gt', '$gte']
+
+const ALLOWED: ReadonlySet<string> = new Set(['$or', '$and', ...COMPARING])
+const ONLY_IN_FIELDS: ReadonlySet<string> = new Set(COMPARING)
+const ALIASES: ReadonlyMap<string, string> = new Map([
+  ['$le', '$lte'],
+  ['$ge', '$gte'],
+])
+
+/** A `$` where the server or a careless parser may see an operator: never a field name. */
+const OPERATOR_LIKE = /^\s*(?:[$\uFF04\uFE69]|%24)|\.\$/
+
+/** The running count of one query. */
+interface Check {
+  readonly settings: MongoDBSettings
+  conditions: number
+  values: number
+}
+
+type Reader = (value: unknown, check: Check) => unknown
+
+const FILTER_READERS: Readonly<Record<string, Reader>> = {
+  $limit: (value) => readCount('$limit', value),
+  $skip: readSkip,
+  $sort: readSort,
+  $select: readSelect,
+}
+
+/**
+ * Returns a checked copy of a query from outside: only allowed operators at every depth, lists where
+ * lists are meant, `$limit` and `$skip` as numbers, nothing `undefined`. The query itself is not changed.
+ * @throws {BadRequest} an operator that is not allowed, a malformed value, or more than the limits
+ *   allow; the text names operators and limits, never values
+ */
+export function sanitizeQuery(query: Query, settings: MongoDBSettings): Query {
+  if (!isPlainObject(query)) throw new BadRequest('The query must be an object')
+  const check: Check = { settings, conditions: 0, values: 0 }
+  const entries = Object.entries(query)
+  const conditions = entries.filter(([name]) => toReader(name, settings) === undefined)
+  const filters = entries.flatMap(([name, value]): [string, unknown][] => {
+    const read = toReader(name, settings)?.(value, check)
+    return read === undefined ? [] : [[name, read]]
+  })
+  return {
+    ...checkConditions(Object.fromEntries(conditions), 'filter value', 0, check),
+    ...Object.fromEntries(filters),
+  }
+}
+
+function toReader(name: string, settings: MongoDBSettings): Reader | undefined {
+  if (Object.hasOwn(FILTER_READERS, name)) return FILTER_READERS[name]
+  const filter: QueryFilter | undefined = Object.hasOwn(settings.filters, name)
+    ? settings.filters[name]
+    : undefined
+  if (filter === undefined) return undefined
+  return filter === true
+    ? (value, check) => checkValue(value, name, 1, check)
+    : (value) => filter(value, settings)
+}
+
+/** Checks an object whose keys are fields and logical operators: a query, or an item of `$or`. */
+function checkConditions(conditions: Query, kind: string, depth: number, check: Check): Query {
+  for (const name of Object.keys(conditions)) {
+    if (ONLY_IN_FIELDS.has(ALIASES.get(name) ?? name))
+      throw new BadRequest(`Invalid ${kind} ${name}`)
+  }
+  return checkObject(conditions, kind, depth, check)
+}
+
+function checkObject(object: Query, kind: string, depth: number, check: Check): Query {
+  checkLimit('depth', depth, check)
+  count('conditions', Math.max(1, Object.keys(object).length), check)
+  const copy: Query = {}
+  for (const [key, value] of Object.entries(object)) {
+    if (key === '__proto__' || key === '_bsontype') throw new BadRequest(`Invalid ${kind} ${key}`)
+    if (!OPERATOR_LIKE.test(key)) {
+      copy[key] = checkValue(value, key, depth + 1, check)
+      continue
+    }
+    const operator = ALIASES.get(key) ?? key
+    if (!ALLOWED.has(operator) && !check.settings.operators.includes(operator)) {
+      throw new BadRequest(`Invalid ${kind} ${key}`)
+    }
+    if (Object.hasOwn(copy, operator)) throw new BadRequest(`${operator} is given twice`)
+    copy[operator] = checkOperand(value, operator, depth + 1, check)
+  }
+  return copy
+}
+
+function checkOperand(value: unknown, operator: string, depth: number, check: Check): unknown {
+  const isLogical = LOGICAL.has(operator)
+  if (!isLogical && !WITH_LIST.has(operator)) return checkValue(value, operator, depth, check)
+  const list = toList(value)
+  if (list === undefined) throw new BadRequest(`${operator} must be a list`)
+  if (!isLogical) return checkList(list, operator, depth, check)
+  if (list.length === 0) throw new BadRequest(`${operator} must be a list of conditions`)
+  return list.map((item) => {
+    if (!isPlainObject(item)) throw new BadRequest(`${operator} must be a list of conditions`)
+    return checkConditions(item, 'query parameter', depth, check)
+  })
+}
+
+function checkList(
+  list: readonly unknown[],
+  name: string,
+  depth: number,
+  check: Check,
+): readonly unknown[] {
+  checkLimit('depth', depth, check)
+  count('values', list.length, check)
+  return list.map((item) => checkValue(item, name, depth + 1, check))
+}
+
+function checkValue(value: unknown, name: string, depth: number, check: Check): unknown {
+  checkDefined(value, name)
+  if (Array.isArray(value)) return checkList(value, name, depth, check)
+  if (isPlainObject(value)) return checkObject(value, 'query parameter', depth, check)
+  if (typeof value !== 'object' || value === null || isSingleValue(value)) return value
+  throw new BadRequest(`The query has an object of an unknown class for ${name}`)
+}
+
+/** Whether the server gets an object as one value, so that no operator can be inside. */
+function isSingleValue(value: object): boolean {
+  if (value instanceof Date || value instanceof RegExp || value instanceof Uint8Array) return true
+  return !Object.hasOwn(value, '_bsontype') && '_bsontype' in value
+}
+
+/**
+ * Checks that a value of a query is one that reaches the server. The driver leaves out others, and a
+ * condition that is left out matches everything.
+ * @throws {BadRequest} `undefined`, a function or a symbol
+ */
+export function checkDefined(value: unknown, name: string): void {
+  if (value !== undefined && typeof value !== 'function' && typeof value !== 'symbol') return
+  throw new BadRequest(`The query has no value for ${name}`)
+}
+
+const LIMIT_TEXTS = {
+  depth: (limit: number) => `The query is nested more than ${limit} levels deep`,
+  conditions: (limit: number) => `The query has more than ${limit} conditions`,
+  values: (limit: number) => `The lists of the query have more than ${limit} values`,
+  skip: (limit: number) => `$skip must not be more than ${limit}`,
+} as const
+
+function checkLimit(name: keyof typeof LIMIT_TEXTS, value: number, { settings }: Check): void {
+  const limit = settings.limits[name]
+  if (value > limit) throw new BadRequest(LIMIT_TEXTS[name](limit))
+}
+
+function count(name: 'conditions' | 'values', more: number, check: Check): void {
+  check[name] += more
+  checkLimit(name, check[name], check)
+}
+
+function readSkip(value: unknown, check: Check): number | undefined {
+  const skip = readCount('$skip', value)
+  if (skip !== undefined) checkLimit('skip', skip, check)
+  return skip
+}

@@ -1,0 +1,84 @@
+import type { Document } from 'mongodb'
+
+import { BadRequest } from '../core/errors/index.ts'
+import type { Query } from '../core/params.ts'
+import type { MongoDBSettings } from './mongodb-options.ts'
+import { toObjectId } from './object-id.ts'
+import type { PageSize } from './page.ts'
+import { toPageSize } from './page.ts'
+import { isPlainObject } from './plain-object.ts'
+import { readCount, readSelect, toList } from './query-filters.ts'
+import { checkDefined } from './query-operators.ts'
+
+/** A query in the parts that the driver takes. */
+export interface SplitQuery extends PageSize {
+  /** The conditions, with ObjectIds in `_id`. */
+  readonly filter: Document
+  readonly skip: number
+  readonly sort: Document | undefined
+  /** Field names, without the id, which is always there. */
+  readonly select: readonly string[] | undefined
+}
+
+/** Operators whose value is compared with the field, and is an id where the field is. */
+const COMPARES: ReadonlySet<string> = new Set([
+  ...['$eq', '$ne', '$in', '$nin', '$gt', '$gte', '$lt', '$lte', '$all', '$not'],
+])
+
+const LOGICAL: ReadonlySet<string> = new Set(['$or', '$and', '$nor'])
+
+/**
+ * Returns the parts of a query. Operators are not checked here, so that trusted callers can use all
+ * that the server knows.
+ * @throws {BadRequest} a malformed `$limit`, `$skip` or `$select`, or `undefined` as a condition
+ */
+export function splitQuery(query: Query, settings: MongoDBSettings): SplitQuery {
+  const { $limit, $skip, $sort, $select, ...conditions } = query
+  return {
+    filter: toFilter(conditions, !settings.disableObjectify),
+    ...toPageSize(readCount('$limit', $limit), settings.paginate),
+    skip: readCount('$skip', $skip) ?? 0,
+    sort: $sort as Document | undefined,
+    select: readSelect($select),
+  }
+}
+
+/** Returns a filter that matches when both do; the id comes first, and is never overridden. */
+export function toRecordFilter(filter: Document, id: string, value: unknown): Document {
+  return Object.hasOwn(filter, id)
+    ? { $and: [{ [id]: value }, filter] }
+    : { [id]: value, ...filter }
+}
+
+/** Returns whether a filter has no condition at all, as `{}` and `{ $and: [{}] }` have none. */
+export function isEmptyFilter(filter: unknown): boolean {
+  if (!isPlainObject(filter)) return false
+  return Object.entries(filter).every(([name, list]) => {
+    if (name === '$and') return toList(list)?.every(isEmptyFilter) ?? false
+    return name === '$or' && (toList(list)?.some(isEmptyFilter) ?? false)
+  })
+}
+
+function toFilter(conditions: Query, withObjectIds: boolean): Document {
+  const filter: Document = {}
+  for (const [name, value] of Object.entries(conditions)) {
+    if (name === '__proto__') throw new BadRequest('Invalid query parameter __proto__')
+    if (LOGICAL.has(name) && Array.isArray(value)) {
+      filter[name] = value.map((item) =>
+        isPlainObject(item) ? toFilter(item, withObjectIds) : toOperand(item, name, false),
+      )
+    } else filter[name] = toOperand(value, name, withObjectIds && name === '_id')
+  }
+  return filter
+}
+
+function toOperand(value: unknown, name: string, isId: boolean): unknown {
+  checkDefined(value, name)
+  if (Array.isArray(value)) return value.map((item) => toOperand(item, name, isId))
+  if (!isPlainObject(value)) return isId ? toObjectId(value) : value
+  const copy = Object.entries(value).map(([key, inner]): [string, unknown] => [
+    key,
+    toOperand(inner, key, isId && COMPARES.has(key)),
+  ])
+  return Object.fromEntries(copy)
+}

@@ -1,0 +1,131 @@
+import type { Document, FindOneAndReplaceOptions, FindOneAndUpdateOptions } from 'mongodb'
+
+import { toWriteOptions } from './driver-options.ts'
+import type { AdapterCall } from './find.ts'
+import { checkFound, findAll, findIds, toFieldOptions, toIdFilter } from './find.ts'
+import type { AdapterId } from './object-id.ts'
+import { pickSelected } from './select.ts'
+import { hasOperators, toNewDocument, toReplacement, toUpdateDocument } from './update-document.ts'
+import type { WriteData } from './write-data.ts'
+
+/** Resolves to the new record, put together from the data and its id: one command. */
+export async function createRecord(call: AdapterCall, data: WriteData): Promise<Document> {
+  const document = toNewDocument(data, call.settings)
+  const { insertedId } = await call.collection.insertOne(document, toWriteOptions(call.driver))
+  return toCreated(call, document, insertedId)
+}
+
+/** Resolves to the new records in the order of the data: one command, none for an empty list. */
+export async function createRecords(
+  call: AdapterCall,
+  list: readonly WriteData[],
+): Promise<Document[]> {
+  if (list.length === 0) return []
+  const documents = list.map((data) => toNewDocument(data, call.settings))
+  const { insertedIds } = await call.collection.insertMany(documents, toWriteOptions(call.driver))
+  return documents.map((document, index) => toCreated(call, document, insertedIds[index]))
+}
+
+/**
+ * Resolves to the record after it was replaced, or changed when the data holds update operators: one
+ * command.
+ * @throws {NotFound} no record has this id, or the query excludes it
+ */
+export async function updateRecord(
+  call: AdapterCall,
+  id: AdapterId,
+  data: WriteData,
+): Promise<Document> {
+  if (hasOperators(data)) return patchRecord(call, id, data)
+  const replacement = toReplacement(data, call.settings.id, id)
+  const options = toChangeOptions(call) as FindOneAndReplaceOptions
+  const filter = toIdFilter(call, id)
+  return checkFound(await call.collection.findOneAndReplace(filter, replacement, options), id)
+}
+
+/**
+ * Resolves to the record after the change: one command.
+ * @throws {NotFound} no record has this id, or the query excludes it
+ */
+export async function patchRecord(
+  call: AdapterCall,
+  id: AdapterId,
+  data: WriteData,
+): Promise<Document> {
+  const update = toUpdateDocument(data, call.settings.id)
+  const filter = toIdFilter(call, id)
+  return checkFound(
+    await call.collection.findOneAndUpdate(filter, update, toChangeOptions(call)),
+    id,
+  )
+}
+
+/**
+ * Resolves to all records that matched, after the change: three commands, one when nothing matches.
+ * The ids are fixed first, so that a change of the queried field loses no record of the result.
+ */
+export async function patchRecords(call: AdapterCall, data: WriteData): Promise<Document[]> {
+  const { collection, query } = call
+  const update = toUpdateDocument(data, call.settings.id)
+  const ids = await findIds(call)
+  if (ids.length === 0) return []
+  // The conditions again: another call may have moved a record out of the caller's reach.
+  const filter = toMatching(ids, query.filter)
+  const options = { ...toWriteOptions(call.driver), upsert: false }
+  const { matchedCount } = await collection.updateMany(filter, update, options)
+  const result = matchedCount === ids.length ? { _id: { $in: ids } } : filter
+  return findAll({ ...call, query: { ...query, filter: result, limit: undefined, skip: 0 } })
+}
+
+/**
+ * Resolves to the record as it was: one command.
+ * @throws {NotFound} no record has this id, or the query excludes it
+ */
+export async function removeRecord(call: AdapterCall, id: AdapterId): Promise<Document> {
+  const options = { ...toFieldOptions(call), ...toWriteOptions(call.driver) }
+  const filter = toIdFilter(call, id)
+  const removed = await call.collection.findOneAndDelete(filter, {
+    ...options,
+    includeResultMetadata: false,
+  })
+  return checkFound(removed, id)
+}
+
+/** Resolves to all records that matched, as they were: two commands, one when nothing matches. */
+export async function removeRecords(call: AdapterCall): Promise<Document[]> {
+  const { collection, query, driver } = call
+  const projection = driver.projection && { ...driver.projection, _id: 1 }
+  const readable = { ...driver, ...(projection === undefined ? {} : { projection }) }
+  const all = { ...query, limit: undefined }
+  const records = await findAll({ ...call, driver: readable, query: all })
+  if (records.length === 0) return []
+  const ids = records.map(({ _id }) => _id)
+  const filter = toMatching(ids, query.filter)
+  const { deletedCount } = await collection.deleteMany(filter, toWriteOptions(driver))
+  if (deletedCount === ids.length) return records
+  // Another call was quicker with some of them: what is still there was not removed.
+  const remaining = { ...query, filter: { _id: { $in: ids } }, skip: 0 }
+  const kept = new Set((await findIds({ ...call, query: remaining })).map(String))
+  return records.filter(({ _id }) => !kept.has(String(_id)))
+}
+
+function toCreated(call: AdapterCall, document: Document, insertedId: unknown): Document {
+  const created = { _id: insertedId, ...document }
+  const { select } = call.query
+  return select === undefined ? created : pickSelected(created, select, call.settings.id)
+}
+
+function toChangeOptions(call: AdapterCall): FindOneAndUpdateOptions & {
+  includeResultMetadata: false
+} {
+  return {
+    ...toFieldOptions(call),
+    ...toWriteOptions(call.driver),
+    returnDocument: 'after',
+    includeResultMetadata: false,
+  }
+}
+
+function toMatching(ids: readonly unknown[], filter: Document): Document {
+  return { $and: [{ _id: { $in: ids } }, filter] }
+}

@@ -1,0 +1,89 @@
+import {
+  BSON,
+  MongoBulkWriteError,
+  MongoInvalidArgumentError,
+  MongoNetworkError,
+  MongoNetworkTimeoutError,
+  MongoServerError,
+  MongoServerSelectionError,
+} from 'mongodb'
+import t from 'tap'
+
+import { callDatabase, toDatabaseError } from '../../src/adapter/driver-error.ts'
+import { Conflict, GeneralError, NotFound } from '../../src/core/errors/index.ts'
+
+const server = (code: number, more: object = {}) =>
+  new MongoServerError({ message: 'secret text of shop.users', code, ...more })
+
+const ERRORS: readonly [string, Error, string, number][] = [
+  ['duplicate key', server(11000), 'Conflict', 409],
+  ['duplicate key, old', server(11001), 'Conflict', 409],
+  ['write conflict', server(112), 'Conflict', 409],
+  ['no such transaction', server(251), 'Conflict', 409],
+  ['failed validation', server(121), 'Unprocessable', 422],
+  ...[2, 9, 14, 66, 16755].map((code): [string, Error, string, number] => [
+    `bad value ${code}`,
+    server(code),
+    'BadRequest',
+    400,
+  ]),
+  ['BSON', new BSON.BSONError('secret'), 'BadRequest', 400],
+  ['too large', server(10334), 'PayloadTooLarge', 413],
+  ['time limit', server(50), 'Timeout', 408],
+  ['time limit, exceeded', server(262), 'Timeout', 408],
+  ['network', new MongoNetworkError('secret'), 'Unavailable', 503],
+  ['network timeout', new MongoNetworkTimeoutError('secret'), 'Unavailable', 503],
+  ['server selection', new MongoServerSelectionError('secret', {} as never), 'Unavailable', 503],
+  ['pool', named('MongoWaitQueueTimeoutError'), 'Unavailable', 503],
+  ['pool cleared', named('MongoPoolClearedError'), 'Unavailable', 503],
+  ['no primary', server(10107), 'Unavailable', 503],
+  ['not authorised', server(13), 'GeneralError', 500],
+  ['wrong use of the driver', new MongoInvalidArgumentError('secret'), 'GeneralError', 500],
+  ['a fault in code', new TypeError('secret'), 'GeneralError', 500],
+]
+
+for (const [title, thrown, name, code] of ERRORS) {
+  t.test(`answers an error of the kind "${title}" with ${name}, without its text`, async (t) => {
+    const error = toDatabaseError(thrown)
+    t.match(error, { name, code, cause: thrown })
+    t.notMatch(JSON.stringify(error), /secret|shop|users/)
+  })
+}
+
+t.test('names the fields of a duplicate, never values or indexes', async (t) => {
+  const details = { keyPattern: { email: 1 }, keyValue: { email: 'a@b' }, index: 'email_1' }
+  const error = toDatabaseError(server(11000, details))
+  t.strictSame(error.toJSON(), {
+    name: 'Conflict',
+    message: 'A record with the same values exists already',
+    code: 409,
+    className: 'conflict',
+    data: { fields: ['email'] },
+  })
+})
+
+t.test('reads the code of a failed write of many', async (t) => {
+  const details = { message: 'secret', code: 11000, writeErrors: [] }
+  const error = toDatabaseError(new MongoBulkWriteError(details, {} as never))
+  t.ok(error instanceof Conflict)
+})
+
+t.test('leaves the errors of services alone and answers anything else with 500', async (t) => {
+  const notFound = new NotFound('x')
+  t.equal(toDatabaseError(notFound), notFound)
+  for (const thrown of ['text', null, undefined, { code: 11000 }]) {
+    t.match(toDatabaseError(thrown), { name: 'GeneralError', message: 'Internal error' })
+  }
+})
+
+t.test('turns the rejection of an operation into the error of a service', async (t) => {
+  t.equal(await callDatabase(async () => 5), 5)
+  await t.rejects(
+    callDatabase(() => Promise.reject(new Error('secret'))),
+    GeneralError,
+  )
+})
+
+function named(name: string): Error {
+  return Object.assign(new Error('secret'), { name })
+}

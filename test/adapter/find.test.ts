@@ -1,0 +1,216 @@
+import type { ObjectId } from 'mongodb'
+import t from 'tap'
+
+import type { MongoDBOptions, MongoDBParams } from '../../src/adapter/index.ts'
+import { MongoDBService } from '../../src/adapter/index.ts'
+import { BadRequest, NotFound } from '../../src/core/errors/index.ts'
+import type { Page } from '../../src/core/params.ts'
+import { openDatabase } from '../support/database.ts'
+
+interface Person {
+  _id: ObjectId | number | string
+  name: string
+  age: number
+  tags?: string[]
+}
+
+const { empty, commandsOf } = await openDatabase(t)
+
+async function createPeople(
+  count: number,
+  options: Partial<MongoDBOptions> = {},
+): Promise<MongoDBService<Person>> {
+  const Model = await empty('people')
+  const people = Array.from({ length: count }, (_, age) => ({ name: `name ${age}`, age }))
+  if (count > 0) await Model.insertMany(people)
+  return new MongoDBService<Person>({ Model, ...options })
+}
+
+const namesOf = (commands: object[]) => commands.map((command) => Object.keys(command)[0])
+const agesOf = (found: Page<Person> | Person[]) =>
+  (Array.isArray(found) ? found : found.data).map(({ age }) => age).sort((a, b) => a - b)
+
+const FINDS: readonly [string, MongoDBParams['query'], number[]][] = [
+  ['equality', { age: 3 }, [3]],
+  ['$eq', { age: { $eq: 3 } }, [3]],
+  ['$ne', { age: { $ne: 3 } }, [0, 1, 2, 4]],
+  ['$in', { age: { $in: [1, 3, 9] } }, [1, 3]],
+  ['$nin', { age: { $nin: [1, 3] } }, [0, 2, 4]],
+  ['$lt', { age: { $lt: 2 } }, [0, 1]],
+  ['$lte', { age: { $lte: 2 } }, [0, 1, 2]],
+  ['$gt', { age: { $gt: 2 } }, [3, 4]],
+  ['$gte', { age: { $gte: 2 } }, [2, 3, 4]],
+  ['$le', { age: { $le: 1 } }, [0, 1]],
+  ['$ge', { age: { $ge: 3 } }, [3, 4]],
+  ['a range', { age: { $gt: 0, $lt: 3 } }, [1, 2]],
+  ['$or', { $or: [{ age: 1 }, { name: 'name 2' }] }, [1, 2]],
+  ['$and', { $and: [{ age: { $gt: 1 } }, { age: { $lt: 4 } }] }, [2, 3]],
+  ['$or in $and', { $and: [{ $or: [{ age: 1 }, { age: 2 }] }, { age: { $ne: 1 } }] }, [2]],
+  ['index-keyed lists', { age: { $in: { 0: 1, 1: 2 } } }, [1, 2]],
+  ['an own key constructor', { constructor: 'x' }, []],
+]
+
+t.test('finds what the operators say', async (t) => {
+  const people = await createPeople(5)
+  for (const [title, query, ages] of FINDS) {
+    t.strictSame(agesOf(await people.find({ query: query ?? {} })), ages, title)
+  }
+})
+
+t.test('finds ids given as strings, in lists and below $or', async (t) => {
+  const people = await createPeople(3)
+  const [first, second] = await people.find({ query: { $sort: { age: 1 } }, paginate: false })
+  const ids = [String(first?._id), String(second?._id)]
+  t.strictSame(agesOf(await people.find({ query: { _id: { $in: ids } } })), [0, 1])
+  t.strictSame(agesOf(await people.find({ query: { _id: { $nin: ids } } })), [2])
+  t.strictSame(agesOf(await people.find({ query: { $or: [{ _id: ids[0] }] } })), [0])
+})
+
+const PAGES: readonly [string, object, object, string[]][] = [
+  ['a full page', { $limit: 2 }, { total: 5, limit: 2, skip: 0 }, ['find', 'aggregate']],
+  ['a page that is not full', { $skip: 4 }, { total: 5, limit: 3, skip: 4 }, ['find']],
+  ['a single page', { age: { $gt: 3 } }, { total: 1, limit: 3, skip: 0 }, ['find']],
+  ['no match', { age: 99 }, { total: 0, limit: 3, skip: 0 }, ['find']],
+  ['a page behind the end', { $skip: 9 }, { total: 5, limit: 3, skip: 9 }, ['find', 'aggregate']],
+  ['$limit 0', { $limit: 0 }, { total: 5, limit: 0, skip: 0 }, ['aggregate']],
+  ['$limit over max', { $limit: '99' }, { total: 5, limit: 4, skip: 0 }, ['find', 'aggregate']],
+]
+
+for (const [title, query, page, sent] of PAGES) {
+  t.test(`counts only where a page does not tell the total: ${title}`, async (t) => {
+    const people = await createPeople(5, { paginate: { default: 3, max: 4 } })
+    const commands = await commandsOf(async () => {
+      t.match(await people.find({ query: { ...query } }), page)
+    })
+    t.strictSame(namesOf(commands), sent)
+  })
+}
+
+t.test('counts by metadata only when there is no condition', async (t) => {
+  const options = { paginate: { default: 1 }, useEstimatedDocumentCount: true }
+  const people = await createPeople(5, options)
+  const all = await commandsOf(async () => t.match(await people.find(), { total: 5 }))
+  t.strictSame(namesOf(all), ['find', 'count'])
+  const some = await commandsOf(async () =>
+    t.match(await people.find({ query: { age: { $gt: 2 } } }), { total: 2 }),
+  )
+  t.strictSame(namesOf(some), ['find', 'aggregate'])
+})
+
+t.test('returns an array without pages, none of it by a command for $limit 0', async (t) => {
+  const people = await createPeople(5, { paginate: { max: 2 } })
+  t.equal(agesOf(await people.find()).length, 2)
+  t.strictSame(namesOf(await commandsOf(() => people.find({ query: { $limit: 0 } }))), [])
+  t.strictSame(agesOf(await people.find({ paginate: false })), [0, 1, 2, 3, 4])
+  t.match(await people.find({ paginate: { default: 1 } }), { total: 5, limit: 1 })
+  const adapter = { paginate: { default: 2 } }
+  t.match(await people.find({ paginate: false, adapter }), { limit: 2 })
+})
+
+t.test('reads lists of more than 101 records by one command', async (t) => {
+  const people = await createPeople(350)
+  for (const query of [{}, { $limit: 200 }]) {
+    const commands = await commandsOf(async () => {
+      t.equal(agesOf(await people.find({ query })).length, query.$limit ?? 350)
+    })
+    t.strictSame(namesOf(commands), ['find'])
+  }
+})
+
+t.test('gets a record by one command, by a string or an ObjectId', async (t) => {
+  const people = await createPeople(3)
+  const [person] = await people.find({ query: { age: 1 }, paginate: false })
+  const id = person?._id as ObjectId
+  for (const given of [id, String(id), String(id).toUpperCase()]) {
+    const commands = await commandsOf(async () => t.match(await people.get(given), { age: 1 }))
+    t.strictSame(namesOf(commands), ['find'])
+  }
+  t.strictSame(await people.get(id, { query: { $select: ['name'] } }), { _id: id, name: 'name 1' })
+})
+
+t.test(
+  'gets no record that the query excludes, nor one with another id in the query',
+  async (t) => {
+    const people = await createPeople(2)
+    const [one, two] = await people.find({ query: { $sort: { age: 1 } }, paginate: false })
+    const id = String(one?._id)
+    const queries = [{ age: 99 }, { _id: String(two?._id) }, { _id: { $ne: id } }]
+    for (const query of queries) {
+      await t.rejects(people.get(id, { query }), new NotFound(`No record found for id '${id}'`))
+    }
+    t.match(await people.get(id, { query: { _id: id, $sort: { age: -1 }, $skip: 1 } }), { age: 0 })
+  },
+)
+
+t.test('answers unknown ids of any form with NotFound', async (t) => {
+  const people = await createPeople(1)
+  for (const id of ['568225fbfe21222432e836ff', 'x', '', 'twelve chars', 0, 123456789, -1]) {
+    await t.rejects(people.get(id), new NotFound(`No record found for id '${id}'`))
+  }
+})
+
+t.test('refuses ids that are none before any command', async (t) => {
+  const people = await createPeople(1)
+  const commands = await commandsOf(async () => {
+    for (const id of [null, undefined, { $ne: null }, ['x'], { toHexString: () => 'x' }]) {
+      await t.rejects(people.get(id as never), BadRequest)
+      await t.rejects(people._get(id as never), BadRequest)
+    }
+  })
+  t.strictSame(commands, [])
+})
+
+t.test('sends no command for a query that is refused', async (t) => {
+  const people = await createPeople(1)
+  const queries = [{ $where: '1' }, { $or: [[{ $where: '1' }]] }, { owner: undefined }]
+  const commands = await commandsOf(async () => {
+    for (const query of queries) {
+      await t.rejects(people.find({ query }), BadRequest)
+      await t.rejects(people.get('x', { query }), BadRequest)
+      await t.rejects(people.patch('x', { age: 1 }, { query }), BadRequest)
+      await t.rejects(people.remove('x', { query }), BadRequest)
+    }
+    await t.rejects(people._find({ query: { owner: undefined } }), BadRequest)
+  })
+  t.strictSame(commands, [])
+})
+
+t.test('lets trusted callers use every operator with the methods that check nothing', async (t) => {
+  const people = await createPeople(5)
+  t.strictSame(agesOf(await people._find({ query: { age: { $mod: [2, 0] } } })), [0, 2, 4])
+  t.equal(await people.countDocuments({ query: { age: { $exists: true } } }), 5)
+  const cursor = await people.findRaw({ query: { $sort: { age: -1 }, $limit: 2 } })
+  t.strictSame(
+    (await cursor.toArray()).map(({ age }) => age),
+    [4, 3],
+  )
+})
+
+t.test('passes collation and options of the driver on', async (t) => {
+  const people = await createPeople(0, { paginate: { default: 5 } })
+  await people._create({ name: 'Ann', age: 1 })
+  const collation = { locale: 'en', strength: 2 }
+  t.match(await people.find({ query: { name: 'ANN' }, collation }), { total: 1 })
+  t.match(await people.find({ query: { name: 'ANN' }, docdb: { collation } }), { total: 1 })
+  t.match(await people.find({ query: { name: 'ANN' }, mongodb: { collation } }), { total: 1 })
+  const docdb = { projection: { age: 1 }, hint: '_id_', comment: 'from a test' }
+  const [command] = await commandsOf(() => people.find({ docdb }))
+  t.match(command, docdb)
+})
+
+t.test('takes the collection from a promise, or from params.adapter', async (t) => {
+  const Model = await empty('people')
+  const other = await empty('others')
+  const people = new MongoDBService<Person>({ Model: Promise.resolve(Model) })
+  await people.create({ name: 'a', age: 1 })
+  t.equal(await people.getModel(), Model)
+  t.strictSame(await people.find({ adapter: { Model: other } }), [])
+})
+
+t.test('answers a database that is away with 503 and without its address', async (t) => {
+  const Model = Promise.reject(
+    Object.assign(new Error('secret:27017'), { name: 'MongoNetworkError' }),
+  )
+  const people = new MongoDBService<Person>({ Model: Model as Promise<never> })
+  await t.rejects(people.find(), { code: 503, message: 'The database is not available' })
+})

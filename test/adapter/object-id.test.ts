@@ -1,0 +1,77 @@
+import { ObjectId } from 'mongodb'
+import t from 'tap'
+
+import { checkId, isObjectId, isSameId, toObjectId } from '../../src/adapter/object-id.ts'
+import { BadRequest } from '../../src/core/errors/index.ts'
+
+const HEX = '507f1f77bcf86cd799439011'
+
+/** What an ObjectId of another copy of the driver looks like. */
+class ForeignObjectId {
+  get _bsontype(): string {
+    return 'ObjectId'
+  }
+  toHexString(): string {
+    return HEX
+  }
+}
+
+t.test('makes an ObjectId of 24 hexadecimal digits in any case', async (t) => {
+  for (const text of [HEX, HEX.toUpperCase()]) {
+    const id = toObjectId(text)
+    t.ok(id instanceof ObjectId)
+    t.equal(String(id), HEX)
+  }
+})
+
+t.test('keeps every other id as it is', async (t) => {
+  const others = ['', 'abc', 'twelve chars', `${HEX}0`, ` ${HEX}`, `${HEX}\n`, 0, -1, 1.5, null]
+  for (const id of others) t.equal(toObjectId(id), id)
+})
+
+t.test('takes over the ObjectId of another copy of the driver', async (t) => {
+  const id = toObjectId(new ForeignObjectId())
+  t.ok(id instanceof ObjectId)
+  t.equal(String(id), HEX)
+})
+
+t.test('takes no object literal for an ObjectId', async (t) => {
+  const fakes = [
+    { _bsontype: 'ObjectId' },
+    { _bsontype: 'ObjectId', toHexString: () => HEX },
+    {},
+    null,
+    HEX,
+  ]
+  for (const fake of fakes) t.equal(isObjectId(fake), false)
+  t.equal(isObjectId(new ObjectId()), true)
+})
+
+t.test('accepts strings, numbers and ObjectIds as an id argument', async (t) => {
+  for (const id of ['a', '', 0, -1, new ObjectId(), new ForeignObjectId()]) {
+    t.doesNotThrow(() => checkId(id))
+  }
+})
+
+const BROKEN_IDS: readonly [unknown, string][] = [
+  [undefined, 'undefined'],
+  [null, 'null'],
+  [{ $ne: null }, '{"$ne":null}'],
+  [[HEX], `["${HEX}"]`],
+  [true, 'true'],
+  [5n, '5'],
+  [{ _bsontype: 'ObjectId' }, '{"_bsontype":"ObjectId"}'],
+]
+
+for (const [id, text] of BROKEN_IDS) {
+  t.test(`refuses the id ${text}`, async (t) => {
+    t.throws(() => checkId(id), new BadRequest(`Invalid id '${text}'`))
+  })
+}
+
+t.test('knows the same id in its different forms', async (t) => {
+  t.equal(isSameId(HEX.toUpperCase(), new ObjectId(HEX)), true)
+  t.equal(isSameId('7', 7), true)
+  t.equal(isSameId(HEX, new ObjectId()), false)
+  t.equal(isSameId({ $ne: null }, HEX), false)
+})

@@ -1,0 +1,66 @@
+import { ObjectId } from 'mongodb'
+import type { Collection } from 'mongodb'
+import t from 'tap'
+
+import { resolveMongoDBOptions } from '../../src/adapter/mongodb-options.ts'
+import {
+  checkUnmixed,
+  toNewDocument,
+  toReplacement,
+  toUpdateDocument,
+} from '../../src/adapter/update-document.ts'
+import { BadRequest } from '../../src/core/errors/index.ts'
+
+const HEX = '507f1f77bcf86cd799439011'
+const settings = resolveMongoDBOptions({ Model: {} as Collection })
+const withKey = resolveMongoDBOptions({ Model: {} as Collection, id: 'key' })
+
+const UPDATES: readonly [string, Record<string, unknown>, Record<string, unknown>][] = [
+  ['puts fields into $set', { a: 1, 'b.c': 2 }, { $set: { a: 1, 'b.c': 2 } }],
+  ['joins fields and $set', { a: 1, $set: { b: 2 } }, { $set: { a: 1, b: 2 } }],
+  ['keeps operators', { $inc: { a: 1 } }, { $inc: { a: 1 } }],
+  ['takes fields and operators', { a: 1, $inc: { b: 1 } }, { $inc: { b: 1 }, $set: { a: 1 } }],
+  ['leaves the id out', { _id: 1, a: 1, $set: { _id: 2 } }, { $set: { a: 1 } }],
+  ['leaves undefined out', { a: undefined, b: null }, { $set: { b: null } }],
+  ['makes an empty patch an update without changes', {}, { $set: {} }],
+]
+
+for (const [title, data, update] of UPDATES) {
+  t.test(`a patch ${title}`, async (t) => {
+    const before = structuredClone(data)
+    t.strictSame(toUpdateDocument(data, '_id'), update)
+    t.strictSame(data, before)
+  })
+}
+
+t.test('a patch leaves out an id field of another name, and _id as well', async (t) => {
+  t.strictSame(toUpdateDocument({ key: 'x', _id: HEX, a: 1 }, 'key'), { $set: { a: 1 } })
+})
+
+t.test('a patch refuses a $set that is no object', async (t) => {
+  t.throws(() => toUpdateDocument({ $set: 'a' }, '_id'), BadRequest)
+})
+
+t.test('a replacement has no _id and always the given id of another name', async (t) => {
+  t.strictSame(toReplacement({ _id: HEX, a: 1 }, '_id', HEX), { a: 1 })
+  t.strictSame(toReplacement({ _id: HEX, key: 'y', a: 1 }, 'key', 'x'), { a: 1, key: 'x' })
+})
+
+t.test('an update is either fields or operators', async (t) => {
+  checkUnmixed({ a: 1 })
+  checkUnmixed({ $inc: { a: 1 } })
+  t.throws(() => checkUnmixed({ a: 1, $inc: { b: 1 } }), BadRequest)
+})
+
+t.test('a new document keeps its id, with an ObjectId for 24 hexadecimal digits', async (t) => {
+  t.strictSame(toNewDocument({ _id: HEX, a: 1 }, settings), { _id: new ObjectId(HEX), a: 1 })
+  t.strictSame(toNewDocument({ _id: 7 }, settings), { _id: 7 })
+  t.strictSame(toNewDocument({ _id: undefined, a: 1 }, settings), { a: 1 })
+  const raw = { ...settings, disableObjectify: true }
+  t.strictSame(toNewDocument({ _id: HEX }, raw), { _id: HEX })
+})
+
+t.test('a new document gets a missing id of another name', async (t) => {
+  t.match(toNewDocument({ a: 1 }, withKey), { a: 1, key: /^[0-9a-f]{24}$/ })
+  t.strictSame(toNewDocument({ key: 'x' }, withKey), { key: 'x' })
+})

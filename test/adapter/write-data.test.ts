@@ -1,0 +1,99 @@
+import { ObjectId } from 'mongodb'
+import type { Collection } from 'mongodb'
+import t from 'tap'
+
+import { resolveMongoDBOptions } from '../../src/adapter/mongodb-options.ts'
+import type { WriteData } from '../../src/adapter/write-data.ts'
+import { checkChange, checkNewRecord, toRecords } from '../../src/adapter/write-data.ts'
+import { BadRequest } from '../../src/core/errors/index.ts'
+
+const HEX = '507f1f77bcf86cd799439011'
+const Model = {} as Collection
+const settings = resolveMongoDBOptions({ Model })
+const deep = (levels: number): unknown => (levels === 0 ? 1 : { a: deep(levels - 1) })
+
+const REFUSED_FIELDS: readonly [string, WriteData][] = [
+  ['an operator inside', { name: { $gt: 1 } }],
+  ['an operator in a list', { tags: [{ a: [{ $where: 1 }] }] }],
+  ['an operator after a harmless sibling', { a: { b: 1 }, c: { d: { $where: '1' } } }],
+  ['a dotted name', { 'profile.isAdmin': true }],
+  ['a dotted name inside', { profile: { 'a.b': 1 } }],
+  ['an ObjectId made of JSON', { ref: { _bsontype: 'ObjectId' } }],
+  ['__proto__', JSON.parse('{"__proto__":{"admin":true}}') as WriteData],
+  ['__proto__ inside', JSON.parse('{"a":[{"__proto__":{"admin":true}}]}') as WriteData],
+  ['a number that is not finite', { price: [Infinity] }],
+  ['NaN', { price: Number.NaN }],
+  ['101 levels', { a: deep(101) }],
+  ['100,000 levels', { a: deep(5_000) }],
+]
+
+for (const [title, data] of REFUSED_FIELDS) {
+  t.test(`refuses ${title} from outside, in new records and in changes`, async (t) => {
+    t.throws(() => checkNewRecord(data, settings), BadRequest)
+    t.throws(() => checkChange(data, HEX, settings), BadRequest)
+  })
+}
+
+const REFUSED_OPERATORS: readonly WriteData[] = [
+  { $rename: { password: 'name' } },
+  { $unset: { password: 1 } },
+  { $push: { roles: 'admin' } },
+  { $inc: { credit: 9 } },
+  { $set: { role: 'admin' } },
+  { $currentDate: {} },
+  { '$set.x': 1 },
+  { name: 'a', $inc: { credit: 9 } },
+]
+
+for (const data of REFUSED_OPERATORS) {
+  t.test(`refuses ${JSON.stringify(data)} from outside`, async (t) => {
+    t.throws(() => checkNewRecord(data, settings), BadRequest)
+    t.throws(() => checkChange(data, HEX, settings), BadRequest)
+  })
+}
+
+t.test('lets operators and dotted names pass that the option lists', async (t) => {
+  const updateOperators = ['$push', '$inc', '$pull', 'address.city', 'stats.visits']
+  const open = resolveMongoDBOptions({ Model, updateOperators })
+  checkChange({ $push: { tags: { $each: ['a'], $slice: -5 } } }, HEX, open)
+  checkChange({ $pull: { tags: { $in: ['a'] } }, $inc: { 'stats.visits': 1 } }, HEX, open)
+  checkChange({ 'address.city': 'x' }, HEX, open)
+  const refused: WriteData[] = [
+    { $set: { a: 1 } },
+    { $inc: { 'stats.other': 1 } },
+    { $inc: { _id: 1 } },
+    { $push: { tags: { $where: '1' } } },
+    { $push: 'tags' },
+    { 'address.street': 'x' },
+  ]
+  for (const data of refused) t.throws(() => checkChange(data, HEX, open), BadRequest)
+})
+
+t.test('lets a change repeat the id and refuses another one', async (t) => {
+  checkChange({ _id: HEX.toUpperCase(), a: 1 }, new ObjectId(HEX), settings)
+  for (const _id of [new ObjectId(), 'x', { $ne: null }]) {
+    t.throws(() => checkChange({ _id }, HEX, settings), BadRequest)
+  }
+  t.throws(() => checkChange({ _id: HEX }, null, settings), BadRequest)
+})
+
+t.test('refuses a broken id of a new record', async (t) => {
+  checkNewRecord({ _id: HEX }, settings)
+  for (const _id of [null, {}, [HEX], true]) {
+    t.throws(() => checkNewRecord({ _id }, settings), BadRequest)
+  }
+  const withKey = resolveMongoDBOptions({ Model, id: 'key' })
+  t.throws(() => checkNewRecord({ key: {} }, withKey), BadRequest)
+  t.throws(() => checkNewRecord({ _id: {} }, withKey), BadRequest)
+})
+
+t.test('keeps values that hooks have converted already', async (t) => {
+  const data = { at: new Date(), ref: new ObjectId(), raw: Buffer.from('x'), constructor: 'x' }
+  t.doesNotThrow(() => checkNewRecord(data, settings))
+})
+
+for (const data of [null, undefined, 'x', 1, [[]], [null], [1]]) {
+  t.test(`takes ${JSON.stringify(data)} for no record`, async (t) => {
+    t.throws(() => toRecords(data), BadRequest)
+  })
+}
