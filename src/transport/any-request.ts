@@ -1,0 +1,73 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { BadRequest, MethodNotAllowed } from '../core/index.ts'
+import { answerError } from './answer.ts'
+import { toNotFound } from './not-found.ts'
+import { handleServiceRequest } from './service-handler.ts'
+import { findMethod, toAllow } from './service-method.ts'
+import type { ServiceMatch } from './service-router.ts'
+import type { RestTransport } from './transport.ts'
+
+/** Verbs that address many records when the URL holds no id. */
+const MULTI_VERBS: ReadonlySet<string> = new Set(['PUT', 'PATCH', 'DELETE'])
+
+/**
+ * Handles a request that none of Fastify's own routes fits: custom methods, services that came
+ * later, slashes too many, long ids, `OPTIONS`, methods that are not offered, unknown paths.
+ */
+export function handleAnyRequest(
+  transport: RestTransport,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  const path = toPath(request.raw.url ?? '/', transport.prefix)
+  const match = transport.router.find(path)
+  if (match === null) answerNotFound(transport, request, reply)
+  else if (request.method === 'OPTIONS') sendAllow(match, reply)
+  else callMatch(transport, match, path, request, reply)
+}
+
+/** Answers for a path that nothing is served at; a plugin without prefix leaves it to its host. */
+export function answerNotFound(
+  transport: RestTransport,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  if (transport.leavesNotFound) reply.callNotFound()
+  else answerError(transport, toNotFound(request, transport.options.notFound ?? {}), request, reply)
+}
+
+function sendAllow(match: ServiceMatch, reply: FastifyReply): void {
+  reply
+    .code(204)
+    .header('allow', toAllow(match.entry, match.id !== null))
+    .send()
+}
+
+function callMatch(
+  transport: RestTransport,
+  match: ServiceMatch,
+  path: string,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  const hasId = match.id !== null
+  try {
+    const serviceMethod = request.headers['x-service-method']
+    const method = findMethod(match.entry, request.method, hasId, serviceMethod)
+    if (!hasId && path.endsWith('/') && path.length > 1 && MULTI_VERBS.has(request.method)) {
+      // '/users/' + id with an empty id: one record was meant, not all of them.
+      throw new BadRequest(`An id is missing after '${path}'`)
+    }
+    handleServiceRequest(transport, method, match, request, reply)
+  } catch (error) {
+    if (error instanceof MethodNotAllowed) reply.header('allow', toAllow(match.entry, hasId))
+    answerError(transport, error, request, reply)
+  }
+}
+
+/** Returns the path of a URL below the prefix, still percent-encoded. */
+function toPath(url: string, prefix: string): string {
+  const end = url.search(/[?#]/)
+  const path = end === -1 ? url : url.slice(0, end)
+  return path.startsWith(prefix) ? path.slice(prefix.length) : path
+}

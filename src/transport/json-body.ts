@@ -1,0 +1,66 @@
+import { isUtf8 } from 'node:buffer'
+import type { FastifyBodyParser, FastifyInstance } from 'fastify'
+import { BadRequest } from '../core/index.ts'
+
+/** Limits of JSON bodies; each one that is exceeded answers 400 and is named there. */
+export interface JsonOptions {
+  /** Largest body, in bytes; a larger one answers 413. Default: that of the server, 1 MiB. */
+  readonly bodyLimit?: number
+  /** Deepest nesting of objects and arrays. Default: 50. */
+  readonly maxDepth?: number
+  /** Most keys and array items in one body. Default: 10,000. */
+  readonly maxKeys?: number
+}
+
+const JSON_DEFAULTS = Object.freeze({ maxDepth: 50, maxKeys: 10_000 })
+
+/**
+ * Adds the parser for `application/json` to a scope. An empty body is no body, as clients send it
+ * that name the type on every request; `__proto__` and invalid UTF-8 are refused.
+ */
+export function addJsonParser(scope: FastifyInstance, options: JsonOptions = {}): void {
+  const limits = { ...JSON_DEFAULTS, ...options }
+  const parseText = scope.getDefaultJsonParser('error', 'error') as FastifyBodyParser<string>
+  const parser: FastifyBodyParser<Buffer> = (request, body, done) => {
+    if (body.length === 0) return done(null, undefined)
+    if (!isUtf8(body)) return done(new BadRequest('The body is not valid UTF-8'), undefined)
+    return parseText(request, body.toString(), (error, value) => {
+      done(error ?? findExcess(value, limits), value)
+    })
+  }
+  const { bodyLimit } = options
+  scope.addContentTypeParser(
+    'application/json',
+    { parseAs: 'buffer', ...(bodyLimit === undefined ? {} : { bodyLimit }) },
+    parser,
+  )
+}
+
+/** Returns what is too much in a parsed body, `null` when it is within the limits. */
+function findExcess(
+  value: unknown,
+  limits: Required<Omit<JsonOptions, 'bodyLimit'>>,
+): Error | null {
+  let keys = 0
+  // Level by level instead of recursion: the depth of the body is not ours to choose.
+  let level: object[] = isObject(value) ? [value] : []
+  for (let depth = 1; level.length > 0; depth += 1) {
+    if (depth > limits.maxDepth) {
+      return new BadRequest(`The body is nested deeper than ${limits.maxDepth} levels`)
+    }
+    const next: object[] = []
+    for (const parent of level) {
+      const children = Object.values(parent)
+      keys += children.length
+      if (keys > limits.maxKeys)
+        return new BadRequest(`The body has more than ${limits.maxKeys} keys`)
+      for (const child of children) if (isObject(child)) next.push(child)
+    }
+    level = next
+  }
+  return null
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}

@@ -1,0 +1,138 @@
+import type { IParseOptions } from 'qs'
+import { parse as parseBrackets } from 'qs'
+import type { Query } from '../core/index.ts'
+import { BadRequest } from '../core/index.ts'
+
+/** Limits of query strings; each one that is exceeded answers 400 and is named there. */
+export interface QueryOptions {
+  /** Longest raw query, in bytes. Default: 12,288. */
+  readonly maxLength?: number
+  /** Most parameters in one query. Default: 1,000. */
+  readonly parameterLimit?: number
+  /** Deepest nesting in brackets. Default: 10. */
+  readonly depth?: number
+  /**
+   * Longest array. A longer one becomes an object with the indexes as keys, which is read as a list
+   * again where a list is meant (`$in`, `$or`, `$select`, …). Default: 20.
+   */
+  readonly arrayLimit?: number
+}
+
+/** A parser of one's own: the raw query without `?` in, an object out; may throw, which answers 400. */
+export type QueryParser = (rawQuery: string) => Query
+
+export const QUERY_DEFAULTS: Required<QueryOptions> = Object.freeze({
+  maxLength: 12_288,
+  parameterLimit: 1_000,
+  depth: 10,
+  arrayLimit: 20,
+})
+
+/**
+ * Returns the parser for query strings and URL-encoded bodies. It reads what `qs` reads: brackets
+ * nest, repeated names become arrays, every leaf is a string.
+ */
+export function createQueryParser(options: QueryOptions | QueryParser = {}): QueryParser {
+  if (typeof options === 'function') return (raw) => callParser(options, raw)
+  const limits = { ...QUERY_DEFAULTS, ...options }
+  const qsOptions = {
+    depth: limits.depth,
+    strictDepth: true,
+    arrayLimit: limits.arrayLimit,
+    // Counted before: qs would drop the rest in silence, or refuse long arrays as well.
+    parameterLimit: Number.POSITIVE_INFINITY,
+  } satisfies IParseOptions
+  return (raw) => {
+    if (raw === '') return {}
+    checkLength(raw, limits)
+    if (!hasBracket(raw)) {
+      const flat = parseFlat(raw, limits.arrayLimit)
+      if (flat !== null) return flat
+    }
+    try {
+      return parseBrackets(raw, qsOptions) as Query
+    } catch (error) {
+      throw new BadRequest(`The query is nested deeper than ${limits.depth} levels`, null, {
+        cause: error,
+      })
+    }
+  }
+}
+
+/** Returns the part of a URL after its first `?`, without it; `''` when there is none. */
+export function toRawQuery(url: string): string {
+  const mark = url.indexOf('?')
+  if (mark === -1) return ''
+  const hash = url.indexOf('#', mark)
+  return hash === -1 ? url.slice(mark + 1) : url.slice(mark + 1, hash)
+}
+
+function callParser(parser: QueryParser, raw: string): Query {
+  let query: unknown
+  try {
+    query = parser(raw)
+  } catch (error) {
+    throw new BadRequest('The query can not be parsed', null, { cause: error })
+  }
+  if (typeof query !== 'object' || query === null) {
+    throw new BadRequest('The query can not be parsed')
+  }
+  return query as Query
+}
+
+function checkLength(raw: string, limits: Required<QueryOptions>): void {
+  if (raw.length > limits.maxLength) {
+    throw new BadRequest(`The query is longer than ${limits.maxLength} bytes`)
+  }
+  let parameters = 1
+  let at = raw.indexOf('&')
+  while (at !== -1) {
+    parameters += 1
+    at = raw.indexOf('&', at + 1)
+  }
+  if (parameters > limits.parameterLimit) {
+    throw new BadRequest(`The query has more than ${limits.parameterLimit} parameters`)
+  }
+}
+
+/** Closing brackets count too: qs takes what stands before `]=` for the name. */
+function hasBracket(raw: string): boolean {
+  return raw.includes('[') || raw.includes(']') || (raw.includes('%') && /%5[bd]/i.test(raw))
+}
+
+/**
+ * Parses a query without brackets, about ten times faster than qs does. Returns `null` when a name
+ * is repeated more often than arrays may be long: that is left to qs.
+ */
+function parseFlat(raw: string, arrayLimit: number): Query | null {
+  const query: Query = {}
+  for (const parameter of raw.split('&')) {
+    if (parameter === '') continue
+    const equals = parameter.indexOf('=')
+    const name = decode(equals === -1 ? parameter : parameter.slice(0, equals))
+    // As qs does: no name may hide what every object has.
+    if (name === '' || name in Object.prototype) continue
+    const value = equals === -1 ? '' : decode(parameter.slice(equals + 1))
+    const others = query[name]
+    if (others === undefined) query[name] = value
+    else if (toLength(others) >= arrayLimit) return null
+    else if (Array.isArray(others)) others.push(value)
+    else query[name] = [others, value]
+  }
+  return query
+}
+
+function toLength(values: unknown): number {
+  return Array.isArray(values) ? values.length : 1
+}
+
+/** What is not percent-encoded in a valid way is kept as it stands. */
+function decode(text: string): string {
+  const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text
+  if (!spaced.includes('%')) return spaced
+  try {
+    return decodeURIComponent(spaced)
+  } catch {
+    return spaced
+  }
+}

@@ -1,0 +1,103 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { AuthenticationRequest, Headers, HookContext, Params, Query } from '../core/index.ts'
+
+/** What middleware puts into the params of a call: `request.feathers.tenant = …`. */
+export type FeathersParams = Record<string, unknown>
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Becomes part of the params of the service call behind this request. */
+    feathers: FeathersParams
+  }
+  interface FastifyReply {
+    /** What a service call answers; functions after the service may replace it. */
+    data: unknown
+    /** The context of the service call, `null` before it. */
+    hook: HookContext | null
+  }
+}
+
+const FEATHERS_PARAMS = Symbol('remex.feathersParams')
+
+interface WithFeathersParams {
+  [FEATHERS_PARAMS]?: FeathersParams
+}
+
+/** Adds `request.feathers`, `reply.data` and `reply.hook` to a server, if they are not there yet. */
+export function addDecorators(server: FastifyInstance): void {
+  if (server.hasRequestDecorator('feathers')) return
+  // An accessor: no object may be shared by requests, and most requests need none.
+  server.decorateRequest('feathers', {
+    getter(this: FastifyRequest): FeathersParams {
+      const request = this as WithFeathersParams
+      request[FEATHERS_PARAMS] ??= { provider: 'rest' }
+      return request[FEATHERS_PARAMS]
+    },
+    setter(this: FastifyRequest, value: FeathersParams) {
+      ;(this as WithFeathersParams)[FEATHERS_PARAMS] = value
+    },
+  })
+  server.decorateReply('data', null)
+  server.decorateReply('hook', null as FastifyReply['hook'])
+}
+
+/** Returns what stands in `request.feathers`, `null` when nobody touched it. */
+export function getFeathersParams(request: FastifyRequest): FeathersParams | null {
+  return (request as WithFeathersParams)[FEATHERS_PARAMS] ?? null
+}
+
+/**
+ * The params of a call that came over REST: `query`, `headers`, `route`, then whatever
+ * `request.feathers` holds, and `provider` last, so that nothing can turn an outside call into an
+ * inside one.
+ */
+export class RestParams implements Params {
+  query: Query
+  headers: Headers
+  route: Readonly<Record<string, string>>
+  declare authentication?: AuthenticationRequest | undefined
+  provider: string
+  readonly #request: FastifyRequest
+  #controller: AbortController | null = null
+
+  constructor(
+    request: FastifyRequest,
+    query: Query,
+    route: Readonly<Record<string, string>>,
+    feathers: FeathersParams | null,
+  ) {
+    this.query = query
+    this.headers = request.headers
+    this.route = route
+    this.provider = 'rest'
+    this.#request = request
+    if (feathers !== null) {
+      const { signal: _signal, requestId: _requestId, ...others } = feathers
+      Object.assign(this, others, { provider: 'rest' })
+    }
+  }
+
+  /**
+   * Aborts when the client goes away or the call takes too long; to be handed to reads only. It
+   * stands on the prototype, and is made only when somebody asks for it.
+   */
+  get signal(): AbortSignal {
+    if (this.#controller === null) {
+      const controller = new AbortController()
+      this.#controller = controller
+      const { signal } = this.#request
+      signal.addEventListener('abort', () => controller.abort(signal.reason), { once: true })
+    }
+    return this.#controller.signal
+  }
+
+  /** Aborts the signal of a call, if somebody has asked for it. */
+  static abort(params: RestParams, reason: unknown): void {
+    params.#controller?.abort(reason)
+  }
+
+  /** The id of the request, as it stands in the log. */
+  get requestId(): string {
+    return this.#request.id
+  }
+}

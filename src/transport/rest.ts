@@ -1,0 +1,64 @@
+import type { FastifyInstance } from 'fastify'
+import fastifyPlugin from 'fastify-plugin'
+import type { Application } from '../core/index.ts'
+import { handleAnyRequest } from './any-request.ts'
+import type { Configurator, WithServer } from './configurator.ts'
+import { loadServerPlugins, setRestOptions } from './configurator.ts'
+import type { ErrorHandlerOptions } from './error-handler.ts'
+import { fromFastifyError } from './error-handler.ts'
+import type { FormOptions } from './form-body.ts'
+import { addHealthRoutes } from './health.ts'
+import type { JsonOptions } from './json-body.ts'
+import type { NotFoundOptions } from './not-found.ts'
+import { serveServices } from './services-plugin.ts'
+import type { Formatter, RestOptions } from './transport.ts'
+
+/** What applies on a server of our own; the plugin leaves it to its host. */
+const OWN_SERVER_DEFAULTS: RestOptions = { handlerTimeoutMs: 30_000, health: true }
+
+/**
+ * Serves the services of the application over REST: `app.configure(rest())`. Services may be
+ * registered before or after it.
+ * @param options options, or only a formatter
+ */
+export function rest(options: RestOptions | Formatter | null = {}): Configurator {
+  const given = typeof options === 'function' ? { formatter: options } : (options ?? {})
+  return (app) => {
+    setRestOptions(app, { ...OWN_SERVER_DEFAULTS, ...app.restOptions, ...given })
+    app.fastify.register(fastifyPlugin((server) => serveOnOwnServer(server, app)))
+  }
+}
+
+/** Sets how errors are answered and logged: `app.configure(errorHandler({ html: false }))`. */
+export function errorHandler(options: ErrorHandlerOptions = {}): Configurator {
+  return (app) => setRestOptions(app, { errorHandler: options })
+}
+
+/** Sets how paths are answered that nothing is served at: `app.configure(notFound({ verbose: true }))`. */
+export function notFound(options: NotFoundOptions = {}): Configurator {
+  return (app) => setRestOptions(app, { notFound: options })
+}
+
+/** Sets the limits for JSON bodies, which are read without it too: `app.configure(json({ maxDepth: 20 }))`. */
+export function json(options: JsonOptions = {}): Configurator {
+  return (app) => setRestOptions(app, { json: options })
+}
+
+/** Sets the limits for URL-encoded bodies, which are read without it too. */
+export function urlencoded(options: FormOptions = {}): Configurator {
+  return (app) => setRestOptions(app, { urlencoded: options })
+}
+
+async function serveOnOwnServer(server: FastifyInstance, app: WithServer): Promise<void> {
+  await loadServerPlugins(server)
+  const services = app as WithServer & Application<never, never>
+  await server.register(async (scope) => {
+    const options = { ...app.restOptions, leavesNotFound: false }
+    const transport = await serveServices(scope, services, options)
+    server.setNotFoundHandler(handleAnyRequest.bind(null, transport))
+    server.setErrorHandler((error, request, reply) => {
+      transport.errors.send(fromFastifyError(error), request, reply)
+    })
+    if (options.health !== false) addHealthRoutes(server, transport)
+  })
+}

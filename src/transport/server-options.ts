@@ -1,0 +1,115 @@
+import type { Socket } from 'node:net'
+import type { FastifyError, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify'
+import { ErrorAnswers, fromFastifyError, toStatusError } from './error-handler.ts'
+import { toLoggerOptions } from './logging.ts'
+
+/** Limits of a server made by `fastifyApp()`, all in milliseconds or bytes. */
+export interface ServerLimits {
+  /** Longest time for a whole request to arrive. Default: 30,000. */
+  readonly requestTimeout?: number
+  /** Longest time for the headers of a request to arrive; at most `requestTimeout`. Default: 10,000. */
+  readonly headersTimeout?: number
+  /** How often both are checked. Default: 2,000. */
+  readonly connectionsCheckingInterval?: number
+  /** How long an idle connection is kept. Default: 72,000. */
+  readonly keepAliveTimeout?: number
+  /** How long a connection may stand still while a request is handled. Default: 60,000. */
+  readonly connectionTimeout?: number
+  /** Largest body. Default: 1 MiB. */
+  readonly bodyLimit?: number
+}
+
+/** Options for a new server: those of Fastify, with `headersTimeout` and friends beside them. */
+export type ServerOptions = FastifyServerOptions & ServerLimits
+
+const LIMIT_DEFAULTS: Required<ServerLimits> = Object.freeze({
+  requestTimeout: 30_000,
+  headersTimeout: 10_000,
+  connectionsCheckingInterval: 2_000,
+  keepAliveTimeout: 72_000,
+  connectionTimeout: 60_000,
+  bodyLimit: 1_048_576,
+})
+
+/** Ids and route values may be as long as a token; what limits them is the request line. */
+const MAX_PARAM_LENGTH = 16_384
+
+/**
+ * Returns the options for Fastify, with safe limits where the user sets none.
+ * @throws {TypeError} limits that can't work together, or a proxy trusted by a number of hops
+ */
+export function toServerOptions(options: ServerOptions): FastifyServerOptions {
+  const { headersTimeout, connectionsCheckingInterval, ...limits } = resolveLimits(options)
+  if (typeof options.trustProxy === 'number') {
+    throw new TypeError('trustProxy must name the proxies: a number of hops can be forged')
+  }
+  const http = { headersTimeout, connectionsCheckingInterval, ...get(options, 'http') }
+  const https = get(options, 'https')
+  return {
+    ...options,
+    ...limits,
+    ...(https === undefined ? { http } : { https: { ...http, ...https } }),
+    ...toLoggerOptions(options),
+    return503OnClosing: false,
+    routerOptions: { maxParamLength: MAX_PARAM_LENGTH, ...options.routerOptions },
+    frameworkErrors: options.frameworkErrors ?? answerFrameworkError,
+    clientErrorHandler: options.clientErrorHandler ?? answerSocketError,
+  } as FastifyServerOptions
+}
+
+function resolveLimits(options: ServerOptions): Required<ServerLimits> {
+  const given = Object.keys(LIMIT_DEFAULTS)
+    .map((name) => [name, get(options, name)] as const)
+    .filter(([, value]) => value !== undefined)
+  const limits: Required<ServerLimits> = { ...LIMIT_DEFAULTS, ...Object.fromEntries(given) }
+  const isGuarded = limits.headersTimeout > 0 && limits.requestTimeout > 0
+  if (!isGuarded || limits.headersTimeout > limits.requestTimeout) {
+    throw new TypeError(
+      `headersTimeout (${limits.headersTimeout}) must be more than 0 and at most requestTimeout ` +
+        `(${limits.requestTimeout}): Node cuts off no slow request otherwise`,
+    )
+  }
+  return limits
+}
+
+/** The types of Fastify's options differ by protocol, so that not every one has every key. */
+function get(options: object, name: string): object | undefined {
+  return (options as Record<string, object | undefined>)[name]
+}
+
+/** Answers what never reaches a route: a URL that can't be decoded, for example. */
+function answerFrameworkError(
+  error: FastifyError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  new ErrorAnswers({}, null).send(fromFastifyError(error), request, reply)
+}
+
+const SOCKET_STATUS: ReadonlyMap<string | undefined, readonly [status: number, text: string]> =
+  new Map([
+    ['HPE_HEADER_OVERFLOW', [431, 'The headers are too large']],
+    ['ERR_HTTP_REQUEST_TIMEOUT', [408, 'The request took too long to arrive']],
+    ['HPE_CHUNK_EXTENSIONS_OVERFLOW', [413, 'The chunk extensions are too large']],
+  ])
+
+const REASONS: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  408: 'Request Timeout',
+  413: 'Payload Too Large',
+  431: 'Request Header Fields Too Large',
+}
+
+/** Answers bytes that are no HTTP request, in the shape of every other error, and hangs up. */
+function answerSocketError(error: { code?: string }, socket: Socket): void {
+  if (socket.writable && error.code !== 'ECONNRESET') {
+    const known = SOCKET_STATUS.get(error.code)
+    const [status, text] = known ?? [400, 'The request is malformed']
+    const body = JSON.stringify(toStatusError(status, text).toJSON())
+    socket.write(
+      `HTTP/1.1 ${status} ${REASONS[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+        `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+    )
+  }
+  socket.destroySoon()
+}

@@ -1,0 +1,64 @@
+import type { MethodEntry, ServiceEntry } from '../core/index.ts'
+import { isStandardMethod, METHOD_TABLE, MethodNotAllowed } from '../core/index.ts'
+
+/** The standard method for each verb, without and with an id in the URL. */
+const METHOD_BY_VERB: ReadonlyMap<string, { readonly all: string; readonly one: string }> = new Map(
+  [
+    ['GET', { all: 'find', one: 'get' }],
+    ['HEAD', { all: 'find', one: 'get' }],
+    // An id behind a POST has no meaning and is ignored.
+    ['POST', { all: 'create', one: 'create' }],
+    ['PUT', { all: 'update', one: 'update' }],
+    ['PATCH', { all: 'patch', one: 'patch' }],
+    ['DELETE', { all: 'remove', one: 'remove' }],
+  ],
+)
+
+/** Longest method name that an error repeats: what is longer is no name. */
+const LONGEST_NAME = 64
+
+/**
+ * Returns the method that a request calls: by its verb, or for POST by `X-Service-Method`.
+ * @throws {MethodNotAllowed} no such method for callers from outside
+ */
+export function findMethod(
+  entry: ServiceEntry,
+  verb: string,
+  hasId: boolean,
+  serviceMethod: string | string[] | undefined,
+): MethodEntry {
+  if (verb === 'POST' && serviceMethod !== undefined && serviceMethod !== '') {
+    return findCustomMethod(entry, String(serviceMethod))
+  }
+  const names = METHOD_BY_VERB.get(verb)
+  if (names === undefined) throw new MethodNotAllowed(`Method ${verb} not allowed`)
+  const name = hasId ? names.one : names.all
+  const method = entry.methods.get(name)
+  if (method?.external) return method
+  throw new MethodNotAllowed(`Method \`${name}\` is not supported by this endpoint.`)
+}
+
+/**
+ * Returns a custom method that the service lists. Every other name has the same answer, whether it
+ * is a standard method, something inherited, or nothing at all.
+ * @throws {MethodNotAllowed} the service does not list it
+ */
+export function findCustomMethod(entry: ServiceEntry, name: string): MethodEntry {
+  const method = isStandardMethod(name) ? undefined : entry.methods.get(name)
+  if (method?.external) return method
+  const shown = name.length <= LONGEST_NAME ? ` \`${name}\`` : ''
+  throw new MethodNotAllowed(`Method${shown} is not supported by this endpoint.`)
+}
+
+/** Returns the verbs that a URL answers to, as the `Allow` header lists them. */
+export function toAllow(entry: ServiceEntry, hasId: boolean): string {
+  const isExternal = (name: string): boolean => entry.methods.get(name)?.external === true
+  const verbs = [...METHOD_BY_VERB]
+    .filter(([, { all, one }]) => isExternal(hasId ? one : all))
+    .map(([verb]) => verb)
+  const hasCustom = [...entry.methods.keys()].some(
+    (name) => !Object.hasOwn(METHOD_TABLE, name) && isExternal(name),
+  )
+  const all = hasCustom ? [...verbs, 'POST', 'OPTIONS'] : [...verbs, 'OPTIONS']
+  return [...new Set(all)].join(', ')
+}
