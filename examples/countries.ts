@@ -1,0 +1,89 @@
+// Serves the 250 countries of the world from MongoDB: `npm start`, then try the lines it prints.
+// Reads PORT (3030), HOST (127.0.0.1) and MONGODB_URL (an embedded database when it is not set).
+import { createRequire } from 'node:module'
+import { MongoClient } from 'mongodb'
+import type { HookContext } from 'remex'
+import { createApp, fastifyApp, rest } from 'remex'
+import { startEmbeddedMongo } from 'remex/embedded'
+import { MongoDBService } from 'remex/mongodb'
+import type { Country as WorldCountry } from 'world-countries'
+import { renderIndexPage } from './countries-page.ts'
+
+interface Country {
+  /** The three letters of ISO 3166, `FRA` for example. */
+  _id: string
+  name: string
+  official: string
+  capital: string[]
+  region: string
+  subregion: string
+  languages: string[]
+  borders: string[]
+  /** In square kilometres. */
+  area: number
+  landlocked: boolean
+  flag: string
+}
+
+type Services = { countries: MongoDBService<Country> }
+
+const worldCountries: WorldCountry[] = createRequire(import.meta.url)('world-countries')
+const countries: Country[] = worldCountries.map((country) => ({
+  _id: country.cca3,
+  name: country.name.common,
+  official: country.name.official,
+  capital: country.capital,
+  region: country.region,
+  subregion: country.subregion,
+  languages: Object.values(country.languages),
+  borders: country.borders,
+  area: country.area,
+  landlocked: country.landlocked,
+  flag: country.flag,
+}))
+
+const { PORT = '3030', HOST = '127.0.0.1', MONGODB_URL } = process.env
+const embedded = MONGODB_URL === undefined ? await startEmbeddedMongo() : undefined
+const mongo = await MongoClient.connect(MONGODB_URL ?? embedded?.url ?? '')
+const collection = mongo.db('remex_countries').collection<Country>('countries')
+if ((await collection.estimatedDocumentCount()) === 0) await collection.insertMany(countries)
+
+const app = fastifyApp(createApp<Services>())
+app.configure(rest())
+app.use(
+  'countries',
+  new MongoDBService<Country>({ Model: collection, paginate: { default: 10, max: 250 } }),
+)
+app.service('countries').hooks({ before: { find: [readNumbers] } })
+app.fastify.get('/', (_request, reply) => reply.type('text/html').send(renderIndexPage()))
+
+/** Over HTTP every value is text: areas have to be numbers again before they are compared. */
+function readNumbers(context: HookContext): void {
+  const { query } = context.params
+  const area = query?.['area']
+  if (query === undefined || area === undefined) return
+  query['area'] =
+    typeof area === 'object' && area !== null
+      ? Object.fromEntries(Object.entries(area).map(([name, value]) => [name, Number(value)]))
+      : Number(area)
+}
+
+await app.listen({ port: Number(PORT), host: HOST })
+const address = app.server.address()
+const port = typeof address === 'object' ? address?.port : PORT
+const url = `http://${HOST}:${port}`
+console.log(`${countries.length} countries at ${url}/countries, and a page to start from at ${url}/
+
+  curl '${url}/countries/FRA'
+  curl -g '${url}/countries?region=Europe&$sort[area]=-1&$limit=3&$select[]=name'
+  curl -g -X PATCH '${url}/countries/FRA' -H 'content-type: application/json' -d '{"capital":["Lyon"]}'
+
+Ctrl-C ends it.`)
+
+async function stop(): Promise<void> {
+  await app.close()
+  await mongo.close()
+  await embedded?.close()
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void stop())

@@ -1,0 +1,14 @@
+// The ten lines of the README: `npm run build:examples && node build/examples/quick-start.js`.
+import { createApp, fastifyApp, rest } from 'remex'
+
+const messages = {
+  find: async () => [{ id: 1, text: 'Hello' }],
+  get: async (id: string) => ({ id, text: `Message ${id}` }),
+  create: async (data: { text: string }) => ({ id: 2, ...data }),
+}
+
+const app = fastifyApp(createApp<{ messages: typeof messages }>())
+app.configure(rest())
+app.use('messages', messages)
+app.service('messages').on('created', (message) => console.log('created:', message.text))
+await app.listen(Number(process.env['PORT'] ?? 3030))
