@@ -1,0 +1,147 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import t from 'tap'
+
+interface Manifest {
+  name: string
+  exports: Record<string, string | { types: string; default: string }>
+  devDependencies: Record<string, string>
+}
+
+interface Packed {
+  filename: string
+  files: { path: string }[]
+}
+
+const run = promisify(execFile)
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const manifest: Manifest = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
+const entries = Object.entries(manifest.exports).flatMap(([path, target]) =>
+  typeof target === 'string' ? [] : [{ specifier: path.replace(/^\./, manifest.name), target }],
+)
+
+// Outside the project, so that nothing resolves to its node_modules or to itself by name.
+const folder = await realpath(await mkdtemp(join(tmpdir(), 'remex-package-')))
+t.teardown(() => rm(folder, { recursive: true, force: true }))
+// The install asks the registry for what the cache of npm does not have.
+t.setTimeout(180_000)
+
+await t.test('packs the compiled files and their sources alone', async (t) => {
+  const { filename, files } = await pack()
+  const paths = files.map(({ path }) => path)
+  t.match(relative(root, folder), /^\.\./)
+  t.strictSame(paths.filter((path) => !/^(dist|src)\//.test(path)).sort(), [
+    'CHANGELOG.md',
+    'LICENSE',
+    'README.md',
+    'package.json',
+  ])
+  t.strictSame(
+    paths.filter((path) => /\.test\.|(^|\/)(test|bench|examples|node_modules)\//.test(path)),
+    [],
+  )
+  for (const { target } of entries) {
+    t.ok(paths.includes(target.default.slice(2)), target.default)
+    t.ok(paths.includes(target.types.slice(2)), target.types)
+  }
+  await writeFile(join(folder, 'package.json'), '{ "private": true, "type": "module" }')
+  await install(filename, `@types/node@${manifest.devDependencies['@types/node']}`)
+})
+
+await t.test('is imported from JavaScript by every entry', async (t) => {
+  const file = join(folder, 'consumer.js')
+  await writeFile(
+    file,
+    `const names = {}
+for (const specifier of ${JSON.stringify(entries.map(({ specifier }) => specifier))}) {
+  names[specifier] = Object.keys(await import(specifier))
+}
+console.log(JSON.stringify(names))
+`,
+  )
+  const { stdout } = await run(process.execPath, [file], { cwd: folder })
+  const names: Record<string, string[]> = JSON.parse(stdout)
+  for (const { specifier } of entries) {
+    t.ok((names[specifier] ?? []).length > 0, `${specifier} exports something`)
+  }
+  t.ok(names[manifest.name]?.includes('default'), 'the plugin is the default export')
+})
+
+await t.test('is refused by every path that is no entry', async (t) => {
+  const file = join(folder, 'intruder.js')
+  await writeFile(file, `await import('${manifest.name}/dist/core/index.js')`)
+  await t.rejects(run(process.execPath, [file], { cwd: folder }), /ERR_PACKAGE_PATH_NOT_EXPORTED/)
+})
+
+await t.test('has types for strict TypeScript with NodeNext resolution', async (t) => {
+  const imports = entries.map(({ specifier }, i) => `import * as entry${i} from '${specifier}'`)
+  const checks = entries.map(
+    (_, i) =>
+      `export const found${i}: [keyof typeof entry${i}] extends [never] ? false : true = true`,
+  )
+  await writeFile(join(folder, 'consumer.ts'), [...imports, ...checks, ''].join('\n'))
+  await writeFile(
+    join(folder, 'tsconfig.json'),
+    JSON.stringify({
+      compilerOptions: {
+        target: 'es2023',
+        module: 'nodenext',
+        moduleResolution: 'nodenext',
+        strict: true,
+        exactOptionalPropertyTypes: true,
+        noUncheckedIndexedAccess: true,
+        skipLibCheck: false,
+        types: ['node'],
+        noEmit: true,
+      },
+      files: ['consumer.ts'],
+    }),
+  )
+  t.equal(await compile(), '')
+})
+
+/** Returns what `npm pack` says; `--ignore-scripts`, as other tests use the same `dist` now. */
+async function pack(): Promise<Packed> {
+  const { stdout } = await npm('pack', root, '--ignore-scripts', '--pack-destination', folder)
+  const packed: Packed[] | Record<string, Packed> = JSON.parse(stdout)
+  const [first] = Object.values(packed)
+  if (first === undefined) throw new Error(`npm pack said: ${stdout}`)
+  return first
+}
+
+async function install(...packages: string[]): Promise<void> {
+  await npm('install', ...packages, '--prefer-offline', '--no-audit', '--no-fund', '--omit=dev')
+}
+
+function npm(...options: string[]): Promise<{ stdout: string }> {
+  // The options of the npm that runs these tests would apply to this one as well.
+  const env = Object.fromEntries(
+    Object.entries(process.env).filter(
+      ([name]) => !/^npm_(?!config_(registry|cache)$)/i.test(name),
+    ),
+  )
+  const windows = process.platform === 'win32'
+  return run(windows ? 'npm.cmd' : 'npm', [...options, '--json', '--prefix', folder], {
+    cwd: folder,
+    env,
+    shell: windows,
+  })
+}
+
+/** Returns what the compiler of this project says of the consumer, nothing when all is well. */
+async function compile(): Promise<string> {
+  const require = createRequire(import.meta.url)
+  const packageFile = require.resolve('typescript/package.json')
+  const cli = join(packageFile, '..', require(packageFile).bin.tsc)
+  try {
+    const { stdout } = await run(process.execPath, [cli, '-p', folder])
+    return stdout
+  } catch (error) {
+    return String((error as { stdout?: unknown }).stdout ?? error)
+  }
+}
