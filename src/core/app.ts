@@ -22,7 +22,7 @@ import { toServicePath } from './service-path.ts'
 /** What `app.hooks()` takes: hooks for every service, or hooks around `setup` and `teardown`. */
 export type ApplicationHookOptions<A, Name extends string = string> =
   | HookOptions<AnyService, A, Name>
-  | { setup?: LifecycleHook[]; teardown?: LifecycleHook[] }
+  | { setup?: LifecycleHook | LifecycleHook[]; teardown?: LifecycleHook | LifecycleHook[] }
 
 /** Told of every service that comes (`'added'`) or goes (`'removed'`). */
 export type ServiceObserver = (
@@ -50,7 +50,9 @@ export class Application<
   })
   readonly #entries = new Map<string, ServiceEntry>()
   readonly #observers = new Set<ServiceObserver>()
-  readonly #lifecycle: ServiceLifecycle = new ServiceLifecycle(this as unknown as Application)
+  // What the untyped inside of the registry knows of this application.
+  readonly #untyped: Application = this as unknown as Application
+  readonly #lifecycle: ServiceLifecycle = new ServiceLifecycle(this.#untyped)
 
   constructor() {
     super((error, event) => this.logListenerError(error, String(event)))
@@ -101,7 +103,7 @@ export class Application<
     }
     this.#checkFree(servicePath)
     const resolved = resolveServiceOptions(servicePath, service, options)
-    const entry = new ServiceEntry(this as unknown as Application, servicePath, service, resolved)
+    const entry = new ServiceEntry(this.#untyped, servicePath, service, resolved)
     entry.compile()
     return this.#add(servicePath, entry)
   }
@@ -138,7 +140,7 @@ export class Application<
     try {
       await this.#lifecycle.remove(servicePath)
     } finally {
-      if (entry.app === (this as unknown as Application)) entry.release()
+      if (entry.app === this.#untyped) entry.release()
     }
     return entry.service as Services[Path]
   }

@@ -32,10 +32,10 @@ export function createContext(
   self: object,
   args: readonly unknown[],
 ): HookContext {
-  const { arguments: names } = method.spec
-  const id = method.spec.withId ? args[0] : undefined
-  const dataIndex = names.indexOf('data')
-  const data = dataIndex === -1 ? undefined : args[dataIndex]
+  const { withId, arguments: names } = method.spec
+  const id = withId ? args[0] : undefined
+  const dataIndex = withId ? 1 : 0
+  const data = names[dataIndex] === 'data' ? args[dataIndex] : undefined
   return new HookContext(method, self, id, data, args[names.length - 1])
 }
 

@@ -1,5 +1,5 @@
 import type { Application } from './app.ts'
-import type { HookContext } from './hook-context.ts'
+import type { HookContext, HookType } from './hook-context.ts'
 import type { MethodName } from './service-map.ts'
 
 /** Runs before, after or on an error. A returned object is assigned onto the context. */
@@ -13,46 +13,47 @@ export type AroundHook<S = object, M extends string = string, A = Application> =
   next: () => Promise<void>,
 ) => unknown
 
-type OneOrMany<T> = T | T[]
+type OneOrMany<T> = T | readonly T[]
 
-// Tells a map from a list or a function before the types of its hooks are looked at: the context of
-// a hook for `find` or `map` would otherwise be guessed from the array method of this name.
-interface NoList {
-  length?: undefined
-}
+// An array, without the names of its methods: the context of a hook for a method called `find` or
+// `map` would otherwise be guessed from the array's method as well.
+type List<T> = ArrayLike<T> & Iterable<T>
+
+type ForAll<T> = T | List<T>
 
 /** Hooks by method name, with `all` for those that run for each method. */
-export type HooksByMethod<S, A, Name extends string> = NoList & {
+export type HooksByMethod<S, A, Name extends string> = {
   [M in Name]?: OneOrMany<Hook<S, M, A>>
 } & { all?: OneOrMany<Hook<S, string, A>> }
 
-export type AroundHooksByMethod<S, A, Name extends string> = NoList & {
+export type AroundHooksByMethod<S, A, Name extends string> = {
   [M in Name]?: OneOrMany<AroundHook<S, M, A>>
 } & { all?: OneOrMany<AroundHook<S, string, A>> }
 
 /** The four kinds of hooks, each for all methods or by method name. */
 export interface HooksByKind<S, A, Name extends string> {
-  around?: OneOrMany<AroundHook<S, string, A>> | AroundHooksByMethod<S, A, Name>
-  before?: OneOrMany<Hook<S, string, A>> | HooksByMethod<S, A, Name>
-  after?: OneOrMany<Hook<S, string, A>> | HooksByMethod<S, A, Name>
-  error?: OneOrMany<Hook<S, string, A>> | HooksByMethod<S, A, Name>
+  around?: ForAll<AroundHook<S, string, A>> | AroundHooksByMethod<S, A, Name>
+  before?: ForAll<Hook<S, string, A>> | HooksByMethod<S, A, Name>
+  after?: ForAll<Hook<S, string, A>> | HooksByMethod<S, A, Name>
+  error?: ForAll<Hook<S, string, A>> | HooksByMethod<S, A, Name>
 }
+
+// Where any method name goes, these are still no method names.
+type NoKinds = { [K in HookType | 'setup' | 'teardown']?: undefined }
 
 /** What `service.hooks()` takes: the four kinds, or around hooks in short. */
 export type HookOptions<S, A = Application, Name extends string = MethodName<S>> =
   | HooksByKind<S, A, Name>
-  | AroundHook<S, string, A>[]
-  | AroundHooksByMethod<S, A, Name>
-
-export type HookKind = 'around' | 'before' | 'after' | 'error'
+  | List<AroundHook<S, string, A>>
+  | (NoKinds & AroundHooksByMethod<S, A, Name>)
 
 /** A hook as it is stored: what it may read is known where it was registered. */
 export type StoredHook = (context: HookContext, next: () => Promise<void>) => unknown
 
-const HOOK_KINDS: readonly HookKind[] = ['around', 'before', 'after', 'error']
+const HOOK_KINDS: readonly HookType[] = ['around', 'before', 'after', 'error']
 
 /** `short` are the around hooks of a service given as a list or map; they run outside of `around`. */
-export type HookGroup = HookKind | 'short'
+export type HookGroup = HookType | 'short'
 
 export interface HookRegistryOptions {
   /** How errors name the owner of the hooks. */
@@ -97,14 +98,14 @@ export class HookRegistry {
       throw new TypeError(`The hooks of ${label} must be an object or an array`)
     }
     const names = Object.keys(options)
-    if (names.some((name) => isHookKind(name))) {
+    if (names.some((name) => isHookType(name))) {
       return names.flatMap((kind) => this.#readKind(kind, options[kind]))
     }
     return this.#readMap(shortGroup, options)
   }
 
   #readKind(kind: string, map: unknown): { key: string; hooks: StoredHook[] }[] {
-    if (!isHookKind(kind)) throw new TypeError(`'${kind}' is not a valid hook type`)
+    if (!isHookType(kind)) throw new TypeError(`'${kind}' is not a valid hook type`)
     if (Array.isArray(map) || typeof map === 'function') {
       return [{ key: toKey(kind, 'all'), hooks: this.#toHooks(map, kind) }]
     }
@@ -141,7 +142,7 @@ function toKey(group: HookGroup, name: string): string {
   return `${group} ${name}`
 }
 
-function isHookKind(name: string): name is HookKind {
+function isHookType(name: string): name is HookType {
   return (HOOK_KINDS as readonly string[]).includes(name)
 }
 

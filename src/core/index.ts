@@ -21,7 +21,13 @@ export type {
   Query,
 } from './params.ts'
 export type { EventListener, MethodEntry, ServiceAddons } from './service-entry.ts'
-export { ServiceEntry } from './service-entry.ts'
-export type { AnyService, AnyServices, MethodName, RegisteredService } from './service-map.ts'
+export { findServiceEntry, ServiceEntry } from './service-entry.ts'
+export type {
+  AnyService,
+  AnyServices,
+  MethodName,
+  RegisteredService,
+  ServiceInput,
+} from './service-map.ts'
 export type { ServiceOptions } from './service-options.ts'
 export { stripSlashes, toServicePath } from './service-path.ts'

@@ -4,6 +4,8 @@ import { composeAround } from './hook-chain.ts'
 /** What hooks around `setup` and `teardown` of an application get. */
 export interface LifecycleContext {
   readonly app: Application
+  /** What the method was called on: the application. */
+  readonly self: Application
   readonly method: LifecycleMethod
   /** The HTTP server, when there is one. */
   readonly server: unknown
@@ -82,15 +84,19 @@ export class ServiceLifecycle {
     })
   }
 
-  /** Rejects with the first error, once every service has been told. */
+  /** Rejects with the first error, once every service has been told; further ones are logged. */
   teardown(server: unknown): Promise<void> {
     return this.#runHooked('teardown', server, async () => {
       this.#isStarted = false
-      const failures: unknown[] = []
+      const failures: { path: string; err: unknown }[] = []
       for (const [path, registered] of [...this.#registered].reverse()) {
-        await this.#stop(path, registered).catch((error: unknown) => failures.push(error))
+        await this.#stop(path, registered).catch((err: unknown) => failures.push({ path, err }))
       }
-      if (failures.length > 0) throw failures[0]
+      const [first, ...others] = failures
+      for (const failure of others) {
+        this.#app.logger.error(failure, 'The teardown of a service failed')
+      }
+      if (first !== undefined) throw first.err
     })
   }
 
@@ -99,7 +105,8 @@ export class ServiceLifecycle {
     server: unknown,
     run: (context: LifecycleContext) => Promise<void>,
   ): Promise<void> {
-    return composeAround(this.#hooks[method], run)({ app: this.#app, method, server })
+    const app = this.#app
+    return composeAround(this.#hooks[method], run)({ app, self: app, method, server })
   }
 
   #start(path: string, registered: Registered): Promise<void> {

@@ -50,6 +50,11 @@ export interface MethodEntry {
 /** The entry of each registered service, by the object that callers hold. */
 const ENTRIES = new WeakMap<object, ServiceEntry>()
 
+/** Returns the entry of a registered service, `undefined` for any other object. */
+export function findServiceEntry(service: object): ServiceEntry | undefined {
+  return ENTRIES.get(service)
+}
+
 /** A service as its application holds it: its methods with their chains, its hooks and events. */
 export class ServiceEntry {
   readonly app: Application

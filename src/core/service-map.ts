@@ -19,8 +19,11 @@ type UnknownMethod = { call(...args: unknown[]): Promise<unknown> }['call']
 /** The services of an application that was created without a type: any path, nothing known. */
 export type AnyServices = Record<string, AnyService>
 
-/** What `app.use()` takes for a path: the declared service, any object where none is declared. */
-export type ServiceInput<S> = AnyService extends S ? object : S
+/**
+ * What `app.use()` takes for a path: the declared service, any object where none is declared. What
+ * stands beside `object` types the arguments of methods in an object literal.
+ */
+export type ServiceInput<S> = AnyService extends S ? object | Partial<AnyService> : S
 
 /** A service with its hooks and events: what `app.service(path)` returns. */
 export type RegisteredService<S, A> = S & ServiceAddons<S, A>

@@ -74,6 +74,15 @@ export function convert(value: unknown): unknown {
  * another library becomes "Internal error". The original is the `cause`, for the log only.
  */
 export function toServiceError(thrown: unknown): ServiceError {
+  try {
+    return readError(thrown)
+  } catch (failure) {
+    // What is thrown may throw itself when it is read: a getter, `toJSON`, a revoked proxy.
+    return new errorClasses.GeneralError('Internal error', undefined, { cause: failure })
+  }
+}
+
+function readError(thrown: unknown): ServiceError {
   if (thrown instanceof ServiceError) return thrown
   const options = { cause: thrown }
   if (isForeignServiceError(thrown)) return errorFromJSON(thrown.toJSON(), options)

@@ -24,8 +24,8 @@ export class ServiceError extends Error {
 
   readonly code: number
   readonly className: string
-  readonly data?: unknown
-  readonly errors?: unknown
+  declare readonly data?: unknown
+  declare readonly errors?: unknown
 
   /**
    * @param message text for the caller, or an object `{ message?, errors?, ...data }`, or an error

@@ -1,0 +1,444 @@
+import t from 'tap'
+import type { Application, AroundHook, Hook } from '../../src/core/index.ts'
+import { createApp, HookContext } from '../../src/core/index.ts'
+
+/** An application with one service that writes its calls down, and hooks that do the same. */
+function createLoggedApp(): {
+  app: Application
+  log: string[]
+  record: (name: string) => Hook
+  around: (name: string) => AroundHook
+} {
+  const log: string[] = []
+  const todos = {
+    async find() {
+      log.push('find')
+      return ['one']
+    },
+    async get(id: string | number) {
+      log.push('get')
+      return { id }
+    },
+  }
+  const record = (name: string): Hook => {
+    return (context) => void log.push(`${name} (${context.type})`)
+  }
+  const around = (name: string): AroundHook => {
+    return async (context, next) => {
+      log.push(`${name} in (${context.type})`)
+      await next()
+      log.push(`${name} out (${context.type})`)
+    }
+  }
+  return { app: createApp().use('todos', todos), log, record, around }
+}
+
+t.test('runs hooks in the documented order, and in reverse on the way out', async (t) => {
+  const { app, log, record, around } = createLoggedApp()
+  const todos = app.service('todos')
+  // Registered in another order than they run in.
+  todos.hooks({
+    after: { get: record('service after get'), all: record('service after all') },
+    before: { get: record('service before get'), all: record('service before all') },
+    around: { get: around('service around get'), all: around('service around all') },
+  })
+  todos.hooks({ get: [around('service short get')] })
+  todos.hooks([around('service short all')])
+  app.hooks({
+    after: { get: record('app after get'), all: record('app after all') },
+    before: { get: record('app before get'), all: record('app before all') },
+    around: { get: around('app around get'), all: around('app around all') },
+  })
+
+  await todos.get(1)
+  t.same(log, [
+    'app around all in (around)',
+    'app around get in (around)',
+    'app before all (before)',
+    'app before get (before)',
+    'service short all in (around)',
+    'service short get in (around)',
+    'service around all in (around)',
+    'service around get in (around)',
+    'service before all (before)',
+    'service before get (before)',
+    'get',
+    'service after all (after)',
+    'service after get (after)',
+    'service around get out (around)',
+    'service around all out (around)',
+    'service short get out (around)',
+    'service short all out (around)',
+    'app after all (after)',
+    'app after get (after)',
+    'app around get out (around)',
+    'app around all out (around)',
+  ])
+})
+
+t.test('runs hooks of one kind in the order in which they were registered', async (t) => {
+  const { app, log, record } = createLoggedApp()
+  const todos = app.service('todos')
+  todos.hooks({ before: [record('1'), record('2')], after: [record('5')] })
+  todos.hooks({ before: { all: record('3') }, after: { all: [record('6'), record('7')] } })
+  todos.hooks({ before: record('4') })
+
+  await todos.find()
+  t.equal(log.join(' ').replace(/ \(\w+\)/g, ''), '1 2 3 4 find 5 6 7')
+})
+
+t.test('takes the short formats of the application as around hooks, in their order', async (t) => {
+  const { app, log, around } = createLoggedApp()
+  app.hooks({ around: [around('1')] })
+  app.hooks([around('2')])
+  app.hooks({ around: { get: around('3') } })
+  app.hooks({ get: [around('4')] })
+
+  await app.service('todos').get(1)
+  t.same(
+    log.filter((line) => line.includes('in')).map((line) => line[0]),
+    ['1', '2', '3', '4'],
+  )
+})
+
+t.test('runs hooks for the methods they are registered for', async (t) => {
+  const { app, log, record } = createLoggedApp()
+  app.hooks({ before: { find: [record('app find')], create: [record('app create')] } })
+  app.service('todos').hooks({ before: { get: record('get hook') } })
+
+  await app.service('todos').find()
+  t.same(log.splice(0), ['app find (before)', 'find'])
+  await app.service('todos').get(1)
+  t.same(log, ['get hook (before)', 'get'])
+})
+
+t.test('runs hooks that are registered after the service was used', async (t) => {
+  const { app, log, record } = createLoggedApp()
+  const todos = app.service('todos')
+  await todos.find()
+  app.hooks({ before: [record('app')] })
+  todos.hooks({ before: [record('service')] })
+
+  await todos.find()
+  t.same(log, ['find', 'app (before)', 'service (before)', 'find'])
+})
+
+t.test('runs application hooks for services that are registered later', async (t) => {
+  const { app, log, record } = createLoggedApp()
+  app.hooks({ before: [record('app')] })
+  app.use('later', { find: async () => [] })
+
+  await app.service('later').find()
+  t.same(log, ['app (before)'])
+})
+
+t.test('runs hooks around custom methods', async (t) => {
+  const app = createApp().use(
+    'todos',
+    { shout: async (data: string) => data.toUpperCase() },
+    {
+      methods: ['shout'],
+    },
+  )
+  app.service('todos').hooks({
+    before: {
+      shout: (context) => {
+        context.data = `${context.data}!`
+      },
+    },
+  })
+  t.equal(await app.service('todos')['shout']?.('hey'), 'HEY!')
+})
+
+t.test('hooks() returns the service or the application', async (t) => {
+  const { app, record } = createLoggedApp()
+  const todos = app.service('todos')
+  t.equal(todos.hooks({ before: [record('x')] }), todos)
+  t.equal(app.hooks({ before: [record('x')] }), app)
+})
+
+t.test(
+  'refuses hooks that are not in one of the formats, and registers none of them',
+  async (t) => {
+    const { app, log, record } = createLoggedApp()
+    const hook = record('x')
+    const cases: [unknown, string | RegExp][] = [
+      [{ before: [hook], get: [hook] }, "'get' is not a valid hook type"],
+      [{ before: [hook], finally: [hook] }, "'finally' is not a valid hook type"],
+      [
+        { before: { get: ['x'] } },
+        "A hook in 'before get' of service 'todos' is string, not a function",
+      ],
+      [{ before: [hook, undefined] }, /'before' of service 'todos' is undefined, not a function/],
+      [{ before: 'x' }, /must be functions, a list or a map/],
+      [{ before: [hook], after: { get: 1 } }, /'after get' of service 'todos' is number/],
+      [[hook, null], /'around' of service 'todos' is object, not a function/],
+      ['x', "The hooks of service 'todos' must be an object or an array"],
+      [null, "The hooks of service 'todos' must be an object or an array"],
+    ]
+    for (const [options, message] of cases) {
+      t.throws(() => app.service('todos').hooks(options as []), { name: 'TypeError', message })
+    }
+    t.throws(() => app.hooks(null as unknown as []), { message: /hooks of the application must/ })
+    await app.service('todos').find()
+    t.same(log, ['find'])
+  },
+)
+
+t.test(
+  'refuses a method that the service does not have, and takes any on the application',
+  async (t) => {
+    const { app, record } = createLoggedApp()
+    for (const name of ['creat', 'create', 'toString', '__proto__', 'setup']) {
+      const map = Object.fromEntries([[name, [record('x')]]])
+      const expected = { message: `'${name}' is not a hookable method of service 'todos'` }
+      t.throws(() => app.service('todos').hooks({ before: map }), expected)
+      t.doesNotThrow(() => app.hooks({ before: map }))
+    }
+    t.throws(() => app.service('todos').hooks({ creat: [async () => undefined] }), {
+      message: "'creat' is not a hookable method of service 'todos'",
+    })
+  },
+)
+
+t.test('calls hooks and method with the object that the method was called on', async (t) => {
+  const { app } = createLoggedApp()
+  const seen: unknown[] = []
+  const todos = app.service('todos')
+  todos.hooks({
+    around: [
+      async function (this: unknown, _context, next) {
+        seen.push(this)
+        await next()
+      },
+    ],
+    before: [
+      function (this: unknown, context) {
+        seen.push(this, context.self)
+      },
+    ],
+  })
+  const receiver: typeof todos = Object.create(todos)
+
+  await todos.find.call(receiver)
+  t.equal(seen.length, 3)
+  t.ok(seen.every((value) => value === receiver))
+})
+
+t.test('lets hooks replace id, data and params of the method', async (t) => {
+  const patch = async (...values: unknown[]): Promise<unknown[]> => values
+  const app = createApp().use('todos', { patch })
+  app.service('todos').hooks({
+    before: (context) => {
+      context.id = 2
+      context.data = { b: 1 }
+      context.params = { query: { c: 1 } }
+    },
+  })
+  t.same(await app.service('todos').patch(1, { a: 1 }), [2, { b: 1 }, { query: { c: 1 } }])
+})
+
+t.test('waits for hooks that return a promise, one after the other', async (t) => {
+  const { app, log, record } = createLoggedApp()
+  const slow: Hook = async () => {
+    await new Promise(setImmediate)
+    log.push('slow')
+  }
+  app.service('todos').hooks({ before: [record('1'), slow, record('2'), slow], after: [slow] })
+
+  await app.service('todos').find()
+  t.same(log, ['1 (before)', 'slow', '2 (before)', 'slow', 'find', 'slow'])
+})
+
+t.test('a result that is set before the method skips it, and runs all other hooks', async (t) => {
+  for (const result of ['cached', null, undefined]) {
+    const { app, log, record, around } = createLoggedApp()
+    const todos = app.service('todos')
+    todos.hooks({
+      around: [around('around')],
+      before: [(context) => void Object.assign(context, { result }), record('before')],
+      after: [record('after')],
+    })
+
+    t.equal(await todos.get(1), result)
+    t.same(log, ['around in (around)', 'before (before)', 'after (after)', 'around out (around)'])
+  }
+})
+
+t.test('an around hook may set the result and go on', async (t) => {
+  const { app, log } = createLoggedApp()
+  const hook: AroundHook = async (context, next) => {
+    context.result = 'cached'
+    await next()
+  }
+  app.service('todos').hooks([hook])
+
+  t.equal(await app.service('todos').find(), 'cached')
+  t.same(log, [])
+})
+
+t.test('an around hook that does not call next() ends the call', async (t) => {
+  const { app, log, record } = createLoggedApp()
+  app.hooks({ after: [record('app after')] })
+  app.service('todos').hooks([async () => undefined])
+  app.service('todos').hooks({ before: [record('before')] })
+
+  t.equal(await app.service('todos').find(), undefined)
+  t.same(log, ['app after (after)'])
+})
+
+t.test('refuses a second next()', async (t) => {
+  const { app, log } = createLoggedApp()
+  const hook: AroundHook = async (_context, next) => {
+    await next()
+    await next()
+  }
+  app.service('todos').hooks([hook])
+
+  await t.rejects(app.service('todos').find(), { message: 'next() called multiple times' })
+  t.same(log, ['find'])
+})
+
+t.test('gives next() to around hooks only', async (t) => {
+  for (const kind of ['before', 'after', 'error']) {
+    const { app } = createLoggedApp()
+    const hook = ((_context: unknown, next: () => unknown) => void next()) as unknown as Hook
+    if (kind === 'error') app.hooks({ after: () => Promise.reject(new Error('first')) })
+    app.hooks({ [kind]: [hook] })
+
+    const message = 'Only around hooks have a next() function'
+    await t.rejects(app.service('todos').find(), { message })
+  }
+})
+
+t.test('an around hook may be a plain function that returns the promise of next()', async (t) => {
+  const { app, log } = createLoggedApp()
+  app.service('todos').hooks([(_context, next) => next()])
+
+  t.same(await app.service('todos').find(), ['one'])
+  t.same(log, ['find'])
+})
+
+t.test('turns what a hook throws at once into a rejection', async (t) => {
+  const throwing = (): never => {
+    throw new Error('at once')
+  }
+  for (const kind of ['around', 'before', 'after']) {
+    const { app } = createLoggedApp()
+    app.service('todos').hooks({ [kind]: [throwing] })
+
+    const call = app.service('todos').find()
+    await t.rejects(call, { message: 'at once' }, kind)
+  }
+})
+
+t.test('adds the properties of a returned object to the context', async (t) => {
+  const { app, log } = createLoggedApp()
+  const seen: unknown[] = []
+  app.service('todos').hooks({
+    before: [
+      () => ({ locale: 'is' }),
+      async (context) => ({ ...context, params: { query: { a: 1 } } }),
+      (context) => void seen.push((context as { locale?: unknown }).locale, context.params),
+    ],
+    after: [async () => ({ result: 'replaced' })],
+  })
+
+  t.equal(await app.service('todos').find(), 'replaced')
+  t.same(seen, ['is', { query: { a: 1 } }])
+  t.same(log, ['find'])
+})
+
+t.test('leaves alone what a hook returns by the way', async (t) => {
+  const { app } = createLoggedApp()
+  const other = app.service('todos')
+  class User {
+    id = 99
+  }
+  const returns: Hook[] = [
+    (context) => context,
+    () => 42,
+    () => 'text',
+    () => false,
+    () => null,
+    () => [1, 2],
+    () => new User(),
+    () => other,
+    (context) => context.app,
+    () => JSON.parse('{"__proto__":{"id":99}}'),
+  ]
+  const seen: unknown[] = []
+  app.hooks({ before: [...returns, (context) => void seen.push(context.id, Object.keys(context))] })
+  app.hooks({ after: (context) => t.type(context, HookContext) })
+  app.use('plain', { get: async (id: string | number) => ({ id }) })
+
+  t.same(await app.service('plain').get(1), { id: 1 })
+  const names = ['app', 'service', 'path', 'method', 'self', 'type', 'id', 'data', 'event', 'http']
+  t.same(seen, [1, [...names, 'dispatch']])
+})
+
+t.test('never takes the data of a caller for properties of the context', async (t) => {
+  const create = async (data: unknown, params?: unknown): Promise<unknown> => ({ data, params })
+  const app = createApp().use('todos', { create })
+  app.hooks({
+    before: [
+      (context) => (context.data = { ...(context.data as object) }),
+      async (context) => Object.assign(context.data as object, { at: 1 }),
+      (context) => (context.params.query = { ...context.params.query }),
+    ],
+  })
+  const evil = { result: 'forged', params: { provider: undefined }, id: 1 }
+
+  const params = { provider: 'rest', query: { ...evil } }
+  t.same(await app.service('todos').create(evil, params), { data: { ...evil, at: 1 }, params })
+})
+
+t.test('a context as the last argument is used for the call and returned', async (t) => {
+  const { app } = createLoggedApp()
+  const method = app.entries.get('todos')?.methods.get('get')
+  const todos = app.service('todos')
+  if (method === undefined) throw new Error('no such method')
+  const context = new HookContext(method, todos, 7, undefined, { query: {} })
+  const call = todos.get as unknown as (...values: unknown[]) => Promise<unknown>
+
+  t.equal(await call(context), context)
+  t.same(context.result, { id: 7 })
+  const other = new HookContext(method, todos, 8, undefined, {})
+  t.equal(await call('ignored', {}, other), other)
+  t.same(other.result, { id: 8 })
+})
+
+t.test('a call with a context rejects with the error itself', async (t) => {
+  const error = new Error('broken')
+  const app = createApp().use('todos', { get: () => Promise.reject(error) })
+  const method = app.entries.get('todos')?.methods.get('get')
+  if (method === undefined) throw new Error('no such method')
+  const context = new HookContext(method, app.service('todos'), 1, undefined, {})
+  const call = app.service('todos').get as unknown as (value: unknown) => Promise<unknown>
+
+  await t.rejects(call(context), error)
+})
+
+t.test('a context of another method is an argument like any other', async (t) => {
+  const app = createApp().use('todos', {
+    get: async () => 1,
+    find: async (params: unknown) => params,
+  })
+  const method = app.entries.get('todos')?.methods.get('get')
+  if (method === undefined) throw new Error('no such method')
+  const context = new HookContext(method, app.service('todos'), 1, undefined, {})
+  const find = app.service('todos').find as (value: unknown) => Promise<unknown>
+
+  t.equal(await find(context), context)
+  t.notOk('result' in context)
+})
+
+t.test('keeps the function without hooks as its property original', async (t) => {
+  const { app, log, record } = createLoggedApp()
+  const todos = app.service('todos')
+  todos.hooks({ before: [record('before')] })
+  const { original } = todos.find as unknown as { original: () => Promise<unknown> }
+
+  t.same(await original.call(todos), ['one'])
+  t.same(log, ['find'])
+})
