@@ -1,0 +1,166 @@
+import type { Application, AroundHook, Hook, HookContext, Id } from '../../src/core/index.ts'
+import { createApp } from '../../src/core/index.ts'
+import type {
+  Services,
+  Settings,
+  User,
+  UserData,
+  UserParams,
+  UserService,
+} from './account-services.ts'
+import { expectType } from './expect-type.ts'
+
+const app = createApp<Services, Settings>()
+const users = app.service('users')
+
+// Contexts by service and method
+users.hooks({
+  before: {
+    all: [
+      (context) => {
+        expectType<UserService>()(context.service)
+        expectType<Application<Services, Settings>>()(context.app)
+        expectType<unknown>()(context.data)
+        expectType<string | undefined>()(context.params.provider)
+      },
+    ],
+    find: (context) => {
+      expectType<UserParams>()(context.params)
+      expectType<undefined>()(context.id)
+      expectType<undefined>()(context.data)
+      expectType<'find'>()(context.method)
+    },
+    get: [
+      async (context) => {
+        expectType<Id>()(context.id)
+      },
+    ],
+    create: (context) => {
+      expectType<UserData | UserData[]>()(context.data)
+      // @ts-expect-error create has no id
+      context.id = 1
+      // @ts-expect-error data of another type
+      context.data = { mail: 'x' }
+    },
+    patch: (context) => {
+      expectType<Id | null>()(context.id)
+      expectType<Partial<UserData>>()(context.data)
+      context.params = { tenant: 'a' }
+    },
+    invite: [(context) => expectType<{ to: string }>()(context.data)],
+  },
+  after: {
+    get: (context) => expectType<User | undefined>()(context.result),
+    create: [(context) => expectType<User | User[] | undefined>()(context.result)],
+    find: (context) => {
+      expectType<User[] | undefined>()(context.result?.data)
+      expectType<Promise<User>>()(context.app.service('users').get(1))
+      expectType<number | undefined>()(context.app.get('port'))
+    },
+  },
+  error: {
+    all: (context) => expectType<unknown>()(context.error),
+    get: [(context) => expectType<'get'>()(context.method)],
+  },
+  around: {
+    get: async (context, next) => {
+      expectType<void>()(await next())
+      expectType<User | undefined>()(context.result)
+    },
+    find: [async (_context, next) => next()],
+  },
+})
+
+// Formats
+users.hooks({ before: (context) => expectType<string>()(context.method) })
+users.hooks({ after: [(context) => context.path, async (context) => context.path] })
+users.hooks([async (context, next) => next().then(() => context.http)])
+users.hooks({ get: async (context, next) => next().then(() => context.result?.email) })
+users.hooks({ find: [async (context, next) => next().then(() => context.result?.data)] })
+
+// @ts-expect-error no such method
+users.hooks({ before: { remove: [] } })
+// @ts-expect-error no such method
+users.hooks({ remove: [] })
+// @ts-expect-error no such kind
+users.hooks({ finally: [] })
+// @ts-expect-error no method for callers
+users.hooks({ before: { setup: [] } })
+// @ts-expect-error a hook is a function
+users.hooks({ before: { get: ['log'] } })
+
+// Methods with the names of array methods
+app.service('users/:userId/words').hooks({
+  before: {
+    find: (context) => expectType<string | undefined>()(context.params.query?.word),
+    filter: (context) => expectType<number>()(context.data.min),
+    map: [(context) => expectType<string>()(context.data.by)],
+    values: (context) => expectType<string>()(context.data.number),
+  },
+  around: { map: async (context, next) => next().then(() => context.data.by) },
+})
+
+// Literals without params get the usual ones
+app.service('clock').hooks({
+  before: { get: (context) => expectType<string | undefined>()(context.params.provider) },
+  after: { get: (context) => expectType<Date | undefined>()(context.result?.at) },
+})
+
+// Hooks of the application
+app.hooks({
+  before: {
+    all: [(context) => expectType<number | undefined>()(context.app.get('port'))],
+    get: (context) => expectType<Id>()(context.id),
+    find: [(context) => expectType<unknown>()(context.result)],
+    invite: (context) => expectType<unknown>()(context.data),
+  },
+  error: (context) => expectType<string>()(context.path),
+})
+app.hooks([async (context, next) => next().then(() => context.path)])
+app.hooks({ get: [async (context, next) => next().then(() => context.id)] })
+app.hooks({
+  setup: [async (context, next) => next().then(() => context.server)],
+  teardown: async (context, next) => next().then(() => context.app),
+})
+// @ts-expect-error none of the services has such a method
+app.hooks({ before: { creat: [] } })
+
+// Hooks for any service
+const log: Hook = (context) => expectType<string>()(context.path)
+const time: AroundHook = async (_context, next) => next()
+users.hooks({
+  before: [log],
+  after: { get: log, create: [log] },
+  around: { all: time, get: [time] },
+})
+users.hooks([time])
+app.hooks({ before: [log], error: { get: [log] }, around: [time] })
+app.service('clock').hooks({ before: { get: log } })
+
+// Hooks for services that offer something
+const load: Hook<{ get(id: Id): Promise<unknown> }> = (context) => context.service.get(1)
+users.hooks({ before: { patch: load } })
+// @ts-expect-error the service has no get
+app.service('users/:userId/words').hooks({ before: { find: load } })
+
+// Hooks for one service and method
+const checkEmail: Hook<UserService, 'patch'> = (context) => context.data.email?.toLowerCase()
+users.hooks({ before: { patch: [checkEmail] } })
+// @ts-expect-error a hook for another method
+users.hooks({ before: { find: [checkEmail] } })
+declare function inspect(context: HookContext): void
+users.hooks({ after: { get: (context) => inspect(context) } })
+
+// Without types
+const anyApp = createApp()
+anyApp.service('x').hooks({
+  before: {
+    get: [log],
+    find: (context) => context.params.query,
+    custom: (context) => context.data,
+  },
+})
+anyApp.hooks({ before: (context) => context.path, after: { custom: [log] } })
+anyApp.hooks({ setup: [async (context, next) => next().then(() => context.server)] })
+anyApp.hooks([async (context, next) => next().then(() => context.path)])
+anyApp.hooks({ get: [async (context, next) => next().then(() => context.path)] })
