@@ -1,0 +1,115 @@
+// Accounts: registration, login, a service for members, logout. Try the lines it prints.
+// Reads PORT (3030), HOST (127.0.0.1), MONGODB_URL (an embedded database when it is not set) and
+// AUTH_SECRET (a new secret for each start when it is not set).
+import { randomBytes } from 'node:crypto'
+import { MongoClient } from 'mongodb'
+import type { HookContext } from 'remex'
+import { BadRequest, createApp, fastifyApp, rest } from 'remex'
+import {
+  AuthenticationService,
+  authenticate,
+  hashPassword,
+  JwtStrategy,
+  LocalStrategy,
+  protect,
+} from 'remex/auth'
+import { startEmbeddedMongo } from 'remex/embedded'
+import { MongoDBService } from 'remex/mongodb'
+
+interface User {
+  email: string
+  password: string
+}
+
+interface Note {
+  text: string
+  /** The e-mail address of who wrote it. */
+  author: string
+}
+
+type Services = {
+  users: MongoDBService<User>
+  notes: MongoDBService<Note>
+  authentication: AuthenticationService
+}
+
+const { PORT = '3030', HOST = '127.0.0.1', MONGODB_URL, AUTH_SECRET } = process.env
+const embedded = MONGODB_URL === undefined ? await startEmbeddedMongo() : undefined
+const mongo = await MongoClient.connect(MONGODB_URL ?? embedded?.url ?? '')
+const db = mongo.db('remex_accounts')
+await db.collection('users').createIndex({ email: 1 }, { unique: true })
+
+const app = fastifyApp(createApp<Services>())
+app.configure(rest())
+app.set('authentication', {
+  secret: AUTH_SECRET ?? randomBytes(32).toString('base64url'),
+  entity: 'user',
+  service: 'users',
+  authStrategies: ['jwt', 'local'],
+  jwtOptions: { audience: 'https://notes.example', issuer: 'notes', expiresIn: '1h' },
+  local: { usernameField: 'email', passwordField: 'password' },
+  loginThrottle: true,
+  revocation: true,
+})
+
+const authentication = new AuthenticationService(app)
+authentication.register('jwt', new JwtStrategy()).register('local', new LocalStrategy())
+app.use('users', new MongoDBService<User>({ Model: db.collection<User>('users') }), {
+  methods: ['get', 'create'],
+})
+app.use('notes', new MongoDBService<Note>({ Model: db.collection<Note>('notes') }), {
+  methods: ['find', 'create'],
+})
+app.use('authentication', authentication)
+
+app.service('users').hooks({
+  before: { get: [authenticate('jwt')], create: [checkUser, hashPassword('password')] },
+  after: { all: [protect('password')] },
+})
+app.service('notes').hooks({
+  before: { all: [authenticate('jwt')], create: [signNote] },
+})
+
+/** Whatever else stands in the data, roles for example, is not for strangers to write. */
+function checkUser(context: HookContext): void {
+  if (context.params.provider === undefined) return
+  const { email, password } = (context.data ?? {}) as Partial<Record<string, unknown>>
+  if (typeof email !== 'string' || !/^[^@\s]+@[^@\s]+$/.test(email)) {
+    throw new BadRequest('The e-mail address must be one')
+  }
+  if (typeof password !== 'string' || password.length < 12) {
+    throw new BadRequest('The password needs at least 12 characters')
+  }
+  context.data = { email, password }
+}
+
+function signNote(context: HookContext): void {
+  const { text } = (context.data ?? {}) as Partial<Record<string, unknown>>
+  if (typeof text !== 'string') throw new BadRequest('The text of a note must be a text')
+  const { email: author } = context.params.user as User
+  context.data = { text, author }
+}
+
+await app.listen({ port: Number(PORT), host: HOST })
+const url = `http://${HOST}:${PORT}`
+const json = "-H 'content-type: application/json'"
+const account = '"email":"ada@example.org","password":"correct horse battery"'
+console.log(`Accounts and notes at ${url}
+
+  curl ${url}/users ${json} -d '{${account}}'
+  curl ${url}/authentication ${json} -d '{"strategy":"local",${account}}'
+  TOKEN=... # the accessToken of that answer
+  curl ${url}/notes ${json} -H "authorization: Bearer $TOKEN" -d '{"text":"Hello"}'
+  curl ${url}/notes -H "authorization: Bearer $TOKEN"
+  curl -X DELETE ${url}/authentication -H "authorization: Bearer $TOKEN"
+  curl ${url}/notes -H "authorization: Bearer $TOKEN" # 401: the token was revoked
+
+Ctrl-C ends it.`)
+
+async function stop(): Promise<void> {
+  await app.close()
+  await mongo.close()
+  await embedded?.close()
+}
+
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => void stop())

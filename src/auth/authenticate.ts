@@ -1,0 +1,170 @@
+import type { Application, Params } from '../core/index.ts'
+import type { AuthenticationService } from './authentication-service.ts'
+import { findAuthentication } from './default-authentication.ts'
+import { createNotAuthenticated } from './not-authenticated.ts'
+import { findProof, proveAuthentication } from './proof.ts'
+import type { HookCall } from './hook-call.ts'
+import { isPlainObject } from './settings-merge.ts'
+import type { AuthenticationParams, AuthenticationResult } from './strategy.ts'
+import { toInternalParams } from './strategy.ts'
+
+/** Which strategies may prove who calls. */
+export interface AuthenticateOptions {
+  /** The path of the authentication service. Default: the default one. */
+  readonly service?: string
+  readonly strategies: readonly string[]
+}
+
+/** A hook for before or around: what `authenticate` returns. */
+export type AuthenticateHook = (
+  context: HookCall,
+  next?: () => Promise<void>,
+) => Promise<void> | undefined
+
+/** Keys of a strategy's result that never become params. */
+const KEPT_KEYS: ReadonlySet<string> = new Set(['accessToken', 'provider', 'authentication'])
+
+/**
+ * Returns a before or around hook that lets a call pass only if one of the strategies proves who
+ * calls: `authenticate('jwt')`, or `authenticate({ service, strategies })`. The params then have
+ * `authentication`, and the entity as `user`. Internal calls pass without authentication.
+ * @throws {NotAuthenticated} in calls: nothing is proven
+ */
+export function authenticate(
+  first: string | AuthenticateOptions,
+  ...others: string[]
+): AuthenticateHook {
+  const options = toOptions(first, others)
+  return (context, next) => {
+    const { type, app } = context
+    if (type && type !== 'around' && type !== 'before') {
+      throw createNotAuthenticated('The authenticate hook must be used as a before hook')
+    }
+    const service = findService(app, options)
+    if ((service as object) === context.service) {
+      throw createNotAuthenticated(
+        'The authenticate hook does not need to be used on the authentication service',
+      )
+    }
+    const pending = proveParams(service, context, options.strategies)
+    if (type === 'before') return pending
+    return pending === undefined ? next?.() : pending.then(next)
+  }
+}
+
+/**
+ * Returns params with who calls, as the `authenticate` hook makes them: params of a class are
+ * changed in place, object literals are copied.
+ * @throws {NotAuthenticated} nothing is proven
+ */
+export async function authenticateParams(
+  app: Application,
+  params: Params,
+  first: string | AuthenticateOptions,
+  ...others: string[]
+): Promise<Params> {
+  const options = toOptions(first, others)
+  const holder = { params }
+  await proveParams(findService(app, options), holder, options.strategies)
+  return holder.params
+}
+
+function toOptions(
+  first: string | AuthenticateOptions | undefined,
+  others: readonly string[],
+): AuthenticateOptions {
+  const options =
+    typeof first === 'object' && first !== null
+      ? first
+      : { strategies: [first, ...others].filter((name) => typeof name === 'string') }
+  if (!Array.isArray(options.strategies) || options.strategies.length === 0) {
+    throw new TypeError('The authenticate hook needs at least one allowed strategy')
+  }
+  return options
+}
+
+function findService(
+  app: Application,
+  { service: path }: AuthenticateOptions,
+): AuthenticationService {
+  const service = findAuthentication(app, path)
+  if (typeof service?.authenticate !== 'function') {
+    throw createNotAuthenticated('Could not find a valid authentication service')
+  }
+  return service
+}
+
+/** What holds the params of a call, a hook's context for example. */
+interface ParamsHolder {
+  params: Params
+}
+
+/** Returns nothing where nothing is to be done, so that nothing has to be awaited. */
+function proveParams(
+  service: AuthenticationService,
+  holder: ParamsHolder,
+  strategies: readonly string[],
+): Promise<void> | undefined {
+  const { params } = holder
+  if (isProven(service, params, strategies)) return undefined
+  if (params.authentication) return proveAnew(service, holder, strategies)
+  if (params.provider) throw createNotAuthenticated('Not authenticated')
+  return undefined
+}
+
+/**
+ * Whether a hook before has proven these params, or params that they were spread from. Callers
+ * inside the process may also say so themselves: they could as well leave the authentication out.
+ */
+function isProven(
+  service: AuthenticationService,
+  params: AuthenticationParams,
+  strategies: readonly string[],
+): boolean {
+  if (!params.provider && params.authenticated === true) return true
+  const proof = findProof(params.authentication)
+  if (proof === undefined) return false
+  return (
+    (proof.service === null || proof.service === service) &&
+    (proof.strategy === null || strategies.includes(proof.strategy)) &&
+    proof.entity === getEntity(service, params)
+  )
+}
+
+async function proveAnew(
+  service: AuthenticationService,
+  holder: ParamsHolder,
+  strategies: readonly string[],
+): Promise<void> {
+  const { params } = holder
+  const { authentication } = params
+  const result = await service.authenticate(authentication, toInternalParams(params), ...strategies)
+  const changed: Record<string, unknown> = toWritable(params)
+  for (const key of Object.keys(result)) {
+    if (!KEPT_KEYS.has(key)) changed[key] = result[key]
+  }
+  changed['authenticated'] = true
+  changed['authentication'] = proveAuthentication(toAuthentication(result, params), {
+    service,
+    strategy: authentication?.strategy ?? null,
+    entity: getEntity(service, changed),
+  })
+  if (changed !== params) holder.params = changed
+}
+
+/**
+ * Params of the caller are left as they are. Those that a transport made may have properties that
+ * are only on their prototype, which a copy would lose, and belong to this call alone.
+ */
+function toWritable(params: object): Record<string, unknown> {
+  return isPlainObject(params) ? { ...params } : (params as Record<string, unknown>)
+}
+
+function toAuthentication(result: AuthenticationResult, params: AuthenticationParams): object {
+  return result.authentication ?? params.authentication ?? {}
+}
+
+function getEntity(service: AuthenticationService, params: object): unknown {
+  const { entity } = service.configuration
+  return entity == null ? undefined : (params as Record<string, unknown>)[entity]
+}

@@ -1,0 +1,230 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Application, AuthenticationRequest } from '../core/index.ts'
+import type { AuthenticationConfiguration } from './authentication-config.ts'
+import { resolveAuthenticationConfig } from './authentication-config.ts'
+import type { LoginThrottle } from './login-throttle.ts'
+import { toLoginThrottle } from './login-throttle.ts'
+import { createNotAuthenticated } from './not-authenticated.ts'
+import { freezeDeep } from './settings-merge.ts'
+import type {
+  AuthenticationHttpRequest,
+  AuthenticationParams,
+  AuthenticationResult,
+  AuthenticationStrategy,
+  ConnectionEvent,
+} from './strategy.ts'
+import type { AuthenticationService } from './authentication-service.ts'
+import { StrategyRegistry } from './strategy-registry.ts'
+import type { AccessTokenPayload } from './token-claims.ts'
+import { createTokenError } from './token-claims.ts'
+import { TokenIssuer } from './token-issuer.ts'
+import type { TokenOptions } from './token-options.ts'
+import type { RevocationList } from './token-revocation.ts'
+import { toRevocationList } from './token-revocation.ts'
+
+/** One state of the setting, and what was made of it. */
+interface Prepared {
+  readonly setting: unknown
+  readonly configuration: AuthenticationConfiguration
+  issuer: TokenIssuer | null
+}
+
+/** Something that lives as long as the part of the configuration that it was made from. */
+interface Kept<T> {
+  readonly setting: unknown
+  readonly value: T
+}
+
+/** What every authentication service has: configuration, strategies and tokens. */
+export abstract class AuthenticationBase {
+  readonly app: Application
+  /** The key of the setting with the configuration. */
+  readonly configKey: string
+  readonly #registry = new StrategyRegistry()
+  #prepared: Prepared | null = null
+  #throttle: Kept<LoginThrottle | null> | null = null
+  #revocation: Kept<RevocationList | null> | null = null
+  #isReady = false
+
+  constructor(app: Application, configKey: string, options: object) {
+    this.app = app
+    this.configKey = configKey
+    app.set(configKey, resolveAuthenticationConfig(app.get(configKey), options))
+  }
+
+  /**
+   * The configuration with its defaults, as a frozen copy. After `setup` the setting itself is frozen
+   * too: replace it with `app.set()` to change something, keys for example.
+   */
+  get configuration(): AuthenticationConfiguration {
+    return this.#prepare().configuration
+  }
+
+  /** The names of the registered strategies. */
+  get strategyNames(): string[] {
+    return this.#registry.names
+  }
+
+  /** The names of the strategies that read HTTP requests. */
+  get parseStrategies(): readonly string[] {
+    const { parseStrategies, authStrategies } = this.configuration
+    return parseStrategies ?? authStrategies
+  }
+
+  /** The limits for failing logins, `null` when there are none. */
+  get loginThrottle(): LoginThrottle | null {
+    const { loginThrottle: setting } = this.configuration
+    this.#throttle = keep(this.#throttle, setting, toLoginThrottle)
+    return this.#throttle.value
+  }
+
+  /** Where logouts are noted, `null` when they are not. */
+  get revocationList(): RevocationList | null {
+    const { revocation: setting } = this.configuration
+    this.#revocation = keep(this.#revocation, setting, toRevocationList)
+    return this.#revocation.value
+  }
+
+  /** Registers a strategy under a name. */
+  register(name: string, strategy: AuthenticationStrategy): this {
+    this.#registry.register(this as unknown as AuthenticationService, name, strategy)
+    return this
+  }
+
+  /** Returns a strategy by its name, `undefined` when there is none. */
+  getStrategy(name: string): AuthenticationStrategy | undefined {
+    return this.#registry.get(name)
+  }
+
+  /** Returns strategies by their names, `undefined` in place of those that are not there. */
+  getStrategies(...names: string[]): (AuthenticationStrategy | undefined)[] {
+    return names.map((name) => this.getStrategy(name))
+  }
+
+  /** Returns a signed token with the claims of the payload and those that the options demand. */
+  async createAccessToken(
+    payload: object,
+    options?: TokenOptions,
+    secret?: string,
+  ): Promise<string> {
+    return this.#getIssuer().sign(payload, options, secret)
+  }
+
+  /**
+   * Returns the claims of a token, frozen.
+   * @throws {NotAuthenticated} it is malformed, forged, expired, revoked or for another service
+   */
+  async verifyAccessToken(
+    token: unknown,
+    options?: TokenOptions,
+    secret?: string,
+  ): Promise<AccessTokenPayload> {
+    const payload = this.#getIssuer().verify(token, options, secret)
+    // After the cache of verified tokens, so that a logout counts at once.
+    const list = this.revocationList
+    if (list !== null && (await list.isRevoked(payload.jti))) {
+      throw createTokenError('jwt was revoked')
+    }
+    return payload
+  }
+
+  /**
+   * Has the strategy that a request names prove who is behind it.
+   * @param allowed the names of the strategies that may
+   * @throws {NotAuthenticated} no strategy, one that is not allowed, or one that refuses
+   */
+  authenticate(
+    request: AuthenticationRequest | null | undefined,
+    params: AuthenticationParams,
+    ...allowed: string[]
+  ): Promise<AuthenticationResult> {
+    const name: unknown = request?.strategy
+    if (!request || !name) return refuse(' (no `strategy` set)')
+    if (typeof name !== 'string' || !allowed.includes(name)) {
+      return refuse(' (strategy not allowed in authStrategies)')
+    }
+    const strategy = this.getStrategy(name)
+    if (strategy === undefined) return refuse('')
+    const marked = params.authenticated === true ? params : toMarkedParams(params)
+    // Not async, as every promise more is felt by every request with a token.
+    try {
+      return Promise.resolve(strategy.authenticate(request, marked))
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
+  /**
+   * Returns what the first of the named strategies reads from an HTTP request, `null` when none does.
+   * Nothing is verified. Where the strategies parse without waiting there is no promise.
+   */
+  parse(
+    request: AuthenticationHttpRequest,
+    reply: unknown,
+    ...strategies: string[]
+  ): AuthenticationRequest | null | Promise<AuthenticationRequest | null> {
+    return this.#registry.parse(request, reply, strategies)
+  }
+
+  /** Tells every strategy that a real-time connection logs in or out, or is gone. */
+  async handleConnection(
+    event: ConnectionEvent,
+    connection: Record<string, unknown>,
+    result?: AuthenticationResult,
+  ): Promise<void> {
+    for (const name of this.strategyNames) {
+      await this.getStrategy(name)?.handleConnection?.(event, connection, result)
+    }
+  }
+
+  /**
+   * Fixes the configuration and sets the strategies up.
+   * @throws {TypeError} the secret or an option for tokens is wrong; the text names it
+   */
+  async setup(): Promise<void> {
+    const setting = freezeDeep(resolveAuthenticationConfig(this.app.get(this.configKey)))
+    this.app.set(this.configKey, setting)
+    this.#isReady = true
+    this.#getIssuer()
+    // Made now, so that what is wrong with their settings is told now.
+    void [this.loginThrottle, this.revocationList]
+    await this.#registry.setup(this as unknown as AuthenticationService)
+  }
+
+  #prepare(): Prepared {
+    const setting = this.app.get(this.configKey)
+    const known = this.#prepared
+    if (known !== null && this.#isReady && known.setting === setting) return known
+    const configuration = freezeDeep(resolveAuthenticationConfig(setting))
+    // Until setup the setting may change in place, and what was made of it stays if it did not.
+    if (known !== null && isDeepStrictEqual(configuration, known.configuration)) {
+      this.#prepared = { ...known, setting }
+    } else this.#prepared = { setting, configuration, issuer: null }
+    return this.#prepared
+  }
+
+  #getIssuer(): TokenIssuer {
+    const prepared = this.#prepare()
+    prepared.issuer ??= new TokenIssuer(prepared.configuration, this.configKey)
+    return prepared.issuer
+  }
+}
+
+function refuse(reason: string): Promise<never> {
+  const message = `Invalid authentication information${reason}`
+  return Promise.reject(createNotAuthenticated(message))
+}
+
+/** The address of params of a transport may be on their prototype, which a copy would lose. */
+function toMarkedParams(params: AuthenticationParams): AuthenticationParams {
+  const { address } = params
+  return { ...params, authenticated: true, ...(address === undefined ? {} : { address }) }
+}
+
+/** Returns what was made before, unless the setting has changed: counters survive a change of keys. */
+function keep<T>(kept: Kept<T> | null, setting: unknown, make: (setting: unknown) => T): Kept<T> {
+  if (kept !== null && (kept.setting === setting || isDeepStrictEqual(kept.setting, setting))) {
+    return kept
+  }
+  return { setting, value: make(setting) }
+}

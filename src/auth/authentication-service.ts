@@ -1,0 +1,156 @@
+import type { Application, AuthenticationRequest, NullableId } from '../core/index.ts'
+import { toServicePath } from '../core/index.ts'
+import { decodeClaims } from './access-token.ts'
+import { AuthenticationBase } from './authentication-base.ts'
+import { checkOptions } from './authentication-config.ts'
+import { DEFAULT_SETTING, installDefaultAuthentication } from './default-authentication.ts'
+import { installLoginHooks } from './login-events.ts'
+import { createNotAuthenticated } from './not-authenticated.ts'
+import { mergeSettings } from './settings-merge.ts'
+import type { AuthenticationParams, AuthenticationResult } from './strategy.ts'
+import type { TokenOptions } from './token-options.ts'
+import { toExpiryDate } from './token-revocation.ts'
+
+// Applications of any services: nothing of them is used but settings, events and the registry.
+// biome-ignore lint/suspicious/noExplicitAny: a generic constraint
+type AnyApplication = Application<any, any>
+
+/**
+ * The service that logs users in and out: `create` takes `{ strategy, ... }` and returns
+ * `{ accessToken, authentication, user }`, `remove` ends a login. Strategies are registered under
+ * names; each method may be overridden.
+ */
+export class AuthenticationService extends AuthenticationBase {
+  /**
+   * Writes the defaults and the options into the setting.
+   * @param configKey the key of the setting
+   * @param options overrides what the setting holds, key by key
+   */
+  constructor(app: AnyApplication, configKey: string = 'authentication', options: object = {}) {
+    if (typeof app?.use !== 'function') {
+      throw new TypeError('An application instance has to be passed to the authentication service')
+    }
+    super(app, configKey, options)
+    if (app.get(DEFAULT_SETTING) === undefined) app.set(DEFAULT_SETTING, configKey)
+    installDefaultAuthentication(app)
+    this.app.observe((change, _path, entry) => {
+      if (change === 'added' && entry.service === this) installLoginHooks(entry, this)
+    })
+    this.app.on('disconnect', (connection: Record<string, unknown>) =>
+      this.handleConnection('disconnect', connection),
+    )
+  }
+
+  /** Returns further claims for the token of a login. */
+  async getPayload(
+    _result: AuthenticationResult,
+    params: AuthenticationParams,
+  ): Promise<Record<string, unknown>> {
+    return params.payload ?? {}
+  }
+
+  /**
+   * Returns the options for the token of a login: those of the params, with the entity's id as
+   * subject.
+   * @throws {NotAuthenticated} the entity has no id
+   */
+  async getTokenOptions(
+    result: AuthenticationResult,
+    params: AuthenticationParams,
+  ): Promise<TokenOptions> {
+    const options: TokenOptions = mergeSettings(params.jwtOptions, params.jwt)
+    const { entity, entityId, service } = this.configuration
+    const value = entity == null || service === undefined ? undefined : result[entity]
+    if (!value || service === undefined || options.subject !== undefined) return options
+    const idName = entityId ?? this.#getIdName(service) ?? 'id'
+    const id = (value as Record<string, unknown>)[idName]
+    if (id === undefined || id === null) {
+      throw createNotAuthenticated(`Can not set subject from ${entity}.${idName}`)
+    }
+    return { ...options, subject: String(id) }
+  }
+
+  /**
+   * Logs in: returns `{ accessToken, authentication: { strategy, payload }, user }`.
+   * @throws {NotAuthenticated} the strategy is not allowed, or refuses
+   */
+  async create(
+    data: AuthenticationRequest,
+    params: AuthenticationParams = {},
+  ): Promise<AuthenticationResult> {
+    const allowed = params.authStrategies ?? this.configuration.authStrategies
+    if (allowed.length === 0) {
+      throw createNotAuthenticated(
+        'No authentication strategies allowed for creating a JWT (`authStrategies`)',
+      )
+    }
+    const result = await this.authenticate(data, params, ...allowed)
+    if (result.accessToken) return result
+    const payload = await this.getPayload(result, params)
+    const options = await this.getTokenOptions(result, params)
+    const accessToken = await this.createAccessToken(payload, options, params.secret)
+    const authentication = { ...result.authentication, payload: decodeClaims(accessToken) }
+    return { accessToken, ...result, authentication }
+  }
+
+  /**
+   * Logs out: proves once more who is behind the call, and revokes the token where the setting
+   * `revocation` asks for it.
+   * @param id `null`, or the access token of the call
+   */
+  async remove(id: NullableId, params: AuthenticationParams = {}): Promise<AuthenticationResult> {
+    const { authentication } = params
+    if (id != null && id !== authentication?.['accessToken']) {
+      throw createNotAuthenticated('Invalid access token')
+    }
+    const { authStrategies } = this.configuration
+    const result = await this.authenticate(authentication, params, ...authStrategies)
+    const list = this.revocationList
+    if (list !== null && result.accessToken !== undefined) {
+      const payload = await this.verifyAccessToken(result.accessToken, params.jwt, params.secret)
+      await list.revoke(payload.jti, toExpiryDate(payload))
+    }
+    return result
+  }
+
+  /**
+   * Checks the configuration and sets the strategies up.
+   * @throws {TypeError} a setting is missing or wrong; the text names it
+   */
+  override async setup(): Promise<void> {
+    const { configKey, configuration } = this
+    const { secret, entity, entityId, service } = configuration
+    if (secret === undefined) {
+      throw new TypeError(`A 'secret' must be provided in your ${configKey} configuration`)
+    }
+    checkOptions(configuration, configKey, this.strategyNames)
+    if (entity !== null) {
+      for (const [name, value] of Object.entries({ service, entity })) {
+        if (value !== undefined) continue
+        throw new TypeError(`The '${name}' option is not set in the ${configKey} configuration`)
+      }
+    }
+    if (entity != null && service !== undefined) this.#checkEntityService(service, entityId)
+    await super.setup()
+  }
+
+  #checkEntityService(path: string, entityId: string | undefined): void {
+    if (!this.app.entries.has(toServicePath(path))) {
+      throw new TypeError(
+        `The '${path}' service that '${this.configKey}.service' names does not exist`,
+      )
+    }
+    if (entityId === undefined && this.#getIdName(path) === undefined) {
+      throw new TypeError(
+        `The '${path}' service does not have an 'id' property and no 'entityId' option is set.`,
+      )
+    }
+  }
+
+  /** Returns the name of the id that a service says its records have. */
+  #getIdName(path: string): string | undefined {
+    const entry = this.app.entries.get(toServicePath(path))
+    const { id } = (entry?.service ?? {}) as { id?: unknown }
+    return typeof id === 'string' ? id : undefined
+  }
+}

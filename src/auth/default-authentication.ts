@@ -1,0 +1,63 @@
+import type { Application, ServiceEntry } from '../core/index.ts'
+import type { AuthenticationService } from './authentication-service.ts'
+
+/** The key of the setting that names the configuration of the default authentication service. */
+export const DEFAULT_SETTING = 'defaultAuthentication'
+
+/** An application that an authentication service was made for. */
+export interface WithAuthentication {
+  /** @see findAuthentication */
+  defaultAuthentication(path?: string): AuthenticationService | null
+}
+
+/** The authentication services of each application by the key of their settings, the first of each. */
+const SERVICES = new WeakMap<object, Map<string, AuthenticationService>>()
+
+/**
+ * Returns the authentication service at a path. Without a path, that whose configuration the setting
+ * `defaultAuthentication` names, `null` when there is none. The look-up is cheap enough for every
+ * request.
+ * @throws {NotFound} there is no service at the path
+ */
+export function findAuthentication(app: Application, path?: string): AuthenticationService | null {
+  if (path !== undefined) return app.service(path) as unknown as AuthenticationService
+  const services = SERVICES.get(app) ?? observeServices(app)
+  const key = app.get(DEFAULT_SETTING) ?? 'authentication'
+  return services.get(String(key)) ?? null
+}
+
+/** Gives the application its method `defaultAuthentication`, if it has none yet. */
+export function installDefaultAuthentication(app: Application): void {
+  if ('defaultAuthentication' in app) return
+  const value: WithAuthentication['defaultAuthentication'] = (path) => findAuthentication(app, path)
+  Object.defineProperty(app, 'defaultAuthentication', { value, configurable: true, writable: true })
+}
+
+/** Keeps the list right while services come and go, so that requests need not search. */
+function observeServices(app: Application): ReadonlyMap<string, AuthenticationService> {
+  const services = new Map<string, AuthenticationService>()
+  const add = ({ service }: ServiceEntry): void => {
+    if (isAuthentication(service) && !services.has(service.configKey)) {
+      services.set(service.configKey, service)
+    }
+  }
+  const addAll = (): void => {
+    for (const entry of app.entries.values()) add(entry)
+  }
+  SERVICES.set(app, services)
+  addAll()
+  app.observe((change, _path, entry) => {
+    if (change === 'added') {
+      add(entry)
+      return
+    }
+    services.clear()
+    addAll()
+  })
+  return services
+}
+
+function isAuthentication(service: object): service is AuthenticationService {
+  const { configKey, authenticate } = service as Partial<AuthenticationService>
+  return typeof configKey === 'string' && typeof authenticate === 'function'
+}

@@ -1,0 +1,87 @@
+import type { HookContext, ServiceEntry } from '../core/index.ts'
+import { ServiceError } from '../core/index.ts'
+import type { AuthenticationService } from './authentication-service.ts'
+import type { AuthenticationParams, AuthenticationResult } from './strategy.ts'
+
+type LoginEvent = 'login' | 'logout'
+
+/** Adds the hooks that tell of logins and logouts to a registered authentication service. */
+export function installLoginHooks(entry: ServiceEntry, service: AuthenticationService): void {
+  entry.hooks.add({
+    around: {
+      create: createLoginHook(service, 'login'),
+      remove: createLoginHook(service, 'logout'),
+    },
+  })
+  entry.compile()
+}
+
+/**
+ * Returns a hook that, after an external call, tells the strategies of the connection, then the
+ * listeners `(result, params, context)` of the application's event, and the log.
+ */
+function createLoginHook(
+  service: AuthenticationService,
+  event: LoginEvent,
+): (context: HookContext, next: () => Promise<void>) => Promise<void> {
+  return async (context, next) => {
+    const params = context.params as AuthenticationParams
+    if (!params.provider) return next()
+    // Such answers hold tokens: for no cache, and never compressed beside what the caller sent.
+    context.http.headers = { 'Cache-Control': 'no-store', ...context.http.headers }
+    try {
+      await next()
+    } catch (error) {
+      reportFailure(service, event, context, error)
+      throw error
+    }
+    const result = context.result as AuthenticationResult | null | undefined
+    if (!result) return
+    const { connection } = params
+    if (typeof connection === 'object' && connection !== null) {
+      await service.handleConnection(event, connection as Record<string, unknown>, result)
+    }
+    service.app.logger.info(
+      { event, strategy: result.authentication?.strategy, ...toCaller(params, service, result) },
+      event === 'login' ? 'Logged in' : 'Logged out',
+    )
+    service.app.emit(event, result, params, context)
+  }
+}
+
+/** Logs a failure once, with the reason that the caller is not told, and says when to come back. */
+function reportFailure(
+  service: AuthenticationService,
+  event: LoginEvent,
+  context: HookContext,
+  error: unknown,
+): void {
+  if (!(error instanceof ServiceError) || error.code >= 500) return
+  const { retryAfter } = (error.data ?? {}) as { retryAfter?: unknown }
+  if (typeof retryAfter === 'number') {
+    context.http.headers = { ...context.http.headers, 'Retry-After': String(retryAfter) }
+  }
+  const { strategy } = (context.data ?? {}) as { strategy?: unknown }
+  const name = service.strategyNames.find((known) => known === strategy)
+  const { address } = context.params as AuthenticationParams
+  service.app.logger.warn(
+    { event, strategy: name, address, code: error.code, ...toReason(error) },
+    event === 'login' ? 'Login failed' : 'Logout failed',
+  )
+}
+
+function toReason(error: ServiceError): object {
+  const { cause } = error
+  const isExplained = typeof cause === 'object' && cause !== null && !(cause instanceof Error)
+  return isExplained ? { reason: error.message, ...cause } : { reason: error.message }
+}
+
+function toCaller(
+  { address }: AuthenticationParams,
+  service: AuthenticationService,
+  result: AuthenticationResult,
+): object {
+  const { entity } = service.configuration
+  const { sub } = (result.authentication?.payload ?? {}) as { sub?: unknown }
+  return { address, ...(entity == null ? {} : { [entity]: sub }) }
+}

@@ -1,0 +1,125 @@
+import { createHash } from 'node:crypto'
+import { isIPv6 } from 'node:net'
+import { TooManyRequests } from '../core/index.ts'
+import type { ThrottleStore } from './throttle-store.ts'
+import { MemoryThrottleStore } from './throttle-store.ts'
+
+/** The setting `loginThrottle`. */
+export interface LoginThrottleOptions {
+  /** Failing logins in one window, for one account and for one address alike. Default: 10. */
+  readonly maxAttempts?: number
+  /** Default: 60. */
+  readonly windowSeconds?: number
+  /** How long an address is known after a login from there. Default: 30. */
+  readonly knownAddressDays?: number
+  /** Default: the memory of this process, at most 10,000 counters. */
+  readonly store?: ThrottleStore
+}
+
+/** One login that was let in to prove itself, and has been counted as failing until it has. */
+export interface LoginAttempt {
+  /** To be called when the login went well. */
+  succeed(): Promise<void>
+}
+
+const DAY_MS = 86_400_000
+
+/** Limits failing logins per account and per address. */
+export class LoginThrottle {
+  readonly #maxAttempts: number
+  readonly #windowMs: number
+  readonly #knownMs: number
+  readonly #store: ThrottleStore
+
+  /** @throws {TypeError} an unknown option, or one that is not above zero */
+  constructor(options: LoginThrottleOptions = {}) {
+    checkThrottleOptions(options)
+    this.#maxAttempts = options.maxAttempts ?? 10
+    this.#windowMs = (options.windowSeconds ?? 60) * 1000
+    this.#knownMs = (options.knownAddressDays ?? 30) * DAY_MS
+    this.#store = options.store ?? new MemoryThrottleStore()
+  }
+
+  /**
+   * Counts a login before it is tried, so that parallel ones count too.
+   *
+   * An address from which the account has logged in before has a counter of its own for the account:
+   * whoever fails from elsewhere does not lock the owner out.
+   * @throws {TooManyRequests} with the seconds to wait as `data.retryAfter`
+   */
+  async begin(account: string, address: string | undefined): Promise<LoginAttempt> {
+    const accountKey = toKey('account', account.trim().toLowerCase())
+    const addressKey = address === undefined ? null : toKey('address', toNetwork(address))
+    const pairKey = addressKey === null ? null : toKey('pair', `${accountKey} ${addressKey}`)
+    const knownKey = pairKey === null ? null : toKey('known', pairKey)
+    const isKnown = knownKey !== null && (await this.#store.isRemembered(knownKey))
+    const keys = [addressKey, isKnown ? pairKey : accountKey].filter((key) => key !== null)
+    await this.#count(keys)
+    return {
+      succeed: async () => {
+        await Promise.all(keys.map((key) => this.#store.add(key, -1, this.#windowMs)))
+        if (knownKey !== null) await this.#store.remember(knownKey, this.#knownMs)
+      },
+    }
+  }
+
+  /** A refused login isn't counted: the limit ends with its window, however often one asks. */
+  async #count(keys: readonly string[]): Promise<void> {
+    const counters = await Promise.all(keys.map((key) => this.#store.add(key, 1, this.#windowMs)))
+    const exceeded = counters.filter(({ count }) => count > this.#maxAttempts)
+    if (exceeded.length === 0) return
+    await Promise.all(keys.map((key) => this.#store.add(key, -1, this.#windowMs)))
+    const waitMs = Math.max(...exceeded.map(({ remainingMs }) => remainingMs))
+    const retryAfter = Math.max(1, Math.ceil(waitMs / 1000))
+    throw new TooManyRequests('Too many failed logins', { retryAfter })
+  }
+}
+
+const LIMIT_NAMES = ['maxAttempts', 'windowSeconds', 'knownAddressDays']
+
+function checkThrottleOptions(options: LoginThrottleOptions): void {
+  for (const [name, value] of Object.entries(options)) {
+    if (name === 'store') continue
+    if (!LIMIT_NAMES.includes(name)) {
+      const allowed = [...LIMIT_NAMES, 'store'].join(', ')
+      throw new TypeError(`Unknown option 'loginThrottle.${name}': allowed are ${allowed}`)
+    }
+    if (!(value > 0)) throw new TypeError(`The option 'loginThrottle.${name}' must be above zero`)
+  }
+}
+
+/** Returns the throttle that the setting asks for, `null` for none. */
+export function toLoginThrottle(setting: unknown): LoginThrottle | null {
+  if (setting === undefined || setting === false) return null
+  return new LoginThrottle(setting === true ? {} : (setting as LoginThrottleOptions))
+}
+
+/** Hashed, for names may be long, and a store of counters is no place for e-mail addresses. */
+function toKey(kind: string, text: string): string {
+  return `${kind} ${createHash('sha256').update(text).digest('base64url')}`
+}
+
+/** Returns what one customer of a provider has: an IPv4 address, or the first half of an IPv6 one. */
+function toNetwork(address: string): string {
+  const [bare = ''] = address.split('%')
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(bare)
+  if (mapped?.[1] !== undefined) return mapped[1]
+  if (!isIPv6(bare)) return bare
+  const [head = '', tail] = bare.toLowerCase().split('::')
+  const groups = head === '' ? [] : head.split(':')
+  const missing = tail === undefined ? 0 : 8 - groups.length - countGroups(tail)
+  const full = [...groups, ...Array<string>(Math.max(0, missing)).fill('0'), ...toGroups(tail)]
+  return full
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(':')
+}
+
+function toGroups(part: string | undefined): string[] {
+  return part === undefined || part === '' ? [] : part.split(':')
+}
+
+/** An IPv4 address at the end of an IPv6 one stands for two groups. */
+function countGroups(part: string): number {
+  return toGroups(part).reduce((sum, group) => sum + (group.includes('.') ? 2 : 1), 0)
+}

@@ -1,0 +1,33 @@
+import { NotAuthenticated } from '../core/index.ts'
+
+/** False where the built-in objects are frozen; then stacks are captured as ever. */
+const CAN_SET_LIMIT = Object.getOwnPropertyDescriptor(Error, 'stackTraceLimit')?.writable === true
+
+/**
+ * Runs a function whose errors get no stack. Refusing a forged token must not cost more than
+ * accepting a good one, and capturing the stack is most of what an error costs.
+ */
+export function runWithoutStack<T>(run: () => T): T {
+  if (!CAN_SET_LIMIT) return run()
+  const limit = Error.stackTraceLimit
+  Error.stackTraceLimit = 0
+  try {
+    return run()
+  } finally {
+    Error.stackTraceLimit = limit
+  }
+}
+
+/**
+ * Returns the error of a failed authentication, without a stack.
+ * @param data further information for the caller
+ * @param cause why it failed, for the log only
+ */
+export function createNotAuthenticated(
+  message: string,
+  data?: Readonly<Record<string, unknown>>,
+  cause?: unknown,
+): NotAuthenticated {
+  const options = cause === undefined ? undefined : { cause }
+  return runWithoutStack(() => new NotAuthenticated(message, data, options))
+}

@@ -1,0 +1,102 @@
+import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
+
+/** What a hash costs, by the names of Node's `crypto.scrypt`. */
+export interface ScryptCost {
+  /** A power of two: how much memory and time. */
+  readonly cost: number
+  readonly blockSize: number
+  /** How many times over, one after the other. */
+  readonly parallelization: number
+}
+
+/** A password hash with all that is needed to check a password against it. */
+export interface ScryptHash extends ScryptCost {
+  readonly salt: Buffer
+  readonly key: Buffer
+}
+
+const SALT_BYTES = 16
+const KEY_BYTES = 32
+
+/** Stored hashes with higher parameters are refused: checking one could stop the server. */
+const MAX_MEMORY_BYTES = 2 ** 29
+const MAX_PARALLELIZATION = 16
+
+const PHC_TEXT =
+  /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{22,86})$/
+
+/** Returns the hash of a password with a new salt. The work is done on another thread. */
+export async function hashByScrypt(password: string, cost: ScryptCost): Promise<ScryptHash> {
+  const salt = randomBytes(SALT_BYTES)
+  return { ...cost, salt, key: await deriveKey(password, salt, KEY_BYTES, cost) }
+}
+
+/** Whether a password has this hash, compared in constant time. */
+export async function matchesScrypt(password: string, hash: ScryptHash): Promise<boolean> {
+  return timingSafeEqual(await deriveKey(password, hash.salt, hash.key.length, hash), hash.key)
+}
+
+/** Returns a hash that no password has and that costs as much to check as any. */
+export function createDummyHash(cost: ScryptCost): ScryptHash {
+  return { ...cost, salt: randomBytes(SALT_BYTES), key: randomBytes(KEY_BYTES) }
+}
+
+/**
+ * Returns a hash as text in PHC format: `$scrypt$ln=17,r=8,p=1$<salt>$<key>`.
+ * @see https://github.com/P-H-C/phc-string-format
+ */
+export function formatScryptHash(hash: ScryptHash): string {
+  const { cost, blockSize, parallelization, salt, key } = hash
+  const parameters = `ln=${Math.log2(cost)},r=${blockSize},p=${parallelization}`
+  return ['', 'scrypt', parameters, toText(salt), toText(key)].join('$')
+}
+
+/** Returns the hash that a text in PHC format stands for, `null` for any other text. */
+export function parseScryptHash(text: string): ScryptHash | null {
+  const match = PHC_TEXT.exec(text)
+  if (match === null) return null
+  const [, ln, r, p, salt = '', key = ''] = match
+  const cost = { cost: 2 ** Number(ln), blockSize: Number(r), parallelization: Number(p) }
+  if (!isScryptCost(cost)) return null
+  return { ...cost, salt: Buffer.from(salt, 'base64'), key: Buffer.from(key, 'base64') }
+}
+
+/** Whether these parameters are possible and within what this process is willing to spend. */
+export function isScryptCost({ cost, blockSize, parallelization }: ScryptCost): boolean {
+  return (
+    [cost, blockSize, parallelization].every((one) => Number.isInteger(one) && one >= 1) &&
+    cost >= 2 &&
+    Number.isInteger(Math.log2(cost)) &&
+    parallelization <= MAX_PARALLELIZATION &&
+    128 * cost * blockSize <= MAX_MEMORY_BYTES
+  )
+}
+
+export function isSameCost(one: ScryptCost, other: ScryptCost): boolean {
+  return (
+    one.cost === other.cost &&
+    one.blockSize === other.blockSize &&
+    one.parallelization === other.parallelization
+  )
+}
+
+function deriveKey(
+  password: string,
+  salt: Buffer,
+  bytes: number,
+  { cost, blockSize, parallelization }: ScryptCost,
+): Promise<Buffer> {
+  // A little more than the algorithm itself needs; Node's own limit is below what OWASP advises.
+  const maxmem = 128 * blockSize * (cost + parallelization + 2) + 1024
+  const options = { cost, blockSize, parallelization, maxmem }
+  return new Promise((resolve, reject) => {
+    scrypt(password, salt, bytes, options, (error, key) => {
+      if (error === null) resolve(key)
+      else reject(error)
+    })
+  })
+}
+
+function toText(bytes: Buffer): string {
+  return bytes.toString('base64').replace(/=+$/, '')
+}

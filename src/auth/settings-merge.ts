@@ -1,0 +1,49 @@
+/** Keys that reach the prototype of an object; no setting has such a name. */
+const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
+
+/** A setting of which only its being an object is known. */
+export type SettingsObject = Record<string, unknown>
+
+/** Whether a value is an object literal, as parsed JSON is. */
+export function isPlainObject(value: unknown): value is SettingsObject {
+  if (typeof value !== 'object' || value === null) return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}
+
+/** Whether a value is merged and copied: an object with methods is a thing, and not a setting. */
+function isSettings(value: unknown): value is SettingsObject {
+  return isPlainObject(value) && !Object.values(value).some((one) => typeof one === 'function')
+}
+
+/**
+ * Returns a deep copy of the settings, later ones over earlier ones: objects key by key, everything
+ * else as a whole, and objects with methods as they are. Keys that reach a prototype are left out; `undefined` leaves what was there.
+ */
+export function mergeSettings(...settings: readonly unknown[]): SettingsObject {
+  const merged: SettingsObject = {}
+  for (const source of settings) {
+    if (!isSettings(source)) continue
+    for (const [key, value] of Object.entries(source)) {
+      if (value === undefined || FORBIDDEN_KEYS.has(key)) continue
+      const present = merged[key]
+      merged[key] =
+        isSettings(present) && isSettings(value)
+          ? mergeSettings(present, value)
+          : copySetting(value)
+    }
+  }
+  return merged
+}
+
+/** Freezes settings and lists at every depth; objects with methods stay as they are. */
+export function freezeDeep<T>(value: T): T {
+  if (!Array.isArray(value) && !isSettings(value)) return value
+  for (const item of Object.values(value)) freezeDeep(item)
+  return Object.freeze(value)
+}
+
+function copySetting(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(copySetting)
+  return isSettings(value) ? mergeSettings(value) : value
+}

@@ -1,0 +1,131 @@
+import type { KeyObject } from 'node:crypto'
+import { createHash, createHmac, createPrivateKey, createPublicKey } from 'node:crypto'
+
+/** The algorithms that tokens can be signed with; a service uses one of them. */
+export type Algorithm =
+  | 'HS256'
+  | 'HS384'
+  | 'HS512'
+  | 'RS256'
+  | 'RS384'
+  | 'RS512'
+  | 'PS256'
+  | 'PS384'
+  | 'PS512'
+  | 'ES256'
+  | 'ES384'
+  | 'ES512'
+  | 'EdDSA'
+
+export const ALGORITHMS: readonly Algorithm[] = [
+  ...(['HS256', 'HS384', 'HS512', 'RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'] as const),
+  ...(['ES256', 'ES384', 'ES512', 'EdDSA'] as const),
+]
+
+export function isAlgorithm(value: unknown): value is Algorithm {
+  return ALGORITHMS.some((algorithm) => algorithm === value)
+}
+
+/** One key of the setting `secret`, ready for signing and verifying. */
+export interface TokenKey {
+  /** Names the key in the header of a token; nothing about the key can be read off it. */
+  readonly kid: string
+  /** The secret or the private key as PEM; `null` for a public key, which only verifies. */
+  readonly signing: string | null
+  /** The secret or the public key as PEM. */
+  readonly verifying: string
+}
+
+/** As long as the digest of HS256: shorter secrets can be found by trying. @see RFC 7518 §3.2 */
+const MIN_SECRET_BYTES = 32
+const MIN_RSA_BITS = 2048
+
+/** What kind of key an algorithm takes: a key type of Node, with the curve where there is a choice. */
+const KEY_KINDS: Readonly<Record<string, string>> = {
+  ES256: 'ec prime256v1',
+  ES384: 'ec secp384r1',
+  ES512: 'ec secp521r1',
+  EdDSA: 'ed25519',
+}
+
+/**
+ * Returns the keys for the setting `secret`: a text, or a list of which the first signs and all
+ * verify.
+ * @param name how errors name the setting, `'authentication.secret'`
+ * @throws {TypeError} no key, one that is too short, or of the wrong kind for the algorithm
+ */
+export function toTokenKeys(secret: unknown, algorithm: Algorithm, name: string): TokenKey[] {
+  const secrets: readonly unknown[] = Array.isArray(secret) ? secret : [secret]
+  const toKey = algorithm.startsWith('HS') ? toSecretKey : toKeyPair
+  const keys = secrets.map((one, index) => {
+    const place = Array.isArray(secret) ? `${name}[${index}]` : name
+    if (typeof one !== 'string' || one === '') throw new TypeError(`'${place}' must be a text`)
+    return toKey(one, algorithm, place)
+  })
+  if (keys[0]?.signing == null) {
+    throw new TypeError(`'${name}' must begin with a key that can sign: a public key only verifies`)
+  }
+  return keys
+}
+
+function toSecretKey(secret: string, algorithm: Algorithm, name: string): TokenKey {
+  // Public by nature, and a secret for whoever is told so: the oldest way to forge tokens.
+  if (/-----BEGIN [A-Z0-9 ]+-----/.test(secret) || isJsonWebKey(secret)) {
+    throw new TypeError(
+      `'${name}' holds a key of another algorithm: ${algorithm} takes a secret text`,
+    )
+  }
+  const bytes = Buffer.byteLength(secret)
+  if (bytes < MIN_SECRET_BYTES) {
+    throw new TypeError(
+      `'${name}' has ${bytes} bytes: at least ${MIN_SECRET_BYTES} are needed to withstand guessing`,
+    )
+  }
+  const kid = createHmac('sha256', secret).update('remex kid').digest('base64url').slice(0, 10)
+  return { kid, signing: secret, verifying: secret }
+}
+
+function toKeyPair(pem: string, algorithm: Algorithm, name: string): TokenKey {
+  const isPrivate = /-----BEGIN (?:RSA |EC )?PRIVATE KEY-----/.test(pem)
+  const publicKey = readPublicKey(pem, isPrivate, algorithm, name)
+  checkKeyKind(publicKey, algorithm, name)
+  const der = publicKey.export({ type: 'spki', format: 'der' })
+  return {
+    kid: createHash('sha256').update(der).digest('base64url').slice(0, 10),
+    signing: isPrivate ? pem : null,
+    verifying: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+  }
+}
+
+function readPublicKey(
+  pem: string,
+  isPrivate: boolean,
+  algorithm: Algorithm,
+  name: string,
+): KeyObject {
+  try {
+    return createPublicKey(isPrivate ? createPrivateKey(pem) : pem)
+  } catch (error) {
+    throw new TypeError(`'${name}' is no key in PEM format, which ${algorithm} takes`, {
+      cause: error,
+    })
+  }
+}
+
+function checkKeyKind(key: KeyObject, algorithm: Algorithm, name: string): void {
+  const { namedCurve, modulusLength = 0 } = key.asymmetricKeyDetails ?? {}
+  const kind = [key.asymmetricKeyType, namedCurve].filter(Boolean).join(' ')
+  const expected = KEY_KINDS[algorithm] ?? 'rsa'
+  if (kind !== expected) {
+    throw new TypeError(`'${name}' is a key of kind ${kind}: ${algorithm} takes ${expected}`)
+  }
+  if (expected === 'rsa' && modulusLength < MIN_RSA_BITS) {
+    throw new TypeError(`'${name}' has ${modulusLength} bits: RSA needs ${MIN_RSA_BITS}`)
+  }
+}
+
+/** Whether a text is a JSON Web Key, a set of them, or a list. */
+function isJsonWebKey(text: string): boolean {
+  if (!/^\s*[[{]/.test(text)) return false
+  return /"kty"\s*:/.test(text)
+}

@@ -1,0 +1,198 @@
+import { SignJWT } from 'jose'
+import type { AuthenticationParams } from '../../src/auth/index.ts'
+import { AuthenticationService, JwtStrategy, LocalStrategy } from '../../src/auth/index.ts'
+import type { Application, Params } from '../../src/core/index.ts'
+import { createApp, NotFound } from '../../src/core/index.ts'
+
+export const SECRET = 'a secret of the tests, with 32 bytes and more'
+
+/** Hashes that take about a millisecond. */
+export const CHEAP_SCRYPT = { cost: 2 ** 10, blockSize: 8, parallelization: 1 }
+
+export const AUDIENCE = 'https://yourdomain.com'
+export const ISSUER = 'feathers'
+
+export interface User {
+  id: number
+  email?: string
+  password?: string
+  [field: string]: unknown
+}
+
+export interface Call {
+  readonly method: string
+  readonly query: Record<string, unknown> | undefined
+  readonly provider: string | undefined
+  readonly params: Params
+}
+
+/** Users in memory. Every call is written down: each would be a command to a database. */
+export class UserService {
+  readonly id = 'id'
+  readonly users = new Map<string, User>()
+  readonly calls: Call[] = []
+
+  async find(params: Params = {}): Promise<User[]> {
+    this.#note('find', params)
+    return this.#match(params).slice(0, 10)
+  }
+
+  async get(id: string | number, params: Params = {}): Promise<User> {
+    this.#note('get', params)
+    const user = this.#match(params).find((one) => String(one.id) === String(id))
+    if (user === undefined) throw new NotFound(`No record found for id '${id}'`)
+    return user
+  }
+
+  async create(data: Partial<User>, params: Params = {}): Promise<User> {
+    this.#note('create', params)
+    const user = { ...data, id: data.id ?? this.users.size + 1 }
+    this.users.set(String(user.id), user)
+    return { ...user }
+  }
+
+  async patch(id: string | number, data: Partial<User>, params: Params = {}): Promise<User> {
+    this.#note('patch', params)
+    const user = this.#match(params).find((one) => String(one.id) === String(id))
+    if (user === undefined) throw new NotFound(`No record found for id '${id}'`)
+    this.users.set(String(id), { ...user, ...data })
+    return { ...user, ...data }
+  }
+
+  async remove(id: string | number, params: Params = {}): Promise<User> {
+    const user = await this.get(id, params)
+    this.users.delete(String(id))
+    return user
+  }
+
+  /** Methods called since the last time. */
+  takeCalls(): Call[] {
+    return this.calls.splice(0)
+  }
+
+  #note(method: string, params: Params): void {
+    const { query, provider } = params
+    this.calls.push({ method, query, provider, params })
+  }
+
+  #match({ query = {} }: Params): User[] {
+    const conditions = Object.entries(query).filter(([name]) => !name.startsWith('$'))
+    const matches = [...this.users.values()].filter((user) =>
+      conditions.every(([name, value]) => user[name] === value),
+    )
+    return matches.map((user) => ({ ...user }))
+  }
+}
+
+export interface LogLine {
+  readonly level: string
+  readonly details: Record<string, unknown>
+  readonly message: string | undefined
+}
+
+export interface LoginApp {
+  readonly app: Application
+  readonly authentication: AuthenticationService
+  readonly users: UserService
+  readonly local: LocalStrategy
+  readonly jwt: JwtStrategy
+  /** What was logged, in its order. */
+  readonly log: LogLine[]
+}
+
+export interface LoginAppOptions {
+  /** Over the usual settings, key by key. */
+  readonly settings?: object
+  readonly local?: LocalStrategy
+  readonly jwt?: JwtStrategy
+}
+
+/** An application with users and the strategies `jwt` and `local`, not set up yet. */
+export function createLoginApp(options: LoginAppOptions = {}): LoginApp {
+  const app = createApp()
+  const log = collectLog(app)
+  const { local = new LocalStrategy(), jwt = new JwtStrategy() } = options
+  const authentication = new AuthenticationService(app, 'authentication', {
+    secret: SECRET,
+    entity: 'user',
+    service: 'users',
+    authStrategies: ['jwt', 'local'],
+    local: { usernameField: 'email', passwordField: 'password', scrypt: CHEAP_SCRYPT },
+    ...options.settings,
+  })
+  authentication.register('jwt', jwt).register('local', local)
+  const users = new UserService()
+  app.use('users', users)
+  app.use('authentication', authentication)
+  return { app, authentication, users, local, jwt, log }
+}
+
+/** The same, set up, with the user `ada@example.org` whose password is `correct horse`. */
+export async function startLoginApp(options: LoginAppOptions = {}): Promise<LoginApp> {
+  const started = createLoginApp(options)
+  await started.app.setup()
+  const password = await started.local.hashPassword('correct horse')
+  await started.users.create({ id: 1, email: 'ada@example.org', password })
+  started.users.takeCalls()
+  return started
+}
+
+export const CREDENTIALS = Object.freeze({
+  strategy: 'local',
+  email: 'ada@example.org',
+  password: 'correct horse',
+})
+
+/** Params of a call from outside. */
+export function external(params: Partial<AuthenticationParams> = {}): AuthenticationParams {
+  return { provider: 'rest', query: {}, headers: {}, ...params }
+}
+
+/** Has the application log into a list. */
+export function collectLog(app: Application): LogLine[] {
+  const log: LogLine[] = []
+  const write = (level: string) => (details: object, message?: string) => {
+    log.push({ level, details: details as Record<string, unknown>, message })
+  }
+  app.logger = { error: write('error'), warn: write('warn'), info: write('info') }
+  return log
+}
+
+export interface Forgery {
+  readonly header?: Record<string, unknown>
+  /** Over valid claims; `undefined` takes one away. */
+  readonly claims?: Record<string, unknown>
+  readonly secret?: string
+}
+
+/** Seconds since the epoch. */
+export function now(): number {
+  return Math.floor(Date.now() / 1000)
+}
+
+/** A token by an independent library: valid for user 1, but for what is said here. */
+export function forge({ header, claims, secret = SECRET }: Forgery = {}): Promise<string> {
+  const payload = {
+    iat: now(),
+    exp: now() + 600,
+    aud: AUDIENCE,
+    iss: ISSUER,
+    sub: '1',
+    jti: 'b1b0f6f2-5a1f-4f8a-8f5a-1d1d8a3a3b5e',
+    ...claims,
+  }
+  return new SignJWT(payload)
+    .setProtectedHeader({ alg: 'HS256', typ: 'access', ...header })
+    .sign(new TextEncoder().encode(secret))
+}
+
+/** Runs a function at another time of the wall clock. */
+export async function atTime<T>(milliseconds: number, run: () => Promise<T>): Promise<T> {
+  const original = Date.now
+  Date.now = () => milliseconds
+  try {
+    return await run()
+  } finally {
+    Date.now = original
+  }
+}

@@ -1,0 +1,74 @@
+import { scryptSync } from 'node:crypto'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import t from 'tap'
+import { Passwords } from '../../src/auth/index.ts'
+import { CHEAP_SCRYPT } from './login-app.ts'
+
+t.test('hashes with the parameters that OWASP advises, in PHC format', async (t) => {
+  const passwords = new Passwords({}, 'scrypt')
+  const hash = await passwords.hash('correct horse')
+  t.match(hash, /^\$scrypt\$ln=17,r=8,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/)
+  const [, , , salt = '', key] = hash.split('$')
+  const expected = scryptSync('correct horse', Buffer.from(salt, 'base64'), 32, {
+    ...{ N: 2 ** 17, r: 8, p: 1, maxmem: 2 ** 28 },
+  })
+  t.equal(key, expected.toString('base64').replace(/=+$/, ''), 'as Node computes it')
+})
+
+t.test('checks passwords against hashes', async (t) => {
+  const passwords = new Passwords(CHEAP_SCRYPT, 'scrypt')
+  const hash = await passwords.hash('pony')
+  t.not(hash, await passwords.hash('pony'), 'each has a salt of its own')
+  const right = { isRight: true, isOutdated: false, isMalformed: false }
+  t.strictSame(await passwords.verify('pony', hash), right)
+  t.strictSame(await passwords.verify('Pony', hash), { ...right, isRight: false })
+  const stronger = new Passwords({ ...CHEAP_SCRYPT, parallelization: 2 }, 'scrypt')
+  t.strictSame(await stronger.verify('pony', hash), { ...right, isOutdated: true })
+})
+
+t.test('takes nothing for a hash that is none, or that costs too much to check', async (t) => {
+  const passwords = new Passwords(CHEAP_SCRYPT, 'scrypt')
+  const hash = await passwords.hash('pony')
+  const stored: unknown[] = [
+    ...['x', 'pony', hash.slice(0, -25), `${hash}$`, ` ${hash}`, hash.replace('ln=10', 'ln=30')],
+    ...[hash.replace('ln=10', 'ln=0'), hash.replace('p=1', 'p=99'), hash.replace('r=8', 'r=0')],
+    ...['$argon2id$v=19$m=65536,t=2,p=1$c2FsdA$aGFzaA', '$2b$31$' + 'a'.repeat(53)],
+  ]
+  for (const text of stored) {
+    const verdict = await passwords.verify('pony', text)
+    t.strictSame(verdict, { isRight: false, isOutdated: false, isMalformed: true }, String(text))
+  }
+  for (const nothing of [undefined, null, '', 7, {}, [hash]]) {
+    t.match(await passwords.verify('pony', nothing), { isRight: false, isMalformed: false })
+  }
+})
+
+t.test('hashes only texts that can be passwords', async (t) => {
+  const passwords = new Passwords(CHEAP_SCRYPT, 'scrypt')
+  for (const password of ['', undefined, null, 7, {}, ['pony']]) {
+    await t.rejects(passwords.hash(password), { name: 'BadRequest', code: 400 })
+  }
+})
+
+t.test('RES-11: 200 logins at once leave the event loop free and are bounded', async (t) => {
+  const options = { ...CHEAP_SCRYPT, cost: 2 ** 14, concurrency: 1, maxQueued: 20 }
+  const passwords = new Passwords(options, 'scrypt')
+  const hash = await passwords.hash('pony')
+  const delay = monitorEventLoopDelay({ resolution: 5 })
+  delay.enable()
+  const logins = await Promise.allSettled(
+    Array.from({ length: 200 }, () => passwords.verify('pony', hash)),
+  )
+  delay.disable()
+  const refused = logins.filter(({ status }) => status === 'rejected')
+  t.equal(refused.length, 200 - 21, 'one runs, twenty wait')
+  t.match(refused[0], { reason: { name: 'Unavailable', code: 503, data: { retryAfter: 1 } } })
+  t.ok(delay.percentile(99) / 1e6 < 100, `p99 ${delay.percentile(99) / 1e6} ms`)
+  t.match(await passwords.verify('pony', hash), { isRight: true }, 'and goes on')
+})
+
+t.test('lets those wait who are patient', async (t) => {
+  const passwords = new Passwords({ ...CHEAP_SCRYPT, concurrency: 2, maxQueued: 1 }, 'scrypt')
+  const hashes = Array.from({ length: 20 }, () => passwords.hash('pony', { isPatient: true }))
+  t.equal(new Set(await Promise.all(hashes)).size, 20)
+})

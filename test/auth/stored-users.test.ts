@@ -1,0 +1,142 @@
+import bcrypt from 'bcryptjs'
+import type { Document } from 'mongodb'
+import { ObjectId } from 'mongodb'
+import t from 'tap'
+import { MongoDBService } from '../../src/adapter/index.ts'
+import {
+  AuthenticationService,
+  authenticate,
+  CollectionRevocationList,
+  CollectionThrottleStore,
+  hashPassword,
+  JwtStrategy,
+  LocalStrategy,
+  protect,
+} from '../../src/auth/index.ts'
+import type { Params } from '../../src/core/index.ts'
+import { createApp } from '../../src/core/index.ts'
+import type { TestDatabase } from '../support/database.ts'
+import { openDatabase } from '../support/database.ts'
+import { CHEAP_SCRYPT, CREDENTIALS, collectLog, external, forge, SECRET } from './login-app.ts'
+
+const REFUSED = { name: 'NotAuthenticated', code: 401 }
+
+async function start({ db, empty }: TestDatabase) {
+  const users = await empty('users')
+  const revoked = await empty('revoked')
+  const counters = await empty('counters')
+  const app = createApp()
+  collectLog(app)
+  const authentication = new AuthenticationService(app, 'authentication', {
+    secret: SECRET,
+    entity: 'user',
+    service: 'users',
+    authStrategies: ['jwt', 'local'],
+    local: { usernameField: 'email', passwordField: 'password', scrypt: CHEAP_SCRYPT },
+    revocation: new CollectionRevocationList(db.collection<{ _id: string }>('revoked')),
+    loginThrottle: {
+      maxAttempts: 3,
+      // Windows of a collection begin with the clock: none is to end during the test.
+      windowSeconds: 86_400,
+      store: new CollectionThrottleStore(db.collection<{ _id: string }>('counters')),
+    },
+  })
+  authentication.register('jwt', new JwtStrategy()).register('local', new LocalStrategy())
+  app.use('users', new MongoDBService({ Model: db.collection<Document>('users') }))
+  app.service('users').hooks({
+    before: { create: [hashPassword('password')], patch: [hashPassword('password')] },
+    after: { all: [protect('password')] },
+  })
+  app.use('authentication', authentication)
+  app.use('echo', { get: async (_id: unknown, params: Params) => params })
+  app.service('echo').hooks({ before: { all: [authenticate('jwt')] } })
+  await app.setup()
+  const { email, password } = CREDENTIALS
+  await app.service('users').create({ email, password })
+  return { app, authentication, users, revoked, counters }
+}
+
+t.test('users in a collection', async (t) => {
+  const database = await openDatabase(t)
+  const namesOf = async (run: () => Promise<unknown>) =>
+    (await database.commandsOf(run)).map((command) => Object.keys(command)[0])
+
+  await t.test('log in by one command, and are shown without their password', async (t) => {
+    const { authentication, app } = await start(database)
+    app.set('authentication', { ...authentication.configuration, loginThrottle: false })
+    let result: unknown
+    const commands = await namesOf(async () => {
+      result = await app.service('authentication').create(CREDENTIALS, external())
+    })
+    t.strictSame(commands, ['find'])
+    const { user, accessToken } = result as { user: Document; accessToken: string }
+    t.strictSame(Object.keys(user), ['_id', 'email'])
+    const { sub } = await authentication.verifyAccessToken(accessToken)
+    t.equal(sub, String(user['_id']))
+  })
+
+  await t.test('INJ-17: operators in a login send no command', async (t) => {
+    const { app } = await start(database)
+    app.set('authentication', { ...(app.get('authentication') as object), loginThrottle: false })
+    const commands = await namesOf(async () => {
+      for (const value of [{ $ne: null }, { $gt: '' }, ['x'], 1, null]) {
+        for (const field of ['email', 'password']) {
+          const data = { ...CREDENTIALS, [field]: value }
+          await t.rejects(app.service('authentication').create(data, external()), REFUSED)
+        }
+      }
+    })
+    t.strictSame(commands, [])
+  })
+
+  await t.test('are looked up once for a call with a token', async (t) => {
+    const { app, authentication, users } = await start(database)
+    app.set('authentication', { ...authentication.configuration, revocation: false })
+    const user = await users.findOne({})
+    const accessToken = await forge({ claims: { sub: String(user?._id) } })
+    const params = external({ authentication: { strategy: 'jwt', accessToken } })
+    let seen: unknown
+    const commands = await namesOf(async () => {
+      seen = await app.service('echo').get(1, params)
+    })
+    t.strictSame(commands, ['find'])
+    t.match(seen, { user: { email: CREDENTIALS.email }, provider: 'rest' })
+    for (const sub of [String(new ObjectId()), 'no object id', '{"$ne":null}']) {
+      const other = await forge({ claims: { sub } })
+      const authentication = { strategy: 'jwt', accessToken: other }
+      const refused = app.service('echo').get(1, external({ authentication }))
+      await t.rejects(refused, REFUSED, sub)
+    }
+  })
+
+  await t.test('get a new hash in the place of one by bcrypt', async (t) => {
+    const { app, users } = await start(database)
+    const password = await bcrypt.hash(CREDENTIALS.password, 4)
+    await users.updateOne({}, { $set: { password } })
+    await app.service('authentication').create(CREDENTIALS, external())
+    t.match((await users.findOne({}))?.['password'], /^\$scrypt\$ln=10/)
+    await t.resolves(app.service('authentication').create(CREDENTIALS, external()))
+  })
+
+  await t.test('JWT-19: stay logged out, as the collection says', async (t) => {
+    const { app, revoked } = await start(database)
+    const login = await app.service('authentication').create(CREDENTIALS, external())
+    const { accessToken } = login as { accessToken: string }
+    const authentication = { strategy: 'jwt', accessToken }
+    await t.resolves(app.service('echo').get(1, external({ authentication })))
+    await app.service('authentication').remove(null, external({ authentication }))
+    await t.rejects(app.service('echo').get(1, external({ authentication })), REFUSED)
+    t.match(await revoked.findOne({}), { _id: String, expiresAt: Date })
+  })
+
+  await t.test('RES-17: are protected by counters that all processes share', async (t) => {
+    const { app, counters } = await start(database)
+    const wrong = { ...CREDENTIALS, password: 'wrong horse' }
+    const params = external({ address: '192.0.2.1' })
+    const service = app.service('authentication')
+    for (let index = 0; index < 3; index += 1)
+      await t.rejects(service.create(wrong, params), REFUSED)
+    await t.rejects(service.create(wrong, params), { code: 429 })
+    t.equal(await counters.countDocuments({}), 2)
+  })
+})
