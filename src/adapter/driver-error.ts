@@ -12,11 +12,14 @@ import {
 interface ErrorRow {
   readonly ErrorClass: typeof ServiceError
   readonly message: string
-  /** Codes of the server. */
-  readonly codes: readonly number[]
+  /** Codes of the server, and of Node where the driver writes past the end of its buffer. */
+  readonly codes: readonly (number | string)[]
   /** Names of error classes: of the driver, and of BSON, which throws before a command is sent. */
   readonly names: readonly string[]
 }
+
+/** The record is larger than 16 MiB. */
+const TOO_LARGE = 10334
 
 /**
  * What callers hear of an error of the database. The text of the driver holds values, index and
@@ -44,11 +47,12 @@ const ERROR_TABLE: readonly ErrorRow[] = [
   },
   {
     // Bad value, parse, type, overflow; path not viable, conflicting updates, dollar, dot, empty name,
-    // immutable field; broken positional update, regular expression, paths that overlap.
+    // immutable field; a sort that is too large or too long; broken positional update, regular
+    // expression, paths that overlap.
     ErrorClass: BadRequest,
     message: 'The database refuses a value of the query or the data',
     codes: [
-      ...[2, 9, 14, 15, 28, 40, 52, 56, 57, 66, 16410, 16755],
+      ...[2, 9, 14, 15, 28, 40, 52, 56, 57, 66, 292, 13103, 16410, 16755],
       ...[31249, 31250, 51091, 51108],
     ],
     names: ['BSONError', 'BSONVersionError', 'BSONRuntimeError', 'BSONOffsetError'],
@@ -56,7 +60,7 @@ const ERROR_TABLE: readonly ErrorRow[] = [
   {
     ErrorClass: PayloadTooLarge,
     message: 'The record is larger than the database allows',
-    codes: [10334],
+    codes: [TOO_LARGE, 17419, 17420, 'ERR_OUT_OF_RANGE'],
     names: [],
   },
   {
@@ -80,7 +84,7 @@ const ERROR_TABLE: readonly ErrorRow[] = [
 ]
 
 const ROW_BY_CODE: ReadonlyMap<unknown, ErrorRow> = new Map(
-  ERROR_TABLE.flatMap((row) => row.codes.map((code): [number, ErrorRow] => [code, row])),
+  ERROR_TABLE.flatMap((row) => row.codes.map((code): [unknown, ErrorRow] => [code, row])),
 )
 const ROW_BY_NAME: ReadonlyMap<unknown, ErrorRow> = new Map(
   ERROR_TABLE.flatMap((row) => row.names.map((name): [string, ErrorRow] => [name, row])),
@@ -95,7 +99,7 @@ const ROW_BY_NAME: ReadonlyMap<unknown, ErrorRow> = new Map(
 export function toDatabaseError(thrown: unknown): ServiceError {
   if (thrown instanceof ServiceError) return thrown
   const { name, code, keyPattern } = toFacts(thrown)
-  const row = ROW_BY_NAME.get(name) ?? ROW_BY_CODE.get(code)
+  const row = ROW_BY_NAME.get(name) ?? ROW_BY_CODE.get(isTooLarge(thrown) ? TOO_LARGE : code)
   if (row === undefined) return new GeneralError('Internal error', null, { cause: thrown })
   const data = row.ErrorClass === Conflict && keyPattern !== undefined ? toFields(keyPattern) : null
   return new row.ErrorClass(row.message, data, { cause: thrown })
@@ -111,6 +115,11 @@ export async function callDatabase<R>(operation: () => Promise<R>): Promise<R> {
   } catch (error) {
     throw toDatabaseError(error)
   }
+}
+
+/** Of a list of records the driver measures each one itself, and has no code for what it finds. */
+function isTooLarge(thrown: unknown): boolean {
+  return thrown instanceof Error && thrown.message.startsWith('Document is larger than')
 }
 
 interface DriverFacts {

@@ -4,6 +4,11 @@ import { isPlainObject } from './plain-object.ts'
 /** What `$limit`, `$skip`, `$sort` and `$select` of a query say, after they were read. */
 export type SortOrder = Readonly<Record<string, 1 | -1>>
 
+/** What the server sorts by at most. */
+const MAX_SORT_FIELDS = 32
+/** As deep as a record can be. */
+const MAX_PATH_DEPTH = 100
+
 const DIGITS = /^[0-9]+$/
 const DIRECTIONS: ReadonlyMap<unknown, 1 | -1> = new Map<unknown, 1 | -1>([
   [1, 1],
@@ -45,7 +50,11 @@ export function readSelect(value: unknown): readonly string[] | undefined {
 export function readSort(value: unknown): SortOrder | undefined {
   if (value === undefined) return undefined
   if (!isPlainObject(value)) throw new BadRequest('$sort must be an object of 1 and -1')
-  const entries = Object.entries(value).map(([name, given]): [string, 1 | -1] => {
+  const pairs = Object.entries(value)
+  if (pairs.length > MAX_SORT_FIELDS) {
+    throw new BadRequest(`$sort takes at most ${MAX_SORT_FIELDS} fields`)
+  }
+  const entries = pairs.map(([name, given]): [string, 1 | -1] => {
     const direction = DIRECTIONS.get(given)
     if (direction === undefined || !isFieldPath(name)) {
       throw new BadRequest('$sort takes field names with the values 1 and -1')
@@ -68,9 +77,9 @@ export function toList(value: unknown): readonly unknown[] | undefined {
 
 function isFieldPath(name: unknown): name is string {
   if (typeof name !== 'string' || name === '__proto__') return false
-  return name
-    .split('.')
-    .every((part) => part !== '' && !part.startsWith('$') && !part.includes('\0'))
+  const parts = name.split('.')
+  if (parts.length > MAX_PATH_DEPTH) return false
+  return parts.every((part) => part !== '' && !part.startsWith('$') && !part.includes('\0'))
 }
 
 function toAncestors(path: string): string[] {

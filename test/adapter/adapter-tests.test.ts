@@ -1,5 +1,5 @@
-import { adapterTests } from '@feathersjs/adapter-tests'
 import type { AdapterTestName } from '@feathersjs/adapter-tests'
+import { adapterTests } from '@feathersjs/adapter-tests'
 import t from 'tap'
 
 import { MongoDBService } from '../../src/adapter/index.ts'

@@ -1,10 +1,9 @@
 import fc from 'fast-check'
-import { ObjectId } from 'mongodb'
 import type { Collection } from 'mongodb'
+import { ObjectId } from 'mongodb'
 import t from 'tap'
-
-import { resolveMongoDBOptions } from '../../src/adapter/mongodb-options.ts'
 import type { MongoDBOptions } from '../../src/adapter/mongodb-options.ts'
+import { resolveMongoDBOptions } from '../../src/adapter/mongodb-options.ts'
 import { sanitizeQuery } from '../../src/adapter/query-operators.ts'
 import { BadRequest } from '../../src/core/errors/index.ts'
 import type { Query } from '../../src/core/params.ts'

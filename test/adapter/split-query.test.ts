@@ -1,9 +1,8 @@
-import { ObjectId } from 'mongodb'
 import type { Collection } from 'mongodb'
+import { ObjectId } from 'mongodb'
 import t from 'tap'
-
-import { resolveMongoDBOptions } from '../../src/adapter/mongodb-options.ts'
 import type { MongoDBOptions } from '../../src/adapter/mongodb-options.ts'
+import { resolveMongoDBOptions } from '../../src/adapter/mongodb-options.ts'
 import type { SplitQuery } from '../../src/adapter/split-query.ts'
 import { isEmptyFilter, splitQuery, toRecordFilter } from '../../src/adapter/split-query.ts'
 import { BadRequest } from '../../src/core/errors/index.ts'

@@ -1,5 +1,5 @@
-import { ObjectId } from 'mongodb'
 import type { Collection } from 'mongodb'
+import { ObjectId } from 'mongodb'
 import t from 'tap'
 
 import { resolveMongoDBOptions } from '../../src/adapter/mongodb-options.ts'

@@ -1,10 +1,10 @@
 import type { Document } from 'bson'
-import { createCollation } from './collation.ts'
 import type { Collation } from './collation.ts'
+import { createCollation } from './collation.ts'
 import { keyOf } from './compare.ts'
 import { duplicateKey } from './errors.ts'
-import { LockedError } from './lock.ts'
 import type { Owner } from './lock.ts'
+import { LockedError } from './lock.ts'
 import { UniqueIndex } from './unique-index.ts'
 
 /** The documents one command sees and changes: a collection, or a transaction's sight of it. */

@@ -1,18 +1,18 @@
 import type { Document } from 'bson'
 import { createCollation } from './collation.ts'
 import type { Collection, View } from './collection.ts'
+import { isEqual } from './compare.ts'
 import type { Cursors } from './cursors.ts'
 import { CommandError, notSupported } from './errors.ts'
 import { createEvaluator, evaluate } from './expressions.ts'
-import { isEqual } from './compare.ts'
 import type { MatchOptions } from './match.ts'
-import { runPipeline } from './pipeline.ts'
 import type { PipelineOptions } from './pipeline.ts'
+import { runPipeline } from './pipeline.ts'
 import type { Session, Sessions } from './sessions.ts'
 import type { Store } from './store.ts'
 import type { Transaction } from './transaction.ts'
-import { compileUpdate } from './update.ts'
 import type { Updater } from './update.ts'
+import { compileUpdate } from './update.ts'
 
 /** What a command works with beside its own fields. */
 export interface CommandContext {

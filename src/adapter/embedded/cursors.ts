@@ -1,5 +1,5 @@
-import { calculateObjectSize, Long } from 'bson'
 import type { Document } from 'bson'
+import { calculateObjectSize, Long } from 'bson'
 import { CommandError } from './errors.ts'
 
 const FIRST_BATCH_SIZE = 101

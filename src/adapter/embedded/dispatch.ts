@@ -1,5 +1,5 @@
-import { Binary, Long, Timestamp } from 'bson'
 import type { Document } from 'bson'
+import { Binary, Long, Timestamp } from 'bson'
 import type { Command, CommandContext } from './command.ts'
 import { AGGREGATE_COMMANDS } from './commands/aggregate.ts'
 import { CATALOG_COMMANDS } from './commands/catalog.ts'
@@ -10,8 +10,8 @@ import { READ_COMMANDS } from './commands/read.ts'
 import { WRITE_COMMANDS } from './commands/write.ts'
 import { Cursors } from './cursors.ts'
 import { CommandError, notSupported, toCommandError, toErrorReply } from './errors.ts'
-import { readTransaction, Sessions } from './sessions.ts'
 import type { Session } from './sessions.ts'
+import { readTransaction, Sessions } from './sessions.ts'
 import { Store } from './store.ts'
 
 /** A Map, so that names such as `constructor` find nothing. */

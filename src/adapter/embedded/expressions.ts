@@ -1,5 +1,5 @@
-import { Binary, calculateObjectSize, Decimal128, Long, ObjectId } from 'bson'
 import type { Document } from 'bson'
+import { Binary, calculateObjectSize, Decimal128, Long, ObjectId } from 'bson'
 import { Context, evalExpr } from 'mingo/core'
 import * as accumulators from 'mingo/operators/accumulator'
 import * as expressions from 'mingo/operators/expression'

@@ -1,2 +1,2 @@
-export { startEmbeddedMongo } from './server.ts'
 export type { EmbeddedMongo, EmbeddedMongoOptions } from './server.ts'
+export { startEmbeddedMongo } from './server.ts'

@@ -5,8 +5,8 @@ import { CommandError, notSupported } from './errors.ts'
 import { valuesAt } from './paths.ts'
 import { isRegex } from './regular-expression.ts'
 import { toTypeTest } from './type-names.ts'
-import { toModTest, toRegexTest, toSizeTest } from './value-tests.ts'
 import type { ValueTest } from './value-tests.ts'
+import { toModTest, toRegexTest, toSizeTest } from './value-tests.ts'
 
 /** What a filter needs beside itself. */
 export interface MatchOptions {

@@ -80,7 +80,7 @@ function toFraction(value: unknown): Fraction | number {
 }
 
 function decimalToFraction(text: string): Fraction | number {
-  const parts = /^(-?)(\d*)\.?(\d*)(?:E([+-]?\d+))?$/.exec(text)
+  const parts = /^(-?)(\d*)(?:\.(\d*))?(?:E([+-]?\d+))?$/.exec(text)
   if (parts === null) return Number(text)
   const [, sign, whole = '', rest = '', exponent = '0'] = parts
   const digits = BigInt(`${sign}${whole}${rest}` || '0')

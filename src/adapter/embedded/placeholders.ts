@@ -1,7 +1,7 @@
 import type { Document } from 'bson'
 import { CommandError } from './errors.ts'
-import { compileFilter } from './match.ts'
 import type { MatchOptions, Predicate } from './match.ts'
+import { compileFilter } from './match.ts'
 import { getField } from './paths.ts'
 import { findPosition } from './position.ts'
 

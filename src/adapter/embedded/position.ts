@@ -1,8 +1,8 @@
 import type { Document } from 'bson'
 import { isDocument } from './compare.ts'
 import { CommandError } from './errors.ts'
-import { compileFilter, compileItem } from './match.ts'
 import type { MatchOptions } from './match.ts'
+import { compileFilter, compileItem } from './match.ts'
 import { valuesAt } from './paths.ts'
 
 /**

@@ -1,8 +1,8 @@
 import type { Document } from 'bson'
 import { isDocument } from './compare.ts'
 import { CommandError, notSupported } from './errors.ts'
-import { compileItem, isTrue } from './match.ts'
 import type { MatchOptions } from './match.ts'
+import { compileItem, isTrue } from './match.ts'
 import { getField, setField } from './paths.ts'
 import { findPosition } from './position.ts'
 

@@ -1,5 +1,5 @@
-import { calculateObjectSize } from 'bson'
 import type { Document } from 'bson'
+import { calculateObjectSize } from 'bson'
 import type { View } from './collection.ts'
 import { isDocument, isEqual, TYPE_ORDER, typeOrderOf } from './compare.ts'
 import { CommandError, duplicateKey } from './errors.ts'

@@ -1,8 +1,8 @@
 import type { Document } from 'bson'
 import type { View } from './collection.ts'
 import { compareValues } from './compare.ts'
-import { compileFilter, isOperators } from './match.ts'
 import type { MatchOptions } from './match.ts'
+import { compileFilter, isOperators } from './match.ts'
 import { isRegex } from './regular-expression.ts'
 
 /** One record: its key in the collection and its document. */

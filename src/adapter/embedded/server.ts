@@ -1,12 +1,12 @@
 import { mkdirSync, statSync } from 'node:fs'
-import { createServer } from 'node:net'
 import type { Server, Socket } from 'node:net'
+import { createServer } from 'node:net'
 import { dirname } from 'node:path'
 import type { Document } from 'bson'
 import { Dispatcher } from './dispatch.ts'
 import { toCommandError, toErrorReply } from './errors.ts'
-import { createMessageReader, encodeReply, parseMessage } from './wire.ts'
 import type { Request } from './wire.ts'
+import { createMessageReader, encodeReply, parseMessage } from './wire.ts'
 
 const HOST = '127.0.0.1'
 

@@ -1,7 +1,7 @@
 import type { Document } from 'bson'
 import { evalExpr } from 'mingo/core'
-import { Lazy } from 'mingo/lazy'
 import type { Iterator } from 'mingo/lazy'
+import { Lazy } from 'mingo/lazy'
 import { ACCUMULATORS } from './accumulators.ts'
 import type { Collation } from './collation.ts'
 import { isDocument, keyOf } from './compare.ts'
@@ -10,8 +10,8 @@ import type { MingoOptions } from './expressions.ts'
 import { lookup } from './lookup.ts'
 import { compileFilter } from './match.ts'
 import { clone, valueAt } from './paths.ts'
-import { compileAddFields, compileProjection, withField } from './projection.ts'
 import type { Projector } from './projection.ts'
+import { compileAddFields, compileProjection, withField } from './projection.ts'
 import { compileSort } from './sort.ts'
 
 /** A stage as mingo calls it: the documents so far, the stage's specification, mingo's options. */

@@ -1,6 +1,6 @@
-import { Collection } from './collection.ts'
-import type { Clock, View } from './collection.ts'
 import type { Document } from 'bson'
+import type { Clock, View } from './collection.ts'
+import { Collection } from './collection.ts'
 import { CommandError } from './errors.ts'
 import type { Transaction } from './transaction.ts'
 

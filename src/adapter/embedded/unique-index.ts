@@ -1,11 +1,11 @@
 import type { Document } from 'bson'
-import { createCollation } from './collation.ts'
 import type { Collation } from './collation.ts'
+import { createCollation } from './collation.ts'
 import { keyOf } from './compare.ts'
 import { CommandError } from './errors.ts'
 import { evaluate } from './expressions.ts'
-import { compileFilter } from './match.ts'
 import type { Predicate } from './match.ts'
+import { compileFilter } from './match.ts'
 import { valuesAt } from './paths.ts'
 
 /** The entries of one unique index: which record holds which key. */

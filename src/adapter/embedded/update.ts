@@ -1,15 +1,15 @@
-import { ObjectId } from 'bson'
 import type { Document } from 'bson'
+import { ObjectId } from 'bson'
 import { isDocument, isEqual } from './compare.ts'
 import { CommandError } from './errors.ts'
 import { isOperators } from './match.ts'
 import { clone, isIndex } from './paths.ts'
 import { modify } from './place.ts'
-import { compileArrayFilters, expandPath } from './placeholders.ts'
 import type { PlaceholderContext } from './placeholders.ts'
-import { NEVER_CREATING, UPDATE_OPERATORS } from './update-operators.ts'
+import { compileArrayFilters, expandPath } from './placeholders.ts'
 import { isRegex } from './regular-expression.ts'
 import type { UpdateOptions } from './update-operators.ts'
+import { NEVER_CREATING, UPDATE_OPERATORS } from './update-operators.ts'
 
 /** What an update must know about the statement it belongs to. */
 export interface UpdateContext extends UpdateOptions, PlaceholderContext {

@@ -1,5 +1,5 @@
-import { deserialize, serialize } from 'bson'
 import type { Document } from 'bson'
+import { deserialize, serialize } from 'bson'
 import { isDocument } from './compare.ts'
 import { CommandError } from './errors.ts'
 

@@ -1,5 +1,5 @@
-import { ObjectId } from 'mongodb'
 import type { Document } from 'mongodb'
+import { ObjectId } from 'mongodb'
 import t from 'tap'
 import { openDatabase } from './open-database.ts'
 

@@ -1,5 +1,5 @@
-import { Binary, MongoBulkWriteError, ObjectId } from 'mongodb'
 import type { Document } from 'mongodb'
+import { Binary, MongoBulkWriteError, ObjectId } from 'mongodb'
 import t from 'tap'
 import { openClient, openDatabase } from './open-database.ts'
 

@@ -1,5 +1,5 @@
-import { MongoClient } from 'mongodb'
 import type { Db } from 'mongodb'
+import { MongoClient } from 'mongodb'
 import type { Test } from 'tap'
 import { startEmbeddedMongo } from '../../../src/adapter/embedded/index.ts'
 

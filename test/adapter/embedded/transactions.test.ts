@@ -1,7 +1,7 @@
-import { MongoServerError } from 'mongodb'
 import type { ClientSession, Document } from 'mongodb'
-import t from 'tap'
+import { MongoServerError } from 'mongodb'
 import type { Test } from 'tap'
+import t from 'tap'
 import { openClient, openDatabase } from './open-database.ts'
 
 type Counter = Document & { _id: number }

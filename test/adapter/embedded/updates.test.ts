@@ -1,5 +1,5 @@
-import { Decimal128, Long, ObjectId, Timestamp } from 'mongodb'
 import type { Document } from 'mongodb'
+import { Decimal128, Long, ObjectId, Timestamp } from 'mongodb'
 import t from 'tap'
 import { openDatabase } from './open-database.ts'
 

@@ -1,4 +1,5 @@
 import type { Document } from 'bson'
+import type { Command, CommandContext } from '../command.ts'
 import {
   checkHint,
   readDocuments,
@@ -7,14 +8,13 @@ import {
   readPipelineOptions,
   refuseOptions,
 } from '../command.ts'
-import type { Command, CommandContext } from '../command.ts'
 import { isDocument } from '../compare.ts'
 import { CommandError } from '../errors.ts'
 import { whenUnlocked } from '../lock.ts'
+import { isOutputStage, writeOutput } from '../output.ts'
 import { runPipeline } from '../pipeline.ts'
 import { withTimeLimit } from '../regular-expression.ts'
 import { select } from '../select.ts'
-import { isOutputStage, writeOutput } from '../output.ts'
 
 /** The command that runs a pipeline. */
 export const AGGREGATE_COMMANDS: Readonly<Record<string, Command>> = { aggregate }

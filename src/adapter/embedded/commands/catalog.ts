@@ -1,6 +1,6 @@
 import type { Document } from 'bson'
-import { readMatchOptions, readName } from '../command.ts'
 import type { Command, CommandContext } from '../command.ts'
+import { readMatchOptions, readName } from '../command.ts'
 import { isEqual } from '../compare.ts'
 import { CommandError, notSupported } from '../errors.ts'
 import { whenUnlocked } from '../lock.ts'

@@ -1,6 +1,6 @@
 import type { Document } from 'bson'
-import { checkHint, readMatchOptions, readName, readUpdate } from '../command.ts'
 import type { Command, CommandContext } from '../command.ts'
+import { checkHint, readMatchOptions, readName, readUpdate } from '../command.ts'
 import { CommandError } from '../errors.ts'
 import { whenUnlocked } from '../lock.ts'
 import { compileProjection } from '../projection.ts'

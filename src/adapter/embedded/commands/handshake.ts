@@ -1,5 +1,5 @@
-import { ObjectId } from 'bson'
 import type { Document } from 'bson'
+import { ObjectId } from 'bson'
 import type { Command, CommandContext } from '../command.ts'
 import { MAX_DOCUMENT_BYTES, MAX_MESSAGE_BYTES } from '../wire.ts'
 

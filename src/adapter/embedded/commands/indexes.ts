@@ -1,7 +1,7 @@
 import type { Document } from 'bson'
 import type { Collection } from '../collection.ts'
-import { readName } from '../command.ts'
 import type { Command, CommandContext } from '../command.ts'
+import { readName } from '../command.ts'
 import { isDocument, isEqual } from '../compare.ts'
 import { CommandError, notSupported } from '../errors.ts'
 import { whenUnlocked } from '../lock.ts'

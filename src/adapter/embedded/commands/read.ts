@@ -1,6 +1,6 @@
 import type { Document } from 'bson'
-import { checkHint, readMatchOptions, readName, refuseOptions } from '../command.ts'
 import type { Command, CommandContext } from '../command.ts'
+import { checkHint, readMatchOptions, readName, refuseOptions } from '../command.ts'
 import { keyOf } from '../compare.ts'
 import { CommandError } from '../errors.ts'
 import { valuesAt } from '../paths.ts'

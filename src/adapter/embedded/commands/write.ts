@@ -1,13 +1,13 @@
 import type { Document } from 'bson'
-import { checkHint, readMatchOptions, readName, readUpdate } from '../command.ts'
 import type { Command, CommandContext } from '../command.ts'
+import { checkHint, readMatchOptions, readName, readUpdate } from '../command.ts'
 import { isDocument } from '../compare.ts'
 import { CommandError, toCommandError } from '../errors.ts'
 import { whenUnlocked } from '../lock.ts'
 import { applyUpdates, insertDocument, planUpdates, planUpsert } from '../records.ts'
 import { withTimeLimit } from '../regular-expression.ts'
-import { select } from '../select.ts'
 import type { Entry } from '../select.ts'
+import { select } from '../select.ts'
 import { isReplacement } from '../update.ts'
 
 /** Commands that write documents. */
