@@ -23,7 +23,7 @@ export function acceptsJson(accept: string | undefined): boolean {
 
 /** Whether a client would rather have HTML than JSON: browsers do, programs do not. */
 export function prefersHtml(accept: string | undefined): boolean {
-  if (accept === undefined || !accept.includes('html')) return false
+  if (accept === undefined || !/html/i.test(accept)) return false
   return toQuality(accept, 'text/html') > toQuality(accept, 'application/json')
 }
 

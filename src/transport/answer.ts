@@ -1,8 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { HookContext } from '../core/index.ts'
 import { toServiceError } from '../core/index.ts'
-import { getMiddleware, runMiddleware } from './middleware.ts'
-import { sendBody, setHeaders, toStatus } from './reply.ts'
+import type { Middleware } from './middleware.ts'
+import { getMiddleware, isAnswered, markAnswered, runMiddleware } from './middleware.ts'
+import { isPrivate, setPrivate } from './parse-authentication.ts'
+import { removeHeaders, sendBody, setHeaders, toStatus } from './reply.ts'
+import { getFeathersParams } from './request-params.ts'
 import type { RestTransport } from './transport.ts'
 
 /**
@@ -15,16 +18,16 @@ export function answerCall(
   request: FastifyRequest,
   reply: FastifyReply,
 ): unknown {
-  if (reply.sent) return undefined
+  if (isAnswered(reply)) return undefined
   const body = context.dispatch === undefined ? context.result : context.dispatch
+  setCommonHeaders(transport, request, reply, context.service)
   setHeaders(reply, context.http)
   reply.code(toStatus(context, body))
-  endConnection(transport, reply)
   reply.hook = context
   const after = getMiddleware(context.service)?.after ?? []
   if (after.length === 0 && transport.options.formatter == null) return sendBody(reply, body)
   reply.data = body
-  return format(transport, context, request, reply)
+  return format(transport, after, request, reply, context)
 }
 
 /** Answers whatever a service, a hook, a middleware or a formatter threw. */
@@ -35,27 +38,38 @@ export function answerError(
   reply: FastifyReply,
   context: HookContext | null = null,
 ): void {
-  if (reply.sent) return
+  if (isAnswered(reply)) return
+  markAnswered(reply)
   reply.hook = context
-  endConnection(transport, reply)
+  if (context !== null) removeHeaders(reply, context.http)
+  setCommonHeaders(transport, request, reply, context?.service)
   transport.errors.send(toServiceError(thrown), request, reply)
 }
 
 async function format(
   transport: RestTransport,
-  context: HookContext,
+  after: readonly Middleware[],
   request: FastifyRequest,
   reply: FastifyReply,
+  context: HookContext,
 ): Promise<void> {
-  const after = getMiddleware(context.service)?.after ?? []
+  const status = reply.statusCode
   if (!(await runMiddleware(after, request, reply))) return
-  if (reply.statusCode === 204) reply.code(toStatus(context, reply.data))
+  // Another body may need another status, unless somebody has set one.
+  if (reply.statusCode === status) reply.code(toStatus(context, reply.data))
   const { formatter } = transport.options
   if (formatter == null) sendBody(reply, reply.data)
   else await formatter(request, reply)
 }
 
-/** A client must not send another request to a server that is closing. */
-function endConnection(transport: RestTransport, reply: FastifyReply): void {
+/** What depends on the caller is not for caches, and a server that closes takes no more requests. */
+function setCommonHeaders(
+  transport: RestTransport,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  service: object | undefined,
+): void {
   if (transport.isClosing) reply.header('connection', 'close')
+  if (!isPrivate(service, getFeathersParams(request)?.['authentication'], request)) return
+  setPrivate(reply)
 }

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { BadRequest, MethodNotAllowed } from '../core/index.ts'
 import { answerError } from './answer.ts'
 import { toNotFound } from './not-found.ts'
+import { toPath } from './request-path.ts'
 import { handleServiceRequest } from './service-handler.ts'
 import { findMethod, toAllow } from './service-method.ts'
 import type { ServiceMatch } from './service-router.ts'
@@ -19,7 +20,7 @@ export function handleAnyRequest(
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  const path = toPath(request.raw.url ?? '/', transport.prefix)
+  const path = toPathBelow(transport.prefix, request.raw.url ?? '/')
   const match = transport.router.find(path)
   if (match === null) answerNotFound(transport, request, reply)
   else if (request.method === 'OPTIONS') sendAllow(match, reply)
@@ -66,8 +67,7 @@ function callMatch(
 }
 
 /** Returns the path of a URL below the prefix, still percent-encoded. */
-function toPath(url: string, prefix: string): string {
-  const end = url.search(/[?#]/)
-  const path = end === -1 ? url : url.slice(0, end)
+function toPathBelow(prefix: string, url: string): string {
+  const path = toPath(url)
   return path.startsWith(prefix) ? path.slice(prefix.length) : path
 }

@@ -22,6 +22,29 @@ export function configuration(options: ConfigurationOptions = {}): (app: WithSet
     const { NODE_CONFIG_ENV, NODE_ENV = 'development' } = process.env
     const load = Load.fromEnvironment(NODE_CONFIG_ENV ?? NODE_ENV)
     if (options.directory !== undefined) load.options.configDir = options.directory
+    guardParser(load)
     for (const [name, value] of Object.entries(load.scan([]))) app.set(name, value)
   }
+}
+
+/** What the parser of the package has and its types leave out. */
+interface FileParser {
+  parse(file: string, content: string): unknown
+}
+
+/** The package merges what it reads key by key, and would write `__proto__` into every object. */
+function guardParser(load: Load): void {
+  const parser = load.parser as (typeof load.parser & FileParser) | undefined
+  if (parser === undefined) return
+  const parse: FileParser['parse'] = (file, content) => {
+    const parsed = parser.parse(file, content)
+    if (hasPrototypeKey(parsed)) throw new TypeError('The key __proto__ is not allowed')
+    return parsed
+  }
+  load.parser = Object.assign({ ...parser }, { parse })
+}
+
+function hasPrototypeKey(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return Object.hasOwn(value, '__proto__') || Object.values(value).some(hasPrototypeKey)
 }

@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Logger } from '../core/index.ts'
+import type { ErrorJSON, Logger } from '../core/index.ts'
 import { BadRequest, ServiceError, toErrorClass, toServiceError } from '../core/index.ts'
 import { prefersHtml } from './accept.ts'
 import { PAGE_SECURITY_POLICY, renderErrorPage } from './error-page.ts'
-import { sendBody } from './reply.ts'
+import { redactSecrets } from './logging.ts'
+import { addVary, sendErrorBody } from './reply.ts'
 
 /** Answers an error by itself: status and content type are its own business. */
 export type ErrorResponder = (
@@ -27,11 +28,15 @@ export interface ErrorHandlerOptions {
 }
 
 const RETRY_AFTER_SECONDS = 1
+const OUTAGE_SILENCE_MS = 10_000
+const MAX_OUTAGES = 100
 
 /** Answers errors, as JSON or as a page, and logs those that are the server's fault. */
 export class ErrorAnswers {
   readonly #options: ErrorHandlerOptions
   readonly #logger: Pick<Logger, 'error'> | false | null
+  /** When each text of an error 503 was logged last. */
+  readonly #outages = new Map<string, number>()
 
   /** @param logger takes the place of the logger of each request */
   constructor(options: ErrorHandlerOptions, logger: Logger | null) {
@@ -39,20 +44,29 @@ export class ErrorAnswers {
     this.#logger = options.logger ?? logger
   }
 
+  /** Answers an error; what goes wrong with that, in the error itself for example, answers 500. */
   send(error: ServiceError, request: FastifyRequest, reply: FastifyReply): void {
+    try {
+      this.#send(error, request, reply)
+    } catch (failure) {
+      answerFailure(failure, request, reply)
+    }
+  }
+
+  #send(error: ServiceError, request: FastifyRequest, reply: FastifyReply): void {
     this.#log(error, request)
     const status = toErrorStatus(error.code)
     reply.code(status)
     setRetryAfter(error, reply)
     const { html = {}, json = {} } = this.#options
     if (html !== false && prefersHtml(request.headers.accept)) {
-      reply.header('vary', 'accept')
+      addVary(reply, 'accept')
       this.#sendPage(html, status, error, request, reply)
       return
     }
     const respond = typeof json === 'function' ? json : (json[status] ?? json['default'])
     if (respond !== undefined) run(respond, error, request, reply)
-    else sendBody(reply, error.toJSON())
+    else sendErrorBody(reply, toErrorBody(error))
   }
 
   #sendPage(
@@ -78,7 +92,18 @@ export class ErrorAnswers {
   #log(error: ServiceError, request: FastifyRequest): void {
     const logger = this.#logger ?? request.log
     if (logger === false || error.code < 500) return
+    if (error.code === 503 && !this.#isNews(error.message)) return
     logger.error({ err: error.cause ?? error }, error.message)
+  }
+
+  /** In an outage every request fails alike: one entry tells it, the access log has the rest. */
+  #isNews(outage: string): boolean {
+    const now = performance.now()
+    const before = this.#outages.get(outage)
+    if (before !== undefined && now - before < OUTAGE_SILENCE_MS) return false
+    if (this.#outages.size === MAX_OUTAGES) this.#outages.clear()
+    this.#outages.set(outage, now)
+    return true
   }
 }
 
@@ -103,6 +128,12 @@ export function toStatusError(status: number, message: string, cause?: unknown):
   const ErrorClass = isKnown || status >= 500 ? ErrorOfStatus : BadRequest
   const error = new ErrorClass(message, null, cause === undefined ? {} : { cause })
   return isKnown ? error : Object.assign(error, { code: status })
+}
+
+/** Returns the body of an error; `data` may hold what a request sent, so it is cleared of secrets. */
+function toErrorBody(error: ServiceError): ErrorJSON {
+  const body = error.toJSON()
+  return body.data === undefined ? body : { ...body, data: redactSecrets(body.data) }
 }
 
 /** Tells when to try again: as the error's data says, and soon when only the server is busy. */
@@ -146,5 +177,5 @@ function sendFile(
 
 function answerFailure(failure: unknown, request: FastifyRequest, reply: FastifyReply): void {
   request.log.error({ err: failure }, 'An error responder failed')
-  if (!reply.sent) sendBody(reply.code(500), toServiceError(null).toJSON())
+  if (!reply.sent) sendErrorBody(reply.code(500), toServiceError(null).toJSON())
 }

@@ -1,15 +1,19 @@
 import type { Server } from 'node:http'
 import type { FastifyInstance, FastifyListenOptions } from 'fastify'
 import fastify from 'fastify'
-import type { AnyServices, Application, ServiceOptions } from '../core/index.ts'
+import fastifyPlugin from 'fastify-plugin'
+import type { AnyServices, MethodName, ServiceOptions } from '../core/index.ts'
+import { Application, Unavailable } from '../core/index.ts'
+import type { ServiceInput } from '../core/service-map.ts'
 import type { WithServer } from './configurator.ts'
 import type { CloseOptions } from './graceful-close.ts'
-import { addGracefulClose } from './graceful-close.ts'
+import { GracefulClose } from './graceful-close.ts'
 import type { Middleware } from './middleware.ts'
-import { addDecorators } from './request-params.ts'
 import { addRequestGuard } from './request-guard.ts'
+import { addDecorators } from './request-params.ts'
 import type { ServerOptions } from './server-options.ts'
 import { toServerOptions } from './server-options.ts'
+import { addLifecycle } from './services-plugin.ts'
 import { createUse } from './use.ts'
 
 /** Options of `fastifyApp()`: those of Fastify, limits, and how the server ends. */
@@ -24,26 +28,38 @@ export interface ServerMembers<Services> extends WithServer {
    * server; rejects when the setup or the binding of the port fails, and leaves nothing open then.
    */
   listen(options?: number | string | FastifyListenOptions): Promise<Server>
-  /** Answers what is in flight, closes the server and tears the services down. */
+  /**
+   * Answers what is in flight, closes the server and tears the services down.
+   * @throws {Unavailable} requests had to be cut off; everything is closed then too
+   */
   close(): Promise<void>
   /** Registers functions that run before every request, for REST only. */
   use(...functions: Handlers[]): this
   /** Registers functions that run before every request below a path. */
   use(path: `/${string}`, ...functions: Handlers[]): this
+  /** Registers the services of another application below a path, with functions before them. */
+  use(path: string, ...parts: (Handlers | SubApplication)[]): this
   /** Registers a service, with functions before and after it and, last, its options. */
   use<Path extends keyof Services & string>(
     path: Path,
-    ...parts: (Handlers | Services[Path] | ServiceOptions)[]
+    ...parts: (
+      | Handlers
+      | ServiceInput<Services[Path]>
+      | ServiceOptions<MethodName<Services[Path]>>
+    )[]
   ): this
 }
 
 type Handlers = Middleware | readonly Handlers[]
 
+// Whatever services a mounted application has.
+// biome-ignore lint/suspicious/noExplicitAny: a generic constraint
+type SubApplication = Application<any, any>
+
 /** An application with an HTTP server of its own. */
-export type FastifyApplication<
-  Services = AnyServices,
-  Settings = Record<string, unknown>,
-> = Application<Services, Settings> & ServerMembers<Services>
+export type FastifyApplication<Services = AnyServices, Settings = Record<string, unknown>> =
+  // First, as its `use` is tried first then: a function is an object, and no service.
+  ServerMembers<Services> & Application<Services, Settings>
 
 const DEFAULT_HOST = '127.0.0.1'
 
@@ -62,35 +78,45 @@ export function fastifyApp(
   server: FastifyAppOptions | FastifyInstance = {},
 ): FastifyInstance | FastifyApplication {
   if (app === undefined) return fastify()
-  if (typeof app?.use !== 'function' || typeof app.service !== 'function') {
+  if (!(app instanceof Application)) {
     throw new TypeError('fastifyApp() needs an application made by createApp()')
   }
-  const instance = isFastify(server) ? server : createServer(app, server)
-  addDecorators(instance)
-  return Object.assign(app, createMembers(app, instance)) as FastifyApplication
-}
-
-function createServer(app: Application, options: FastifyAppOptions): FastifyInstance {
-  const { closeTimeoutMs, ...serverOptions } = options
-  const instance = fastify(toServerOptions(serverOptions))
+  if (isFastify(server)) return addMembers(app, server, null)
+  const { closeDelayMs = 0, closeTimeoutMs = 10_000, ...serverOptions } = server
+  const instance = fastify(toServerOptions(serverOptions, app))
   if (instance.log.level !== undefined) app.logger = instance.log
-  addRequestGuard(instance)
-  addGracefulClose(instance, closeTimeoutMs === undefined ? {} : { closeTimeoutMs })
-  return instance
+  const closing = new GracefulClose(app, instance, { closeDelayMs, closeTimeoutMs })
+  addRequestGuard(instance, closing)
+  return addMembers(app, instance, closing)
 }
 
-function createMembers(app: Application, instance: FastifyInstance): object {
+/** @param closing `null` for a server that somebody else made, and closes in a way of his own */
+function addMembers(
+  app: Application,
+  instance: FastifyInstance,
+  closing: GracefulClose | null,
+): FastifyApplication {
+  addDecorators(instance)
+  // With or without `rest()`: services have their setup before the port opens.
+  instance.register(fastifyPlugin(async (server) => addLifecycle(server, app)))
   const setUpServices = app.setup.bind(app)
   const members: Omit<ServerMembers<AnyServices>, 'use'> & Pick<Application, 'setup'> = {
     fastify: instance,
     server: instance.server as Server,
     restOptions: {},
     async listen(options = {}) {
-      await instance.listen(toListenOptions(options))
+      try {
+        await instance.listen(toListenOptions(options))
+      } catch (error) {
+        await instance.close()
+        throw error
+      }
       return instance.server as Server
     },
     async close() {
       await instance.close()
+      const cutOff = closing?.cutOff ?? 0
+      if (cutOff > 0) throw new Unavailable(`${cutOff} requests in flight were cut off`)
     },
     async setup(server) {
       if (!isOtherServer(server, instance)) return setUpServices(server)
@@ -99,7 +125,7 @@ function createMembers(app: Application, instance: FastifyInstance): object {
       return app
     },
   }
-  return { ...members, use: createUse(app, instance) }
+  return Object.assign(app, members, { use: createUse(app, instance) }) as FastifyApplication
 }
 
 /** Whether requests have to be led from a server that the user made, for HTTPS for example. */

@@ -1,31 +1,99 @@
+import type { IncomingMessage, Server } from 'node:http'
+import type { Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
+import type { Application } from '../core/index.ts'
+import { Unavailable } from '../core/index.ts'
+import { redactUrl } from './logging.ts'
 
 /** How a server ends. */
 export interface CloseOptions {
+  /**
+   * How long `/health/ready` answers 503 before the port closes, in milliseconds, for a load balancer
+   * to see it; everything else is served meanwhile. Default: 0.
+   */
+  readonly closeDelayMs?: number
   /** How long requests in flight may take, in milliseconds, before they are cut off. Default: 10,000. */
   readonly closeTimeoutMs?: number
 }
 
 const SWEEP_MS = 50
+/** How long a connection that has sent no request yet is waited for: it may be on its way. */
+const SILENCE_MS = 300
+const LAST_REQUEST = Symbol('remex.lastRequest')
+
+interface TrackedSocket extends Socket {
+  /** Verb and URL, for the log; not the request itself, which would be held by an idle connection. */
+  [LAST_REQUEST]?: string
+}
 
 /**
  * Makes `close()` wait for requests, not for connections: a connection ends as soon as its request
  * is answered, and after the time limit in any case. Fastify alone waits for the keep-alive timeout.
  */
-export function addGracefulClose(server: FastifyInstance, options: CloseOptions = {}): void {
-  const { closeTimeoutMs = 10_000 } = options
-  let sweep: NodeJS.Timeout | undefined
-  let force: NodeJS.Timeout | undefined
-  server.addHook('preClose', (done) => {
-    sweep = setInterval(() => server.server.closeIdleConnections(), SWEEP_MS)
-    force = setTimeout(() => {
-      server.log.error({ closeTimeoutMs }, 'Requests still in flight were cut off')
-      server.server.closeAllConnections()
-    }, closeTimeoutMs)
-    done()
-  })
-  server.addHook('onClose', async () => {
-    clearInterval(sweep)
-    clearTimeout(force)
-  })
+export class GracefulClose {
+  /** The port is closed: a request that comes now, on a connection that is open, is not handled. */
+  isClosed = false
+  /** How many requests had to be cut off. */
+  cutOff = 0
+  readonly #app: Application
+  readonly #fastify: FastifyInstance
+  readonly #options: Required<CloseOptions>
+  readonly #isHttp2: boolean
+  readonly #sockets = new Set<TrackedSocket>()
+  #closedAt = 0
+  #sweep: NodeJS.Timeout | undefined
+  #force: NodeJS.Timeout | undefined
+
+  constructor(app: Application, fastify: FastifyInstance, options: CloseOptions = {}) {
+    this.#app = app
+    this.#fastify = fastify
+    this.#options = { closeDelayMs: 0, closeTimeoutMs: 10_000, ...options }
+    this.#isHttp2 = (fastify.initialConfig as { http2?: boolean }).http2 === true
+    const server = fastify.server as Server
+    // With TLS the sockets that requests come from are those after the handshake.
+    const event = 'setSecureContext' in server ? 'secureConnection' : 'connection'
+    server.on(event, (socket: Socket) => {
+      this.#sockets.add(socket)
+      socket.once('close', () => this.#sockets.delete(socket))
+    })
+    fastify.addHook('preClose', () => this.#begin())
+    fastify.addHook('onClose', async () => {
+      clearInterval(this.#sweep)
+      clearTimeout(this.#force)
+    })
+  }
+
+  /** Notes what a connection is busy with. */
+  track({ method, url, socket }: IncomingMessage): void {
+    if (!this.#isHttp2) (socket as TrackedSocket)[LAST_REQUEST] = `${method} ${url}`
+  }
+
+  async #begin(): Promise<void> {
+    this.#app.readiness.set('server', async () => {
+      throw new Unavailable('The server is closing')
+    })
+    if (this.#options.closeDelayMs > 0) await delay(this.#options.closeDelayMs)
+    this.isClosed = true
+    this.#closedAt = performance.now()
+    this.#closeIdle()
+    this.#sweep = setInterval(() => this.#closeIdle(), SWEEP_MS)
+    this.#force = setTimeout(() => this.#closeAll(), this.#options.closeTimeoutMs)
+  }
+
+  #closeIdle(): void {
+    // Sessions of HTTP/2 are closed by Fastify.
+    if (this.#isHttp2) return
+    this.#fastify.server.closeIdleConnections()
+    // Browsers connect in advance; what has never sent a request does not count as idle to Node.
+    if (performance.now() - this.#closedAt < SILENCE_MS) return
+    for (const socket of this.#sockets) if (socket[LAST_REQUEST] === undefined) socket.destroy()
+  }
+
+  #closeAll(): void {
+    const requests = [...this.#sockets].map((socket) => redactUrl(socket[LAST_REQUEST] ?? ''))
+    this.cutOff = requests.length
+    this.#app.logger.error({ requests }, 'Requests still in flight were cut off')
+    for (const socket of this.#sockets) socket.destroy()
+  }
 }

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { Application } from '../core/index.ts'
 import type { RestTransport } from './transport.ts'
 
 /** Longest time for one check, in milliseconds. */
@@ -7,19 +8,37 @@ const CHECK_TIMEOUT_MS = 2_000
 /**
  * Adds the two probes: `/health/live` answers 200 as long as the process runs, `/health/ready` only
  * while every check of the application passes and the server is not closing. Neither says more than
- * that to strangers; what fails stands in the log.
+ * that to strangers; what fails stands in the log. A route that is there already is left alone.
  */
 export function addHealthRoutes(server: FastifyInstance, transport: RestTransport): void {
-  server.get('/health/live', { logLevel: 'warn' }, (_request, reply) => {
-    sendHealth(reply, 200, 'ok')
-  })
-  server.get('/health/ready', { logLevel: 'warn' }, async (request, reply) => {
-    const failures = await findFailures(transport)
-    for (const { name, error } of failures) request.log.warn({ err: error }, `${name} is not ready`)
-    const isReady = failures.length === 0 && !transport.isClosing
-    sendHealth(reply, isReady ? 200 : 503, isReady ? 'ok' : 'unavailable')
+  if (!server.hasRoute({ method: 'GET', url: LIVE })) {
+    server.get(LIVE, PROBE, (_request, reply) => sendHealth(reply, 200, 'ok'))
+  }
+  if (server.hasRoute({ method: 'GET', url: READY })) return
+  let running: Promise<boolean> | null = null
+  server.get(READY, PROBE, async (_request, reply) => {
+    // Probes at the same time share one round of checks: they are open to anybody.
+    running ??= isReady(transport).finally(() => {
+      running = null
+    })
+    const ready = (await running) && !transport.isClosing
+    sendHealth(reply, ready ? 200 : 503, ready ? 'ok' : 'unavailable')
     return reply
   })
+}
+
+const LIVE = '/health/live'
+const READY = '/health/ready'
+
+/** Neither logged nor subject to functions of `app.use()`. */
+const PROBE = { logLevel: 'warn', config: { isProbe: true } } as const
+
+async function isReady({ app, logger }: RestTransport): Promise<boolean> {
+  const failures = await findFailures(app)
+  for (const { name, error } of failures) {
+    logger.warn({ err: error }, `${name} is not ready`)
+  }
+  return failures.length === 0
 }
 
 interface Failure {
@@ -27,8 +46,8 @@ interface Failure {
   readonly error: unknown
 }
 
-async function findFailures(transport: RestTransport): Promise<Failure[]> {
-  const checks = [...transport.app.readiness].map(async ([name, check]) => {
+async function findFailures(app: Application): Promise<Failure[]> {
+  const checks = [...app.readiness].map(async ([name, check]) => {
     try {
       await withTimeout(check())
       return []

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyBodyParser, FastifyInstance } from 'fastify'
-import { BadRequest } from '../core/index.ts'
+import { BadRequest, UnsupportedMediaType } from '../core/index.ts'
 
 /** Limits of JSON bodies; each one that is exceeded answers 400 and is named there. */
 export interface JsonOptions {
@@ -14,6 +14,8 @@ export interface JsonOptions {
 
 const JSON_DEFAULTS = Object.freeze({ maxDepth: 50, maxKeys: 10_000 })
 
+const OTHER_CHARSET = /;\s*charset="?(?!utf-8)/i
+
 /**
  * Adds the parser for `application/json` to a scope. An empty body is no body, as clients send it
  * that name the type on every request; `__proto__` and invalid UTF-8 are refused.
@@ -23,6 +25,9 @@ export function addJsonParser(scope: FastifyInstance, options: JsonOptions = {})
   const parseText = scope.getDefaultJsonParser('error', 'error') as FastifyBodyParser<string>
   const parser: FastifyBodyParser<Buffer> = (request, body, done) => {
     if (body.length === 0) return done(null, undefined)
+    if (OTHER_CHARSET.test(request.headers['content-type'] ?? '')) {
+      return done(new UnsupportedMediaType('JSON is read as UTF-8 only'), undefined)
+    }
     if (!isUtf8(body)) return done(new BadRequest('The body is not valid UTF-8'), undefined)
     return parseText(request, body.toString(), (error, value) => {
       done(error ?? findExcess(value, limits), value)

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify'
 import { LogController } from 'fastify'
+import type { Logger } from '../core/index.ts'
 
 /** Keys whose values never reach a log, wherever they stand in what is logged. */
 const SECRET_KEYS: readonly string[] = [
@@ -16,26 +17,118 @@ const SECRET_KEYS: readonly string[] = [
 ]
 
 const REDACTED = '[redacted]'
-const SECRET_IN_URL = /([?&](?:access_token|token|code|password)=)[^&#\s]*/gi
+const MAX_REDACTED_DEPTH = 10
+const PARAMETER = /([?&])([^=&#\s?]*)=[^&#\s]*/g
+const SECRET_PARAMETER = /token|password|secret|api_?key|^code$/i
 
-/** Returns text without the values of query parameters that are secrets. */
+/** Causes inside each other that are logged; what is deeper, or a circle, is left out. */
+const MAX_CAUSES = 5
+
+/** Returns text without the values of query parameters that are secrets, however they are written. */
 export function redactUrl(url: string): string {
-  return url.includes('=') ? url.replace(SECRET_IN_URL, `$1${REDACTED}`) : url
+  if (!url.includes('=')) return url
+  return url.replace(PARAMETER, (parameter: string, mark: string, name: string) =>
+    SECRET_PARAMETER.test(decode(name)) ? `${mark}${name}=${REDACTED}` : parameter,
+  )
+}
+
+/** Returns a copy of what an error tells its caller, without the values of keys that are secrets. */
+export function redactSecrets(data: unknown, depth = 0): unknown {
+  if (depth === MAX_REDACTED_DEPTH || typeof data !== 'object' || data === null) return data
+  if (Array.isArray(data)) return data.map((item) => redactSecrets(item, depth + 1))
+  if (Object.getPrototypeOf(data) !== Object.prototype) return data
+  const entries = Object.entries(data).map(([key, value]): [string, unknown] => [
+    key,
+    SECRET_KEYS.includes(key) ? REDACTED : redactSecrets(value, depth + 1),
+  ])
+  return Object.fromEntries(entries)
 }
 
 /** Returns the logging options for a new server: one line a request of ours, and no secrets. */
-export function toLoggerOptions(options: FastifyServerOptions): FastifyServerOptions {
-  const { logger } = options
-  if (logger === undefined || logger === false) return {}
+export function toLoggerOptions(
+  options: FastifyServerOptions,
+  app: WithLogger,
+): FastifyServerOptions {
+  const { logger, loggerInstance } = options
+  const logController = options.logController ?? new RequestLog(options)
+  if (loggerInstance !== undefined) {
+    // What the instance redacts is its owner's choice; a second list would replace it.
+    return { logController, loggerInstance: loggerInstance.child({}, { serializers: SERIALIZERS }) }
+  }
+  if (logger === undefined || logger === false) {
+    return { logController: options.logController ?? new StreamErrorLog(app) }
+  }
   const given = typeof logger === 'object' ? logger : {}
   const paths = SECRET_KEYS.flatMap((key) => [key, `*.${key}`, `*.*.${key}`])
   return {
-    logController: options.logController ?? new RequestLog(),
+    logController,
     logger: {
       redact: { paths, censor: REDACTED },
+      hooks: { logMethod: redactMessages },
       ...given,
-      serializers: { req: serializeRequest, err: serializeError, ...given.serializers },
+      serializers: { ...SERIALIZERS, ...given.serializers },
     },
+  }
+}
+
+/** An application, or whatever has a logger that may be replaced. */
+interface WithLogger {
+  readonly logger: Logger
+}
+
+type LogMethod = (...values: unknown[]) => void
+
+/** Messages may quote a URL: those of errors, and some of Fastify's own. */
+function redactMessages(this: unknown, values: unknown[], log: LogMethod): void {
+  log.apply(
+    this,
+    values.map((value) => (typeof value === 'string' ? redactUrl(value) : value)),
+  )
+}
+
+/**
+ * Returns a logger that writes to the one an application has at the time, which may print every
+ * property of an error, as `console` does: errors become copies with name, text, stack and causes.
+ */
+export function createPlainLogger(app: WithLogger): Logger {
+  const createLog =
+    (level: keyof Logger): Logger['error'] =>
+    (details, message) => {
+      const text = message === undefined ? [] : [redactUrl(message)]
+      app.logger[level](toPlainDetails(details), ...text)
+    }
+  return { error: createLog('error'), warn: createLog('warn'), info: createLog('info') }
+}
+
+function toPlainDetails(details: object): object {
+  const entries = Object.entries(redactSecrets(details) as object).map(([key, value]) => {
+    const isError = key === 'err' || value instanceof Error
+    return [key, isError ? toPlainError(serializeError(value)) : value] as const
+  })
+  return Object.fromEntries(entries)
+}
+
+function toPlainError({ type, message, stack, cause }: LoggedError): Error {
+  const options = cause === undefined ? {} : { cause: toPlainError(cause as LoggedError) }
+  const error = new Error(message, options)
+  for (const [name, value] of Object.entries({ name: type, stack })) {
+    Object.defineProperty(error, name, { value, enumerable: false })
+  }
+  return error
+}
+
+/** Where logging is off: what goes wrong when a status has been sent can be seen nowhere else. */
+class StreamErrorLog extends LogController {
+  readonly #logger: Logger
+
+  constructor(app: WithLogger) {
+    super()
+    this.#logger = createPlainLogger(app)
+  }
+
+  override streamError(error: Error & { code?: string }): void {
+    if (error.code === 'ERR_STREAM_PREMATURE_CLOSE') return
+    this.#logger.error({ err: error }, 'An answer broke off')
   }
 }
 
@@ -50,6 +143,7 @@ class RequestLog extends LogController {
     request: FastifyRequest,
     reply: FastifyReply,
   ): void {
+    if (this.isLogDisabled(request)) return
     const { service, serviceMethod } = request.routeOptions.config as ServiceRouteConfig
     const line = {
       req: request,
@@ -73,6 +167,8 @@ function serializeRequest(request: FastifyRequest): Record<string, unknown> {
   return { method: request.method, url: redactUrl(request.originalUrl), address: request.ip }
 }
 
+const SERIALIZERS = { req: serializeRequest, err: serializeError }
+
 interface LoggedError {
   [key: string]: unknown
   type: string
@@ -81,14 +177,28 @@ interface LoggedError {
 }
 
 /** The name, text and stack of an error and of its causes; no property that somebody hung on it. */
-function serializeError(error: unknown): LoggedError {
-  if (!(error instanceof Error))
-    return { type: typeof error, message: redactUrl(String(error)), stack: '' }
+function serializeError(error: unknown, depth = 0): LoggedError {
+  if (!(error instanceof Error)) return { type: typeof error, message: toText(error), stack: '' }
   const { name, message, stack = '', cause } = error
+  const hasCause = cause !== undefined && depth < MAX_CAUSES
   return {
-    type: name,
-    message: redactUrl(message),
-    stack: redactUrl(stack),
-    ...(cause === undefined ? {} : { cause: serializeError(cause) }),
+    type: toText(name),
+    message: toText(message),
+    stack: toText(stack),
+    ...(hasCause ? { cause: serializeError(cause, depth + 1) } : {}),
+  }
+}
+
+/** Anything can be thrown, also objects that no text can be made of. */
+function toText(value: unknown): string {
+  const isObject = typeof value === 'object' && value !== null
+  return redactUrl(isObject ? Object.prototype.toString.call(value) : String(value))
+}
+
+function decode(name: string): string {
+  try {
+    return decodeURIComponent(name)
+  } catch {
+    return name
   }
 }

@@ -1,13 +1,17 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { fromFastifyError } from './error-handler.ts'
+import { createPathTest } from './path-test.ts'
 
 /**
  * A function around the services of one path, or before all requests: it may put params into
  * `request.feathers`, answer by itself, or, after the service, replace `reply.data`. With three
  * arguments it has to call `done`; otherwise it is done when it returns, or its promise settles.
  */
-export type Middleware =
-  | ((request: FastifyRequest, reply: FastifyReply) => unknown)
-  | ((request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => void)
+export type Middleware = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  done: (error?: Error) => void,
+) => unknown
 
 /** What runs for REST around one service. */
 export interface ServiceMiddleware {
@@ -22,54 +26,105 @@ export function getMiddleware(service: object): ServiceMiddleware | null {
   return MIDDLEWARE.get(service) ?? null
 }
 
+/** Sets the functions around a service, in place of those it may have had at another path. */
 export function setMiddleware(service: object, middleware: ServiceMiddleware): void {
   if (middleware.before.length + middleware.after.length > 0) MIDDLEWARE.set(service, middleware)
+  else MIDDLEWARE.delete(service)
 }
 
-/** Runs functions one after the other. Resolves to whether none of them has sent an answer. */
+const IS_ANSWERED = Symbol('remex.isAnswered')
+
+interface Markable {
+  [IS_ANSWERED]?: boolean
+}
+
+/** Whether an answer is on its way; `reply.sent` says so only when the last byte has been written. */
+export function isAnswered(reply: FastifyReply): boolean {
+  return reply.sent || reply.raw.headersSent || (reply as Markable)[IS_ANSWERED] === true
+}
+
+/** Marks a reply as answered, before its hooks and its stream have run. */
+export function markAnswered(reply: FastifyReply): void {
+  ;(reply as Markable)[IS_ANSWERED] = true
+}
+
+/**
+ * Runs functions one after the other. Resolves to whether the request goes on: none of them has sent
+ * an answer, and the client has not gone while one had still to call `done`.
+ * @throws {ServiceError} what one of them throws
+ */
 export async function runMiddleware(
   functions: readonly Middleware[],
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<boolean> {
-  for (const middleware of functions) {
-    await runOne(middleware, request, reply)
-    if (reply.sent) return false
+  watchSend(reply)
+  try {
+    for (const middleware of functions) {
+      const isDone = await runOne(middleware, request, reply)
+      if (!isDone || isAnswered(reply)) return false
+    }
+  } catch (error) {
+    throw fromFastifyError(error)
   }
   return true
 }
 
-/** Runs functions before every request of a server, or before those whose path is below one given. */
+/**
+ * Runs functions before every request of a server, or before those whose path is at or below one
+ * given. The probes are left out: they must tell the truth whoever asks.
+ */
 export function addMiddleware(
   server: FastifyInstance,
   path: string,
   functions: readonly Middleware[],
 ): void {
-  const root = path === '/' ? '' : `/${path}`
-  server.addHook('preHandler', async (request, reply) => {
-    if (isBelow(request.url, root)) await runMiddleware(functions, request, reply)
-    return reply.sent ? reply : undefined
+  const fits = createPathTest(path, server)
+  // With a callback, which is not called when the client has gone: a promise would lead on.
+  server.addHook('preHandler', (request, reply, done) => {
+    if (!fits(request.url) || isProbe(request)) return done()
+    runMiddleware(functions, request, reply).then((goesOn) => {
+      if (goesOn) done()
+    }, done)
   })
 }
 
-function isBelow(url: string, root: string): boolean {
-  return (
-    url.startsWith(root) && (url.length === root.length || '/?#'.includes(url[root.length] ?? ''))
-  )
+function isProbe(request: FastifyRequest): boolean {
+  return (request.routeOptions.config as { isProbe?: boolean } | undefined)?.isProbe === true
 }
 
-/** Sending an answer ends a function too: it may well never call `done` after that. */
+/** Resolves to whether the function has come to its end. */
 function runOne(
   middleware: Middleware,
   request: FastifyRequest,
   reply: FastifyReply,
-): Promise<unknown> {
-  if (middleware.length < 3) {
-    return Promise.resolve((middleware as (...args: unknown[]) => unknown)(request, reply))
-  }
+): Promise<boolean> {
+  if (middleware.length < 3) return callToEnd(middleware, request, reply)
   return new Promise((resolve, reject) => {
-    const done = (error?: Error): void => (error == null ? resolve(undefined) : reject(error))
-    reply.raw.once('finish', resolve).once('close', resolve)
-    Promise.resolve(middleware(request, reply, done)).catch(reject)
+    // An answer ends a function that never calls `done`; so does a client that goes away, since
+    // whatever the function was there to check is not checked then.
+    const stop = (): void => resolve(false)
+    reply.raw.once('finish', stop).once('close', stop)
+    const done = (error?: unknown): void => {
+      reply.raw.off('finish', stop).off('close', stop)
+      if (error == null) resolve(true)
+      else reject(error)
+    }
+    callToEnd(middleware, request, reply, done).catch(reject)
   })
+}
+
+async function callToEnd(middleware: Middleware, ...args: unknown[]): Promise<true> {
+  await (middleware as (...args: unknown[]) => unknown)(...args)
+  return true
+}
+
+/** Notes when an answer is sent; an asynchronous hook or a stream may finish it much later. */
+function watchSend(reply: FastifyReply): void {
+  if (Object.hasOwn(reply, 'send')) return
+  const { send } = reply
+  reply.send = (payload?: unknown): FastifyReply => {
+    markAnswered(reply)
+    return send.call(reply, payload)
+  }
 }

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { NotFound } from '../core/index.ts'
+import { redactUrl } from './logging.ts'
 
 /** Options of `notFound()`. */
 export interface NotFoundOptions {
@@ -12,6 +13,6 @@ const LONGEST_URL = 2_048
 
 /** Returns the error for a path that nothing is served at; its data holds the URL with the query. */
 export function toNotFound(request: FastifyRequest, { verbose }: NotFoundOptions): NotFound {
-  const url = request.originalUrl.slice(0, LONGEST_URL)
+  const url = redactUrl(request.originalUrl.slice(0, LONGEST_URL))
   return new NotFound(verbose ? `Page not found: ${url}` : 'Page not found', { url })
 }

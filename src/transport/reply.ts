@@ -4,6 +4,9 @@ import type { HookContext, HttpAnswer } from '../core/index.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
+/** Headers that say where an answer ends. */
+const FRAMING: ReadonlySet<string> = new Set(['transfer-encoding', 'trailer'])
+
 /**
  * Returns the status of an answer: that of the hook, 303 with a location, 204 for no body, 201 for
  * `create`, else 200. Of the values that are falsy only `null` and `undefined` are no body.
@@ -18,23 +21,68 @@ export function toStatus(context: HookContext, body: unknown): number {
 
 /** Sets what hooks said about the answer. @throws {TypeError} a name or value that HTTP can't carry */
 export function setHeaders(reply: FastifyReply, http: HttpAnswer): void {
-  for (const [name, value] of Object.entries(http.headers ?? {})) {
+  const headers = Object.entries(http.headers ?? {})
+  for (const [name, value] of headers) {
     validateHeaderName(name)
+    if (FRAMING.has(name.toLowerCase())) {
+      throw new TypeError(`The header '${name}' is for the server to set`)
+    }
     for (const item of [value].flat()) validateHeaderValue(name, String(item))
-    reply.header(name, value)
   }
+  for (const [name, value] of headers) reply.header(name, value)
   if (http.location !== undefined) reply.header('location', encodeLocation(http.location))
 }
 
-/** Sends a body as JSON; `null` and `undefined` as no body, streams and bytes as they are. */
+/** Takes back what {@link setHeaders} has set: it was meant for an answer that is not sent. */
+export function removeHeaders(reply: FastifyReply, http: HttpAnswer): void {
+  for (const name of Object.keys(http.headers ?? {})) reply.removeHeader(name)
+  if (http.location !== undefined) reply.removeHeader('location')
+}
+
+/**
+ * Sends a body as JSON; `null` and `undefined` as no body, streams and bytes as they are, and text as
+ * it is where a hook gave it a type of its own, `text/csv` for example.
+ */
 export function sendBody(reply: FastifyReply, body: unknown): void {
   reply.header('x-content-type-options', 'nosniff')
   if (body === undefined || body === null) reply.send()
-  else if (typeof body === 'object') reply.send(body)
-  else reply.header('content-type', JSON_TYPE).send(JSON.stringify(body))
+  else if (typeof body === 'string' && !isJsonOrNoType(reply)) reply.send(body)
+  else if (typeof body !== 'object') {
+    reply.header('content-type', JSON_TYPE).send(JSON.stringify(body))
+  } else if (isJsonOrNoType(reply) || isSentAsItIs(body)) reply.send(body)
+  // With another content type Fastify takes no object, and throws where nothing can catch it.
+  else reply.send(JSON.stringify(body))
+}
+
+/** Names one more request header that the answer depends on. */
+export function addVary(reply: FastifyReply, name: string): void {
+  const vary = reply.getHeader('vary')
+  reply.header('vary', vary === undefined ? name : `${vary}, ${name}`)
+}
+
+/** Sends the JSON of an error, whatever type the answer would have had. */
+export function sendErrorBody(reply: FastifyReply, body: object): void {
+  reply.header('content-type', JSON_TYPE)
+  sendBody(reply, body)
+}
+
+function isJsonOrNoType(reply: FastifyReply): boolean {
+  const type = reply.getHeader('content-type')
+  return type === undefined || String(type).includes('json')
+}
+
+function isSentAsItIs(body: object): boolean {
+  return (
+    ArrayBuffer.isView(body) || 'pipe' in body || 'getReader' in body || body instanceof Response
+  )
 }
 
 /** Percent-encodes what a URL can't hold, and leaves alone what is encoded already. */
 function encodeLocation(location: string): string {
-  return encodeURI(location).replace(/%25([0-9a-f]{2})/gi, '%$1')
+  return encodeURI(toWellFormed(location)).replace(/%25([0-9a-f]{2})/gi, '%$1')
+}
+
+/** Replaces lone surrogates, which no URL can hold: the text may come from a client. */
+function toWellFormed(text: unknown): string {
+  return Buffer.from(String(text)).toString()
 }

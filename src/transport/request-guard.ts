@@ -1,26 +1,47 @@
-import type { FastifyInstance } from 'fastify'
-import { BadRequest } from '../core/index.ts'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { BadRequest, Unavailable } from '../core/index.ts'
 import { toStatusError } from './error-handler.ts'
+import type { GracefulClose } from './graceful-close.ts'
 
 /** Most headers of one request; Node would drop those beyond its own limit without a word. */
 const MAX_HEADERS = 100
 
+/** A host name or address and perhaps a port: no user, no path, nothing that needs encoding. */
+const HOST = /^(?:[\w.~-]{1,253}|\[[\da-f:.]{2,45}\])(?::\d{1,5})?$/i
+
 /**
- * Refuses requests that HTTP leaves open to more than one reading: several `Host` headers, more
- * headers than are kept, no version at all.
+ * Refuses requests that HTTP leaves open to more than one reading: several or malformed `Host`
+ * headers, more headers than are kept, no version at all; and those that come after the port closed.
  * @see RFC 9112 §3.2
  */
-export function addRequestGuard(server: FastifyInstance): void {
+export function addRequestGuard(server: FastifyInstance, closing: GracefulClose): void {
   server.server.maxHeadersCount = 0
   server.addHook('onRequest', (request, _reply, done) => {
-    const { rawHeaders, httpVersionMajor } = request.raw
-    if (httpVersionMajor < 1) return done(new BadRequest('HTTP/0.9 is not supported'))
-    if (rawHeaders.length > 2 * MAX_HEADERS) {
-      return done(toStatusError(431, `The request has more than ${MAX_HEADERS} headers`))
-    }
-    if (countHosts(rawHeaders) > 1) return done(new BadRequest('The request has several hosts'))
-    return done()
+    closing.track(request.raw)
+    const error = findFault(request) ?? (closing.isClosed ? refuse(request) : null)
+    if (error === null) done()
+    else done(error)
   })
+}
+
+function findFault({
+  raw: { rawHeaders, headers, httpVersionMajor },
+}: FastifyRequest): Error | null {
+  if (httpVersionMajor < 1) return new BadRequest('HTTP/0.9 is not supported')
+  if (rawHeaders.length > 2 * MAX_HEADERS) {
+    return toStatusError(431, `The request has more than ${MAX_HEADERS} headers`)
+  }
+  if (countHosts(rawHeaders) > 1) return new BadRequest('The request has several hosts')
+  if (headers.host !== undefined && headers.host !== '' && !HOST.test(headers.host)) {
+    return new BadRequest('The host of the request is malformed')
+  }
+  return null
+}
+
+/** A probe tells the truth to the end. */
+function refuse(request: FastifyRequest): Error | null {
+  const { isProbe } = request.routeOptions.config as { isProbe?: boolean }
+  return isProbe === true ? null : new Unavailable('The server is closing')
 }
 
 function countHosts(rawHeaders: readonly string[]): number {

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { AuthenticationRequest, Headers, HookContext, Params, Query } from '../core/index.ts'
+import { BadRequest } from '../core/index.ts'
 
 /** What middleware puts into the params of a call: `request.feathers.tenant = …`. */
 export type FeathersParams = Record<string, unknown>
@@ -58,10 +59,12 @@ export class RestParams implements Params {
   declare authentication?: AuthenticationRequest | undefined
   provider: string
   readonly #request: FastifyRequest
+  readonly #reply: FastifyReply
   #controller: AbortController | null = null
 
   constructor(
     request: FastifyRequest,
+    reply: FastifyReply,
     query: Query,
     route: Readonly<Record<string, string>>,
     feathers: FeathersParams | null,
@@ -71,8 +74,9 @@ export class RestParams implements Params {
     this.route = route
     this.provider = 'rest'
     this.#request = request
+    this.#reply = reply
     if (feathers !== null) {
-      const { signal: _signal, requestId: _requestId, ...others } = feathers
+      const { signal: _signal, requestId: _requestId, address: _address, ...others } = feathers
       Object.assign(this, others, { provider: 'rest' })
     }
   }
@@ -85,19 +89,30 @@ export class RestParams implements Params {
     if (this.#controller === null) {
       const controller = new AbortController()
       this.#controller = controller
-      const { signal } = this.#request
-      signal.addEventListener('abort', () => controller.abort(signal.reason), { once: true })
+      const { raw } = this.#reply
+      // The request of Node closes as soon as its body is read; its answer only with the connection.
+      const abort = (): void => {
+        if (!raw.writableEnded) controller.abort(new BadRequest('The client has gone'))
+      }
+      if (raw.destroyed) abort()
+      else raw.once('close', abort)
     }
     return this.#controller.signal
   }
 
-  /** Aborts the signal of a call, if somebody has asked for it. */
+  /** Aborts the signal of a call, also for those who ask for it later. */
   static abort(params: RestParams, reason: unknown): void {
-    params.#controller?.abort(reason)
+    params.#controller ??= new AbortController()
+    params.#controller.abort(reason)
   }
 
   /** The id of the request, as it stands in the log. */
   get requestId(): string {
     return this.#request.id
+  }
+
+  /** The network address of the client. */
+  get address(): string {
+    return this.#request.ip
   }
 }

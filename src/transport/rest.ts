@@ -10,6 +10,7 @@ import type { FormOptions } from './form-body.ts'
 import { addHealthRoutes } from './health.ts'
 import type { JsonOptions } from './json-body.ts'
 import type { NotFoundOptions } from './not-found.ts'
+import type { ParseAuthenticationOptions } from './parse-authentication.ts'
 import { serveServices } from './services-plugin.ts'
 import type { Formatter, RestOptions } from './transport.ts'
 
@@ -37,6 +38,18 @@ export function errorHandler(options: ErrorHandlerOptions = {}): Configurator {
 /** Sets how paths are answered that nothing is served at: `app.configure(notFound({ verbose: true }))`. */
 export function notFound(options: NotFoundOptions = {}): Configurator {
   return (app) => setRestOptions(app, { notFound: options })
+}
+
+/**
+ * Has one more authentication service asked who calls, after those that are asked already:
+ * `app.configure(parseAuthentication({ service: 'admin-login' }))`.
+ */
+export function parseAuthentication(options: ParseAuthenticationOptions): Configurator {
+  return (app) => {
+    const { authentication = {} } = app.restOptions
+    const known = authentication === false ? [] : [authentication].flat()
+    setRestOptions(app, { authentication: [...known, options] })
+  }
 }
 
 /** Sets the limits for JSON bodies, which are read without it too: `app.configure(json({ maxDepth: 20 }))`. */

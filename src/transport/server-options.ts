@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify'
+import type { Logger } from '../core/index.ts'
 import { ErrorAnswers, fromFastifyError, toStatusError } from './error-handler.ts'
 import { toLoggerOptions } from './logging.ts'
 
@@ -38,18 +39,29 @@ const MAX_PARAM_LENGTH = 16_384
  * Returns the options for Fastify, with safe limits where the user sets none.
  * @throws {TypeError} limits that can't work together, or a proxy trusted by a number of hops
  */
-export function toServerOptions(options: ServerOptions): FastifyServerOptions {
+export function toServerOptions(
+  options: ServerOptions,
+  app: { readonly logger: Logger },
+): FastifyServerOptions {
   const { headersTimeout, connectionsCheckingInterval, ...limits } = resolveLimits(options)
   if (typeof options.trustProxy === 'number') {
     throw new TypeError('trustProxy must name the proxies: a number of hops can be forged')
   }
-  const http = { headersTimeout, connectionsCheckingInterval, ...get(options, 'http') }
+  const http = {
+    ...get(options, 'http'),
+    headersTimeout,
+    connectionsCheckingInterval,
+    // Whatever the flags of the process say.
+    insecureHTTPParser: false,
+  }
   const https = get(options, 'https')
   return {
     ...options,
     ...limits,
-    ...(https === undefined ? { http } : { https: { ...http, ...https } }),
-    ...toLoggerOptions(options),
+    ...(https === undefined
+      ? { http }
+      : { https: { handshakeTimeout: headersTimeout, ...https, ...http } }),
+    ...toLoggerOptions(options, app),
     return503OnClosing: false,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH, ...options.routerOptions },
     frameworkErrors: options.frameworkErrors ?? answerFrameworkError,
@@ -58,8 +70,12 @@ export function toServerOptions(options: ServerOptions): FastifyServerOptions {
 }
 
 function resolveLimits(options: ServerOptions): Required<ServerLimits> {
+  const all = { ...get(options, 'https'), ...get(options, 'http'), ...options }
+  if (get(all, 'insecureHTTPParser') !== undefined) {
+    throw new TypeError('insecureHTTPParser is not allowed: what it lets through can be misread')
+  }
   const given = Object.keys(LIMIT_DEFAULTS)
-    .map((name) => [name, get(options, name)] as const)
+    .map((name) => [name, get(all, name)] as const)
     .filter(([, value]) => value !== undefined)
   const limits: Required<ServerLimits> = { ...LIMIT_DEFAULTS, ...Object.fromEntries(given) }
   const isGuarded = limits.headersTimeout > 0 && limits.requestTimeout > 0
@@ -84,6 +100,7 @@ function answerFrameworkError(
   reply: FastifyReply,
 ): void {
   new ErrorAnswers({}, null).send(fromFastifyError(error), request, reply)
+  request.log.info({ req: request, statusCode: reply.statusCode }, 'request')
 }
 
 const SOCKET_STATUS: ReadonlyMap<string | undefined, readonly [status: number, text: string]> =
@@ -102,7 +119,7 @@ const REASONS: Readonly<Record<number, string>> = {
 
 /** Answers bytes that are no HTTP request, in the shape of every other error, and hangs up. */
 function answerSocketError(error: { code?: string }, socket: Socket): void {
-  if (socket.writable && error.code !== 'ECONNRESET') {
+  if (socket.writable && error.code !== 'ECONNRESET' && !isAnswering(socket)) {
     const known = SOCKET_STATUS.get(error.code)
     const [status, text] = known ?? [400, 'The request is malformed']
     const body = JSON.stringify(toStatusError(status, text).toJSON())
@@ -112,4 +129,10 @@ function answerSocketError(error: { code?: string }, socket: Socket): void {
     )
   }
   socket.destroySoon()
+}
+
+/** Whether an answer is on its way: another one would stand in the middle of it. */
+function isAnswering(socket: Socket): boolean {
+  const { _httpMessage: answer } = socket as { _httpMessage?: { headersSent?: boolean } | null }
+  return answer?.headersSent === true
 }

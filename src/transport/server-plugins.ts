@@ -24,7 +24,7 @@ const CORS_DEFAULTS: FastifyCorsOptions = {
  */
 export function cors(options: FastifyCorsOptions = {}): Configurator {
   const { origin = '*', credentials } = options
-  if (credentials === true && (origin === '*' || origin === true)) {
+  if (credentials === true && [origin].flat().some((one) => one === '*' || one === true)) {
     throw new TypeError('cors() with credentials needs a list of origins, not every origin')
   }
   const resolved: FastifyCorsOptions = { ...CORS_DEFAULTS, ...options }

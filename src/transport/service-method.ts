@@ -32,10 +32,18 @@ export function findMethod(
   }
   const names = METHOD_BY_VERB.get(verb)
   if (names === undefined) throw new MethodNotAllowed(`Method ${verb} not allowed`)
+  const method = findByVerb(entry, verb, hasId)
+  if (method !== null) return method
   const name = hasId ? names.one : names.all
-  const method = entry.methods.get(name)
-  if (method?.external) return method
   throw new MethodNotAllowed(`Method \`${name}\` is not supported by this endpoint.`)
+}
+
+/** Returns the standard method of a verb, `null` when it is not offered to callers from outside. */
+export function findByVerb(entry: ServiceEntry, verb: string, hasId: boolean): MethodEntry | null {
+  const names = METHOD_BY_VERB.get(verb)
+  if (names === undefined) return null
+  const method = entry.methods.get(hasId ? names.one : names.all)
+  return method?.external ? method : null
 }
 
 /**

@@ -36,12 +36,12 @@ export class ServiceRouter {
     this.rebuild()
   }
 
-  /** Reads the registered services anew. */
+  /** Reads the registered services anew, but for those whose path no URL can have. */
   rebuild(): void {
     this.#router = createRouter()
     const shapes = new Set<string>()
     for (const [path, entry] of this.#app.entries) {
-      for (const pattern of toPatterns(path)) {
+      for (const pattern of isServable(path) ? toPatterns(path) : []) {
         const shape = toShape(pattern)
         if (shapes.has(shape)) continue
         shapes.add(shape)
@@ -80,12 +80,19 @@ export function toShape(pattern: string): string {
 
 /** Placeholders are whole segments; everything else that routers give a meaning is refused. */
 function checkSegments(collection: string): void {
-  for (const segment of collection.split('/')) {
-    if (/^:[A-Za-z_]\w*$/.test(segment) || !/[:*()?#\s]/.test(segment)) continue
-    throw new TypeError(
-      `'${segment}' in service path '${collection}' must be a literal or one ':placeholder'`,
-    )
-  }
+  const segment = collection.split('/').find((text) => !isSegment(text))
+  if (segment === undefined) return
+  throw new TypeError(
+    `'${segment}' in service path '${collection}' must be a literal or one ':placeholder'`,
+  )
+}
+
+function isServable(path: string): boolean {
+  return path.split('/').every(isSegment)
+}
+
+function isSegment(segment: string): boolean {
+  return /^:[A-Za-z_]\w*$/.test(segment) || !/[:*()?#\s]/.test(segment)
 }
 
 function createRouter(): findMyWay.Instance<findMyWay.HTTPVersion.V1> {

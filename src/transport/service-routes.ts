@@ -1,10 +1,20 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import type { MethodEntry, ServiceEntry } from '../core/index.ts'
-import { isStandardMethod, METHOD_TABLE } from '../core/index.ts'
 import { handleAnyRequest } from './any-request.ts'
 import { handleServiceRequest } from './service-handler.ts'
+import { findByVerb } from './service-method.ts'
 import { ID_PLACEHOLDER, toPatterns, toShape } from './service-router.ts'
 import type { RestTransport } from './transport.ts'
+
+const VERBS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+
+/** One form of URL of a service: all of its records, or one of them. */
+interface ServiceUrl {
+  readonly url: string
+  readonly segments: readonly string[]
+  readonly entry: ServiceEntry
+  readonly hasId: boolean
+}
 
 /** Makes one Fastify route for each service, method and form of URL. */
 export class ServiceRoutes {
@@ -17,35 +27,61 @@ export class ServiceRoutes {
     this.#scope = scope
   }
 
-  add(path: string, entry: ServiceEntry): void {
-    const [collection, record] = toPatterns(path)
-    for (const method of entry.methods.values()) {
-      if (!method.external || !isStandardMethod(method.name)) continue
-      const { verb, withId } = METHOD_TABLE[method.name]
-      if (method.name !== 'get') this.#route(verb, collection, method)
-      if (withId) this.#route(verb, record, method)
+  /** Adds the routes of all services, in the order of their registration. */
+  addAll(entries: Iterable<readonly [path: string, entry: ServiceEntry]>): void {
+    const urls = [...entries].flatMap(([path, entry]) => toUrls(path, entry))
+    for (const verb of VERBS) {
+      const offering = urls.filter(({ entry, hasId }) => findByVerb(entry, verb, hasId) !== null)
+      for (const target of urls) {
+        const method = findByVerb(target.entry, verb, target.hasId)
+        if (method !== null && (method.spec.withId || !target.hasId)) {
+          this.#route(verb, target, createHandler(this.#transport, method))
+        } else if (
+          offering.some((other) => other.entry !== target.entry && overlaps(target, other))
+        ) {
+          // Fastify has a tree for each verb: a service with a vaguer path would answer otherwise.
+          this.#route(verb, target, handleAnyRequest.bind(null, this.#transport))
+        }
+      }
     }
   }
 
-  #route(verb: HTTPMethods, url: string, method: MethodEntry): void {
+  #route(verb: HTTPMethods, { url, entry, hasId }: ServiceUrl, handler: RequestHandler): void {
     const shape = `${verb} ${toShape(url)}`
     // Of two services with the same shape the first one counts, as in the router.
     if (this.#shapes.has(shape)) return
     this.#shapes.add(shape)
+    const serviceMethod = findByVerb(entry, verb, hasId)?.name
     this.#scope.route({
       method: verb === 'GET' ? ['GET', 'HEAD'] : verb,
       url,
       exposeHeadRoute: false,
-      config: { service: method.entry.path, serviceMethod: method.name },
-      handler: createHandler(this.#transport, method),
+      config: { service: entry.path, serviceMethod },
+      handler,
     })
   }
 }
 
-function createHandler(
-  transport: RestTransport,
-  method: MethodEntry,
-): (request: FastifyRequest, reply: FastifyReply) => void {
+type RequestHandler = (request: FastifyRequest, reply: FastifyReply) => void
+
+function toUrls(path: string, entry: ServiceEntry): ServiceUrl[] {
+  return toPatterns(path).map((url, index) => {
+    return { url, segments: url.split('/'), entry, hasId: index === 1 }
+  })
+}
+
+/** Whether there are paths that fit both. */
+function overlaps({ segments }: ServiceUrl, other: ServiceUrl): boolean {
+  return (
+    segments.length === other.segments.length &&
+    segments.every((segment, index) => {
+      const opposite = other.segments[index] ?? ''
+      return segment === opposite || segment.startsWith(':') || opposite.startsWith(':')
+    })
+  )
+}
+
+function createHandler(transport: RestTransport, method: MethodEntry): RequestHandler {
   const { routeParams } = method.entry.options
   const hasPlaceholders = method.entry.path.includes(':')
   const isCreate = method.name === 'create'

@@ -2,10 +2,12 @@ import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Application } from '../core/index.ts'
 import { handleAnyRequest } from './any-request.ts'
+import { refuseEncodedBodies } from './body-encoding.ts'
 import { fromFastifyError } from './error-handler.ts'
 import { addFormParser } from './form-body.ts'
 import { addJsonParser } from './json-body.ts'
 import { addDecorators } from './request-params.ts'
+import { toPatterns } from './service-router.ts'
 import { ServiceRoutes } from './service-routes.ts'
 import type { RestOptions } from './transport.ts'
 import { RestTransport } from './transport.ts'
@@ -30,8 +32,14 @@ export interface RemexOptions extends RestOptions {
 export const remex: FastifyPluginAsync<RemexOptions> = fastifyPlugin(
   async (server: FastifyInstance, { app, prefix = '', ...options }: RemexOptions) => {
     addDecorators(server)
+    const leavesNotFound = prefix === ''
     await server.register(
-      (scope) => serveServices(scope, app, { ...options, leavesNotFound: prefix === '' }),
+      async (scope) => {
+        const transport = await serveServices(scope, app, { ...options, leavesNotFound })
+        addLifecycle(scope, app)
+        // For verbs that the server has no routes for at all.
+        if (!leavesNotFound) scope.setNotFoundHandler(handleAnyRequest.bind(null, transport))
+      },
       { prefix },
     )
   },
@@ -51,6 +59,7 @@ export async function serveServices(
   options: ScopeOptions,
 ): Promise<RestTransport> {
   const transport = new RestTransport(app as unknown as Application, scope, options)
+  refuseEncodedBodies(scope)
   scope.removeAllContentTypeParsers()
   addJsonParser(scope, options.json)
   await addFormParser(scope, options.urlencoded)
@@ -63,20 +72,38 @@ export async function serveServices(
     transport.isClosing = true
     done()
   })
-  scope.addHook('onReady', () => setUp(app, scope))
-  scope.addHook('onClose', async () => {
-    await app.teardown(scope.server)
-  })
   return transport
 }
 
+/** Sets the services up when a server gets ready, and tears them down when it has closed. */
+export function addLifecycle(server: FastifyInstance, app: AnyApplication): void {
+  let isDown = false
+  server.addHook('onReady', async () => {
+    try {
+      await app.setup(server.server)
+    } catch (error) {
+      isDown = true
+      // What was set up before a service failed is torn down again.
+      await app.teardown(server.server).catch((failure: unknown) => {
+        app.logger.error({ err: failure }, 'The teardown after a failed setup failed')
+      })
+      throw error
+    }
+  })
+  server.addHook('onClose', async () => {
+    if (!isDown) await app.teardown(server.server)
+  })
+}
+
 function addRoutes(transport: RestTransport, scope: FastifyInstance): void {
-  const routes = new ServiceRoutes(transport, scope)
-  for (const [path, entry] of transport.app.entries) routes.add(path, entry)
+  new ServiceRoutes(transport, scope).addAll(transport.app.entries)
   for (const method of scope.supportedMethods) {
+    const isTaken = (url: string): boolean =>
+      scope.hasRoute({ method, url: `${scope.prefix}${url}` })
+    // By the root service, or by the host, whose '/*' answers at '/' too.
+    const isAllTaken = isTaken('/*')
     for (const url of ['/', '/*']) {
-      // Taken by the root service, or by the host.
-      if (scope.hasRoute({ method, url: `${scope.prefix}${url}` })) continue
+      if (isAllTaken || isTaken(url)) continue
       const handler = handleAnyRequest.bind(null, transport)
       scope.route({ method, url, exposeHeadRoute: false, handler })
     }
@@ -85,18 +112,10 @@ function addRoutes(transport: RestTransport, scope: FastifyInstance): void {
 
 /** Fastify takes no routes after the start, so what comes or goes from now on is found by the router. */
 function followServices(transport: RestTransport): void {
-  transport.app.observe(() => {
+  transport.app.observe((change, path) => {
     transport.router.rebuild()
     transport.isDynamic = true
+    // Told to whoever adds it; in the process the service works.
+    if (change === 'added') toPatterns(path)
   })
-}
-
-/** What was set up before a service failed is torn down again. */
-async function setUp(app: AnyApplication, scope: FastifyInstance): Promise<void> {
-  try {
-    await app.setup(scope.server)
-  } catch (error) {
-    await app.teardown(scope.server)
-    throw error
-  }
 }

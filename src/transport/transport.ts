@@ -4,7 +4,9 @@ import type { ErrorHandlerOptions } from './error-handler.ts'
 import { ErrorAnswers } from './error-handler.ts'
 import type { FormOptions } from './form-body.ts'
 import type { JsonOptions } from './json-body.ts'
+import { createPlainLogger } from './logging.ts'
 import type { NotFoundOptions } from './not-found.ts'
+import type { ParseAuthenticationOptions } from './parse-authentication.ts'
 import type { QueryOptions, QueryParser } from './query-string.ts'
 import { createQueryParser } from './query-string.ts'
 import { ServiceRouter } from './service-router.ts'
@@ -24,6 +26,14 @@ export interface RestOptions {
   readonly formatter?: Formatter | null
   /** How errors are answered and logged. */
   readonly errorHandler?: ErrorHandlerOptions
+  /**
+   * Where to find out who calls, `false` for nowhere; `parseAuthentication()` adds to it. Default:
+   * the default authentication service.
+   */
+  readonly authentication?:
+    | ParseAuthenticationOptions
+    | readonly ParseAuthenticationOptions[]
+    | false
   /** How paths are answered that nothing is served at. */
   readonly notFound?: NotFoundOptions
   /**
@@ -47,8 +57,14 @@ export class RestTransport {
   /** Whether paths that nothing is served at are left to the server. */
   readonly leavesNotFound: boolean
   readonly parseQuery: QueryParser
+  /** The services that are asked who calls, in this order. */
+  readonly authentication: readonly ParseAuthenticationOptions[]
+  /** Whether links may carry a token. */
+  readonly acceptsQueryToken: boolean
   readonly router: ServiceRouter
   readonly errors: ErrorAnswers
+  /** The logger of the server; where that is off, the one of the application. */
+  readonly logger: Logger
   /** Services came or went after the start: Fastify's own routes no longer tell the whole truth. */
   isDynamic = false
   /** The server is closing: what is in flight is answered, what comes now is not. */
@@ -64,12 +80,12 @@ export class RestTransport {
     this.options = options
     this.leavesNotFound = options.leavesNotFound
     this.parseQuery = createQueryParser(options.query)
+    const { authentication = {} } = options
+    this.authentication = authentication === false ? [] : [authentication].flat()
+    this.acceptsQueryToken = this.authentication.some(({ queryToken }) => queryToken === true)
     this.router = new ServiceRouter(app)
-    this.errors = new ErrorAnswers(options.errorHandler ?? {}, toErrorLogger(app, scope))
+    const isLogging = scope.log.level !== undefined
+    this.logger = isLogging ? scope.log : createPlainLogger(app)
+    this.errors = new ErrorAnswers(options.errorHandler ?? {}, isLogging ? null : this.logger)
   }
-}
-
-/** Where a server has its logging off, errors still have to be seen somewhere. */
-function toErrorLogger(app: Application, scope: FastifyInstance): Logger | null {
-  return scope.log.level === undefined ? app.logger : null
 }

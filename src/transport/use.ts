@@ -1,9 +1,10 @@
 import type { FastifyInstance } from 'fastify'
-import type { Application, ServiceOptions } from '../core/index.ts'
-import { toServicePath } from '../core/index.ts'
+import type { ServiceOptions } from '../core/index.ts'
+import { Application, toServicePath } from '../core/index.ts'
 import { addServerPlugin } from './configurator.ts'
 import type { Middleware } from './middleware.ts'
 import { addMiddleware, setMiddleware } from './middleware.ts'
+import { toPatterns } from './service-router.ts'
 
 /** The arguments of `app.use(path, ...before, service, ...after, options?)`, told apart. */
 interface UseParts {
@@ -26,22 +27,30 @@ export function createUse(
     const [first, ...rest] = values
     const path = typeof first === 'string' ? first : '/'
     const { before, service, after, options } = toParts(typeof first === 'string' ? rest : values)
-    if (service === undefined) {
-      if (before.length === 0) return useService(path, rest[0])
-      const load = addServerPlugin((instance) =>
-        addMiddleware(instance, toServicePath(path), before),
-      )
-      load({ fastify: server, restOptions: {} })
+    if (service === undefined && before.length === 0) return useService(path, rest[0])
+    if (service instanceof Application) {
+      if (after.length > 0) throw new TypeError(`Nothing runs after the services below '${path}'`)
+      useService(path, service)
+    } else if (service !== undefined) {
+      // Before it is registered: a path that no URL can have is refused as a whole.
+      toPatterns(toServicePath(path))
+      useService(path, service, ...(options === undefined ? [] : [options]))
+      setMiddleware(findRegistered(app, path) ?? service, { before, after })
       return app
     }
-    useService(path, service, ...(options === undefined ? [] : [options]))
-    setMiddleware(findRegistered(app, path) ?? service, { before, after })
+    if (before.length > 0) addBefore(server, path, before)
     return app
   }
 }
 
+/** Before all requests below a path, whatever answers them. */
+function addBefore(server: FastifyInstance, path: string, functions: readonly Middleware[]): void {
+  const load = addServerPlugin((scope) => addMiddleware(scope, toServicePath(path), functions))
+  load({ fastify: server, restOptions: {} })
+}
+
 function toParts(values: readonly unknown[]): UseParts {
-  const flat = values.flat(Number.POSITIVE_INFINITY)
+  const flat = values.flat(Number.POSITIVE_INFINITY).filter((value) => value !== undefined)
   const index = flat.findIndex((value) => typeof value === 'object' && value !== null)
   if (index === -1)
     return { before: toMiddleware(flat), service: undefined, after: [], options: undefined }
@@ -57,8 +66,15 @@ function toParts(values: readonly unknown[]): UseParts {
 
 function toMiddleware(values: readonly unknown[]): Middleware[] {
   return values.map((value) => {
-    if (typeof value === 'function') return value as Middleware
-    throw new TypeError(`app.use() takes functions, a service and its options, not ${typeof value}`)
+    if (typeof value !== 'function') {
+      throw new TypeError(
+        `app.use() takes functions, a service and its options, not ${typeof value}`,
+      )
+    }
+    if (value.length <= 3) return value as Middleware
+    throw new TypeError(
+      `'${value.name}' takes ${value.length} arguments: functions are (request, reply, done?)`,
+    )
   })
 }
 

@@ -1,9 +1,8 @@
 import { existsSync } from 'node:fs'
 import { connect } from 'node:net'
 import { basename } from 'node:path'
-
-import { MongoClient } from 'mongodb'
 import type { Collection, CommandStartedEvent, Db, Document } from 'mongodb'
+import { MongoClient } from 'mongodb'
 
 /** The part of a tap test that opens things here. */
 export interface TestScope {

@@ -1,0 +1,96 @@
+// The options of a server in one place: `npm run build:examples && node build/examples/rest.js`.
+import { fileURLToPath } from 'node:url'
+import type { Formatter, Params } from 'remex'
+import {
+  compress,
+  cors,
+  createApp,
+  errorHandler,
+  fastifyApp,
+  json,
+  NotAcceptable,
+  NotFound,
+  notFound,
+  rest,
+  serveStatic,
+} from 'remex'
+
+const books = [
+  { id: 1, title: 'Flatland' },
+  { id: 2, title: 'Ulysses' },
+]
+
+const bookService = {
+  find: async () => books,
+  get: async (id: string) => {
+    const book = books.find((one) => one.id === Number(id))
+    if (book === undefined) throw new NotFound(`No book ${id}`)
+    return book
+  },
+}
+
+const app = fastifyApp(createApp(), {
+  logger: { level: process.env['LOG_LEVEL'] ?? 'warn' },
+  requestTimeout: 20_000,
+  headersTimeout: 5_000,
+  closeDelayMs: 0,
+  closeTimeoutMs: 5_000,
+})
+
+// Sends what the client asks for; without a formatter all answers are JSON.
+const negotiate: Formatter = (request, reply) => {
+  const { accept = '*/*' } = request.headers
+  if (accept.includes('text/csv')) {
+    const rows = [reply.data].flat().map((row) => Object.values(row as object).join(','))
+    return reply.type('text/csv').send(rows.join('\n'))
+  }
+  if (/json|\*\/\*/.test(accept)) return reply.send(reply.data)
+  throw new NotAcceptable('Offered are application/json and text/csv')
+}
+
+app.configure(rest({ formatter: negotiate, query: { arrayLimit: 100 }, handlerTimeoutMs: 10_000 }))
+app.configure(json({ maxDepth: 20 }))
+app.configure(errorHandler({ html: { 404: (_error, _request, reply) => reply.send('Not here') } }))
+app.configure(notFound({ verbose: true }))
+app.configure(cors({ origin: ['https://app.example'] }))
+app.configure(compress())
+app.configure(
+  serveStatic({ root: fileURLToPath(new URL('../../docs', import.meta.url)), prefix: '/docs/' }),
+)
+
+app.use('books', bookService)
+
+// A call hears when its client goes away or its time is up. Hand the signal to reads only.
+app.use('prices', {
+  get: async (id: string, { signal }: Params) => {
+    const response = await fetch(`https://prices.example/${id}`, { signal: signal ?? null })
+    return response.json()
+  },
+})
+
+// What has to work before the server counts as ready.
+app.readiness.set('prices', async () => bookService.find())
+
+const { PORT = '3030', HOST = '127.0.0.1' } = process.env
+await app.listen({ port: Number(PORT), host: HOST })
+
+// Services may come and go while the server runs.
+app.use('magazines', { find: async () => [{ id: 1, title: 'Nature' }] })
+await app.unuse('prices')
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    // Rejects when requests had to be cut off.
+    app.close().catch((error: Error) => {
+      console.error(error.message)
+      process.exitCode = 1
+    })
+  })
+}
+
+console.log(`Try
+
+  curl -H 'accept: text/csv' http://${HOST}:${PORT}/books
+  curl http://${HOST}:${PORT}/magazines
+  curl http://${HOST}:${PORT}/health/ready
+  curl http://${HOST}:${PORT}/docs/rest.md`)

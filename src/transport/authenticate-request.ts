@@ -1,0 +1,37 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { AuthenticateOptions } from '../auth/index.ts'
+import { authenticate, authenticateParams } from '../auth/index.ts'
+import type { Application, Params } from '../core/index.ts'
+import { parseCaller, setPrivate } from './parse-authentication.ts'
+
+// Whatever services and settings an application has.
+// biome-ignore lint/suspicious/noExplicitAny: a generic constraint
+type AnyApplication = Application<any, any>
+
+/**
+ * Returns a `preHandler` that protects a plain route of Fastify as the `authenticate` hook protects a
+ * service: `server.get('/me', { preHandler: authenticateRequest(app, 'jwt') }, handler)`. The handler
+ * finds who calls in `request.feathers`: `{ authentication, user, … }`. Errors go to the error handler
+ * of the route; they have a `statusCode`, which Fastify's own handler answers with.
+ * @throws {TypeError} there is no strategy
+ * @throws {NotAuthenticated} in requests: nothing is proven
+ */
+export function authenticateRequest(
+  app: AnyApplication,
+  first: string | AuthenticateOptions,
+  ...others: string[]
+): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
+  const untyped = app as unknown as Application
+  // For its check: what is missing is told at the start.
+  authenticate(first, ...others)
+  const options = typeof first === 'object' ? first : { strategies: [first, ...others] }
+  return async (request, reply) => {
+    setPrivate(reply)
+    const known = request.feathers['authentication'] as Params['authentication']
+    const source = options.service === undefined ? {} : { service: options.service }
+    const caller = known ?? (await parseCaller(untyped, [source], request, reply)) ?? undefined
+    const { feathers, headers, ip: address } = request
+    const params = { ...feathers, headers, address, authentication: caller, provider: 'rest' }
+    request.feathers = { ...(await authenticateParams(untyped, params, options)) }
+  }
+}

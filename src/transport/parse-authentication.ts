@@ -1,0 +1,81 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { AuthenticationService, findAuthentication } from '../auth/index.ts'
+import type { Application, AuthenticationRequest, Query } from '../core/index.ts'
+import { addVary } from './reply.ts'
+
+/** Where a transport finds out who calls. */
+export interface ParseAuthenticationOptions {
+  /** Path of the authentication service. Default: the default one. */
+  readonly service?: string
+  /** Names of the strategies that read the request. Default: `parseStrategies` of the service. */
+  readonly strategies?: readonly string[]
+  /**
+   * Accepts a token in the query parameter `access_token` too, for links that a browser follows. It
+   * does not reach `params.query`, and the answer is neither stored nor told on as a referrer.
+   * Default: false.
+   */
+  readonly queryToken?: boolean
+}
+
+type Caller = AuthenticationRequest | null
+
+/** The query parameter of links with a token. */
+const TOKEN_PARAMETER = 'access_token'
+
+/**
+ * Returns what the strategies of the first service that finds something read from the headers of a
+ * request, `null` for nothing. Nothing is verified. Where the strategies parse without waiting there
+ * is no promise.
+ */
+export function parseCaller(
+  app: Application,
+  sources: readonly ParseAuthenticationOptions[],
+  { headers }: Pick<FastifyRequest, 'headers'>,
+  reply: FastifyReply,
+): Caller | Promise<Caller> {
+  for (const [index, source] of sources.entries()) {
+    const service = findAuthentication(app, source.service)
+    const strategies = source.strategies ?? service?.parseStrategies ?? []
+    if (service === null || strategies.length === 0) continue
+    const parsed = service.parse({ headers }, reply, ...strategies)
+    if (parsed instanceof Promise) {
+      const others = sources.slice(index + 1)
+      return parsed.then((caller) => caller ?? parseCaller(app, others, { headers }, reply))
+    }
+    if (parsed !== null) return parsed
+  }
+  return null
+}
+
+/** Takes the token of a link out of a query. Returns what a strategy makes of it, `null` for none. */
+export function takeQueryToken(query: Query, reply: FastifyReply): Caller {
+  const { [TOKEN_PARAMETER]: accessToken } = query
+  if (accessToken === undefined) return null
+  delete query[TOKEN_PARAMETER]
+  reply.header('referrer-policy', 'no-referrer')
+  setPrivate(reply)
+  return typeof accessToken === 'string' ? { strategy: 'jwt', accessToken } : null
+}
+
+/** Whether an answer is for one caller only: that of a login, or to a request with credentials. */
+export function isPrivate(
+  service: object | undefined,
+  caller: unknown,
+  { headers }: Pick<FastifyRequest, 'headers'>,
+): boolean {
+  // The header itself too: an error may come before anything is read from it.
+  return (
+    caller !== undefined ||
+    headers.authorization !== undefined ||
+    service instanceof AuthenticationService
+  )
+}
+
+/** Keeps an answer out of caches, and with that from being compressed. */
+export function setPrivate(reply: FastifyReply): void {
+  reply.header('cache-control', 'no-store')
+  // An answer that fails half-way is made twice.
+  if (!String(reply.getHeader('vary') ?? '').includes('authorization')) {
+    addVary(reply, 'authorization')
+  }
+}

@@ -1,0 +1,203 @@
+import type { Socket } from 'node:net'
+import { connect } from 'node:net'
+import { PassThrough } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
+import t from 'tap'
+import type { FastifyApplication, FastifyAppOptions } from '../../src/transport/index.ts'
+import { createApp, fastifyApp } from '../../src/transport/index.ts'
+import type { TestScope } from '../support/http.ts'
+import { startOwnServer } from '../support/own-server.ts'
+
+const notes = {
+  get: async (id: string) => ({ id }),
+  create: async (data: object) => data,
+}
+
+function addNotes(app: FastifyApplication): void {
+  app.use('notes', notes)
+}
+
+const JSON_TYPE = { 'content-type': 'application/json' }
+
+t.test('RES-1: a body beyond 1 MiB answers 413, with and without a length', async (t) => {
+  const server = await startOwnServer(t, addNotes)
+  const tooMuch = 'x'.repeat(2 ** 20)
+  const { status, body } = await server.request('/notes', { data: tooMuch })
+  t.match([status, body], [413, { name: 'PayloadTooLarge' }])
+  const head = 'POST /notes HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n'
+  const size = (tooMuch.length + 2).toString(16)
+  const chunked = `${head}Transfer-Encoding: chunked\r\n\r\n${size}\r\n"${tooMuch}"\r\n0\r\n\r\n`
+  const answer = await server.raw(chunked)
+  t.match(answer, /^HTTP\/1.1 413[\s\S]*"code":413/)
+  t.match(answer, /connection: close/i)
+  t.equal(
+    (await server.request('/notes', { data: { text: 'x'.repeat(2 ** 20 - 20) } })).status,
+    201,
+  )
+})
+
+t.test('RES-3: JSON that is nested too deep is refused, in no time', async (t) => {
+  const server = await startOwnServer(t, addNotes)
+  for (const depth of [51, 5_000, 100_000]) {
+    for (const [open, close] of [
+      ['{"a":', '}'],
+      ['[', ']'],
+    ] as const) {
+      const body = `${open.repeat(depth - 1)}[]${close.repeat(depth - 1)}`
+      const from = performance.now()
+      const answer = await server.request('/notes', { body, headers: JSON_TYPE })
+      t.match([answer.status, answer.body], [400, { message: /deeper than 50 levels/ }])
+      t.ok(performance.now() - from < 250)
+    }
+  }
+  const body = `${'['.repeat(50)}${']'.repeat(50)}`
+  t.equal((await server.request('/notes', { body, headers: JSON_TYPE })).status, 201)
+})
+
+t.test('RES-5: JSON with too many keys is refused', async (t) => {
+  const server = await startOwnServer(t, addNotes)
+  const keys = Array.from({ length: 50_000 }, (_, index) => `"${index}x":1`).join(',')
+  for (const body of [`{${keys}}`, `[${'1,'.repeat(50_000)}1]`, `{"a":{${keys}}}`]) {
+    const answer = await server.request('/notes', { body, headers: JSON_TYPE })
+    t.match([answer.status, answer.body], [400, { message: /more than 10000 keys/ }])
+  }
+})
+
+/** Limits that are small enough for a test to wait for. */
+const SHORT: FastifyAppOptions = {
+  requestTimeout: 900,
+  headersTimeout: 600,
+  connectionsCheckingInterval: 100,
+  connectionTimeout: 800,
+}
+
+interface Drip {
+  /** What came back until the server closed the connection. */
+  readonly text: string
+  readonly ms: number
+}
+
+/** Sends bytes, and one more every 50 ms, until the server closes the connection. */
+function drip(t: TestScope, port: number, first: string, more: string): Promise<Drip> {
+  const from = performance.now()
+  return new Promise((resolve) => {
+    const socket: Socket = connect({ port, host: '127.0.0.1' })
+    t.teardown(() => socket.destroy())
+    const chunks: Buffer[] = []
+    const timer = setInterval(() => more !== '' && socket.write(more), 50)
+    socket.on('data', (chunk: Buffer) => chunks.push(chunk))
+    // Writing to a connection that the server has just closed is what this is about.
+    socket.on('error', () => socket.destroy())
+    socket.on('close', () => {
+      clearInterval(timer)
+      resolve({ text: String(Buffer.concat(chunks)), ms: performance.now() - from })
+    })
+    socket.write(first)
+  })
+}
+
+const SLOW: Readonly<Record<string, readonly [first: string, more: string]>> = {
+  'RES-12: headers that drip': ['GET /notes/1 HTTP/1.1\r\nHost: a\r\nX-A: ', 'a'],
+  'RES-13: a body that drips': [
+    'POST /notes HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 999\r\n\r\n{',
+    ' ',
+  ],
+}
+
+for (const [title, [first, more]] of Object.entries(SLOW)) {
+  t.test(`${title} end with 408, and nobody else waits`, async (t) => {
+    const server = await startOwnServer(t, addNotes, { fastify: SHORT })
+    const drips = Array.from({ length: 200 }, () => drip(t, server.port, first, more))
+    await delay(200)
+    const from = performance.now()
+    t.equal((await server.request('/notes/1')).status, 200)
+    t.ok(performance.now() - from < 250)
+    for (const { text, ms } of await Promise.all(drips)) {
+      if (!/^HTTP\/1.1 408[\s\S]*"code":408/.test(text)) t.fail(text)
+      if (ms > 2_900) t.fail(`${ms} ms`)
+    }
+  })
+}
+
+t.test('RES-14: limits that Node does not keep are refused', (t) => {
+  const wrong: FastifyAppOptions[] = [
+    { requestTimeout: 0 },
+    { headersTimeout: 0 },
+    { requestTimeout: 5_000 },
+    { requestTimeout: 20_000, headersTimeout: 20_001 },
+    { http: { headersTimeout: 60_000 } } as FastifyAppOptions,
+  ]
+  for (const options of wrong) {
+    t.throws(() => fastifyApp(createApp(), options), /headersTimeout .* requestTimeout/)
+  }
+  const { server } = fastifyApp(createApp(), { requestTimeout: 20_000 })
+  t.strictSame([server.headersTimeout, server.requestTimeout], [10_000, 20_000])
+  t.end()
+})
+
+t.test('RES-15: connections that send nothing are closed', async (t) => {
+  const server = await startOwnServer(t, addNotes, { fastify: SHORT })
+  const silent = Array.from({ length: 200 }, () => drip(t, server.port, '', ''))
+  for (const { ms } of await Promise.all(silent)) if (ms > 2_600) t.fail(`${ms} ms`)
+  t.equal((await server.request('/notes/1')).status, 200)
+})
+
+/** Opens a connection that asks for something and reads nothing of the answer. */
+function openWithoutReading(t: TestScope, port: number, path: string): Socket {
+  const socket = connect({ port, host: '127.0.0.1' })
+  socket.pause()
+  socket.on('error', () => socket.destroy())
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`)
+  t.teardown(() => socket.destroy())
+  return socket
+}
+
+t.test(
+  'RES-16, FST-5, STR-1: a client that does not read is cut off; little is kept for it',
+  async (t) => {
+    const chunk = Buffer.alloc(65_536)
+    const chunks = 4_000
+    const produced = { node: 0, web: 0 }
+    const isClosed = { node: false, web: false }
+    const sources: Readonly<Record<'node' | 'web', () => unknown>> = {
+      node: () => {
+        const stream = new PassThrough()
+        const fill = (): void => {
+          while (produced.node++ < chunks) if (!stream.write(chunk)) return
+          stream.end()
+        }
+        stream.on('drain', fill).on('close', () => {
+          isClosed.node = true
+        })
+        fill()
+        return stream
+      },
+      web: () =>
+        new ReadableStream({
+          pull(controller) {
+            if (produced.web++ < chunks) controller.enqueue(chunk)
+            else controller.close()
+          },
+          cancel() {
+            isClosed.web = true
+          },
+        }),
+    }
+    const server = await startOwnServer(
+      t,
+      (app) => {
+        app.use('streams', { get: async (id: string) => sources[id as 'node' | 'web']() })
+      },
+      { fastify: SHORT },
+    )
+    openWithoutReading(t, server.port, '/streams/node')
+    openWithoutReading(t, server.port, '/streams/web')
+    const from = performance.now()
+    while (!(isClosed.node && isClosed.web) && performance.now() - from < 6_000) await delay(50)
+    t.strictSame(isClosed, { node: true, web: true })
+    for (const [kind, count] of Object.entries(produced)) {
+      t.ok(count < chunks / 4, `${kind}: ${count} chunks of 64 kB`)
+    }
+    t.equal((await server.request('/host')).status, 200)
+  },
+)

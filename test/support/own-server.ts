@@ -1,0 +1,18 @@
+import type { FastifyApplication, FastifyAppOptions } from '../../src/transport/index.ts'
+import type { ListeningServer, ServerOptions, TestScope } from './http.ts'
+import { startServer } from './http.ts'
+
+export interface OwnServerOptions extends Omit<ServerOptions, 'services' | 'fastify'> {
+  /** Options of the server. */
+  readonly fastify?: FastifyAppOptions
+}
+
+/** Opens an application that has a server of its own, as `fastifyApp()` makes it, on a free port. */
+export function startOwnServer(
+  t: TestScope,
+  configure: (app: FastifyApplication) => unknown,
+  options: OwnServerOptions = {},
+): Promise<ListeningServer> {
+  const services: ServerOptions['services'] = (app) => configure(app as FastifyApplication)
+  return startServer(t, 'standalone', { ...options, services })
+}

@@ -1,0 +1,54 @@
+import { once } from 'node:events'
+import type { AddressInfo, Socket } from 'node:net'
+import { connect, createServer } from 'node:net'
+import type { TestScope } from './http.ts'
+
+/** Stands between a driver and its server, and is as slow as a test wants. */
+export interface SlowProxy {
+  readonly port: number
+  /** How much later each piece of an answer arrives. */
+  delayMs: number
+  /** Nothing comes back any more, while connections stay open: a server that hangs. */
+  isHanging: boolean
+  /** Breaks all connections at once. */
+  reset(): void
+}
+
+/** Opens a proxy for a port of 127.0.0.1; it is closed at the end of the test. */
+export async function startSlowProxy(
+  t: Pick<TestScope, 'teardown'>,
+  target: number,
+): Promise<SlowProxy> {
+  const sockets = new Set<Socket>()
+  const keep = (socket: Socket): void => {
+    sockets.add(socket)
+    socket.on('error', () => socket.destroy()).on('close', () => sockets.delete(socket))
+  }
+  const server = createServer((client) => {
+    const upstream = connect({ port: target, host: '127.0.0.1' })
+    keep(client)
+    keep(upstream)
+    client.on('data', (chunk) => upstream.write(chunk)).on('close', () => upstream.destroy())
+    upstream.on('close', () => client.destroy())
+    upstream.on('data', (chunk) => {
+      if (proxy.isHanging) return
+      setTimeout(() => client.writable && client.write(chunk), proxy.delayMs)
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const reset = (): void => {
+    for (const socket of sockets) socket.destroy()
+  }
+  t.teardown(() => {
+    reset()
+    server.close()
+  })
+  const proxy: SlowProxy = {
+    port: (server.address() as AddressInfo).port,
+    delayMs: 0,
+    isHanging: false,
+    reset,
+  }
+  return proxy
+}

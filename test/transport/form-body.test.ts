@@ -1,0 +1,91 @@
+import t from 'tap'
+
+import type { Answer, TestServer } from '../support/http.ts'
+import { injectServer } from '../support/http.ts'
+
+function open(t: Parameters<typeof injectServer>[0], options = {}): Promise<TestServer> {
+  const services = (app: TestServer['app']) =>
+    app.use('echo', { create: async (data: unknown) => ({ data }) })
+  return injectServer(t, { ...options, services })
+}
+
+const FORM = 'application/x-www-form-urlencoded'
+
+function post(server: TestServer, body: string, type = FORM): Promise<Answer> {
+  return server.request('/echo', { method: 'POST', body, headers: { 'content-type': type } })
+}
+
+/** Forms and the data that they are read as. */
+const FORMS: readonly [body: string, data: unknown][] = [
+  ['', {}],
+  ['a=1&b=two+words', { a: '1', b: 'two words' }],
+  ['a[]=1&a[]=2', { a: ['1', '2'] }],
+  ['a=1&a=2', { a: ['1', '2'] }],
+  ['user[name][first]=A&user%5Bage%5D=7', { user: { name: { first: 'A' }, age: '7' } }],
+  ['caf%C3%A9=%E2%98%83', { café: '☃' }],
+  ['a=%ZZ', { a: '%ZZ' }],
+]
+
+for (const [body, data] of FORMS) {
+  t.test(`reads '${body}' as ${JSON.stringify(data)}`, async (t) => {
+    const server = await open(t)
+    for (const type of [FORM, `${FORM}; charset=utf-8`, FORM.toUpperCase()]) {
+      const answer = await post(server, body, type)
+      t.strictSame([answer.status, answer.body], [201, { data }], type)
+    }
+  })
+}
+
+t.test('QS-5: the limits of queries answer 400, never 500', async (t) => {
+  const server = await open(t)
+  for (const [body, limit] of [
+    [`a${'[b]'.repeat(11)}=1`, /deeper than 10 levels/],
+    ['a&'.repeat(1_000), /more than 1000 parameters/],
+    ['a[]&'.repeat(1_000), /more than 1000 parameters/],
+  ] as const) {
+    const answer = await post(server, body)
+    t.match(answer, { status: 400, body: { name: 'BadRequest', message: limit } })
+  }
+})
+
+t.test('QS-5: a long list is an object by index, in each notation', async (t) => {
+  const server = await open(t)
+  const values = Array.from({ length: 21 }, (_, index) => String(index))
+  for (const name of ['a', 'a[]']) {
+    const answer = await post(server, values.map((value) => `${name}=${value}`).join('&'))
+    t.strictSame(answer.body, { data: { a: { ...values } } }, name)
+  }
+})
+
+t.test('QS-6: names of what every object has are dropped', async (t) => {
+  const server = await open(t)
+  for (const body of [
+    ...['__proto__[polluted]=1', 'a[__proto__][polluted]=1', 'constructor[prototype][polluted]=1'],
+    ...['__proto__=1', 'hasOwnProperty=1', 'a[constructor][prototype][polluted]=1'],
+  ]) {
+    const answer = await post(server, `${body}&b=1`)
+    t.equal(answer.status, 201)
+    t.notMatch(answer.text, /polluted|hasOwnProperty/, body)
+  }
+})
+
+t.test('a form may be longer than a query, up to the limit of bodies', async (t) => {
+  const server = await open(t)
+  t.equal((await post(server, `a=${'x'.repeat(100_000)}`)).status, 201)
+  const answer = await post(server, `a=${'x'.repeat(1_048_576)}`)
+  t.match(answer, { status: 413, body: { name: 'PayloadTooLarge' } })
+})
+
+t.test('each limit is an option', async (t) => {
+  const options = { urlencoded: { bodyLimit: 40, depth: 1, parameterLimit: 2, arrayLimit: 1 } }
+  const server = await open(t, options)
+  for (const [body, status] of [
+    ['a[b][c]=1', 400],
+    ['a&b&c', 400],
+    ['a[b]=1&c=2', 201],
+    [`a=${'x'.repeat(39)}`, 413],
+  ] as const) {
+    t.equal((await post(server, body)).status, status, body)
+  }
+  t.strictSame((await post(server, 'a=1&a=2')).body, { data: { a: { 0: '1', 1: '2' } } })
+})

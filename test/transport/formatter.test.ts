@@ -1,0 +1,169 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import t from 'tap'
+import type { FastifyApplication, Formatter } from '../../src/transport/index.ts'
+import {
+  BadRequest,
+  createApp,
+  fastifyApp,
+  NotAcceptable,
+  rest,
+} from '../../src/transport/index.ts'
+import type { TestScope } from '../support/http.ts'
+import { injectServer, MODES } from '../support/http.ts'
+import { startOwnServer } from '../support/own-server.ts'
+
+const records = {
+  find: async () => [
+    { id: 1, text: 'a' },
+    { id: 2, text: 'b' },
+  ],
+  get: async (id: string) => ({ id, text: 'a' }),
+  create: async (data: object) => data,
+  remove: async () => null,
+}
+
+const withMethod: Formatter = (_request, reply) => {
+  reply.send({ method: reply.hook?.method, data: reply.data })
+}
+
+/** Opens an application whose transport was configured in a way of its own. */
+function open(t: TestScope, configure: (app: FastifyApplication) => unknown): FastifyApplication {
+  const app = fastifyApp(createApp())
+  configure(app)
+  app.use('records', records)
+  t.teardown(() => app.close())
+  return app
+}
+
+const OPTIONS = {
+  'rest(fn)': rest(withMethod),
+  'rest({ formatter })': rest({ formatter: withMethod }),
+}
+
+for (const [title, configurator] of Object.entries(OPTIONS)) {
+  t.test(`${title} takes the place of JSON`, async (t) => {
+    const app = open(t, (app) => app.configure(configurator))
+    const answer = await app.fastify.inject('/records/1')
+    t.strictSame(answer.json(), { method: 'get', data: { id: '1', text: 'a' } })
+  })
+}
+
+for (const [title, configurator] of Object.entries({
+  'rest(null)': rest(null),
+  'rest({ formatter: null })': rest({ formatter: null }),
+})) {
+  t.test(`${title} keeps JSON`, async (t) => {
+    const app = open(t, (app) => app.configure(configurator))
+    t.strictSame((await app.fastify.inject('/records/1')).json(), { id: '1', text: 'a' })
+  })
+}
+
+for (const mode of MODES) {
+  t.test(`an asynchronous formatter gets the status of the answer, ${mode}`, async (t) => {
+    const server = await injectServer(
+      t,
+      {
+        services: (app) => app.use('records', records),
+        formatter: async (_request, reply) => {
+          await delay(5)
+          await reply.send({ status: reply.statusCode })
+        },
+      },
+      mode,
+    )
+    t.strictSame((await server.request('/records', { data: {} })).body, { status: 201 })
+    t.equal((await server.request('/records/1', { method: 'DELETE' })).status, 204)
+  })
+
+  t.test(`answers what a formatter throws, ${mode}`, async (t) => {
+    const failures: Formatter[] = [
+      () => {
+        throw new BadRequest('Not like this')
+      },
+      async () => Promise.reject(new BadRequest('Not like this')),
+    ]
+    for (const formatter of failures) {
+      const server = await injectServer(
+        t,
+        { services: (app) => app.use('records', records), formatter },
+        mode,
+      )
+      const { status, body } = await server.request('/records/1')
+      t.match([status, body], [400, { name: 'BadRequest', message: 'Not like this' }])
+    }
+  })
+}
+
+t.test('a formatter that fails in an unexpected way answers 500 and tells nothing', async (t) => {
+  const server = await startOwnServer(t, (app) => app.use('records', records), {
+    formatter: () => {
+      throw new TypeError('x is not a function')
+    },
+  })
+  t.match((await server.request('/records/1')).body, { code: 500, message: 'Internal error' })
+  t.equal(server.logged.length, 1)
+})
+
+t.test('errors go by the formatter', async (t) => {
+  const server = await startOwnServer(t, (app) => app.use('records', records), {
+    formatter: withMethod,
+  })
+  t.match((await server.request('/records/1', { method: 'PATCH', data: {} })).body, { code: 405 })
+})
+
+t.test('an answer that a formatter never sends ends with the time limit', async (t) => {
+  const server = await startOwnServer(t, (app) => app.use('records', records), {
+    formatter: () => undefined,
+    handlerTimeoutMs: 50,
+  })
+  t.equal((await server.request('/records/1')).status, 503)
+})
+
+t.test('one that is sent late is sent once', async (t) => {
+  const server = await startOwnServer(t, (app) => app.use('records', records), {
+    formatter: (_request, reply) => {
+      setTimeout(() => reply.send(reply.data), 20)
+    },
+    handlerTimeoutMs: 200,
+  })
+  t.strictSame((await server.request('/records/1')).body, { id: '1', text: 'a' })
+  await delay(250)
+  t.strictSame(server.logged, [])
+})
+
+/** Sends what the client asks for. */
+const negotiate: Formatter = (request, reply) => {
+  const { accept = '*/*' } = request.headers
+  if (accept.includes('text/csv')) {
+    const rows = [reply.data].flat() as Record<string, unknown>[]
+    return reply.type('text/csv').send(rows.map((row) => Object.values(row).join(',')).join('\n'))
+  }
+  if (/json|\*\/\*/.test(accept)) return reply.send(reply.data)
+  throw new NotAcceptable('Offered are application/json and text/csv')
+}
+
+t.test('a formatter can choose the format by Accept', async (t) => {
+  const server = await startOwnServer(t, (app) => app.use('records', records), {
+    formatter: negotiate,
+  })
+  const get = async (accept: string) => server.request('/records', { headers: { accept } })
+  t.match(await get('text/csv'), { text: '1,a\n2,b', headers: { 'content-type': /^text\/csv/ } })
+  t.match((await get('application/json')).body, [{ id: 1 }, { id: 2 }])
+  t.match((await get('image/png')).body, { code: 406, name: 'NotAcceptable' })
+})
+
+t.test(
+  'without a formatter an Accept that excludes JSON answers 406 before the call',
+  async (t) => {
+    let created = 0
+    const server = await startOwnServer(t, (app) =>
+      app.use('count', { create: async () => ++created }),
+    )
+    const statusOf = async (accept: string) =>
+      (await server.request('/count', { data: {}, headers: { accept } })).status
+    t.equal(await statusOf('image/png'), 406)
+    t.equal(await statusOf('application/json;q=0, */*'), 406)
+    t.equal(created, 0)
+    t.equal(await statusOf('image/png, */*;q=0.1'), 201)
+  },
+)

@@ -1,0 +1,223 @@
+import t from 'tap'
+
+import type { Application, HookContext, Params } from '../../src/transport/index.ts'
+import type { ServerOptions } from '../support/http.ts'
+import { injectServer, MODES } from '../support/http.ts'
+
+type Seen = Params & Record<string, unknown>
+
+/** Keeps the params and the context of the last call of every method. */
+function createProbe() {
+  const calls: HookContext[] = []
+  const method = async () => ({})
+  const services = (app: Application): void => {
+    for (const path of ['probe', 'users/:userId/messages']) {
+      app.use(
+        path,
+        { find: method, get: method, create: method, patch: method, ping: method },
+        {
+          methods: ['find', 'get', 'create', 'patch', 'ping'],
+        },
+      )
+      app.service(path).hooks({ before: { all: [(context) => void calls.push(context)] } })
+    }
+  }
+  const last = (): HookContext => {
+    const context = calls.at(-1)
+    if (context === undefined) throw new Error('nothing was called')
+    return context
+  }
+  return { services, last, params: () => last().params as Seen }
+}
+
+for (const mode of MODES) {
+  t.test(`params are query, headers, route and provider, ${mode}`, async (t) => {
+    const probe = createProbe()
+    const server = await injectServer(t, { services: probe.services }, mode)
+    for (const [path, options] of [
+      ['/users/a%20b/messages?a[b]=1', {}],
+      ['/users/a%20b/messages/7?a[b]=1', {}],
+      ['/users/a%20b/messages?a[b]=1', { data: {} }],
+      ['/users/a%20b/messages/7?a[b]=1', { method: 'PATCH', data: {} }],
+      ['/users/a%20b/messages?a[b]=1', { data: {}, headers: { 'x-service-method': 'ping' } }],
+    ] as const) {
+      await server.request(path, {
+        ...options,
+        headers: { ...('headers' in options ? options.headers : {}), 'X-Test': 'Hi' },
+      })
+      const params = probe.params()
+      t.strictSame(Object.keys(params).sort(), ['headers', 'provider', 'query', 'route'])
+      t.strictSame(params.query, { a: { b: '1' } })
+      t.strictSame(params.route, { userId: 'a b' })
+      t.equal(params.provider, 'rest')
+      t.equal(params.headers?.['x-test'], 'Hi')
+    }
+  })
+
+  t.test(`the context says what was called, ${mode}`, async (t) => {
+    const probe = createProbe()
+    const server = await injectServer(t, { services: probe.services }, mode)
+    for (const [path, options, expected] of [
+      ['/probe', {}, { method: 'find', id: undefined, data: undefined }],
+      ['/probe/7', {}, { method: 'get', id: '7', data: undefined }],
+      ['/probe', { data: { a: 1 } }, { method: 'create', id: undefined, data: { a: 1 } }],
+      ['/probe/7', { data: { a: 1 } }, { method: 'create', id: undefined, data: { a: 1 } }],
+      ['/probe', { method: 'PATCH', data: {} }, { method: 'patch', id: null, data: {} }],
+    ] as const) {
+      await server.request(path, options)
+      const { method, id, data } = probe.last()
+      t.strictSame({ method, id, data }, expected)
+      t.strictSame(probe.last().http, {})
+      t.equal(probe.last().path, 'probe')
+    }
+  })
+
+  t.test(`INJ-19: nothing in a request forges params, ${mode}`, async (t) => {
+    const probe = createProbe()
+    const server = await injectServer(t, { services: probe.services }, mode)
+    const forged = {
+      provider: '',
+      authentication: { strategy: 'jwt' },
+      user: { id: 1 },
+      route: { userId: '2' },
+      userId: '2',
+      headers: { 'x-forged': '1' },
+    }
+    const query =
+      'provider=&user[id]=1&authentication[strategy]=jwt&route[userId]=2&userId=2&headers[x-forged]=1&__id=3'
+    const headers = {
+      provider: 'none',
+      user: '1',
+      authentication: 'jwt',
+      route: '2',
+      feathers: '{}',
+    }
+    for (const [path, options] of [
+      ['/users/1/messages', {}],
+      ['/users/1/messages/7', {}],
+      ['/users/1/messages', { data: { ...forged, params: forged } }],
+      ['/users/1/messages', { data: forged, headers: { 'x-service-method': 'ping' } }],
+    ] as const) {
+      await server.request(`${path}?${query}`, {
+        ...options,
+        headers: { ...headers, ...('headers' in options ? options.headers : {}) },
+      })
+      const params = probe.params()
+      t.equal(params.provider, 'rest')
+      t.strictSame(params.route, { userId: '1' })
+      t.equal(params.user, undefined)
+      t.equal(params.authentication, undefined)
+      t.equal(params.headers?.['x-forged'], undefined)
+    }
+  })
+
+  t.test(`request.feathers becomes part of the params, above the rest, ${mode}`, async (t) => {
+    const probe = createProbe()
+    const server: ServerOptions['server'] = (fastify) =>
+      fastify.addHook('onRequest', async (request) => {
+        request.feathers['tenant'] = 'a'
+        request.feathers['query'] = { set: 'by the hook' }
+        request.feathers['user'] = { id: 1 }
+      })
+    const { request } = await injectServer(t, { services: probe.services, server }, mode)
+    for (const path of ['/probe?a=1', '/probe/?a=1', '/users/1/messages?a=1']) {
+      await request(path)
+      const { tenant, query, user, provider, route } = probe.params()
+      t.strictSame(
+        { tenant, query, user, provider },
+        {
+          tenant: 'a',
+          query: { set: 'by the hook' },
+          user: { id: 1 },
+          provider: 'rest',
+        },
+      )
+      t.ok(route)
+    }
+  })
+
+  t.test(
+    `INJ-19: a hook that replaces request.feathers removes no provider, ${mode}`,
+    async (t) => {
+      const probe = createProbe()
+      const replacements: Record<string, unknown>[] = [
+        {},
+        { provider: undefined },
+        { provider: '' },
+        { provider: null },
+        JSON.parse('{"__proto__":{"provider":""},"tenant":"a"}'),
+        Object.create({ provider: 'inherited' }),
+      ]
+      let replacement = 0
+      const { request } = await injectServer(
+        t,
+        {
+          services: probe.services,
+          server: (fastify) =>
+            fastify.addHook('onRequest', async (request) => {
+              request.feathers = replacements[replacement] ?? {}
+            }),
+        },
+        mode,
+      )
+      for (replacement = 0; replacement < replacements.length; replacement += 1) {
+        t.equal((await request('/probe/1')).status, 200)
+        t.equal(probe.params().provider, 'rest', `replacement ${replacement}`)
+        t.ok(probe.params().headers)
+      }
+    },
+  )
+
+  t.test(`request.feathers starts with the provider and is no one else's, ${mode}`, async (t) => {
+    const probe = createProbe()
+    const seen: object[] = []
+    const { request } = await injectServer(
+      t,
+      {
+        services: probe.services,
+        server: (fastify) =>
+          fastify.addHook('onRequest', async (request) => {
+            if (request.url.includes('first')) request.feathers['leak'] = true
+            seen.push({ ...request.feathers })
+          }),
+      },
+      mode,
+    )
+    await request('/probe?first=1')
+    await request('/probe')
+    t.strictSame(seen.slice(0, 2), [{ provider: 'rest', leak: true }, { provider: 'rest' }])
+    t.equal('leak' in probe.params(), false)
+  })
+}
+
+t.test('a call from inside has no provider', async (t) => {
+  const probe = createProbe()
+  const server = await injectServer(t, { services: probe.services })
+  await server.app.service('probe').find()
+  t.strictSame(probe.params(), {})
+})
+
+t.test('params have the id of the request and a signal', async (t) => {
+  const probe = createProbe()
+  const server = await injectServer(t, { services: probe.services })
+  await server.request('/probe')
+  const { signal, requestId } = probe.params()
+  t.ok(signal instanceof AbortSignal)
+  t.type(requestId, 'string')
+})
+
+t.test('params that a hook copies and changes keep what they say', async (t) => {
+  const probe = createProbe()
+  const server = await injectServer(t, { services: probe.services })
+  server.app.service('probe').hooks({
+    before: {
+      all: [
+        (context) => {
+          context.params = { ...context.params, user: { id: 1 } }
+        },
+      ],
+    },
+  })
+  await server.request('/probe?a=1')
+  t.match(probe.params(), { query: { a: '1' }, provider: 'rest', user: { id: 1 } })
+})

@@ -1,0 +1,175 @@
+import fastify from 'fastify'
+import t from 'tap'
+
+import { createApp, fastifyApp, remex, rest } from '../../src/transport/index.ts'
+import { HOST, injectServer, MODES, PREFIX, startServer } from '../support/http.ts'
+import { TodoService } from '../support/todo-service.ts'
+
+t.test(
+  'leaves the routes, the error handler, the 404 and the parsers of its host alone',
+  async (t) => {
+    const server = await injectServer(
+      t,
+      {
+        services: (app) => app.use('todo', new TodoService()),
+        server: (host) =>
+          host.post('/host', async (request) => ({ body: request.body, query: request.query })),
+      },
+      'plugin',
+    )
+    const host = server.fastify
+    t.strictSame((await host.inject(HOST.route)).json(), HOST.answer)
+    const failed = await host.inject(HOST.failing)
+    t.strictSame([failed.statusCode, failed.json()], [500, HOST.error])
+    t.strictSame((await host.inject('/todo')).json(), HOST.notFound)
+    const plain = await host.inject({
+      ...{ method: 'POST', url: '/host?a[b]=1', payload: 'hi' },
+      headers: { 'content-type': 'text/plain' },
+    })
+    t.strictSame(plain.json(), { body: 'hi', query: { 'a[b]': '1' } })
+    const empty = await host.inject({
+      ...{ method: 'POST', url: '/host', payload: '' },
+      headers: { 'content-type': 'application/json' },
+    })
+    t.strictSame(empty.json(), HOST.error)
+  },
+)
+
+t.test('answers the prefix itself, with and without a slash', async (t) => {
+  const server = await injectServer(
+    t,
+    { services: (app) => app.use('/', new TodoService()) },
+    'plugin',
+  )
+  for (const path of ['', '/', '?a=1', '/?a=1'])
+    t.equal((await server.request(path)).status, 200, path)
+  const none = await injectServer(t, {}, 'plugin')
+  for (const path of ['', '/'])
+    t.match(await none.request(path), { status: 404, body: { code: 404 } })
+})
+
+t.test('without a prefix unknown paths are left to the host', async (t) => {
+  const host = fastify()
+  host.setNotFoundHandler((_request, reply) => reply.code(404).send(HOST.notFound))
+  host.get('/host/:name', async () => HOST.answer)
+  host.register(remex, { app: createApp().use('todo', new TodoService()) })
+  t.teardown(() => host.close())
+  t.equal((await host.inject('/todo/1')).statusCode, 200)
+  t.strictSame((await host.inject('/host/x')).json(), HOST.answer)
+  t.strictSame((await host.inject('/nothing')).json(), HOST.notFound)
+  const response = await host.inject({ method: 'DELETE', url: '/host/x' })
+  t.strictSame(response.json(), HOST.notFound)
+})
+
+t.test('several applications live beside each other in one host', async (t) => {
+  const host = fastify()
+  for (const name of ['a', 'b']) {
+    const app = createApp().use(name, { find: async () => [name] })
+    host.register(remex, { app, prefix: `/${name}-api` })
+  }
+  t.teardown(() => host.close())
+  t.strictSame((await host.inject('/a-api/a')).json(), ['a'])
+  t.strictSame((await host.inject('/b-api/b')).json(), ['b'])
+  t.equal((await host.inject('/a-api/b')).statusCode, 404)
+})
+
+t.test('hooks of the host see the requests for services, and its decorations stay', async (t) => {
+  const urls: string[] = []
+  const server = await injectServer(
+    t,
+    {
+      services: (app) => app.use('todo', new TodoService()),
+      server: (host) => host.addHook('onResponse', async (request) => void urls.push(request.url)),
+    },
+    'plugin',
+  )
+  await server.request('/todo/1')
+  t.ok(urls.includes(`${PREFIX}/todo/1`))
+})
+
+for (const mode of MODES) {
+  t.test(
+    `sets services up before the first request and tears them down on close, ${mode}`,
+    async (t) => {
+      const steps: string[] = []
+      const server = await startServer(t, mode, {
+        services(app) {
+          for (const path of ['one', 'two']) {
+            app.use(path, {
+              find: async () => steps,
+              setup: async () => {
+                await new Promise((resolve) => setTimeout(resolve, 5))
+                steps.push(`setup ${path}`)
+              },
+              teardown: async () => void steps.push(`teardown ${path}`),
+            })
+          }
+        },
+      })
+      t.strictSame((await server.request('/one')).body, ['setup one', 'setup two'])
+      await server.app.unuse('one')
+      t.strictSame(steps, ['setup one', 'setup two', 'teardown one'])
+      t.teardown(() => undefined)
+    },
+  )
+
+  t.test(`a setup that fails rejects and leaves nothing open, ${mode}`, async (t) => {
+    const steps: string[] = []
+    const start = startServer(t, mode, {
+      services: (app) =>
+        app
+          .use('one', {
+            setup: async () => void steps.push('up'),
+            teardown: async () => void steps.push('down'),
+          })
+          .use('two', { setup: async () => Promise.reject(new Error('no database')) }),
+    })
+    await t.rejects(start, { message: 'no database' })
+    t.strictSame(steps, ['up', 'down'])
+  })
+}
+
+t.test('close tears the services down, once', async (t) => {
+  const steps: string[] = []
+  const app = fastifyApp(createApp()).configure(rest())
+  app.use('one', { find: async () => [], teardown: async () => void steps.push('down') })
+  await app.listen({ port: 0 })
+  await app.close()
+  await app.close()
+  t.strictSame(steps, ['down'])
+})
+
+t.test('listen rejects when the port is taken', async (t) => {
+  const first = fastifyApp(createApp()).configure(rest())
+  t.teardown(() => first.close())
+  await first.listen({ port: 0 })
+  const { port } = first.server.address() as { port: number }
+  const second = fastifyApp(createApp()).configure(rest())
+  t.teardown(() => second.close())
+  await t.rejects(second.listen(port), { code: 'EADDRINUSE' })
+  t.equal(second.server.listening, false)
+})
+
+t.test(
+  'fastifyApp returns a plain server without an application, and refuses anything else',
+  async (t) => {
+    const plain = fastifyApp()
+    t.teardown(() => plain.close())
+    t.type(plain.route, 'function')
+    t.equal('service' in plain, false)
+    for (const wrong of [null, {}, 'app', () => 1]) {
+      t.throws(() => fastifyApp(wrong as never), TypeError, String(wrong))
+    }
+  },
+)
+
+t.test('fastifyApp takes a server that exists, with its routes', async (t) => {
+  const server = fastify()
+  server.get('/own', async () => ({ own: true }))
+  const app = fastifyApp(createApp(), server).configure(rest())
+  t.teardown(() => app.close())
+  app.use('todo', new TodoService())
+  t.equal(app.fastify, server)
+  t.strictSame((await server.inject('/own')).json(), { own: true })
+  t.equal((await server.inject('/todo/1')).statusCode, 200)
+})

@@ -1,0 +1,124 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import middie from '@fastify/middie'
+import t from 'tap'
+import type { Middleware, Params } from '../../src/transport/index.ts'
+import { createApp, fastifyApp } from '../../src/transport/index.ts'
+import { startOwnServer } from '../support/own-server.ts'
+
+/** Answers with the params that middleware may have set. */
+const echo = {
+  get: async (id: string, params: Params & Record<string, unknown>) => ({
+    id,
+    steps: params['steps'] ?? [],
+    provider: params.provider,
+  }),
+}
+
+/** Adds a step to the params of the call. */
+function step(name: string): Middleware {
+  return (request) => {
+    request.feathers = {
+      ...request.feathers,
+      steps: [...((request.feathers['steps'] as string[]) ?? []), name],
+    }
+  }
+}
+
+t.test('runs functions in their order, arrays flattened, and takes options last', async (t) => {
+  const server = await startOwnServer(t, (app) => {
+    const after: Middleware = (_request, reply) => {
+      reply.data = { ...(reply.data as object), after: reply.hook?.path }
+    }
+    app.use([step('a'), [step('b')]], step('c'))
+    app.use('/echo', step('d'))
+    app.use('/other', step('never'))
+    app.use('echo', step('e'), [[step('f')]], echo, [after], { methods: ['get'] })
+  })
+  const { body } = await server.request('/echo/1')
+  t.match(body, { steps: ['a', 'b', 'c', 'd', 'e', 'f'], after: 'echo' })
+})
+
+t.test('runs for REST only', async (t) => {
+  const server = await startOwnServer(t, (app) =>
+    app.use(step('all')).use('echo', step('before'), echo),
+  )
+  t.strictSame(await server.app.service('echo').get('1'), {
+    id: '1',
+    steps: [],
+    provider: undefined,
+  })
+})
+
+t.test('leaves no listener behind, however many functions there are', async (t) => {
+  const warnings: Error[] = []
+  const note = (warning: Error): unknown => warnings.push(warning)
+  process.on('warning', note)
+  t.teardown(() => process.off('warning', note))
+  const server = await startOwnServer(t, (app) => {
+    const pass: Middleware = (_request, _reply, done) => done()
+    app.use(
+      'echo',
+      Array.from({ length: 30 }, () => pass),
+      echo,
+    )
+  })
+  t.equal((await server.request('/echo/1')).status, 200)
+  await delay(5)
+  t.strictSame(warnings, [])
+})
+
+t.test('probes are left out', async (t) => {
+  const server = await startOwnServer(t, (app) => {
+    app.use((request, reply) => (request.url === '/host' ? undefined : reply.code(401).send({})))
+    app.use('echo', echo)
+  })
+  t.equal((await server.request('/health/live')).status, 200)
+  t.equal((await server.request('/echo/1', { ownErrorBody: true })).status, 401)
+})
+
+t.test('functions in front of a mounted application run for all of its services', async (t) => {
+  const server = await startOwnServer(t, (app) => {
+    const subApp = createApp().use('echo', echo)
+    app.use('api', step('api'), subApp)
+    t.throws(() => app.use('late', createApp(), step('after')), /Nothing runs after/)
+  })
+  t.match((await server.request('/api/echo/1')).body, { steps: ['api'] })
+})
+
+t.test('a service that is added again does not keep its former functions', async (t) => {
+  class Echo {
+    get = echo.get
+  }
+  const service = new Echo()
+  const server = await startOwnServer(t, (app) => app.use('echo', step('old'), service))
+  await server.app.unuse('echo')
+  server.app.use('echo', service)
+  t.match((await server.request('/echo/1')).body, { steps: [] })
+})
+
+t.test('refuses what is neither function nor service', (t) => {
+  const app = fastifyApp(createApp())
+  const connectError = (_error: unknown, _request: unknown, _response: unknown, _next: unknown) => {
+    return undefined
+  }
+  t.throws(() => app.use('a', echo, 'text' as never), /takes functions, a service and its options/)
+  t.throws(() => app.use(connectError as never), /'connectError' takes 4 arguments/)
+  t.throws(() => app.use('a', undefined as never), /Invalid service object/)
+  t.throws(() => app.use('a*b', echo), /must be a literal or one ':placeholder'/)
+  t.notOk(app.entries.has('a*b'))
+  t.end()
+})
+
+t.test('Connect-style middleware runs through @fastify/middie', async (t) => {
+  const server = await startOwnServer(t, (app) => {
+    app.fastify.register(middie).after(() => {
+      app.fastify.use('/echo', (_request, response, next) => {
+        response.setHeader('x-connect', 'yes')
+        next()
+      })
+    })
+    app.use('echo', echo).use('other', echo)
+  })
+  t.equal((await server.request('/echo/1')).headers['x-connect'], 'yes')
+  t.equal((await server.request('/other/1')).headers['x-connect'], undefined)
+})
