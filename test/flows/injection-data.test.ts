@@ -1,0 +1,298 @@
+import { ObjectId } from 'mongodb'
+import type { Test } from 'tap'
+import t from 'tap'
+
+import { MongoDBService } from '../../src/adapter/index.ts'
+import type { HookContext } from '../../src/transport/index.ts'
+import { openDatabase } from '../support/database.ts'
+import type { RequestOptions } from '../support/http.ts'
+import { checkPrototypes, startServer } from '../support/http.ts'
+
+const { empty, commandsOf } = await openDatabase(t)
+const users = await empty('users')
+
+/** Runs once between the search and the change of a call that changes many records. */
+let interfere: (() => Promise<unknown>) | undefined
+const slowUsers = Object.create(users, {
+  updateMany: {
+    value: async (...args: Parameters<typeof users.updateMany>) => {
+      await interfere?.()
+      return users.updateMany(...args)
+    },
+  },
+})
+
+const server = await startServer(t, 'standalone', {
+  services(app) {
+    app.use('users', new MongoDBService({ Model: users, multi: true }))
+    app.use('single', new MongoDBService({ Model: users }))
+    app.use('free', new MongoDBService({ Model: users, multi: true, allowEmptyFilter: true }))
+    app.use('slow', new MongoDBService({ Model: slowUsers, multi: true }))
+    app.use('plain', { run: async (data: unknown) => data }, { methods: ['run'] })
+    app.use('hooked', new MongoDBService({ Model: users, paginate: { default: 10 } }))
+    app.service('hooked').hooks({ before: { get: [hide], find: [hide] } })
+  },
+})
+
+/** Read hooks that find nothing. */
+function hide({ params }: HookContext): void {
+  params.query = { ...params.query, visible: true }
+}
+
+t.beforeEach(async () => {
+  await users.deleteMany({})
+  interfere = undefined
+})
+
+/** Asserts that a request is answered with 400, and does not reach the database. */
+async function refuses(t: Test, path: string, options: RequestOptions) {
+  const commands = await commandsOf(async () => {
+    const { status, body, text } = await server.request(path, options)
+    t.match({ status, body }, { status: 400, body: { name: 'BadRequest' } }, text)
+  })
+  t.strictSame(commands, [], `${options.body ?? JSON.stringify(options.data)} sends no command`)
+}
+
+async function insert(record: object): Promise<string> {
+  return (await users.insertOne({ ...record })).insertedId.toHexString()
+}
+
+const patch = (data: unknown): RequestOptions => ({ method: 'PATCH', data })
+
+t.test('INJ-25: dotted names are refused as data', async (t) => {
+  const id = await insert({ roles: ['user'], profile: {} })
+  const dotted = [
+    { 'profile.isAdmin': true },
+    { 'roles.0': 'admin' },
+    { '$set.x': 1 },
+    { a: { 'b.c': 1 } },
+  ]
+  for (const data of dotted) {
+    await refuses(t, '/users', { data })
+    await refuses(t, '/users', { data: [{ ok: 1 }, data] })
+    await refuses(t, `/users/${id}`, patch(data))
+    await refuses(t, `/users/${id}`, { method: 'PUT', data })
+    await refuses(t, '/users?a=1', patch(data))
+  }
+  t.match(await users.findOne(), { roles: ['user'], profile: {} })
+})
+
+t.test('INJ-26: the id of a record never changes, and is never an object', async (t) => {
+  const id = await insert({ name: 'ann' })
+  const other = new ObjectId().toHexString()
+  for (const method of ['PATCH', 'PUT'])
+    await refuses(t, `/users/${id}`, { method, data: { _id: other } })
+  await refuses(t, `/users/${id}`, { method: 'PUT', data: { $set: { a: 1 } } })
+  for (const _id of [{ $ne: 1 }, {}, [], null, true, [id]])
+    await refuses(t, '/users', { data: { _id } })
+  const { status, body } = await server.request('/users', { data: { _id: id } })
+  t.match({ status, body }, { status: 409, body: { name: 'Conflict' } })
+  t.strictSame(
+    (await users.find().toArray()).map(({ _id }) => _id.toHexString()),
+    [id],
+  )
+})
+
+t.test(
+  'INJ-28: numbers that are not finite are refused, others stored as JSON has them',
+  async (t) => {
+    const json = { 'content-type': 'application/json' }
+    for (const body of ['{"n":1e400}', '{"n":[-1e400]}', '{"a":{"b":{"n":1e999}}}']) {
+      await refuses(t, '/users', { method: 'POST', headers: json, body })
+    }
+    for (const [text, stored] of [
+      ['-0', 0],
+      ['9007199254740993', 9007199254740992],
+      ['0.30000000000000004', 0.1 + 0.2],
+      ['1e-400', 0],
+    ] as const) {
+      const options = { method: 'POST', headers: json, body: `{"n":${text}}` }
+      t.match((await server.request('/users', options)).body, { n: stored })
+    }
+  },
+)
+
+t.test('INJ-29: a record that is too large or too deep is refused, inside too', async (t) => {
+  const nest = (levels: number): object => (levels === 0 ? {} : { a: nest(levels - 1) })
+  const service = server.app.service('users')
+  const id = await insert({})
+  for (const mebibytes of [16, 17, 20]) {
+    const record = { text: 'x'.repeat(mebibytes * 1024 * 1024) }
+    for (const call of [
+      ...[() => service.create(record), () => service.create([record])],
+      ...[() => service.patch(id, record), () => service.update(id, record)],
+    ]) {
+      await t.rejects(call(), { code: 413 }, `${mebibytes} MiB by ${call}`)
+    }
+  }
+  await t.rejects(service.create(nest(201)), { code: 400 })
+  await t.rejects(service.create(nest(101), { provider: 'rest' }), { code: 400 })
+  await refuses(t, '/users', { data: nest(51) })
+  t.equal(await users.countDocuments(), 1)
+})
+
+t.test('INJ-30: a body that is no record is refused', async (t) => {
+  const send = (path: string, method: string, body: string) =>
+    server.request(path, { method, body, headers: { 'content-type': 'application/json' } })
+  const id = await insert({ name: 'ann' })
+  for (const body of ['null', '"x"', '1', 'true', '[[]]', '[null]', '[1]', '[[{}]]']) {
+    t.equal((await send('/users', 'POST', body)).status, 400, `POST ${body}`)
+    t.equal((await send('/single', 'POST', body)).status, body.startsWith('[') ? 405 : 400)
+    t.equal((await send(`/users/${id}`, 'PATCH', body)).status, 400, `PATCH ${body}`)
+    t.equal((await send(`/users/${id}`, 'PUT', body)).status, 400, `PUT ${body}`)
+  }
+  for (const body of ['null', '"x"', '1']) {
+    const headers = { 'content-type': 'application/json', 'x-service-method': 'run' }
+    t.equal((await server.request('/plain', { method: 'POST', body, headers })).status, 400)
+  }
+  t.equal((await send('/single', 'POST', '[]')).status, 405)
+  t.strictSame((await send('/users', 'POST', '[]')).body, [])
+  t.equal((await send('/users', 'POST', '{}')).status, 201)
+  t.equal((await send('/users', 'POST', '')).status, 201)
+  t.equal(await users.countDocuments(), 3)
+})
+
+t.test('FTH-5: an id that is an object reaches no command', async (t) => {
+  const service = server.app.service('users')
+  const commands = await commandsOf(async () => {
+    for (const id of [
+      { $ne: null },
+      { $gt: '' },
+      ['x'],
+      { toHexString: String },
+      undefined,
+      true,
+    ]) {
+      const given = id as unknown as string
+      await t.rejects(service.get(given), { name: 'BadRequest' })
+      await t.rejects(service.patch(given, {}), { name: 'BadRequest' })
+      await t.rejects(service.update(given, {}), { name: 'BadRequest' })
+      await t.rejects(service.remove(given), { name: 'BadRequest' })
+    }
+  })
+  t.strictSame(commands, [])
+})
+
+t.test('FTH-7: JSON makes no ObjectId', async (t) => {
+  for (const ref of [{ _bsontype: 'ObjectId' }, { a: [{ _bsontype: 'Code', code: 'x' }] }]) {
+    await refuses(t, '/users', { data: { ref } })
+    await refuses(t, '/users/1', patch({ ref }))
+  }
+  await refuses(t, '/users?ref[_bsontype]=ObjectId', { method: 'GET' })
+  await refuses(t, '/users?ref[$in][0][_bsontype]=ObjectId', { method: 'GET' })
+  const { body } = await server.request('/users', { data: { ref: { toHexString: 'x' } } })
+  t.match(body, { ref: { toHexString: 'x' } }, 'stays plain data')
+})
+
+t.test('FTH-9: update operators from outside are refused', async (t) => {
+  const id = await insert({ password: 'x', roles: [], credit: 0 })
+  for (const data of [
+    ...[
+      { $rename: { password: 'name' } },
+      { $unset: { password: 1 } },
+      { $push: { roles: 'admin' } },
+    ],
+    ...[
+      { $inc: { credit: 9 } },
+      { $set: { role: 'admin' } },
+      { $currentDate: {} },
+      { $where: '1' },
+    ],
+    { name: 'ann', $inc: { credit: 9 } },
+  ]) {
+    for (const method of ['PATCH', 'PUT']) await refuses(t, `/users/${id}`, { method, data })
+    await refuses(t, '/users?password=x', patch(data))
+    await refuses(t, '/users', { data })
+  }
+  t.match(await users.findOne(), { password: 'x', roles: [], credit: 0 })
+})
+
+t.test('FTH-10: an array is never an update', async (t) => {
+  const id = await insert({ name: 'ann', password: 'x' })
+  for (const path of [`/users/${id}`, '/users?name=ann']) {
+    await refuses(t, path, patch([{ $set: { name: '$password' } }]))
+    await refuses(t, path, { method: 'PUT', data: [{ $set: { name: '$password' } }] })
+  }
+})
+
+t.test('FTH-20: an empty id addresses nothing', async (t) => {
+  await insert({ name: 'ann' })
+  for (const method of ['DELETE', 'PATCH', 'PUT']) {
+    for (const path of ['/users/', '/users//', '/users/?name=ann', '/free/']) {
+      await refuses(t, path, { method, data: { name: 'bob' } })
+    }
+  }
+  await t.rejects(server.app.service('users').remove(undefined as unknown as string), { code: 400 })
+  t.match(await users.find().toArray(), [{ name: 'ann' }])
+})
+
+t.test('FTH-23: create answers the new record, whatever query and read hooks say', async (t) => {
+  const commands = await commandsOf(async () => {
+    const query = 'owner=nobody&$select[]=name'
+    const { status, body } = await server.request(`/hooked?${query}`, {
+      data: { name: 'ann', age: 1 },
+    })
+    t.equal(status, 201)
+    t.strictSame(Object.keys(body as object), ['_id', 'name'])
+  })
+  t.strictSame(
+    commands.map((command) => Object.keys(command)[0]),
+    ['insert'],
+  )
+})
+
+t.test('FTH-24: a record that leaves the query meanwhile is not changed', async (t) => {
+  await users.insertMany([0, 1, 2, 3].map((n) => ({ n, owner: 'a' })))
+  interfere = () => users.updateMany({ n: { $gte: 2 } }, { $set: { owner: 'b' } })
+  const { status, body } = await server.request('/slow?owner=a', patch({ x: 1 }))
+  t.strictSame([status, (body as { n: number }[]).map(({ n }) => n)], [200, [0, 1]])
+  t.match(await users.find({ owner: 'b' }).toArray(), [
+    { n: 2, x: undefined },
+    { n: 3, x: undefined },
+  ])
+})
+
+t.test('FTH-26: __proto__ goes nowhere, however deep', async (t) => {
+  const deep = '{"__proto__":{"polluted":1}}'
+  for (const body of [
+    deep,
+    `{"a":${deep}}`,
+    `{"a":{"a":{"a":{"a":${deep}}}}}`,
+    `[[{"a":[${deep}]}]]`,
+  ]) {
+    const headers = { 'content-type': 'application/json' }
+    await refuses(t, '/users', { method: 'POST', body, headers })
+    await refuses(t, '/users/1', { method: 'PATCH', body, headers })
+    checkPrototypes()
+  }
+  for (const place of ['', 'a', 'a[a][a][a]', '$or[0]', 'a[$in][0]']) {
+    const name = place === '' ? '__proto__' : `${place}[__proto__]`
+    t.equal((await server.request(`/users?b=1&${name}[polluted]=1`)).status < 500, true)
+    checkPrototypes()
+  }
+})
+
+t.test('MDB-4: an operator in data is found wherever it stands', async (t) => {
+  for (const data of [
+    ...[
+      { a: { b: 1 }, $where: '1' },
+      { a: [1, [2]], $where: 1 },
+      { a: { b: { c: 1, $where: 1 } } },
+    ],
+    ...[{ a: [{ b: 1 }, { b: { $where: 1 } }] }, { a: [[[{ $where: 1 }]]] }],
+  ]) {
+    await refuses(t, '/users', { data })
+    await refuses(t, '/users/1', patch(data))
+  }
+})
+
+t.test('MTH-7: nobody outside writes to all records by an empty query', async (t) => {
+  await insert({ name: 'ann' })
+  for (const query of ['', '?', '?$limit=1', '?$and[0][$and][0]', '?$sort[name]=1']) {
+    await refuses(t, `/users${query}`, { method: 'DELETE' })
+    await refuses(t, `/users${query}`, patch({ a: 1 }))
+  }
+  t.equal((await server.request('/free', patch({ a: 1 }))).status, 200)
+  t.equal((await server.request('/free', { method: 'DELETE' })).status, 200)
+  t.equal(await users.countDocuments(), 0)
+})
