@@ -2,8 +2,8 @@ import { HookContext } from './hook-context.ts'
 import type { MethodSpec } from './method-table.ts'
 import type { MethodCall } from './run-hooks.ts'
 import { invoke } from './run-hooks.ts'
-import { emitServiceEvent } from './service-events.ts'
 import type { MethodEntry } from './service-entry.ts'
+import { emitServiceEvent } from './service-events.ts'
 
 type ServiceFunction = (...args: unknown[]) => unknown
 

@@ -22,6 +22,13 @@ export class ServiceError extends Error {
   static readonly code: number = 500
   static readonly className: string = 'general-error'
 
+  /**
+   * How many stack frames errors below 500 keep. They are answers to the caller and not faults to
+   * find, and collecting the frames costs more than the rest of the answer. Raise it to debug.
+   * Default: 0.
+   */
+  static expectedStackFrames: number = 0
+
   readonly code: number
   readonly className: string
   declare readonly data?: unknown
@@ -38,13 +45,24 @@ export class ServiceError extends Error {
     options?: ErrorOptions,
   ) {
     const parts = toParts(message, data)
+    const { code, className } = new.target
+    const { stackTraceLimit } = Error
+    if (code < 500) Error.stackTraceLimit = ServiceError.expectedStackFrames
     super(parts.message, message instanceof Error ? { cause: message, ...options } : options)
-    const { name, code, className } = new.target
-    Object.defineProperty(this, 'name', { value: name, configurable: true, writable: true })
+    Error.stackTraceLimit = stackTraceLimit
     this.code = code
     this.className = className
     if (parts.data !== undefined) this.data = parts.data
     if (parts.errors !== undefined) this.errors = parts.errors
+  }
+
+  /**
+   * The status that Fastify answers with where no handler of ours does, on a plain route of a host for
+   * instance: `code`, or 500 if that is no status of an error. It stands on the prototype.
+   */
+  get statusCode(): number {
+    const { code } = this
+    return Number.isInteger(code) && code >= 400 && code <= 599 ? code : 500
   }
 
   /** Returns the body that goes over the wire, keys in this order, absent ones left out. */
@@ -60,6 +78,17 @@ export class ServiceError extends Error {
     }
   }
 }
+
+// On the prototype, and not enumerable there: a property of each error would cost as much as the error.
+Object.defineProperty(ServiceError.prototype, 'name', {
+  get(this: ServiceError): string {
+    return (this.constructor as typeof ServiceError).name
+  },
+  set(this: ServiceError, value: string) {
+    Object.defineProperty(this, 'name', { value, configurable: true, writable: true })
+  },
+  configurable: true,
+})
 
 interface ErrorParts {
   readonly message: string
