@@ -1,7 +1,6 @@
 import { pathToFileURL } from 'node:url'
-
-import { MongoClient } from 'mongodb'
 import type { ObjectId } from 'mongodb'
+import { MongoClient } from 'mongodb'
 
 import { startEmbeddedMongo } from '../src/adapter/embedded/index.ts'
 import { MongoDBService } from '../src/adapter/index.ts'

@@ -1,0 +1,108 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Answer } from './load.ts'
+import { toRequest } from './load.ts'
+import type { Ports } from './rest-child.ts'
+import type { BenchRecord } from './rest-records.ts'
+import { findRecords, getRecord, toNewRecord } from './rest-records.ts'
+
+/** One kind of request: a row of the printed table. */
+export interface Column {
+  readonly name: string
+  /** CPU efficiency against plain Fastify, in percent: aimed at, and required. */
+  readonly target: number
+  readonly least: number
+  readonly request: Buffer
+  /** What plain Fastify is sent, where it differs. Default: {@link request}. */
+  readonly plainRequest?: Buffer
+  /** The port of plain Fastify that answers. Default: `records`. */
+  readonly port?: keyof Ports
+  readonly status: number
+  /** The whole answer; where it differs between answers, a check for a parsed body. */
+  readonly body: object | ((body: unknown) => boolean)
+}
+
+const ID = 'record-0042'
+const RECORD = getRecord(ID) ?? {}
+const NEW_RECORD = toNewRecord(7)
+
+const BRACKETS = [
+  ...['age[$gte]=20', 'age[$lt]=60', '$or[0][active]=true', '$or[1][name]=Name', '$sort[age]=-1'],
+  ...['$select[]=name', '$select[]=email', '$limit=10'],
+].join('&')
+
+const NOT_FOUND = { name: 'NotFound', code: 404, className: 'not-found' }
+
+export const COLUMNS: readonly Column[] = [
+  {
+    name: 'get',
+    target: 95,
+    least: 85,
+    request: toRequest('GET', `/records/${ID}`),
+    status: 200,
+    body: RECORD,
+  },
+  {
+    name: 'find of 10',
+    target: 92,
+    least: 80,
+    request: toRequest('GET', '/records?$limit=10&$skip=0'),
+    status: 200,
+    body: findRecords({}),
+  },
+  {
+    name: 'bracket query',
+    target: 90,
+    least: 80,
+    request: toRequest('GET', `/records?${BRACKETS}`),
+    port: 'brackets',
+    status: 200,
+    body: findRecords({}),
+  },
+  {
+    name: 'create',
+    target: 95,
+    least: 85,
+    request: toRequest('POST', '/records', NEW_RECORD),
+    status: 201,
+    body: isCreated,
+  },
+  {
+    name: 'unknown id 404',
+    target: 105,
+    least: 90,
+    request: toRequest('GET', '/records/no-such-id'),
+    status: 404,
+    body: { ...NOT_FOUND, message: "No record found for id 'no-such-id'" },
+  },
+  {
+    name: 'unknown path 404',
+    target: 105,
+    least: 90,
+    request: toRequest('GET', '/no/such/path'),
+    status: 404,
+    body: { ...NOT_FOUND, message: 'Page not found', data: { url: '/no/such/path' } },
+  },
+  {
+    name: 'get, 5 async hooks',
+    target: 85,
+    least: 75,
+    request: toRequest('GET', `/hooked/${ID}`),
+    plainRequest: toRequest('GET', `/records/${ID}`),
+    status: 200,
+    body: RECORD,
+  },
+]
+
+/** @throws {Error} the answer is not the one that the column asks for */
+export function checkAnswer(column: Column, server: string, { status, body }: Answer): void {
+  const parsed: unknown = JSON.parse(body.toString())
+  const isRight =
+    typeof column.body === 'function' ? column.body(parsed) : isDeepStrictEqual(parsed, column.body)
+  if (status === column.status && isRight) return
+  throw new Error(`'${column.name}' of ${server} answers ${status} ${body}`)
+}
+
+function isCreated(body: unknown): boolean {
+  const { id, ...record } = body as BenchRecord
+  return /^created-\d{4}$/.test(id) && isDeepStrictEqual(record, NEW_RECORD)
+}

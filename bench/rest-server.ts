@@ -1,0 +1,50 @@
+import type { ChildProcess } from 'node:child_process'
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import type { Answer, Ports, Question, ServerKind } from './rest-child.ts'
+
+/** A server in a process of its own. */
+export interface ServerProcess {
+  readonly kind: ServerKind
+  readonly ports: Ports
+  /** Returns CPU time in ms, memory or heap in bytes. */
+  ask(question: Question): Promise<number>
+  stop(): Promise<void>
+}
+
+const CHILD = fileURLToPath(new URL('./rest-child.js', import.meta.url))
+
+/** Starts a server in a fresh process; resolves once it listens. */
+export async function startServer(kind: ServerKind): Promise<ServerProcess> {
+  const child = fork(CHILD, [kind], { execArgv: ['--expose-gc', ...process.execArgv] })
+  const first = await nextAnswer(child)
+  if (!('ports' in first)) throw new Error(`The server '${kind}' did not start`)
+  return {
+    kind,
+    ports: first.ports,
+    async ask(question) {
+      const next = nextAnswer(child)
+      child.send(question)
+      const answer = await next
+      return 'value' in answer ? answer.value : Number.NaN
+    },
+    async stop() {
+      const exit = once(child, 'exit')
+      child.kill()
+      await exit
+    },
+  }
+}
+
+async function nextAnswer(child: ChildProcess): Promise<Answer> {
+  const failure = new AbortController()
+  const fail = (): void => failure.abort(new Error('The server process ended'))
+  child.once('exit', fail)
+  try {
+    const [answer] = await once(child, 'message', { signal: failure.signal })
+    return answer as Answer
+  } finally {
+    child.off('exit', fail)
+  }
+}
