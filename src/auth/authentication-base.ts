@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Application, AuthenticationRequest } from '../core/index.ts'
 import type { AuthenticationConfiguration } from './authentication-config.ts'
 import { resolveAuthenticationConfig } from './authentication-config.ts'
+import type { AuthenticationService } from './authentication-service.ts'
 import type { LoginThrottle } from './login-throttle.ts'
 import { toLoginThrottle } from './login-throttle.ts'
 import { createNotAuthenticated } from './not-authenticated.ts'
@@ -13,7 +14,6 @@ import type {
   AuthenticationStrategy,
   ConnectionEvent,
 } from './strategy.ts'
-import type { AuthenticationService } from './authentication-service.ts'
 import { StrategyRegistry } from './strategy-registry.ts'
 import type { AccessTokenPayload } from './token-claims.ts'
 import { createTokenError } from './token-claims.ts'

@@ -1,8 +1,8 @@
 import type { LoginThrottleOptions } from './login-throttle.ts'
 import type { SettingsObject } from './settings-merge.ts'
 import { isPlainObject, mergeSettings } from './settings-merge.ts'
-import type { RevocationList } from './token-revocation.ts'
 import type { TokenOptions, TokenRules } from './token-options.ts'
+import type { RevocationList } from './token-revocation.ts'
 
 /** The setting of an authentication service, `authentication` unless it is given another key. */
 export interface AuthenticationConfiguration {

@@ -57,7 +57,8 @@ function observeServices(app: Application): ReadonlyMap<string, AuthenticationSe
   return services
 }
 
-function isAuthentication(service: object): service is AuthenticationService {
+/** Whether a service is one that logs users in. */
+export function isAuthentication(service: object): service is AuthenticationService {
   const { configKey, authenticate } = service as Partial<AuthenticationService>
   return typeof configKey === 'string' && typeof authenticate === 'function'
 }

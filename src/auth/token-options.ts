@@ -1,8 +1,8 @@
-import type { Algorithm } from './token-key.ts'
-import { ALGORITHMS, isAlgorithm } from './token-key.ts'
 import type { SettingsObject } from './settings-merge.ts'
 import { isPlainObject } from './settings-merge.ts'
 import { toSeconds } from './time-span.ts'
+import type { Algorithm } from './token-key.ts'
+import { ALGORITHMS, isAlgorithm } from './token-key.ts'
 
 /** The setting `jwtOptions`, and what single calls may say otherwise. */
 export interface TokenOptions {

@@ -42,15 +42,15 @@ export function createContext(
 /** Runs hooks, method and events. Resolves to `context.result`; the rest stands in the context. */
 export function runMethod(method: MethodEntry, context: HookContext): Promise<unknown> {
   const { chain, entry } = method
-  const done = chain === null ? runWithoutHooks(method, context) : chain(context)
-  return done.then(() => {
-    emitServiceEvent(entry, context)
-    return context.result
-  })
-}
-
-async function runWithoutHooks(method: MethodEntry, context: HookContext): Promise<void> {
-  await invoke(method.call, context)
+  try {
+    const done = chain === null ? invoke(method.call, context) : chain(context)
+    return done.then(() => {
+      emitServiceEvent(entry, context)
+      return context.result
+    })
+  } catch (error) {
+    return Promise.reject(error)
+  }
 }
 
 /**

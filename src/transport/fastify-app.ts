@@ -15,9 +15,14 @@ import type { ServerOptions } from './server-options.ts'
 import { toServerOptions } from './server-options.ts'
 import { addLifecycle } from './services-plugin.ts'
 import { createUse } from './use.ts'
+import { addWriteTimeout } from './write-timeout.ts'
 
 /** Options of `fastifyApp()`: those of Fastify, limits, and how the server ends. */
-export type FastifyAppOptions = ServerOptions & CloseOptions
+export type FastifyAppOptions = ServerOptions &
+  CloseOptions & {
+    /** How long a client may leave an answer unread, in milliseconds. Default: 60,000. */
+    readonly writeTimeout?: number
+  }
 
 /** What an application gets from its HTTP server. */
 export interface ServerMembers<Services> extends WithServer {
@@ -82,11 +87,17 @@ export function fastifyApp(
     throw new TypeError('fastifyApp() needs an application made by createApp()')
   }
   if (isFastify(server)) return addMembers(app, server, null)
-  const { closeDelayMs = 0, closeTimeoutMs = 10_000, ...serverOptions } = server
+  const {
+    closeDelayMs = 0,
+    closeTimeoutMs = 10_000,
+    writeTimeout = 60_000,
+    ...serverOptions
+  } = server
   const instance = fastify(toServerOptions(serverOptions, app))
   if (instance.log.level !== undefined) app.logger = instance.log
   const closing = new GracefulClose(app, instance, { closeDelayMs, closeTimeoutMs })
   addRequestGuard(instance, closing)
+  addWriteTimeout(instance, writeTimeout)
   return addMembers(app, instance, closing)
 }
 

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { AuthenticationService, findAuthentication } from '../auth/index.ts'
+import { findAuthentication, isAuthentication } from '../auth/default-authentication.ts'
 import type { Application, AuthenticationRequest, Query } from '../core/index.ts'
 import { addVary } from './reply.ts'
 
@@ -33,7 +33,8 @@ export function parseCaller(
   { headers }: Pick<FastifyRequest, 'headers'>,
   reply: FastifyReply,
 ): Caller | Promise<Caller> {
-  for (const [index, source] of sources.entries()) {
+  for (let index = 0; index < sources.length; index += 1) {
+    const source = sources[index] as ParseAuthenticationOptions
     const service = findAuthentication(app, source.service)
     const strategies = source.strategies ?? service?.parseStrategies ?? []
     if (service === null || strategies.length === 0) continue
@@ -67,7 +68,7 @@ export function isPrivate(
   return (
     caller !== undefined ||
     headers.authorization !== undefined ||
-    service instanceof AuthenticationService
+    (service !== undefined && isAuthentication(service))
   )
 }
 

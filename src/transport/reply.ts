@@ -21,7 +21,14 @@ export function toStatus(context: HookContext, body: unknown): number {
 
 /** Sets what hooks said about the answer. @throws {TypeError} a name or value that HTTP can't carry */
 export function setHeaders(reply: FastifyReply, http: HttpAnswer): void {
-  const headers = Object.entries(http.headers ?? {})
+  if (http.headers !== undefined) setOwnHeaders(reply, Object.entries(http.headers))
+  if (http.location !== undefined) reply.header('location', encodeLocation(http.location))
+}
+
+function setOwnHeaders(
+  reply: FastifyReply,
+  headers: readonly [name: string, value: string | string[]][],
+): void {
   for (const [name, value] of headers) {
     validateHeaderName(name)
     if (FRAMING.has(name.toLowerCase())) {
@@ -30,7 +37,6 @@ export function setHeaders(reply: FastifyReply, http: HttpAnswer): void {
     for (const item of [value].flat()) validateHeaderValue(name, String(item))
   }
   for (const [name, value] of headers) reply.header(name, value)
-  if (http.location !== undefined) reply.header('location', encodeLocation(http.location))
 }
 
 /** Takes back what {@link setHeaders} has set: it was meant for an answer that is not sent. */

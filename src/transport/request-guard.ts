@@ -32,10 +32,20 @@ function findFault({
     return toStatusError(431, `The request has more than ${MAX_HEADERS} headers`)
   }
   if (countHosts(rawHeaders) > 1) return new BadRequest('The request has several hosts')
-  if (headers.host !== undefined && headers.host !== '' && !HOST.test(headers.host)) {
+  if (headers.host !== undefined && headers.host !== '' && !isHost(headers.host)) {
     return new BadRequest('The host of the request is malformed')
   }
   return null
+}
+
+// One server is asked for by few names: the last good one is remembered.
+let lastHost = ''
+
+function isHost(host: string): boolean {
+  if (host === lastHost) return true
+  if (!HOST.test(host)) return false
+  lastHost = host
+  return true
 }
 
 /** A probe tells the truth to the end. */

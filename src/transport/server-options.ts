@@ -14,8 +14,6 @@ export interface ServerLimits {
   readonly connectionsCheckingInterval?: number
   /** How long an idle connection is kept. Default: 72,000. */
   readonly keepAliveTimeout?: number
-  /** How long a connection may stand still while a request is handled. Default: 60,000. */
-  readonly connectionTimeout?: number
   /** Largest body. Default: 1 MiB. */
   readonly bodyLimit?: number
 }
@@ -28,7 +26,6 @@ const LIMIT_DEFAULTS: Required<ServerLimits> = Object.freeze({
   headersTimeout: 10_000,
   connectionsCheckingInterval: 2_000,
   keepAliveTimeout: 72_000,
-  connectionTimeout: 60_000,
   bodyLimit: 1_048_576,
 })
 

@@ -1,9 +1,6 @@
 import type { FastifyCompressOptions } from '@fastify/compress'
-import fastifyCompress from '@fastify/compress'
 import type { FastifyCorsOptions } from '@fastify/cors'
-import fastifyCors from '@fastify/cors'
 import type { FastifyStaticOptions } from '@fastify/static'
-import fastifyStatic from '@fastify/static'
 import type { FastifyRequest } from 'fastify'
 import type { Configurator } from './configurator.ts'
 import { addServerPlugin } from './configurator.ts'
@@ -28,13 +25,15 @@ export function cors(options: FastifyCorsOptions = {}): Configurator {
     throw new TypeError('cors() with credentials needs a list of origins, not every origin')
   }
   const resolved: FastifyCorsOptions = { ...CORS_DEFAULTS, ...options }
-  return addServerPlugin((server) =>
-    server.register(fastifyCors, () => (request: FastifyRequest, callback: CorsCallback) => {
+  return addServerPlugin(async (server) => {
+    // Loaded only where it is wanted: a server without it starts sooner.
+    const { default: fastifyCors } = await import('@fastify/cors')
+    await server.register(fastifyCors, () => (request: FastifyRequest, callback: CorsCallback) => {
       // An OPTIONS request that no browser made asks for the methods of a service.
       const isPlain = request.headers.origin === undefined
       callback(null, isPlain ? { ...resolved, preflight: false } : resolved)
-    }),
-  )
+    })
+  })
 }
 
 /**
@@ -50,6 +49,7 @@ export function compress(options: FastifyCompressOptions = {}): Configurator {
       if (isPrivate) request.headers['x-no-compression'] = 'true'
       done(null, payload)
     })
+    const { default: fastifyCompress } = await import('@fastify/compress')
     await server.register(fastifyCompress, { globalDecompression: false, ...options })
   })
 }
@@ -59,5 +59,8 @@ export function compress(options: FastifyCompressOptions = {}): Configurator {
  * @see https://github.com/fastify/fastify-static for the options
  */
 export function serveStatic(options: FastifyStaticOptions): Configurator {
-  return addServerPlugin((server) => server.register(fastifyStatic, options))
+  return addServerPlugin(async (server) => {
+    const { default: fastifyStatic } = await import('@fastify/static')
+    await server.register(fastifyStatic, options)
+  })
 }

@@ -1,13 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AuthenticationRequest, MethodEntry } from '../core/index.ts'
-import { BadRequest, HookContext, NotAcceptable, runMethod, Unavailable } from '../core/index.ts'
+import { BadRequest, HookContext, NotAcceptable, runMethod } from '../core/index.ts'
 import { acceptsJson } from './accept.ts'
 import { answerCall, answerError } from './answer.ts'
 import { getMiddleware, isAnswered, runMiddleware } from './middleware.ts'
 import { parseCaller, takeQueryToken } from './parse-authentication.ts'
 import { toRawQuery } from './query-string.ts'
 import { getFeathersParams, RestParams } from './request-params.ts'
-import type { RestTransport } from './transport.ts'
+import type { RestTransport, RunningCall } from './transport.ts'
 
 /** What a request addresses, beside the method: the id and the route values. */
 export interface Target {
@@ -69,22 +69,29 @@ function call(
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  let context: HookContext
-  let params: RestParams
+  let running: RunningCall
   try {
-    params = createParams(transport, target, request, reply)
+    const params = createParams(transport, target, request, reply)
     const data = method.spec.arguments.includes('data') ? readData(request.body) : undefined
     const id = method.spec.withId ? target.id : undefined
-    context = new HookContext(method, method.entry.service, id, data, params)
+    const context = new HookContext(method, method.entry.service, id, data, params)
+    running = { transport, context, params, request, reply }
   } catch (error) {
     answerError(transport, error, request, reply)
     return
   }
-  const timer = startTimer(transport, params, request, reply, context)
+  const { context } = running
+  const watched = transport.timeLimit?.start(running)
+  const fail = (error: unknown): void => answerError(transport, error, request, reply, context)
   runMethod(method, context)
-    .then(() => answerCall(transport, context, request, reply))
-    .catch((error: unknown) => answerError(transport, error, request, reply, context))
-    .finally(() => endTimer(timer, reply))
+    .then(() => answerCall(transport, context, request, reply), fail)
+    .then(() => watched && endWatch(watched, running), fail)
+}
+
+/** A formatter may send its answer later, or forget to. */
+function endWatch(watched: Set<RunningCall>, running: RunningCall): void {
+  if (isAnswered(running.reply)) watched.delete(running)
+  else running.reply.raw.once('close', () => watched.delete(running))
 }
 
 function createParams(
@@ -109,30 +116,4 @@ function readData(body: unknown): object {
     throw new BadRequest('The body must be an object or an array')
   }
   return body
-}
-
-/** A call that takes too long is answered with 503; what it still does is told by the signal to stop. */
-function startTimer(
-  transport: RestTransport,
-  params: RestParams,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  context: HookContext,
-): NodeJS.Timeout | undefined {
-  const { handlerTimeoutMs = 0 } = transport.options
-  if (handlerTimeoutMs === 0) return undefined
-  const timer = setTimeout(() => {
-    const error = new Unavailable(`No answer within ${handlerTimeoutMs} ms`)
-    RestParams.abort(params, error)
-    answerError(transport, error, request, reply, context)
-  }, handlerTimeoutMs)
-  // A call that never ends must not keep a process that has closed its server.
-  return timer.unref()
-}
-
-/** A formatter may send its answer later, or forget to. */
-function endTimer(timer: NodeJS.Timeout | undefined, reply: FastifyReply): void {
-  if (timer === undefined) return
-  if (isAnswered(reply)) clearTimeout(timer)
-  else reply.raw.once('close', () => clearTimeout(timer))
 }

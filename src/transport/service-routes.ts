@@ -86,12 +86,22 @@ function createHandler(transport: RestTransport, method: MethodEntry): RequestHa
   const hasPlaceholders = method.entry.path.includes(':')
   const isCreate = method.name === 'create'
   return (request, reply) => {
-    const { [ID_PLACEHOLDER]: id, ...values } = request.params as Record<string, string>
+    const values = request.params as Record<string, string>
+    const id = values[ID_PLACEHOLDER]
     const isCustom = isCreate && request.headers['x-service-method'] !== undefined
     const isEmpty = id === '' || (hasPlaceholders && Object.values(values).includes(''))
-    if (isCustom || isEmpty || transport.isDynamic)
-      return handleAnyRequest(transport, request, reply)
-    const target = { id: id ?? null, route: { ...routeParams, ...values } }
-    return handleServiceRequest(transport, method, target, request, reply)
+    if (isCustom || isEmpty || transport.isDynamic) {
+      handleAnyRequest(transport, request, reply)
+      return
+    }
+    const route = hasPlaceholders ? toRoute(values, routeParams) : { ...routeParams }
+    handleServiceRequest(transport, method, { id: id ?? null, route }, request, reply)
   }
+}
+
+function toRoute(
+  { [ID_PLACEHOLDER]: _id, ...values }: Record<string, string>,
+  routeParams: Readonly<Record<string, string>>,
+): Record<string, string> {
+  return { ...routeParams, ...values }
 }

@@ -68,6 +68,7 @@ export async function serveServices(
   })
   addRoutes(transport, scope)
   followServices(transport)
+  scope.addHook('onClose', async () => transport.timeLimit?.close())
   scope.addHook('preClose', (done) => {
     transport.isClosing = true
     done()

@@ -1,5 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Application, Logger } from '../core/index.ts'
+import type { Application, HookContext, Logger } from '../core/index.ts'
+import { Unavailable } from '../core/index.ts'
+import { answerError } from './answer.ts'
 import type { ErrorHandlerOptions } from './error-handler.ts'
 import { ErrorAnswers } from './error-handler.ts'
 import type { FormOptions } from './form-body.ts'
@@ -9,7 +11,9 @@ import type { NotFoundOptions } from './not-found.ts'
 import type { ParseAuthenticationOptions } from './parse-authentication.ts'
 import type { QueryOptions, QueryParser } from './query-string.ts'
 import { createQueryParser } from './query-string.ts'
+import { RestParams } from './request-params.ts'
 import { ServiceRouter } from './service-router.ts'
+import { TimeLimit } from './time-limit.ts'
 
 /** Writes the answer of a call: it reads `reply.data`, may read `reply.hook`, and sends. */
 export type Formatter = (request: FastifyRequest, reply: FastifyReply) => unknown
@@ -48,6 +52,15 @@ export interface RestOptions {
   readonly health?: boolean
 }
 
+/** A call of a service that a request waits for. */
+export interface RunningCall {
+  readonly transport: RestTransport
+  readonly context: HookContext
+  readonly params: RestParams
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+}
+
 /** One application behind one Fastify scope: what every request needs, made once. */
 export class RestTransport {
   readonly app: Application
@@ -65,6 +78,8 @@ export class RestTransport {
   readonly errors: ErrorAnswers
   /** The logger of the server; where that is off, the one of the application. */
   readonly logger: Logger
+  /** Watches the calls, `null` where there is no limit. */
+  readonly timeLimit: TimeLimit<RunningCall> | null
   /** Services came or went after the start: Fastify's own routes no longer tell the whole truth. */
   isDynamic = false
   /** The server is closing: what is in flight is answered, what comes now is not. */
@@ -83,9 +98,18 @@ export class RestTransport {
     const { authentication = {} } = options
     this.authentication = authentication === false ? [] : [authentication].flat()
     this.acceptsQueryToken = this.authentication.some(({ queryToken }) => queryToken === true)
+    const { handlerTimeoutMs = 0 } = options
+    this.timeLimit = handlerTimeoutMs === 0 ? null : new TimeLimit(handlerTimeoutMs, timeOut)
     this.router = new ServiceRouter(app)
     const isLogging = scope.log.level !== undefined
     this.logger = isLogging ? scope.log : createPlainLogger(app)
     this.errors = new ErrorAnswers(options.errorHandler ?? {}, isLogging ? null : this.logger)
   }
+}
+
+/** A call that takes too long is answered with 503; what it still does is told by the signal to stop. */
+function timeOut({ transport, context, params, request, reply }: RunningCall): void {
+  const error = new Unavailable(`No answer within ${transport.options.handlerTimeoutMs} ms`)
+  RestParams.abort(params, error)
+  answerError(transport, error, request, reply, context)
 }
