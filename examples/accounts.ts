@@ -4,7 +4,7 @@
 import { randomBytes } from 'node:crypto'
 import { MongoClient } from 'mongodb'
 import type { HookContext } from 'remex'
-import { BadRequest, createApp, fastifyApp, rest } from 'remex'
+import { authenticateRequest, BadRequest, createApp, fastifyApp, rest } from 'remex'
 import {
   AuthenticationService,
   authenticate,
@@ -40,7 +40,8 @@ const db = mongo.db('remex_accounts')
 await db.collection('users').createIndex({ email: 1 }, { unique: true })
 
 const app = fastifyApp(createApp<Services>())
-app.configure(rest())
+// A browser that follows a link sends no header: notes may be opened by /notes?access_token=...
+app.configure(rest({ authentication: { queryToken: true } }))
 app.set('authentication', {
   secret: AUTH_SECRET ?? randomBytes(32).toString('base64url'),
   entity: 'user',
@@ -68,6 +69,11 @@ app.service('users').hooks({
 })
 app.service('notes').hooks({
   before: { all: [authenticate('jwt')], create: [signNote] },
+})
+
+app.fastify.get('/me', { preHandler: authenticateRequest(app, 'jwt') }, async (request) => {
+  const { email } = request.feathers['user'] as User
+  return { email }
 })
 
 /** Whatever else stands in the data, roles for example, is not for strangers to write. */
@@ -101,6 +107,8 @@ console.log(`Accounts and notes at ${url}
   TOKEN=... # the accessToken of that answer
   curl ${url}/notes ${json} -H "authorization: Bearer $TOKEN" -d '{"text":"Hello"}'
   curl ${url}/notes -H "authorization: Bearer $TOKEN"
+  curl ${url}/me -H "authorization: Bearer $TOKEN"
+  curl "${url}/notes?access_token=$TOKEN"
   curl -X DELETE ${url}/authentication -H "authorization: Bearer $TOKEN"
   curl ${url}/notes -H "authorization: Bearer $TOKEN" # 401: the token was revoked
 

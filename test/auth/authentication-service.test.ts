@@ -4,8 +4,8 @@ import { AuthenticationService } from '../../src/auth/index.ts'
 import { createApp } from '../../src/core/index.ts'
 import {
   atTime,
-  collectLog,
   CREDENTIALS,
+  collectLog,
   external,
   forge,
   SECRET,

@@ -2,7 +2,7 @@ import bcrypt from 'bcryptjs'
 import t from 'tap'
 import { LocalStrategy, Passwords } from '../../src/auth/index.ts'
 import type { LoginAppOptions } from './login-app.ts'
-import { CHEAP_SCRYPT, createLoginApp, CREDENTIALS, external, startLoginApp } from './login-app.ts'
+import { CHEAP_SCRYPT, CREDENTIALS, createLoginApp, external, startLoginApp } from './login-app.ts'
 
 const REFUSED = { name: 'NotAuthenticated', code: 401, message: 'Invalid login' }
 

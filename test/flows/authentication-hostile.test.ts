@@ -1,0 +1,189 @@
+import { request as sendRequest } from 'node:http'
+import { performance } from 'node:perf_hooks'
+import t from 'tap'
+import type { Application } from '../../src/transport/index.ts'
+import { CREDENTIALS, forge } from '../auth/login-app.ts'
+import type { AccountOptions, Accounts } from '../support/accounts.ts'
+import { addAccounts, addEcho, bearer, logIn, refusalOf } from '../support/accounts.ts'
+import type { Answer, Mode, TestScope } from '../support/http.ts'
+import { MODES, startServer } from '../support/http.ts'
+
+const ADA = { id: 1, email: CREDENTIALS.email }
+const INVALID_LOGIN = [401, 'Invalid login']
+const NOBODY = [401, 'Not authenticated']
+
+async function start(t: TestScope, mode: Mode, options: AccountOptions = {}) {
+  const opened: Accounts[] = []
+  const server = await startServer(t, mode, {
+    services(app: Application) {
+      opened.push(addAccounts(app, options))
+      addEcho(app)
+    },
+  })
+  const [accounts] = opened
+  if (accounts === undefined) throw new Error('There are no accounts')
+  await accounts.addUser(ADA)
+  return { server, ...accounts }
+}
+
+const NO_TEXTS: readonly unknown[] = [
+  ...[{ $ne: null }, { $gt: '' }, { $regex: '.*' }, { toString: 'x' }],
+  ...[[CREDENTIALS.email], [], [{ $ne: null }], 7, 0, true, null, undefined, ''],
+]
+
+for (const mode of MODES) {
+  t.test(`INJ-17: nothing but text gets to a query, ${mode}`, async (t) => {
+    const { server, users } = await start(t, mode)
+    for (const value of NO_TEXTS) {
+      for (const field of ['email', 'password']) {
+        const data = { ...CREDENTIALS, [field]: value }
+        const answer = await server.request('/authentication', { data })
+        t.strictSame(refusalOf(answer), INVALID_LOGIN, `${field} ${JSON.stringify(value)}`)
+      }
+    }
+    const forms = ['email[$gt]=&password=x', 'email[]=a&password=x', 'email=a&password[$ne]=x']
+    for (const form of forms) {
+      const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+      const body = `strategy=local&${form}`
+      const answer = await server.request('/authentication', { headers, body })
+      t.strictSame(refusalOf(answer), INVALID_LOGIN, form)
+    }
+    t.strictSame(users.takeCalls(), [])
+    const query = '?email=bob@example.org&$select[]=password&password[$ne]=x'
+    const { status, text } = await server.request(`/authentication${query}`, { data: CREDENTIALS })
+    t.equal(status, 201, 'the query of a login is no query for users')
+    t.notMatch(text, /scrypt/)
+  })
+
+  t.test(`INJ-18: names that are no strategies, ${mode}`, async (t) => {
+    const { server } = await start(t, mode, { settings: { authStrategies: ['local'] } })
+    const names: unknown[] = ['__proto__', 'constructor', 'toString', 'x'.repeat(10_000), 'jwt']
+    names.push(['local'], {}, { $ne: null }, 7, true, 'Local', 'local ')
+    const texts = new Set<string>()
+    for (const strategy of names) {
+      const data = { ...CREDENTIALS, strategy, accessToken: await forge() }
+      const answer = await server.request('/authentication', { data })
+      t.equal(answer.status, 401, JSON.stringify(strategy).slice(0, 20))
+      texts.add(answer.text)
+    }
+    t.equal(texts.size, 1)
+    for (const data of [{}, [], [CREDENTIALS], { strategy: null }, { strategy: '' }]) {
+      const answer = await server.request('/authentication', { data })
+      t.ok([400, 401, 405].includes(answer.status), `${answer.status} ${JSON.stringify(data)}`)
+    }
+  })
+
+  t.test(`INJ-19: nothing in a request forges who calls, ${mode}`, async (t) => {
+    const { server } = await start(t, mode)
+    const query = [
+      ...['provider=', 'user[_id]=1', 'user[id]=1', 'authentication[strategy]=jwt'],
+      ...['authenticated=true', 'route[userId]=2', 'userId=2', 'jwt[secret]=x', 'secret=x'],
+    ].join('&')
+    const data = {
+      ...{ provider: null, user: { id: 1 }, authenticated: true, authentication: {} },
+      ...{ params: { provider: null, authenticated: true }, query: { provider: null } },
+    }
+    const headers = { provider: '', user: '1', authentication: 'x', authenticated: 'true' }
+    const options = { data, headers: { ...headers, 'content-type': 'application/json' } }
+    t.strictSame(refusalOf(await server.request(`/echo?${query}`, { headers })), NOBODY)
+    t.strictSame(refusalOf(await server.request(`/echo?${query}`, options)), NOBODY)
+    const { body } = await server.request(`/open/1/notes?${query}`, options)
+    t.match(body, { provider: 'rest', route: { userId: '1' } })
+    t.notMatch(body, { user: {} })
+    t.notMatch(body, { authentication: {} })
+  })
+
+  t.test(`AUTH-1: the same bytes for whoever fails to log in, ${mode}`, async (t) => {
+    const { server, users } = await start(t, mode)
+    await users.create({ id: 2, email: 'bob@example.org' })
+    await users.create({ id: 3, email: 'eve@example.org', password: 'no hash' })
+    const answers: Answer[] = []
+    for (const email of ['nobody@example.org', ADA.email, 'bob@example.org', 'eve@example.org']) {
+      const data = { ...CREDENTIALS, email, password: 'wrong horse' }
+      answers.push(await server.request('/authentication', { data }))
+    }
+    const shown = answers.map(({ status, text, headers }) => {
+      const { date: _date, ...others } = headers
+      return JSON.stringify([status, text, others])
+    })
+    t.equal(new Set(shown).size, 1)
+    t.match(answers[0], { status: 401, body: { message: 'Invalid login' } })
+  })
+
+  t.test(`RES-17: the eleventh failing login of a minute, ${mode}`, async (t) => {
+    const { server } = await start(t, mode, { settings: { loginThrottle: true } })
+    const wrong = { ...CREDENTIALS, password: 'wrong horse' }
+    for (let count = 1; count <= 10; count += 1) {
+      const answer = await server.request('/authentication', { data: wrong })
+      t.strictSame(refusalOf(answer), INVALID_LOGIN, String(count))
+    }
+    const { status, headers, body } = await server.request('/authentication', { data: wrong })
+    t.equal(status, 429)
+    t.match(body, { name: 'TooManyRequests', message: 'Too many failed logins' })
+    const seconds = Number(headers['retry-after'])
+    t.ok(seconds >= 1 && seconds <= 60, String(headers['retry-after']))
+    t.equal(headers['cache-control'], 'no-store')
+    const right = await server.request('/authentication', { data: CREDENTIALS })
+    t.equal(right.status, 429, 'not even with the right password, from where nobody is known')
+    const token = bearer(await forge())
+    t.equal((await server.request('/echo', { headers: token })).status, 200, 'tokens go on')
+  })
+
+  t.test(`RES-18: the owner gets in from where he is known, ${mode}`, async (t) => {
+    const { server, authentication } = await start(t, mode, { settings: { loginThrottle: true } })
+    await logIn(server)
+    const wrong = { ...CREDENTIALS, password: 'wrong horse' }
+    for (let host = 1; host <= 100; host += 1) {
+      const params = { provider: 'rest', query: {}, address: `192.0.2.${host}` }
+      await t.rejects(authentication.create(wrong, params))
+    }
+    await t.resolves(logIn(server))
+  })
+}
+
+/** Sends a login; resolves to status and `Retry-After`. */
+function sendLogin(url: string): Promise<{ status: number; retryAfter: string | undefined }> {
+  const payload = JSON.stringify(CREDENTIALS)
+  const headers = { 'content-type': 'application/json', 'content-length': payload.length }
+  return new Promise((resolve, reject) => {
+    const request = sendRequest(url, { method: 'POST', headers, agent: false }, (response) => {
+      response.resume().once('end', () => {
+        const { statusCode: status = 0 } = response
+        resolve({ status, retryAfter: response.headers['retry-after'] })
+      })
+    })
+    request.once('error', reject).end(payload)
+  })
+}
+
+t.test('RES-11: 200 logins at once leave the server its time for others', async (t) => {
+  // Each hash takes a sixth of what it takes by default, or more than two seconds in all.
+  const scrypt = { cost: 2 ** 14, blockSize: 8, parallelization: 1, concurrency: 1 }
+  const local = { usernameField: 'email', passwordField: 'password', scrypt }
+  const { server } = await start(t, 'standalone', { settings: { local } })
+  let isDone = false
+  const logins = Promise.all(
+    Array.from({ length: 200 }, () => sendLogin(`${server.url}/authentication`)),
+  ).finally(() => {
+    isDone = true
+  })
+  const waits: number[] = []
+  while (!isDone) {
+    const from = performance.now()
+    const { status } = await server.request('/health/live')
+    t.equal(status, 200)
+    waits.push(performance.now() - from)
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+  const answers = await logins
+  const accepted = answers.filter(({ status }) => status === 201)
+  const refused = answers.filter(({ status }) => status === 503)
+  t.equal(accepted.length + refused.length, 200)
+  t.ok(accepted.length >= 51, `${accepted.length} logged in: one computed, fifty waiting`)
+  t.ok(refused.length > 0 && refused.every(({ retryAfter }) => Number(retryAfter) >= 1))
+  const sorted = waits.toSorted((one, other) => one - other)
+  const slowest = sorted[Math.floor(sorted.length * 0.99)] ?? 0
+  t.ok(sorted.length > 20, `${sorted.length} probes`)
+  // 100 ms on a machine of one's own; the cores here may be shared.
+  t.ok(slowest < 400, `99 of 100 probes within ${slowest.toFixed(0)} ms`)
+})
