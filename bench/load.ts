@@ -16,7 +16,7 @@ export interface Connection {
 export interface LoadOptions {
   readonly port: number
   readonly request: Buffer
-  /** How many requests all connections send together. */
+  /** How many requests all connections send together, rounded up to a multiple of their number. */
   readonly count: number
   /** How many connections share them. Default: 10. */
   readonly connections?: number
@@ -76,30 +76,27 @@ export async function openConnection(port: number): Promise<Connection> {
 }
 
 /**
- * Sends a request over and over, each connection one after the other. Returns the last answer.
+ * Sends a request over and over. All connections send at once and then wait for each other: so the
+ * server has ten requests at hand each time, and how often it falls asleep and wakes up, which costs
+ * as much as a request, does not depend on chance. Returns the last answer.
  * @throws {Error} two answers have different statuses, or a connection fails
  */
 export async function sendLoad(options: LoadOptions): Promise<Answer> {
   const { port, request, count, connections = 10 } = options
   const opened = await Promise.all(Array.from({ length: connections }, () => openConnection(port)))
-  let left = count
-  let last: Answer | null = null
-  const run = async (connection: Connection): Promise<void> => {
-    while (left > 0) {
-      left -= 1
-      const answer: Answer = await connection.send(request)
-      if (last !== null && last.status !== answer.status) {
-        throw new Error(`A status ${answer.status} after a ${last.status}`)
-      }
-      last = answer
-    }
-  }
+  let last: Answer | undefined
   try {
-    await Promise.all(opened.map(run))
+    for (let sent = 0; sent < count; sent += connections) {
+      const answers = await Promise.all(opened.map((connection) => connection.send(request)))
+      const status = last?.status ?? answers[0]?.status
+      const other = answers.find((answer) => answer.status !== status)
+      if (other !== undefined) throw new Error(`A status ${other.status} after a ${status}`)
+      last = answers.at(-1)
+    }
   } finally {
     for (const { socket } of opened) socket.destroy()
   }
-  if (last === null) throw new TypeError(`No answer to ${count} requests`)
+  if (last === undefined) throw new TypeError(`No answer to ${count} requests`)
   return last
 }
 

@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { pinLoad } from './pin.ts'
 import type { Answer, Ports, Question, ServerKind } from './rest-child.ts'
 
 /** A server in a process of its own. */
@@ -13,12 +14,20 @@ export interface ServerProcess {
   stop(): Promise<void>
 }
 
+const pinServer = pinLoad()
 const CHILD = fileURLToPath(new URL('./rest-child.js', import.meta.url))
 
-/** Starts a server in a fresh process; resolves once it listens. */
-export async function startServer(kind: ServerKind): Promise<ServerProcess> {
-  const child = fork(CHILD, [kind], { execArgv: ['--expose-gc', ...process.execArgv] })
+/**
+ * Starts a server in a fresh process; resolves once it listens.
+ * @param flags for Node, beside the one that lets memory be collected
+ */
+export async function startServer(
+  kind: ServerKind,
+  flags: readonly string[] = [],
+): Promise<ServerProcess> {
+  const child = fork(CHILD, [kind], { execArgv: ['--expose-gc', ...flags] })
   const first = await nextAnswer(child)
+  pinServer(child.pid)
   if (!('ports' in first)) throw new Error(`The server '${kind}' did not start`)
   return {
     kind,

@@ -7,8 +7,8 @@ import { measureRound, measureStart, toMedian } from './rest-measure.ts'
 
 // Compares Remex with plain Fastify: node build/bench/rest.js [--quick] [--gate]
 
-const SIZES: Sizes = { rounds: 7, warmUp: 6_000, requests: 5_000, starts: 9 }
-const QUICK_SIZES: Sizes = { rounds: 2, warmUp: 5_000, requests: 4_000, starts: 3 }
+const SIZES: Sizes = { rounds: 5, warmUp: 12_000, requests: 8_000, starts: 9 }
+const QUICK_SIZES: Sizes = { rounds: 2, warmUp: 15_000, requests: 4_000, starts: 3 }
 
 const KINDS: readonly ServerKind[] = ['plain', 'remex', 'plain without schema']
 

@@ -7,6 +7,8 @@ import { getMiddleware, isAnswered, runMiddleware } from './middleware.ts'
 import { parseCaller, takeQueryToken } from './parse-authentication.ts'
 import { toRawQuery } from './query-string.ts'
 import { getFeathersParams, RestParams } from './request-params.ts'
+import type { Watch } from './time-limit.ts'
+import { endWatch } from './time-limit.ts'
 import type { RestTransport, RunningCall } from './transport.ts'
 
 /** What a request addresses, beside the method: the id and the route values. */
@@ -81,17 +83,17 @@ function call(
     return
   }
   const { context } = running
-  const watched = transport.timeLimit?.start(running)
+  const watch = transport.timeLimit?.start(running)
   const fail = (error: unknown): void => answerError(transport, error, request, reply, context)
   runMethod(method, context)
     .then(() => answerCall(transport, context, request, reply), fail)
-    .then(() => watched && endWatch(watched, running), fail)
+    .then(() => watch && endWhenAnswered(watch, reply), fail)
 }
 
 /** A formatter may send its answer later, or forget to. */
-function endWatch(watched: Set<RunningCall>, running: RunningCall): void {
-  if (isAnswered(running.reply)) watched.delete(running)
-  else running.reply.raw.once('close', () => watched.delete(running))
+function endWhenAnswered(watch: Watch, reply: FastifyReply): void {
+  if (isAnswered(reply)) endWatch(watch)
+  else reply.raw.once('close', () => endWatch(watch))
 }
 
 function createParams(

@@ -1,15 +1,26 @@
 /** Longest time between two looks at the calls under way, in milliseconds. */
 const LONGEST_STEP_MS = 1_000
 
+/** A link of a list in both directions: a call, or with `null` the end of a list. */
+interface Link<Call> {
+  readonly call: Call | null
+  previous: Link<Call>
+  next: Link<Call>
+}
+
+/** Ends the watch over one call. */
+export type Watch = Link<unknown>
+
 /**
- * One time limit for many calls, with one timer for all of them: a timer for each call would cost as
- * much as a tenth of the call. A call is told at the limit or up to a tenth later, a second at most.
+ * One time limit for many calls, with one timer for all of them. A timer for each call, or a set of
+ * calls, would cost as much as the call itself; links are only put in and taken out. A call is told
+ * at the limit or up to a tenth later, a second at most.
  */
 export class TimeLimit<Call> {
   readonly #onTimeout: (call: Call) => void
   readonly #stepMs: number
-  /** A ring: the calls of one step each, the oldest behind the current one. */
-  readonly #steps: Set<Call>[]
+  /** A ring: the list of the calls of each step, the oldest right after the current one. */
+  readonly #steps: Link<Call>[]
   #current = 0
   #timer: NodeJS.Timeout | null = null
 
@@ -17,15 +28,17 @@ export class TimeLimit<Call> {
     this.#onTimeout = onTimeout
     this.#stepMs = Math.max(1, Math.min(LONGEST_STEP_MS, Math.ceil(limitMs / 10)))
     const count = Math.ceil(limitMs / this.#stepMs) + 1
-    this.#steps = Array.from({ length: count }, () => new Set<Call>())
+    this.#steps = Array.from({ length: count }, () => createList<Call>())
   }
 
-  /** Begins to watch a call. Returns the set to delete it from when it has ended. */
-  start(call: Call): Set<Call> {
+  /** Begins to watch a call, until {@link endWatch}. */
+  start(call: Call): Watch {
     this.#timer ??= setInterval(() => this.#step(), this.#stepMs).unref()
-    const step = this.#steps[this.#current] as Set<Call>
-    step.add(call)
-    return step
+    const list = this.#steps[this.#current] as Link<Call>
+    const link: Link<Call> = { call, previous: list, next: list.next }
+    list.next.previous = link
+    list.next = link
+    return link as Watch
   }
 
   /** Stops watching. */
@@ -36,9 +49,26 @@ export class TimeLimit<Call> {
 
   #step(): void {
     this.#current = (this.#current + 1) % this.#steps.length
-    const due = this.#steps[this.#current] as Set<Call>
-    const calls = [...due]
-    due.clear()
-    for (const call of calls) this.#onTimeout(call)
+    const due = this.#steps[this.#current] as Link<Call>
+    while (due.next.call !== null) {
+      const { next } = due
+      endWatch(next as Watch)
+      this.#onTimeout(next.call as Call)
+    }
   }
+}
+
+/** Ends the watch over a call; a second time does nothing. */
+export function endWatch(watch: Watch): void {
+  watch.previous.next = watch.next
+  watch.next.previous = watch.previous
+  watch.previous = watch
+  watch.next = watch
+}
+
+function createList<Call>(): Link<Call> {
+  const list = { call: null } as Link<Call>
+  list.previous = list
+  list.next = list
+  return list
 }
