@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-const BENCHES = ['core', 'adapter', 'rest']
+const BENCHES = ['core', 'adapter', 'rest', 'auth', 'heap']
 
 const options = process.argv.slice(2).filter((argument) => argument.startsWith('--'))
 const names = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))

@@ -4,7 +4,7 @@ import type { ErrorJSON, Logger } from '../core/index.ts'
 import { BadRequest, ServiceError, toErrorClass, toServiceError } from '../core/index.ts'
 import { prefersHtml } from './accept.ts'
 import { PAGE_SECURITY_POLICY, renderErrorPage } from './error-page.ts'
-import { redactSecrets } from './logging.ts'
+import { redactSecrets, redactUrl, toLoggableError } from './logging.ts'
 import { addVary, sendErrorBody } from './reply.ts'
 
 /** Answers an error by itself: status and content type are its own business. */
@@ -93,7 +93,8 @@ export class ErrorAnswers {
     const logger = this.#logger ?? request.log
     if (logger === false || error.code < 500) return
     if (error.code === 503 && !this.#isNews(error.message)) return
-    logger.error({ err: error.cause ?? error }, error.message)
+    // The logger of a host may write every property of an error.
+    logger.error({ err: toLoggableError(error.cause ?? error) }, redactUrl(error.message))
   }
 
   /** In an outage every request fails alike: one entry tells it, the access log has the rest. */

@@ -103,7 +103,7 @@ export function createPlainLogger(app: WithLogger): Logger {
 function toPlainDetails(details: object): object {
   const entries = Object.entries(redactSecrets(details) as object).map(([key, value]) => {
     const isError = key === 'err' || value instanceof Error
-    return [key, isError ? toPlainError(serializeError(value)) : value] as const
+    return [key, isError ? toLoggableError(value) : value] as const
   })
   return Object.fromEntries(entries)
 }
@@ -115,6 +115,11 @@ function toPlainError({ type, message, stack, cause }: LoggedError): Error {
     Object.defineProperty(error, name, { value, enumerable: false })
   }
   return error
+}
+
+/** Returns an error as it may be logged by any logger: no property that somebody hung on it. */
+export function toLoggableError(error: unknown): Error {
+  return toPlainError(serializeError(error))
 }
 
 /** Where logging is off: what goes wrong when a status has been sent can be seen nowhere else. */
