@@ -43,6 +43,17 @@ const ERROR = {
   properties: { name: STRING, message: STRING, code: INTEGER, className: STRING },
 }
 
+/** What programs for plain Fastify throw: an error with a status, and with a stack as any other. */
+class HttpError extends Error {
+  readonly statusCode: number
+
+  constructor(statusCode: number, name: string, message: string) {
+    super(message)
+    this.statusCode = statusCode
+    this.name = name
+  }
+}
+
 /** Starts the server that Remex is compared with: routes by hand, the same bodies. Returns its port. */
 export async function startPlain({ hasSchema, parseQuery }: PlainOptions): Promise<number> {
   const server = fastify(
@@ -62,6 +73,13 @@ export async function startPlain({ hasSchema, parseQuery }: PlainOptions): Promi
       return reply.code(404).send({ name: 'NotFound', message, code: 404, className: 'not-found' })
     },
   )
+  server.get<{ Params: { id: string } }>(
+    '/thrown/:id',
+    answers({ 200: RECORD, 404: ERROR }),
+    async (request) => {
+      throw new HttpError(404, 'NotFound', `No record found for id '${request.params.id}'`)
+    },
+  )
   server.get<{ Querystring: Record<string, unknown> }>(
     '/records',
     answers({ 200: PAGE }),
@@ -75,6 +93,10 @@ export async function startPlain({ hasSchema, parseQuery }: PlainOptions): Promi
     const data = { url: request.originalUrl }
     const error = { name: 'NotFound', message: 'Page not found', code: 404, className: 'not-found' }
     return reply.code(404).send({ ...error, data })
+  })
+  server.setErrorHandler(async (error: HttpError, _request, reply) => {
+    const { statusCode: code, name, message } = error
+    return reply.code(code).send({ name, message, code, className: 'not-found' })
   })
   await server.listen({ port: 0, host: '127.0.0.1' })
   return (server.server.address() as AddressInfo).port

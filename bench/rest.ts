@@ -44,23 +44,28 @@ async function compareRequests(): Promise<boolean> {
 function printColumn({ name, target, least }: Column, rounds: readonly Round[]): boolean {
   const timesOf = (kind: ServerKind): number[] =>
     rounds.map((round) => round.get(name)?.get(kind) ?? Number.NaN)
-  const plain = timesOf('plain')
-  const efficiencyOf = (kind: ServerKind): number[] =>
-    timesOf(kind).map((time, index) => (100 * (plain[index] ?? Number.NaN)) / time)
-  const efficiencies = efficiencyOf('remex')
-  const efficiency = toMedian(efficiencies)
+  const plain = toMedian(timesOf('plain'))
+  const remex = toMedian(timesOf('remex'))
+  const efficiency = (100 * plain) / remex
+  const ratios = timesOf('remex').map((time) => (100 * plain) / time)
   print([
     name,
     toPercent(efficiency),
-    toPercent(target),
-    toPercent(least),
-    efficiency >= target ? 'met' : efficiency >= least ? 'least met' : 'MISSED',
-    `${Math.min(...efficiencies).toFixed(0)} to ${toPercent(Math.max(...efficiencies))}`,
-    toPercent(toMedian(efficiencyOf('plain without schema'))),
-    `${toMedian(plain).toFixed(1)} µs`,
-    `${toMedian(timesOf('remex')).toFixed(1)} µs`,
+    target === undefined ? '' : toPercent(target),
+    least === undefined ? '' : toPercent(least),
+    toVerdict(efficiency, target, least),
+    `${Math.min(...ratios).toFixed(0)} to ${toPercent(Math.max(...ratios))}`,
+    toPercent((100 * plain) / toMedian(timesOf('plain without schema'))),
+    `${plain.toFixed(1)} µs`,
+    `${remex.toFixed(1)} µs`,
   ])
-  return efficiency >= least
+  return least === undefined || efficiency >= least
+}
+
+function toVerdict(efficiency: number, target = 0, least = 0): string {
+  if (least === 0) return 'for information'
+  if (efficiency < least) return 'MISSED'
+  return efficiency < target ? 'least met' : 'met'
 }
 
 async function compareStarts(): Promise<boolean> {
@@ -72,33 +77,49 @@ async function compareStarts(): Promise<boolean> {
     plain.push(await measureStart('plain idle', column))
     remex.push(await measureStart('remex', column))
   }
-  const plainMs = toMedian(plain.map(({ startMs }) => startMs))
-  const remexMs = toMedian(remex.map(({ startMs }) => startMs))
-  const plainMb = toMedian(plain.map(({ memoryBytes }) => memoryBytes)) / 2 ** 20
-  const remexMb = toMedian(remex.map(({ memoryBytes }) => memoryBytes)) / 2 ** 20
-  const isFast = remexMs / plainMs <= MAX_START_RATIO
+  const [plainCpu, remexCpu] = [toMedian(plain.map(toCpu)), toMedian(remex.map(toCpu))]
+  const [plainTime, remexTime] = [toMedian(plain.map(toElapsed)), toMedian(remex.map(toElapsed))]
+  const [plainMb, remexMb] = [toMedian(plain.map(toMb)), toMedian(remex.map(toMb))]
+  const isFast = remexCpu / plainCpu <= MAX_START_RATIO
   const isSmall = remexMb - plainMb <= MAX_EXTRA_MEMORY_MB
-  console.log('')
   print(
     ['Process', 'Remex', 'most', '', 'plain', 'Remex'],
     ['---', '---:', '---:', '---', '---:', '---:'],
+    [
+      ...['cold start, CPU time', `${(remexCpu / plainCpu).toFixed(2)} times`],
+      ...[`${MAX_START_RATIO} times`, isFast ? 'met' : 'MISSED'],
+      ...[`${plainCpu.toFixed(0)} ms`, `${remexCpu.toFixed(0)} ms`],
+    ],
+    [
+      ...['cold start, by the clock', `${(remexTime / plainTime).toFixed(2)} times`, ''],
+      ...['for information', `${plainTime.toFixed(0)} ms`, `${remexTime.toFixed(0)} ms`],
+    ],
+    [
+      ...['idle memory', `+ ${(remexMb - plainMb).toFixed(1)} MB`, `+ ${MAX_EXTRA_MEMORY_MB} MB`],
+      ...[isSmall ? 'met' : 'MISSED', `${plainMb.toFixed(1)} MB`, `${remexMb.toFixed(1)} MB`],
+    ],
   )
-  print([
-    ...['cold start', `${(remexMs / plainMs).toFixed(2)} times`, `${MAX_START_RATIO} times`],
-    ...[isFast ? 'met' : 'MISSED', `${plainMs.toFixed(0)} ms`, `${remexMs.toFixed(0)} ms`],
-  ])
-  print([
-    ...['idle memory', `+ ${(remexMb - plainMb).toFixed(1)} MB`, `+ ${MAX_EXTRA_MEMORY_MB} MB`],
-    ...[isSmall ? 'met' : 'MISSED', `${plainMb.toFixed(1)} MB`, `${remexMb.toFixed(1)} MB`],
-  ])
   return isFast && isSmall
+}
+
+function toCpu({ cpuMs }: Start): number {
+  return cpuMs
+}
+
+function toElapsed({ elapsedMs }: Start): number {
+  return elapsedMs
+}
+
+function toMb({ memoryBytes }: Start): number {
+  return memoryBytes / 2 ** 20
 }
 
 function toPercent(value: number): string {
   return `${value.toFixed(0)} %`
 }
 
-/** Prints rows of a Markdown table. */
+/** Prints a Markdown table, or rows of one. */
 function print(...rows: readonly (readonly string[])[]): void {
+  if (rows.length > 1) console.log('')
   for (const row of rows) console.log(`| ${row.join(' | ')} |`)
 }

@@ -1,4 +1,5 @@
 import type { AuthenticationRequest, NotAuthenticated } from '../core/index.ts'
+import { ServiceError } from '../core/index.ts'
 import type { AuthenticationConfiguration } from './authentication-config.ts'
 import { getSection } from './authentication-config.ts'
 import type { Entity } from './entity.ts'
@@ -104,13 +105,22 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
     const throttle = params.provider ? this.authentication.loginThrottle : null
     const attempt = await throttle?.begin(username, params.address)
     if (credentials === null) return this.#refuse(password, 'no user name and password')
-    const found = await this.findEntity(username, params)
-    if (found === null) return this.#refuse(password, 'unknown user')
-    await this.comparePassword(found, password)
+    const found = await this.#prove(username, password, params).catch(async (error: unknown) => {
+      // A database that is away says nothing about the password.
+      if (isFault(error)) await attempt?.cancel()
+      throw error
+    })
     await attempt?.succeed()
     const authentication = { strategy: this.name }
     if (name === null) return { authentication }
     return { authentication, [name]: await this.getEntity(found, params) }
+  }
+
+  async #prove(username: string, password: string, params: AuthenticationParams): Promise<Entity> {
+    const found = await this.findEntity(username, params)
+    if (found === null) return this.#refuse(password, 'unknown user')
+    await this.comparePassword(found, password)
+    return found
   }
 
   /** Returns the query that finds an entity: override it to exclude some, `{ active: true }`. */
@@ -199,4 +209,8 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
     this.#passwords ??= new Passwords(this.configuration.scrypt, `${configKey}.${this.name}.scrypt`)
     return this.#passwords
   }
+}
+
+function isFault(error: unknown): boolean {
+  return !(error instanceof ServiceError) || error.code >= 500
 }

@@ -49,7 +49,7 @@ function createLoginHook(
   }
 }
 
-/** Logs a failure once, with the reason that the caller is not told, and says when to come back. */
+/** Logs a failure once, with the reason that the caller is not told. */
 function reportFailure(
   service: AuthenticationService,
   event: LoginEvent,
@@ -57,10 +57,6 @@ function reportFailure(
   error: unknown,
 ): void {
   if (!(error instanceof ServiceError) || error.code >= 500) return
-  const { retryAfter } = (error.data ?? {}) as { retryAfter?: unknown }
-  if (typeof retryAfter === 'number') {
-    context.http.headers = { ...context.http.headers, 'Retry-After': String(retryAfter) }
-  }
   const { strategy } = (context.data ?? {}) as { strategy?: unknown }
   const name = service.strategyNames.find((known) => known === strategy)
   const { address } = context.params as AuthenticationParams

@@ -20,6 +20,8 @@ export interface LoginThrottleOptions {
 export interface LoginAttempt {
   /** To be called when the login went well. */
   succeed(): Promise<void>
+  /** To be called when it could not be told whether the login is right. */
+  cancel(): Promise<void>
 }
 
 const DAY_MS = 86_400_000
@@ -56,11 +58,16 @@ export class LoginThrottle {
     const keys = [addressKey, isKnown ? pairKey : accountKey].filter((key) => key !== null)
     await this.#count(keys)
     return {
+      cancel: () => this.#uncount(keys),
       succeed: async () => {
-        await Promise.all(keys.map((key) => this.#store.add(key, -1, this.#windowMs)))
+        await this.#uncount(keys)
         if (knownKey !== null) await this.#store.remember(knownKey, this.#knownMs)
       },
     }
+  }
+
+  async #uncount(keys: readonly string[]): Promise<void> {
+    await Promise.all(keys.map((key) => this.#store.add(key, -1, this.#windowMs)))
   }
 
   /** A refused login isn't counted: the limit ends with its window, however often one asks. */
@@ -68,7 +75,7 @@ export class LoginThrottle {
     const counters = await Promise.all(keys.map((key) => this.#store.add(key, 1, this.#windowMs)))
     const exceeded = counters.filter(({ count }) => count > this.#maxAttempts)
     if (exceeded.length === 0) return
-    await Promise.all(keys.map((key) => this.#store.add(key, -1, this.#windowMs)))
+    await this.#uncount(keys)
     const waitMs = Math.max(...exceeded.map(({ remainingMs }) => remainingMs))
     const retryAfter = Math.max(1, Math.ceil(waitMs / 1000))
     throw new TooManyRequests('Too many failed logins', { retryAfter })

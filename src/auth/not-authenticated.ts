@@ -19,7 +19,7 @@ export function runWithoutStack<T>(run: () => T): T {
 }
 
 /**
- * Returns the error of a failed authentication, without a stack.
+ * Returns the error of a failed authentication.
  * @param data further information for the caller
  * @param cause why it failed, for the log only
  */
@@ -29,5 +29,5 @@ export function createNotAuthenticated(
   cause?: unknown,
 ): NotAuthenticated {
   const options = cause === undefined ? undefined : { cause }
-  return runWithoutStack(() => new NotAuthenticated(message, data, options))
+  return new NotAuthenticated(message, data, options)
 }

@@ -33,6 +33,8 @@ export interface Params<Q = Query> {
   connection?: unknown
   /** Aborts when the caller of an external call goes away. Never hand it to a write. */
   signal?: AbortSignal | undefined
+  /** Network address of the caller outside, for throttling and the log. */
+  address?: string | undefined
   /** Id of the HTTP request, as it stands in the log. */
   requestId?: string | undefined
 }

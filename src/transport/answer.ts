@@ -20,10 +20,12 @@ export function answerCall(
 ): unknown {
   if (isAnswered(reply)) return undefined
   const body = context.dispatch === undefined ? context.result : context.dispatch
+  // Hooks may have set it to anything.
+  context.http ??= {}
   setCommonHeaders(transport, request, reply, context.service)
   setHeaders(reply, context.http)
-  reply.code(toStatus(context, body))
   reply.hook = context
+  reply.code(toStatus(context, body))
   const after = getMiddleware(context.service)?.after ?? []
   if (after.length === 0 && transport.options.formatter == null) return sendBody(reply, body)
   reply.data = body
@@ -40,8 +42,9 @@ export function answerError(
 ): void {
   if (isAnswered(reply)) return
   markAnswered(reply)
+  // There from an answer that was begun: its headers are set already.
+  if (context !== null && reply.hook === context) removeHeaders(reply, context.http)
   reply.hook = context
-  if (context !== null) removeHeaders(reply, context.http)
   setCommonHeaders(transport, request, reply, context?.service)
   transport.errors.send(toServiceError(thrown), request, reply)
 }

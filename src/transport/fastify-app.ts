@@ -20,8 +20,8 @@ import { addWriteTimeout } from './write-timeout.ts'
 /** Options of `fastifyApp()`: those of Fastify, limits, and how the server ends. */
 export type FastifyAppOptions = ServerOptions &
   CloseOptions & {
-    /** How long a client may leave an answer unread, in milliseconds. Default: 60,000. */
-    readonly writeTimeout?: number
+    /** How long a client may leave an answer unread, 0 for ever. Default: 60,000. */
+    readonly writeTimeoutMs?: number
   }
 
 /** What an application gets from its HTTP server. */
@@ -90,14 +90,14 @@ export function fastifyApp(
   const {
     closeDelayMs = 0,
     closeTimeoutMs = 10_000,
-    writeTimeout = 60_000,
+    writeTimeoutMs = 60_000,
     ...serverOptions
   } = server
   const instance = fastify(toServerOptions(serverOptions, app))
   if (instance.log.level !== undefined) app.logger = instance.log
   const closing = new GracefulClose(app, instance, { closeDelayMs, closeTimeoutMs })
   addRequestGuard(instance, closing)
-  addWriteTimeout(instance, writeTimeout)
+  addWriteTimeout(instance, writeTimeoutMs)
   return addMembers(app, instance, closing)
 }
 

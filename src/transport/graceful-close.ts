@@ -1,10 +1,11 @@
-import type { IncomingMessage, Server } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Application } from '../core/index.ts'
 import { Unavailable } from '../core/index.ts'
 import { redactUrl } from './logging.ts'
+import { trackSockets } from './server-sockets.ts'
 
 /** How a server ends. */
 export interface CloseOptions {
@@ -40,7 +41,7 @@ export class GracefulClose {
   readonly #fastify: FastifyInstance
   readonly #options: Required<CloseOptions>
   readonly #isHttp2: boolean
-  readonly #sockets = new Set<TrackedSocket>()
+  readonly #sockets: ReadonlySet<TrackedSocket>
   #closedAt = 0
   #sweep: NodeJS.Timeout | undefined
   #force: NodeJS.Timeout | undefined
@@ -50,18 +51,11 @@ export class GracefulClose {
     this.#fastify = fastify
     this.#options = { closeDelayMs: 0, closeTimeoutMs: 10_000, ...options }
     this.#isHttp2 = (fastify.initialConfig as { http2?: boolean }).http2 === true
-    const server = fastify.server as Server
-    // With TLS the sockets that requests come from are those after the handshake.
-    const event = 'setSecureContext' in server ? 'secureConnection' : 'connection'
-    server.on(event, (socket: Socket) => {
-      this.#sockets.add(socket)
-      socket.once('close', () => this.#sockets.delete(socket))
-    })
+    this.#sockets = trackSockets(fastify)
     fastify.addHook('preClose', () => this.#begin())
-    fastify.addHook('onClose', async () => {
-      clearInterval(this.#sweep)
-      clearTimeout(this.#force)
-    })
+    // The server has closed before the services are torn down, which may take its time.
+    fastify.server.once('close', () => this.#end())
+    fastify.addHook('onClose', async () => this.#end())
   }
 
   /** Notes what a connection is busy with. */
@@ -81,6 +75,11 @@ export class GracefulClose {
     this.#force = setTimeout(() => this.#closeAll(), this.#options.closeTimeoutMs)
   }
 
+  #end(): void {
+    clearInterval(this.#sweep)
+    clearTimeout(this.#force)
+  }
+
   #closeIdle(): void {
     // Sessions of HTTP/2 are closed by Fastify.
     if (this.#isHttp2) return
@@ -91,9 +90,14 @@ export class GracefulClose {
   }
 
   #closeAll(): void {
-    const requests = [...this.#sockets].map((socket) => redactUrl(socket[LAST_REQUEST] ?? ''))
-    this.cutOff = requests.length
-    this.#app.logger.error({ requests }, 'Requests still in flight were cut off')
-    for (const socket of this.#sockets) socket.destroy()
+    const sockets = [...this.#sockets]
+    // Sessions of HTTP/2 are not asked what they are busy with.
+    const busy = sockets.filter((socket) => this.#isHttp2 || socket[LAST_REQUEST] !== undefined)
+    this.cutOff = busy.length
+    if (busy.length > 0) {
+      const requests = busy.map((socket) => redactUrl(socket[LAST_REQUEST] ?? ''))
+      this.#app.logger.error({ requests }, 'Requests still in flight were cut off')
+    }
+    for (const socket of sockets) socket.destroy()
   }
 }

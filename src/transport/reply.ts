@@ -36,13 +36,23 @@ function setOwnHeaders(
     }
     for (const item of [value].flat()) validateHeaderValue(name, String(item))
   }
-  for (const [name, value] of headers) reply.header(name, value)
+  for (const [name, value] of headers) {
+    if (isVary(name)) addVary(reply, [value].flat().join(', '))
+    else reply.header(name, value)
+  }
 }
 
 /** Takes back what {@link setHeaders} has set: it was meant for an answer that is not sent. */
 export function removeHeaders(reply: FastifyReply, http: HttpAnswer): void {
-  for (const name of Object.keys(http.headers ?? {})) reply.removeHeader(name)
+  for (const name of Object.keys(http.headers ?? {})) {
+    if (!isVary(name)) reply.removeHeader(name)
+  }
   if (http.location !== undefined) reply.removeHeader('location')
+}
+
+/** Others have a say in it too: it is added to, and never taken away. */
+function isVary(name: string): boolean {
+  return name.toLowerCase() === 'vary'
 }
 
 /**

@@ -51,11 +51,12 @@ export function toServerOptions(
     // Whatever the flags of the process say.
     insecureHTTPParser: false,
   }
+  const { https: _https, ...others } = options as ServerOptions & { https?: unknown }
   const https = get(options, 'https')
   return {
-    ...options,
+    ...others,
     ...limits,
-    ...(https === undefined
+    ...(https == null
       ? { http }
       : { https: { handshakeTimeout: headersTimeout, ...https, ...http } }),
     ...toLoggerOptions(options, app),

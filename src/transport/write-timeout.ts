@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
+import { trackSockets } from './server-sockets.ts'
 
 /** How often all connections are looked at within the time limit. */
 const LOOKS = 4
@@ -16,13 +17,11 @@ interface WatchedSocket extends Socket {
  * time: a timeout of each socket would have to be set anew with every request.
  */
 export function addWriteTimeout(fastify: FastifyInstance, writeTimeoutMs: number): void {
-  const sockets = new Set<WatchedSocket>()
-  const { server } = fastify
-  // With TLS the sockets that answers go to are those after the handshake.
-  server.on('setSecureContext' in server ? 'secureConnection' : 'connection', (socket: Socket) => {
-    sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
-  })
+  if (!Number.isFinite(writeTimeoutMs) || writeTimeoutMs < 0) {
+    throw new TypeError('writeTimeoutMs must be a number of milliseconds, 0 for no limit')
+  }
+  if (writeTimeoutMs === 0) return
+  const sockets: ReadonlySet<WatchedSocket> = trackSockets(fastify)
   const timer = setInterval(() => {
     for (const socket of sockets) if (isStalled(socket, writeTimeoutMs)) socket.destroy()
   }, writeTimeoutMs / LOOKS).unref()

@@ -177,3 +177,13 @@ t.test('keeps counters in a collection by one command each', async (t) => {
   t.ok(commands.every((name) => name === 'findOneAndUpdate'))
   t.notMatch(JSON.stringify([...documents]), /ada|192/, 'neither names nor addresses are stored')
 })
+
+t.test('a login that could not be checked does not count', async (t) => {
+  const throttle = new LoginThrottle({ maxAttempts: 1 })
+  for (let index = 0; index < 3; index += 1) {
+    const attempt = await throttle.begin('ann', '192.0.2.1')
+    await attempt.cancel()
+  }
+  await throttle.begin('ann', '192.0.2.1')
+  await t.rejects(throttle.begin('ann', '192.0.2.1'), { code: 429 })
+})

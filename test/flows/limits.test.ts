@@ -68,7 +68,7 @@ const SHORT: FastifyAppOptions = {
   requestTimeout: 900,
   headersTimeout: 600,
   connectionsCheckingInterval: 100,
-  writeTimeout: 800,
+  writeTimeoutMs: 800,
 }
 
 interface Drip {

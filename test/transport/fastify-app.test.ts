@@ -237,3 +237,19 @@ t.test('one server leads requests to several applications, by their host', async
   t.strictSame(await getJson(null, port, '/name', 'shop.test'), { name: 'shop.test' })
   t.strictSame(await getJson(null, port, '/name', 'other.test'), {})
 })
+
+t.test('https: null is a server without TLS', async (t) => {
+  const options = { https: null } as object
+  const app = fastifyApp(createApp(), options)
+  t.teardown(() => app.close())
+  t.notOk('setSecureContext' in app.server)
+})
+
+t.test('refuses a write timeout that is no time, and takes 0 for none', async (t) => {
+  for (const writeTimeoutMs of [-1, Number.NaN, Number.POSITIVE_INFINITY]) {
+    t.throws(() => fastifyApp(createApp(), { writeTimeoutMs }), { name: 'TypeError' })
+  }
+  const app = fastifyApp(createApp(), { writeTimeoutMs: 0 })
+  t.teardown(() => app.close())
+  t.ok(app.server)
+})

@@ -117,6 +117,25 @@ t.test('a content type of a hook stands, and the body is JSON all the same', asy
   }
 })
 
+t.test('a hook that sets context.http to null gets the usual answer', async (t) => {
+  const http = null as unknown as object
+  const { status, text } = await answer(t, { result: { a: 1 }, change: { http } })
+  t.strictSame([status, text], [200, '{"a":1}'])
+})
+
+t.test('Vary of a hook is added to what is there, and survives an error', async (t) => {
+  const server = await startServer(t, 'standalone', {
+    server: (fastify) => {
+      fastify.addHook('onRequest', (_request, reply, done) => {
+        reply.header('vary', 'origin')
+        done()
+      })
+    },
+    services: (app) => addService(app, {}, { http: { headers: { Vary: 'accept-language' } } }),
+  })
+  t.equal((await server.request('/case')).headers['vary'], 'origin, accept-language')
+})
+
 t.test('a header may have several values', async (t) => {
   const headers = { 'x-many': ['second', 'third'], 'set-cookie': ['a=1', 'b=2'] }
   const server = await startServer(t, 'standalone', {

@@ -12,6 +12,9 @@ export interface ErrorJSON {
 /** Structured information for the caller; a key `errors` in it becomes `error.errors`. */
 export type ErrorData = Readonly<Record<string, unknown>> | readonly unknown[]
 
+/** False where the built-in objects are frozen, or know no limit; then stacks are captured as ever. */
+const CAN_SET_LIMIT = Object.getOwnPropertyDescriptor(Error, 'stackTraceLimit')?.writable === true
+
 /**
  * An error with an HTTP status that every transport sends as
  * `{ name, message, code, className, data?, errors? }`. `cause` and the stack stay in the process.
@@ -47,9 +50,9 @@ export class ServiceError extends Error {
     const parts = toParts(message, data)
     const { code, className } = new.target
     const { stackTraceLimit } = Error
-    if (code < 500) Error.stackTraceLimit = ServiceError.expectedStackFrames
+    if (code < 500 && CAN_SET_LIMIT) Error.stackTraceLimit = ServiceError.expectedStackFrames
     super(parts.message, message instanceof Error ? { cause: message, ...options } : options)
-    Error.stackTraceLimit = stackTraceLimit
+    if (CAN_SET_LIMIT) Error.stackTraceLimit = stackTraceLimit
     this.code = code
     this.className = className
     if (parts.data !== undefined) this.data = parts.data

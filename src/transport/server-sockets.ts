@@ -1,0 +1,13 @@
+import type { Socket } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+
+/** Returns the set of the open connections of a server, kept up to date. */
+export function trackSockets({ server }: FastifyInstance): ReadonlySet<Socket> {
+  const sockets = new Set<Socket>()
+  // With TLS the sockets that requests come from are those after the handshake.
+  server.on('setSecureContext' in server ? 'secureConnection' : 'connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
+  return sockets
+}
