@@ -22,6 +22,8 @@ export class TimeLimit<Call> {
   /** A ring: the list of the calls of each step, the oldest right after the current one. */
   readonly #steps: Link<Call>[]
   #current = 0
+  /** When the current step began. */
+  #beganAt = 0
   #timer: NodeJS.Timeout | null = null
 
   constructor(limitMs: number, onTimeout: (call: Call) => void) {
@@ -33,7 +35,7 @@ export class TimeLimit<Call> {
 
   /** Begins to watch a call, until {@link endWatch}. */
   start(call: Call): Watch {
-    this.#timer ??= setInterval(() => this.#step(), this.#stepMs).unref()
+    this.#catchUp()
     const list = this.#steps[this.#current] as Link<Call>
     const link: Link<Call> = { call, previous: list, next: list.next }
     list.next.previous = link
@@ -45,6 +47,18 @@ export class TimeLimit<Call> {
   close(): void {
     if (this.#timer !== null) clearInterval(this.#timer)
     this.#timer = null
+  }
+
+  /** A busy process looks late, and must not hold calls of different times for equally old. */
+  #catchUp(): void {
+    const now = performance.now()
+    if (this.#timer === null) {
+      this.#timer = setInterval(() => this.#catchUp(), this.#stepMs).unref()
+      this.#beganAt = now
+    }
+    const steps = Math.floor((now - this.#beganAt) / this.#stepMs)
+    this.#beganAt += steps * this.#stepMs
+    for (let step = 0; step < Math.min(steps, this.#steps.length); step += 1) this.#step()
   }
 
   #step(): void {

@@ -64,10 +64,10 @@ for (const mode of MODES) {
     const server = await startServer(t, mode, {
       handlerTimeoutMs: 50,
       services: (app) =>
-        app.use('late', { get: () => delay(120).then(() => Promise.reject(new Error('late'))) }),
+        app.use('late', { get: () => delay(300).then(() => Promise.reject(new Error('late'))) }),
     })
     t.equal((await server.request('/late/1')).status, 503)
-    await delay(150)
+    await delay(400)
     t.equal(server.logged.length, 1)
   })
 
