@@ -2,8 +2,8 @@ import { pathToFileURL } from 'node:url'
 import type { ObjectId } from 'mongodb'
 import { MongoClient } from 'mongodb'
 
-import { startEmbeddedMongo } from '../src/adapter/embedded/index.ts'
-import { MongoDBService } from '../src/adapter/index.ts'
+import { startEmbeddedMongo } from 'remex/embedded'
+import { MongoDBService } from 'remex/mongodb'
 
 interface Row {
   readonly title: string

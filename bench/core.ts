@@ -1,5 +1,5 @@
-import type { AroundHook, Hook, Params } from '../src/core/index.ts'
-import { createApp } from '../src/core/index.ts'
+import type { AroundHook, Hook, Params } from 'remex/core'
+import { createApp } from 'remex/core'
 
 interface Row {
   readonly title: string

@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net'
-import type { AroundHook, Params } from '../src/transport/index.ts'
-import { createApp, fastifyApp, NotFound, rest } from '../src/transport/index.ts'
+import type { AroundHook, Params } from 'remex'
+import { createApp, fastifyApp, NotFound, rest } from 'remex'
 import type { BenchPage, BenchRecord, NewRecord } from './rest-records.ts'
 import { createRecord, findRecords, getRecord } from './rest-records.ts'
 

@@ -72,6 +72,42 @@ console.log(JSON.stringify(names))
   t.ok(names[manifest.name]?.includes('default'), 'the plugin is the default export')
 })
 
+await t.test('names its classes as it exports them', async (t) => {
+  const file = join(folder, 'classes.js')
+  await writeFile(
+    file,
+    `const wrong = []
+for (const specifier of ${JSON.stringify(entries.map(({ specifier }) => specifier))}) {
+  for (const [name, value] of Object.entries(await import(specifier))) {
+    const isClass = typeof value === 'function' && /^class\\b/.test(String(value))
+    if (isClass && name !== 'default' && value.name !== name) wrong.push([specifier, name, value.name])
+  }
+}
+console.log(JSON.stringify(wrong))
+`,
+  )
+  const { stdout } = await run(process.execPath, [file], { cwd: folder })
+  t.strictSame(JSON.parse(stdout), [])
+})
+
+await t.test('loads a dependency only where it is used', async (t) => {
+  const file = join(folder, 'loaded.js')
+  await writeFile(
+    file,
+    `import { createRequire } from 'node:module'
+await import('${manifest.name}')
+console.log(JSON.stringify(Object.keys(createRequire(import.meta.url).cache)))
+`,
+  )
+  const { stdout } = await run(process.execPath, [file], { cwd: folder })
+  const loaded: string[] = JSON.parse(stdout)
+  const isLoaded = (name: string): boolean =>
+    loaded.some((path) => path.includes(join('node_modules', name, '/')))
+  t.ok(isLoaded('fastify'))
+  for (const name of ['cors', 'compress', 'static']) t.notOk(isLoaded(`@fastify/${name}`), name)
+  for (const name of ['config', 'fast-jwt', 'mongodb']) t.notOk(isLoaded(name), name)
+})
+
 await t.test('is refused by every path that is no entry', async (t) => {
   const file = join(folder, 'intruder.js')
   await writeFile(file, `await import('${manifest.name}/dist/core/index.js')`)

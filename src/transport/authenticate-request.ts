@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { AuthenticateOptions } from '../auth/index.ts'
-import { authenticate, authenticateParams } from '../auth/index.ts'
+import type { AuthenticateOptions } from '../auth/authenticate.ts'
+import { authenticate, authenticateParams } from '../auth/authenticate.ts'
 import type { Application, Params } from '../core/index.ts'
 import { parseCaller, setPrivate } from './parse-authentication.ts'
 

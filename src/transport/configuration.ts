@@ -1,4 +1,7 @@
-import { Load } from 'config/lib/util.js'
+import { createRequire } from 'node:module'
+import type { Load } from 'config/lib/util.js'
+
+const require = createRequire(import.meta.url)
 
 /** Options of `configuration()`. */
 export interface ConfigurationOptions {
@@ -20,6 +23,8 @@ interface WithSettings {
 export function configuration(options: ConfigurationOptions = {}): (app: WithSettings) => void {
   return (app) => {
     const { NODE_CONFIG_ENV, NODE_ENV = 'development' } = process.env
+    // Loaded here, since many applications have no such files; configure functions can't wait.
+    const { Load } = require('config/lib/util.js') as typeof import('config/lib/util.js')
     const load = Load.fromEnvironment(NODE_CONFIG_ENV ?? NODE_ENV)
     if (options.directory !== undefined) load.options.configDir = options.directory
     guardParser(load)
