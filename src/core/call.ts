@@ -1,7 +1,6 @@
 import { HookContext } from './hook-context.ts'
 import type { MethodSpec } from './method-table.ts'
 import type { MethodCall } from './run-hooks.ts'
-import { invoke } from './run-hooks.ts'
 import type { MethodEntry } from './service-entry.ts'
 import { emitServiceEvent } from './service-events.ts'
 
@@ -42,11 +41,16 @@ export function createContext(
 /** Runs hooks, method and events. Resolves to `context.result`; the rest stands in the context. */
 export function runMethod(method: MethodEntry, context: HookContext): Promise<unknown> {
   const { chain, entry } = method
+  const finish = (): unknown => {
+    emitServiceEvent(entry, context)
+    return context.result
+  }
   try {
-    const done = chain === null ? invoke(method.call, context) : chain(context)
-    return done.then(() => {
-      emitServiceEvent(entry, context)
-      return context.result
+    if (chain !== null) return chain(context).then(finish)
+    if ('result' in context) return Promise.resolve(finish())
+    return Promise.resolve(method.call(context)).then((result) => {
+      context.result = result as typeof context.result
+      return finish()
     })
   } catch (error) {
     return Promise.reject(error)

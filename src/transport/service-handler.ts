@@ -84,10 +84,24 @@ function call(
   }
   const { context } = running
   const watch = transport.timeLimit?.start(running)
-  const fail = (error: unknown): void => answerError(transport, error, request, reply, context)
-  runMethod(method, context)
-    .then(() => answerCall(transport, context, request, reply), fail)
-    .then(() => watch && endWhenAnswered(watch, reply), fail)
+  const end = (): void => watch && endWhenAnswered(watch, reply)
+  const fail = (error: unknown): void => {
+    answerError(transport, error, request, reply, context)
+    end()
+  }
+  const answer = (): void => {
+    try {
+      const formatting = answerCall(transport, context, request, reply)
+      if (formatting instanceof Promise) formatting.then(end, fail)
+      else end()
+    } catch (error) {
+      fail(error)
+    }
+  }
+  // From a microtask, where the stack is short: what a service throws costs half as much there.
+  Promise.resolve()
+    .then(() => runMethod(method, context))
+    .then(answer, fail)
 }
 
 /** A formatter may send its answer later, or forget to. */
