@@ -10,12 +10,14 @@ const MAX_HEADERS = 100
 const HOST = /^(?:[\w.~-]{1,253}|\[[\da-f:.]{2,45}\])(?::\d{1,5})?$/i
 
 /**
- * Refuses requests that HTTP leaves open to more than one reading: several or malformed `Host`
- * headers, more headers than are kept, no version at all; and those that come after the port closed.
+ * Refuses requests that HTTP leaves open to more than one reading: no `Host` header, several or a
+ * malformed one, more headers than are kept, no version at all; expectations that nobody meets; and
+ * those that come after the port closed. Node would answer some of them without a body.
  * @see RFC 9112 §3.2
  */
 export function addRequestGuard(server: FastifyInstance, closing: GracefulClose): void {
   server.server.maxHeadersCount = 0
+  server.server.on('checkExpectation', server.routing)
   server.addHook('onRequest', (request, _reply, done) => {
     closing.track(request.raw)
     const error = findFault(request) ?? (closing.isClosed ? refuse(request) : null)
@@ -25,15 +27,20 @@ export function addRequestGuard(server: FastifyInstance, closing: GracefulClose)
 }
 
 function findFault({
-  raw: { rawHeaders, headers, httpVersionMajor },
+  raw: { rawHeaders, headers, httpVersion, httpVersionMajor },
 }: FastifyRequest): Error | null {
   if (httpVersionMajor < 1) return new BadRequest('HTTP/0.9 is not supported')
   if (rawHeaders.length > 2 * MAX_HEADERS) {
     return toStatusError(431, `The request has more than ${MAX_HEADERS} headers`)
   }
-  if (countHosts(rawHeaders) > 1) return new BadRequest('The request has several hosts')
+  const hosts = countHosts(rawHeaders)
+  if (hosts > 1) return new BadRequest('The request has several hosts')
+  if (hosts === 0 && httpVersion === '1.1') return new BadRequest('The request names no host')
   if (headers.host !== undefined && headers.host !== '' && !isHost(headers.host)) {
     return new BadRequest('The host of the request is malformed')
+  }
+  if (headers.expect !== undefined && !/^100-continue$/i.test(headers.expect)) {
+    return toStatusError(417, 'Only 100-continue can be expected')
   }
   return null
 }

@@ -1,6 +1,10 @@
+import type { ServerOptions as HttpOptions } from 'node:http'
+import type { SecureServerOptions } from 'node:http2'
+import type { ServerOptions as HttpsOptions } from 'node:https'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify'
 import type { Logger } from '../core/index.ts'
+import type { WithServer } from './configurator.ts'
 import { ErrorAnswers, fromFastifyError, toStatusError } from './error-handler.ts'
 import { toLoggerOptions } from './logging.ts'
 
@@ -18,8 +22,18 @@ export interface ServerLimits {
   readonly bodyLimit?: number
 }
 
+/** What a server speaks. */
+export interface ServerProtocol {
+  /** Options of a plain server. */
+  readonly http?: HttpOptions | null
+  /** Key and certificate: makes the server one for HTTPS. */
+  readonly https?: HttpsOptions | SecureServerOptions | null
+  /** Whether HTTP/2 is spoken too. Default: false. */
+  readonly http2?: boolean
+}
+
 /** Options for a new server: those of Fastify, with `headersTimeout` and friends beside them. */
-export type ServerOptions = FastifyServerOptions & ServerLimits
+export type ServerOptions = FastifyServerOptions & ServerProtocol & ServerLimits
 
 const LIMIT_DEFAULTS: Required<ServerLimits> = Object.freeze({
   requestTimeout: 30_000,
@@ -38,21 +52,22 @@ const MAX_PARAM_LENGTH = 16_384
  */
 export function toServerOptions(
   options: ServerOptions,
-  app: { readonly logger: Logger },
+  app: { readonly logger: Logger } & Partial<Pick<WithServer, 'restOptions'>>,
 ): FastifyServerOptions {
   const { headersTimeout, connectionsCheckingInterval, ...limits } = resolveLimits(options)
   if (typeof options.trustProxy === 'number') {
     throw new TypeError('trustProxy must name the proxies: a number of hops can be forged')
   }
   const http = {
-    ...get(options, 'http'),
+    ...options.http,
     headersTimeout,
     connectionsCheckingInterval,
+    // Checked by the request guard, which answers with a body.
+    requireHostHeader: false,
     // Whatever the flags of the process say.
     insecureHTTPParser: false,
   }
-  const { https: _https, ...others } = options as ServerOptions & { https?: unknown }
-  const https = get(options, 'https')
+  const { https, ...others } = options
   return {
     ...others,
     ...limits,
@@ -62,18 +77,18 @@ export function toServerOptions(
     ...toLoggerOptions(options, app),
     return503OnClosing: false,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH, ...options.routerOptions },
-    frameworkErrors: options.frameworkErrors ?? answerFrameworkError,
+    frameworkErrors: options.frameworkErrors ?? createFrameworkErrors(app),
     clientErrorHandler: options.clientErrorHandler ?? answerSocketError,
   } as FastifyServerOptions
 }
 
 function resolveLimits(options: ServerOptions): Required<ServerLimits> {
-  const all = { ...get(options, 'https'), ...get(options, 'http'), ...options }
-  if (get(all, 'insecureHTTPParser') !== undefined) {
+  const all: Record<string, unknown> = { ...options.https, ...options.http, ...options }
+  if (all['insecureHTTPParser'] !== undefined) {
     throw new TypeError('insecureHTTPParser is not allowed: what it lets through can be misread')
   }
   const given = Object.keys(LIMIT_DEFAULTS)
-    .map((name) => [name, get(all, name)] as const)
+    .map((name) => [name, all[name]] as const)
     .filter(([, value]) => value !== undefined)
   const limits: Required<ServerLimits> = { ...LIMIT_DEFAULTS, ...Object.fromEntries(given) }
   const isGuarded = limits.headersTimeout > 0 && limits.requestTimeout > 0
@@ -86,19 +101,15 @@ function resolveLimits(options: ServerOptions): Required<ServerLimits> {
   return limits
 }
 
-/** The types of Fastify's options differ by protocol, so that not every one has every key. */
-function get(options: object, name: string): object | undefined {
-  return (options as Record<string, object | undefined>)[name]
-}
-
-/** Answers what never reaches a route: a URL that can't be decoded, for example. */
-function answerFrameworkError(
-  error: FastifyError,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): void {
-  new ErrorAnswers({}, null).send(fromFastifyError(error), request, reply)
-  request.log.info({ req: request, statusCode: reply.statusCode }, 'request')
+/** Returns what answers requests that never reach a route: a URL that can't be decoded, for example. */
+function createFrameworkErrors(
+  app: Partial<Pick<WithServer, 'restOptions'>>,
+): (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => void {
+  return (error, request, reply) => {
+    const answers = new ErrorAnswers(app.restOptions?.errorHandler ?? {}, null)
+    answers.send(fromFastifyError(error), request, reply)
+    request.log.info({ req: request, statusCode: reply.statusCode }, 'request')
+  }
 }
 
 const SOCKET_STATUS: ReadonlyMap<string | undefined, readonly [status: number, text: string]> =

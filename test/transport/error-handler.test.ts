@@ -6,9 +6,13 @@ import { renderErrorPage } from '../../src/transport/error-page.ts'
 import type { ErrorResponder } from '../../src/transport/index.ts'
 import {
   BadRequest,
+  createApp,
+  errorHandler,
+  fastifyApp,
   GeneralError,
   NotAuthenticated,
   NotFound,
+  rest,
   ServiceError,
 } from '../../src/transport/index.ts'
 import type { Answer, ServerOptions, TestServer } from '../support/http.ts'
@@ -371,3 +375,17 @@ for (const mode of MODES) {
     },
   )
 }
+
+t.test('a URL that can not be decoded is answered as the options say', async (t) => {
+  const app = fastifyApp(createApp())
+    .configure(rest())
+    .configure(
+      errorHandler({
+        html: false,
+        json: (error, _request, reply) => reply.send({ own: error.code }),
+      }),
+    )
+  t.teardown(() => app.close())
+  const response = await app.fastify.inject({ url: '/notes/%ZZ', headers: { accept: 'text/html' } })
+  t.strictSame(response.json(), { own: 400 })
+})
