@@ -114,8 +114,15 @@ function runOne(
   })
 }
 
-async function callToEnd(middleware: Middleware, ...args: unknown[]): Promise<true> {
-  await (middleware as (...args: unknown[]) => unknown)(...args)
+async function callToEnd(
+  middleware: Middleware,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  done?: (error?: Error) => void,
+): Promise<true> {
+  const returned = (middleware as (...values: unknown[]) => unknown)(request, reply, done)
+  // A reply can be awaited too, until it is sent: `(request, reply) => reply.header('a', 'b')`.
+  if (returned !== reply) await returned
   return true
 }
 

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AuthenticationRequest, MethodEntry } from '../core/index.ts'
-import { BadRequest, HookContext, NotAcceptable, runMethod } from '../core/index.ts'
+import { BadRequest, HookContext, NotAcceptable, runMethod, Unavailable } from '../core/index.ts'
 import { acceptsJson } from './accept.ts'
 import { answerCall, answerError } from './answer.ts'
 import { getMiddleware, isAnswered, runMiddleware } from './middleware.ts'
@@ -9,13 +9,15 @@ import { toRawQuery } from './query-string.ts'
 import { getFeathersParams, RestParams } from './request-params.ts'
 import type { Watch } from './time-limit.ts'
 import { endWatch } from './time-limit.ts'
-import type { RestTransport, RunningCall } from './transport.ts'
+import type { RestTransport } from './transport.ts'
 
 /** What a request addresses, beside the method: the id and the route values. */
 export interface Target {
   readonly id: string | null
   readonly route: Record<string, string>
 }
+
+type Caller = AuthenticationRequest | null
 
 /** Calls a service method for a request and answers with its result, or with what it throws. */
 export function handleServiceRequest(
@@ -25,104 +27,139 @@ export function handleServiceRequest(
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  try {
-    const caller = parseCaller(transport.app, transport.authentication, request, reply)
-    const hasToWait = caller instanceof Promise || getMiddleware(method.entry.service) !== null
-    if (hasToWait) callLater(transport, method, target, request, reply, caller)
-    else {
-      setCaller(request, caller)
-      call(transport, method, target, request, reply)
-    }
-  } catch (error) {
-    answerError(transport, error, request, reply)
-  }
+  new RestCall(transport, method, target, request, reply).start()
 }
 
-/** Where a strategy waits for something, or functions run before the service. */
-function callLater(
-  transport: RestTransport,
-  method: MethodEntry,
-  target: Target,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  parsing: AuthenticationRequest | null | Promise<AuthenticationRequest | null>,
-): void {
-  const before = getMiddleware(method.entry.service)?.before ?? []
-  Promise.resolve(parsing)
-    .then((caller) => {
-      setCaller(request, caller)
-      return runMiddleware(before, request, reply)
-    })
-    .then((goesOn) => {
-      if (goesOn) call(transport, method, target, request, reply)
-    })
-    .catch((error: unknown) => answerError(transport, error, request, reply))
+/** A request for a service method, until it is answered. */
+export class RestCall {
+  readonly #transport: RestTransport
+  readonly #method: MethodEntry
+  readonly #target: Target
+  readonly #request: FastifyRequest
+  readonly #reply: FastifyReply
+  /** `null` as long as functions before the service run. */
+  #context: HookContext | null = null
+  #params: RestParams | null = null
+  #watch: Watch | null = null
+
+  constructor(
+    transport: RestTransport,
+    method: MethodEntry,
+    target: Target,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ) {
+    this.#transport = transport
+    this.#method = method
+    this.#target = target
+    this.#request = request
+    this.#reply = reply
+  }
+
+  start(): void {
+    const { app, authentication, timeLimit } = this.#transport
+    this.#watch = timeLimit === null ? null : timeLimit.start(this)
+    try {
+      const caller = parseCaller(app, authentication, this.#request, this.#reply)
+      const middleware = getMiddleware(this.#method.entry.service)
+      if (middleware === null && !(caller instanceof Promise)) this.#call(caller)
+      else this.#callLater(caller, middleware?.before ?? [])
+    } catch (error) {
+      this.#fail(error)
+    }
+  }
+
+  /** Answers with 503; what the call still does is told by the signal to stop. */
+  timeOut(limitMs: number): void {
+    const error = new Unavailable(`No answer within ${limitMs} ms`)
+    if (this.#params !== null) RestParams.abort(this.#params, error)
+    this.#answerError(error)
+  }
+
+  /** Where a strategy waits for something, or functions run before the service. */
+  async #callLater(
+    parsing: Caller | Promise<Caller>,
+    before: Parameters<typeof runMiddleware>[0],
+  ): Promise<void> {
+    try {
+      const caller = await parsing
+      setCaller(this.#request, caller)
+      const goesOn = await runMiddleware(before, this.#request, this.#reply)
+      // The time may be up by now.
+      if (goesOn && !isAnswered(this.#reply)) this.#call(null)
+      else this.#end()
+    } catch (error) {
+      this.#fail(error)
+    }
+  }
+
+  #call(caller: Caller): void {
+    setCaller(this.#request, caller)
+    const method = this.#method
+    const params = this.#createParams()
+    const data = method.spec.arguments.includes('data') ? readData(this.#request.body) : undefined
+    const id = method.spec.withId ? this.#target.id : undefined
+    const context = new HookContext(method, method.entry.service, id, data, params)
+    this.#params = params
+    this.#context = context
+    // From a microtask, where the stack is short: what a service throws costs half as much there.
+    Promise.resolve()
+      .then(() => runMethod(method, context))
+      .then(
+        () => this.#answer(context),
+        (error: unknown) => this.#fail(error),
+      )
+  }
+
+  #createParams(): RestParams {
+    const transport = this.#transport
+    const request = this.#request
+    const reply = this.#reply
+    // Before the call: what can't be answered had better not be written either.
+    if (transport.options.formatter == null && !acceptsJson(request.headers.accept)) {
+      throw new NotAcceptable('The answer is JSON, which the Accept header excludes')
+    }
+    const query = transport.parseQuery(toRawQuery(request.raw.url ?? ''))
+    if (transport.acceptsQueryToken) setCaller(request, takeQueryToken(query, reply))
+    return new RestParams(request, reply, query, this.#target.route, getFeathersParams(request))
+  }
+
+  #answer(context: HookContext): void {
+    try {
+      const formatting = answerCall(this.#transport, context, this.#request, this.#reply)
+      if (!(formatting instanceof Promise)) this.#end()
+      else {
+        formatting.then(
+          () => this.#end(),
+          (error: unknown) => this.#fail(error),
+        )
+      }
+    } catch (error) {
+      this.#fail(error)
+    }
+  }
+
+  #fail(error: unknown): void {
+    this.#answerError(error)
+    this.#end()
+  }
+
+  #answerError(error: unknown): void {
+    answerError(this.#transport, error, this.#request, this.#reply, this.#context)
+  }
+
+  /** A function or a formatter may send its answer later, or forget to. */
+  #end(): void {
+    const watch = this.#watch
+    if (watch === null) return
+    if (isAnswered(this.#reply)) endWatch(watch)
+    else this.#reply.raw.once('close', () => endWatch(watch))
+  }
 }
 
 /** A caller that a hook of Fastify has found out already stays. */
-function setCaller(request: FastifyRequest, caller: AuthenticationRequest | null): void {
+function setCaller(request: FastifyRequest, caller: Caller): void {
   if (caller !== null) request.feathers['authentication'] ??= caller
-}
-
-function call(
-  transport: RestTransport,
-  method: MethodEntry,
-  target: Target,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): void {
-  let running: RunningCall
-  try {
-    const params = createParams(transport, target, request, reply)
-    const data = method.spec.arguments.includes('data') ? readData(request.body) : undefined
-    const id = method.spec.withId ? target.id : undefined
-    const context = new HookContext(method, method.entry.service, id, data, params)
-    running = { transport, context, params, request, reply }
-  } catch (error) {
-    answerError(transport, error, request, reply)
-    return
-  }
-  const { context } = running
-  const watch = transport.timeLimit?.start(running)
-  const end = (): void => watch && endWhenAnswered(watch, reply)
-  const fail = (error: unknown): void => {
-    answerError(transport, error, request, reply, context)
-    end()
-  }
-  const answer = (): void => {
-    try {
-      const formatting = answerCall(transport, context, request, reply)
-      if (formatting instanceof Promise) formatting.then(end, fail)
-      else end()
-    } catch (error) {
-      fail(error)
-    }
-  }
-  // From a microtask, where the stack is short: what a service throws costs half as much there.
-  Promise.resolve()
-    .then(() => runMethod(method, context))
-    .then(answer, fail)
-}
-
-/** A formatter may send its answer later, or forget to. */
-function endWhenAnswered(watch: Watch, reply: FastifyReply): void {
-  if (isAnswered(reply)) endWatch(watch)
-  else reply.raw.once('close', () => endWatch(watch))
-}
-
-function createParams(
-  transport: RestTransport,
-  target: Target,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): RestParams {
-  // Before the call: what can't be answered had better not be written either.
-  if (transport.options.formatter == null && !acceptsJson(request.headers.accept)) {
-    throw new NotAcceptable('The answer is JSON, which the Accept header excludes')
-  }
-  const query = transport.parseQuery(toRawQuery(request.raw.url ?? ''))
-  if (transport.acceptsQueryToken) setCaller(request, takeQueryToken(query, reply))
-  return new RestParams(request, reply, query, target.route, getFeathersParams(request))
 }
 
 /** A body that is missing is `{}`, as clients send nothing for `undefined`. */

@@ -1,7 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Application, HookContext, Logger } from '../core/index.ts'
-import { Unavailable } from '../core/index.ts'
-import { answerError } from './answer.ts'
+import type { Application, Logger } from '../core/index.ts'
 import type { ErrorHandlerOptions } from './error-handler.ts'
 import { ErrorAnswers } from './error-handler.ts'
 import type { FormOptions } from './form-body.ts'
@@ -11,7 +9,7 @@ import type { NotFoundOptions } from './not-found.ts'
 import type { ParseAuthenticationOptions } from './parse-authentication.ts'
 import type { QueryOptions, QueryParser } from './query-string.ts'
 import { createQueryParser } from './query-string.ts'
-import { RestParams } from './request-params.ts'
+import type { RestCall } from './service-handler.ts'
 import { ServiceRouter } from './service-router.ts'
 import { TimeLimit } from './time-limit.ts'
 
@@ -52,15 +50,6 @@ export interface RestOptions {
   readonly health?: boolean
 }
 
-/** A call of a service that a request waits for. */
-export interface RunningCall {
-  readonly transport: RestTransport
-  readonly context: HookContext
-  readonly params: RestParams
-  readonly request: FastifyRequest
-  readonly reply: FastifyReply
-}
-
 /** One application behind one Fastify scope: what every request needs, made once. */
 export class RestTransport {
   readonly app: Application
@@ -79,7 +68,7 @@ export class RestTransport {
   /** The logger of the server; where that is off, the one of the application. */
   readonly logger: Logger
   /** Watches the calls, `null` where there is no limit. */
-  readonly timeLimit: TimeLimit<RunningCall> | null
+  readonly timeLimit: TimeLimit<RestCall> | null
   /** Services came or went after the start: Fastify's own routes no longer tell the whole truth. */
   isDynamic = false
   /** The server is closing: what is in flight is answered, what comes now is not. */
@@ -98,8 +87,7 @@ export class RestTransport {
     const { authentication = {} } = options
     this.authentication = authentication === false ? [] : [authentication].flat()
     this.acceptsQueryToken = this.authentication.some(({ queryToken }) => queryToken === true)
-    const { handlerTimeoutMs = 0 } = options
-    this.timeLimit = handlerTimeoutMs === 0 ? null : new TimeLimit(handlerTimeoutMs, timeOut)
+    this.timeLimit = createTimeLimit(options.handlerTimeoutMs ?? 0)
     this.router = new ServiceRouter(app)
     const isLogging = scope.log.level !== undefined
     this.logger = isLogging ? scope.log : createPlainLogger(app)
@@ -107,9 +95,11 @@ export class RestTransport {
   }
 }
 
-/** A call that takes too long is answered with 503; what it still does is told by the signal to stop. */
-function timeOut({ transport, context, params, request, reply }: RunningCall): void {
-  const error = new Unavailable(`No answer within ${transport.options.handlerTimeoutMs} ms`)
-  RestParams.abort(params, error)
-  answerError(transport, error, request, reply, context)
+/** @throws {TypeError} the limit is no time */
+function createTimeLimit(limitMs: number): TimeLimit<RestCall> | null {
+  if (typeof limitMs !== 'number' || !(limitMs >= 0)) {
+    throw new TypeError('handlerTimeoutMs must be a number of milliseconds, 0 for no limit')
+  }
+  const isLimited = limitMs > 0 && limitMs < Number.POSITIVE_INFINITY
+  return isLimited ? new TimeLimit(limitMs, (call) => call.timeOut(limitMs)) : null
 }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import middie from '@fastify/middie'
 import t from 'tap'
 import type { Middleware, Params } from '../../src/transport/index.ts'
-import { createApp, fastifyApp } from '../../src/transport/index.ts'
+import { createApp, fastifyApp, rest } from '../../src/transport/index.ts'
 import { startOwnServer } from '../support/own-server.ts'
 
 /** Answers with the params that middleware may have set. */
@@ -121,4 +121,44 @@ t.test('Connect-style middleware runs through @fastify/middie', async (t) => {
   })
   t.equal((await server.request('/echo/1')).headers['x-connect'], 'yes')
   t.equal((await server.request('/other/1')).headers['x-connect'], undefined)
+})
+
+t.test('a function that returns the reply is done', async (t) => {
+  const server = await startOwnServer(t, (app) => {
+    app.use((_request, reply) => reply.header('x-all', '1'))
+    app.use('echo', (_request, reply) => reply.header('x-one', '2'), echo)
+  })
+  const { status, headers } = await server.request('/echo/1')
+  t.strictSame([status, headers['x-all'], headers['x-one']], [200, '1', '2'])
+})
+
+t.test('functions before a service are within the time limit', async (t) => {
+  let calls = 0
+  let callDone: (() => void) | undefined
+  const server = await startOwnServer(
+    t,
+    (app) => {
+      const waits: Middleware = (_request, _reply, done) => {
+        callDone = done
+      }
+      app.use('echo', waits, { get: async () => (calls += 1) })
+    },
+    { handlerTimeoutMs: 50 },
+  )
+  const { status, body } = await server.request('/echo/1')
+  t.match([status, body], [503, { message: 'No answer within 50 ms' }])
+  callDone?.()
+  await delay(10)
+  t.equal(calls, 0, 'the service is not called after the answer')
+})
+
+t.test('refuses a time limit that is none, and takes Infinity for no limit', async (t) => {
+  for (const handlerTimeoutMs of [Number.NaN, -5, '100' as never]) {
+    const app = fastifyApp(createApp()).configure(rest({ handlerTimeoutMs }))
+    await t.rejects(app.listen(0), /handlerTimeoutMs must be a number/)
+  }
+  const server = await startOwnServer(t, (app) => app.use('echo', echo), {
+    handlerTimeoutMs: Number.POSITIVE_INFINITY,
+  })
+  t.equal((await server.request('/echo/1')).status, 200)
 })
