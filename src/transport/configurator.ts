@@ -6,6 +6,8 @@ import type { RestOptions } from './transport.ts'
 export interface WithServer {
   /** The Fastify server behind the application: for routes, hooks and plugins of one's own. */
   readonly fastify: FastifyInstance
+  /** Whether the server was made for the application; one that was there keeps its own handlers. */
+  readonly ownsServer: boolean
   /** Options of the REST transport; `rest()`, `errorHandler()` and others write them. */
   restOptions: RestOptions
 }
@@ -22,7 +24,7 @@ const PENDING = new WeakMap<FastifyInstance, ServerPlugin[]>()
  * Returns the configurator for a plugin of the server. Whatever the order of `configure` calls, it
  * is loaded before the services, so that its hooks run for them too.
  */
-export function addServerPlugin(plugin: ServerPlugin): Configurator {
+export function addServerPlugin(plugin: ServerPlugin): (app: Pick<WithServer, 'fastify'>) => void {
   return (app) => {
     checkServer(app)
     PENDING.set(app.fastify, [...(PENDING.get(app.fastify) ?? []), plugin])

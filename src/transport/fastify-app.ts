@@ -29,10 +29,12 @@ export interface ServerMembers<Services> extends WithServer {
   /** The Node server, there from the start. */
   readonly server: Server
   /**
-   * Sets the services up, then listens, on 127.0.0.1 unless a host is given. Resolves to the Node
-   * server; rejects when the setup or the binding of the port fails, and leaves nothing open then.
+   * Sets the services up, then listens. Resolves to the Node server; rejects when the setup or the
+   * binding of the port fails, and leaves nothing open then.
+   * @param options a port, also as text, or Fastify's options. Default: any free port
+   * @param host Default: 127.0.0.1
    */
-  listen(options?: number | string | FastifyListenOptions): Promise<Server>
+  listen(options?: number | string | FastifyListenOptions, host?: string): Promise<Server>
   /**
    * Answers what is in flight, closes the server and tears the services down.
    * @throws {Unavailable} requests had to be cut off; everything is closed then too
@@ -71,7 +73,8 @@ const DEFAULT_HOST = '127.0.0.1'
 /**
  * Returns the application, extended by `listen`, `close` and the Fastify server behind it. Without
  * an application it returns a plain Fastify server.
- * @param server options for a new Fastify server, or an existing one, which keeps its own limits
+ * @param server options for a new Fastify server, or an existing one, which keeps its own limits, and
+ *   its own answers to errors and unknown paths outside of services
  */
 export function fastifyApp(): FastifyInstance
 export function fastifyApp<Services, Settings>(
@@ -113,11 +116,12 @@ function addMembers(
   const setUpServices = app.setup.bind(app)
   const members: Omit<ServerMembers<AnyServices>, 'use'> & Pick<Application, 'setup'> = {
     fastify: instance,
+    ownsServer: closing !== null,
     server: instance.server as Server,
     restOptions: {},
-    async listen(options = {}) {
+    async listen(options = {}, host = DEFAULT_HOST) {
       try {
-        await instance.listen(toListenOptions(options))
+        await instance.listen(toListenOptions(options, host))
       } catch (error) {
         await instance.close()
         throw error
@@ -144,9 +148,12 @@ function isOtherServer(server: unknown, instance: FastifyInstance): server is Se
   return typeof (server as Server | undefined)?.on === 'function' && server !== instance.server
 }
 
-function toListenOptions(options: number | string | FastifyListenOptions): FastifyListenOptions {
-  if (typeof options !== 'object') return { port: Number(options), host: DEFAULT_HOST }
-  return options.path === undefined ? { host: DEFAULT_HOST, ...options } : options
+function toListenOptions(
+  options: number | string | FastifyListenOptions,
+  host: string,
+): FastifyListenOptions {
+  if (typeof options !== 'object') return { port: Number(options), host }
+  return options.path === undefined ? { port: 0, host, ...options } : options
 }
 
 function isFastify(value: object): value is FastifyInstance {

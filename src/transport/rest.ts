@@ -26,7 +26,7 @@ export function rest(options: RestOptions | Formatter | null = {}): Configurator
   const given = typeof options === 'function' ? { formatter: options } : (options ?? {})
   return (app) => {
     setRestOptions(app, { ...OWN_SERVER_DEFAULTS, ...app.restOptions, ...given })
-    app.fastify.register(fastifyPlugin((server) => serveOnOwnServer(server, app)))
+    app.fastify.register(fastifyPlugin((server) => serve(server, app)))
   }
 }
 
@@ -62,16 +62,18 @@ export function urlencoded(options: FormOptions = {}): Configurator {
   return (app) => setRestOptions(app, { urlencoded: options })
 }
 
-async function serveOnOwnServer(server: FastifyInstance, app: WithServer): Promise<void> {
+async function serve(server: FastifyInstance, app: WithServer): Promise<void> {
   await loadServerPlugins(server)
   const services = app as WithServer & Application<never, never>
   await server.register(async (scope) => {
-    const options = { ...app.restOptions, leavesNotFound: false }
+    const options = { ...app.restOptions, leavesNotFound: !app.ownsServer }
     const transport = await serveServices(scope, services, options)
-    server.setNotFoundHandler(handleAnyRequest.bind(null, transport))
-    server.setErrorHandler((error, request, reply) => {
-      transport.errors.send(fromFastifyError(error), request, reply)
-    })
+    if (app.ownsServer) {
+      server.setNotFoundHandler(handleAnyRequest.bind(null, transport))
+      server.setErrorHandler((error, request, reply) => {
+        transport.errors.send(fromFastifyError(error), request, reply)
+      })
+    }
     if (options.health !== false) addHealthRoutes(server, transport)
   })
 }

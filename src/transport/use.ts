@@ -46,7 +46,7 @@ export function createUse(
 /** Before all requests below a path, whatever answers them. */
 function addBefore(server: FastifyInstance, path: string, functions: readonly Middleware[]): void {
   const load = addServerPlugin((scope) => addMiddleware(scope, toServicePath(path), functions))
-  load({ fastify: server, restOptions: {} })
+  load({ fastify: server })
 }
 
 function toParts(values: readonly unknown[]): UseParts {

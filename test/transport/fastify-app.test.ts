@@ -1,7 +1,10 @@
+import { mkdtemp, rm } from 'node:fs/promises'
 import type { Server } from 'node:http'
 import { createServer, get } from 'node:http'
 import { createServer as createSecureServer, get as getSecurely } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import fastify from 'fastify'
 import t from 'tap'
 import type { FastifyApplication, FastifyAppOptions } from '../../src/transport/index.ts'
@@ -48,6 +51,21 @@ t.test('listen() sets services up, then resolves to the Node server on 127.0.0.1
     await app.close()
     t.strictSame(steps, BOTH_WAYS)
   }
+})
+
+t.test('listen() takes a host, a socket by its path, or nothing for any free port', async (t) => {
+  const { app: anywhere } = open(t)
+  t.ok(portOf(await anywhere.listen()) > 0)
+  const { app: everywhere } = open(t)
+  const { address } = (await everywhere.listen(0, '0.0.0.0')).address() as AddressInfo
+  t.equal(address, '0.0.0.0')
+  if (process.platform === 'win32') return
+  const { app: local } = open(t)
+  // The path of a socket may not be long.
+  const folder = await mkdtemp(join(tmpdir(), 'remex-'))
+  t.teardown(() => rm(folder, { recursive: true, force: true }))
+  const path = join(folder, 'socket')
+  t.equal((await local.listen({ path })).address(), path)
 })
 
 t.test('no request is answered before the setup is through', async (t) => {
@@ -174,6 +192,22 @@ t.test('an existing Fastify server keeps its routes, decorators and limits', asy
   t.equal((await server.inject({ url: '/notes', method: 'POST', payload })).statusCode, 413)
 })
 
+t.test('an existing Fastify server keeps its answers to errors and unknown paths', async (t) => {
+  const server = fastify()
+  server.setNotFoundHandler(async () => ({ by: 'host' }))
+  server.setErrorHandler(async () => ({ by: 'host' }))
+  server.get('/failing', async () => {
+    throw new Error('of a route of the host')
+  })
+  const app = fastifyApp(createApp(), server).configure(rest())
+  app.logger = { ...app.logger, error: () => undefined }
+  app.use('notes', { find: async () => Promise.reject(new Error('of a service')) })
+  t.teardown(() => app.close())
+  t.strictSame((await server.inject('/unknown')).json(), { by: 'host' })
+  t.strictSame((await server.inject('/failing')).json(), { by: 'host' })
+  t.match((await server.inject('/notes')).json(), { code: 500, className: 'general-error' })
+})
+
 function getJson(
   ca: Buffer | null,
   port: number,
@@ -207,7 +241,7 @@ t.test('the option https makes an HTTPS server of its own, with the same limits'
     t.pass('there is no openssl here to make a certificate')
     return
   }
-  const { app } = open(t, { https: tls } as FastifyAppOptions)
+  const { app } = open(t, { https: tls })
   const server = await app.listen(0)
   t.strictSame(await getJson(tls.cert, portOf(server), '/first/1'), { id: '1' })
   t.strictSame([server.requestTimeout, server.headersTimeout], [30_000, 10_000])
