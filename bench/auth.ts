@@ -9,7 +9,8 @@ import fastify from 'fastify'
 import { createApp, fastifyApp, NotFound, rest } from 'remex'
 import { AuthenticationService, authenticate, JwtStrategy } from 'remex/auth'
 import { sendLoad, toRequest } from './load.ts'
-import { toMedian } from './rest-measure.ts'
+import { pinLoad } from './pin.ts'
+import { STEADY_FLAGS, toMedian } from './rest-measure.ts'
 import { getRecord } from './rest-records.ts'
 
 // What a request with a token costs: node build/bench/auth.js [--quick] [--gate]
@@ -50,6 +51,9 @@ interface Column {
 
 /** CPU time per request in µs, by kind; one for each round. */
 type Times = Record<Kind, number[]>
+
+// Only where the load comes from: the servers are processes of this file too.
+const pinServer = process.send === undefined ? pinLoad() : null
 
 if (process.send === undefined) await compare()
 else await serve(process.argv[2] as Kind)
@@ -145,9 +149,10 @@ interface Server {
 }
 
 async function startServer(kind: Kind): Promise<Server> {
-  const child = fork(fileURLToPath(import.meta.url), [kind])
+  const child = fork(fileURLToPath(import.meta.url), [kind], { execArgv: [...STEADY_FLAGS] })
   const nextNumber = async (): Promise<number> => (await once(child, 'message'))[0]
   const port = await nextNumber()
+  pinServer?.(child.pid)
   return {
     kind,
     port,

@@ -30,7 +30,10 @@ export interface Start {
 
 // V8 sizes the space for young objects by what happened before, and shrinks it in idle moments: a
 // server with a small one collects ten times as often, which costs up to a third of a request.
-const FLAGS: readonly string[] = ['--min-semi-space-size=16', '--max-semi-space-size=16']
+export const STEADY_FLAGS: readonly string[] = [
+  '--min-semi-space-size=16',
+  '--max-semi-space-size=16',
+]
 
 /**
  * Measures every column of every server once. The servers take turns at each column, so that what
@@ -41,7 +44,7 @@ export async function measureRound(
   sizes: Sizes,
   columns: readonly Column[] = COLUMNS,
 ): Promise<Round> {
-  const servers = await Promise.all(kinds.map((kind) => startServer(kind, FLAGS)))
+  const servers = await Promise.all(kinds.map((kind) => startServer(kind, STEADY_FLAGS)))
   try {
     for (const column of columns) for (const server of servers) await warmUp(server, column, sizes)
     const round = new Map<string, Map<ServerKind, number>>()
