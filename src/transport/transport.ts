@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Application, Logger } from '../core/index.ts'
+import type { Logger } from '../core/index.ts'
+import { Application } from '../core/index.ts'
 import type { ErrorHandlerOptions } from './error-handler.ts'
 import { ErrorAnswers } from './error-handler.ts'
 import type { FormOptions } from './form-body.ts'
@@ -74,11 +75,18 @@ export class RestTransport {
   /** The server is closing: what is in flight is answered, what comes now is not. */
   isClosing = false
 
+  /** @throws {TypeError} there is no application, or an option is not what it has to be */
   constructor(
     app: Application,
     scope: FastifyInstance,
     options: RestOptions & { readonly leavesNotFound: boolean },
   ) {
+    if (!(app instanceof Application)) {
+      throw new TypeError("The option 'app' must be an application made by createApp()")
+    }
+    if (options.formatter != null && typeof options.formatter !== 'function') {
+      throw new TypeError('The formatter must be a function (request, reply)')
+    }
     this.app = app
     this.prefix = scope.prefix
     this.options = options

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import fastify from 'fastify'
 import t from 'tap'
 import type { FastifyApplication, Formatter } from '../../src/transport/index.ts'
 import {
@@ -6,6 +7,7 @@ import {
   createApp,
   fastifyApp,
   NotAcceptable,
+  remex,
   rest,
 } from '../../src/transport/index.ts'
 import type { TestScope } from '../support/http.ts'
@@ -165,5 +167,19 @@ t.test(
     t.equal(await statusOf('application/json;q=0, */*'), 406)
     t.equal(created, 0)
     t.equal(await statusOf('image/png, */*;q=0.1'), 201)
+  },
+)
+
+t.test(
+  'refuses a formatter that is no function, and a plugin without an application',
+  async (t) => {
+    const app = fastifyApp(createApp()).configure(rest({ formatter: 'csv' as never }))
+    await t.rejects(app.listen(0), { message: 'The formatter must be a function (request, reply)' })
+    const server = fastify()
+    t.teardown(() => server.close())
+    server.register(remex, {} as never)
+    await t.rejects(async () => server.ready(), {
+      message: "The option 'app' must be an application made by createApp()",
+    })
   },
 )
