@@ -1,6 +1,7 @@
-import { isUtf8 } from 'node:buffer'
 import type { FastifyBodyParser, FastifyInstance } from 'fastify'
-import { BadRequest, UnsupportedMediaType } from '../core/index.ts'
+import { BadRequest } from '../core/index.ts'
+import { resolveLimits } from './limits.ts'
+import { addTextParser } from './text-body.ts'
 
 /** Limits of JSON bodies; each one that is exceeded answers 400 and is named there. */
 export interface JsonOptions {
@@ -16,32 +17,16 @@ type Limits = Required<Omit<JsonOptions, 'bodyLimit'>>
 
 const JSON_DEFAULTS: Limits = Object.freeze({ maxDepth: 50, maxKeys: 10_000 })
 
-const OTHER_CHARSET = /;\s*charset="?(?!utf-8)/i
-
-/**
- * Adds the parser for `application/json` to a scope. An empty body is no body, as clients send it
- * that name the type on every request; `__proto__` and invalid UTF-8 are refused.
- */
+/** Adds the parser for `application/json` to a scope; `__proto__` and invalid UTF-8 are refused. */
 export function addJsonParser(scope: FastifyInstance, options: JsonOptions = {}): void {
-  const limits = { ...JSON_DEFAULTS, ...options }
-  const parseText = scope.getDefaultJsonParser('error', 'error') as FastifyBodyParser<string>
-  const parser: FastifyBodyParser<Buffer> = (request, body, done) => {
-    if (body.length === 0) return done(null, undefined)
-    if (OTHER_CHARSET.test(request.headers['content-type'] ?? '')) {
-      return done(new UnsupportedMediaType('JSON is read as UTF-8 only'), undefined)
-    }
-    if (!isUtf8(body)) return done(new BadRequest('The body is not valid UTF-8'), undefined)
-    const text = body.toString()
-    return parseText(request, text, (error, value) => {
+  const { bodyLimit, ...given } = options
+  const limits = resolveLimits('json()', JSON_DEFAULTS, given)
+  const parseJson = scope.getDefaultJsonParser('error', 'error') as FastifyBodyParser<string>
+  addTextParser(scope, 'application/json', bodyLimit, (request, text, done) => {
+    return parseJson(request, text, (error, value) => {
       done(error ?? (mayExceed(text, limits) ? findExcess(value, limits) : null), value)
     })
-  }
-  const { bodyLimit } = options
-  scope.addContentTypeParser(
-    'application/json',
-    { parseAs: 'buffer', ...(bodyLimit === undefined ? {} : { bodyLimit }) },
-    parser,
-  )
+  })
 }
 
 /**

@@ -2,6 +2,7 @@ import type { IParseOptions } from 'qs'
 import { parse as parseBrackets } from 'qs'
 import type { Query } from '../core/index.ts'
 import { BadRequest } from '../core/index.ts'
+import { resolveLimits } from './limits.ts'
 
 /** Limits of query strings; each one that is exceeded answers 400 and is named there. */
 export interface QueryOptions {
@@ -21,7 +22,7 @@ export interface QueryOptions {
 /** A parser of one's own: the raw query without `?` in, an object out; may throw, which answers 400. */
 export type QueryParser = (rawQuery: string) => Query
 
-export const QUERY_DEFAULTS: Required<QueryOptions> = Object.freeze({
+const QUERY_DEFAULTS: Required<QueryOptions> = Object.freeze({
   maxLength: 12_288,
   parameterLimit: 1_000,
   depth: 10,
@@ -31,10 +32,15 @@ export const QUERY_DEFAULTS: Required<QueryOptions> = Object.freeze({
 /**
  * Returns the parser for query strings and URL-encoded bodies. It reads what `qs` reads: brackets
  * nest, repeated names become arrays, every leaf is a string.
+ * @param noun what is parsed, for the errors
+ * @throws {TypeError} a limit that is no number from 0 on
  */
-export function createQueryParser(options: QueryOptions | QueryParser = {}): QueryParser {
-  if (typeof options === 'function') return (raw) => callParser(options, raw)
-  const limits = { ...QUERY_DEFAULTS, ...options }
+export function createQueryParser(
+  options: QueryOptions | QueryParser = {},
+  noun: 'query' | 'body' = 'query',
+): QueryParser {
+  if (typeof options === 'function') return (raw) => callParser(options, raw, noun)
+  const limits = resolveLimits(noun, QUERY_DEFAULTS, options)
   const qsOptions = {
     depth: limits.depth,
     strictDepth: true,
@@ -44,7 +50,7 @@ export function createQueryParser(options: QueryOptions | QueryParser = {}): Que
   } satisfies IParseOptions
   return (raw) => {
     if (raw === '') return {}
-    checkLength(raw, limits)
+    checkLength(raw, limits, noun)
     if (!hasBracket(raw)) {
       const flat = parseFlat(raw, limits.arrayLimit)
       if (flat !== null) return flat
@@ -52,7 +58,7 @@ export function createQueryParser(options: QueryOptions | QueryParser = {}): Que
     try {
       return parseBrackets(raw, qsOptions) as Query
     } catch (error) {
-      throw new BadRequest(`The query is nested deeper than ${limits.depth} levels`, null, {
+      throw new BadRequest(`The ${noun} is nested deeper than ${limits.depth} levels`, null, {
         cause: error,
       })
     }
@@ -67,22 +73,22 @@ export function toRawQuery(url: string): string {
   return hash === -1 ? url.slice(mark + 1) : url.slice(mark + 1, hash)
 }
 
-function callParser(parser: QueryParser, raw: string): Query {
+function callParser(parser: QueryParser, raw: string, noun: string): Query {
   let query: unknown
   try {
     query = parser(raw)
   } catch (error) {
-    throw new BadRequest('The query can not be parsed', null, { cause: error })
+    throw new BadRequest(`The ${noun} can not be parsed`, null, { cause: error })
   }
   if (typeof query !== 'object' || query === null) {
-    throw new BadRequest('The query can not be parsed')
+    throw new BadRequest(`The ${noun} can not be parsed`)
   }
   return query as Query
 }
 
-function checkLength(raw: string, limits: Required<QueryOptions>): void {
+function checkLength(raw: string, limits: Required<QueryOptions>, noun: string): void {
   if (raw.length > limits.maxLength) {
-    throw new BadRequest(`The query is longer than ${limits.maxLength} bytes`)
+    throw new BadRequest(`The ${noun} is longer than ${limits.maxLength} bytes`)
   }
   let parameters = 1
   let at = raw.indexOf('&')
@@ -91,7 +97,7 @@ function checkLength(raw: string, limits: Required<QueryOptions>): void {
     at = raw.indexOf('&', at + 1)
   }
   if (parameters > limits.parameterLimit) {
-    throw new BadRequest(`The query has more than ${limits.parameterLimit} parameters`)
+    throw new BadRequest(`The ${noun} has more than ${limits.parameterLimit} parameters`)
   }
 }
 

@@ -62,7 +62,7 @@ export async function serveServices(
   refuseEncodedBodies(scope)
   scope.removeAllContentTypeParsers()
   addJsonParser(scope, options.json)
-  await addFormParser(scope, options.urlencoded)
+  addFormParser(scope, options.urlencoded, options.query)
   scope.setErrorHandler((error, request, reply) => {
     transport.errors.send(fromFastifyError(error), request, reply)
   })

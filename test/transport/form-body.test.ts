@@ -1,5 +1,6 @@
 import t from 'tap'
 
+import { addFormParser } from '../../src/transport/form-body.ts'
 import type { Answer, TestServer } from '../support/http.ts'
 import { injectServer } from '../support/http.ts'
 
@@ -11,7 +12,7 @@ function open(t: Parameters<typeof injectServer>[0], options = {}): Promise<Test
 
 const FORM = 'application/x-www-form-urlencoded'
 
-function post(server: TestServer, body: string, type = FORM): Promise<Answer> {
+function post(server: TestServer, body: string | Buffer, type = FORM): Promise<Answer> {
   return server.request('/echo', { method: 'POST', body, headers: { 'content-type': type } })
 }
 
@@ -29,7 +30,7 @@ const FORMS: readonly [body: string, data: unknown][] = [
 for (const [body, data] of FORMS) {
   t.test(`reads '${body}' as ${JSON.stringify(data)}`, async (t) => {
     const server = await open(t)
-    for (const type of [FORM, `${FORM}; charset=utf-8`, FORM.toUpperCase()]) {
+    for (const type of [FORM, `${FORM}; charset="utf-8"`, FORM.toUpperCase()]) {
       const answer = await post(server, body, type)
       t.strictSame([answer.status, answer.body], [201, { data }], type)
     }
@@ -88,4 +89,42 @@ t.test('each limit is an option', async (t) => {
     t.equal((await post(server, body)).status, status, body)
   }
   t.strictSame((await post(server, 'a=1&a=2')).body, { data: { a: { 0: '1', 1: '2' } } })
+})
+
+t.test('HTTP-7: what is not UTF-8 is refused, as in JSON', async (t) => {
+  const server = await open(t)
+  t.equal((await post(server, Buffer.from([0x61, 0x3d, 0xff, 0xfe]))).status, 400)
+  for (const charset of ['latin1', '"utf-16"']) {
+    const answer = await post(server, Buffer.from([0x61]), `${FORM}; charset=${charset}`)
+    t.match(answer, { status: 415, body: { name: 'UnsupportedMediaType' } })
+  }
+})
+
+t.test('errors speak of the body', async (t) => {
+  const server = await open(t, { urlencoded: { depth: 1, parameterLimit: 2 } })
+  for (const [body, message] of [
+    ['a&b&c', 'The body has more than 2 parameters'],
+    ['a[b][c]=1', 'The body is nested deeper than 1 levels'],
+  ] as const) {
+    t.match((await post(server, body)).body, { message })
+  }
+})
+
+t.test('a limit that is undefined is the default, and an unusable one is refused', async (t) => {
+  const server = await open(t, { urlencoded: { depth: undefined, parameterLimit: undefined } })
+  for (const body of [`a${'[b]'.repeat(11)}=1`, 'a&'.repeat(1_000)]) {
+    t.equal((await post(server, body)).status, 400)
+  }
+  t.throws(() => addFormParser(server.fastify, { depth: -1 }), /'depth' must be a number/)
+})
+
+t.test("a parser of queries of one's own reads forms too", async (t) => {
+  const query = (raw: string) => {
+    if (raw.includes('!')) throw new Error('internal')
+    return { raw }
+  }
+  const server = await open(t, { query })
+  t.strictSame((await post(server, 'a=1&b=2')).body, { data: { raw: 'a=1&b=2' } })
+  const refused = await post(server, 'a!')
+  t.match(refused, { status: 400, body: { message: 'The body can not be parsed' } })
 })

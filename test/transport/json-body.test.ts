@@ -1,5 +1,6 @@
 import t from 'tap'
 
+import { createApp, fastifyApp, rest } from '../../src/transport/index.ts'
 import type { Answer, RequestOptions, TestServer } from '../support/http.ts'
 import { injectServer, MODES, startServer } from '../support/http.ts'
 
@@ -89,6 +90,9 @@ for (const [title, body, data] of ACCEPTED) {
     for (const type of [
       'application/json',
       'application/json; charset=utf-8',
+      'application/json; charset="UTF-8"',
+      'application/json;x="a;charset=latin1"',
+      'application/json; x="\\";charset=latin1"; charset="utf-8"',
       'Application/JSON',
     ]) {
       const answer = await post(server, body, type)
@@ -124,11 +128,26 @@ t.test('each limit is an option that the answer names', async (t) => {
   }
 })
 
+t.test('a limit that is undefined is the default, and an unusable one is refused', async (t) => {
+  const server = await open(t, { json: { maxDepth: undefined, maxKeys: undefined } })
+  for (const body of [nest('[', '', ']', 51), toKeys(10_001)]) {
+    t.equal((await post(server, body)).status, 400)
+  }
+  for (const name of ['maxDepth', 'maxKeys', 'bodyLimit']) {
+    for (const limit of [Number.NaN, -1, '10', null]) {
+      const app = fastifyApp(createApp()).configure(rest({ json: { [name]: limit } }))
+      await t.rejects(app.listen(0), { name: 'TypeError', message: `'${name}' must be` })
+    }
+  }
+})
+
 /** Media types other than JSON and URL-encoded forms. */
 const TYPES = [
   ...['text/plain', 'text/html', 'application/xml', 'application/octet-stream'],
   ...['multipart/form-data; boundary=x', 'application/vnd.api+json', 'application/jsonx'],
   ...['application/json; charset=utf-16', 'application/json;charset="latin1"'],
+  ...['application/json; x="a;b"; CHARSET=latin1', 'application/json;;charset="utf-8;"'],
+  ...['application/json\u00a0;charset=utf-8'],
   ...['a/b;=', ';', 'application', '/', '*/*', `a/${'b'.repeat(5_000)}`],
 ]
 
