@@ -4,7 +4,8 @@ import type { ErrorJSON, Logger } from '../core/index.ts'
 import { BadRequest, ServiceError, toErrorClass, toServiceError } from '../core/index.ts'
 import { prefersHtml } from './accept.ts'
 import { PAGE_SECURITY_POLICY, renderErrorPage } from './error-page.ts'
-import { redactSecrets, redactUrl, toLoggableError } from './logging.ts'
+import { toLoggableError } from './logging.ts'
+import { redactData, redactErrors, redactText } from './redact.ts'
 import { addVary, sendErrorBody } from './reply.ts'
 
 /** Answers an error by itself: status and content type are its own business. */
@@ -94,7 +95,7 @@ export class ErrorAnswers {
     if (logger === false || error.code < 500) return
     if (error.code === 503 && !this.#isNews(error.message)) return
     // The logger of a host may write every property of an error.
-    logger.error({ err: toLoggableError(error.cause ?? error) }, redactUrl(error.message))
+    logger.error({ err: toLoggableError(error.cause ?? error) }, redactText(error.message))
   }
 
   /** In an outage every request fails alike: one entry tells it, the access log has the rest. */
@@ -131,10 +132,12 @@ export function toStatusError(status: number, message: string, cause?: unknown):
   return isKnown ? error : Object.assign(error, { code: status })
 }
 
-/** Returns the body of an error; `data` may hold what a request sent, so it is cleared of secrets. */
+/** Returns the body of an error; it may hold what a request sent, so it is cleared of secrets. */
 function toErrorBody(error: ServiceError): ErrorJSON {
   const body = error.toJSON()
-  return body.data === undefined ? body : { ...body, data: redactSecrets(body.data) }
+  if (body.data !== undefined) body.data = redactData(body.data)
+  if (body.errors !== undefined) body.errors = redactErrors(body.errors)
+  return body
 }
 
 /** Tells when to try again: as the error's data says, and soon when only the server is busy. */

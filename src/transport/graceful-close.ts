@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Application } from '../core/index.ts'
 import { Unavailable } from '../core/index.ts'
-import { redactUrl } from './logging.ts'
+import { redactUrl } from './redact.ts'
 import { trackSockets } from './server-sockets.ts'
 
 /** How a server ends. */

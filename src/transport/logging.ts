@@ -1,48 +1,10 @@
 import type { FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify'
 import { LogController } from 'fastify'
 import type { Logger } from '../core/index.ts'
-
-/** Keys whose values never reach a log, wherever they stand in what is logged. */
-const SECRET_KEYS: readonly string[] = [
-  ...[
-    'password',
-    'secret',
-    'accessToken',
-    'access_token',
-    'refreshToken',
-    'refresh_token',
-    'token',
-  ],
-  ...['authorization', 'cookie', 'apiKey', 'api_key'],
-]
-
-const REDACTED = '[redacted]'
-const MAX_REDACTED_DEPTH = 10
-const PARAMETER = /([?&])([^=&#\s?]*)=[^&#\s]*/g
-const SECRET_PARAMETER = /token|password|secret|api_?key|^code$/i
+import { REDACTED, redactText, redactUrl, SECRET_KEYS } from './redact.ts'
 
 /** Causes inside each other that are logged; what is deeper, or a circle, is left out. */
 const MAX_CAUSES = 5
-
-/** Returns text without the values of query parameters that are secrets, however they are written. */
-export function redactUrl(url: string): string {
-  if (!url.includes('=')) return url
-  return url.replace(PARAMETER, (parameter: string, mark: string, name: string) =>
-    SECRET_PARAMETER.test(decode(name)) ? `${mark}${name}=${REDACTED}` : parameter,
-  )
-}
-
-/** Returns a copy of what an error tells its caller, without the values of keys that are secrets. */
-export function redactSecrets(data: unknown, depth = 0): unknown {
-  if (depth === MAX_REDACTED_DEPTH || typeof data !== 'object' || data === null) return data
-  if (Array.isArray(data)) return data.map((item) => redactSecrets(item, depth + 1))
-  if (Object.getPrototypeOf(data) !== Object.prototype) return data
-  const entries = Object.entries(data).map(([key, value]): [string, unknown] => [
-    key,
-    SECRET_KEYS.includes(key) ? REDACTED : redactSecrets(value, depth + 1),
-  ])
-  return Object.fromEntries(entries)
-}
 
 /** Returns the logging options for a new server: one line a request of ours, and no secrets. */
 export function toLoggerOptions(
@@ -78,11 +40,11 @@ interface WithLogger {
 
 type LogMethod = (...values: unknown[]) => void
 
-/** Messages may quote a URL: those of errors, and some of Fastify's own. */
+/** Messages may quote a URL or a token: those of errors, and some of Fastify's own. */
 function redactMessages(this: unknown, values: unknown[], log: LogMethod): void {
   log.apply(
     this,
-    values.map((value) => (typeof value === 'string' ? redactUrl(value) : value)),
+    values.map((value) => (typeof value === 'string' ? redactText(value) : value)),
   )
 }
 
@@ -94,14 +56,14 @@ export function createPlainLogger(app: WithLogger): Logger {
   const createLog =
     (level: keyof Logger): Logger['error'] =>
     (details, message) => {
-      const text = message === undefined ? [] : [redactUrl(message)]
+      const text = message === undefined ? [] : [redactText(message)]
       app.logger[level](toPlainDetails(details), ...text)
     }
   return { error: createLog('error'), warn: createLog('warn'), info: createLog('info') }
 }
 
 function toPlainDetails(details: object): object {
-  const entries = Object.entries(redactSecrets(details) as object).map(([key, value]) => {
+  const entries = Object.entries(details).map(([key, value]) => {
     const isError = key === 'err' || value instanceof Error
     return [key, isError ? toLoggableError(value) : value] as const
   })
@@ -197,13 +159,5 @@ function serializeError(error: unknown, depth = 0): LoggedError {
 /** Anything can be thrown, also objects that no text can be made of. */
 function toText(value: unknown): string {
   const isObject = typeof value === 'object' && value !== null
-  return redactUrl(isObject ? Object.prototype.toString.call(value) : String(value))
-}
-
-function decode(name: string): string {
-  try {
-    return decodeURIComponent(name)
-  } catch {
-    return name
-  }
+  return redactText(isObject ? Object.prototype.toString.call(value) : String(value))
 }

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { NotFound } from '../core/index.ts'
-import { redactUrl } from './logging.ts'
+import { redactUrl } from './redact.ts'
 
 /** Options of `notFound()`. */
 export interface NotFoundOptions {

@@ -5,7 +5,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import type { HookContext, Params } from '../../src/transport/index.ts'
-import { redactUrl } from '../../src/transport/logging.ts'
+import { redactUrl } from '../../src/transport/redact.ts'
 import { startServer } from '../support/http.ts'
 
 const lines: string[] = []

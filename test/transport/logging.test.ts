@@ -127,6 +127,10 @@ t.test('LOG-1: writes no secret, wherever it stands', async (t) => {
     })
   }
   await server.request(`/nowhere?access_token=${SECRET}`)
+  await server.raw(
+    `GET /notes/1#access_token=${SECRET} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`,
+  )
+  await server.request(`/notes/eyJhbGciOiJIUzI1NiJ9.${SECRET}.${SECRET}`, { method: 'DELETE' })
   const own = await server.request('/own')
   t.equal(own.status, 200)
   t.notMatch(text().replace(`"b":"${SECRET}"`, ''), SECRET)
