@@ -15,16 +15,20 @@ export function toQuality(accept: string | undefined, mediaType: string): number
   return 0
 }
 
-/** Whether JSON may be sent, decided without parsing for the headers that most clients send. */
+/** Whether JSON may be sent. */
 export function acceptsJson(accept: string | undefined): boolean {
-  if (accept === undefined || accept === '*/*' || accept === 'application/json') return true
-  return toQuality(accept, 'application/json') > 0
+  return isUsual(accept) || toQuality(accept, 'application/json') > 0
 }
 
 /** Whether a client would rather have HTML than JSON: browsers do, programs do not. */
 export function prefersHtml(accept: string | undefined): boolean {
-  if (accept === undefined || !/html/i.test(accept)) return false
+  if (isUsual(accept) || !/html/i.test(accept)) return false
   return toQuality(accept, 'text/html') > toQuality(accept, 'application/json')
+}
+
+/** Whether JSON is what suits best, decided without parsing for the headers that most programs send. */
+function isUsual(accept: string | undefined): accept is '*/*' | 'application/json' | undefined {
+  return accept === undefined || accept === '*/*' || accept === 'application/json'
 }
 
 function toRange(text: string): [range: string, quality: number] {

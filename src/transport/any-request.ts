@@ -41,6 +41,7 @@ function sendAllow(match: ServiceMatch, reply: FastifyReply): void {
   reply
     .code(204)
     .header('allow', toAllow(match.entry, match.id !== null))
+    .header('x-content-type-options', 'nosniff')
     .send()
 }
 

@@ -8,7 +8,10 @@ import { toLoggableError } from './logging.ts'
 import { redactData, redactErrors, redactText } from './redact.ts'
 import { addVary, sendErrorBody } from './reply.ts'
 
-/** Answers an error by itself: status and content type are its own business. */
+/**
+ * Answers an error: it sends by `reply`, now or later, or returns what is to be sent, or a promise of
+ * it. Content type and a status other than that of the error are its own business.
+ */
 export type ErrorResponder = (
   error: ServiceError,
   request: FastifyRequest,
@@ -56,18 +59,20 @@ export class ErrorAnswers {
 
   #send(error: ServiceError, request: FastifyRequest, reply: FastifyReply): void {
     this.#log(error, request)
-    const status = toErrorStatus(error.code)
+    const status = error.statusCode
     reply.code(status)
     setRetryAfter(error, reply)
     const { html = {}, json = {} } = this.#options
+    // Also on JSON: a cache must not hand it to a browser.
+    if (html !== false) addVary(reply, 'accept')
     if (html !== false && prefersHtml(request.headers.accept)) {
-      addVary(reply, 'accept')
       this.#sendPage(html, status, error, request, reply)
       return
     }
+    const sendJSON = (): void => sendErrorBody(reply, toErrorBody(error))
     const respond = typeof json === 'function' ? json : (json[status] ?? json['default'])
-    if (respond !== undefined) run(respond, error, request, reply)
-    else sendErrorBody(reply, toErrorBody(error))
+    if (respond === undefined) sendJSON()
+    else run(respond, error, request, reply, sendJSON)
   }
 
   #sendPage(
@@ -79,14 +84,8 @@ export class ErrorAnswers {
   ): void {
     const page = typeof html === 'function' ? html : (html[status] ?? html['default'])
     if (typeof page === 'function') {
-      run(page, error, request, reply)
-      return
-    }
-    reply
-      .type('text/html; charset=utf-8')
-      .header('content-security-policy', PAGE_SECURITY_POLICY)
-      .header('x-content-type-options', 'nosniff')
-    if (page === undefined) reply.send(renderErrorPage(status))
+      run(page, error, request, reply, () => sendPage(reply, renderErrorPage(status)))
+    } else if (page === undefined) sendPage(reply, renderErrorPage(status))
     else sendFile(page, status, request, reply)
   }
 
@@ -147,21 +146,48 @@ function setRetryAfter(error: ServiceError, reply: FastifyReply): void {
   else if (error.code === 503) reply.header('retry-after', RETRY_AFTER_SECONDS)
 }
 
-/** Returns the code of an error if HTTP knows such a status for errors, else 500. */
-export function toErrorStatus(code: number): number {
-  return Number.isInteger(code) && code >= 400 && code <= 599 ? code : 500
-}
-
-/** Calls a responder that users wrote; what it throws is answered by Fastify as any other error. */
-function run(
+/**
+ * Calls a responder that users wrote and sends what it returns, or, where it can't send any more, the
+ * answer that there would be without it. What it throws is answered by 500.
+ */
+async function run(
   respond: ErrorResponder,
   error: ServiceError,
   request: FastifyRequest,
   reply: FastifyReply,
-): void {
-  Promise.resolve()
-    .then(() => respond(error, request, reply))
-    .catch((failure: unknown) => answerFailure(failure, request, reply))
+  sendDefault: () => void,
+): Promise<void> {
+  const hasSent = watchSend(reply)
+  try {
+    const returned = respond(error, request, reply)
+    // It has got the reply and has no promise to keep: it may send later.
+    if (returned === undefined && respond.length >= 3) return
+    const value = await returned
+    if (hasSent() || value === reply) return
+    if (value === undefined) sendDefault()
+    else reply.send(value)
+  } catch (failure) {
+    answerFailure(failure, request, reply)
+  }
+}
+
+/** Returns a test whether something was sent; `reply.sent` tells it only when the last byte is written. */
+function watchSend(reply: FastifyReply): () => boolean {
+  const { send } = reply
+  let isSent = false
+  reply.send = (payload?: unknown): FastifyReply => {
+    isSent = true
+    return send.call(reply, payload)
+  }
+  return () => isSent || reply.sent || reply.raw.headersSent
+}
+
+function sendPage(reply: FastifyReply, page: string): void {
+  reply
+    .type('text/html; charset=utf-8')
+    .header('content-security-policy', PAGE_SECURITY_POLICY)
+    .header('x-content-type-options', 'nosniff')
+    .send(page)
 }
 
 function sendFile(
@@ -171,10 +197,10 @@ function sendFile(
   reply: FastifyReply,
 ): void {
   readFile(path, 'utf8').then(
-    (page) => reply.send(page),
+    (page) => sendPage(reply, page),
     (failure: unknown) => {
       request.log.error({ err: failure }, `The page for ${status} can not be read`)
-      reply.send(renderErrorPage(status))
+      sendPage(reply, renderErrorPage(status))
     },
   )
 }

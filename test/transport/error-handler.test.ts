@@ -1,7 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import t from 'tap'
-import { fromFastifyError, toErrorStatus } from '../../src/transport/error-handler.ts'
+import { fromFastifyError } from '../../src/transport/error-handler.ts'
 import { renderErrorPage } from '../../src/transport/error-page.ts'
 import type { ErrorResponder } from '../../src/transport/index.ts'
 import {
@@ -171,8 +172,12 @@ t.test('keys stand in the documented order', async (t) => {
 })
 
 t.test('a code that is no status of an error is answered with 500', async (t) => {
-  for (const code of [0, 99, 200, 304, 600, 404.5, Number.NaN]) t.equal(toErrorStatus(code), 500)
-  for (const code of [400, 418, 499, 500, 599]) t.equal(toErrorStatus(code), code)
+  for (const code of [0, 200, 304, 600, 404.5, Number.NaN]) {
+    const { status } = await fail(t, Object.assign(new BadRequest('x'), { code }), {
+      errorHandler: { json: (error) => error.toJSON() },
+    })
+    t.equal(status, 500, String(code))
+  }
 })
 
 t.test('an error of Fastify keeps its status and text below 500, and 503', async (t) => {
@@ -311,6 +316,54 @@ t.test('a page may be a file; one that can not be read is replaced and logged', 
   const missing = await fail(t, new BadRequest('No'), options)
   t.equal(missing.status, 400)
   t.match(missing.text, /Oh no!/)
+})
+
+/** Responders that do not send, and what is answered to a `NotFound`. */
+const RETURNING: readonly [title: string, responder: ErrorResponder, text: string | RegExp][] = [
+  ['a text', () => 'Not here', 'Not here'],
+  ['an object', (error) => ({ own: error.code }), '{"own":404}'],
+  ['a promise of a text', async () => 'Not here', 'Not here'],
+  ['nothing, and takes no reply', () => undefined, /Page Not Found|"NotFound"/],
+  ['a promise of nothing', async (_e, _request, _reply) => undefined, /Page Not Found|"NotFound"/],
+  ['the reply', async (_error, _request, reply) => reply.send('sent'), 'sent'],
+  ['nothing, and sends later', sendLater, 'later'],
+  ['a promise of nothing, and has sent', sendBefore, 'before'],
+  ['the reply, and sends later', (...args) => (sendLater(...args), args[2]), 'later'],
+]
+
+function sendLater(_error: unknown, _request: unknown, reply: FastifyReply): void {
+  setTimeout(() => reply.send('later'), 10)
+}
+
+async function sendBefore(_error: unknown, _request: unknown, reply: FastifyReply): Promise<void> {
+  reply.send('before')
+}
+
+for (const [title, responder, text] of RETURNING) {
+  t.test(`a responder that returns ${title} is answered once`, async (t) => {
+    const errorHandler = { html: responder, json: { 404: responder } }
+    // With it `reply.sent` says the truth long after something was sent.
+    const server = (fastify: FastifyInstance): unknown =>
+      fastify.addHook('onSend', async (_request, _reply, payload) => {
+        await new Promise((resolve) => setTimeout(resolve, 5))
+        return payload
+      })
+    for (const headers of [HTML, { accept: 'application/json' }]) {
+      const answer = await fail(t, new NotFound('No'), { headers, errorHandler, server })
+      t.equal(answer.status, 404)
+      t.match(answer.text, text)
+      t.strictSame(answer.logged, [])
+    }
+  })
+}
+
+t.test('JSON and pages vary with Accept alike, unless there are no pages', async (t) => {
+  for (const headers of [{ accept: 'application/json' }, HTML]) {
+    t.equal((await fail(t, new NotFound('No'), { headers })).headers.vary, 'accept')
+    const { vary } = (await fail(t, new NotFound('No'), { headers, errorHandler: { html: false } }))
+      .headers
+    t.equal(vary, undefined)
+  }
 })
 
 for (const [title, json] of [
