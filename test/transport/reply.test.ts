@@ -78,6 +78,24 @@ const ANSWERS: readonly [title: string, given: Case, get: number, post: number, 
   ],
 ]
 
+/** What a hook may assign that says nothing about the answer. */
+const SAYS_NOTHING: readonly unknown[] = [
+  ...[{ status: 0 }, { status: null }, { status: undefined }, { location: null }],
+  ...[{ location: '' }, { headers: null }, { headers: { Location: null } }],
+  { headers: { 'x-a': null, 'x-b': undefined } },
+]
+
+for (const http of SAYS_NOTHING) {
+  t.test(`context.http ${JSON.stringify(http)} changes nothing`, async (t) => {
+    const { status, text, headers } = await answer(t, {
+      result: 1,
+      change: { http: http as object },
+    })
+    t.strictSame([status, text, headers.location], [200, '1', undefined])
+    t.strictSame([headers['x-a'], headers['x-b']], [undefined, undefined])
+  })
+}
+
 for (const [title, given, get, post, text] of ANSWERS) {
   t.test(`a result of ${title} answers ${get}, and ${post} to create`, async (t) => {
     for (const [method, status] of [
@@ -174,6 +192,11 @@ const IMPOSSIBLE: Readonly<Record<string, Case>> = {
   },
   'a status beyond HTTP': { change: { http: { status: 1_000 } } },
   'a status that is no number': { change: { http: { status: 'ok' as unknown as number } } },
+  'a status of 100': { change: { http: { status: 100 } } },
+  'a status of 101': { change: { http: { status: 101 } } },
+  'a status of 103': { change: { http: { status: 103 } } },
+  'a status of 600': { change: { http: { status: 600 } } },
+  'a status with a fraction': { change: { http: { status: 200.5 } } },
 }
 
 for (const mode of MODES) {
@@ -205,6 +228,15 @@ const UNSENDABLE: Readonly<Record<string, unknown>> = {
       throw new TypeError('not for clients')
     },
   },
+}
+
+for (const result of [() => 1, Symbol('x'), { toJSON: () => undefined }]) {
+  t.test(`a ${typeof result} that JSON has nothing for answers a generic 500`, async (t) => {
+    for (const method of ['GET', 'POST']) {
+      const { status, body } = await answer(t, { result }, method)
+      t.strictSame([status, body], [500, GENERIC])
+    }
+  })
 }
 
 for (const [title, result] of Object.entries(UNSENDABLE)) {
