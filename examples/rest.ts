@@ -29,6 +29,17 @@ const bookService = {
   },
 }
 
+const letterService = {
+  archived: new Set<string>(),
+  async find() {
+    return [...this.archived]
+  },
+  async archive({ id }: { id: string }) {
+    this.archived.add(id)
+    return { id }
+  },
+}
+
 const app = fastifyApp(createApp(), {
   logger: { level: process.env['LOG_LEVEL'] ?? 'warn' },
   requestTimeout: 20_000,
@@ -59,6 +70,9 @@ app.configure(
 )
 
 app.use('books', bookService)
+
+// Callers reach the methods that are listed, and no others.
+app.use('letters', letterService, { methods: ['find', 'archive'] })
 
 // A call hears when its client goes away or its time is up. Hand the signal to reads only.
 app.use('prices', {
@@ -92,5 +106,6 @@ console.log(`Try
 
   curl -H 'accept: text/csv' http://${HOST}:${PORT}/books
   curl http://${HOST}:${PORT}/magazines
+  curl -H 'x-service-method: archive' --json '{"id":"1"}' http://${HOST}:${PORT}/letters
   curl http://${HOST}:${PORT}/health/ready
   curl http://${HOST}:${PORT}/docs/rest.md`)

@@ -1,4 +1,4 @@
-import type { Application, AuthenticationRequest, NullableId } from '../core/index.ts'
+import type { AnyApplication, AuthenticationRequest, NullableId } from '../core/index.ts'
 import { toServicePath } from '../core/index.ts'
 import { decodeClaims } from './access-token.ts'
 import { AuthenticationBase } from './authentication-base.ts'
@@ -10,10 +10,6 @@ import { mergeSettings } from './settings-merge.ts'
 import type { AuthenticationParams, AuthenticationResult } from './strategy.ts'
 import type { TokenOptions } from './token-options.ts'
 import { toExpiryDate } from './token-revocation.ts'
-
-// Applications of any services: nothing of them is used but settings, events and the registry.
-// biome-ignore lint/suspicious/noExplicitAny: a generic constraint
-type AnyApplication = Application<any, any>
 
 /**
  * The service that logs users in and out: `create` takes `{ strategy, ... }` and returns

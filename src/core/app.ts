@@ -89,7 +89,7 @@ export class Application<
    * Registers a service at a path, or every service of another application below it.
    * @throws {TypeError} the path is taken, the service offers nothing, or an option is wrong
    */
-  use(path: string, subApp: SubApplication): this
+  use(path: string, subApp: AnyApplication): this
   use<Path extends keyof Services & string>(
     path: Path,
     service: ServiceInput<Services[Path]>,
@@ -165,17 +165,17 @@ export class Application<
     return this
   }
 
-  /** Tells an observer of services that come and go from now on. */
-  observe(observer: ServiceObserver): this {
+  /** Tells an observer of services that come and go from now on. Returns what ends that again. */
+  observe(observer: ServiceObserver): () => void {
     this.#observers.add(observer)
-    return this
+    return () => void this.#observers.delete(observer)
   }
 
   logListenerError(error: unknown, event: string): void {
     this.logger.error({ err: error, event }, 'An event listener failed')
   }
 
-  #mount(path: string, subApp: SubApplication): this {
+  #mount(path: string, subApp: AnyApplication): this {
     const mounted = [...subApp.entries].map(
       ([subPath, entry]) => [toServicePath(`${path}/${subPath}`), entry] as const,
     )
@@ -200,9 +200,9 @@ export class Application<
   }
 }
 
-// Whatever services a mounted application has: nothing is known of them but their paths.
+/** An application with whatever services and settings: what takes one looks at neither. */
 // biome-ignore lint/suspicious/noExplicitAny: a generic constraint
-type SubApplication = Application<any, any>
+export type AnyApplication = Application<any, any>
 
 /**
  * Returns a new application. `Services` maps each path to its service and types everything else:

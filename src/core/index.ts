@@ -1,4 +1,4 @@
-export type { ApplicationHookOptions, ServiceObserver } from './app.ts'
+export type { AnyApplication, ApplicationHookOptions, ServiceObserver } from './app.ts'
 export { Application, createApp } from './app.ts'
 export { callMethod, createContext, runMethod } from './call.ts'
 export type { Listener } from './emitter.ts'

@@ -17,6 +17,8 @@ export type ResolvedServiceOptions = Required<ServiceOptions>
 
 const OPTION_NAMES: readonly string[] = ['methods', 'events', 'serviceEvents', 'routeParams']
 
+const SERVICE_METHODS: readonly string[] = [...STANDARD_METHODS, 'setup', 'teardown']
+
 /** Names that a service gets from Remex, or that have a meaning of their own. */
 const PROTECTED_NAMES: ReadonlySet<string> = new Set([
   ...['all', 'around', 'before', 'after', 'error', 'hooks', 'setup', 'teardown', 'publish'],
@@ -29,7 +31,7 @@ const PROTECTED_NAMES: ReadonlySet<string> = new Set([
 
 /**
  * Returns the options with their defaults.
- * @throws {TypeError} an unknown option, a protected or missing method, or no service at all
+ * @throws {TypeError} an unknown option, a protected or missing method, no service or a second one
  */
 export function resolveServiceOptions(
   path: string,
@@ -37,11 +39,8 @@ export function resolveServiceOptions(
   options: ServiceOptions,
 ): ResolvedServiceOptions {
   checkOptionNames(path, options)
-  const standard = STANDARD_METHODS.filter((name) => hasMethod(service, name))
-  const isService =
-    standard.length > 0 || hasMethod(service, 'setup') || hasMethod(service, 'teardown')
-  const methods = options.methods ?? standard
-  if (!isService && methods.length === 0) {
+  const methods = options.methods ?? STANDARD_METHODS.filter((name) => hasMethod(service, name))
+  if (!isService(service) && methods.length === 0) {
     throw new TypeError(`Invalid service object passed for path \`${path}\``)
   }
   for (const name of methods) checkMethod(path, service, name)
@@ -54,12 +53,20 @@ export function resolveServiceOptions(
   }
 }
 
+/** Whether an object has what only services have; one of custom methods alone is named by options. */
+function isService(value: object): boolean {
+  return SERVICE_METHODS.some((name) => hasMethod(value, name))
+}
+
 /** Whether the object has a function of this name, inherited from its class or its own. */
 export function hasMethod(service: object, name: string): boolean {
   return typeof (service as Record<string, unknown>)[name] === 'function'
 }
 
 function checkOptionNames(path: string, options: ServiceOptions): void {
+  if (isService(options)) {
+    throw new TypeError(`app.use() takes one service for path '${path}', and its options after it`)
+  }
   const unknown = Object.keys(options).find((name) => !OPTION_NAMES.includes(name))
   if (unknown === undefined) return
   throw new TypeError(

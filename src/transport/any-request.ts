@@ -2,7 +2,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { BadRequest, MethodNotAllowed } from '../core/index.ts'
 import { answerError } from './answer.ts'
 import { toNotFound } from './not-found.ts'
-import { toPath } from './request-path.ts'
 import { handleServiceRequest } from './service-handler.ts'
 import { findMethod, toAllow } from './service-method.ts'
 import type { ServiceMatch } from './service-router.ts'
@@ -20,15 +19,19 @@ export function handleAnyRequest(
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  const path = toPathBelow(transport.prefix, request.raw.url ?? '/')
-  const match = transport.router.find(path)
+  const match = findMatch(transport, request)
   if (match === null) answerNotFound(transport, request, reply)
   else if (request.method === 'OPTIONS') sendAllow(match, reply)
-  else callMatch(transport, match, path, request, reply)
+  else callMatch(transport, match, request, reply)
+}
+
+/** Returns what a request addresses, `null` when nothing is served there. */
+export function findMatch(transport: RestTransport, request: FastifyRequest): ServiceMatch | null {
+  return transport.router.find(request.raw.url ?? '/')
 }
 
 /** Answers for a path that nothing is served at; a plugin without prefix leaves it to its host. */
-export function answerNotFound(
+function answerNotFound(
   transport: RestTransport,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -48,7 +51,6 @@ function sendAllow(match: ServiceMatch, reply: FastifyReply): void {
 function callMatch(
   transport: RestTransport,
   match: ServiceMatch,
-  path: string,
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
@@ -56,19 +58,13 @@ function callMatch(
   try {
     const serviceMethod = request.headers['x-service-method']
     const method = findMethod(match.entry, request.method, hasId, serviceMethod)
-    if (!hasId && path.endsWith('/') && path.length > 1 && MULTI_VERBS.has(request.method)) {
+    if (match.lacksId && MULTI_VERBS.has(request.method)) {
       // '/users/' + id with an empty id: one record was meant, not all of them.
-      throw new BadRequest(`An id is missing after '${path}'`)
+      throw new BadRequest('An id is missing at the end of the path')
     }
     handleServiceRequest(transport, method, match, request, reply)
   } catch (error) {
     if (error instanceof MethodNotAllowed) reply.header('allow', toAllow(match.entry, hasId))
     answerError(transport, error, request, reply)
   }
-}
-
-/** Returns the path of a URL below the prefix, still percent-encoded. */
-function toPathBelow(prefix: string, url: string): string {
-  const path = toPath(url)
-  return path.startsWith(prefix) ? path.slice(prefix.length) : path
 }

@@ -1,12 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AuthenticateOptions } from '../auth/authenticate.ts'
 import { authenticate, authenticateParams } from '../auth/authenticate.ts'
-import type { Application, Params } from '../core/index.ts'
+import type { AnyApplication, Application, Params } from '../core/index.ts'
 import { parseCaller, setPrivate } from './parse-authentication.ts'
-
-// Whatever services and settings an application has.
-// biome-ignore lint/suspicious/noExplicitAny: a generic constraint
-type AnyApplication = Application<any, any>
 
 /**
  * Returns a `preHandler` that protects a plain route of Fastify as the `authenticate` hook protects a

@@ -2,12 +2,14 @@ import type { Server } from 'node:http'
 import type { FastifyInstance, FastifyListenOptions } from 'fastify'
 import fastify from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import type { AnyServices, MethodName, ServiceOptions } from '../core/index.ts'
+import type { AnyApplication, AnyServices, MethodName, ServiceOptions } from '../core/index.ts'
 import { Application, Unavailable } from '../core/index.ts'
 import type { ServiceInput } from '../core/service-map.ts'
 import type { WithServer } from './configurator.ts'
 import type { CloseOptions } from './graceful-close.ts'
 import { GracefulClose } from './graceful-close.ts'
+import type { ServiceLookup } from './lookup.ts'
+import { createLookup } from './lookup.ts'
 import type { Middleware } from './middleware.ts'
 import { addRequestGuard } from './request-guard.ts'
 import { addDecorators } from './request-params.ts'
@@ -40,12 +42,17 @@ export interface ServerMembers<Services> extends WithServer {
    * @throws {Unavailable} requests had to be cut off; everything is closed then too
    */
   close(): Promise<void>
+  /**
+   * Returns what a request to a path would reach, `null` for no service:
+   * `{ service, params: { userId: '1', __id: '7' } }` for `/users/1/notes/7`.
+   */
+  lookup(path: string): ServiceLookup | null
   /** Registers functions that run before every request, for REST only. */
   use(...functions: Handlers[]): this
   /** Registers functions that run before every request below a path. */
   use(path: `/${string}`, ...functions: Handlers[]): this
   /** Registers the services of another application below a path, with functions before them. */
-  use(path: string, ...parts: (Handlers | SubApplication)[]): this
+  use(path: string, ...parts: (Handlers | AnyApplication)[]): this
   /** Registers a service, with functions before and after it and, last, its options. */
   use<Path extends keyof Services & string>(
     path: Path,
@@ -58,10 +65,6 @@ export interface ServerMembers<Services> extends WithServer {
 }
 
 type Handlers = Middleware | readonly Handlers[]
-
-// Whatever services a mounted application has.
-// biome-ignore lint/suspicious/noExplicitAny: a generic constraint
-type SubApplication = Application<any, any>
 
 /** An application with an HTTP server of its own. */
 export type FastifyApplication<Services = AnyServices, Settings = Record<string, unknown>> =
@@ -119,6 +122,7 @@ function addMembers(
     ownsServer: closing !== null,
     server: instance.server as Server,
     restOptions: {},
+    lookup: createLookup(app, instance),
     async listen(options = {}, host = DEFAULT_HOST) {
       try {
         await instance.listen(toListenOptions(options, host))

@@ -12,6 +12,7 @@ export type { FastifyApplication, FastifyAppOptions, ServerMembers } from './fas
 export { fastifyApp } from './fastify-app.ts'
 export type { FormOptions } from './form-body.ts'
 export type { JsonOptions } from './json-body.ts'
+export type { ServiceLookup } from './lookup.ts'
 export type { Middleware } from './middleware.ts'
 export type { NotFoundOptions } from './not-found.ts'
 export type { ParseAuthenticationOptions } from './parse-authentication.ts'

@@ -7,6 +7,7 @@ import type { Logger } from '../core/index.ts'
 import type { WithServer } from './configurator.ts'
 import { ErrorAnswers, fromFastifyError, toStatusError } from './error-handler.ts'
 import { toLoggerOptions } from './logging.ts'
+import { MAX_PARAM_LENGTH } from './request-path.ts'
 
 /** Limits of a server made by `fastifyApp()`, all in milliseconds or bytes. */
 export interface ServerLimits {
@@ -42,9 +43,6 @@ const LIMIT_DEFAULTS: Required<ServerLimits> = Object.freeze({
   keepAliveTimeout: 72_000,
   bodyLimit: 1_048_576,
 })
-
-/** Ids and route values may be as long as a token; what limits them is the request line. */
-const MAX_PARAM_LENGTH = 16_384
 
 /**
  * Returns the options for Fastify, with safe limits where the user sets none.

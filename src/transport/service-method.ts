@@ -1,17 +1,21 @@
-import type { MethodEntry, ServiceEntry } from '../core/index.ts'
+import type { MethodEntry, MethodSpec, ServiceEntry } from '../core/index.ts'
 import { isStandardMethod, METHOD_TABLE, MethodNotAllowed } from '../core/index.ts'
 
-/** The standard method for each verb, without and with an id in the URL. */
-const METHOD_BY_VERB: ReadonlyMap<string, { readonly all: string; readonly one: string }> = new Map(
-  [
-    ['GET', { all: 'find', one: 'get' }],
-    ['HEAD', { all: 'find', one: 'get' }],
-    // An id behind a POST has no meaning and is ignored.
-    ['POST', { all: 'create', one: 'create' }],
-    ['PUT', { all: 'update', one: 'update' }],
-    ['PATCH', { all: 'patch', one: 'patch' }],
-    ['DELETE', { all: 'remove', one: 'remove' }],
-  ],
+/** The standard methods of a verb, without and with an id in the URL. */
+interface VerbMethods {
+  readonly all: string
+  readonly one: string
+}
+
+/**
+ * The methods of each verb; `HEAD` is read as `GET`. Where a verb has one method, it is that with an
+ * id and without: an id behind a `POST` has no meaning, and none behind the others is `null`.
+ */
+const METHOD_BY_VERB: ReadonlyMap<string, VerbMethods> = createMethodByVerb()
+
+/** The verbs that call a method, `HEAD` aside. */
+export const VERBS: ReadonlySet<MethodSpec['verb']> = new Set(
+  Object.values(METHOD_TABLE).map(({ verb }) => verb),
 )
 
 /** Longest method name that an error repeats: what is longer is no name. */
@@ -65,8 +69,19 @@ export function toAllow(entry: ServiceEntry, hasId: boolean): string {
     .filter(([, { all, one }]) => isExternal(hasId ? one : all))
     .map(([verb]) => verb)
   const hasCustom = [...entry.methods.keys()].some(
-    (name) => !Object.hasOwn(METHOD_TABLE, name) && isExternal(name),
+    (name) => !isStandardMethod(name) && isExternal(name),
   )
   const all = hasCustom ? [...verbs, 'POST', 'OPTIONS'] : [...verbs, 'OPTIONS']
   return [...new Set(all)].join(', ')
+}
+
+function createMethodByVerb(): Map<string, VerbMethods> {
+  const methods = new Map<string, VerbMethods>()
+  for (const [name, { verb, withId }] of Object.entries(METHOD_TABLE)) {
+    const { all, one } = methods.get(verb) ?? { all: name, one: name }
+    const names = withId ? { all, one: name } : { all: name, one }
+    methods.set(verb, names)
+    if (verb === 'GET') methods.set('HEAD', names)
+  }
+  return methods
 }

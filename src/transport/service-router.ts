@@ -2,24 +2,28 @@ import type { HTTPMethod } from 'find-my-way'
 import findMyWay from 'find-my-way'
 import type { Application, ServiceEntry } from '../core/index.ts'
 import { stripSlashes } from '../core/index.ts'
+import type { Routing } from './request-path.ts'
+import { DEFAULT_ROUTING, MAX_PARAM_LENGTH, toPath } from './request-path.ts'
 
 /** What a URL addresses: a service, a record of it if there is an id, and the route values. */
 export interface ServiceMatch {
   readonly entry: ServiceEntry
   readonly id: string | null
   readonly route: Record<string, string>
+  /** Whether the path of the service is followed by a slash, and so meant to be by an id. */
+  readonly lacksId: boolean
+}
+
+/** Where the services are, and how their server reads paths. */
+export interface ServiceRouterOptions extends Partial<Routing> {
+  /** Path that all services are below; may hold placeholders. Default: none. */
+  readonly prefix?: string
 }
 
 /** Name of the placeholder for the id, in routes of Fastify and of the router alike. */
 export const ID_PLACEHOLDER = '__id'
 
-// Ids may be as long as a token: the limit that counts is that of the request line.
-const MAX_PARAM_LENGTH = 16_384
 const ANY_VERB: HTTPMethod = 'GET'
-
-interface Target {
-  readonly entry: ServiceEntry
-}
 
 /**
  * Finds the service for a path, for whatever Fastify's own routes do not cover: services that were
@@ -28,41 +32,61 @@ interface Target {
  */
 export class ServiceRouter {
   readonly #app: Application
+  readonly #routing: Routing
+  readonly #prefix: string
+  /** What of a path is the prefix, however it is spelled. */
+  readonly #head: RegExp
   #router: findMyWay.Instance<findMyWay.HTTPVersion.V1>
 
-  constructor(app: Application) {
+  constructor(app: Application, { prefix = '', ...routing }: ServiceRouterOptions = {}) {
     this.#app = app
-    this.#router = createRouter()
+    this.#routing = { ...DEFAULT_ROUTING, ...routing }
+    const segments = prefix.split('/').filter((segment) => segment !== '')
+    this.#prefix = segments.map((segment) => `/${segment}`).join('')
+    this.#head = new RegExp(`^(?:/+[^/]+){${segments.length}}`)
+    this.#router = this.#createRouter()
     this.rebuild()
   }
 
   /** Reads the registered services anew, but for those whose path no URL can have. */
   rebuild(): void {
-    this.#router = createRouter()
+    this.#router = this.#createRouter()
     const shapes = new Set<string>()
     for (const [path, entry] of this.#app.entries) {
       for (const pattern of isServable(path) ? toPatterns(path) : []) {
-        const shape = toShape(pattern)
+        const shape = this.toShape(pattern)
         if (shapes.has(shape)) continue
         shapes.add(shape)
-        const target: Target = { entry }
-        this.#router.on(ANY_VERB, pattern, noHandler, target)
+        this.#router.on(ANY_VERB, `${this.#prefix}${pattern}`, noHandler, entry)
       }
     }
   }
 
   /**
-   * Returns what a path addresses, `null` for none. Each segment is percent-decoded once; slashes at
-   * the ends do not count; an empty segment inside matches nothing.
-   * @param path the path as it was sent, without query and prefix
+   * Returns what a request target addresses, `null` for nothing. Each segment is percent-decoded
+   * once; slashes at the ends do not count; an empty segment inside matches nothing.
    */
-  find(path: string): ServiceMatch | null {
-    const found = this.#router.find(ANY_VERB, `/${stripSlashes(path)}`)
+  find(target: string): ServiceMatch | null {
+    const path = toPath(target, this.#routing)
+    const head = this.#prefix === '' ? '' : (this.#head.exec(path)?.[0] ?? '')
+    const rest = path.slice(head.length)
+    const found = this.#router.find(ANY_VERB, `${head}/${stripSlashes(rest)}`)
     if (found === null) return null
-    const { entry } = found.store as Target
-    const { [ID_PLACEHOLDER]: id, ...values } = found.params as Record<string, string>
+    const entry = found.store as ServiceEntry
+    const { [ID_PLACEHOLDER]: id = null, ...values } = found.params as Record<string, string>
     if (id === '' || Object.values(values).includes('')) return null
-    return { entry, id: id ?? null, route: { ...entry.options.routeParams, ...values } }
+    const route = { ...entry.options.routeParams, ...values }
+    return { entry, id, route, lacksId: id === null && rest.length > 1 && rest.endsWith('/') }
+  }
+
+  /** Returns the pattern without the names of its placeholders: what makes two routes the same. */
+  toShape(pattern: string): string {
+    const shape = pattern.replace(/:[^/]+/g, ':')
+    return this.#routing.caseSensitive ? shape : shape.toLowerCase()
+  }
+
+  #createRouter(): findMyWay.Instance<findMyWay.HTTPVersion.V1> {
+    return findMyWay({ ...this.#routing, maxParamLength: MAX_PARAM_LENGTH })
   }
 }
 
@@ -71,11 +95,6 @@ export function toPatterns(path: string): [collection: string, record: string] {
   const collection = path === '/' ? '' : `/${path}`
   checkSegments(collection)
   return [collection === '' ? '/' : collection, `${collection}/:${ID_PLACEHOLDER}`]
-}
-
-/** Returns the pattern without the names of its placeholders: what makes two routes the same. */
-export function toShape(pattern: string): string {
-  return pattern.replace(/:[^/]+/g, ':')
 }
 
 /** Placeholders are whole segments; everything else that routers give a meaning is refused. */
@@ -93,10 +112,6 @@ function isServable(path: string): boolean {
 
 function isSegment(segment: string): boolean {
   return /^:[A-Za-z_]\w*$/.test(segment) || !/[:*()?#\s]/.test(segment)
-}
-
-function createRouter(): findMyWay.Instance<findMyWay.HTTPVersion.V1> {
-  return findMyWay({ maxParamLength: MAX_PARAM_LENGTH })
 }
 
 /** The router is only asked what matches; nothing is ever handled by it. */

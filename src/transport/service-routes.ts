@@ -1,16 +1,16 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
-import type { MethodEntry, ServiceEntry } from '../core/index.ts'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { MethodEntry, MethodSpec, ServiceEntry } from '../core/index.ts'
 import { handleAnyRequest } from './any-request.ts'
 import { handleServiceRequest } from './service-handler.ts'
-import { findByVerb } from './service-method.ts'
-import { ID_PLACEHOLDER, toPatterns, toShape } from './service-router.ts'
+import { findByVerb, VERBS } from './service-method.ts'
+import { ID_PLACEHOLDER, toPatterns } from './service-router.ts'
 import type { RestTransport } from './transport.ts'
-
-const VERBS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
 /** One form of URL of a service: all of its records, or one of them. */
 interface ServiceUrl {
   readonly url: string
+  /** The URL without the names of its placeholders, so that equal shapes fit the same paths. */
+  readonly shape: string
   readonly segments: readonly string[]
   readonly entry: ServiceEntry
   readonly hasId: boolean
@@ -29,7 +29,7 @@ export class ServiceRoutes {
 
   /** Adds the routes of all services, in the order of their registration. */
   addAll(entries: Iterable<readonly [path: string, entry: ServiceEntry]>): void {
-    const urls = [...entries].flatMap(([path, entry]) => toUrls(path, entry))
+    const urls = [...entries].flatMap(([path, entry]) => this.#toUrls(path, entry))
     for (const verb of VERBS) {
       const offering = urls.filter(({ entry, hasId }) => findByVerb(entry, verb, hasId) !== null)
       for (const target of urls) {
@@ -46,11 +46,21 @@ export class ServiceRoutes {
     }
   }
 
-  #route(verb: HTTPMethods, { url, entry, hasId }: ServiceUrl, handler: RequestHandler): void {
-    const shape = `${verb} ${toShape(url)}`
+  #toUrls(path: string, entry: ServiceEntry): ServiceUrl[] {
+    return toPatterns(path).map((url, index) => {
+      const shape = this.#transport.router.toShape(url)
+      return { url, shape, segments: shape.split('/'), entry, hasId: index === 1 }
+    })
+  }
+
+  #route(
+    verb: MethodSpec['verb'],
+    { url, shape, entry, hasId }: ServiceUrl,
+    handler: RequestHandler,
+  ): void {
     // Of two services with the same shape the first one counts, as in the router.
-    if (this.#shapes.has(shape)) return
-    this.#shapes.add(shape)
+    if (this.#shapes.has(`${verb} ${shape}`)) return
+    this.#shapes.add(`${verb} ${shape}`)
     const serviceMethod = findByVerb(entry, verb, hasId)?.name
     this.#scope.route({
       method: verb === 'GET' ? ['GET', 'HEAD'] : verb,
@@ -64,26 +74,20 @@ export class ServiceRoutes {
 
 type RequestHandler = (request: FastifyRequest, reply: FastifyReply) => void
 
-function toUrls(path: string, entry: ServiceEntry): ServiceUrl[] {
-  return toPatterns(path).map((url, index) => {
-    return { url, segments: url.split('/'), entry, hasId: index === 1 }
-  })
-}
-
 /** Whether there are paths that fit both. */
 function overlaps({ segments }: ServiceUrl, other: ServiceUrl): boolean {
   return (
     segments.length === other.segments.length &&
     segments.every((segment, index) => {
-      const opposite = other.segments[index] ?? ''
-      return segment === opposite || segment.startsWith(':') || opposite.startsWith(':')
+      const opposite = other.segments[index]
+      return segment === opposite || segment === ':' || opposite === ':'
     })
   )
 }
 
 function createHandler(transport: RestTransport, method: MethodEntry): RequestHandler {
   const { routeParams } = method.entry.options
-  const hasPlaceholders = method.entry.path.includes(':')
+  const hasPlaceholders = `${transport.prefix}/${method.entry.path}`.includes(':')
   const isCreate = method.name === 'create'
   return (request, reply) => {
     const values = request.params as Record<string, string>

@@ -1,8 +1,10 @@
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import type { Application } from '../core/index.ts'
+import type { AnyApplication, Application } from '../core/index.ts'
+import { stripSlashes } from '../core/index.ts'
 import { handleAnyRequest } from './any-request.ts'
 import { refuseEncodedBodies } from './body-encoding.ts'
+import { addCatchAll } from './catch-all.ts'
 import { fromFastifyError } from './error-handler.ts'
 import { addFormParser } from './form-body.ts'
 import { addJsonParser } from './json-body.ts'
@@ -11,10 +13,6 @@ import { toPatterns } from './service-router.ts'
 import { ServiceRoutes } from './service-routes.ts'
 import type { RestOptions } from './transport.ts'
 import { RestTransport } from './transport.ts'
-
-// Whatever services and settings an application has: only their paths matter here.
-// biome-ignore lint/suspicious/noExplicitAny: a generic constraint
-type AnyApplication = Application<any, any>
 
 /** Options of the plugin. */
 export interface RemexOptions extends RestOptions {
@@ -32,7 +30,7 @@ export interface RemexOptions extends RestOptions {
 export const remex: FastifyPluginAsync<RemexOptions> = fastifyPlugin(
   async (server: FastifyInstance, { app, prefix = '', ...options }: RemexOptions) => {
     addDecorators(server)
-    const leavesNotFound = prefix === ''
+    const leavesNotFound = stripSlashes(prefix) === ''
     await server.register(
       async (scope) => {
         const transport = await serveServices(scope, app, { ...options, leavesNotFound })
@@ -40,7 +38,7 @@ export const remex: FastifyPluginAsync<RemexOptions> = fastifyPlugin(
         // For verbs that the server has no routes for at all.
         if (!leavesNotFound) scope.setNotFoundHandler(handleAnyRequest.bind(null, transport))
       },
-      { prefix },
+      { prefix: leavesNotFound ? '' : prefix },
     )
   },
   { name: 'remex', fastify: '5.x' },
@@ -58,6 +56,7 @@ export async function serveServices(
   app: AnyApplication,
   options: ScopeOptions,
 ): Promise<RestTransport> {
+  checkPrefix(scope)
   const transport = new RestTransport(app as unknown as Application, scope, options)
   refuseEncodedBodies(scope)
   scope.removeAllContentTypeParsers()
@@ -66,9 +65,13 @@ export async function serveServices(
   scope.setErrorHandler((error, request, reply) => {
     transport.errors.send(fromFastifyError(error), request, reply)
   })
-  addRoutes(transport, scope)
-  followServices(transport)
-  scope.addHook('onClose', async () => transport.timeLimit?.close())
+  new ServiceRoutes(transport, scope).addAll(transport.app.entries)
+  addCatchAll(transport, scope)
+  const unfollow = followServices(transport)
+  scope.addHook('onClose', async () => {
+    unfollow()
+    transport.timeLimit?.close()
+  })
   scope.addHook('preClose', (done) => {
     transport.isClosing = true
     done()
@@ -96,24 +99,31 @@ export function addLifecycle(server: FastifyInstance, app: AnyApplication): void
   })
 }
 
-function addRoutes(transport: RestTransport, scope: FastifyInstance): void {
-  new ServiceRoutes(transport, scope).addAll(transport.app.entries)
-  for (const method of scope.supportedMethods) {
-    const isTaken = (url: string): boolean =>
-      scope.hasRoute({ method, url: `${scope.prefix}${url}` })
-    // By the root service, or by the host, whose '/*' answers at '/' too.
-    const isAllTaken = isTaken('/*')
-    for (const url of ['/', '/*']) {
-      if (isAllTaken || isTaken(url)) continue
-      const handler = handleAnyRequest.bind(null, transport)
-      scope.route({ method, url, exposeHeadRoute: false, handler })
-    }
+/** The prefixes that services are below, of each server. */
+const PREFIXES = new WeakMap<object, Set<string>>()
+
+/**
+ * Below one prefix there can be one application: what it does not know is answered, not passed on.
+ * @throws {TypeError} there is one already
+ */
+function checkPrefix({ server, prefix }: FastifyInstance): void {
+  const path = `/${stripSlashes(prefix)}`
+  const taken = PREFIXES.get(server) ?? new Set()
+  if (taken.has(path)) {
+    throw new TypeError(
+      `Services are served below '${path}' already: call rest() once, give a plugin a prefix of its ` +
+        'own, or put the services of two applications together by app.use()',
+    )
   }
+  PREFIXES.set(server, taken.add(path))
 }
 
-/** Fastify takes no routes after the start, so what comes or goes from now on is found by the router. */
-function followServices(transport: RestTransport): void {
-  transport.app.observe((change, path) => {
+/**
+ * Fastify takes no routes after the start, so what comes or goes from now on is found by the router.
+ * Returns what ends that.
+ */
+function followServices(transport: RestTransport): () => void {
+  return transport.app.observe((change, path) => {
     transport.router.rebuild()
     transport.isDynamic = true
     // Told to whoever adds it; in the process the service works.

@@ -10,6 +10,7 @@ import type { NotFoundOptions } from './not-found.ts'
 import type { ParseAuthenticationOptions } from './parse-authentication.ts'
 import type { QueryOptions, QueryParser } from './query-string.ts'
 import { createQueryParser } from './query-string.ts'
+import { getRouting } from './request-path.ts'
 import type { RestCall } from './service-handler.ts'
 import { ServiceRouter } from './service-router.ts'
 import { TimeLimit } from './time-limit.ts'
@@ -96,7 +97,7 @@ export class RestTransport {
     this.authentication = authentication === false ? [] : [authentication].flat()
     this.acceptsQueryToken = this.authentication.some(({ queryToken }) => queryToken === true)
     this.timeLimit = createTimeLimit(options.handlerTimeoutMs ?? 0)
-    this.router = new ServiceRouter(app)
+    this.router = new ServiceRouter(app, { prefix: scope.prefix, ...getRouting(scope) })
     const isLogging = scope.log.level !== undefined
     this.logger = isLogging ? scope.log : createPlainLogger(app)
     this.errors = new ErrorAnswers(options.errorHandler ?? {}, isLogging ? null : this.logger)

@@ -135,3 +135,13 @@ t.test('tells observers of services that come and go', async (t) => {
     ['removed', 'todos', service],
   ])
 })
+
+t.test('an observer that was ended is told nothing more', async (t) => {
+  const app = createApp()
+  const seen: string[] = []
+  const end = app.observe((_change, path) => seen.push(path))
+  app.use('todos', todos)
+  end()
+  await app.unuse('todos')
+  t.same(seen, ['todos'])
+})

@@ -232,6 +232,19 @@ t.test('copies options, so that later changes to them change nothing', async (t)
   })
 })
 
+t.test('refuses a second service where the options stand', async (t) => {
+  class Notes {
+    async find(): Promise<unknown[]> {
+      return []
+    }
+  }
+  for (const second of [{ find: async () => [] }, new Notes(), { setup: async () => null }]) {
+    t.throws(() => createApp().use('notes', todos, second as object), {
+      message: "app.use() takes one service for path 'notes', and its options after it",
+    })
+  }
+})
+
 t.test('takes any options object, and refuses names that are no option', async (t) => {
   const app = createApp()
   app.use('a', todos, {}).use('b', todos, { routeParams: {} })

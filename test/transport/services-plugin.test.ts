@@ -73,6 +73,37 @@ t.test('several applications live beside each other in one host', async (t) => {
   t.equal((await host.inject('/a-api/b')).statusCode, 404)
 })
 
+t.test('two applications below one prefix are refused, as rest() twice is', async (t) => {
+  const message = /already: call rest\(\) once, give a plugin a prefix of its own/
+  for (const prefix of ['', '/api']) {
+    const host = fastify()
+    t.teardown(() => host.close().catch(() => undefined))
+    await host.register(remex, { app: createApp(), prefix })
+    await t.rejects(async () => host.register(remex, { app: createApp(), prefix }), { message })
+  }
+  const app = fastifyApp(createApp()).configure(rest()).configure(rest())
+  await t.rejects(app.listen(0), { message })
+})
+
+t.test('an application outlives its server, and no longer tells it of services', async (t) => {
+  const app = createApp()
+  const told: string[] = []
+  const { observe } = app
+  app.observe = (observer) => {
+    return observe.call(app, (change, path, entry) => {
+      told.push(path)
+      observer(change, path, entry)
+    })
+  }
+  const host = fastify()
+  await host.register(remex, { app })
+  await host.ready()
+  app.use('early', new TodoService())
+  await host.close()
+  app.use('late', new TodoService())
+  t.strictSame(told, ['early'])
+})
+
 t.test('hooks of the host see the requests for services, and its decorations stay', async (t) => {
   const urls: string[] = []
   const server = await injectServer(
