@@ -72,7 +72,9 @@ export async function runMiddleware(
 
 /**
  * Runs functions before every request of a server, or before those whose path is at or below one
- * given. The probes are left out: they must tell the truth whoever asks.
+ * given. The probes are left out: they must tell the truth whoever asks. A route that has nothing for
+ * a request, a folder of files for example, leads it to the handler for 404 and there through the
+ * hooks again: what has run does not run twice.
  */
 export function addMiddleware(
   server: FastifyInstance,
@@ -80,13 +82,28 @@ export function addMiddleware(
   functions: readonly Middleware[],
 ): void {
   const fits = createPathTest(path, server)
+  registered += 1
+  const place = registered
   // With a callback, which is not called when the client has gone: a promise would lead on.
   server.addHook('preHandler', (request, reply, done) => {
-    if (!fits(request.url) || isProbe(request)) return done()
+    if (!fits(request.url) || isProbe(request) || hasRun(request, place)) return done()
     runMiddleware(functions, request, reply).then((goesOn) => {
       if (goesOn) done()
     }, done)
   })
+}
+
+const LAST_PLACE = Symbol('remex.lastPlace')
+
+/** How many functions have been registered: they run in this order. */
+let registered = 0
+
+/** Whether the functions at a place have run for a request; notes that they do now. */
+function hasRun(request: FastifyRequest, place: number): boolean {
+  const passed = request as { [LAST_PLACE]?: number }
+  if ((passed[LAST_PLACE] ?? 0) >= place) return true
+  passed[LAST_PLACE] = place
+  return false
 }
 
 function isProbe(request: FastifyRequest): boolean {

@@ -1,9 +1,10 @@
 import type { FastifyCompressOptions } from '@fastify/compress'
 import type { FastifyCorsOptions } from '@fastify/cors'
 import type { FastifyStaticOptions } from '@fastify/static'
-import type { FastifyRequest } from 'fastify'
-import type { Configurator } from './configurator.ts'
+import type { FastifyRequest, preHandlerHookHandler } from 'fastify'
+import type { Configurator, ServerPlugin } from './configurator.ts'
 import { addServerPlugin } from './configurator.ts'
+import { toPath } from './request-path.ts'
 
 type CorsCallback = (error: Error | null, options: FastifyCorsOptions) => void
 
@@ -16,7 +17,7 @@ const CORS_DEFAULTS: FastifyCorsOptions = {
 /**
  * Lets browsers call the services from other origins: `app.configure(cors({ origin: [...] }))`.
  * Without it no origin is allowed.
- * @throws {TypeError} credentials together with every origin
+ * @throws {TypeError} credentials together with every origin; when configured, a second time
  * @see https://github.com/fastify/fastify-cors for the options
  */
 export function cors(options: FastifyCorsOptions = {}): Configurator {
@@ -25,12 +26,13 @@ export function cors(options: FastifyCorsOptions = {}): Configurator {
     throw new TypeError('cors() with credentials needs a list of origins, not every origin')
   }
   const resolved: FastifyCorsOptions = { ...CORS_DEFAULTS, ...options }
-  return addServerPlugin(async (server) => {
+  return addOnce('cors', async (server) => {
     // Loaded only where it is wanted: a server without it starts sooner.
     const { default: fastifyCors } = await import('@fastify/cors')
     await server.register(fastifyCors, () => (request: FastifyRequest, callback: CorsCallback) => {
-      // An OPTIONS request that no browser made asks for the methods of a service.
-      const isPlain = request.headers.origin === undefined
+      // An OPTIONS request that asks for no other one asks for the methods of a service.
+      const { origin, 'access-control-request-method': wanted } = request.headers
+      const isPlain = origin === undefined || wanted === undefined
       callback(null, isPlain ? { ...resolved, preflight: false } : resolved)
     })
   })
@@ -39,10 +41,11 @@ export function cors(options: FastifyCorsOptions = {}): Configurator {
 /**
  * Compresses answers that are worth it. Answers that must not be stored are sent as they are, since
  * compressing a secret beside reflected input tells it; compressed request bodies are refused.
+ * @throws {TypeError} when configured, a second time
  * @see https://github.com/fastify/fastify-compress for the options
  */
 export function compress(options: FastifyCompressOptions = {}): Configurator {
-  return addServerPlugin(async (server) => {
+  return addOnce('compress', async (server) => {
     // The only way to except an answer is what clients say; this hook runs before the plugin's.
     server.addHook('onSend', (request, reply, payload, done) => {
       const isPrivate = String(reply.getHeader('cache-control') ?? '').includes('no-store')
@@ -55,12 +58,39 @@ export function compress(options: FastifyCompressOptions = {}): Configurator {
 }
 
 /**
- * Serves the files of a folder beside the services: `app.configure(serveStatic({ root }))`.
+ * Serves the files of a folder beside the services: `app.configure(serveStatic({ root }))`. Several
+ * folders have a prefix each; `reply.sendFile` is that of the first one.
  * @see https://github.com/fastify/fastify-static for the options
  */
 export function serveStatic(options: FastifyStaticOptions): Configurator {
   return addServerPlugin(async (server) => {
     const { default: fastifyStatic } = await import('@fastify/static')
-    await server.register(fastifyStatic, options)
+    let isLoading = true
+    server.addHook('onRoute', (route) => {
+      if (isLoading) route.preHandler = leaveToServices
+    })
+    const decorateReply = !server.hasReplyDecorator('sendFile')
+    await server.register(fastifyStatic, { decorateReply, ...options })
+    isLoading = false
   })
+}
+
+/** No file has a path with slashes too many, which the plugin would refuse; a service may have it. */
+const leaveToServices: preHandlerHookHandler = (request, reply, done) => {
+  if (toPath(request.raw.url ?? '').includes('//')) reply.callNotFound()
+  else done()
+}
+
+const CONFIGURED = { cors: new WeakSet<object>(), compress: new WeakSet<object>() } as const
+
+/** Returns the configurator for a plugin that a server can have once. */
+function addOnce(name: keyof typeof CONFIGURED, plugin: ServerPlugin): Configurator {
+  const add = addServerPlugin(plugin)
+  return (app) => {
+    if (CONFIGURED[name].has(app.fastify)) {
+      throw new TypeError(`${name}() is configured already, and a server can have it once`)
+    }
+    add(app)
+    CONFIGURED[name].add(app.fastify)
+  }
 }

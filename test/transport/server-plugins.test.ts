@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { brotliCompressSync, deflateSync, gunzipSync, gzipSync } from 'node:zlib'
@@ -78,6 +78,31 @@ t.test('cors() allows no other origin, and leaves a plain OPTIONS to the service
   t.equal(other.headers['access-control-allow-origin'], undefined)
   const plain = await server.request('/notes', { method: 'OPTIONS' })
   t.strictSame([plain.status, plain.headers.allow], [204, 'GET, HEAD, POST, OPTIONS'])
+})
+
+t.test('an OPTIONS of a browser that is no preflight is for the service too', async (t) => {
+  const server = await startOwnServer(t, (app) =>
+    app.configure(cors({ origin: [ORIGIN] })).use('notes', notes),
+  )
+  const headers = { origin: ORIGIN }
+  const found = await server.request('/notes', { method: 'OPTIONS', headers })
+  t.strictSame([found.status, found.headers.allow], [204, 'GET, HEAD, POST, OPTIONS'])
+  t.equal(found.headers['access-control-allow-origin'], ORIGIN)
+  const nowhere = await server.request('/no/where', { method: 'OPTIONS', headers })
+  t.match(nowhere, { status: 404, body: { name: 'NotFound' } })
+})
+
+t.test('cors() and compress() are refused a second time, on one server', async (t) => {
+  for (const [name, create] of Object.entries({ cors, compress })) {
+    const app = fastifyApp(createApp()).configure(create())
+    t.throws(() => app.configure(create()), { name: 'TypeError', message: `${name}() is` })
+    const other = fastifyApp(createApp())
+    t.doesNotThrow(() => other.configure(create()))
+    for (const { fastify } of [app, other]) {
+      await fastify.ready()
+      await fastify.close()
+    }
+  }
 })
 
 const CONFIGURATORS: Readonly<Record<string, Configurator>> = {
@@ -218,4 +243,43 @@ t.test('files at the root and services do not hide each other', async (t) => {
   t.match((await server.request('/nowhere')).body, { code: 404, name: 'NotFound' })
   server.app.use('late', notes)
   t.equal((await server.request('/late/1')).status, 200)
+})
+
+t.test('several folders are served, each below its prefix', async (t) => {
+  const [first, second] = [t.testdir({ 'a.txt': 'first' }), `${t.testdirName}/second`]
+  await mkdir(second)
+  await writeFile(join(second, 'b.txt'), 'second')
+  const server = await startOwnServer(t, (app) => {
+    app.configure(serveStatic({ root: first, prefix: '/a/' }))
+    app.configure(serveStatic({ root: second, prefix: '/b/' }))
+    app.fastify.get('/own', (_request, reply) => reply.sendFile('a.txt'))
+  })
+  t.equal((await server.request('/a/a.txt')).text, 'first')
+  t.equal((await server.request('/b/b.txt')).text, 'second')
+  t.equal((await server.request('/own')).text, 'first')
+})
+
+t.test('beside files at the root functions run once, whatever answers', async (t) => {
+  const root = t.testdir({ 'a.txt': 'file' })
+  const runs: string[] = []
+  const server = await startOwnServer(t, (app) => {
+    app.use(() => void runs.push('first')).configure(serveStatic({ root }))
+    app.use('/notes', () => void runs.push('below')).use('notes', notes)
+    app.use(() => void runs.push('last'))
+  })
+  server.app.use('late', notes)
+  for (const [path, status, expected] of [
+    ['/a.txt', 200, ['first', 'last']],
+    ['/none.txt', 404, ['first', 'last']],
+    ['/', 404, ['first', 'last']],
+    ['/late/1', 200, ['first', 'last']],
+    ['/notes/1', 200, ['first', 'below', 'last']],
+    ['//notes/1', 200, ['first', 'below', 'last']],
+    ['/notes/1//', 200, ['first', 'below', 'last']],
+    ['//none', 404, ['first', 'last']],
+    ['/..%2f//etc', 404, ['first', 'last']],
+  ] as const) {
+    t.equal((await server.request(path)).status, status, path)
+    t.strictSame(runs.splice(0), expected, path)
+  }
 })
