@@ -72,7 +72,7 @@ function setCommonHeaders(
   reply: FastifyReply,
   service: object | undefined,
 ): void {
-  if (transport.isClosing) reply.header('connection', 'close')
+  if (transport.isClosing && request.raw.httpVersionMajor < 2) reply.header('connection', 'close')
   if (!isPrivate(service, getFeathersParams(request)?.['authentication'], request)) return
   setPrivate(reply)
 }

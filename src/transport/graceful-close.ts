@@ -1,11 +1,12 @@
 import type { IncomingMessage } from 'node:http'
+import type { Http2ServerRequest, ServerHttp2Session } from 'node:http2'
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Application } from '../core/index.ts'
 import { Unavailable } from '../core/index.ts'
 import { redactUrl } from './redact.ts'
-import { trackSockets } from './server-sockets.ts'
+import { trackSessions, trackSockets } from './server-sockets.ts'
 
 /** How a server ends. */
 export interface CloseOptions {
@@ -42,6 +43,9 @@ export class GracefulClose {
   readonly #options: Required<CloseOptions>
   readonly #isHttp2: boolean
   readonly #sockets: ReadonlySet<TrackedSocket>
+  readonly #sessions: ReadonlySet<ServerHttp2Session>
+  /** The requests in flight that came by HTTP/2, many on a connection, each as it is logged. */
+  readonly #streams = new Map<object, string>()
   #closedAt = 0
   #sweep: NodeJS.Timeout | undefined
   #force: NodeJS.Timeout | undefined
@@ -52,6 +56,7 @@ export class GracefulClose {
     this.#options = { closeDelayMs: 0, closeTimeoutMs: 10_000, ...options }
     this.#isHttp2 = (fastify.initialConfig as { http2?: boolean }).http2 === true
     this.#sockets = trackSockets(fastify)
+    this.#sessions = trackSessions(fastify)
     fastify.addHook('preClose', () => this.#begin())
     // The server has closed before the services are torn down, which may take its time.
     fastify.server.once('close', () => this.#end())
@@ -59,8 +64,13 @@ export class GracefulClose {
   }
 
   /** Notes what a connection is busy with. */
-  track({ method, url, socket }: IncomingMessage): void {
-    if (!this.#isHttp2) (socket as TrackedSocket)[LAST_REQUEST] = `${method} ${url}`
+  track(request: IncomingMessage | Http2ServerRequest): void {
+    const text = `${request.method} ${request.url}`
+    if (this.#isHttp2 && 'stream' in request) {
+      const { stream } = request
+      this.#streams.set(stream, text)
+      stream.once('close', () => this.#streams.delete(stream))
+    } else (request.socket as TrackedSocket)[LAST_REQUEST] = text
   }
 
   async #begin(): Promise<void> {
@@ -81,7 +91,8 @@ export class GracefulClose {
   }
 
   #closeIdle(): void {
-    // Sessions of HTTP/2 are closed by Fastify.
+    // A session ends by itself when its last stream does; one that is idle ends at once.
+    for (const session of this.#sessions) if (!session.closed) session.close()
     if (this.#isHttp2) return
     this.#fastify.server.closeIdleConnections()
     // Browsers connect in advance; what has never sent a request does not count as idle to Node.
@@ -90,14 +101,12 @@ export class GracefulClose {
   }
 
   #closeAll(): void {
-    const sockets = [...this.#sockets]
-    // Sessions of HTTP/2 are not asked what they are busy with.
-    const busy = sockets.filter((socket) => this.#isHttp2 || socket[LAST_REQUEST] !== undefined)
-    this.cutOff = busy.length
-    if (busy.length > 0) {
-      const requests = busy.map((socket) => redactUrl(socket[LAST_REQUEST] ?? ''))
+    const onSockets = [...this.#sockets].flatMap((socket) => socket[LAST_REQUEST] ?? [])
+    const requests = [...onSockets, ...this.#streams.values()].map(redactUrl)
+    this.cutOff = requests.length
+    if (requests.length > 0) {
       this.#app.logger.error({ requests }, 'Requests still in flight were cut off')
     }
-    for (const socket of sockets) socket.destroy()
+    for (const socket of this.#sockets) socket.destroy()
   }
 }
