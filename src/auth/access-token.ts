@@ -7,6 +7,7 @@ import type { AccessTokenPayload } from './token-claims.ts'
 import { AUTHORITY_CLAIM, checkClaims, checkTimes, createTokenError } from './token-claims.ts'
 import type { TokenKey } from './token-key.ts'
 import type { TokenRules } from './token-options.ts'
+import { isRecord } from './value-kind.ts'
 
 type Claims = Record<string, unknown>
 
@@ -179,8 +180,4 @@ function isCanonical(token: string): boolean {
 function isCanonicalSegment(segment: string): boolean {
   if (!/^[\w-]*$/.test(segment)) return false
   return segment === '' || LAST_CHARACTERS[segment.length % 4]?.test(segment.at(-1) ?? '') === true
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null
 }

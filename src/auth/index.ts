@@ -5,6 +5,7 @@ export { AuthenticationService } from './authentication-service.ts'
 export type { WithAuthentication } from './default-authentication.ts'
 export { findAuthentication } from './default-authentication.ts'
 export type { Entity } from './entity.ts'
+export type { EntityService } from './entity-service.ts'
 export type { HashPasswordHook, HashPasswordOptions } from './hash-password.ts'
 export { hashPassword, passwordHash } from './hash-password.ts'
 export type { HookCall } from './hook-call.ts'
@@ -24,7 +25,6 @@ export type {
   AuthenticationResult,
   AuthenticationStrategy,
   ConnectionEvent,
-  EntityService,
 } from './strategy.ts'
 export { AuthenticationBaseStrategy } from './strategy.ts'
 export type { Counter, ThrottleCollection, ThrottleStore } from './throttle-store.ts'

@@ -1,7 +1,8 @@
 import type { Application, AuthenticationRequest, Headers, Params, Query } from '../core/index.ts'
-import { toServicePath } from '../core/index.ts'
 import { getSection } from './authentication-config.ts'
 import type { AuthenticationService } from './authentication-service.ts'
+import type { EntityService } from './entity-service.ts'
+import { findEntityService } from './entity-service.ts'
 import type { TokenOptions } from './token-options.ts'
 
 /** What strategies see of an HTTP request. */
@@ -127,23 +128,13 @@ export abstract class AuthenticationBaseStrategy implements AuthenticationStrate
   /** The service with the entities, `null` where the configured one is not there. */
   get entityService(): EntityService | null {
     const path = this.configuration['service'] ?? this.authentication.configuration.service
-    if (typeof path !== 'string') return null
-    const entry = this.app.entries.get(toServicePath(path))
-    return (entry?.service as EntityService | undefined) ?? null
+    return findEntityService(this.app, path)
   }
 
   abstract authenticate(
     request: AuthenticationRequest,
     params: AuthenticationParams,
   ): AuthenticationResult | Promise<AuthenticationResult>
-}
-
-/** The methods that strategies call on the service with the entities. */
-export interface EntityService {
-  /** The name of the id of its records. */
-  readonly id?: string
-  get(id: string, params: AuthenticationParams): Promise<unknown>
-  find(params: AuthenticationParams): Promise<unknown>
 }
 
 function checkRegistered<T>(value: T | undefined): T {

@@ -1,5 +1,6 @@
 import { createNotAuthenticated } from './not-authenticated.ts'
 import type { TokenRules } from './token-options.ts'
+import { isText, isTextOrList } from './value-kind.ts'
 
 /** The claims of a verified access token, frozen: all callers with this token share them. */
 export interface AccessTokenPayload {
@@ -30,8 +31,7 @@ const CLAIM_TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
   sub: isText,
   jti: isText,
   iss: isText,
-  aud: (value) =>
-    isText(value) || (Array.isArray(value) && value.length > 0 && value.every(isText)),
+  aud: isTextOrList,
 }
 
 const REQUIRED_CLAIMS = ['exp', 'iat', 'aud', 'iss', 'jti'] as const
@@ -98,8 +98,4 @@ export function createTokenError(message: string, cause?: unknown): Error {
 /** Whole seconds that a date can hold. */
 function isNumericDate(value: unknown): boolean {
   return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 8.64e12
-}
-
-function isText(value: unknown): boolean {
-  return typeof value === 'string' && value !== ''
 }

@@ -3,6 +3,7 @@ import { isPlainObject } from './settings-merge.ts'
 import { toSeconds } from './time-span.ts'
 import type { Algorithm } from './token-key.ts'
 import { ALGORITHMS, isAlgorithm } from './token-key.ts'
+import { isText, isTextOrList } from './value-kind.ts'
 
 /** The setting `jwtOptions`, and what single calls may say otherwise. */
 export interface TokenOptions {
@@ -54,8 +55,7 @@ export interface TokenRules {
 
 const CHECKS: Readonly<Record<keyof TokenOptions, (value: unknown) => boolean>> = {
   header: isHeader,
-  audience: (value) =>
-    isText(value) || (Array.isArray(value) && value.length > 0 && value.every(isText)),
+  audience: isTextOrList,
   issuer: isText,
   algorithm: isAlgorithm,
   expiresIn: isSpan,
@@ -140,10 +140,6 @@ function checkTokenOptions(options: SettingsObject, name: string): void {
 
 function isOptionName(key: string): key is keyof TokenOptions {
   return Object.hasOwn(CHECKS, key)
-}
-
-function isText(value: unknown): boolean {
-  return typeof value === 'string' && value !== ''
 }
 
 function isSpan(value: unknown): boolean {

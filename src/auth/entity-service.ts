@@ -1,0 +1,23 @@
+import type { Application } from '../core/index.ts'
+import { toServicePath } from '../core/index.ts'
+import type { AuthenticationParams } from './strategy.ts'
+
+/** The methods that strategies call on the service with the entities. */
+export interface EntityService {
+  /** The name of the id of its records. */
+  readonly id?: string
+  get(id: string, params: AuthenticationParams): Promise<unknown>
+  find(params: AuthenticationParams): Promise<unknown>
+}
+
+/** Returns the service at a path, `null` where there is none. */
+export function findEntityService(app: Application, path: unknown): EntityService | null {
+  if (typeof path !== 'string') return null
+  return (app.entries.get(toServicePath(path))?.service as EntityService | undefined) ?? null
+}
+
+/** Returns the name of the id that a service says its records have. */
+export function getIdName(service: EntityService | null): string | undefined {
+  const { id } = (service ?? {}) as { id?: unknown }
+  return typeof id === 'string' ? id : undefined
+}
