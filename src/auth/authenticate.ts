@@ -3,6 +3,7 @@ import type { AuthenticationService } from './authentication-service.ts'
 import { findAuthentication } from './default-authentication.ts'
 import type { HookCall } from './hook-call.ts'
 import { createNotAuthenticated } from './not-authenticated.ts'
+import type { Proof } from './proof.ts'
 import { findProof, proveAuthentication } from './proof.ts'
 import { isPlainObject } from './settings-merge.ts'
 import type { AuthenticationParams, AuthenticationResult } from './strategy.ts'
@@ -97,6 +98,8 @@ function findService(
 /** What holds the params of a call, a hook's context for example. */
 interface ParamsHolder {
   params: Params
+  /** The service that is called. */
+  readonly service?: object
 }
 
 /** Returns nothing where nothing is to be done, so that nothing has to be awaited. */
@@ -106,7 +109,7 @@ function proveParams(
   strategies: readonly string[],
 ): Promise<void> | undefined {
   const { params } = holder
-  if (isProven(service, params, strategies)) return undefined
+  if (isProven(service, holder, strategies)) return undefined
   if (params.authentication) return proveAnew(service, holder, strategies)
   if (params.provider) throw createNotAuthenticated('Not authenticated')
   return undefined
@@ -118,17 +121,23 @@ function proveParams(
  */
 function isProven(
   service: AuthenticationService,
-  params: AuthenticationParams,
+  holder: ParamsHolder,
   strategies: readonly string[],
 ): boolean {
+  const params: AuthenticationParams = holder.params
   if (!params.provider && params.authenticated === true) return true
   const proof = findProof(params.authentication)
   if (proof === undefined) return false
   return (
-    (proof.service === null || proof.service === service) &&
+    (proof.service === service || isOfEntity(proof, holder)) &&
     (proof.strategy === null || strategies.includes(proof.strategy)) &&
-    proof.entity === getEntity(service, params)
+    proof.entity === getEntity(service, params, proof.entityName)
   )
+}
+
+/** Whether the service that is called is that of the entity, which a login shows to its owner. */
+function isOfEntity({ entityService }: Proof, { service }: ParamsHolder): boolean {
+  return entityService !== undefined && entityService === service
 }
 
 async function proveAnew(
@@ -164,7 +173,10 @@ function toAuthentication(result: AuthenticationResult, params: AuthenticationPa
   return result.authentication ?? params.authentication ?? {}
 }
 
-function getEntity(service: AuthenticationService, params: object): unknown {
-  const { entity } = service.configuration
-  return entity == null ? undefined : (params as Record<string, unknown>)[entity]
+function getEntity(
+  service: AuthenticationService,
+  params: object,
+  name = service.configuration.entity,
+): unknown {
+  return name == null ? undefined : (params as Record<string, unknown>)[name]
 }

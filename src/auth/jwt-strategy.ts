@@ -4,7 +4,7 @@ import type { AuthenticationConfiguration } from './authentication-config.ts'
 import { getSection } from './authentication-config.ts'
 import { watchExpiry } from './connection-expiry.ts'
 import type { Entity } from './entity.ts'
-import { isEntity, readEntity, toEntityParams, toExternalEntity } from './entity.ts'
+import { toEntityParams, toExternalEntity } from './entity.ts'
 import { createNotAuthenticated } from './not-authenticated.ts'
 import type {
   AuthenticationHttpRequest,
@@ -14,6 +14,7 @@ import type {
 } from './strategy.ts'
 import { AuthenticationBaseStrategy } from './strategy.ts'
 import type { AccessTokenPayload } from './token-claims.ts'
+import { isRecord } from './value-kind.ts'
 
 /** The section of the JWT strategy, with what it takes from the settings of the service. */
 export interface JwtConfiguration {
@@ -131,14 +132,11 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
     const query = this.getEntityQuery(params)
     const entityParams = toEntityParams(params, query instanceof Promise ? await query : query)
     try {
-      const isExternal = Boolean(params.provider)
-      const entity = isExternal
-        ? await readEntity(service, 'get', [id, entityParams])
-        : await service.get(id, entityParams)
-      if (!isEntity(entity)) throw createNotAuthenticated(`The ${name} of the token does not exist`)
-      if (!isExternal) return entity
-      const place = { id, name, strategy: this.name }
-      return (await toExternalEntity(service, entity, place, params)) as Entity
+      const entity = await service.get(id, entityParams)
+      if (!isRecord(entity)) throw createNotAuthenticated(`The ${name} of the token does not exist`)
+      return params.provider
+        ? ((await toExternalEntity(this, entity, id, params)) as Entity)
+        : entity
     } catch (error) {
       // An id that is unknown or malformed; everything else, a database that is away for instance,
       // says nothing about the token.

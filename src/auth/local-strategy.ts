@@ -3,7 +3,7 @@ import { ServiceError } from '../core/index.ts'
 import type { AuthenticationConfiguration } from './authentication-config.ts'
 import { getSection } from './authentication-config.ts'
 import type { Entity } from './entity.ts'
-import { isEntity, readEntity, toEntities, toEntityParams, toExternalEntity } from './entity.ts'
+import { toEntities, toEntityParams, toExternalEntity } from './entity.ts'
 import { getField } from './field-path.ts'
 import { createNotAuthenticated } from './not-authenticated.ts'
 import type { PasswordOptions, PasswordVerdict } from './password.ts'
@@ -11,6 +11,7 @@ import { checkPasswordLength, Passwords } from './password.ts'
 import { upgradeHash } from './password-upgrade.ts'
 import type { AuthenticationParams, AuthenticationResult } from './strategy.ts'
 import { AuthenticationBaseStrategy } from './strategy.ts'
+import { isRecord } from './value-kind.ts'
 
 /** The section of the local strategy, with what it takes from the settings of the service. */
 export interface LocalConfiguration {
@@ -137,9 +138,9 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
     if (service === null) throw createNotAuthenticated('Could not find entity service')
     const { entityUsernameField } = this.configuration
     const query = await this.getEntityQuery({ [entityUsernameField]: username }, params)
-    const result = await readEntity(service, 'find', [toEntityParams(params, query)])
+    const result = await service.find(toEntityParams(params, query))
     const [entity] = toEntities(result)
-    return isEntity(entity) ? entity : null
+    return isRecord(entity) ? entity : null
   }
 
   /**
@@ -182,7 +183,7 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
     if (!params.provider || service === null || name === null) return entity
     const id = entity[entityId ?? service.id ?? 'id']
     if (id === undefined || id === null) throw createNotAuthenticated('Could not get local entity')
-    return toExternalEntity(service, entity, { id, name, strategy: this.name }, params)
+    return toExternalEntity(this, entity, id, params)
   }
 
   /** Two texts that are not empty, or nothing: an object in a query would be an operator. */

@@ -1,10 +1,14 @@
 /** Whose word stands behind a proven authentication. */
 export interface Proof {
-  /** The authentication service, `null` where any hook may rely on it. */
-  readonly service: object | null
-  /** The name of the strategy, `null` where any hook may rely on it. */
+  /** The authentication service. */
+  readonly service: object
+  /** The service with the entity, where its own hooks may rely on it whichever service they ask for. */
+  readonly entityService?: object
+  /** The name of the strategy, `null` where a hook for any of them may rely on it. */
   readonly strategy: string | null
   readonly entity: unknown
+  /** The key of the entity in params. Default: the one that the service has for it. */
+  readonly entityName?: string
 }
 
 /** Has a constructor return an object that is there already, which then gets the private fields. */
