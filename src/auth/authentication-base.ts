@@ -1,12 +1,12 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { Application, AuthenticationRequest } from '../core/index.ts'
 import type { AuthenticationConfiguration } from './authentication-config.ts'
 import { resolveAuthenticationConfig } from './authentication-config.ts'
 import type { AuthenticationService } from './authentication-service.ts'
+import { checkConfiguration } from './configuration-check.ts'
 import type { LoginThrottle } from './login-throttle.ts'
-import { toLoginThrottle } from './login-throttle.ts'
 import { createNotAuthenticated } from './not-authenticated.ts'
-import { freezeDeep } from './settings-merge.ts'
+import { PreparedSettings } from './prepared-settings.ts'
+import { freezeDeep, isSameSetting } from './settings-merge.ts'
 import type {
   AuthenticationHttpRequest,
   AuthenticationParams,
@@ -17,23 +17,8 @@ import type {
 import { StrategyRegistry } from './strategy-registry.ts'
 import type { AccessTokenPayload } from './token-claims.ts'
 import { createTokenError } from './token-claims.ts'
-import { TokenIssuer } from './token-issuer.ts'
 import type { TokenOptions } from './token-options.ts'
 import type { RevocationList } from './token-revocation.ts'
-import { toRevocationList } from './token-revocation.ts'
-
-/** One state of the setting, and what was made of it. */
-interface Prepared {
-  readonly setting: unknown
-  readonly configuration: AuthenticationConfiguration
-  issuer: TokenIssuer | null
-}
-
-/** Something that lives as long as the part of the configuration that it was made from. */
-interface Kept<T> {
-  readonly setting: unknown
-  readonly value: T
-}
 
 /** What every authentication service has: configuration, strategies and tokens. */
 export abstract class AuthenticationBase {
@@ -41,9 +26,9 @@ export abstract class AuthenticationBase {
   /** The key of the setting with the configuration. */
   readonly configKey: string
   readonly #registry = new StrategyRegistry()
-  #prepared: Prepared | null = null
-  #throttle: Kept<LoginThrottle | null> | null = null
-  #revocation: Kept<RevocationList | null> | null = null
+  /** The setting as it was looked at last, which may be one that was refused. */
+  #setting: unknown
+  #prepared: PreparedSettings | null = null
   #isReady = false
 
   constructor(app: Application, configKey: string, options: object) {
@@ -54,7 +39,8 @@ export abstract class AuthenticationBase {
 
   /**
    * The configuration with its defaults, as a frozen copy. After `setup` the setting itself is frozen
-   * too: replace it with `app.set()` to change something, keys for example.
+   * too: replace it with `app.set()` to change something, keys for example. A setting that is wrong
+   * is logged, and the last one that was right stays in effect.
    */
   get configuration(): AuthenticationConfiguration {
     return this.#prepare().configuration
@@ -73,16 +59,12 @@ export abstract class AuthenticationBase {
 
   /** The limits for failing logins, `null` when there are none. */
   get loginThrottle(): LoginThrottle | null {
-    const { loginThrottle: setting } = this.configuration
-    this.#throttle = keep(this.#throttle, setting, toLoginThrottle)
-    return this.#throttle.value
+    return this.#prepare().loginThrottle
   }
 
   /** Where logouts are noted, `null` when they are not. */
   get revocationList(): RevocationList | null {
-    const { revocation: setting } = this.configuration
-    this.#revocation = keep(this.#revocation, setting, toRevocationList)
-    return this.#revocation.value
+    return this.#prepare().revocationList
   }
 
   /** Registers a strategy under a name. */
@@ -107,7 +89,7 @@ export abstract class AuthenticationBase {
     options?: TokenOptions,
     secret?: string,
   ): Promise<string> {
-    return this.#getIssuer().sign(payload, options, secret)
+    return this.#prepare().issuer.sign(payload, options, secret)
   }
 
   /**
@@ -119,9 +101,9 @@ export abstract class AuthenticationBase {
     options?: TokenOptions,
     secret?: string,
   ): Promise<AccessTokenPayload> {
-    const payload = this.#getIssuer().verify(token, options, secret)
+    const { issuer, revocationList: list } = this.#prepare()
+    const payload = issuer.verify(token, options, secret)
     // After the cache of verified tokens, so that a logout counts at once.
-    const list = this.revocationList
     if (list !== null && (await list.isRevoked(payload.jti))) {
       throw createTokenError('jwt was revoked')
     }
@@ -178,35 +160,47 @@ export abstract class AuthenticationBase {
   }
 
   /**
-   * Fixes the configuration and sets the strategies up.
-   * @throws {TypeError} the secret or an option for tokens is wrong; the text names it
+   * Checks and fixes the configuration, and sets the strategies up.
+   * @throws {TypeError} a setting is missing or wrong; the text names it
    */
   async setup(): Promise<void> {
-    const setting = freezeDeep(resolveAuthenticationConfig(this.app.get(this.configKey)))
-    this.app.set(this.configKey, setting)
+    this.#check(this.#prepare())
+    this.app.set(this.configKey, freezeDeep(resolveAuthenticationConfig(this.#setting)))
     this.#isReady = true
-    this.#getIssuer()
-    // Made now, so that what is wrong with their settings is told now.
-    void [this.loginThrottle, this.revocationList]
     await this.#registry.setup(this as unknown as AuthenticationService)
   }
 
-  #prepare(): Prepared {
+  #prepare(): PreparedSettings {
     const setting = this.app.get(this.configKey)
     const known = this.#prepared
-    if (known !== null && this.#isReady && known.setting === setting) return known
+    if (known !== null && this.#isReady && this.#setting === setting) return known
+    this.#setting = setting
     const configuration = freezeDeep(resolveAuthenticationConfig(setting))
     // Until setup the setting may change in place, and what was made of it stays if it did not.
-    if (known !== null && isDeepStrictEqual(configuration, known.configuration)) {
-      this.#prepared = { ...known, setting }
-    } else this.#prepared = { setting, configuration, issuer: null }
-    return this.#prepared
+    if (known !== null && isSameSetting(configuration, known.configuration)) return known
+    this.#prepared = new PreparedSettings(configuration, this.configKey, known)
+    return this.#isReady && known !== null ? this.#replace(known, this.#prepared) : this.#prepared
   }
 
-  #getIssuer(): TokenIssuer {
-    const prepared = this.#prepare()
-    prepared.issuer ??= new TokenIssuer(prepared.configuration, this.configKey)
-    return prepared.issuer
+  /** Returns the new state if it is right, else the old one: a slip must not lock everybody out. */
+  #replace(old: PreparedSettings, prepared: PreparedSettings): PreparedSettings {
+    try {
+      this.#check(prepared)
+    } catch (error) {
+      this.#prepared = old
+      const message = 'A new setting is wrong: the old one stays in effect'
+      this.app.logger.error({ err: error, setting: this.configKey }, message)
+      return old
+    }
+    return prepared
+  }
+
+  /** @throws {TypeError} something is wrong with the configuration, which is in effect already */
+  #check(prepared: PreparedSettings): void {
+    checkConfiguration(this)
+    this.#registry.verify()
+    // Made now, so that what is wrong with their settings is told now.
+    void [prepared.issuer, prepared.loginThrottle, prepared.revocationList]
   }
 }
 
@@ -219,12 +213,4 @@ function refuse(reason: string): Promise<never> {
 function toMarkedParams(params: AuthenticationParams): AuthenticationParams {
   const { address } = params
   return { ...params, authenticated: true, ...(address === undefined ? {} : { address }) }
-}
-
-/** Returns what was made before, unless the setting has changed: counters survive a change of keys. */
-function keep<T>(kept: Kept<T> | null, setting: unknown, make: (setting: unknown) => T): Kept<T> {
-  if (kept !== null && (kept.setting === setting || isDeepStrictEqual(kept.setting, setting))) {
-    return kept
-  }
-  return { setting, value: make(setting) }
 }

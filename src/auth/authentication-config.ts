@@ -3,6 +3,7 @@ import type { SettingsObject } from './settings-merge.ts'
 import { isPlainObject, mergeSettings } from './settings-merge.ts'
 import type { TokenOptions, TokenRules } from './token-options.ts'
 import type { RevocationList } from './token-revocation.ts'
+import { isRecord, isText, isTextList, isTextOrList } from './value-kind.ts'
 
 /** The setting of an authentication service, `authentication` unless it is given another key. */
 export interface AuthenticationConfiguration {
@@ -44,9 +45,18 @@ const DEFAULTS = {
   },
 }
 
-const CHECKS: Readonly<Record<string, { isRight(value: unknown): boolean; expected: string }>> = {
+/** Which values an option may have. */
+interface Check {
+  isRight(this: void, value: unknown): boolean
+  readonly expected: string
+}
+
+/** The section of a strategy. */
+const SECTION: Check = { isRight: isPlainObject, expected: 'an object' }
+
+const CHECKS: Readonly<Record<string, Check>> = {
   secret: {
-    isRight: (value) => isText(value) || isTextList(value),
+    isRight: isTextOrList,
     expected: 'a text or a list of texts',
   },
   entity: { isRight: (value) => value === null || isText(value), expected: 'a text or null' },
@@ -54,13 +64,14 @@ const CHECKS: Readonly<Record<string, { isRight(value: unknown): boolean; expect
   entityId: { isRight: isText, expected: 'a text' },
   authStrategies: { isRight: isTextList, expected: 'a list of strategy names' },
   parseStrategies: { isRight: isTextList, expected: 'a list of strategy names' },
-  jwtOptions: { isRight: isPlainObject, expected: 'an object' },
+  jwtOptions: SECTION,
   loginThrottle: {
-    isRight: (value) => typeof value === 'boolean' || isPlainObject(value),
-    expected: 'an object, true or false',
+    isRight: isThrottle,
+    expected:
+      'an object with numbers and a store that can add, remember and isRemembered, true or false',
   },
   revocation: { isRight: isRevocation, expected: 'a revocation list, true or false' },
-  oauth: { isRight: isPlainObject, expected: 'an object' },
+  oauth: SECTION,
 }
 
 /** Returns settings with every default filled in, later settings over earlier ones. */
@@ -87,9 +98,9 @@ export function checkOptions(
       const known = [...Object.keys(CHECKS), 'the names of strategies'].join(', ')
       throw new TypeError(`Unknown option '${configKey}.${name}': allowed are ${known}`)
     }
-    if (check !== undefined && !check.isRight(value)) {
-      throw new TypeError(`The option '${configKey}.${name}' must be ${check.expected}`)
-    }
+    const { isRight, expected } = check ?? SECTION
+    if (!isRight(value))
+      throw new TypeError(`The option '${configKey}.${name}' must be ${expected}`)
   }
 }
 
@@ -110,16 +121,18 @@ export function getSection(
   return isPlainObject(section) ? section : {}
 }
 
-function isText(value: unknown): boolean {
-  return typeof value === 'string' && value !== ''
-}
-
-function isTextList(value: unknown): boolean {
-  return Array.isArray(value) && value.every(isText)
+function isThrottle(value: unknown): boolean {
+  if (typeof value === 'boolean') return true
+  if (!isPlainObject(value)) return false
+  const { store, ...limits } = value
+  const isStore = store === undefined || hasMethods(store, ['add', 'remember', 'isRemembered'])
+  return isStore && Object.values(limits).every((limit) => typeof limit === 'number')
 }
 
 function isRevocation(value: unknown): boolean {
-  if (typeof value === 'boolean') return true
-  const { revoke, isRevoked } = (value ?? {}) as Partial<RevocationList>
-  return typeof revoke === 'function' && typeof isRevoked === 'function'
+  return typeof value === 'boolean' || hasMethods(value, ['revoke', 'isRevoked'])
+}
+
+function hasMethods(value: unknown, names: readonly string[]): boolean {
+  return isRecord(value) && names.every((name) => typeof value[name] === 'function')
 }

@@ -1,9 +1,8 @@
 import type { AnyApplication, AuthenticationRequest, NullableId } from '../core/index.ts'
-import { toServicePath } from '../core/index.ts'
 import { decodeClaims } from './access-token.ts'
 import { AuthenticationBase } from './authentication-base.ts'
-import { checkOptions } from './authentication-config.ts'
 import { DEFAULT_SETTING, installDefaultAuthentication } from './default-authentication.ts'
+import { findEntityService, getIdName } from './entity-service.ts'
 import { installLoginHooks } from './login-events.ts'
 import { createNotAuthenticated } from './not-authenticated.ts'
 import { mergeSettings } from './settings-merge.ts'
@@ -48,7 +47,7 @@ export class AuthenticationService extends AuthenticationBase {
   /**
    * Returns the options for the token of a login: those of the params, with the entity's id as
    * subject.
-   * @throws {NotAuthenticated} the entity has no id
+   * @throws {NotAuthenticated} there is no entity, or it has no id
    */
   async getTokenOptions(
     result: AuthenticationResult,
@@ -56,10 +55,9 @@ export class AuthenticationService extends AuthenticationBase {
   ): Promise<TokenOptions> {
     const options: TokenOptions = mergeSettings(params.jwtOptions, params.jwt)
     const { entity, entityId, service } = this.configuration
-    const value = entity == null || service === undefined ? undefined : result[entity]
-    if (!value || service === undefined || options.subject !== undefined) return options
-    const idName = entityId ?? this.#getIdName(service) ?? 'id'
-    const id = (value as Record<string, unknown>)[idName]
+    if (entity == null || service === undefined || options.subject !== undefined) return options
+    const idName = entityId ?? getIdName(findEntityService(this.app, service)) ?? 'id'
+    const { [idName]: id } = (result[entity] ?? {}) as Record<string, unknown>
     if (id === undefined || id === null) {
       throw createNotAuthenticated(`Can not set subject from ${entity}.${idName}`)
     }
@@ -107,46 +105,5 @@ export class AuthenticationService extends AuthenticationBase {
       await list.revoke(payload.jti, toExpiryDate(payload))
     }
     return result
-  }
-
-  /**
-   * Checks the configuration and sets the strategies up.
-   * @throws {TypeError} a setting is missing or wrong; the text names it
-   */
-  override async setup(): Promise<void> {
-    const { configKey, configuration } = this
-    const { secret, entity, entityId, service } = configuration
-    if (secret === undefined) {
-      throw new TypeError(`A 'secret' must be provided in your ${configKey} configuration`)
-    }
-    checkOptions(configuration, configKey, this.strategyNames)
-    if (entity !== null) {
-      for (const [name, value] of Object.entries({ service, entity })) {
-        if (value !== undefined) continue
-        throw new TypeError(`The '${name}' option is not set in the ${configKey} configuration`)
-      }
-    }
-    if (entity != null && service !== undefined) this.#checkEntityService(service, entityId)
-    await super.setup()
-  }
-
-  #checkEntityService(path: string, entityId: string | undefined): void {
-    if (!this.app.entries.has(toServicePath(path))) {
-      throw new TypeError(
-        `The '${path}' service that '${this.configKey}.service' names does not exist`,
-      )
-    }
-    if (entityId === undefined && this.#getIdName(path) === undefined) {
-      throw new TypeError(
-        `The '${path}' service does not have an 'id' property and no 'entityId' option is set.`,
-      )
-    }
-  }
-
-  /** Returns the name of the id that a service says its records have. */
-  #getIdName(path: string): string | undefined {
-    const entry = this.app.entries.get(toServicePath(path))
-    const { id } = (entry?.service ?? {}) as { id?: unknown }
-    return typeof id === 'string' ? id : undefined
   }
 }

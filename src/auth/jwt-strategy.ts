@@ -48,7 +48,7 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
     return this.#prepare().configuration
   }
 
-  /** @throws {TypeError} an unknown option, or one of a wrong kind */
+  /** @throws {TypeError} an unknown option, one of a wrong kind, or an entity of its own */
   verifyConfiguration(): void {
     const { configKey, configuration } = this.authentication
     const section = getSection(configuration, this.name)
@@ -65,6 +65,14 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
     if (!Array.isArray(schemes) || schemes.some((scheme) => typeof scheme !== 'string')) {
       throw new TypeError(
         `The 'schemes' option for the ${this.name} strategy must be a list of texts`,
+      )
+    }
+    // A token says nothing about the service that its subject is a record of.
+    for (const name of ['entity', 'service'] as const) {
+      if (section[name] === undefined || configuration[name] === undefined) continue
+      if (section[name] === configuration[name]) continue
+      throw new TypeError(
+        `'${configKey}.${this.name}.${name}' is '${section[name]}', but the tokens of this service are for '${configuration[name]}': use a second AuthenticationService`,
       )
     }
   }

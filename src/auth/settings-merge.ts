@@ -18,12 +18,13 @@ function isSettings(value: unknown): value is SettingsObject {
 
 /**
  * Returns a deep copy of the settings, later ones over earlier ones: objects key by key, everything
- * else as a whole, and objects with methods as they are. Keys that reach a prototype are left out; `undefined` leaves what was there.
+ * else as a whole, and objects with methods as they are. Keys that reach a prototype are left out;
+ * `undefined` leaves what was there.
  */
 export function mergeSettings(...settings: readonly unknown[]): SettingsObject {
   const merged: SettingsObject = {}
   for (const source of settings) {
-    if (!isSettings(source)) continue
+    if (!isPlainObject(source)) continue
     for (const [key, value] of Object.entries(source)) {
       if (value === undefined || FORBIDDEN_KEYS.has(key)) continue
       const present = merged[key]
@@ -41,6 +42,25 @@ export function freezeDeep<T>(value: T): T {
   if (!Array.isArray(value) && !isSettings(value)) return value
   for (const item of Object.values(value)) freezeDeep(item)
   return Object.freeze(value)
+}
+
+/**
+ * Whether two settings are the same: lists and settings by what is in them, everything else only if
+ * it is one and the same thing. Two objects of a class may differ in what nobody can see.
+ */
+export function isSameSetting(one: unknown, other: unknown): boolean {
+  if (Object.is(one, other)) return true
+  if (Array.isArray(one) && Array.isArray(other)) {
+    return (
+      one.length === other.length && one.every((item, index) => isSameSetting(item, other[index]))
+    )
+  }
+  if (!isSettings(one) || !isSettings(other)) return false
+  const keys = Object.keys(one)
+  return (
+    keys.length === Object.keys(other).length &&
+    keys.every((key) => Object.hasOwn(other, key) && isSameSetting(one[key], other[key]))
+  )
 }
 
 function copySetting(value: unknown): unknown {

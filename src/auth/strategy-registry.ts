@@ -29,6 +29,11 @@ export class StrategyRegistry {
     return this.#strategies.get(name)
   }
 
+  /** Has every strategy check its settings, as these may have changed. */
+  verify(): void {
+    for (const strategy of this.#strategies.values()) strategy.verifyConfiguration?.()
+  }
+
   /** Sets up those that are registered, one after the other; later ones when they come. */
   async setup(service: AuthenticationService): Promise<void> {
     this.#isReady = true

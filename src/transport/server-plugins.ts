@@ -4,7 +4,7 @@ import type { FastifyStaticOptions } from '@fastify/static'
 import type { FastifyRequest, preHandlerHookHandler } from 'fastify'
 import type { Configurator, ServerPlugin } from './configurator.ts'
 import { addServerPlugin } from './configurator.ts'
-import { toPath } from './request-path.ts'
+import { getRouting, toPath } from './request-path.ts'
 
 type CorsCallback = (error: Error | null, options: FastifyCorsOptions) => void
 
@@ -77,7 +77,8 @@ export function serveStatic(options: FastifyStaticOptions): Configurator {
 
 /** No file has a path with slashes too many, which the plugin would refuse; a service may have it. */
 const leaveToServices: preHandlerHookHandler = (request, reply, done) => {
-  if (toPath(request.raw.url ?? '').includes('//')) reply.callNotFound()
+  const path = toPath(request.raw.url ?? '', getRouting(request.server))
+  if (path.includes('//')) reply.callNotFound()
   else done()
 }
 

@@ -99,31 +99,31 @@ t.test('refuses requests without a valid token', async (t) => {
   }
 })
 
-t.test('shows callers outside what the hooks of the entity service let through', async (t) => {
-  const { app, authentication, users, accessToken } = await start()
+t.test('looks twice where the entity is shown outside, and takes no query there', async (t) => {
+  const { authentication, users, accessToken } = await start()
   const request = { strategy: 'jwt', accessToken }
-  app.service('users').hooks({
-    after: {
-      get: [
-        (context) => {
-          const { password: _hidden, ...dispatch } = context.result as Record<string, unknown>
-          if (app.get('shows') === 'dispatch') context.dispatch = dispatch
-          else if (context.params.provider) context.result = dispatch
-        },
-      ],
-    },
-  })
-  for (const shows of ['dispatch', 'result']) {
-    app.set('shows', shows)
-    users.takeCalls()
-    const { user } = await authentication.create(request, external({ query: { $select: ['x'] } }))
-    t.strictSame(user, { id: 1, email: 'ada@example.org' }, shows)
-    const calls = users.takeCalls().map(({ query, provider }) => ({ query, provider }))
-    const inside = { query: {}, provider: undefined }
-    const outside = { query: {}, provider: 'rest' }
-    t.strictSame(calls, shows === 'dispatch' ? [inside] : [inside, outside], 'no query gets there')
-    t.ok(((await authentication.create(request)).user as { password?: string }).password)
+  await authentication.create(request, external({ query: { $select: ['x'] } }))
+  const calls = users.takeCalls().map(({ query, provider }) => ({ query, provider }))
+  const inside = { query: {}, provider: undefined }
+  t.strictSame(calls, [inside, { query: {}, provider: 'rest' }])
+  await authentication.create(request)
+  t.equal(users.takeCalls().length, 1)
+})
+
+t.test('JWT-16: refuses an entity of its own, for a token does not name one', async (t) => {
+  const cases: [jwt: object, message: RegExp][] = [
+    [
+      { service: 'admins' },
+      /'authentication\.jwt\.service' is 'admins', but .* for 'users': use a/,
+    ],
+    [{ entity: 'admin' }, /'authentication\.jwt\.entity' is 'admin', but .* for 'user': use a/],
+    [{ entity: null }, /'authentication\.jwt\.entity' is 'null'/],
+  ]
+  for (const [jwt, message] of cases) {
+    t.throws(() => createLoginApp({ settings: { jwt } }), { name: 'TypeError', message })
   }
+  const jwt = { service: 'users', entity: 'user', entityId: 'id' }
+  await t.resolves(startLoginApp({ settings: { jwt } }))
 })
 
 t.test('a deleted, unknown or excluded user is not authenticated any more', async (t) => {
