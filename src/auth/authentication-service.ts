@@ -102,8 +102,14 @@ export class AuthenticationService extends AuthenticationBase {
     const list = this.revocationList
     if (list !== null && result.accessToken !== undefined) {
       const payload = await this.verifyAccessToken(result.accessToken, params.jwt, params.secret)
-      await list.revoke(payload.jti, toExpiryDate(payload))
+      await list.revoke(payload.jti, toExpiryDate(payload, this.#getTolerance(params)))
     }
     return result
+  }
+
+  /** Returns for how many seconds after its expiry a token may be accepted. */
+  #getTolerance({ jwt }: AuthenticationParams): number {
+    const { clockTolerance = 0 } = this.configuration.jwtOptions
+    return Math.max(clockTolerance, jwt?.clockTolerance ?? 0)
   }
 }

@@ -1,10 +1,12 @@
+import { Unavailable } from '../core/index.ts'
 import type { AccessTokenPayload } from './token-claims.ts'
 
 /** Where a logout notes that a token is no longer valid. */
 export interface RevocationList {
   /**
    * Notes a token by its claim `jti`, never by its text.
-   * @param expiresAt from when on the token is refused anyway and can be forgotten
+   * @param expiresAt from when on the token is refused anyway and can be forgotten; some minutes
+   * after its expiry, for the clocks of other processes
    */
   revoke(jti: string, expiresAt: Date): unknown
   /** Whether a token was noted. Asked on every use of a token. */
@@ -54,7 +56,8 @@ export interface RevocationCollection {
 
 /**
  * A revocation list in a MongoDB collection, which all processes share and which outlives them. A TTL
- * index lets the database forget: `createIndex({ expiresAt: 1 }, { expireAfterSeconds: 0 })`.
+ * index lets the database forget: `createIndex({ expiresAt: 1 }, { expireAfterSeconds: 0 })`. Its
+ * methods throw `Unavailable` where the database fails: whether a token counts can't be told.
  */
 export class CollectionRevocationList implements RevocationList {
   readonly #collection: RevocationCollection
@@ -64,11 +67,12 @@ export class CollectionRevocationList implements RevocationList {
   }
 
   async revoke(jti: string, expiresAt: Date): Promise<void> {
-    await this.#collection.updateOne({ _id: jti }, { $set: { expiresAt } }, { upsert: true })
+    const update = { $set: { expiresAt } }
+    await reach(() => this.#collection.updateOne({ _id: jti }, update, { upsert: true }))
   }
 
   async isRevoked(jti: string): Promise<boolean> {
-    return (await this.#collection.findOne({ _id: jti })) !== null
+    return (await reach(() => this.#collection.findOne({ _id: jti }))) !== null
   }
 }
 
@@ -78,7 +82,22 @@ export function toRevocationList(setting: unknown): RevocationList | null {
   return setting === true ? new MemoryRevocationList() : (setting as RevocationList)
 }
 
-/** Returns when a token expires. */
-export function toExpiryDate({ exp }: AccessTokenPayload): Date {
-  return new Date(exp * 1000)
+/** What clocks of processes that share a list may differ, the database's own among them. */
+const CLOCK_MARGIN_SECONDS = 300
+
+/**
+ * Returns from when on a token is refused everywhere, revoked or not.
+ * @param tolerance seconds after its expiry in which it is still accepted
+ */
+export function toExpiryDate({ exp }: AccessTokenPayload, tolerance: number): Date {
+  return new Date((exp + tolerance + CLOCK_MARGIN_SECONDS) * 1000)
+}
+
+async function reach<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask()
+  } catch (error) {
+    const data = { retryAfter: 1 }
+    throw new Unavailable('The list of revoked tokens can not be reached', data, { cause: error })
+  }
 }
