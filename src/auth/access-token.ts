@@ -63,12 +63,16 @@ export class AccessTokens {
     this.#verified = cacheSize < 2 ? null : new BoundedMap(cacheSize)
   }
 
-  /** Returns a token with these claims and those that the rules demand. */
+  /**
+   * Returns a token with these claims and those that the rules demand.
+   * @throws {TypeError} the token would be refused, as a claim is missing or of a wrong type
+   */
   sign(payload: Readonly<Claims>, subject: string | null, jwtid: string | null): string {
     const rules = this.#rules
+    const { [AUTHORITY_CLAIM]: _reserved, ...own } = payload
     const iat = Math.floor(Date.now() / 1000)
-    return this.#sign({
-      ...payload,
+    const claims = {
+      ...own,
       iat,
       exp: iat + rules.expiresIn,
       ...(rules.notBefore === null ? {} : { nbf: iat + rules.notBefore }),
@@ -77,7 +81,9 @@ export class AccessTokens {
       ...(subject === null ? {} : { sub: subject }),
       jti: jwtid ?? randomUUID(),
       ...(rules.authority === null ? {} : { [AUTHORITY_CLAIM]: rules.authority }),
-    })
+    }
+    checkSigned(claims, rules)
+    return this.#sign(claims)
   }
 
   /**
@@ -119,6 +125,16 @@ export class AccessTokens {
       }
     }
     throw createTokenError('invalid signature')
+  }
+}
+
+/** What is refused on every use had better not be handed out. */
+function checkSigned(claims: Claims, rules: TokenRules): void {
+  try {
+    checkClaims(claims, rules)
+  } catch (error) {
+    const { message } = error as Error
+    throw new TypeError(`A token with these claims would be refused: ${message}`)
   }
 }
 

@@ -16,6 +16,8 @@ const MAX_VARIANTS = 100
 export class TokenIssuer {
   readonly #configuration: AuthenticationConfiguration
   readonly #configKey: string
+  /** Of the tokens that calls without options of their own accept, in seconds. */
+  #maxLifetime: number | undefined
   readonly #standard: AccessTokens
   readonly #variants = new BoundedMap<string, AccessTokens>(MAX_VARIANTS)
 
@@ -29,7 +31,10 @@ export class TokenIssuer {
     this.#standard = this.#createTokens({}, undefined)
   }
 
-  /** Returns a token with these claims. */
+  /**
+   * Returns a token with these claims.
+   * @throws {TypeError} an option is wrong, or the token would be refused
+   */
   sign(payload: object, options: TokenOptions = {}, secret?: unknown): string {
     const { subject, jwtid, ...others } = options
     const claims = payload as Record<string, unknown>
@@ -60,10 +65,12 @@ export class TokenIssuer {
     const configuration = this.#configuration
     const name = `${this.#configKey}.jwtOptions`
     const rules = resolveTokenRules(
-      mergeSettings(configuration.jwtOptions, options),
+      // Said by a call itself it may be longer: whoever verifies has to say the same.
+      mergeSettings(configuration.jwtOptions, { maxLifetime: this.#maxLifetime }, options),
       name,
       toTokenBinding(configuration, this.#configKey),
     )
+    this.#maxLifetime ??= rules.maxLifetime
     const isOwn = secret === undefined
     const keys = toTokenKeys(
       isOwn ? configuration.secret : secret,

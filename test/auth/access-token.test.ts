@@ -216,6 +216,35 @@ t.test('JWT-18: rotates keys without a restart', async (t) => {
   await t.resolves(authentication.verifyAccessToken(after))
 })
 
+t.test('JWT-11: does not sign what it would refuse', async (t) => {
+  const { authentication } = await startLoginApp()
+  const cases: [payload: object, options: object | undefined, message: RegExp][] = [
+    [{}, { subject: '1', expiresIn: '800d' }, /expiresIn' is longer than .*maxLifetime' allows/],
+    [{ sub: { a: 1 } }, undefined, /would be refused: invalid sub value/],
+    [{ nbf: 'soon' }, { subject: '1' }, /would be refused: invalid nbf value/],
+    [{}, { subject: 7 }, /would be refused: invalid sub value/],
+    [{}, undefined, /would be refused: jwt sub claim is required/],
+  ]
+  for (const [payload, options, message] of cases) {
+    const signing = authentication.createAccessToken(payload, options)
+    await t.rejects(signing, { name: 'TypeError', message }, String(message))
+  }
+  const options = { subject: '1', expiresIn: '800d', maxLifetime: '800d' }
+  const long = await authentication.createAccessToken({}, options)
+  await t.rejects(authentication.verifyAccessToken(long), REFUSED)
+  await t.resolves(authentication.verifyAccessToken(long, { maxLifetime: '800d' }))
+})
+
+t.test(
+  'JWT-15: says itself which service a token is of, whatever the payload claims',
+  async (t) => {
+    const { authentication } = await startLoginApp()
+    const payload = { auth_service: 'adminAuthentication', sub: '1' }
+    const token = await authentication.createAccessToken(payload)
+    t.notOk('auth_service' in (await authentication.verifyAccessToken(token)))
+  },
+)
+
 t.test('JWT-20: knows only one text for each token', async (t) => {
   const { authentication } = await startLoginApp()
   const token = await forge()

@@ -155,6 +155,12 @@ t.test('refuses what it can not make a token for', async (t) => {
     code: 401,
     message: 'Can not set subject from user.id',
   })
+  authentication.register('nobody', { authenticate: async () => ({ authentication: {} }) })
+  const nobody = { authStrategies: ['nobody'] }
+  await t.rejects(authentication.create({ strategy: 'nobody' }, nobody), {
+    code: 401,
+    message: 'Can not set subject from user.id',
+  })
   app.set('authentication', { ...authentication.configuration, authStrategies: [] })
   await t.rejects(authentication.create(CREDENTIALS), {
     code: 401,
