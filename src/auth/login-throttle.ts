@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { isIPv6 } from 'node:net'
 import { TooManyRequests } from '../core/index.ts'
-import type { ThrottleStore } from './throttle-store.ts'
+import type { Counter, ThrottleStore } from './throttle-store.ts'
 import { MemoryThrottleStore } from './throttle-store.ts'
 
 /** The setting `loginThrottle`. */
@@ -12,7 +12,7 @@ export interface LoginThrottleOptions {
   readonly windowSeconds?: number
   /** How long an address is known after a login from there. Default: 30. */
   readonly knownAddressDays?: number
-  /** Default: the memory of this process, at most 10,000 counters. */
+  /** Default: the memory of this process, at most 10,000 accounts and as many addresses. */
   readonly store?: ThrottleStore
 }
 
@@ -50,36 +50,37 @@ export class LoginThrottle {
    * @throws {TooManyRequests} with the seconds to wait as `data.retryAfter`
    */
   async begin(account: string, address: string | undefined): Promise<LoginAttempt> {
-    const accountKey = toKey('account', account.trim().toLowerCase())
-    const addressKey = address === undefined ? null : toKey('address', toNetwork(address))
-    const pairKey = addressKey === null ? null : toKey('pair', `${accountKey} ${addressKey}`)
-    const knownKey = pairKey === null ? null : toKey('known', pairKey)
-    const isKnown = knownKey !== null && (await this.#store.isRemembered(knownKey))
-    const keys = [addressKey, isKnown ? pairKey : accountKey].filter((key) => key !== null)
-    await this.#count(keys)
+    const counters: Counter[] = []
+    const network = address === undefined ? null : toNetwork(address)
+    // By the very name: who has one that differs only in case has not proven to be this one.
+    const pair = network === null ? null : `${network} ${account}`
+    const isKnown = pair !== null && (await this.#store.isRemembered(toKey('known', pair)))
+    // First, so that an address that is refused makes no counters for names that it invents.
+    if (network !== null) await this.#count(toKey('address', network), counters)
+    const spelling = account.trim().toLowerCase()
+    await this.#count(isKnown ? toKey('pair', pair) : toKey('account', spelling), counters)
     return {
-      cancel: () => this.#uncount(keys),
+      cancel: () => undo(counters),
       succeed: async () => {
-        await this.#uncount(keys)
-        if (knownKey !== null) await this.#store.remember(knownKey, this.#knownMs)
+        await undo(counters)
+        if (pair !== null) await this.#store.remember(toKey('known', pair), this.#knownMs)
       },
     }
   }
 
-  async #uncount(keys: readonly string[]): Promise<void> {
-    await Promise.all(keys.map((key) => this.#store.add(key, -1, this.#windowMs)))
-  }
-
   /** A refused login isn't counted: the limit ends with its window, however often one asks. */
-  async #count(keys: readonly string[]): Promise<void> {
-    const counters = await Promise.all(keys.map((key) => this.#store.add(key, 1, this.#windowMs)))
-    const exceeded = counters.filter(({ count }) => count > this.#maxAttempts)
-    if (exceeded.length === 0) return
-    await this.#uncount(keys)
-    const waitMs = Math.max(...exceeded.map(({ remainingMs }) => remainingMs))
-    const retryAfter = Math.max(1, Math.ceil(waitMs / 1000))
+  async #count(key: string, counters: Counter[]): Promise<void> {
+    const counter = await this.#store.add(key, this.#windowMs)
+    counters.push(counter)
+    if (counter.count <= this.#maxAttempts) return
+    await undo(counters)
+    const retryAfter = Math.max(1, Math.ceil(counter.remainingMs / 1000))
     throw new TooManyRequests('Too many failed logins', { retryAfter })
   }
+}
+
+async function undo(counters: readonly Counter[]): Promise<void> {
+  await Promise.all(counters.map((counter) => counter.undo()))
 }
 
 const LIMIT_NAMES = ['maxAttempts', 'windowSeconds', 'knownAddressDays']
@@ -108,7 +109,7 @@ function toKey(kind: string, text: string): string {
 
 /** Returns what one customer of a provider has: an IPv4 address, or the first half of an IPv6 one. */
 function toNetwork(address: string): string {
-  const [bare = ''] = address.split('%')
+  const [bare = ''] = stripPort(address).split('%')
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(bare)
   if (mapped?.[1] !== undefined) return mapped[1]
   if (!isIPv6(bare)) return bare
@@ -120,6 +121,13 @@ function toNetwork(address: string): string {
     .slice(0, 4)
     .map((group) => Number.parseInt(group, 16).toString(16))
     .join(':')
+}
+
+/** Some proxies tell `203.0.113.9:40001` or `[2001:db8::1]:40001`. */
+function stripPort(address: string): string {
+  return address
+    .replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1')
+    .replace(/^\[([^\]]*)\](?::\d+)?$/, '$1')
 }
 
 function toGroups(part: string | undefined): string[] {

@@ -1,19 +1,23 @@
+import { Unavailable } from '../core/index.ts'
 import { BoundedMap } from './bounded-map.ts'
 
-/** A counter after something was added to it. */
+/** A counter after one was added to it. */
 export interface Counter {
   readonly count: number
   /** Milliseconds until it begins anew. */
   readonly remainingMs: number
+  /** Takes the one back from this very counter: from none that has begun anew since. */
+  undo(): unknown
 }
 
-/** Where counters of logins are kept. Keys are texts of at most 100 characters. */
+/** Where counters of logins are kept. */
 export interface ThrottleStore {
   /**
-   * Adds to the counter of a key and returns it, as one atomic step. A counter begins at zero, and
-   * again when its window has passed; `amount` may be negative.
+   * Adds one to the counter of a key and returns it, as one atomic step. A counter begins at zero,
+   * and again when its window has passed.
+   * @param key a text of at most 100 characters, which begins with `account`, `address` or `pair`
    */
-  add(key: string, amount: number, windowMs: number): Counter | Promise<Counter>
+  add(key: string, windowMs: number): Counter | Promise<Counter>
   /** Keeps a key for a time, from now on. */
   remember(key: string, forMs: number): unknown
   /** Whether a key is being kept. */
@@ -29,30 +33,40 @@ interface StoredCounter {
 
 /** Counters of one process. There is a limited number of them; the least used are forgotten. */
 export class MemoryThrottleStore implements ThrottleStore {
-  readonly #counters: BoundedMap<string, StoredCounter>
-  // Apart, or counters of made-up accounts would push out what good logins have earned.
+  // Apart, or those who have many addresses could push out the counters of accounts, and made-up
+  // accounts what good logins have earned.
+  readonly #addresses: BoundedMap<string, StoredCounter>
+  readonly #accounts: BoundedMap<string, StoredCounter>
   readonly #kept: BoundedMap<string, number>
 
-  /** @param maxSize how many counters there are at most, and how many kept keys */
+  /** @param maxSize how many addresses, accounts and kept keys there are at most, of each kind */
   constructor(maxSize: number = MAX_ENTRIES) {
-    this.#counters = new BoundedMap(maxSize)
+    this.#addresses = new BoundedMap(maxSize)
+    this.#accounts = new BoundedMap(maxSize)
     this.#kept = new BoundedMap(maxSize)
   }
 
   /** How many counters there are. */
   get size(): number {
-    return this.#counters.size
+    return this.#addresses.size + this.#accounts.size
   }
 
-  add(key: string, amount: number, windowMs: number): Counter {
+  add(key: string, windowMs: number): Counter {
+    const counters = key.startsWith('address') ? this.#addresses : this.#accounts
     // Not the wall clock, which may be set while counters run.
     const now = performance.now()
-    const stored = this.#counters.get(key)
-    const counter =
-      stored === undefined || stored.endsAt <= now ? { count: 0, endsAt: now + windowMs } : stored
-    counter.count = Math.max(0, counter.count + amount)
-    if (counter !== stored) this.#counters.set(key, counter)
-    return { count: counter.count, remainingMs: counter.endsAt - now }
+    const stored = counters.get(key)
+    const isOver = stored === undefined || stored.endsAt <= now
+    const counter = isOver ? { count: 0, endsAt: now + windowMs } : stored
+    if (isOver) counters.set(key, counter)
+    counter.count += 1
+    return {
+      count: counter.count,
+      remainingMs: counter.endsAt - now,
+      undo: () => {
+        counter.count -= 1
+      },
+    }
   }
 
   remember(key: string, forMs: number): void {
@@ -77,8 +91,10 @@ export interface ThrottleCollection {
 
 /**
  * Counters in a MongoDB collection, which all processes share. Windows begin at multiples of their
- * length. A TTL index lets the database forget:
+ * length, and each has a document of its own. A TTL index lets the database forget:
  * `createIndex({ expiresAt: 1 }, { expireAfterSeconds: 0 })`.
+ *
+ * Every method throws `Unavailable` while the database does.
  */
 export class CollectionThrottleStore implements ThrottleStore {
   readonly #collection: ThrottleCollection
@@ -87,30 +103,48 @@ export class CollectionThrottleStore implements ThrottleStore {
     this.#collection = collection
   }
 
-  async add(key: string, amount: number, windowMs: number): Promise<Counter> {
+  async add(key: string, windowMs: number): Promise<Counter> {
     const now = Date.now()
     const window = Math.floor(now / windowMs)
     const endsAt = (window + 1) * windowMs
-    const counter = await this.#collection.findOneAndUpdate(
-      { _id: `${key} ${window}` },
-      { $inc: { count: amount }, $set: { expiresAt: new Date(endsAt) } },
-      { upsert: true, returnDocument: 'after' },
+    const _id = `${key} ${window}`
+    const counter = await reach(
+      this.#collection.findOneAndUpdate(
+        { _id },
+        { $inc: { count: 1 }, $set: { expiresAt: new Date(endsAt) } },
+        { upsert: true, returnDocument: 'after' },
+      ),
     )
-    return { count: toCount(counter), remainingMs: endsAt - now }
+    return { count: toCount(counter), remainingMs: endsAt - now, undo: () => this.#undo(_id) }
   }
 
   async remember(key: string, forMs: number): Promise<void> {
     const expiresAt = new Date(Date.now() + forMs)
-    await this.#collection.updateOne({ _id: key }, { $set: { expiresAt } }, { upsert: true })
+    await reach(this.#collection.updateOne({ _id: key }, { $set: { expiresAt } }, { upsert: true }))
   }
 
   async isRemembered(key: string): Promise<boolean> {
     const filter = { _id: key, expiresAt: { $gt: new Date() } }
-    return (await this.#collection.findOne(filter)) !== null
+    return (await reach(this.#collection.findOne(filter))) !== null
+  }
+
+  /** A document that is gone isn't made anew: it would begin below zero. */
+  async #undo(_id: string): Promise<void> {
+    const filter = { _id, count: { $gt: 0 } }
+    await reach(this.#collection.updateOne(filter, { $inc: { count: -1 } }, { upsert: false }))
+  }
+}
+
+/** @throws {Unavailable} the command failed: whether the login is right can't be told */
+async function reach<T>(command: Promise<T>): Promise<T> {
+  try {
+    return await command
+  } catch (cause) {
+    throw new Unavailable('The counters of logins are away', { retryAfter: 1 }, { cause })
   }
 }
 
 function toCount(document: unknown): number {
   const { count } = (document ?? {}) as { count?: unknown }
-  return typeof count === 'number' ? Math.max(0, count) : 0
+  return typeof count === 'number' ? count : 0
 }
