@@ -1,5 +1,4 @@
 import type { AuthenticationRequest, NotAuthenticated } from '../core/index.ts'
-import { ServiceError } from '../core/index.ts'
 import type { AuthenticationConfiguration } from './authentication-config.ts'
 import { getSection } from './authentication-config.ts'
 import type { Entity } from './entity.ts'
@@ -100,24 +99,29 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
     params: AuthenticationParams,
   ): Promise<AuthenticationResult> {
     const { entity: name } = this.configuration
-    const credentials = this.#readCredentials(request)
-    const { username, password } = credentials ?? { username: '', password: '' }
-    checkPasswordLength(password)
-    const throttle = params.provider ? this.authentication.loginThrottle : null
-    const attempt = await throttle?.begin(username, params.address)
-    if (credentials === null) return this.#refuse(password, 'no user name and password')
-    const found = await this.#prove(username, password, params).catch(async (error: unknown) => {
-      // A database that is away says nothing about the password.
-      if (isFault(error)) await attempt?.cancel()
-      throw error
-    })
-    await attempt?.succeed()
+    const prove = () => this.#prove(request, params)
+    const found = await (params.provider ? this.limitGuesses(request, params, prove) : prove())
     const authentication = { strategy: this.name }
     if (name === null) return { authentication }
     return { authentication, [name]: await this.getEntity(found, params) }
   }
 
-  async #prove(username: string, password: string, params: AuthenticationParams): Promise<Entity> {
+  /** @throws {TooManyRequests} too many logins have failed, for this account or from this address */
+  limitGuesses<T>(
+    request: AuthenticationRequest,
+    { address }: AuthenticationParams,
+    prove: () => Promise<T>,
+  ): Promise<T> {
+    const throttle = this.authentication.loginThrottle
+    if (throttle === null) return prove()
+    return throttle.run(this.#readCredentials(request)?.username ?? '', address, prove)
+  }
+
+  async #prove(request: AuthenticationRequest, params: AuthenticationParams): Promise<Entity> {
+    const credentials = this.#readCredentials(request)
+    if (credentials === null) return this.#refuse('', 'no user name and password')
+    const { username, password } = credentials
+    checkPasswordLength(password)
     const found = await this.findEntity(username, params)
     if (found === null) return this.#refuse(password, 'unknown user')
     await this.comparePassword(found, password)
@@ -210,8 +214,4 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
     this.#passwords ??= new Passwords(this.configuration.scrypt, `${configKey}.${this.name}.scrypt`)
     return this.#passwords
   }
-}
-
-function isFault(error: unknown): boolean {
-  return !(error instanceof ServiceError) || error.code >= 500
 }

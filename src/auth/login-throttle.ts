@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { isIPv6 } from 'node:net'
-import { TooManyRequests } from '../core/index.ts'
+import { ServiceError, TooManyRequests } from '../core/index.ts'
+import { LoginTurns } from './login-turns.ts'
 import type { Counter, ThrottleStore } from './throttle-store.ts'
 import { MemoryThrottleStore } from './throttle-store.ts'
 
@@ -32,6 +33,7 @@ export class LoginThrottle {
   readonly #windowMs: number
   readonly #knownMs: number
   readonly #store: ThrottleStore
+  readonly #turns = new LoginTurns()
 
   /** @throws {TypeError} an unknown option, or one that is not above zero */
   constructor(options: LoginThrottleOptions = {}) {
@@ -40,6 +42,25 @@ export class LoginThrottle {
     this.#windowMs = (options.windowSeconds ?? 60) * 1000
     this.#knownMs = (options.knownAddressDays ?? 30) * DAY_MS
     this.#store = options.store ?? new MemoryThrottleStore()
+  }
+
+  /**
+   * Runs a login within the limits: it counts if it is refused. Logins from one address take turns,
+   * so that right ones that come together don't count against each other.
+   * @throws {TooManyRequests} with the seconds to wait as `data.retryAfter`
+   */
+  run<T>(account: string, address: string | undefined, login: () => Promise<T>): Promise<T> {
+    const place = address === undefined ? account : toNetwork(address)
+    return this.#turns.run(place, async () => {
+      const attempt = await this.begin(account, address)
+      const result = await login().catch(async (error: unknown) => {
+        // A database that is away says nothing about the password.
+        if (isFault(error)) await attempt.cancel()
+        throw error
+      })
+      await attempt.succeed()
+      return result
+    })
   }
 
   /**
@@ -81,6 +102,10 @@ export class LoginThrottle {
 
 async function undo(counters: readonly Counter[]): Promise<void> {
   await Promise.all(counters.map((counter) => counter.undo()))
+}
+
+function isFault(error: unknown): boolean {
+  return !(error instanceof ServiceError) || error.code >= 500
 }
 
 const LIMIT_NAMES = ['maxAttempts', 'windowSeconds', 'knownAddressDays']

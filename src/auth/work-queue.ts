@@ -36,7 +36,12 @@ export class WorkQueue {
   /** Runs a task when its turn comes, however many are waiting. */
   runLater<T>(work: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push(() => work().then(resolve, reject))
+      // Its place is free before its end is told.
+      this.#waiting.push(() =>
+        work()
+          .finally(() => this.#leave())
+          .then(resolve, reject),
+      )
       this.#startNext()
     })
   }
@@ -46,9 +51,11 @@ export class WorkQueue {
     const task = this.#waiting.shift()
     if (task === undefined) return
     this.#running += 1
-    void task().finally(() => {
-      this.#running -= 1
-      this.#startNext()
-    })
+    void task()
+  }
+
+  #leave(): void {
+    this.#running -= 1
+    this.#startNext()
   }
 }

@@ -173,6 +173,24 @@ t.test('RES-17: an address is the same with a port, as some proxies tell it', as
   }
 })
 
+t.test('right logins that come together from one address all go well', async (t) => {
+  const { authentication, local, users } = await start()
+  const password = await local.hashPassword('correct horse')
+  const logins = Array.from({ length: 40 }, async (_, index) => {
+    const email = `user${index}@example.org`
+    await users.create({ id: 100 + index, email, password })
+    return authentication.create({ ...CREDENTIALS, email }, external({ address: '192.0.2.1' }))
+  })
+  await t.resolves(Promise.all(logins))
+  const more = Array.from({ length: 100 }, () =>
+    authentication.create(CREDENTIALS, external({ address: '192.0.2.1' })),
+  )
+  const settled = await Promise.allSettled(more)
+  const refused = settled.filter(({ status }) => status === 'rejected')
+  t.ok(refused.length > 0, 'those who wait are limited')
+  for (const one of refused) t.match(one, { reason: { code: 429, data: { retryAfter: 1 } } })
+})
+
 t.test('a login that could not be checked does not count', async (t) => {
   const throttle = new LoginThrottle({ maxAttempts: 1 })
   for (let index = 0; index < 3; index += 1) {

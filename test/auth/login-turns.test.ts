@@ -1,0 +1,49 @@
+import t from 'tap'
+import { LoginTurns } from '../../src/auth/login-turns.ts'
+
+const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+t.test('runs logins of one address one after the other, and those of others beside', async (t) => {
+  const turns = new LoginTurns()
+  const running: Record<string, number> = {}
+  const login = (address: string) =>
+    turns.run(address, async () => {
+      running[address] = (running[address] ?? 0) + 1
+      t.equal(running[address], 1, address)
+      await wait(2)
+      running[address] -= 1
+      return address
+    })
+  const addresses = Array.from({ length: 50 }, (_, index) => `192.0.2.${index}`)
+  const names = [...addresses, '192.0.2.0', '192.0.2.0']
+  t.strictSame(await Promise.all(names.map(login)), names)
+  await wait(0)
+  t.equal(turns.size, 0, 'nothing is kept')
+})
+
+t.test('goes on after a login that fails', async (t) => {
+  const turns = new LoginTurns()
+  const failing = turns.run('192.0.2.1', () => Promise.reject(new Error('no')))
+  const next = turns.run('192.0.2.1', async () => 'next')
+  await t.rejects(failing, { message: 'no' })
+  t.equal(await next, 'next')
+  t.equal(turns.size, 0)
+})
+
+t.test('a login that hangs does not hold up others from its address', async (t) => {
+  const turns = new LoginTurns(10)
+  let finish: (value: string) => void = () => undefined
+  const hanging = turns.run('192.0.2.1', () => new Promise<string>((resolve) => (finish = resolve)))
+  t.equal(await turns.run('192.0.2.1', async () => 'next'), 'next')
+  finish('late')
+  t.equal(await hanging, 'late')
+})
+
+t.test('refuses more than fifty that wait', async (t) => {
+  const turns = new LoginTurns()
+  const logins = Array.from({ length: 60 }, () => turns.run('192.0.2.1', () => wait(0)))
+  const settled = await Promise.allSettled(logins)
+  const refused = settled.filter(({ status }) => status === 'rejected')
+  t.equal(refused.length, 9)
+  t.match(refused[0], { reason: { code: 429, data: { retryAfter: 1 } } })
+})
