@@ -2,6 +2,7 @@ import type { Application, Params } from '../core/index.ts'
 import type { AuthenticationService } from './authentication-service.ts'
 import { findAuthentication } from './default-authentication.ts'
 import type { HookCall } from './hook-call.ts'
+import { reportFailure } from './login-events.ts'
 import { createNotAuthenticated } from './not-authenticated.ts'
 import type { Proof } from './proof.ts'
 import { findProof, proveAuthentication } from './proof.ts'
@@ -140,6 +141,25 @@ function isOfEntity({ entityService }: Proof, { service }: ParamsHolder): boolea
   return entityService !== undefined && entityService === service
 }
 
+/** Guesses of callers outside are limited and logged as those of a login are. */
+function proveCaller(
+  service: AuthenticationService,
+  params: AuthenticationParams,
+  strategies: readonly string[],
+): Promise<AuthenticationResult> {
+  const { authentication, provider } = params
+  const name = authentication?.strategy ?? ''
+  const strategy = provider && strategies.includes(name) ? service.getStrategy(name) : undefined
+  if (!authentication || strategy?.limitGuesses === undefined) {
+    return service.authenticate(authentication, toInternalParams(params), ...strategies)
+  }
+  const prove = () => service.authenticate(authentication, toInternalParams(params), ...strategies)
+  return strategy.limitGuesses(authentication, params, prove).catch((error: unknown) => {
+    reportFailure(service, 'login', { data: authentication, params }, error)
+    throw error
+  })
+}
+
 async function proveAnew(
   service: AuthenticationService,
   holder: ParamsHolder,
@@ -147,7 +167,7 @@ async function proveAnew(
 ): Promise<void> {
   const { params } = holder
   const { authentication } = params
-  const result = await service.authenticate(authentication, toInternalParams(params), ...strategies)
+  const result = await proveCaller(service, params, strategies)
   const changed: Record<string, unknown> = toWritable(params)
   for (const key of Object.keys(result)) {
     if (!KEPT_KEYS.has(key)) changed[key] = result[key]

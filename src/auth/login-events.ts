@@ -50,10 +50,10 @@ function createLoginHook(
 }
 
 /** Logs a failure once, with the reason that the caller is not told. */
-function reportFailure(
+export function reportFailure(
   service: AuthenticationService,
   event: LoginEvent,
-  context: HookContext,
+  context: Pick<HookContext, 'data' | 'params'>,
   error: unknown,
 ): void {
   if (!(error instanceof ServiceError) || error.code >= 500) return

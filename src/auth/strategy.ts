@@ -74,6 +74,16 @@ export interface AuthenticationStrategy {
     params: AuthenticationParams,
   ): AuthenticationResult | Promise<AuthenticationResult>
   /**
+   * Runs a proof of a caller outside within the limits for guesses, where there are some. Hooks call
+   * it around `authenticate`, whose params are then those of a call inside this process.
+   * @param params those of the caller
+   */
+  limitGuesses?<T>(
+    request: AuthenticationRequest,
+    params: AuthenticationParams,
+    prove: () => Promise<T>,
+  ): Promise<T>
+  /**
    * Returns what `authenticate` needs of an HTTP request, `null` when there is nothing for this
    * strategy. Nothing is verified here.
    */

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { LoginThrottle, MemoryThrottleStore } from '../../src/auth/index.ts'
+import { authenticate, LoginThrottle, MemoryThrottleStore } from '../../src/auth/index.ts'
+import type { AuthenticationRequest, Params } from '../../src/core/index.ts'
 import { atTime, CREDENTIALS, external, startLoginApp } from './login-app.ts'
 
 const TOO_MANY = { name: 'TooManyRequests', code: 429 }
@@ -200,3 +201,47 @@ t.test('a login that could not be checked does not count', async (t) => {
   await throttle.begin('ann', '192.0.2.1')
   await t.rejects(throttle.begin('ann', '192.0.2.1'), { code: 429 })
 })
+
+t.test(
+  'RES-17: limits and logs guesses at the authenticate hook as those of a login',
+  async (t) => {
+    class TransportParams implements Params {
+      provider = 'rest'
+      query = {}
+      readonly authentication: Params['authentication']
+      constructor(data: Params['authentication']) {
+        this.authentication = data
+      }
+      get address() {
+        return '192.0.2.1'
+      }
+    }
+    const { app, log, users } = await start()
+    app.use('echo', { find: async (params: Params) => params })
+    app.service('echo').hooks({ before: { all: [authenticate('local', 'jwt')] } })
+    const call = (data: AuthenticationRequest) =>
+      app.service('echo').find(new TransportParams(data))
+    for (let index = 0; index < 20; index += 1) {
+      const seen = (await call(CREDENTIALS)) as Params
+      t.match(seen.user, { id: 1, password: String }, 'the user as it is stored')
+    }
+    t.ok(users.takeCalls().every(({ provider }) => provider === undefined))
+    t.strictSame(log, [])
+    for (let index = 0; index < 10; index += 1) await t.rejects(call(WRONG), { code: 401 })
+    const event = { event: 'login', strategy: 'local', address: '192.0.2.1' }
+    t.match(log.at(-1), { level: 'warn', details: { ...event, reason: 'wrong password' } })
+    t.equal(log.length, 10)
+    users.takeCalls()
+    await t.rejects(call(CREDENTIALS), TOO_MANY)
+    t.match(log.at(-1), { level: 'warn', details: { ...event, code: 429 } })
+    t.strictSame(users.takeCalls(), [], 'no command and no hash')
+    const login = app
+      .service('authentication')
+      .create(CREDENTIALS, external({ address: '192.0.2.1' }))
+    await t.rejects(login, TOO_MANY, 'the counters are the same')
+    await t.resolves(
+      app.service('echo').find({ authentication: CREDENTIALS }),
+      'inside the process',
+    )
+  },
+)
