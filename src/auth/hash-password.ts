@@ -1,9 +1,7 @@
 import type { Application } from '../core/index.ts'
 import { BadRequest } from '../core/index.ts'
 import { findAuthentication } from './default-authentication.ts'
-import { getField, withField } from './field-path.ts'
 import type { HookCall } from './hook-call.ts'
-import { isPlainObject } from './settings-merge.ts'
 import type { AuthenticationStrategy } from './strategy.ts'
 
 /** Which strategy hashes. */
@@ -23,14 +21,19 @@ interface HashingStrategy extends AuthenticationStrategy {
 }
 
 type Hash = (password: unknown) => Promise<string>
-type Data = Record<string, unknown>
 
-/** Update operators that write a value as it is. */
-const SET_OPERATORS = ['$set', '$setOnInsert']
+/** Update operators that write a value as it is: what is in them stands at the place of their own. */
+const WRITE_OPERATORS: ReadonlySet<string> = new Set([
+  ...['$set', '$setOnInsert', '$push', '$addToSet', '$each'],
+])
+
+/** Places in arrays, which stand in the keys of an update: `profiles.0.password`, `profiles.$[]`. */
+const ARRAY_PLACES = /\.(?:\d+|\$[^.]*)(?=\.|$)/g
 
 /**
- * Returns a before or around hook that replaces a password in the data, or in each item of an array,
- * by its hash. The field may be a dotted path; the data of the caller is not changed.
+ * Returns a before or around hook that replaces a password in the data by its hash: wherever it
+ * stands at its path, in each item of arrays on the way, and below operators that write it. The field
+ * may be a dotted path; the data of the caller is not changed.
  * @throws {BadRequest} in calls: the password is no text, or no strategy is there to hash it
  */
 export function hashPassword(field: string, options: HashPasswordOptions = {}): HashPasswordHook {
@@ -40,10 +43,7 @@ export function hashPassword(field: string, options: HashPasswordOptions = {}): 
       throw new TypeError('The hashPassword hook must be used as a before or an around hook')
     }
     if (context.data !== undefined && context.data !== null) {
-      const hash = createHash(context, options)
-      context.data = Array.isArray(context.data)
-        ? await hashEach(context.data, field, hash)
-        : await hashField(context.data, field, hash)
+      context.data = await hashField(context.data, field, createHash(context, options))
     }
     if (context.type === 'around') await next?.()
   }
@@ -80,28 +80,33 @@ function createHash(
 }
 
 /** One after the other: many at once would take the places of those who want to log in. */
-async function hashEach(items: readonly unknown[], field: string, hash: Hash): Promise<unknown[]> {
+async function hashEach(items: readonly unknown[], path: string, hash: Hash): Promise<unknown[]> {
   const hashed: unknown[] = []
-  for (const item of items) hashed.push(await hashField(item, field, hash))
+  for (const item of items) hashed.push(await hashField(item, path, hash))
   return hashed
 }
 
-/** The password may stand at its path, under the path as a key, and below operators that set it. */
-async function hashField(item: unknown, field: string, hash: Hash): Promise<unknown> {
-  if (!isPlainObject(item)) return item
-  let data: Data = item
-  for (const operator of SET_OPERATORS) {
-    const values = data[operator]
-    if (isPlainObject(values)) data = { ...data, [operator]: await hashIn(values, field, hash) }
+/** Any key may hold a part of the path, or all of it: a database takes `'a.b'` for `{ a: { b } }`. */
+async function hashField(value: unknown, path: string, hash: Hash): Promise<unknown> {
+  if (Array.isArray(value)) return hashEach(value, path, hash)
+  // What the driver of a database takes for an object, too.
+  if (value instanceof Map) return hashField(Object.fromEntries(value), path, hash)
+  if (typeof value !== 'object' || value === null) return value
+  const changed: Record<string, unknown> = {}
+  for (const [key, inner] of Object.entries(value)) {
+    const place = key.replace(ARRAY_PLACES, '')
+    if (WRITE_OPERATORS.has(key)) changed[key] = await hashField(inner, path, hash)
+    else if (place === path) changed[key] = await hashValue(inner, hash)
+    else if (path.startsWith(`${place}.`)) {
+      changed[key] = await hashField(inner, path.slice(place.length + 1), hash)
+    }
   }
-  return hashIn(data, field, hash)
+  if (Object.keys(changed).length === 0) return value
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return Object.setPrototypeOf({ ...value, ...changed }, prototype as object | null)
 }
 
-async function hashIn(data: Data, field: string, hash: Hash): Promise<Data> {
-  const isKey = Object.hasOwn(data, field)
-  const password = isKey ? data[field] : getField(data, field)
-  // `null` takes a password away: nobody can log in with it.
-  if (password === undefined || password === null) return data
-  const hashed = await hash(password)
-  return isKey ? { ...data, [field]: hashed } : withField(data, field, hashed)
+/** `null` takes a password away: nobody can log in with it. */
+async function hashValue(password: unknown, hash: Hash): Promise<unknown> {
+  return password === undefined || password === null ? password : hash(password)
 }

@@ -58,6 +58,50 @@ t.test('AUTH-4: hashes below operators and under dotted keys too', async (t) => 
   t.match(await echo.patch(1, cases[0]), { auth: { kept: 1 } })
 })
 
+t.test('AUTH-4: hashes in objects of a class, and keeps the class', async (t) => {
+  class NewUser {
+    readonly email = 'ada@example.org'
+    readonly profile = new Map([['password', 'pony']])
+    password: unknown
+    constructor(password: unknown) {
+      this.password = password
+    }
+  }
+  const { echo } = await start('password')
+  const data = new NewUser('pony')
+  const written = (await echo.create(data)) as NewUser
+  t.ok(written instanceof NewUser)
+  t.match(written, { email: 'ada@example.org', password: HASH })
+  t.equal(data.password, 'pony', 'the data of the caller stays')
+  t.match(await echo.create(Object.assign(Object.create(null), data)), { password: HASH })
+  t.match(await echo.patch(1, { $set: new NewUser('pony') }), { $set: { password: HASH } })
+  await t.rejects(echo.create(new NewUser(7)), { code: 400 })
+  const { echo: nested } = await start('profile.password')
+  t.match(await nested.create(new NewUser('pony')), { profile: { password: HASH } })
+})
+
+t.test('AUTH-4: hashes at every place that the path may mean', async (t) => {
+  const { echo } = await start('profile.work.password')
+  const password = 'pony'
+  const cases: object[] = [
+    { profile: [{ work: { password } }, { work: [{ password }, { password }] }] },
+    { 'profile.work.password': password, profile: { work: { password } } },
+    { 'profile.work': { password } },
+    { profile: { 'work.password': password } },
+    { $set: { 'profile.0.work.password': password, 'profile.$[].work': { password } } },
+    { $push: { profile: { $each: [{ work: { password } }] } } },
+    { $addToSet: { 'profile.3.work': { password } } },
+  ]
+  for (const data of cases) {
+    const given = JSON.stringify(data)
+    const text = JSON.stringify(await echo.patch(1, data))
+    t.notMatch(text, /pony/, given)
+    t.equal(text.split('$scrypt').length, given.split('pony').length, 'each of them')
+  }
+  const others = { $unset: { 'profile.work.password': '' }, profile: { password, works: [1] } }
+  t.strictSame(await echo.patch(1, others), others)
+})
+
 t.test('leaves alone what has no password, and refuses what is none', async (t) => {
   const { echo } = await start('password')
   for (const data of [{ name: 'x' }, { password: null }, {}, 'text', undefined]) {
