@@ -30,7 +30,10 @@ export interface PasswordOptions extends Partial<ScryptCost> {
 /** What came of checking a password. */
 export interface PasswordVerdict {
   readonly isRight: boolean
-  /** The stored hash was made with other parameters than those of today, or by bcrypt. */
+  /**
+   * The stored hash was made with other parameters than those of today, or by bcrypt, and the
+   * password may be hashed anew. With more than 72 bytes it may not: bcrypt has not read them.
+   */
   readonly isOutdated: boolean
   /** The stored text is no hash. */
   readonly isMalformed: boolean
@@ -101,23 +104,35 @@ export class Passwords {
   }
 
   /**
-   * Checks a password against a stored hash. It costs the same when there is no hash, or when the
-   * stored text is none: a password is checked in any case.
+   * Checks a password against a stored hash. It takes the same time when there is no hash, when the
+   * stored text is none, and when the hash is a cheaper one: scrypt is computed in any case.
    * @throws {Unavailable} too many passwords are being checked
    */
   async verify(password: string, stored: unknown): Promise<PasswordVerdict> {
     const text = typeof stored === 'string' ? stored : ''
     if (BCRYPT_TEXT.test(text)) {
-      const isRight = await this.#queue.run(() => bcrypt.compare(password, text))
-      return { isRight, isOutdated: true, isMalformed: false }
+      const check = () => this.#checkBesideDummy(password, bcrypt.compare(password, text))
+      const isRight = await this.#queue.run(check)
+      // Bcrypt reads 72 bytes: a mistake behind them would become the password.
+      return { isRight, isOutdated: !bcrypt.truncates(password), isMalformed: false }
     }
     const hash = parseScryptHash(text)
-    const matches = await this.#queue.run(() => matchesScrypt(password, hash ?? this.#dummy))
+    const isOutdated = hash !== null && !isSameCost(hash, this.#cost)
+    const matches = await this.#queue.run(() => {
+      const check = matchesScrypt(password, hash ?? this.#dummy)
+      return isOutdated ? this.#checkBesideDummy(password, check) : check
+    })
     return {
       isRight: matches && hash !== null,
-      isOutdated: hash !== null && !isSameCost(hash, this.#cost),
+      isOutdated,
       isMalformed: hash === null && text !== '',
     }
+  }
+
+  /** At the same time, or a cheaper hash would show in how soon a wrong password is refused. */
+  async #checkBesideDummy(password: string, check: Promise<boolean>): Promise<boolean> {
+    const [isRight] = await Promise.all([check, matchesScrypt(password, this.#dummy)])
+    return isRight
   }
 }
 

@@ -97,6 +97,7 @@ function deriveKey(
   })
 }
 
+/** Base64 without padding, as PHC has it. */
 function toText(bytes: Buffer): string {
-  return bytes.toString('base64').replace(/=+$/, '')
+  return bytes.toString('base64').replaceAll('=', '')
 }

@@ -1,5 +1,7 @@
+import { createHook } from 'node:async_hooks'
 import { scryptSync } from 'node:crypto'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
+import bcrypt from 'bcryptjs'
 import t from 'tap'
 import { Passwords } from '../../src/auth/index.ts'
 import { CHEAP_SCRYPT } from './login-app.ts'
@@ -24,6 +26,41 @@ t.test('checks passwords against hashes', async (t) => {
   t.strictSame(await passwords.verify('Pony', hash), { ...right, isRight: false })
   const stronger = new Passwords({ ...CHEAP_SCRYPT, parallelization: 2 }, 'scrypt')
   t.strictSame(await stronger.verify('pony', hash), { ...right, isOutdated: true })
+})
+
+/** Counts what Node computes by scrypt meanwhile. */
+async function countScrypt(run: () => Promise<unknown>): Promise<number> {
+  let count = 0
+  const hook = createHook({
+    init: (_id, type) => {
+      if (type === 'SCRYPTREQUEST') count += 1
+    },
+  }).enable()
+  await run().finally(() => hook.disable())
+  return count
+}
+
+t.test('AUTH-2: an outdated hash costs what one of today does', async (t) => {
+  const passwords = new Passwords({ ...CHEAP_SCRYPT, cost: 2 ** 11 }, 'scrypt')
+  const weak = await new Passwords(CHEAP_SCRYPT, 'weak').hash('pony')
+  const cases: [stored: unknown, count: number][] = [
+    [undefined, 1],
+    [await passwords.hash('pony'), 1],
+    [weak, 2],
+    [await bcrypt.hash('pony', 4), 1],
+  ]
+  for (const [stored, count] of cases) {
+    t.equal(await countScrypt(() => passwords.verify('wrong pony', stored)), count, `${stored}`)
+  }
+})
+
+t.test('AUTH-3: bcrypt reads 72 bytes, and a longer password is not hashed anew', async (t) => {
+  const passwords = new Passwords(CHEAP_SCRYPT, 'scrypt')
+  const read = 'x'.repeat(72)
+  const stored = await bcrypt.hash(`${read}right end`, 4)
+  const verdict = { isRight: true, isMalformed: false }
+  t.strictSame(await passwords.verify(`${read}typo`, stored), { ...verdict, isOutdated: false })
+  t.strictSame(await passwords.verify(read, stored), { ...verdict, isOutdated: true })
 })
 
 t.test('takes nothing for a hash that is none, or that costs too much to check', async (t) => {
