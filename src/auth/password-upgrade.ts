@@ -23,20 +23,25 @@ export async function upgradeHash(
   { entity, field, stored, hash }: HashUpgrade,
 ): Promise<void> {
   const service = strategy.entityService
-  const patch = service === null ? undefined : findServiceEntry(service)?.methods.get('patch')
-  if (service === null || patch === undefined) return
+  const methods = service === null ? undefined : findServiceEntry(service)?.methods
+  const get = methods?.get('get')
+  const patch = methods?.get('patch')
+  if (service === null || get === undefined || patch === undefined) return
   const id = entity[String(strategy.configuration['entityId'] ?? service.id ?? 'id')]
+  const params = { query: { [field]: stored } }
   try {
-    const data = toChange(entity, field, hash)
-    await patch.original.call(service, id, data, { query: { [field]: stored } })
+    // What else is in the outermost field is read as it is stored: hooks may have added to the entity.
+    const isNested = field.includes('.')
+    const record = isNested ? await get.original.call(service, id, { ...params }) : entity
+    await patch.original.call(service, id, toChange(record as Entity, field, hash), params)
   } catch (error) {
     strategy.app.logger.warn({ err: error }, 'An outdated password hash was not replaced')
   }
 }
 
 /** The outermost field that changes, with everything else in it. */
-function toChange(entity: Entity, field: string, hash: string): Record<string, unknown> {
+function toChange(record: Entity, field: string, hash: string): Record<string, unknown> {
   const [outermost = ''] = field.split('.')
-  const { [outermost]: value } = withField(entity, field, hash)
+  const { [outermost]: value } = withField(record, field, hash)
   return { [outermost]: value }
 }

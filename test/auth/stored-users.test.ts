@@ -19,6 +19,7 @@ import type { TestDatabase } from '../support/database.ts'
 import { openDatabase } from '../support/database.ts'
 import { CHEAP_SCRYPT, CREDENTIALS, collectLog, external, forge, SECRET } from './login-app.ts'
 
+const LOCAL = { usernameField: 'email', passwordField: 'password', scrypt: CHEAP_SCRYPT }
 const REFUSED = { name: 'NotAuthenticated', code: 401 }
 
 async function start({ db, empty }: TestDatabase) {
@@ -32,7 +33,7 @@ async function start({ db, empty }: TestDatabase) {
     entity: 'user',
     service: 'users',
     authStrategies: ['jwt', 'local'],
-    local: { usernameField: 'email', passwordField: 'password', scrypt: CHEAP_SCRYPT },
+    local: LOCAL,
     revocation: new CollectionRevocationList(db.collection<{ _id: string }>('revoked')),
     loginThrottle: {
       maxAttempts: 3,
@@ -119,6 +120,26 @@ t.test('users in a collection', async (t) => {
     await app.service('authentication').create(CREDENTIALS, external())
     t.match((await users.findOne({}))?.['password'], /^\$scrypt\$ln=10/)
     await t.resolves(app.service('authentication').create(CREDENTIALS, external()))
+  })
+
+  await t.test('get a new hash in a nested field, beside what is stored there', async (t) => {
+    const { app, users } = await start(database)
+    const local = { ...LOCAL, entityPasswordField: 'auth.hash' }
+    app.set('authentication', { ...(app.get('authentication') as object), local })
+    app.service('users').hooks({
+      after: {
+        find: (context) => {
+          const found = [context.result].flat() as { auth: object }[]
+          context.result = found.map((user) => ({ ...user, auth: { ...user.auth, shown: true } }))
+        },
+      },
+    })
+    const hash = await bcrypt.hash(CREDENTIALS.password, 4)
+    await users.updateOne({}, { $set: { auth: { hash, resetToken: 'x' } } })
+    await app.service('authentication').create(CREDENTIALS, external())
+    const stored = (await users.findOne({}))?.['auth']
+    t.match(stored, { hash: /^\$scrypt\$ln=10/, resetToken: 'x' })
+    t.strictSame(Object.keys(stored), ['hash', 'resetToken'], 'nothing that a hook has added')
   })
 
   await t.test('JWT-19: stay logged out, as the collection says', async (t) => {
