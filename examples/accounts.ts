@@ -4,7 +4,7 @@
 import { randomBytes } from 'node:crypto'
 import { MongoClient } from 'mongodb'
 import type { HookContext } from 'remex'
-import { authenticateRequest, BadRequest, createApp, fastifyApp, rest } from 'remex'
+import { authenticateRequest, BadRequest, createApp, fastifyApp, NotFound, rest } from 'remex'
 import {
   AuthenticationService,
   authenticate,
@@ -64,9 +64,13 @@ app.use('notes', new MongoDBService<Note>({ Model: db.collection<Note>('notes') 
 app.use('authentication', authentication)
 
 app.service('users').hooks({
-  before: { get: [authenticate('jwt')], create: [checkUser, hashPassword('password')] },
+  before: {
+    get: [authenticate('jwt'), checkOwner],
+    create: [lowerEmail, checkUser, hashPassword('password')],
+  },
   after: { all: [protect('password')] },
 })
+app.service('authentication').hooks({ before: { create: [lowerEmail] } })
 app.service('notes').hooks({
   before: { all: [authenticate('jwt')], create: [signNote] },
 })
@@ -75,6 +79,20 @@ app.fastify.get('/me', { preHandler: authenticateRequest(app, 'jwt') }, async (r
   const { email } = request.feathers['user'] as User
   return { email }
 })
+
+/** `Ada@example.org` and `ada@example.org` are one account. */
+function lowerEmail(context: HookContext): void {
+  const data = (context.data ?? {}) as Record<string, unknown>
+  if (typeof data['email'] === 'string')
+    context.data = { ...data, email: data['email'].toLowerCase() }
+}
+
+/** Members see themselves only; others are told that there is nobody. */
+function checkOwner({ id, params }: { id?: unknown; params: HookContext['params'] }): void {
+  const { _id } = (params.user ?? {}) as { _id?: unknown }
+  if (params.provider === undefined || String(id) === String(_id)) return
+  throw new NotFound(`No record found for id '${id}'`)
+}
 
 /** Whatever else stands in the data, roles for example, is not for strangers to write. */
 function checkUser(context: HookContext): void {
