@@ -13,6 +13,7 @@ import type { NotFoundOptions } from './not-found.ts'
 import type { ParseAuthenticationOptions } from './parse-authentication.ts'
 import { serveServices } from './services-plugin.ts'
 import type { Formatter, RestOptions } from './transport.ts'
+import { withDefaults } from './with-defaults.ts'
 
 /** What applies on a server of our own; the plugin leaves it to its host. */
 const OWN_SERVER_DEFAULTS: RestOptions = { handlerTimeoutMs: 30_000, health: true }
@@ -25,7 +26,7 @@ const OWN_SERVER_DEFAULTS: RestOptions = { handlerTimeoutMs: 30_000, health: tru
 export function rest(options: RestOptions | Formatter | null = {}): Configurator {
   const given = typeof options === 'function' ? { formatter: options } : (options ?? {})
   return (app) => {
-    setRestOptions(app, { ...OWN_SERVER_DEFAULTS, ...app.restOptions, ...given })
+    setRestOptions(app, withDefaults(OWN_SERVER_DEFAULTS, { ...app.restOptions, ...given }))
     app.fastify.register(fastifyPlugin((server) => serve(server, app)))
   }
 }
