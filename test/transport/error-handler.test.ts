@@ -328,7 +328,14 @@ const RETURNING: readonly [title: string, responder: ErrorResponder, text: strin
   ['the reply', async (_error, _request, reply) => reply.send('sent'), 'sent'],
   ['nothing, and sends later', sendLater, 'later'],
   ['a promise of nothing, and has sent', sendBefore, 'before'],
-  ['the reply, and sends later', (...args) => (sendLater(...args), args[2]), 'later'],
+  [
+    'the reply, and sends later',
+    (error, request, reply) => {
+      sendLater(error, request, reply)
+      return reply
+    },
+    'later',
+  ],
 ]
 
 function sendLater(_error: unknown, _request: unknown, reply: FastifyReply): void {
