@@ -61,8 +61,10 @@ async function format(
   // Another body may need another status, unless somebody has set one.
   if (reply.statusCode === status) reply.code(toStatus(context, reply.data))
   const { formatter } = transport.options
-  if (formatter == null) sendBody(reply, reply.data)
-  else await formatter(request, reply)
+  if (formatter == null) return sendBody(reply, reply.data)
+  const value = await formatter(request, reply)
+  const isAnother = value !== undefined && value !== reply && value !== reply.raw
+  if (isAnother && !isAnswered(reply)) reply.send(value)
 }
 
 /** What depends on the caller is not for caches, and a server that closes takes no more requests. */

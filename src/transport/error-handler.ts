@@ -163,7 +163,7 @@ async function run(
     // It has got the reply and has no promise to keep: it may send later.
     if (returned === undefined && respond.length >= 3) return
     const value = await returned
-    if (hasSent() || value === reply) return
+    if (hasSent() || value === reply || value === reply.raw) return
     if (value === undefined) sendDefault()
     else reply.send(value)
   } catch (failure) {

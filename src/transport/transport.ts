@@ -15,7 +15,7 @@ import type { RestCall } from './service-handler.ts'
 import { ServiceRouter } from './service-router.ts'
 import { TimeLimit } from './time-limit.ts'
 
-/** Writes the answer of a call: it reads `reply.data`, may read `reply.hook`, and sends. */
+/** Writes the answer of a call: it reads `reply.data`, may read `reply.hook`, and sends or returns it. */
 export type Formatter = (request: FastifyRequest, reply: FastifyReply) => unknown
 
 /** Options of the REST transport, for the plugin and for `rest()` alike. */

@@ -50,6 +50,31 @@ for (const [title, configurator] of Object.entries(OPTIONS)) {
   })
 }
 
+/** Formatters that return something, and what is answered. */
+const RETURNING: readonly [title: string, formatter: Formatter, text: string][] = [
+  ['a text', (_request, _reply) => 'returned', 'returned'],
+  [
+    'a promise of an object',
+    async (_request, reply) => ({ own: reply.data }),
+    '{"own":{"id":"1","text":"a"}}',
+  ],
+  ['the reply', (_request, reply) => reply.send('sent'), 'sent'],
+  ['the response', (_request, reply) => reply.raw.writeHead(200).end('raw'), 'raw'],
+  [
+    'nothing, and sends later',
+    (_request, reply) => void setTimeout(() => reply.send('later'), 5),
+    'later',
+  ],
+]
+
+for (const [title, formatter, text] of RETURNING) {
+  t.test(`a formatter may return ${title}`, async (t) => {
+    const app = open(t, (app) => app.configure(rest(formatter)))
+    const answer = await app.fastify.inject('/records/1')
+    t.equal(answer.payload, text)
+  })
+}
+
 for (const [title, configurator] of Object.entries({
   'rest(null)': rest(null),
   'rest({ formatter: null })': rest({ formatter: null }),
