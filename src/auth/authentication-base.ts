@@ -105,7 +105,9 @@ export abstract class AuthenticationBase {
     const payload = issuer.verify(token, options, secret)
     // After the cache of verified tokens, so that a logout counts at once.
     if (list !== null && (await list.isRevoked(payload.jti))) {
-      throw createTokenError('jwt was revoked')
+      // The cause is for the log: who has got hold of it?
+      const { jti, sub } = payload
+      throw createTokenError('jwt was revoked', { jti, sub })
     }
     return payload
   }

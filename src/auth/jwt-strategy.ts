@@ -6,6 +6,7 @@ import { watchExpiry } from './connection-expiry.ts'
 import type { Entity } from './entity.ts'
 import { toEntityParams, toExternalEntity } from './entity.ts'
 import { createNotAuthenticated } from './not-authenticated.ts'
+import { RefusalLog } from './refusal-log.ts'
 import type {
   AuthenticationHttpRequest,
   AuthenticationParams,
@@ -43,6 +44,7 @@ interface Prepared {
 /** Proves identity by an access token, from a header or as `{ strategy: 'jwt', accessToken }`. */
 export class JwtStrategy extends AuthenticationBaseStrategy {
   #prepared: Prepared | null = null
+  readonly #refusals = new RefusalLog(this)
 
   override get configuration(): Readonly<JwtConfiguration & Record<string, unknown>> {
     return this.#prepare().configuration
@@ -98,20 +100,24 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
   ): Promise<AuthenticationResult> {
     const { accessToken } = request as { accessToken?: unknown }
     if (!accessToken) throw createNotAuthenticated('No access token')
-    const payload = await this.authentication.verifyAccessToken(
-      accessToken,
-      params.jwt,
-      params.secret,
-    )
-    const token = accessToken as string
-    const result: AuthenticationResult = {
-      accessToken: token,
-      authentication: { strategy: this.name, accessToken: token, payload },
+    let payload: AccessTokenPayload | undefined
+    try {
+      const { jwt, secret } = params
+      payload = await this.authentication.verifyAccessToken(accessToken, jwt, secret)
+      const token = accessToken as string
+      const result: AuthenticationResult = {
+        accessToken: token,
+        authentication: { strategy: this.name, accessToken: token, payload },
+      }
+      const { entity } = this.configuration
+      if (entity !== null) {
+        result[entity] = await this.getEntity(this.getEntityId(payload), params)
+      }
+      return result
+    } catch (error) {
+      this.#refusals.report(error, payload ?? {}, params)
+      throw error
     }
-    const { entity } = this.configuration
-    if (entity === null) return result
-    result[entity] = await this.getEntity(this.getEntityId(payload), params)
-    return result
   }
 
   /** Returns the id of the entity that a token is for. */

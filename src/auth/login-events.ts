@@ -1,6 +1,9 @@
+import { createHash } from 'node:crypto'
 import type { HookContext, ServiceEntry } from '../core/index.ts'
 import { ServiceError } from '../core/index.ts'
 import type { AuthenticationService } from './authentication-service.ts'
+import { getField } from './field-path.ts'
+import { toReason } from './not-authenticated.ts'
 import type { AuthenticationParams, AuthenticationResult } from './strategy.ts'
 
 type LoginEvent = 'login' | 'logout'
@@ -59,17 +62,22 @@ export function reportFailure(
   if (!(error instanceof ServiceError) || error.code >= 500) return
   const { strategy } = (context.data ?? {}) as { strategy?: unknown }
   const name = service.strategyNames.find((known) => known === strategy)
+  const account = name === undefined ? {} : toAccount(service.getStrategy(name), context.data)
   const { address } = context.params as AuthenticationParams
   service.app.logger.warn(
-    { event, strategy: name, address, code: error.code, ...toReason(error) },
+    { event, strategy: name, address, ...account, code: error.code, ...toReason(error) },
     event === 'login' ? 'Login failed' : 'Logout failed',
   )
 }
 
-function toReason(error: ServiceError): object {
-  const { cause } = error
-  const isExplained = typeof cause === 'object' && cause !== null && !(cause instanceof Error)
-  return isExplained ? { reason: error.message, ...cause } : { reason: error.message }
+/** The user name in the data of a login as a hash: a log is no place for e-mail addresses. */
+function toAccount(strategy: object | undefined, data: unknown): object {
+  const { configuration } = (strategy ?? {}) as { configuration?: { usernameField?: unknown } }
+  const usernameField = configuration?.usernameField
+  if (typeof usernameField !== 'string') return {}
+  const name = getField(data, usernameField)
+  if (typeof name !== 'string') return {}
+  return { account: createHash('sha256').update(name.trim().toLowerCase()).digest('hex') }
 }
 
 function toCaller(

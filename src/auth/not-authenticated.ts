@@ -1,3 +1,4 @@
+import type { ServiceError } from '../core/index.ts'
 import { NotAuthenticated } from '../core/index.ts'
 
 /** False where the built-in objects are frozen; then stacks are captured as ever. */
@@ -30,4 +31,10 @@ export function createNotAuthenticated(
 ): NotAuthenticated {
   const options = cause === undefined ? undefined : { cause }
   return new NotAuthenticated(message, data, options)
+}
+
+/** Returns why a call was refused, for the log: the message, and what the cause says beyond it. */
+export function toReason({ message, cause }: ServiceError): object {
+  const isExplained = typeof cause === 'object' && cause !== null && !(cause instanceof Error)
+  return isExplained ? { reason: message, ...cause } : { reason: message }
 }

@@ -1,8 +1,25 @@
+import { createHash } from 'node:crypto'
 import t from 'tap'
 import type { HookContext } from '../../src/core/index.ts'
+import { Forbidden } from '../../src/core/index.ts'
 import { CREDENTIALS, external, forge, SECRET, startLoginApp } from './login-app.ts'
 
 const silent = () => undefined
+const toHash = (text: string) => createHash('sha256').update(text).digest('hex')
+
+t.test('a hook that refuses a login has it told as a failure, and nothing else', async (t) => {
+  const { app, log } = await startLoginApp()
+  const service = app.service('authentication')
+  const refuse = () => {
+    throw new Forbidden('The second factor is missing')
+  }
+  service.hooks({ after: { create: [refuse] } })
+  app.on('login', () => t.fail('told of a login'))
+  const connection = {}
+  await t.rejects(service.create(CREDENTIALS, external({ connection })), { code: 403 })
+  t.strictSame(connection, {})
+  t.match(log, [{ level: 'warn', details: { code: 403, reason: 'The second factor is missing' } }])
+})
 
 t.test('tells of logins and logouts, for external calls and after the call', async (t) => {
   const { app, users } = await startLoginApp()
@@ -109,13 +126,17 @@ t.test('LOG-3: logs each login once, with address and reason', async (t) => {
   ]
   for (const data of attempts) await service.create(data, external({ address })).catch(silent)
   const event = 'login'
+  const account = toHash('ada@example.org')
   t.match(log, [
     { level: 'info', details: { event, strategy: 'local', address, user: '1' } },
-    { level: 'warn', details: { event, strategy: 'local', address, reason: 'wrong password' } },
-    { level: 'warn', details: { event, reason: 'unknown user' } },
-    { level: 'warn', details: { event, strategy: undefined, code: 401 } },
-    { level: 'warn', details: { event, reason: 'no user name and password' } },
-    { level: 'warn', details: { event, code: 429, address } },
+    {
+      level: 'warn',
+      details: { event, strategy: 'local', address, account, reason: 'wrong password' },
+    },
+    { level: 'warn', details: { account: toHash('nobody@example.org'), reason: 'unknown user' } },
+    { level: 'warn', details: { event, strategy: undefined, account: undefined, code: 401 } },
+    { level: 'warn', details: { account: undefined, reason: 'no user name and password' } },
+    { level: 'warn', details: { event, code: 429, account, address } },
   ])
   t.equal(log.length, attempts.length)
 })

@@ -102,6 +102,12 @@ t.test('LOG-3: each login, failure and logout is one line with address and reaso
   t.match(again, [{ event: 'logout', code: 401, reason: 'jwt was revoked' }], 'a token used again')
 })
 
+/** What is logged beside the line of the request, by its status. */
+const EVENTS: Readonly<Record<string, readonly object[]>> = {
+  401: [{ event: 'token', reason: 'jwt malformed' }],
+  429: [{ event: 'login', code: 429 }],
+}
+
 t.test('LOG-3: a login over the limit, and what is refused, is one line each', async (t) => {
   const { server, takeLines } = await start(t, 'standalone', { loginThrottle: { maxAttempts: 1 } })
   await server.request('/authentication', { data: WRONG })
@@ -120,7 +126,7 @@ t.test('LOG-3: a login over the limit, and what is refused, is one line each', a
     const refusals = lines.filter(({ statusCode }) => statusCode === Number(status))
     t.match(refusals, [{ req: { address: '127.0.0.1', method: String } }], status)
     const events = lines.filter(({ event }) => event !== undefined)
-    const expected = status === '429' ? [{ event: 'login', code: 429 }] : []
+    const expected: readonly object[] = EVENTS[status] ?? []
     t.equal(events.length, expected.length, status)
     t.match(events, expected, status)
   }
