@@ -1,0 +1,106 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+
+/** What stands in package-lock.json for the project (''), or for one installed copy of a package. */
+interface Entry {
+  readonly version?: string
+  readonly integrity?: string
+  readonly resolved?: string
+  readonly os?: readonly string[]
+  readonly cpu?: readonly string[]
+  readonly libc?: readonly string[]
+  readonly dependencies?: Names
+  readonly devDependencies?: Names
+  readonly optionalDependencies?: Names
+  readonly peerDependencies?: Names
+  readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>
+}
+
+type Names = Readonly<Record<string, string>>
+type Packages = Readonly<Record<string, Entry>>
+
+const lock = new URL('../../package-lock.json', import.meta.url)
+const { packages } = JSON.parse(readFileSync(lock, 'utf8')) as { packages: Packages }
+
+t.test('the lock names every package that it needs, those of other platforms too', async (t) => {
+  t.strictSame(findMissing(packages), [], 'what `npm ci` refuses as "Missing: … from lock file"')
+})
+
+t.test('the lock holds what each package is to be checked against, and no registry', async (t) => {
+  const entries = Object.entries(packages).filter(([path]) => path !== '')
+  t.ok(entries.length > 0)
+  t.strictSame(
+    entries.filter(([, { integrity }]) => !integrity?.startsWith('sha512-')).map(([path]) => path),
+    [],
+  )
+  t.strictSame(
+    entries.filter(([, { resolved }]) => resolved !== undefined).map(([path]) => path),
+    [],
+  )
+})
+
+for (const name of ['@biomejs/biome', 'rolldown', 'typescript']) {
+  for (const os of ['darwin', 'win32', 'linux']) {
+    for (const cpu of ['x64', 'arm64']) {
+      t.test(`the lock has the binary of ${name} for ${os} on ${cpu}`, async (t) => {
+        const binaries = Object.keys(packages[`node_modules/${name}`]?.optionalDependencies ?? {})
+          .map((binary) => packages[`node_modules/${binary}`])
+          .filter((entry) => entry?.os?.includes(os) && entry.cpu?.includes(cpu))
+        // A binary that names no C library of Linux runs with all of them.
+        const libraries = binaries.flatMap((entry) => entry?.libc ?? ['glibc', 'musl'])
+        t.strictSame(libraries.sort(), ['glibc', 'musl'])
+      })
+    }
+  }
+}
+
+t.test('a lock without the packages of another platform is found out', async (t) => {
+  const root = { devDependencies: { tool: '1' } }
+  const tool = { optionalDependencies: { 'tool-linux': '1', 'tool-darwin': '1' } }
+  const missing = findMissing({
+    '': root,
+    'node_modules/tool': tool,
+    'node_modules/tool-linux': {},
+  })
+  t.strictSame(missing, ['node_modules/tool needs tool-darwin'])
+})
+
+t.test('a dependency counts where Node would find it, and nowhere else', async (t) => {
+  const root = { dependencies: { a: '1', '@scope/b': '1' } }
+  const nested = { '': root, 'node_modules/a': { dependencies: { c: '1' } } }
+  const inScope = {
+    ...nested,
+    'node_modules/@scope/b': { dependencies: { c: '1' } },
+    'node_modules/@scope/b/node_modules/c': {},
+  }
+  t.strictSame(findMissing(inScope), ['node_modules/a needs c'])
+  t.strictSame(findMissing({ ...inScope, 'node_modules/c': {} }), [])
+})
+
+/** Returns a line for every package that an entry names and Node would not find from there. */
+function findMissing(packages: Packages): string[] {
+  return Object.entries(packages).flatMap(([path, entry]) =>
+    findNames(path, entry)
+      .filter((name) => !toFolders(path).some((folder) => `${folder}${name}` in packages))
+      .map((name) => `${path || 'the project'} needs ${name}`),
+  )
+}
+
+/** Returns what an entry cannot do without, and what it can use on some platform. */
+function findNames(path: string, entry: Entry): string[] {
+  const { peerDependencies = {}, peerDependenciesMeta = {} } = entry
+  return [
+    ...Object.keys(entry.dependencies ?? {}),
+    ...Object.keys(entry.optionalDependencies ?? {}),
+    ...Object.keys(peerDependencies).filter((name) => !peerDependenciesMeta[name]?.optional),
+    ...(path === '' ? Object.keys(entry.devDependencies ?? {}) : []),
+  ]
+}
+
+/** Returns the folders in which Node looks for what a package imports, the nearest first. */
+function toFolders(path: string): string[] {
+  const parts = path === '' ? [] : path.split(/\/(?=node_modules\/)/)
+  return [...parts.keys(), parts.length]
+    .reverse()
+    .map((count) => [...parts.slice(0, count), 'node_modules/'].join('/'))
+}
