@@ -1,13 +1,14 @@
-// Starts every compiled example on a free port, waits for its first answer over HTTP, interrupts
-// it, and expects it to end: with status 0 or, where it does not catch the signal, by the signal.
-// An example that serves nothing has to end with status 0.
+// Starts every compiled example of `build/examples`, or of the folder that is named first, or those
+// named after it, on a free port, waits for its first answer over HTTP, interrupts it, and expects it
+// to end: with status 0 or, where it does not catch the signal, by the signal. An example that serves
+// nothing has to end with status 0.
 import { spawn } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
-const FOLDER = 'build/examples'
+const [FOLDER = 'build/examples', ...names] = process.argv.slice(2)
 const START_MS = 30_000
 const STOP_MS = 10_000
 
@@ -61,6 +62,6 @@ async function firstStatus(url, hasEnded) {
   return undefined
 }
 
-const files = readdirSync(FOLDER).filter((file) => file.endsWith('.js'))
+const files = names.length > 0 ? names : readdirSync(FOLDER).filter((file) => file.endsWith('.js'))
 if (files.length === 0) throw new Error(`No example in ${FOLDER}`)
 for (const file of files) if (!(await checkExample(file))) process.exitCode = 1

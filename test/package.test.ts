@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
-import { join, relative } from 'node:path'
+import { join, posix, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
@@ -31,18 +31,19 @@ t.teardown(() => rm(folder, { recursive: true, force: true }))
 // The install asks the registry for what the cache of npm does not have.
 t.setTimeout(180_000)
 
-await t.test('packs the compiled files and their sources alone', async (t) => {
+await t.test('packs the compiled files, their sources, docs and examples alone', async (t) => {
   const { filename, files } = await pack()
   const paths = files.map(({ path }) => path)
   t.match(relative(root, folder), /^\.\./)
-  t.strictSame(paths.filter((path) => !/^(dist|src)\//.test(path)).sort(), [
+  t.strictSame(paths.filter((path) => !/^(dist|src|docs|examples)\//.test(path)).sort(), [
     'CHANGELOG.md',
+    'CONTRIBUTING.md',
     'LICENSE',
     'README.md',
     'package.json',
   ])
   t.strictSame(
-    paths.filter((path) => /\.test\.|(^|\/)(test|bench|examples|node_modules)\//.test(path)),
+    paths.filter((path) => /\.test\.|(^|\/)(test|bench|node_modules)\//.test(path)),
     [],
   )
   for (const { target } of entries) {
@@ -50,7 +51,28 @@ await t.test('packs the compiled files and their sources alone', async (t) => {
     t.ok(paths.includes(target.types.slice(2)), target.types)
   }
   await writeFile(join(folder, 'package.json'), '{ "private": true, "type": "module" }')
-  await install(filename, `@types/node@${manifest.devDependencies['@types/node']}`)
+  const others = ['fastify', 'mongodb', '@types/node']
+  await install(filename, ...others.map((name) => `${name}@${manifest.devDependencies[name]}`))
+})
+
+await t.test('leads every link of its pages to a file and a heading that it packs', async (t) => {
+  const installed = join(folder, 'node_modules', manifest.name)
+  const files = (await readdir(installed, { recursive: true })).map((file) =>
+    file.replaceAll('\\', '/'),
+  )
+  const pages = files.filter((file) => file.endsWith('.md'))
+  t.ok(pages.includes('README.md') && pages.includes('docs/rest.md'))
+  for (const page of pages) {
+    const text = await readFile(join(installed, page), 'utf8')
+    for (const [, link = ''] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
+      if (/^https?:/.test(link)) continue
+      const [path = '', anchor] = link.split('#')
+      const target = path === '' ? page : posix.join(posix.dirname(page), path)
+      t.ok(files.includes(posix.normalize(target).replace(/\/$/, '')), `${page}: ${link}`)
+      if (anchor === undefined) continue
+      t.ok((await readAnchors(join(installed, target))).includes(anchor), `${page}: ${link}`)
+    }
+  }
 })
 
 await t.test('is imported from JavaScript by every entry', async (t) => {
@@ -148,6 +170,17 @@ async function pack(): Promise<Packed> {
   const [first] = Object.values(packed)
   if (first === undefined) throw new Error(`npm pack said: ${stdout}`)
   return first
+}
+
+/** Returns what links to the headings of a page end with. */
+async function readAnchors(file: string): Promise<string[]> {
+  const headings = (await readFile(file, 'utf8')).matchAll(/^#+ (.*)$/gm)
+  return [...headings].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
 }
 
 async function install(...packages: string[]): Promise<void> {

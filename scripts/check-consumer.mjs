@@ -1,0 +1,136 @@
+// Uses the packed package as its users do, in temporary folders outside the project: beside the
+// newest `fastify` and `mongodb`, and beside the lowest that the peer ranges allow, installed with
+// `--engine-strict` and the overrides of the README. Each time there is one copy of what users hold
+// instances of, the examples compile in strict TypeScript, libraries checked, and some are run.
+// Last, every entry is imported where packages see no more than they declare.
+import { execFileSync } from 'node:child_process'
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+
+const manifest = JSON.parse(readFileSync('package.json', 'utf8'))
+const windows = process.platform === 'win32'
+const compiler = resolve('node_modules/typescript/bin/tsc')
+const checkExamples = resolve('scripts/check-examples.mjs')
+/** What the README tells users of Node 20 to write into their package.json. */
+const { overrides } = JSON.parse(
+  `{${/```json\n("overrides"[\s\S]*?)```/.exec(readFileSync('README.md', 'utf8'))?.[1]}}`,
+)
+const peers = Object.entries(manifest.peerDependencies)
+const examples = readdirSync('examples').map((file) => readFileSync(join('examples', file), 'utf8'))
+/** What the examples import besides the package and its peers, and the types of Node. */
+const others = Object.entries(manifest.devDependencies)
+  .filter(([name]) => examples.some((text) => text.includes(`'${name}'`)) || name === '@types/node')
+  .filter(([name]) => !(name in manifest.peerDependencies))
+  .map(([name, version]) => `${name}@${version}`)
+  // The types of @fastify/middie import it without depending on it.
+  .concat('@types/connect@3')
+const lowest = peers.map(([name, range]) => `${name}@${/\d+\.\d+\.\d+/.exec(range)[0]}`)
+const newest = peers.map(([name]) => `${name}@latest`)
+const entries = Object.keys(manifest.exports)
+  .filter((path) => !path.endsWith('.json'))
+  .map((path) => path.replace(/^\./, manifest.name))
+
+const CONFIG = {
+  compilerOptions: {
+    target: 'es2023',
+    module: 'nodenext',
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    noUncheckedIndexedAccess: true,
+    rewriteRelativeImportExtensions: true,
+    skipLibCheck: false,
+    types: ['node'],
+    rootDir: '.',
+    outDir: 'build',
+  },
+  include: ['examples'],
+}
+
+function run(command, options, cwd) {
+  // The options of the npm that runs this script would apply to this one as well.
+  const env = Object.fromEntries(
+    Object.entries(process.env).filter(
+      ([name]) => !/^npm_(?!config_(registry|cache)$)/i.test(name),
+    ),
+  )
+  const stdio = ['ignore', 'pipe', 'inherit']
+  return execFileSync(command, options, { cwd, env, stdio, shell: windows, encoding: 'utf8' })
+}
+
+const npm = (options, cwd) => run(windows ? 'npm.cmd' : 'npm', options, cwd)
+
+/** Makes a project with the packages in it. */
+function install(folder, content, packages, ...options) {
+  mkdirSync(folder)
+  writeFileSync(
+    join(folder, 'package.json'),
+    JSON.stringify({ private: true, type: 'module', ...content }),
+  )
+  npm(['install', ...packages, '--prefix', folder, '--no-audit', '--no-fund', ...options], folder)
+}
+
+/** Throws when a package is installed twice: instances of one copy are no instances of the other. */
+function checkCopies(folder, names) {
+  const files = readdirSync(join(folder, 'node_modules'), { recursive: true }).map((file) =>
+    `/${file}`.replaceAll('\\', '/'),
+  )
+  for (const name of names) {
+    const suffix = `/${name}/package.json`
+    const copies = files.filter(
+      (file) => file === suffix || file.endsWith(`/node_modules${suffix}`),
+    )
+    if (copies.length !== 1) throw new Error(`${copies.length} copies of ${name}: ${copies}`)
+    const { version } = JSON.parse(readFileSync(join(folder, 'node_modules', copies[0]), 'utf8'))
+    console.log(`ok - one copy of ${name}, ${version}`)
+  }
+}
+
+/** Compiles the examples that the package brings, and runs those named. */
+function checkShippedExamples(folder, ...names) {
+  cpSync(join(folder, 'node_modules', manifest.name, 'examples'), join(folder, 'examples'), {
+    recursive: true,
+  })
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(CONFIG))
+  try {
+    run(process.execPath, [compiler, '-p', folder], folder)
+  } catch (error) {
+    throw new Error(`The examples do not compile:\n${error.stdout}`)
+  }
+  console.log('ok - the examples compile')
+  process.stdout.write(run(process.execPath, [checkExamples, 'build/examples', ...names], folder))
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'remex-consumer-'))
+try {
+  // `dist` is built, and building it again would take it away from whoever uses it now.
+  npm(['pack', '--ignore-scripts', '--silent', '--pack-destination', folder], '.')
+  const tarball = join(folder, `${manifest.name}-${manifest.version}.tgz`)
+
+  console.log(`\nBeside ${newest.join(' and ')}:`)
+  install(join(folder, 'newest'), {}, [tarball, ...newest, ...others])
+  checkCopies(join(folder, 'newest'), ['fastify', 'mongodb', 'bson'])
+  checkShippedExamples(join(folder, 'newest'), 'plugin.js', 'countries.js', 'accounts.js')
+
+  console.log(`\nBeside ${lowest.join(' and ')}, installed with --engine-strict:`)
+  install(join(folder, 'lowest'), { overrides }, [tarball, ...lowest, ...others], '--engine-strict')
+  checkCopies(join(folder, 'lowest'), ['fastify', 'mongodb'])
+  checkShippedExamples(join(folder, 'lowest'), 'countries.js', 'accounts.js')
+
+  console.log('\nWhere packages see no more than they declare:')
+  install(join(folder, 'linked'), {}, [tarball, ...newest], '--install-strategy=linked')
+  const program = entries.map((specifier) => `import '${specifier}'`).join('\n')
+  writeFileSync(join(folder, 'linked/entries.js'), program)
+  run(process.execPath, ['entries.js'], join(folder, 'linked'))
+  console.log(`ok - ${entries.join(', ')}`)
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}
