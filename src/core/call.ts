@@ -59,11 +59,13 @@ export function runMethod(method: MethodEntry, context: HookContext): Promise<un
 
 /**
  * Calls a method as `service.method(...args)` does and returns its result. A context of this method
- * as the last argument is used for the call, which then resolves to the context.
+ * as the last argument is used for the call, which then resolves to the context; the arguments before
+ * it take the places of those in the context.
  */
 export function callMethod(method: MethodEntry, self: object, args: unknown[]): Promise<unknown> {
   const last = args.at(-1)
   if (last instanceof HookContext && last.isFor(method)) {
+    if (args.length > 1) last.arguments = args.slice(0, -1)
     return runMethod(method, last).then(() => last)
   }
   if (method.chain === null && method.spec.event === null) return callDirectly(method, self, args)

@@ -4,6 +4,12 @@ import { invoke, toChain } from './run-hooks.ts'
 
 type AroundStep<C> = (context: C, next: () => Promise<void>) => unknown
 
+/** What hooks around a method or around `setup` run with. */
+interface Surrounded {
+  readonly self?: object
+  params?: object
+}
+
 type Step = StoredHook | Layer
 
 /**
@@ -28,7 +34,7 @@ export function compileChain(
 }
 
 /** Returns a chain of around hooks alone, as `setup` and `teardown` of an application have them. */
-export function composeAround<C extends { readonly self?: object }>(
+export function composeAround<C extends Surrounded>(
   hooks: readonly AroundStep<C>[],
   inner: (context: C) => Promise<void>,
 ): (context: C) => Promise<void> {
@@ -83,7 +89,7 @@ function isLayer(step: Step | undefined): step is Layer {
 }
 
 /** Returns the chain of an around hook, which is called with the object that the method is called on. */
-function toAroundChain<C extends { readonly self?: object }>(
+function toAroundChain<C extends Surrounded>(
   hook: AroundStep<C>,
   inner: (context: C) => Promise<void>,
 ): (context: C) => Promise<void> {
@@ -92,6 +98,8 @@ function toAroundChain<C extends { readonly self?: object }>(
     const next = (): Promise<void> => {
       if (isCalled) throw new Error('next() called multiple times')
       isCalled = true
+      // A hook may take params away; those after it find an object. A setup has none.
+      if ('params' in context) context.params ||= {}
       return inner(context)
     }
     try {

@@ -1,4 +1,5 @@
 import type { Application } from './app.ts'
+import { toMethodSpec } from './method-table.ts'
 import type { MethodEntry } from './service-entry.ts'
 import type { DataOf, IdOf, ParamsOf, ResultOf } from './service-map.ts'
 
@@ -33,7 +34,8 @@ export class HookContext<S = object, M extends string = string, A = Application>
   type: HookType
   id: IdOf<S, M>
   data: DataOf<S, M>
-  #params: ParamsOf<S, M>
+  /** Always an object for hooks and methods: `{}` after a hook has taken it away. */
+  params: ParamsOf<S, M>
   /** The event to emit after the call, `null` for none. */
   event: string | null
   http: HttpAnswer
@@ -55,25 +57,30 @@ export class HookContext<S = object, M extends string = string, A = Application>
     this.type = 'around'
     this.id = id as IdOf<S, M>
     this.data = data as DataOf<S, M>
-    this.#params = (params || {}) as ParamsOf<S, M>
+    this.params = (params || {}) as ParamsOf<S, M>
     this.event = method.spec.event
     this.http = {}
     this.dispatch = undefined
     this.#method = method
   }
 
-  get params(): ParamsOf<S, M> {
-    return this.#params
-  }
-
-  /** A falsy value becomes `{}`: hooks and methods always find an object. */
-  set params(params: ParamsOf<S, M>) {
-    this.#params = (params || {}) as ParamsOf<S, M>
+  /** Whether an object is the context of a call, and no copy of one. */
+  static isContext(value: object): value is HookContext {
+    return #method in value
   }
 
   /** The arguments of the method in their order, with what hooks made of them. */
   get arguments(): readonly unknown[] {
-    return this.#method.spec.arguments.map((name) => this[name])
+    return Object.freeze(toMethodSpec(this.method).arguments.map((name) => this[name]))
+  }
+
+  /** Sets `id`, `data` and `params` by their positions; those that are not given stay. */
+  set arguments(values: readonly unknown[]) {
+    const names = toMethodSpec(this.method).arguments
+    for (const [index, value] of values.slice(0, names.length).entries()) {
+      Reflect.set(this, names[index] as string, value)
+    }
+    this.params ||= {} as ParamsOf<S, M>
   }
 
   /** The same as `http.status`. */
@@ -88,17 +95,17 @@ export class HookContext<S = object, M extends string = string, A = Application>
 
   /** Whether this is a call of the given method: such a context may be handed to it. */
   isFor(method: MethodEntry): boolean {
-    return this.#method === method
+    return #method in this && this.#method === method
   }
 
-  /** Returns a plain object with every property, `params` included. */
+  /** Returns a plain object with every property, as `{ ...context }` does. */
   toObject(): Record<string, unknown> {
-    return { ...(this as Record<string, unknown>), params: this.params }
+    return { ...(this as Record<string, unknown>) }
   }
 
   /** Returns what can be logged: all but `app`, `service` and `self`, which hold settings and secrets. */
   toJSON(): Record<string, unknown> {
     const { app, service, self, ...call } = this.toObject()
-    return call
+    return { ...call, arguments: this.arguments }
   }
 }

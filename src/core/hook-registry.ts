@@ -1,5 +1,6 @@
 import type { Application } from './app.ts'
 import type { HookContext, HookType } from './hook-context.ts'
+import type { StandardMethod } from './method-table.ts'
 import type { MethodName } from './service-map.ts'
 
 /** Runs before, after or on an error. A returned object is assigned onto the context. */
@@ -21,14 +22,17 @@ type List<T> = ArrayLike<T> & Iterable<T>
 
 type ForAll<T> = T | List<T>
 
+/** Empty lists for the standard methods that a service lacks, as generators write them. */
+type NoHooks<Name extends string> = { [M in Exclude<StandardMethod, Name>]?: readonly never[] }
+
 /** Hooks by method name, with `all` for those that run for each method. */
 export type HooksByMethod<S, A, Name extends string> = {
   [M in Name]?: OneOrMany<Hook<S, M, A>>
-} & { all?: OneOrMany<Hook<S, string, A>> }
+} & { all?: OneOrMany<Hook<S, string, A>> } & NoHooks<Name>
 
 export type AroundHooksByMethod<S, A, Name extends string> = {
   [M in Name]?: OneOrMany<AroundHook<S, M, A>>
-} & { all?: OneOrMany<AroundHook<S, string, A>> }
+} & { all?: OneOrMany<AroundHook<S, string, A>> } & NoHooks<Name>
 
 /** The four kinds of hooks, each for all methods or by method name. */
 export interface HooksByKind<S, A, Name extends string> {
@@ -47,8 +51,11 @@ export type HookOptions<S, A = Application, Name extends string = MethodName<S>>
   | List<AroundHook<S, string, A>>
   | (NoKinds & AroundHooksByMethod<S, A, Name>)
 
-/** A hook as it is stored: what it may read is known where it was registered. */
-export type StoredHook = (context: HookContext, next: () => Promise<void>) => unknown
+/**
+ * A hook as it is stored: what it may read is known where it was registered. Around hooks alone are
+ * called with `next`: many hooks of the community tell by it how they are used.
+ */
+export type StoredHook = (context: HookContext, next?: () => Promise<void>) => unknown
 
 const HOOK_KINDS: readonly HookType[] = ['around', 'before', 'after', 'error']
 
@@ -118,11 +125,14 @@ export class HookRegistry {
   }
 
   #readMap(group: HookGroup, map: Record<string, unknown>): { key: string; hooks: StoredHook[] }[] {
-    return Object.entries(map).map(([name, hooks]) => {
+    return Object.entries(map).flatMap(([name, value]) => {
+      const hooks = this.#toHooks(value, `${group} ${name}`)
+      // An empty list says nothing about a method: generators write one for each standard method.
+      if (hooks.length === 0) return []
       if (name !== 'all' && !this.#options.hasMethod(name)) {
         throw new TypeError(`'${name}' is not a hookable method of ${this.#options.label}`)
       }
-      return { key: toKey(group, name), hooks: this.#toHooks(hooks, `${group} ${name}`) }
+      return [{ key: toKey(group, name), hooks }]
     })
   }
 

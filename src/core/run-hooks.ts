@@ -1,5 +1,6 @@
 import type { HookContext, HookType } from './hook-context.ts'
 import type { StoredHook } from './hook-registry.ts'
+import { mergeReturned } from './returned-object.ts'
 
 /** Everything that runs for one method of one service, put together when hooks change. */
 export type Chain = (context: HookContext) => Promise<void>
@@ -63,10 +64,13 @@ function runEach(
   context.type = type
   const { self } = context
   for (let index = start; index < hooks.length; index += 1) {
-    const returned = hooks[index]?.call(self, context, noNext)
-    if (returned === undefined) continue
-    if (isPromise(returned)) return continueEach(returned, hooks, index + 1, context, type)
-    assign(context, returned)
+    const hook = hooks[index] as StoredHook
+    const returned = hook.call(self, context)
+    if (returned !== undefined) {
+      if (isPromise(returned)) return continueEach(returned, hooks, index, context, type)
+      mergeReturned(context, returned, hook)
+    }
+    context.params ||= {}
   }
   context.type = 'around'
   return undefined
@@ -75,12 +79,13 @@ function runEach(
 async function continueEach(
   returned: PromiseLike<unknown>,
   hooks: readonly StoredHook[],
-  start: number,
+  index: number,
   context: HookContext,
   type: HookType,
 ): Promise<void> {
-  assign(context, await returned)
-  await runEach(hooks, start, context, type)
+  mergeReturned(context, await returned, hooks[index] as StoredHook)
+  context.params ||= {}
+  await runEach(hooks, index + 1, context, type)
 }
 
 /** Throws what `context.error` is in the end, unless a hook cleared it or set a result. */
@@ -98,7 +103,8 @@ async function runErrorHooks(
   context.type = 'error'
   for (const hook of hooks) {
     try {
-      assign(context, await hook.call(context.self, context, noNext))
+      mergeReturned(context, await hook.call(context.self, context), hook)
+      context.params ||= {}
     } catch (replacement) {
       context.error = toError(replacement)
       delete context.result
@@ -112,31 +118,6 @@ async function runErrorHooks(
 /** Error hooks clear `context.error` to swallow it, so `throw undefined` has to leave something there. */
 function toError(thrown: unknown): unknown {
   return thrown ?? new Error(`${thrown} was thrown`)
-}
-
-/** Before, after and error hooks share the type of around hooks, and have nothing to continue. */
-function noNext(): never {
-  throw new Error('Only around hooks have a next() function')
-}
-
-/**
- * Adds the properties of a plain object to the context. What hooks return by the way is left alone:
- * services, records of other types, and the value of `(context) => (context.data = data)`, in which
- * a caller could name `params` or `result`.
- */
-function assign(context: HookContext, returned: unknown): void {
-  if (returned === context || !isPlainObject(returned)) return
-  const parts = [...Object.values(context.toObject()), ...Object.values(context.params)]
-  if (parts.includes(returned)) return
-  for (const [key, value] of Object.entries(returned)) {
-    if (key !== '__proto__') Reflect.set(context, key, value)
-  }
-}
-
-function isPlainObject(value: unknown): value is object {
-  if (typeof value !== 'object' || value === null) return false
-  const prototype: unknown = Object.getPrototypeOf(value)
-  return prototype === Object.prototype || prototype === null
 }
 
 function isPromise(value: unknown): value is PromiseLike<unknown> {

@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { Hook } from '../../src/core/index.ts'
 import { createApp, createContext, HookContext, METHOD_TABLE } from '../../src/core/index.ts'
 
 const app = createApp().use(
@@ -63,12 +64,28 @@ t.test('starts with the event of the method, or none', async (t) => {
 })
 
 t.test('params are always an object', async (t) => {
-  for (const falsy of [undefined, null, false, 0, '']) {
-    const context = contextOf('find', falsy)
-    t.same(context.params, {})
-    context.params = falsy as unknown as object
-    t.same(context.params, {})
+  const takeAway: Hook = (context) => {
+    context.params = null as unknown as object
   }
+  const takeAwayLater: Hook = async (context) => takeAway(context)
+  const show: Hook = (context) => void seen.push(context.params)
+  const seen: unknown[] = []
+  const other = createApp().use('todos', { get: async (_id: unknown, params: unknown) => params })
+  other.hooks({
+    around: [
+      (context, next) => [takeAway(context), next()][1],
+      (context, next) => [show(context), next()][1],
+    ],
+    before: [takeAway, show, takeAwayLater, show, takeAway],
+    after: [takeAway, show],
+    error: [show, takeAway, show],
+  })
+
+  t.same(await other.service('todos').get(1), {})
+  other.hooks({ after: () => Promise.reject(new Error('last')) })
+  await t.rejects(other.service('todos').get(1))
+  t.ok(seen.length > 8 && seen.every((params) => JSON.stringify(params) === '{}'))
+  for (const falsy of [undefined, null, false, 0, '']) t.same(contextOf('find', falsy).params, {})
 })
 
 t.test('arguments show what hooks made of them', async (t) => {
@@ -77,6 +94,13 @@ t.test('arguments show what hooks made of them', async (t) => {
   context.data = { b: 1 }
   context.params = { query: {} }
   t.same(context.arguments, [2, { b: 1 }, { query: {} }])
+})
+
+t.test('arguments are set as a whole; a single one is refused', async (t) => {
+  const context = contextOf('patch', 1, { a: 1 }, { query: {} })
+  context.arguments = [2, { b: 1 }]
+  t.same([context.id, context.data, context.params], [2, { b: 1 }, { query: {} }])
+  t.throws(() => Reflect.apply(Array.prototype.push, context.arguments, [3]), TypeError)
 })
 
 t.test('result, error and original are there only once they are set', async (t) => {
@@ -136,6 +160,7 @@ t.test('JSON shows the call, but neither the application nor the service', async
     http: {},
     result: { c: 1 },
     params: { query: { b: 1 } },
+    arguments: [1, { a: 1 }, { query: { b: 1 } }],
   })
   t.equal(context.toObject().app, app)
 })

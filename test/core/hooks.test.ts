@@ -201,6 +201,24 @@ t.test(
   },
 )
 
+t.test(
+  'takes empty lists for methods that the service lacks, as generators write them',
+  async (t) => {
+    const { app } = createLoggedApp()
+    const all = { all: [], find: [], get: [], create: [], update: [], patch: [], remove: [] }
+    const todos = app.service('todos')
+    todos.hooks({ around: all, before: all, after: all, error: all })
+    todos.hooks({ before: { update: [] } }).hooks({ update: [] })
+    app.hooks({ around: all, before: all, after: all, error: all })
+
+    t.same(await todos.find(), ['one'])
+    const hook: Hook = () => undefined
+    t.throws(() => todos.hooks({ before: { update: [hook] } }), {
+      message: "'update' is not a hookable method of service 'todos'",
+    })
+  },
+)
+
 t.test('calls hooks and method with the object that the method was called on', async (t) => {
   const { app } = createLoggedApp()
   const seen: unknown[] = []
@@ -299,17 +317,44 @@ t.test('refuses a second next()', async (t) => {
   t.same(log, ['find'])
 })
 
-t.test('gives next() to around hooks only', async (t) => {
-  for (const kind of ['before', 'after', 'error']) {
-    const { app } = createLoggedApp()
-    const hook = ((_context: unknown, next: () => unknown) => void next()) as unknown as Hook
-    if (kind === 'error') app.hooks({ after: () => Promise.reject(new Error('first')) })
-    app.hooks({ [kind]: [hook] })
-
-    const message = 'Only around hooks have a next() function'
-    await t.rejects(app.service('todos').find(), { message })
+t.test('gives next() to around hooks only; others get one argument', async (t) => {
+  const counts: Record<string, number> = {}
+  const countFor = (kind: string): Hook =>
+    function () {
+      // biome-ignore lint/complexity/noArguments: how many there are is what is asked
+      counts[kind] = arguments.length
+    }
+  const { app } = createLoggedApp()
+  const failing = async (): Promise<never> => {
+    throw new Error('first')
   }
+  app.hooks({ before: countFor('before'), after: countFor('after'), error: countFor('error') })
+  app.service('todos').hooks({
+    around: {
+      all: async (_context, ...rest) => rest[0]().then(() => (counts['around'] = rest.length)),
+    },
+    before: { get: failing },
+  })
+
+  await app.service('todos').find()
+  await t.rejects(app.service('todos').get(1), { message: 'first' })
+  t.same(counts, { before: 1, after: 1, error: 1, around: 1 })
 })
+
+t.test(
+  'runs hooks that ask for next, as those of @feathersjs/schema, in every place',
+  async (t) => {
+    const hook: AroundHook = async (context, next) => {
+      log.push(context.type)
+      if (typeof next === 'function') return next()
+    }
+    const { app, log } = createLoggedApp()
+    app.hooks({ before: [hook as Hook], after: [hook as Hook], around: [hook] })
+
+    t.same(await app.service('todos').find(), ['one'])
+    t.same(log, ['around', 'before', 'find', 'after'])
+  },
+)
 
 t.test('an around hook may be a plain function that returns the promise of next()', async (t) => {
   const { app, log } = createLoggedApp()
@@ -330,23 +375,6 @@ t.test('turns what a hook throws at once into a rejection', async (t) => {
     const call = app.service('todos').find()
     await t.rejects(call, { message: 'at once' }, kind)
   }
-})
-
-t.test('adds the properties of a returned object to the context', async (t) => {
-  const { app, log } = createLoggedApp()
-  const seen: unknown[] = []
-  app.service('todos').hooks({
-    before: [
-      () => ({ locale: 'is' }),
-      async (context) => ({ ...context, params: { query: { a: 1 } } }),
-      (context) => void seen.push((context as { locale?: unknown }).locale, context.params),
-    ],
-    after: [async () => ({ result: 'replaced' })],
-  })
-
-  t.equal(await app.service('todos').find(), 'replaced')
-  t.same(seen, ['is', { query: { a: 1 } }])
-  t.same(log, ['find'])
 })
 
 t.test('leaves alone what a hook returns by the way', async (t) => {
@@ -373,24 +401,8 @@ t.test('leaves alone what a hook returns by the way', async (t) => {
   app.use('plain', { get: async (id: string | number) => ({ id }) })
 
   t.same(await app.service('plain').get(1), { id: 1 })
-  const names = ['app', 'service', 'path', 'method', 'self', 'type', 'id', 'data', 'event', 'http']
-  t.same(seen, [1, [...names, 'dispatch']])
-})
-
-t.test('never takes the data of a caller for properties of the context', async (t) => {
-  const create = async (data: unknown, params?: unknown): Promise<unknown> => ({ data, params })
-  const app = createApp().use('todos', { create })
-  app.hooks({
-    before: [
-      (context) => (context.data = { ...(context.data as object) }),
-      async (context) => Object.assign(context.data as object, { at: 1 }),
-      (context) => (context.params.query = { ...context.params.query }),
-    ],
-  })
-  const evil = { result: 'forged', params: { provider: undefined }, id: 1 }
-
-  const params = { provider: 'rest', query: { ...evil } }
-  t.same(await app.service('todos').create(evil, params), { data: { ...evil, at: 1 }, params })
+  const names = ['app', 'service', 'path', 'method', 'self', 'type', 'id', 'data', 'params']
+  t.same(seen, [1, [...names, 'event', 'http', 'dispatch']])
 })
 
 t.test('a context as the last argument is used for the call and returned', async (t) => {
@@ -404,8 +416,38 @@ t.test('a context as the last argument is used for the call and returned', async
   t.equal(await call(context), context)
   t.same(context.result, { id: 7 })
   const other = new HookContext(method, todos, 8, undefined, {})
-  t.equal(await call('ignored', {}, other), other)
-  t.same(other.result, { id: 8 })
+  t.equal(await call(9, { query: {} }, other), other)
+  t.same(other.result, { id: 9 })
+})
+
+t.test('arguments before a context take the places of those in it', async (t) => {
+  const echo = async (...values: unknown[]): Promise<unknown> => values
+  const methods = { find: echo, get: echo, create: echo, patch: echo, remove: echo, shout: echo }
+  const app = createApp().use('echo', methods, { methods: Object.keys(methods) })
+  const inContext = { id: 5, data: { old: 1 }, params: { provider: 'rest' } }
+  const cases: [string, unknown[], unknown[]][] = [
+    ['get', [10, {}], [10, {}]],
+    ['get', [10], [10, inContext.params]],
+    ['get', [undefined, undefined], [undefined, {}]],
+    ['find', [{ user: 1 }], [{ user: 1 }]],
+    ['create', [{ a: 1 }, null], [{ a: 1 }, {}]],
+    ['patch', [null, { a: 1 }], [null, { a: 1 }, inContext.params]],
+    ['remove', [10, {}, 'more'], [10, {}]],
+    ['shout', [{ a: 1 }, {}], [{ a: 1 }, {}]],
+    ['get', [], [5, inContext.params]],
+  ]
+  for (const [name, given, expected] of cases) {
+    const service = app.service('echo')
+    const method = app.entries.get('echo')?.methods.get(name)
+    if (method === undefined) throw new Error('no such method')
+    const { id, data, params } = inContext
+    const context = new HookContext(method, service, id, data, params)
+    const call = service[name] as (...values: unknown[]) => Promise<unknown>
+
+    t.equal(await call(...given, context), context, name)
+    t.same(context.result, expected, name)
+    t.same(context.arguments, expected, name)
+  }
 })
 
 t.test('a call with a context rejects with the error itself', async (t) => {

@@ -78,10 +78,22 @@ users.hooks([async (context, next) => next().then(() => context.http)])
 users.hooks({ get: async (context, next) => next().then(() => context.result?.email) })
 users.hooks({ find: [async (context, next) => next().then(() => context.result?.data)] })
 
-// @ts-expect-error no such method
-users.hooks({ before: { remove: [] } })
-// @ts-expect-error no such method
+// Empty lists for standard methods that are not there
+users.hooks({ before: { remove: [] }, around: { remove: [] } })
 users.hooks({ remove: [] })
+
+// @ts-expect-error no such method
+users.hooks({ before: { remove: [async () => undefined] } })
+// @ts-expect-error no such method
+users.hooks({ remove: [async (_context, next) => next()] })
+// @ts-expect-error no such method, and no standard one
+users.hooks({ before: { erase: [] } })
+// @ts-expect-error only around hooks get next
+users.hooks({ before: { get: async (_context, next) => next() } })
+// @ts-expect-error only around hooks get next
+users.hooks({ after: { all: [async (_context, next) => next()] } })
+// @ts-expect-error only around hooks get next
+users.hooks({ error: { get: [async (_context, next) => next()] } })
 // @ts-expect-error no such kind
 users.hooks({ finally: [] })
 // @ts-expect-error no method for callers
