@@ -1,3 +1,4 @@
+import { checkConfigurator } from './configurator.ts'
 import { Emitter } from './emitter.ts'
 import { NotFound } from './errors/index.ts'
 import type { HookOptions } from './hook-registry.ts'
@@ -7,6 +8,7 @@ import { ServiceLifecycle } from './lifecycle.ts'
 import type { Logger } from './logger.ts'
 import type { StandardMethod } from './method-table.ts'
 import { ServiceEntry } from './service-entry.ts'
+import { checkServiceInput } from './service-input.ts'
 import type {
   AnyService,
   AnyServices,
@@ -79,8 +81,12 @@ export class Application<
     return this
   }
 
-  /** Runs a function with the application, for set-up code that lives in files of its own. */
+  /**
+   * Runs a function with the application, for set-up code that lives in files of its own.
+   * @throws {TypeError} it is no function, or takes more than the application
+   */
   configure(configurator: (this: this, app: this) => unknown): this {
+    checkConfigurator(configurator)
     configurator.call(this, this)
     return this
   }
@@ -98,9 +104,7 @@ export class Application<
   use(path: string, service: unknown, options: ServiceOptions = {}): this {
     const servicePath = toServicePath(path)
     if (service instanceof Application) return this.#mount(servicePath, service)
-    if (typeof service !== 'object' || service === null) {
-      throw new TypeError(`Invalid service object passed for path \`${servicePath}\``)
-    }
+    checkServiceInput(servicePath, service)
     this.#checkFree(servicePath)
     const resolved = resolveServiceOptions(servicePath, service, options)
     const entry = new ServiceEntry(this.#untyped, servicePath, service, resolved)

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
+import { createConfigurator } from '../core/configurator.ts'
 import type { Application } from '../core/index.ts'
 import { handleAnyRequest } from './any-request.ts'
 import type { Configurator, WithServer } from './configurator.ts'
@@ -25,20 +26,20 @@ const OWN_SERVER_DEFAULTS: RestOptions = { handlerTimeoutMs: 30_000, health: tru
  */
 export function rest(options: RestOptions | Formatter | null = {}): Configurator {
   const given = typeof options === 'function' ? { formatter: options } : (options ?? {})
-  return (app) => {
+  return createConfigurator('rest', options, (app: WithServer) => {
     setRestOptions(app, withDefaults(OWN_SERVER_DEFAULTS, { ...app.restOptions, ...given }))
     app.fastify.register(fastifyPlugin((server) => serve(server, app)))
-  }
+  })
 }
 
 /** Sets how errors are answered and logged: `app.configure(errorHandler({ html: false }))`. */
 export function errorHandler(options: ErrorHandlerOptions = {}): Configurator {
-  return (app) => setRestOptions(app, { errorHandler: options })
+  return createRestConfigurator('errorHandler', options)
 }
 
 /** Sets how paths are answered that nothing is served at: `app.configure(notFound({ verbose: true }))`. */
 export function notFound(options: NotFoundOptions = {}): Configurator {
-  return (app) => setRestOptions(app, { notFound: options })
+  return createRestConfigurator('notFound', options)
 }
 
 /**
@@ -46,21 +47,31 @@ export function notFound(options: NotFoundOptions = {}): Configurator {
  * `app.configure(parseAuthentication({ service: 'admin-login' }))`.
  */
 export function parseAuthentication(options: ParseAuthenticationOptions): Configurator {
-  return (app) => {
+  return createConfigurator('parseAuthentication', options, (app: WithServer) => {
     const { authentication = {} } = app.restOptions
     const known = authentication === false ? [] : [authentication].flat()
     setRestOptions(app, { authentication: [...known, options] })
-  }
+  })
 }
 
 /** Sets the limits for JSON bodies, which are read without it too: `app.configure(json({ maxDepth: 20 }))`. */
 export function json(options: JsonOptions = {}): Configurator {
-  return (app) => setRestOptions(app, { json: options })
+  return createRestConfigurator('json', options)
 }
 
 /** Sets the limits for URL-encoded bodies, which are read without it too. */
 export function urlencoded(options: FormOptions = {}): Configurator {
-  return (app) => setRestOptions(app, { urlencoded: options })
+  return createRestConfigurator('urlencoded', options)
+}
+
+/** Returns the configurator that sets the option of its own name. */
+function createRestConfigurator<Name extends keyof RestOptions>(
+  name: Name,
+  options: NonNullable<RestOptions[Name]>,
+): Configurator {
+  return createConfigurator(name, options, (app: WithServer) => {
+    setRestOptions(app, { [name]: options })
+  })
 }
 
 async function serve(server: FastifyInstance, app: WithServer): Promise<void> {

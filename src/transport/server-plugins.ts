@@ -2,7 +2,8 @@ import type { FastifyCompressOptions } from '@fastify/compress'
 import type { FastifyCorsOptions } from '@fastify/cors'
 import type { FastifyStaticOptions } from '@fastify/static'
 import type { FastifyRequest, preHandlerHookHandler } from 'fastify'
-import type { Configurator, ServerPlugin } from './configurator.ts'
+import { createConfigurator } from '../core/configurator.ts'
+import type { Configurator, ServerPlugin, WithServer } from './configurator.ts'
 import { addServerPlugin } from './configurator.ts'
 import { getRouting, toPath } from './request-path.ts'
 
@@ -26,7 +27,7 @@ export function cors(options: FastifyCorsOptions = {}): Configurator {
     throw new TypeError('cors() with credentials needs a list of origins, not every origin')
   }
   const resolved: FastifyCorsOptions = { ...CORS_DEFAULTS, ...options }
-  return addOnce('cors', async (server) => {
+  return addOnce('cors', options, async (server) => {
     // Loaded only where it is wanted: a server without it starts sooner.
     const { default: fastifyCors } = await import('@fastify/cors')
     await server.register(fastifyCors, () => (request: FastifyRequest, callback: CorsCallback) => {
@@ -45,7 +46,7 @@ export function cors(options: FastifyCorsOptions = {}): Configurator {
  * @see https://github.com/fastify/fastify-compress for the options
  */
 export function compress(options: FastifyCompressOptions = {}): Configurator {
-  return addOnce('compress', async (server) => {
+  return addOnce('compress', options, async (server) => {
     // The only way to except an answer is what clients say; this hook runs before the plugin's.
     server.addHook('onSend', (request, reply, payload, done) => {
       const isPrivate = String(reply.getHeader('cache-control') ?? '').includes('no-store')
@@ -63,7 +64,7 @@ export function compress(options: FastifyCompressOptions = {}): Configurator {
  * @see https://github.com/fastify/fastify-static for the options
  */
 export function serveStatic(options: FastifyStaticOptions): Configurator {
-  return addServerPlugin(async (server) => {
+  const add = addServerPlugin(async (server) => {
     const { default: fastifyStatic } = await import('@fastify/static')
     let isLoading = true
     server.addHook('onRoute', (route) => {
@@ -73,6 +74,7 @@ export function serveStatic(options: FastifyStaticOptions): Configurator {
     await server.register(fastifyStatic, { decorateReply, ...options })
     isLoading = false
   })
+  return createConfigurator('serveStatic', options, add)
 }
 
 /** No file has a path with slashes too many, which the plugin would refuse; a service may have it. */
@@ -85,13 +87,17 @@ const leaveToServices: preHandlerHookHandler = (request, reply, done) => {
 const CONFIGURED = { cors: new WeakSet<object>(), compress: new WeakSet<object>() } as const
 
 /** Returns the configurator for a plugin that a server can have once. */
-function addOnce(name: keyof typeof CONFIGURED, plugin: ServerPlugin): Configurator {
+function addOnce(
+  name: keyof typeof CONFIGURED,
+  options: object,
+  plugin: ServerPlugin,
+): Configurator {
   const add = addServerPlugin(plugin)
-  return (app) => {
+  return createConfigurator(name, options, (app: WithServer) => {
     if (CONFIGURED[name].has(app.fastify)) {
       throw new TypeError(`${name}() is configured already, and a server can have it once`)
     }
     add(app)
     CONFIGURED[name].add(app.fastify)
-  }
+  })
 }

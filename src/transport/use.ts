@@ -1,9 +1,14 @@
 import type { FastifyInstance } from 'fastify'
+import { findFactoryName, isClass } from '../core/configurator.ts'
 import type { ServiceOptions } from '../core/index.ts'
 import { Application, toServicePath } from '../core/index.ts'
+import { describeFunction } from '../core/service-input.ts'
+import { configuration } from './configuration.ts'
 import { addServerPlugin } from './configurator.ts'
 import type { Middleware } from './middleware.ts'
 import { addMiddleware, setMiddleware } from './middleware.ts'
+import { errorHandler, json, notFound, parseAuthentication, rest, urlencoded } from './rest.ts'
+import { compress, cors, serveStatic } from './server-plugins.ts'
 import { toPatterns } from './service-router.ts'
 
 /** The arguments of `app.use(path, ...before, service, ...after, options?)`, told apart. */
@@ -24,10 +29,11 @@ export function createUse(
 ): (...values: unknown[]) => Application {
   const useService = app.use.bind(app) as (path: string, ...rest: unknown[]) => Application
   return (...values) => {
-    const [first, ...rest] = values
+    const [first, ...others] = values
     const path = typeof first === 'string' ? first : '/'
-    const { before, service, after, options } = toParts(typeof first === 'string' ? rest : values)
-    if (service === undefined && before.length === 0) return useService(path, rest[0])
+    const parts = typeof first === 'string' ? others : values
+    const { before, service, after, options } = toParts(path, parts)
+    if (service === undefined && before.length === 0) return useService(path, others[0])
     if (service instanceof Application) {
       if (after.length > 0) throw new TypeError(`Nothing runs after the services below '${path}'`)
       useService(path, service)
@@ -49,33 +55,62 @@ function addBefore(server: FastifyInstance, path: string, functions: readonly Mi
   load({ fastify: server })
 }
 
-function toParts(values: readonly unknown[]): UseParts {
+function toParts(path: string, values: readonly unknown[]): UseParts {
   const flat = values.flat(Number.POSITIVE_INFINITY).filter((value) => value !== undefined)
   const index = flat.findIndex((value) => typeof value === 'object' && value !== null)
-  if (index === -1)
-    return { before: toMiddleware(flat), service: undefined, after: [], options: undefined }
+  if (index === -1) {
+    return { before: toMiddleware(path, flat), service: undefined, after: [], options: undefined }
+  }
   const last = flat.length > index + 1 ? flat.at(-1) : undefined
   const options = typeof last === 'object' && last !== null ? (last as ServiceOptions) : undefined
   return {
-    before: toMiddleware(flat.slice(0, index)),
+    before: toMiddleware(path, flat.slice(0, index)),
     service: flat[index] as object,
-    after: toMiddleware(flat.slice(index + 1, options === undefined ? undefined : -1)),
+    after: toMiddleware(path, flat.slice(index + 1, options === undefined ? undefined : -1)),
     options,
   }
 }
 
-function toMiddleware(values: readonly unknown[]): Middleware[] {
+/** The factories of functions for `app.configure()`, by their names. */
+const FACTORIES: ReadonlyMap<unknown, string> = new Map<unknown, string>(
+  [
+    ...Object.entries({ rest, errorHandler, notFound, parseAuthentication, json, urlencoded }),
+    ...Object.entries({ cors, compress, serveStatic, configuration }),
+  ].map(([name, factory]) => [factory, name]),
+)
+
+/** Where `fastify-plugin` notes the name of a plugin. */
+const PLUGIN_NAME = Symbol.for('fastify.display-name')
+
+function toMiddleware(path: string, values: readonly unknown[]): Middleware[] {
   return values.map((value) => {
     if (typeof value !== 'function') {
       throw new TypeError(
         `app.use() takes functions, a service and its options, not ${typeof value}`,
       )
     }
+    checkFunction(path, value)
     if (value.length <= 3) return value as Middleware
     throw new TypeError(
       `'${value.name}' takes ${value.length} arguments: functions are (request, reply, done?)`,
     )
   })
+}
+
+/** @throws {TypeError} a function that would be called with each request, and do nothing for it */
+function checkFunction(path: string, value: { readonly name: string }): void {
+  const factory = FACTORIES.get(value)
+  const isOther = findFactoryName(value) !== undefined || isClass(value)
+  if (factory !== undefined) refuse(path, `${factory} belongs to app.configure(${factory}())`)
+  if (isOther) refuse(path, describeFunction(path, value))
+  if (Object.hasOwn(value, PLUGIN_NAME)) {
+    const name = (value as { [PLUGIN_NAME]?: string })[PLUGIN_NAME]
+    refuse(path, `${name} is a plugin of Fastify: app.fastify.register(${name}, options)`)
+  }
+}
+
+function refuse(path: string, problem: string): never {
+  throw new TypeError(`app.use('${path}') can not take this: ${problem}`)
 }
 
 /** A literal is registered as an object derived from it: that is the one which calls know. */

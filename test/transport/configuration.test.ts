@@ -1,8 +1,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Ajv, getValidator, schema } from '@feathersjs/schema'
 import t from 'tap'
-import { configuration, createApp } from '../../src/transport/index.ts'
+import { configuration, createApp, fastifyApp, rest } from '../../src/transport/index.ts'
 import type { TestScope } from '../support/http.ts'
 
 /** Writes configuration files to a folder of its own and returns its path. */
@@ -105,4 +106,87 @@ t.test('FTH-11: a file with __proto__ at any depth is refused, and pollutes noth
     t.equal(({} as { polluted?: unknown }).polluted, undefined)
     t.strictSame(Object.keys(app.settings), [])
   }
+})
+
+const SCHEMA = {
+  $id: 'configuration',
+  type: 'object',
+  required: ['port'],
+  properties: {
+    port: { type: 'number', maximum: 65535 },
+    host: { type: 'string', default: 'localhost' },
+    database: { type: 'object', properties: { poolSize: { type: 'number' } } },
+  },
+} as const
+
+function createAjv(): Ajv {
+  return new Ajv({ coerceTypes: true, useDefaults: true })
+}
+
+/** The ways to say how settings are checked. */
+const VALIDATORS = {
+  'getValidator() of @feathersjs/schema': () => getValidator(SCHEMA, createAjv()),
+  'schema() of @feathersjs/schema': () => schema({ ...SCHEMA, $async: true }, createAjv()),
+  'a function of Ajv': () => createAjv().compile(SCHEMA),
+  'the option validate': () => ({ validate: createAjv().compile(SCHEMA) }),
+} as const
+
+for (const [name, createValidator] of Object.entries(VALIDATORS)) {
+  t.test(`checks the settings at the setup, and uses what comes of it: ${name}`, async (t) => {
+    const text = '{"port":"3030","database":{"poolSize":"5"},"secret":"kept"}'
+    setVariable(t, 'NODE_CONFIG_DIR', await writeFiles(t, { 'default.json': text }))
+    const app = createApp().configure(configuration(createValidator() as object))
+    t.equal(app.get('port'), '3030')
+
+    await app.setup()
+    t.same(
+      ['port', 'host', 'database', 'secret'].map((setting) => app.get(setting)),
+      [3030, 'localhost', { poolSize: 5 }, 'kept'],
+    )
+  })
+
+  t.test(`settings that are not valid end the start: ${name}`, async (t) => {
+    setVariable(t, 'NODE_CONFIG_DIR', await writeFiles(t, { 'default.json': '{"port":"99999"}' }))
+    const app = fastifyApp(createApp()).configure(rest())
+    app.configure(configuration(createValidator() as object))
+    const setUp: string[] = []
+    app.use('todos', { find: async () => [], setup: async () => void setUp.push('todos') })
+
+    const message = 'The configuration is not valid: /port must be <= 65535'
+    await t.rejects(app.listen(0), { message })
+    t.same(setUp, [])
+  })
+}
+
+t.test(
+  'a check may return other settings, and leaves those that the application has set',
+  async (t) => {
+    const directory = await writeFiles(t, { 'default.json': '{"port":1,"host":"a","name":"n"}' })
+    const validate = async (settings: object) => ({ ...settings, port: 2, host: 'b', extra: true })
+    const app = createApp().configure(configuration({ directory, validate }))
+    app.set('port', 3)
+    await app.setup()
+    t.same({ ...app.settings }, { port: 3, host: 'b', name: 'n', extra: true })
+  },
+)
+
+t.test('what a check throws or refuses is told, without the settings', async (t) => {
+  const directory = await writeFiles(t, { 'default.json': '{"secret":"hunter2"}' })
+  const cases: [() => unknown, string][] = [
+    [() => false, 'the check refused it'],
+    [() => Promise.reject(new Error('no port')), 'no port'],
+    [() => Promise.reject(undefined), 'the check refused it'],
+  ]
+  for (const [validate, problem] of cases) {
+    const app = createApp().configure(configuration({ directory, validate }))
+    await t.rejects(app.setup(), { message: `The configuration is not valid: ${problem}` })
+  }
+})
+
+t.test('refuses an option that it does not know', async (t) => {
+  t.throws(() => configuration({ dir: 'settings' } as object), {
+    name: 'TypeError',
+    message: "Unknown option 'dir' of configuration(): directory, validate",
+  })
+  t.throws(() => configuration({ validate: {} } as object), { name: 'TypeError' })
 })

@@ -2,7 +2,21 @@ import { setTimeout as delay } from 'node:timers/promises'
 import middie from '@fastify/middie'
 import t from 'tap'
 import type { Middleware, Params } from '../../src/transport/index.ts'
-import { createApp, fastifyApp, rest } from '../../src/transport/index.ts'
+import {
+  compress,
+  configuration,
+  cors,
+  createApp,
+  errorHandler,
+  fastifyApp,
+  json,
+  notFound,
+  parseAuthentication,
+  remex,
+  rest,
+  serveStatic,
+  urlencoded,
+} from '../../src/transport/index.ts'
 import { startOwnServer } from '../support/own-server.ts'
 
 /** Answers with the params that middleware may have set. */
@@ -161,4 +175,53 @@ t.test('refuses a time limit that is none, and takes Infinity for no limit', asy
     handlerTimeoutMs: Number.POSITIVE_INFINITY,
   })
   t.equal((await server.request('/echo/1')).status, 200)
+})
+
+class EchoService {
+  async find(): Promise<string> {
+    return 'echo'
+  }
+}
+
+t.test('refuses at once what would be called with each request and do nothing', async (t) => {
+  const configurators: [string, unknown][] = [
+    ...Object.entries({ rest, errorHandler, notFound, json, urlencoded, cors, compress }),
+    ...Object.entries({ configuration }),
+  ].flatMap(([name, factory]): [string, unknown][] => [
+    [`${name}() belongs to app.configure(${name}())`, factory()],
+    [`${name} belongs to app.configure(${name}())`, factory],
+  ])
+  const cases: [string, unknown][] = [
+    ...configurators,
+    ['parseAuthentication() belongs to', parseAuthentication({ service: 'login' })],
+    ['serveStatic() belongs to app.configure(', serveStatic({ root: '/' })],
+    ["EchoService is a class, pass an instance: app.use('echo', new EchoService())", EchoService],
+    ['remex is a plugin of Fastify: app.fastify.register(remex, options)', remex],
+  ]
+  for (const [problem, value] of cases) {
+    const app = fastifyApp(createApp())
+    const use = app.use as (...values: unknown[]) => unknown
+    const isRefused = (...values: unknown[]): void => {
+      const message = new RegExp(problem.replace(/[()]/g, '\\$&'))
+      t.throws(() => use.apply(app, values), { name: 'TypeError', message }, problem)
+    }
+    isRefused('echo', value)
+    isRefused('echo', [[value]], new EchoService())
+    isRefused('echo', new EchoService(), value)
+    t.throws(() => use.call(app, value), TypeError)
+    t.equal(app.entries.size, 0)
+    await app.close()
+  }
+})
+
+t.test('a factory that is configured itself says that it has to be called', async (t) => {
+  const factories = { rest, errorHandler, notFound, json, urlencoded, cors, compress }
+  const others = { parseAuthentication, serveStatic, configuration }
+  for (const [name, factory] of Object.entries({ ...factories, ...others })) {
+    const app = fastifyApp(createApp())
+    const message = `app.configure(${name}) lacks the call of ${name}: app.configure(${name}())`
+    t.throws(() => app.configure(factory as never), { name: 'TypeError', message })
+    t.same(app.restOptions, {})
+    await app.close()
+  }
 })

@@ -1,0 +1,28 @@
+import { findFactoryName, isClass } from './configurator.ts'
+
+/** @throws {TypeError} the value is no service; says what it seems to be, and where that belongs */
+export function checkServiceInput(path: string, value: unknown): asserts value is object {
+  const problem = findProblem(path, value)
+  if (problem === null) return
+  const hint = problem === '' ? '' : `: ${problem}`
+  throw new TypeError(`Invalid service object passed for path \`${path}\`${hint}`)
+}
+
+/** Returns `null` for a service, `''` for something that is nothing in particular. */
+function findProblem(path: string, value: unknown): string | null {
+  if (typeof value === 'function') return describeFunction(path, value)
+  if (typeof value !== 'object' || value === null) return ''
+  const { service, services, then } = value as Record<string, unknown>
+  if (typeof service === 'function' && typeof services === 'object') {
+    return 'it is an application that createApp() did not make; register its services one by one'
+  }
+  return typeof then === 'function' ? 'it is a promise, await it first' : null
+}
+
+/** Says what a function is that stands where a service is meant. */
+export function describeFunction(path: string, value: { readonly name: string }): string {
+  const factory = findFactoryName(value)
+  if (factory !== undefined) return `${factory}() belongs to app.configure(${factory}())`
+  if (!isClass(value)) return 'it is a function'
+  return `${value.name} is a class, pass an instance: app.use('${path}', new ${value.name}())`
+}
