@@ -79,15 +79,22 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
     }
   }
 
-  /** Returns the token of a header with one of the schemes; text without a space is all token. */
-  parse(request: AuthenticationHttpRequest): AuthenticationRequest | null {
+  /**
+   * Returns the token of a header with one of the schemes, `Bearer token` or `Bearer: token`; a single
+   * word is all token.
+   */
+  parse(request: Partial<AuthenticationHttpRequest>): AuthenticationRequest | null {
     const { headerName, schemes } = this.#prepare()
-    const value = request.headers[headerName]
-    if (typeof value !== 'string' || value === '') return null
-    const space = value.indexOf(' ')
-    if (space === -1) return { strategy: this.name, accessToken: value }
-    if (!schemes.has(value.slice(0, space).toLowerCase())) return null
-    return { strategy: this.name, accessToken: value.slice(space + 1).trim() }
+    const value = request.headers?.[headerName]
+    if (typeof value !== 'string') return null
+    const text = value.trim()
+    if (text === '') return null
+    const blank = text.search(/\s/)
+    if (blank === -1) return { strategy: this.name, accessToken: text }
+    const scheme = text.slice(0, blank).toLowerCase()
+    const isKnown =
+      schemes.has(scheme) || (scheme.endsWith(':') && schemes.has(scheme.slice(0, -1)))
+    return isKnown ? { strategy: this.name, accessToken: text.slice(blank).trim() } : null
   }
 
   /**

@@ -7,7 +7,8 @@ import type { LifecycleHook } from './lifecycle.ts'
 import { ServiceLifecycle } from './lifecycle.ts'
 import type { Logger } from './logger.ts'
 import type { StandardMethod } from './method-table.ts'
-import { ServiceEntry } from './service-entry.ts'
+import type { ServiceEntry } from './service-entry.ts'
+import { toRegistered } from './service-entry.ts'
 import { checkServiceInput } from './service-input.ts'
 import type {
   AnyService,
@@ -17,6 +18,8 @@ import type {
   RegisteredService,
   ServiceInput,
 } from './service-map.ts'
+import type { ServiceMixin } from './service-mixins.ts'
+import { applyMixins, createMixins } from './service-mixins.ts'
 import type { ServiceOptions } from './service-options.ts'
 import { resolveServiceOptions } from './service-options.ts'
 import { toServicePath } from './service-path.ts'
@@ -40,6 +43,10 @@ export class Application<
 > extends Emitter {
   /** Without prototype, so that no setting is there before it is set. */
   readonly settings: Partial<Settings> = Object.create(null)
+  /** The release of Feathers whose interface for plug-ins this is. */
+  readonly version: string = '5.0.50'
+  /** Functions that run with each service when it is registered; plug-ins of Feathers add theirs. */
+  readonly mixins: ServiceMixin[] = createMixins()
   /** Where errors go that no caller can be told. Default: `console`. */
   logger: Logger = console
   /** What has to work before the application can serve, by name; a check that rejects says it can't. */
@@ -107,9 +114,8 @@ export class Application<
     checkServiceInput(servicePath, service)
     this.#checkFree(servicePath)
     const resolved = resolveServiceOptions(servicePath, service, options)
-    const entry = new ServiceEntry(this.#untyped, servicePath, service, resolved)
-    entry.compile()
-    return this.#add(servicePath, entry)
+    const registered = toRegistered(servicePath, service)
+    return this.#add(servicePath, applyMixins(this.#untyped, registered, servicePath, resolved))
   }
 
   /**
@@ -184,7 +190,9 @@ export class Application<
       ([subPath, entry]) => [toServicePath(`${path}/${subPath}`), entry] as const,
     )
     for (const [subPath] of mounted) this.#checkFree(subPath)
-    for (const [subPath, entry] of mounted) this.#add(subPath, entry)
+    for (const [subPath, entry] of mounted) {
+      this.#add(subPath, applyMixins(this.#untyped, entry.service, subPath, entry.options))
+    }
     return this
   }
 

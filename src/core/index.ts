@@ -29,5 +29,6 @@ export type {
   RegisteredService,
   ServiceInput,
 } from './service-map.ts'
+export type { ServiceMixin } from './service-mixins.ts'
 export type { ServiceOptions } from './service-options.ts'
 export { stripSlashes, toServicePath } from './service-path.ts'

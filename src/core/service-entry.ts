@@ -66,17 +66,11 @@ export class ServiceEntry {
   readonly hooks: HookRegistry
   readonly #uninstall: () => void
 
-  /** @throws {TypeError} the instance is registered already */
+  /** @throws {TypeError} a method that is listed is not there */
   constructor(app: Application, path: string, service: object, options: ResolvedServiceOptions) {
-    const registered = ENTRIES.get(service)
-    if (registered !== undefined) {
-      throw new TypeError(
-        `The service for path '${path}' is registered already, at '${registered.path}': make a new instance`,
-      )
-    }
     this.app = app
     this.path = path
-    this.service = isLiteral(service) ? Object.create(service) : service
+    this.service = service
     this.options = options
     this.methods = new Map(
       toMethodNames(service, options).map((name) => [name, createMethod(this, service, name)]),
@@ -87,7 +81,8 @@ export class ServiceEntry {
       hasMethod: (name) => this.methods.has(name),
     })
     this.#uninstall = installMembers(this)
-    ENTRIES.set(this.service, this)
+    ENTRIES.set(service, this)
+    this.compile()
   }
 
   /** Puts the chains together anew: to be called whenever hooks of the app or the service change. */
@@ -114,7 +109,19 @@ export class ServiceEntry {
   }
 }
 
-/** A literal may serve several applications, and may be frozen: it is derived from, not changed. */
+/**
+ * Returns the object that callers get: the given instance itself, or one derived from a literal. A
+ * literal may serve several applications, and may be frozen.
+ * @throws {TypeError} the instance is registered already
+ */
+export function toRegistered(path: string, service: object): object {
+  const registered = ENTRIES.get(service)
+  if (registered === undefined) return isLiteral(service) ? Object.create(service) : service
+  throw new TypeError(
+    `The service for path '${path}' is registered already, at '${registered.path}': make a new instance`,
+  )
+}
+
 function isLiteral(service: object): boolean {
   const prototype = Object.getPrototypeOf(service)
   return prototype === Object.prototype || prototype === null
@@ -127,9 +134,13 @@ function toMethodNames(service: object, options: ResolvedServiceOptions): string
 }
 
 function createMethod(entry: ServiceEntry, service: object, name: string): MethodEntry {
-  const original = (service as Record<string, MethodEntry['original']>)[name]
-  if (original === undefined)
-    throw new TypeError(`'${name}' is not a function of service '${entry.path}'`)
+  if (!hasMethod(service, name)) {
+    const { path } = entry
+    throw new TypeError(`Can not apply hooks. '${name}' is not a function of service '${path}'`)
+  }
+  const original = (service as Record<string, MethodEntry['original']>)[
+    name
+  ] as MethodEntry['original']
   const spec = toMethodSpec(name)
   return {
     entry,

@@ -30,12 +30,23 @@ export function installMembers(entry: ServiceEntry): () => void {
   }
 }
 
-/** Returns the function that callers call; the one without hooks is its property `original`. */
+/**
+ * Returns the function that callers call; the one without hooks is its property `original`. It has the
+ * name, the length and the enumerable properties of that one.
+ */
 function createHooked(method: MethodEntry): object {
+  const { original } = method
   const hooked = function (this: object | undefined, ...args: unknown[]): Promise<unknown> {
     return callMethod(method, this ?? method.entry.service, args)
   }
-  return Object.assign(hooked, { original: method.original })
+  const descriptors = Object.entries(Object.getOwnPropertyDescriptors(original)).filter(
+    ([name, { enumerable }]) => enumerable || name === 'name' || name === 'length',
+  )
+  Object.defineProperties(hooked, Object.fromEntries(descriptors))
+  for (const key of Object.getOwnPropertySymbols(original)) {
+    Object.defineProperty(hooked, key, { value: Reflect.get(original, key), configurable: true })
+  }
+  return Object.defineProperty(hooked, 'original', { value: original, enumerable: true })
 }
 
 function createHooksMethod(entry: ServiceEntry): (options: unknown) => object {

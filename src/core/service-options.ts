@@ -31,7 +31,7 @@ const PROTECTED_NAMES: ReadonlySet<string> = new Set([
 
 /**
  * Returns the options with their defaults.
- * @throws {TypeError} an unknown option, a protected or missing method, no service or a second one
+ * @throws {TypeError} an unknown option, a protected method, no service or a second one
  */
 export function resolveServiceOptions(
   path: string,
@@ -43,7 +43,7 @@ export function resolveServiceOptions(
   if (!isService(service) && methods.length === 0) {
     throw new TypeError(`Invalid service object passed for path \`${path}\``)
   }
-  for (const name of methods) checkMethod(path, service, name)
+  for (const name of methods) checkName(path, name)
   const events = options.events ?? toNames((service as { events?: unknown }).events)
   return {
     methods: [...methods],
@@ -74,13 +74,9 @@ function checkOptionNames(path: string, options: ServiceOptions): void {
   )
 }
 
-function checkMethod(path: string, service: object, name: string): void {
-  if (PROTECTED_NAMES.has(name)) {
-    throw new TypeError(`'${name}' on service '${path}' is not allowed as a custom method name`)
-  }
-  if (!hasMethod(service, name)) {
-    throw new TypeError(`Can not apply hooks. '${name}' is not a function of service '${path}'`)
-  }
+function checkName(path: string, name: string): void {
+  if (!PROTECTED_NAMES.has(name)) return
+  throw new TypeError(`'${name}' on service '${path}' is not allowed as a custom method name`)
 }
 
 function toNames(value: unknown): readonly string[] {

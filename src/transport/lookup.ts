@@ -20,7 +20,8 @@ export function createLookup(
   app.observe(() => {
     router = null
   })
-  return (path) => {
+  return (path: unknown) => {
+    if (typeof path !== 'string') return null
     router ??= new ServiceRouter(app, getRouting(server))
     const match = router.find(path)
     if (match === null) return null

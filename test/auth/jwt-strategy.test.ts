@@ -30,7 +30,15 @@ t.test('parses the header, with a scheme that is exactly one of those', (t) => {
     ['a.b.c', 'a.b.c'],
     ['Bearer', 'Bearer'],
     ['Bearer a b', 'a b'],
-    ['Bearer: a.b.c', null],
+    ['Bearer: a.b.c', 'a.b.c'],
+    ['  Bearer a.b.c', 'a.b.c'],
+    ['Bearer\ta.b.c', 'a.b.c'],
+    ['  a.b.c  ', 'a.b.c'],
+    ['   ', null],
+    [': a.b.c', null],
+    ['Bearer:: a.b.c', null],
+    ['Bearer:a.b.c', 'Bearer:a.b.c'],
+    ['Basic: YTpi', null],
     ['XBearerY a.b.c', null],
     ['Basic YTpi', null],
     ['', null],
@@ -42,6 +50,7 @@ t.test('parses the header, with a scheme that is exactly one of those', (t) => {
     const expected = accessToken === null ? null : { strategy: 'jwt', accessToken }
     t.strictSame(parsed, expected, JSON.stringify(authorization))
   }
+  t.equal(jwt.parse({}), null, 'no headers at all')
   t.end()
 })
 

@@ -82,7 +82,11 @@ t.test('the constructor reads message, data and errors', async (t) => {
     [[{ message: 'm', errors, a: 1 }], 'm', { a: 1 }, errors],
     [[{ a: 1 }, { b: 1 }], 'Error', { a: 1 }, undefined],
     [[[1]], 'Error', [1], undefined],
-    [[new Error('m')], 'm', undefined, undefined],
+    [[new Error('m')], 'm', {}, undefined],
+    [[Object.assign(new Error('m'), { a: 1, errors })], 'm', { a: 1 }, errors],
+    [[Object.assign(new TypeError('m'), { a: 1, errors })], 'm', {}, errors],
+    [[new Error('m'), null], 'm', {}, undefined],
+    [[Object.assign(new Error('m'), { b: 1 }), [1]], 'm', [1], undefined],
     [[new Error('m'), { a: 1 }], 'm', { a: 1 }, undefined],
   ]
   for (const [values, message, data, found] of cases) {
@@ -101,14 +105,49 @@ t.test('the constructor changes none of its arguments and takes frozen ones', as
   t.same(data, { message: 'm', errors: { a: 1 }, b: 1 })
 })
 
-t.test('an error as the message becomes the cause, without its own properties', async (t) => {
-  const cause = Object.assign(new Error('E11000'), { keyValue: { email: 'a@b.c' } })
-  const error = new Conflict(cause)
-  t.equal(error.cause, cause)
-  t.equal(error.data, undefined)
-  t.notMatch(JSON.stringify(error), /keyValue/)
+t.test('an error as the message becomes the cause', async (t) => {
+  const cause = new Error('text')
+  t.equal(new Conflict(cause).cause, cause)
   t.equal(new Conflict('text', undefined, { cause }).cause, cause)
 })
+
+t.test('FTH-27: an error of a driver or of the system hands on its text alone', async (t) => {
+  class MongoServerError extends Error {}
+  const keyValue = { email: 'a@b.c' }
+  const causes = [
+    Object.assign(new MongoServerError('E11000'), { keyValue }),
+    Object.assign(new Error('E11000'), { code: 11000, keyValue }),
+    Object.assign(new Error('E11000'), { name: 'MongoServerError', keyValue }),
+    new Conflict('text', { keyValue }),
+  ]
+  for (const cause of causes) {
+    const error = new Conflict(cause)
+    t.same(error.data, {})
+    t.notMatch(JSON.stringify(error), /keyValue/)
+  }
+})
+
+t.test(
+  'errors that are no fault of the server keep no stack frames, unless asked to',
+  async (t) => {
+    t.teardown(() => {
+      ServiceError.expectedStackFrames = 0
+    })
+    const countFrames = (error: Error): number => error.stack?.match(/^ {4}at /gm)?.length ?? 0
+    t.equal(countFrames(new NotFound('gone')), 0)
+    t.ok(countFrames(new GeneralError('broken')) > 1)
+
+    ServiceError.expectedStackFrames = 2
+    t.equal(countFrames(new NotFound('gone')), 2)
+    t.match(new NotFound('gone').stack, /^NotFound: gone\n {4}at .*errors\.test/)
+    t.ok(countFrames(new Error('any other')) > 2, 'the limit for other errors stays as it was')
+
+    class Teapot extends ServiceError {
+      static override readonly code: number = 418
+    }
+    t.equal(countFrames(new Teapot()), 2)
+  },
+)
 
 t.test('JSON has the keys in their order, and neither stack nor cause', async (t) => {
   const error = new BadRequest('m', { errors: { b: 1 }, a: 1 }, { cause: new Error('secret') })

@@ -484,3 +484,25 @@ t.test('keeps the function without hooks as its property original', async (t) =>
   t.same(await original.call(todos), ['one'])
   t.same(log, ['find'])
 })
+
+t.test(
+  'a hooked method has the name, length and enumerable properties of its function',
+  async (t) => {
+    class Todos {
+      async patch(id: unknown, data: unknown, _params: unknown) {
+        return { id, data }
+      }
+    }
+    const mark = Symbol('mark')
+    const custom = { schema: 'todo' }
+    Object.assign(Todos.prototype.patch, { custom, original: 'no', [mark]: 1 })
+    Object.defineProperty(Todos.prototype.patch, 'hidden', { value: 1 })
+    const { patch } = createApp().use('todos', new Todos()).service('todos')
+
+    t.same([patch.name, patch.length], ['patch', 3])
+    t.equal(Reflect.get(patch, 'custom'), custom)
+    t.equal(Reflect.get(patch, 'original'), Todos.prototype.patch)
+    t.equal(Reflect.get(patch, mark), 1)
+    t.equal(Reflect.get(patch, 'hidden'), undefined)
+  },
+)

@@ -24,6 +24,8 @@ t.test('lookup finds the service and the values that a request would have', asyn
   }
   for (const path of ['', '/', '/none', '/users/1/2', '/users//notes', '/constructor'])
     t.equal(app.lookup(path), null, path)
+  for (const path of [null, undefined, 5, {}, ['users']])
+    t.equal(app.lookup(path as unknown as string), null, JSON.stringify(path))
 })
 
 t.test('lookup knows services that come and go', async (t) => {

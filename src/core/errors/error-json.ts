@@ -1,5 +1,5 @@
 import * as errorClasses from './error-classes.ts'
-import { ServiceError } from './service-error.ts'
+import { isOrdinaryError, ServiceError } from './service-error.ts'
 
 type ErrorClass = typeof ServiceError
 
@@ -100,16 +100,6 @@ function isForeignServiceError(thrown: unknown): thrown is { toJSON(): unknown }
     thrown instanceof Error &&
     (thrown as { type?: unknown }).type === 'FeathersError' &&
     typeof (thrown as { toJSON?: unknown }).toJSON === 'function'
-  )
-}
-
-/** An `Error` made by hand: of no subclass, and without the `code` that systems and drivers set. */
-function isOrdinaryError(thrown: unknown): thrown is Error & { errors?: unknown } {
-  return (
-    thrown instanceof Error &&
-    Object.getPrototypeOf(thrown) === Error.prototype &&
-    thrown.name === 'Error' &&
-    (thrown as { code?: unknown }).code === undefined
   )
 }
 

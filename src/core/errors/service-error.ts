@@ -38,8 +38,9 @@ export class ServiceError extends Error {
   declare readonly errors?: unknown
 
   /**
-   * @param message text for the caller, or an object `{ message?, errors?, ...data }`, or an error
-   *   whose message is taken over and which becomes the `cause`
+   * @param message text for the caller, or an object `{ message?, errors?, ...data }`, or an error:
+   *   its message and `errors` are taken over, of one made by hand all that was put there, and it
+   *   becomes the `cause`
    * @param data further information; its `errors` key is lifted to `error.errors`
    */
   constructor(
@@ -100,13 +101,35 @@ interface ErrorParts {
 }
 
 function toParts(message: unknown, data: unknown): ErrorParts {
-  if (message instanceof Error) return { message: message.message, ...toData(data) }
+  if (message instanceof Error) {
+    const isGiven = typeof data === 'object' && data !== null
+    return { message: message.message, ...toData(isGiven ? data : toErrorData(message)) }
+  }
   if (typeof message === 'object' && message !== null && !Array.isArray(message)) {
     const { message: text, ...rest } = message as Record<string, unknown>
     return { message: typeof text === 'string' ? text : 'Error', ...toData(rest) }
   }
   if (Array.isArray(message)) return { message: 'Error', data: message }
   return { message: message == null ? 'Error' : String(message), ...toData(data) }
+}
+
+/**
+ * What a caller may see of an error beside its text: of one made by hand what was put there, of others
+ * `errors` alone. The driver of a database keeps whole records in its errors.
+ */
+function toErrorData(error: Error & { errors?: unknown }): object {
+  const { errors } = error
+  return isOrdinaryError(error) ? { ...error } : { errors }
+}
+
+/** An `Error` made by hand: of no subclass, and without the `code` that systems and drivers set. */
+export function isOrdinaryError(thrown: unknown): thrown is Error & { errors?: unknown } {
+  return (
+    thrown instanceof Error &&
+    Object.getPrototypeOf(thrown) === Error.prototype &&
+    thrown.name === 'Error' &&
+    (thrown as { code?: unknown }).code === undefined
+  )
 }
 
 function toData(data: unknown): { data?: unknown; errors?: unknown } {

@@ -1,0 +1,47 @@
+import type { Application } from './app.ts'
+import { findServiceEntry, ServiceEntry } from './service-entry.ts'
+import type { ResolvedServiceOptions } from './service-options.ts'
+
+/**
+ * Called with each service that an application gets, as plug-ins of Feathers are: before the first
+ * one of the list, which adds the hooks, the service has its own methods alone.
+ */
+export type ServiceMixin = (
+  this: Application,
+  service: object,
+  path: string,
+  options: ResolvedServiceOptions,
+) => unknown
+
+/** Returns the mixins that every application has: the one that gives a service hooks and events. */
+export function createMixins(): ServiceMixin[] {
+  return [
+    function addHooks(service, path, options) {
+      // A service of a mounted application has the hooks of that one.
+      if (findServiceEntry(service) === undefined) new ServiceEntry(this, path, service, options)
+    },
+  ]
+}
+
+/**
+ * Runs the mixins of an application with a service and returns its entry. If one of them fails, a new
+ * service is left without hooks again.
+ * @throws {TypeError} the mixin that adds hooks is gone, or a method that is listed is not there
+ */
+export function applyMixins(
+  app: Application,
+  service: object,
+  path: string,
+  options: ResolvedServiceOptions,
+): ServiceEntry {
+  const isNew = findServiceEntry(service) === undefined
+  try {
+    for (const mixin of app.mixins) mixin.call(app, service, path, options)
+  } catch (error) {
+    if (isNew) findServiceEntry(service)?.release()
+    throw error
+  }
+  const entry = findServiceEntry(service)
+  if (entry === undefined) throw new TypeError('app.mixins lacks the mixin that adds the hooks')
+  return entry
+}

@@ -1,0 +1,123 @@
+import authenticationClient, { MemoryStorage } from '@feathersjs/authentication-client'
+import restClient from '@feathersjs/rest-client'
+import type { Document } from 'mongodb'
+import t from 'tap'
+import { MongoDBService } from '../../src/adapter/index.ts'
+import {
+  AuthenticationService,
+  authenticate,
+  hashPassword,
+  JwtStrategy,
+  LocalStrategy,
+  protect,
+} from '../../src/auth/index.ts'
+import type { Application, Params } from '../../src/transport/index.ts'
+import { createApp } from '../../src/transport/index.ts'
+import { CHEAP_SCRYPT, CREDENTIALS, SECRET } from '../auth/login-app.ts'
+import type { TestDatabase } from '../support/database.ts'
+import { openDatabase } from '../support/database.ts'
+import type { Mode, TestScope } from '../support/http.ts'
+import { MODES, startServer } from '../support/http.ts'
+
+/** What the plug-ins add to an application. */
+interface ClientMembers {
+  rest: unknown
+  authenticate(data: object): Promise<{ user: Document; accessToken: string }>
+  reAuthenticate(): Promise<{ user: Document }>
+  logout(): Promise<{ user: Document } | null>
+}
+
+type Client = Application & ClientMembers
+
+type Plugin = Parameters<Application['configure']>[0]
+
+const METHODS = ['find', 'get', 'create', 'patch', 'remove', 'shout'] as const
+
+function addServices(app: Application, { db }: TestDatabase): void {
+  const authentication = new AuthenticationService(app, 'authentication', {
+    secret: SECRET,
+    entity: 'user',
+    service: 'users',
+    authStrategies: ['jwt', 'local'],
+    local: { usernameField: 'email', passwordField: 'password', scrypt: CHEAP_SCRYPT },
+  })
+  authentication.register('jwt', new JwtStrategy()).register('local', new LocalStrategy())
+  app.use('authentication', authentication)
+  app.use('users', new MongoDBService({ Model: db.collection<Document>('users') }))
+  app.service('users').hooks({
+    before: { create: [hashPassword('password')] },
+    after: { all: [protect('password')] },
+  })
+  const notes = new MongoDBService({ Model: db.collection<Document>('notes'), multi: true })
+  const shout = async (data: { text: string }, { user }: Params) => ({
+    text: data.text.toUpperCase(),
+    by: (user as Document)['email'],
+  })
+  app.use('notes', Object.assign(notes, { shout }), { methods: METHODS })
+  app.service('notes').hooks({ before: { all: [authenticate('jwt')] } })
+}
+
+/** A server with one user, and an application of our own with the official plug-ins of clients. */
+async function start(t: TestScope, mode: Mode, database: TestDatabase) {
+  for (const name of ['users', 'notes']) await database.empty(name)
+  const server = await startServer(t, mode, { services: (app) => addServices(app, database) })
+  const { email, password } = CREDENTIALS
+  await server.app.service('users').create({ email, password })
+  const connection = restClient.default(server.url).fetch(fetch)
+  const client = createApp()
+    .configure(connection as unknown as Plugin)
+    .configure(authenticationClient.default({ storage: new MemoryStorage() }) as unknown as Plugin)
+  return { server, connection, client: client as Client }
+}
+
+t.test('official plug-ins of clients work on an application of our own', async (t) => {
+  const database = await openDatabase(t)
+  for (const mode of MODES) {
+    await t.test(`log in, call services with hooks and events, log out, ${mode}`, async (t) => {
+      const { client } = await start(t, mode, database)
+      const events: unknown[] = []
+      client.on('login', () => events.push('login'))
+      client.on('logout', () => events.push('logout'))
+      await t.rejects(client.service('notes').find(), { name: 'NotAuthenticated', code: 401 })
+
+      const { user } = await client.authenticate(CREDENTIALS)
+      t.match(user, { email: CREDENTIALS.email, password: undefined })
+      const notes = client.service('notes')
+      notes.on('created', (note: unknown) => events.push(note))
+      notes.hooks({
+        before: { create: (context) => Object.assign(context.data as object, { b: 2 }) },
+      })
+      const note = (await notes.create({ a: 'x' })) as Document
+      t.match(note, { a: 'x', b: 2 })
+      t.same(await notes.find({ query: { a: 'x', $limit: 5 } }), [note])
+      t.match(await notes.patch(note['_id'], { a: 'y' }), { a: 'y', b: 2 })
+      t.match((await client.reAuthenticate()).user, { email: CREDENTIALS.email })
+      await client.logout()
+      t.same(events, ['login', note, 'logout'])
+      await t.rejects(notes.find(), { code: 401 })
+    })
+
+    await t.test(`name custom methods in the options, ${mode}`, async (t) => {
+      const { client, connection } = await start(t, mode, database)
+      client.use('notes', connection.service('notes') as object, { methods: [...METHODS] })
+      await client.authenticate(CREDENTIALS)
+      t.same(await client.service('notes')['shout']?.({ text: 'hi' }), {
+        text: 'HI',
+        by: CREDENTIALS.email,
+      })
+    })
+
+    await t.test(`find placeholders, errors and the library, ${mode}`, async (t) => {
+      const { client, connection } = await start(t, mode, database)
+      t.equal(client.rest, fetch)
+      await client.authenticate(CREDENTIALS)
+      await t.rejects(client.service('notes').get('568225fbfe21222432e836ff'), {
+        name: 'NotFound',
+        code: 404,
+      })
+      t.throws(() => client.configure(connection as unknown as Plugin), {
+        message: 'Only one default client provider can be configured',
+      })
+    })
+  }
+})
