@@ -7,7 +7,7 @@ type AroundStep<C> = (context: C, next: () => Promise<void>) => unknown
 /** What hooks around a method or around `setup` run with. */
 interface Surrounded {
   readonly self?: object
-  params?: object
+  settleParams?(): void
 }
 
 type Step = StoredHook | Layer
@@ -98,8 +98,7 @@ function toAroundChain<C extends Surrounded>(
     const next = (): Promise<void> => {
       if (isCalled) throw new Error('next() called multiple times')
       isCalled = true
-      // A hook may take params away; those after it find an object. A setup has none.
-      if ('params' in context) context.params ||= {}
+      context.settleParams?.()
       return inner(context)
     }
     try {

@@ -1,5 +1,6 @@
 import type { Application } from './app.ts'
 import { toMethodSpec } from './method-table.ts'
+import type { TransportParams } from './params.ts'
 import type { MethodEntry } from './service-entry.ts'
 import type { DataOf, IdOf, ParamsOf, ResultOf } from './service-map.ts'
 
@@ -46,6 +47,8 @@ export class HookContext<S = object, M extends string = string, A = Application>
   /** The own properties of the context at the moment when the error was thrown. */
   declare original?: Readonly<Record<string, unknown>>
   readonly #method: MethodEntry
+  /** The params that have been looked at by {@link settleParams}. */
+  #settled: ParamsOf<S, M>
 
   constructor(method: MethodEntry, self: object, id: unknown, data: unknown, params: unknown) {
     const { entry } = method
@@ -58,6 +61,7 @@ export class HookContext<S = object, M extends string = string, A = Application>
     this.id = id as IdOf<S, M>
     this.data = data as DataOf<S, M>
     this.params = (params || {}) as ParamsOf<S, M>
+    this.#settled = this.params
     this.event = method.spec.event
     this.http = {}
     this.dispatch = undefined
@@ -80,7 +84,19 @@ export class HookContext<S = object, M extends string = string, A = Application>
     for (const [index, value] of values.slice(0, names.length).entries()) {
       Reflect.set(this, names[index] as string, value)
     }
+    this.settleParams()
+  }
+
+  /**
+   * To be called after each hook: makes `{}` of params that it has taken away. What it has put in
+   * their place is mostly a copy, `{ ...context.params, tenant }`, and gets what a copy lacks.
+   */
+  settleParams(): void {
+    if (this.params === this.#settled) return
     this.params ||= {} as ParamsOf<S, M>
+    const { completeCopy } = this.#settled as Partial<TransportParams>
+    if (typeof completeCopy === 'function') completeCopy.call(this.#settled, this.params as object)
+    this.#settled = this.params
   }
 
   /** The same as `http.status`. */

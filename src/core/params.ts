@@ -39,6 +39,12 @@ export interface Params<Q = Query> {
   requestId?: string | undefined
 }
 
+/** Params of a transport, some properties of which a copy lacks: they are worked out on demand. */
+export interface TransportParams extends Params {
+  /** Gives a copy that a hook has put in place of these params what it lacks. */
+  completeCopy(copy: object): void
+}
+
 /** One page of records: what `find` returns when pagination is on. */
 export interface Page<T> {
   /** How many records match the query, over all pages. */

@@ -70,7 +70,7 @@ function runEach(
       if (isPromise(returned)) return continueEach(returned, hooks, index, context, type)
       mergeReturned(context, returned, hook)
     }
-    context.params ||= {}
+    context.settleParams()
   }
   context.type = 'around'
   return undefined
@@ -84,7 +84,7 @@ async function continueEach(
   type: HookType,
 ): Promise<void> {
   mergeReturned(context, await returned, hooks[index] as StoredHook)
-  context.params ||= {}
+  context.settleParams()
   await runEach(hooks, index + 1, context, type)
 }
 
@@ -104,7 +104,7 @@ async function runErrorHooks(
   for (const hook of hooks) {
     try {
       mergeReturned(context, await hook.call(context.self, context), hook)
-      context.params ||= {}
+      context.settleParams()
     } catch (replacement) {
       context.error = toError(replacement)
       delete context.result

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { AuthenticationRequest, Headers, HookContext, Params, Query } from '../core/index.ts'
+import type { AuthenticationRequest, Headers, HookContext, Query } from '../core/index.ts'
 import { BadRequest } from '../core/index.ts'
+import type { TransportParams } from '../core/params.ts'
 
 /** What middleware puts into the params of a call: `request.feathers.tenant = …`. */
 export type FeathersParams = Record<string, unknown>
@@ -52,7 +53,7 @@ export function getFeathersParams(request: FastifyRequest): FeathersParams | nul
  * `request.feathers` holds, and `provider` last, so that nothing can turn an outside call into an
  * inside one.
  */
-export class RestParams implements Params {
+export class RestParams implements TransportParams {
   query: Query
   headers: Headers
   route: Readonly<Record<string, string>>
@@ -85,7 +86,8 @@ export class RestParams implements Params {
    * Aborts when the client goes away or the call takes too long; to be handed to reads only. It
    * stands on the prototype, and is made only when somebody asks for it.
    */
-  get signal(): AbortSignal {
+  get signal(): AbortSignal | undefined {
+    if (!(#reply in this)) return ORIGINALS.get(this)?.signal
     if (this.#controller === null) {
       const controller = new AbortController()
       this.#controller = controller
@@ -107,12 +109,36 @@ export class RestParams implements Params {
   }
 
   /** The id of the request, as it stands in the log. */
-  get requestId(): string {
-    return this.#request.id
+  get requestId(): string | undefined {
+    return #request in this ? this.#request.id : ORIGINALS.get(this)?.requestId
   }
 
   /** The network address of the client. */
-  get address(): string {
-    return this.#request.ip
+  get address(): string | undefined {
+    return #request in this ? this.#request.ip : ORIGINALS.get(this)?.address
+  }
+
+  /**
+   * Gives a copy `signal`, `requestId` and `address`: limits for guesses and the log need them,
+   * whatever hooks have made of the params. They are no keys of it either. Params that do not have
+   * the headers of this request are no copy, and may be those of many calls.
+   */
+  completeCopy(copy: { readonly headers?: unknown }): void {
+    if (copy.headers !== this.headers || !Object.isExtensible(copy)) return
+    const original = ORIGINALS.get(this) ?? this
+    if (copy === original) return
+    ORIGINALS.set(copy, original)
+    if (copy instanceof RestParams) return
+    for (const [name, descriptor] of COPIED) {
+      if (!Object.hasOwn(copy, name)) Object.defineProperty(copy, name, descriptor)
+    }
   }
 }
+
+/** The params of which hooks have made a copy, by the copy. */
+const ORIGINALS = new WeakMap<object, RestParams>()
+
+/** What stands on the prototype of params, for copies that have another one. */
+const COPIED: readonly (readonly [name: string, PropertyDescriptor])[] = [
+  ...['signal', 'requestId', 'address', 'completeCopy'],
+].map((name) => [name, Object.getOwnPropertyDescriptor(RestParams.prototype, name) ?? {}])

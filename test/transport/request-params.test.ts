@@ -221,3 +221,54 @@ t.test('params that a hook copies and changes keep what they say', async (t) => 
   await server.request('/probe?a=1')
   t.match(probe.params(), { query: { a: '1' }, provider: 'rest', user: { id: 1 } })
 })
+
+t.test('a copy of params in their place knows what the server knows of the request', async (t) => {
+  const probe = createProbe()
+  const server = await injectServer(t, { services: probe.services })
+  const copies: ((params: Seen) => Seen)[] = [
+    (params) => ({ ...params, query: {} }),
+    (params) => Object.assign(Object.create(Object.getPrototypeOf(params)), params),
+    (params) => ({ ...params, address: 'given' }),
+  ]
+  for (const [index, copy] of copies.entries()) {
+    server.app.hooks({
+      before: (context) => {
+        if (context.params.headers?.['x-case'] !== String(index)) return
+        context.params = copy(copy(context.params as Seen))
+      },
+    })
+  }
+  const keys = ['headers', 'provider', 'query', 'route']
+  for (const index of copies.keys()) {
+    await server.request('/probe', { headers: { 'X-Case': String(index) } })
+    const params = probe.params()
+    t.equal(params.address, index === 2 ? 'given' : '127.0.0.1')
+    t.match(params.requestId, /^req-/)
+    t.type(params.signal, AbortSignal)
+    t.strictSame(
+      Object.keys(params)
+        .sort()
+        .filter((key) => key !== 'address'),
+      keys,
+    )
+  }
+})
+
+t.test('params of another kind in their place are left as they are', async (t) => {
+  const probe = createProbe()
+  const server = await injectServer(t, { services: probe.services })
+  const shared: Params = { user: 1 }
+  server.app.hooks({ before: (context) => void Object.assign(context, { params: shared }) })
+  await server.request('/probe')
+  t.equal(probe.params(), shared)
+  t.strictSame(Reflect.ownKeys(shared), ['user'])
+
+  const frozen = await injectServer(t, { services: probe.services })
+  frozen.app.hooks({
+    before: (context) => {
+      context.params = Object.freeze({ ...context.params })
+    },
+  })
+  await frozen.request('/probe')
+  t.equal(probe.params().provider, 'rest')
+})
