@@ -1,4 +1,4 @@
-import { callMethod } from './call.ts'
+import { callMethod, createContext } from './call.ts'
 import { createEmitterMethods } from './service-emitter.ts'
 import type { MethodEntry, ServiceEntry } from './service-entry.ts'
 
@@ -46,7 +46,14 @@ function createHooked(method: MethodEntry): object {
   for (const key of Object.getOwnPropertySymbols(original)) {
     Object.defineProperty(hooked, key, { value: Reflect.get(original, key), configurable: true })
   }
-  return Object.defineProperty(hooked, 'original', { value: original, enumerable: true })
+  return Object.defineProperties(hooked, {
+    original: { value: original, enumerable: true },
+    // What createContext() of @feathersjs/feathers calls.
+    createContext: {
+      value: (data: object = {}) =>
+        Object.assign(createContext(method, method.entry.service, []), data),
+    },
+  })
 }
 
 function createHooksMethod(entry: ServiceEntry): (options: unknown) => object {

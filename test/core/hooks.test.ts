@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module'
 import t from 'tap'
 import type { Application, AroundHook, Hook } from '../../src/core/index.ts'
 import { createApp, HookContext } from '../../src/core/index.ts'
@@ -448,6 +449,20 @@ t.test('arguments before a context take the places of those in it', async (t) =>
     t.same(context.result, expected, name)
     t.same(context.arguments, expected, name)
   }
+})
+
+t.test('a context that createContext() of @feathersjs/feathers makes is one of ours', async (t) => {
+  const todos = createApp()
+    .use('todos', { get: async (id: unknown, params: unknown) => ({ id, params }) })
+    .service('todos')
+  const feathers = createRequire(import.meta.url)('@feathersjs/feathers') as Record<string, unknown>
+  const create = feathers['createContext'] as (...values: unknown[]) => HookContext
+  const context = create(todos, 'get', { http: { status: 202 } })
+  const call = todos.get as unknown as (...values: unknown[]) => Promise<unknown>
+
+  t.equal(await call(10, { query: {} }, context), context)
+  t.same(context.result, { id: 10, params: { query: {} } })
+  t.same([context.path, context.http], ['todos', { status: 202 }])
 })
 
 t.test('a call with a context rejects with the error itself', async (t) => {
