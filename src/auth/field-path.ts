@@ -1,3 +1,4 @@
+import { copyExternalForms } from '../core/index.ts'
 import { isPlainObject } from './settings-merge.ts'
 
 /** Returns the value at a dotted path, of own properties only; `undefined` where there is none. */
@@ -23,13 +24,15 @@ export function withField(
 
 /**
  * Returns a copy of a value without the fields at these paths, in each item of arrays on the way.
- * Only arrays and plain objects are looked into; objects with `toJSON` are first made plain by it.
+ * Objects with `toJSON` are first made plain by it; of those without, a copy has the same class.
+ * What has no such field and is no plain object is returned itself.
  */
 export function omitFields(value: unknown, paths: readonly string[]): unknown {
-  if (Array.isArray(value)) return value.map((item) => omitFields(item, paths))
   const record = toPlain(value)
-  if (!isPlainObject(record)) return value
-  const copy = { ...record }
+  if (Array.isArray(record)) return record.map((item) => omitFields(item, paths))
+  if (!isPlainObject(record) && !hasField(record, paths)) return value
+  const copy = copyRecord(record)
+  copyExternalForms(value as object, copy)
   for (const path of paths) {
     const [key = '', ...rest] = path.split('.')
     if (!Object.hasOwn(copy, key)) continue
@@ -39,7 +42,19 @@ export function omitFields(value: unknown, paths: readonly string[]): unknown {
   return copy
 }
 
-function toPlain(value: unknown): unknown {
+/** Returns what JSON would take for a value; bytes are sent as they are. */
+export function toPlain(value: unknown): unknown {
+  if (ArrayBuffer.isView(value)) return value
   const { toJSON } = (value ?? {}) as { toJSON?: unknown }
   return typeof toJSON === 'function' ? toJSON.call(value) : value
+}
+
+function hasField(record: unknown, paths: readonly string[]): record is Record<string, unknown> {
+  if (typeof record !== 'object' || record === null) return false
+  return paths.some((path) => Object.hasOwn(record, path.split('.', 1)[0] ?? ''))
+}
+
+function copyRecord(record: Record<string, unknown>): Record<string, unknown> {
+  const copy = { ...record }
+  return isPlainObject(record) ? copy : Object.setPrototypeOf(copy, Object.getPrototypeOf(record))
 }

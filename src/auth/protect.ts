@@ -1,6 +1,8 @@
-import { omitFields } from './field-path.ts'
+import type { ExternalForm } from '../core/index.ts'
+import { addExternalForm } from '../core/index.ts'
+import { omitFields, toPlain } from './field-path.ts'
 import type { HookCall } from './hook-call.ts'
-import { isPlainObject } from './settings-merge.ts'
+import { isRecord } from './value-kind.ts'
 
 /** A hook for after or around: what `protect` returns. */
 export type ProtectHook = (
@@ -11,14 +13,24 @@ export type ProtectHook = (
 /**
  * Returns an after or around hook that keeps fields from callers outside, at any depth
  * (`'profile.token'`) and in arrays. It sets `context.dispatch`; for external calls the result, and
- * with it the data of events, loses the fields too.
+ * with it the data of events, loses the fields too. What calls inside the process get has all
+ * fields, and loses them wherever it ends up in an answer. COPIES OF IT DO NOT.
  */
 export function protect(...fields: string[]): ProtectHook {
   if (fields.length === 0) throw new TypeError('The protect hook needs at least one field')
+  const omit: ExternalForm = (record) => omitFields(record, fields)
+  const omitInPage: ExternalForm = (result) => {
+    const page = toPlain(result)
+    return isPage(page) ? { ...page, data: omit(page.data) } : omit(result)
+  }
   const protectContext = (context: HookCall): void => {
-    const visible = context.dispatch === undefined ? context.result : context.dispatch
-    context.dispatch = omitFromResult(visible, context.method, fields)
+    const { result, dispatch = result } = context
+    // Elsewhere `data` is a field like any other.
+    const toForm = context.method === 'find' ? omitInPage : omit
+    context.dispatch = toForm(dispatch)
     if (context.params.provider) context.result = context.dispatch
+    else if (toForm === omitInPage && isPage(result)) addForms(result.data, omit)
+    else addForms([result].flat(), toForm)
   }
   return (context, next) => {
     if (context.type === 'around' && next !== undefined) {
@@ -32,10 +44,12 @@ export function protect(...fields: string[]): ProtectHook {
   }
 }
 
-/** Only `find` returns pages: elsewhere `data` is a field like any other. */
-function omitFromResult(result: unknown, method: string, fields: readonly string[]): unknown {
-  if (method === 'find' && isPlainObject(result) && Array.isArray(result['data'])) {
-    return { ...result, data: omitFields(result['data'], fields) }
+function isPage(result: unknown): result is { readonly data: readonly unknown[] } {
+  return isRecord(result) && Array.isArray(result['data'])
+}
+
+function addForms(records: readonly unknown[], form: ExternalForm): void {
+  for (const record of records) {
+    if (isRecord(record) && !ArrayBuffer.isView(record)) addExternalForm(record, form)
   }
-  return omitFields(result, fields)
 }

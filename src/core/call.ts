@@ -1,3 +1,4 @@
+import { noteExternalForm } from './external-form.ts'
 import { HookContext } from './hook-context.ts'
 import type { MethodSpec } from './method-table.ts'
 import type { MethodCall } from './run-hooks.ts'
@@ -43,6 +44,7 @@ export function runMethod(method: MethodEntry, context: HookContext): Promise<un
   const { chain, entry } = method
   const finish = (): unknown => {
     emitServiceEvent(entry, context)
+    if (context.dispatch !== undefined) noteExternalForm(context.result)
     return context.result
   }
   try {

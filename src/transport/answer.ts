@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { HookContext } from '../core/index.ts'
-import { toServiceError } from '../core/index.ts'
+import { toExternalForm, toServiceError } from '../core/index.ts'
 import type { Middleware } from './middleware.ts'
 import { getMiddleware, isAnswered, markAnswered, runMiddleware } from './middleware.ts'
 import { isPrivate, setPrivate } from './parse-authentication.ts'
-import { removeHeaders, sendBody, setHeaders, toStatus } from './reply.ts'
+import { isSentAsItIs, removeHeaders, sendBody, setHeaders, toStatus } from './reply.ts'
 import { getFeathersParams } from './request-params.ts'
 import type { RestTransport } from './transport.ts'
 
@@ -19,7 +19,7 @@ export function answerCall(
   reply: FastifyReply,
 ): unknown {
   if (isAnswered(reply)) return undefined
-  const body = context.dispatch === undefined ? context.result : context.dispatch
+  const body = toBody(context.dispatch === undefined ? context.result : context.dispatch)
   // Hooks may have set it to anything.
   context.http ??= {}
   setCommonHeaders(transport, request, reply, context.service)
@@ -57,7 +57,9 @@ async function format(
   context: HookContext,
 ): Promise<void> {
   const status = reply.statusCode
+  const body = reply.data
   if (!(await runMiddleware(after, request, reply))) return
+  if (reply.data !== body) reply.data = toBody(reply.data)
   // Another body may need another status, unless somebody has set one.
   if (reply.statusCode === status) reply.code(toStatus(context, reply.data))
   const { formatter } = transport.options
@@ -65,6 +67,11 @@ async function format(
   const value = await formatter(request, reply)
   const isAnother = value !== undefined && value !== reply && value !== reply.raw
   if (isAnother && !isAnswered(reply)) reply.send(value)
+}
+
+/** Returns what callers outside may see of a body; streams and the like are sent as they are. */
+function toBody(body: unknown): unknown {
+  return isSentAsItIs(body) ? body : toExternalForm(body)
 }
 
 /** What depends on the caller is not for caches, and a server that closes takes no more requests. */

@@ -1,7 +1,13 @@
 import { readFile } from 'node:fs/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ErrorJSON, Logger } from '../core/index.ts'
-import { BadRequest, ServiceError, toErrorClass, toServiceError } from '../core/index.ts'
+import {
+  BadRequest,
+  ServiceError,
+  toErrorClass,
+  toExternalForm,
+  toServiceError,
+} from '../core/index.ts'
 import { prefersHtml } from './accept.ts'
 import { PAGE_SECURITY_POLICY, renderErrorPage } from './error-page.ts'
 import { toLoggableError } from './logging.ts'
@@ -134,8 +140,8 @@ export function toStatusError(status: number, message: string, cause?: unknown):
 /** Returns the body of an error; it may hold what a request sent, so it is cleared of secrets. */
 function toErrorBody(error: ServiceError): ErrorJSON {
   const body = error.toJSON()
-  if (body.data !== undefined) body.data = redactData(body.data)
-  if (body.errors !== undefined) body.errors = redactErrors(body.errors)
+  if (body.data !== undefined) body.data = redactData(toExternalForm(body.data))
+  if (body.errors !== undefined) body.errors = redactErrors(toExternalForm(body.errors))
   return body
 }
 

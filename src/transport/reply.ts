@@ -116,7 +116,9 @@ function isJsonOrNoType(reply: FastifyReply): boolean {
   return type === undefined || String(type).includes('json')
 }
 
-function isSentAsItIs(body: object): boolean {
+/** Whether a body is bytes, or something to read them from. */
+export function isSentAsItIs(body: unknown): boolean {
+  if (typeof body !== 'object' || body === null) return false
   return (
     ArrayBuffer.isView(body) || 'pipe' in body || 'getReader' in body || body instanceof Response
   )

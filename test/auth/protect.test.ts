@@ -1,7 +1,9 @@
 import t from 'tap'
 import { protect } from '../../src/auth/index.ts'
-import { createApp } from '../../src/core/index.ts'
+import { createApp, toExternalForm } from '../../src/core/index.ts'
 import { external } from './login-app.ts'
+
+class Plain {}
 
 class Stored {
   readonly name = 'x'
@@ -81,6 +83,31 @@ t.test('looks into arrays and plain objects, and makes others plain by their toJ
   for (const value of [null, undefined, 'text', 0, date]) {
     t.equal(await start(value, ['secret']).things.get(1, external()), value)
   }
+})
+
+/** Results that are no plain objects, and what callers outside get. */
+const OF_CLASSES: readonly [title: string, result: unknown, visible: unknown][] = [
+  ['an object of a class', Object.assign(new Plain(), { secret: 1, kept: 2 }), { kept: 2 }],
+  ['a list that toJSON makes', { toJSON: () => [{ secret: 1, kept: 2 }] }, [{ kept: 2 }]],
+  ['a page that toJSON makes', { toJSON: () => ({ data: [{ secret: 1 }] }) }, { data: [{}] }],
+  ['a page of a class', Object.assign(new Plain(), { data: [{ secret: 1 }] }), { data: [{}] }],
+]
+
+for (const [title, result, visible] of OF_CLASSES) {
+  t.test(`MASS-3: takes fields from ${title}`, async (t) => {
+    const { things, dispatches } = start(result, ['secret'])
+    t.same(await things.find(external()), visible)
+    t.equal(await things.find(), result)
+    t.same(dispatches, [visible, visible])
+    t.same(toExternalForm([result]), [visible])
+  })
+}
+
+t.test('leaves bytes as they are, and objects of a class without such a field', async (t) => {
+  const { things } = start(new Plain(), ['secret'])
+  t.ok((await things.get(1, external())) instanceof Plain)
+  const bytes = Buffer.from('bytes')
+  t.equal(await start(bytes, ['secret']).things.get(1, external()), bytes)
 })
 
 t.test('takes `data` for a page only in results of find', async (t) => {

@@ -1,0 +1,84 @@
+/** Returns a copy of a record without what callers outside may not see. */
+export type ExternalForm = (record: unknown) => unknown
+
+/** By record, so that nothing is added to it: it may be frozen, compared, cloned or stored. */
+const FORMS = new WeakMap<object, readonly ExternalForm[]>()
+
+/** Where `resolveExternal` of `@feathersjs/schema` keeps how a record looks outside. */
+const DISPATCH = Symbol.for('@feathersjs/schema/dispatch')
+
+/** Processes without such records, or before the first one, look through no answers. */
+let hasForms = false
+
+/** Has a record look different wherever it ends up in an answer; further forms are applied after it. */
+export function addExternalForm(record: object, form: ExternalForm): void {
+  const forms = FORMS.get(record) ?? []
+  if (forms.includes(form)) return
+  FORMS.set(record, [...forms, form])
+  hasForms = true
+  // Another `resolveExternal` would put it in the place of the record.
+  const dispatch = hasDispatch(record) ? record[DISPATCH] : null
+  if (isObject(dispatch)) addExternalForm(dispatch, form)
+}
+
+/** Gives a copy of a record the forms that the record itself has. */
+export function copyExternalForms(record: object, copy: object): void {
+  const forms = FORMS.get(record)
+  if (forms !== undefined) FORMS.set(copy, forms)
+}
+
+/** Takes note of records that hold their form themselves. */
+export function noteExternalForm(result: unknown): void {
+  if (!hasForms && isObject(result) && DISPATCH in result) hasForms = true
+}
+
+/**
+ * Returns what callers outside get to see of a value: itself if nothing in it has a form of its own,
+ * else a copy in which each such record, at any depth, is replaced by that.
+ */
+export function toExternalForm(value: unknown): unknown {
+  return hasForms && holdsForm(value) ? replaceForms(value as object) : value
+}
+
+/** Looks where JSON would: most answers hold no such record and need no copy. */
+function holdsForm(value: unknown): boolean {
+  if (!isObject(value)) return false
+  if (FORMS.has(value) || hasDispatch(value)) return true
+  if (Array.isArray(value)) return value.some(holdsForm)
+  if (hasToJSON(value)) return !isLeaf(value) && holdsForm(value.toJSON())
+  if (ArrayBuffer.isView(value)) return false
+  for (const key in value) if (holdsForm((value as Record<string, unknown>)[key])) return true
+  return false
+}
+
+function replaceForms(value: object): unknown {
+  const form = toForm(value)
+  if (Array.isArray(form)) return form.map(toExternalForm)
+  if (!isObject(form) || ArrayBuffer.isView(form)) return form
+  return Object.fromEntries(
+    Object.entries(form).map(([key, inner]) => [key, toExternalForm(inner)] as const),
+  )
+}
+
+function toForm(value: object): unknown {
+  const seen: unknown = hasDispatch(value) ? value[DISPATCH] : value
+  const form = (FORMS.get(value) ?? []).reduce((record, toOuter) => toOuter(record), seen)
+  return isObject(form) && hasToJSON(form) ? form.toJSON() : form
+}
+
+/** Bytes, dates, and the ids and numbers of databases: their JSON takes time and holds no record. */
+function isLeaf(value: object): boolean {
+  return ArrayBuffer.isView(value) || value instanceof Date || '_bsontype' in value
+}
+
+function hasDispatch(value: object): value is { [DISPATCH]: unknown } {
+  return (value as { [DISPATCH]?: unknown })[DISPATCH] !== undefined
+}
+
+function hasToJSON(value: object): value is { toJSON(): unknown } {
+  return typeof (value as { toJSON?: unknown }).toJSON === 'function'
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
