@@ -1,6 +1,7 @@
 import type { FastifyBodyParser, FastifyInstance } from 'fastify'
 import { BadRequest } from '../core/index.ts'
 import { resolveLimits } from './limits.ts'
+import { quoteName } from './quote-name.ts'
 import { addTextParser } from './text-body.ts'
 
 /** Limits of JSON bodies; each one that is exceeded answers 400 and is named there. */
@@ -13,25 +14,37 @@ export interface JsonOptions {
   readonly maxKeys?: number
 }
 
+/** Escapes are the only way into valid UTF-8 for half a surrogate pair. */
+const ESCAPED_SURROGATE = /\\u[dD][89a-fA-F]/
+
 type Limits = Required<Omit<JsonOptions, 'bodyLimit'>>
 
 const JSON_DEFAULTS: Limits = Object.freeze({ maxDepth: 50, maxKeys: 10_000 })
 
-/** Adds the parser for `application/json` to a scope; `__proto__` and invalid UTF-8 are refused. */
+/**
+ * Adds the parser for `application/json` to a scope; `__proto__`, invalid UTF-8 and escapes of half a
+ * character are refused.
+ */
 export function addJsonParser(scope: FastifyInstance, options: JsonOptions = {}): void {
   const { bodyLimit, ...given } = options
   const limits = resolveLimits('json()', JSON_DEFAULTS, given)
   const parseJson = scope.getDefaultJsonParser('error', 'error') as FastifyBodyParser<string>
   addTextParser(scope, 'application/json', bodyLimit, (request, text, done) => {
     return parseJson(request, text, (error, value) => {
-      done(error ?? (mayExceed(text, limits) ? findExcess(value, limits) : null), value)
+      done(error ?? findFault(text, value, limits), value)
     })
   })
 }
 
+/** Most bodies can have no fault, which their text tells much faster than a walk. */
+function findFault(text: string, value: unknown, limits: Limits): Error | null {
+  const isEscaped = text.includes('\\u') && ESCAPED_SURROGATE.test(text)
+  return isEscaped || mayExceed(text, limits) ? walk(value, limits, isEscaped) : null
+}
+
 /**
- * Whether a body has to be walked through at all. An item takes two characters and a level one
- * opening bracket, so that most bodies can't have too many, which their text tells much faster.
+ * Whether a body has to be walked through for its size. An item takes two characters and a level one
+ * opening bracket, so that most bodies can't have too many.
  */
 function mayExceed(text: string, { maxDepth, maxKeys }: Limits): boolean {
   return text.length > 2 * maxKeys || hasMore(text, '{', '[', maxDepth)
@@ -49,8 +62,8 @@ function hasMore(text: string, first: string, second: string, most: number): boo
   return false
 }
 
-/** Returns what is too much in a parsed body, `null` when it is within the limits. */
-function findExcess(value: unknown, limits: Limits): Error | null {
+/** Returns what is wrong with a parsed body, `null` when it is within the limits and well-formed. */
+function walk(value: unknown, limits: Limits, isEscaped: boolean): Error | null {
   let keys = 0
   // Level by level instead of recursion: the depth of the body is not ours to choose.
   let level: object[] = isObject(value) ? [value] : []
@@ -64,9 +77,24 @@ function findExcess(value: unknown, limits: Limits): Error | null {
       keys += children.length
       if (keys > limits.maxKeys)
         return new BadRequest(`The body has more than ${limits.maxKeys} keys`)
+      const malformed = isEscaped ? findMalformed(parent) : null
+      if (malformed !== null) return malformed
       for (const child of children) if (isObject(child)) next.push(child)
     }
     level = next
+  }
+  return null
+}
+
+/**
+ * Half a surrogate pair is no character: a database stores U+FFFD in its place, and the name of one
+ * user would become that of another.
+ */
+function findMalformed(parent: object): Error | null {
+  for (const [key, value] of Object.entries(parent)) {
+    if (!key.isWellFormed()) return new BadRequest('A name in the body is not well-formed Unicode')
+    if (typeof value !== 'string' || value.isWellFormed()) continue
+    return new BadRequest(`The text of ${quoteName(key)} is not well-formed Unicode`)
   }
   return null
 }

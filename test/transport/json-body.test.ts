@@ -101,6 +101,40 @@ for (const [title, body, data] of ACCEPTED) {
   })
 }
 
+/** Bodies with text that no UTF-8 can hold, which a database would store as something else. */
+const MALFORMED: readonly [body: string, name: string][] = [
+  ['{"name":"ann\\ud800"}', "'name'"],
+  ['{"name":"\\uDC00ann"}', "'name'"],
+  ['{"name":"\\udfff\\ud800"}', "'name'"],
+  ['{"a":[{"b":["\\uDBFF"]}]}', "'0'"],
+  ['["\\ud83d\\u0041"]', "'0'"],
+  ['{"\\ud800":1}', 'A name'],
+  ['{"a":[{"\\udc00x":{}}]}', 'A name'],
+  ['{"\\u0061\\u0062":"\\\\\\ud800"}', "'ab'"],
+  [`{"${'x'.repeat(300)}":"\\ud800"}`, `'${'x'.repeat(50)}…'`],
+]
+
+for (const [body, name] of MALFORMED) {
+  t.test(`HTTP-7: refuses ${body.slice(0, 40)}, which is no well-formed Unicode`, async (t) => {
+    const server = await open(t)
+    const { status, body: error } = await post(server, body)
+    t.match([status, error], [400, { name: 'BadRequest' }])
+    const { message } = error as { message: string }
+    t.ok(message.includes(name), message)
+    t.ok(message.includes('well-formed Unicode'), message)
+  })
+}
+
+t.test('escapes that are well-formed are read as ever', async (t) => {
+  const server = await open(t)
+  for (const body of [
+    '{"a":"\\ud83d\\ude00","\\uD83D\\uDE00":1,"b":"\\\\ud800","c":"\\u0000"}',
+    '["\\ufffd","\\uffff","\\ud7ff","\\ue000"]',
+  ]) {
+    t.strictSame((await post(server, body)).body, { data: JSON.parse(body) })
+  }
+})
+
 t.test('50 levels and 10,000 keys are not too much', async (t) => {
   const server = await open(t)
   for (const body of [nest('{"a":', '1', '}', 50), nest('[', '', ']', 50), toKeys(10_000)]) {
