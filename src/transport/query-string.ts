@@ -3,6 +3,9 @@ import { parse as parseBrackets } from 'qs'
 import type { Query } from '../core/index.ts'
 import { BadRequest } from '../core/index.ts'
 import { resolveLimits } from './limits.ts'
+import type { QueryNoun } from './lost-parameter.ts'
+import { checkName, checkParameters } from './lost-parameter.ts'
+import { decodePercent } from './percent-encoding.ts'
 
 /** Limits of query strings; each one that is exceeded answers 400 and is named there. */
 export interface QueryOptions {
@@ -31,13 +34,13 @@ const QUERY_DEFAULTS: Required<QueryOptions> = Object.freeze({
 
 /**
  * Returns the parser for query strings and URL-encoded bodies. It reads what `qs` reads: brackets
- * nest, repeated names become arrays, every leaf is a string.
+ * nest, repeated names become arrays, every leaf is a string. What qs would leave out is refused.
  * @param noun what is parsed, for the errors
  * @throws {TypeError} a limit that is no number from 0 on
  */
 export function createQueryParser(
   options: QueryOptions | QueryParser = {},
-  noun: 'query' | 'body' = 'query',
+  noun: QueryNoun = 'query',
 ): QueryParser {
   if (typeof options === 'function') return (raw) => callParser(options, raw, noun)
   const limits = resolveLimits(noun, QUERY_DEFAULTS, options)
@@ -48,13 +51,7 @@ export function createQueryParser(
     // Counted before: qs would drop the rest in silence, or refuse long arrays as well.
     parameterLimit: Number.POSITIVE_INFINITY,
   } satisfies IParseOptions
-  return (raw) => {
-    if (raw === '') return {}
-    checkLength(raw, limits, noun)
-    if (!hasBracket(raw)) {
-      const flat = parseFlat(raw, limits.arrayLimit)
-      if (flat !== null) return flat
-    }
+  const parseNested: QueryParser = (raw) => {
     try {
       return parseBrackets(raw, qsOptions) as Query
     } catch (error) {
@@ -62,6 +59,15 @@ export function createQueryParser(
         cause: error,
       })
     }
+  }
+  return (raw) => {
+    if (raw === '') return {}
+    checkLength(raw, limits, noun)
+    const flat = hasBracket(raw) ? null : parseFlat(raw, limits.arrayLimit, noun)
+    if (flat !== null) return flat
+    const query = parseNested(raw)
+    checkParameters(raw, query, parseNested, noun)
+    return query
   }
 }
 
@@ -110,15 +116,15 @@ function hasBracket(raw: string): boolean {
  * Parses a query without brackets, about ten times faster than qs does. Returns `null` when a name
  * is repeated more often than arrays may be long: that is left to qs.
  */
-function parseFlat(raw: string, arrayLimit: number): Query | null {
+function parseFlat(raw: string, arrayLimit: number, noun: QueryNoun): Query | null {
   const query: Query = {}
   for (const parameter of raw.split('&')) {
     if (parameter === '') continue
     const equals = parameter.indexOf('=')
-    const name = decode(equals === -1 ? parameter : parameter.slice(0, equals))
-    // As qs does: no name may hide what every object has.
-    if (name === '' || name in Object.prototype) continue
-    const value = equals === -1 ? '' : decode(parameter.slice(equals + 1))
+    const name = decodePercent(equals === -1 ? parameter : parameter.slice(0, equals))
+    // What every object has may not be hidden.
+    checkName(name, noun)
+    const value = equals === -1 ? '' : decodePercent(parameter.slice(equals + 1))
     const others = query[name]
     if (others === undefined) query[name] = value
     else if (toLength(others) >= arrayLimit) return null
@@ -130,15 +136,4 @@ function parseFlat(raw: string, arrayLimit: number): Query | null {
 
 function toLength(values: unknown): number {
   return Array.isArray(values) ? values.length : 1
-}
-
-/** What is not percent-encoded in a valid way is kept as it stands. */
-function decode(text: string): string {
-  const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text
-  if (!spaced.includes('%')) return spaced
-  try {
-    return decodeURIComponent(spaced)
-  } catch {
-    return spaced
-  }
 }

@@ -44,8 +44,9 @@ async function* sendParts() {
 }
 
 /** A hook that puts what a client sent where headers are. */
+/** Cuts what a client sent, as programs do that count in units of UTF-16. */
 function moveToText({ http, data }: HookContext): void {
-  http.location = (data as { to: string }).to
+  http.location = (data as { to: string }).to.slice(0, 3)
 }
 
 const THROWN: Readonly<Record<string, () => unknown>> = {
@@ -195,8 +196,8 @@ t.test('HTTP-4: a request may name the whole URL', async (t) => {
 })
 
 t.test('HTTP-10: half of a character in a location does no harm', async (t) => {
-  const { status, headers } = await server.request('/moved', { data: { to: '/a\uD800b' } })
-  t.strictSame([status, headers.location], [303, '/a%EF%BF%BDb'])
+  const { status, headers } = await server.request('/moved', { data: { to: '/a😀' } })
+  t.strictSame([status, headers.location], [303, '/a%EF%BF%BD'])
 })
 
 t.test('LOG-1: however a secret stands in a URL, it is not logged', async (t) => {
