@@ -1,8 +1,8 @@
+import { isUtf8 } from 'node:buffer'
 import type { FastifyBodyParser, FastifyInstance } from 'fastify'
 import { BadRequest } from '../core/index.ts'
-import { resolveLimits } from './limits.ts'
+import { resolveLimits, toBodyLimit } from './limits.ts'
 import { quoteName } from './quote-name.ts'
-import { addTextParser } from './text-body.ts'
 
 /** Limits of JSON bodies; each one that is exceeded answers 400 and is named there. */
 export interface JsonOptions {
@@ -23,17 +23,23 @@ const JSON_DEFAULTS: Limits = Object.freeze({ maxDepth: 50, maxKeys: 10_000 })
 
 /**
  * Adds the parser for `application/json` to a scope; `__proto__`, invalid UTF-8 and escapes of half a
- * character are refused.
+ * character are refused. An empty body is no body, as clients send it that name the type on every
+ * request.
  */
 export function addJsonParser(scope: FastifyInstance, options: JsonOptions = {}): void {
   const { bodyLimit, ...given } = options
   const limits = resolveLimits('json()', JSON_DEFAULTS, given)
   const parseJson = scope.getDefaultJsonParser('error', 'error') as FastifyBodyParser<string>
-  addTextParser(scope, 'application/json', bodyLimit, (request, text, done) => {
+  const parser: FastifyBodyParser<Buffer> = (request, body, done) => {
+    if (body.length === 0) return done(null, undefined)
+    if (!isUtf8(body)) return done(new BadRequest('The body is not valid UTF-8'), undefined)
+    const text = body.toString()
     return parseJson(request, text, (error, value) => {
       done(error ?? findFault(text, value, limits), value)
     })
-  })
+  }
+  const parserOptions = { parseAs: 'buffer', ...toBodyLimit('json()', bodyLimit) } as const
+  scope.addContentTypeParser('application/json', parserOptions, parser)
 }
 
 /** Most bodies can have no fault, which their text tells much faster than a walk. */

@@ -21,3 +21,14 @@ export function checkLimit(owner: string, name: string, limit: unknown): void {
   if (typeof limit === 'number' && limit >= 0) return
   throw new TypeError(`${owner}: '${name}' must be a number from 0 on, not ${String(limit)}`)
 }
+
+/**
+ * Returns the option for Fastify with the largest body, in bytes; none for the limit of the server.
+ * @throws {TypeError} a limit that can't be used; 0 would be the limit of the server too
+ */
+export function toBodyLimit(owner: string, bodyLimit: number | undefined): { bodyLimit?: number } {
+  if (bodyLimit === undefined) return {}
+  checkLimit(owner, 'bodyLimit', bodyLimit)
+  if (bodyLimit < 1) throw new TypeError(`${owner}: 'bodyLimit' must be at least 1`)
+  return { bodyLimit }
+}

@@ -3,7 +3,7 @@ import fastifyPlugin from 'fastify-plugin'
 import type { AnyApplication, Application } from '../core/index.ts'
 import { stripSlashes } from '../core/index.ts'
 import { handleAnyRequest } from './any-request.ts'
-import { refuseEncodedBodies } from './body-encoding.ts'
+import { refuseOtherEncodings } from './body-encoding.ts'
 import { addCatchAll } from './catch-all.ts'
 import { fromFastifyError } from './error-handler.ts'
 import { addFormParser } from './form-body.ts'
@@ -58,7 +58,7 @@ export async function serveServices(
 ): Promise<RestTransport> {
   checkPrefix(scope)
   const transport = new RestTransport(app as unknown as Application, scope, options)
-  refuseEncodedBodies(scope)
+  refuseOtherEncodings(scope)
   scope.removeAllContentTypeParsers()
   addJsonParser(scope, options.json)
   addFormParser(scope, options.urlencoded, options.query)

@@ -1,8 +1,10 @@
+import formbody from '@fastify/formbody'
+import type { FastifyInstance } from 'fastify'
 import t from 'tap'
 
 import { addFormParser } from '../../src/transport/form-body.ts'
-import type { Answer, TestServer } from '../support/http.ts'
-import { injectServer } from '../support/http.ts'
+import type { Answer, ServerOptions, TestServer } from '../support/http.ts'
+import { injectServer, MODES } from '../support/http.ts'
 
 function open(t: Parameters<typeof injectServer>[0], options = {}): Promise<TestServer> {
   const services = (app: TestServer['app']) =>
@@ -132,4 +134,43 @@ t.test("a parser of queries of one's own reads forms too", async (t) => {
   t.strictSame((await post(server, 'a=1&b=2')).body, { data: { raw: 'a=1&b=2' } })
   const refused = await post(server, 'a!')
   t.match(refused, { status: 400, body: { message: 'The body can not be parsed' } })
+})
+
+t.test('HTTP-7: U+FFFD is what wrong bytes are read as, so it has to be encoded', async (t) => {
+  const server = await open(t)
+  const refused = await post(server, 'a=\ufffd')
+  t.match(refused, { status: 400, body: { message: /not valid UTF-8, or holds a U\+FFFD/ } })
+  t.strictSame((await post(server, 'a=%EF%BF%BD')).body, { data: { a: '\ufffd' } })
+  t.strictSame((await post(server, 'a=é😀')).body, { data: { a: 'é😀' } })
+})
+
+for (const mode of MODES) {
+  t.test(`a server that has formbody itself keeps its own, ${mode}`, async (t) => {
+    const ownRoutes: ServerOptions['server'] = (server: FastifyInstance) => {
+      server.register(formbody, { parser: (text) => ({ own: text }) })
+      server.register(async (scope) => scope.post('/own', async ({ body }) => body))
+    }
+    const services = (app: TestServer['app']) =>
+      app.use('echo', { create: async (data: unknown) => ({ data }) })
+    const server = await injectServer(t, { server: ownRoutes, services }, mode)
+    t.strictSame((await post(server, 'a[b]=1')).body, { data: { a: { b: '1' } } })
+    const own = await server.fastify.inject({
+      ...{ method: 'POST', url: '/own', payload: 'a[b]=1', headers: { 'content-type': FORM } },
+    })
+    t.strictSame(own.json(), { own: 'a[b]=1' })
+  })
+}
+
+t.test('a server without formbody reads no forms on routes of its own', async (t) => {
+  const server = await open(t, {
+    server: (own: FastifyInstance) => own.post('/own', async ({ body }) => body),
+  })
+  const headers = { 'content-type': FORM }
+  const answer = await server.request('/own', {
+    method: 'POST',
+    body: 'a=1',
+    headers,
+    ownErrorBody: true,
+  })
+  t.equal(answer.status, 415)
 })

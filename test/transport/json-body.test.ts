@@ -173,6 +173,11 @@ t.test('a limit that is undefined is the default, and an unusable one is refused
       await t.rejects(app.listen(0), { name: 'TypeError', message: `'${name}' must be` })
     }
   }
+  // Fastify would take it for no limit of one's own.
+  for (const options of [{ json: { bodyLimit: 0 } }, { urlencoded: { bodyLimit: 0 } }]) {
+    const app = fastifyApp(createApp()).configure(rest(options))
+    await t.rejects(app.listen(0), { name: 'TypeError', message: "'bodyLimit' must be at least 1" })
+  }
 })
 
 /** Media types other than JSON and URL-encoded forms. */
@@ -182,6 +187,7 @@ const TYPES = [
   ...['application/json; charset=utf-16', 'application/json;charset="latin1"'],
   ...['application/json; x="a;b"; CHARSET=latin1', 'application/json;;charset="utf-8;"'],
   ...['application/json\u00a0;charset=utf-8'],
+  `application/json;${' '.repeat(8_000)}charset=utf-8`,
   ...['a/b;=', ';', 'application', '/', '*/*', `a/${'b'.repeat(5_000)}`],
 ]
 
