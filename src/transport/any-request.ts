@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { BadRequest, MethodNotAllowed } from '../core/index.ts'
 import { answerError } from './answer.ts'
 import { toNotFound } from './not-found.ts'
+import { isPathTarget, isServerTarget, MALFORMED_TARGET } from './request-target.ts'
 import { handleServiceRequest } from './service-handler.ts'
 import { findMethod, toAllow } from './service-method.ts'
 import type { ServiceMatch } from './service-router.ts'
@@ -11,14 +12,19 @@ import type { RestTransport } from './transport.ts'
 const MULTI_VERBS: ReadonlySet<string> = new Set(['PUT', 'PATCH', 'DELETE'])
 
 /**
- * Handles a request that none of Fastify's own routes fits: custom methods, services that came
- * later, slashes too many, long ids, `OPTIONS`, methods that are not offered, unknown paths.
+ * Handles a request that no direct route fits: custom methods, services that came later, a slash at
+ * the end, long ids, `OPTIONS`, methods that are not offered, unknown paths.
  */
 export function handleAnyRequest(
   transport: RestTransport,
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
+  const { method, url } = request.raw
+  if (!isPathTarget(url) && !isServerTarget(method, url)) {
+    answerError(transport, new BadRequest(MALFORMED_TARGET), request, reply)
+    return
+  }
   const match = findMatch(transport, request)
   if (match === null) answerNotFound(transport, request, reply)
   else if (request.method === 'OPTIONS') sendAllow(match, reply)
@@ -27,7 +33,8 @@ export function handleAnyRequest(
 
 /** Returns what a request addresses, `null` when nothing is served there. */
 export function findMatch(transport: RestTransport, request: FastifyRequest): ServiceMatch | null {
-  return transport.router.find(request.raw.url ?? '/')
+  const { url } = request.raw
+  return isPathTarget(url) ? transport.router.find(url) : null
 }
 
 /** Answers for a path that nothing is served at; a plugin without prefix leaves it to its host. */

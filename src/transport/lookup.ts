@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Application } from '../core/index.ts'
 import { getRouting } from './request-path.ts'
+import { isPathTarget } from './request-target.ts'
 import { ID_PLACEHOLDER, ServiceRouter } from './service-router.ts'
 
 /** What a path addresses: a service, and the values of its placeholders. */
@@ -23,7 +24,8 @@ export function createLookup(
   return (path: unknown) => {
     if (typeof path !== 'string') return null
     router ??= new ServiceRouter(app, getRouting(server))
-    const match = router.find(path)
+    // As services are registered, a path may come without its first slash.
+    const match = router.find(isPathTarget(path) ? path : `/${path}`)
     if (match === null) return null
     const { entry, id, route } = match
     return {

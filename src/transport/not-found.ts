@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { NotFound } from '../core/index.ts'
 import { redactUrl } from './redact.ts'
+import { DEFAULT_ROUTING, toPath } from './request-path.ts'
 
 /** Options of `notFound()`. */
 export interface NotFoundOptions {
@@ -11,8 +12,13 @@ export interface NotFoundOptions {
 /** Longest URL that an error repeats. */
 const LONGEST_URL = 2_048
 
+/** A base URL with a slash at its end is soon written, and the reason hard to see. */
+const SLASHES_HINT = ' (a path has one slash before each segment)'
+
 /** Returns the error for a path that nothing is served at; its data holds the URL with the query. */
 export function toNotFound(request: FastifyRequest, { verbose }: NotFoundOptions): NotFound {
-  const url = redactUrl(request.originalUrl.slice(0, LONGEST_URL))
-  return new NotFound(verbose ? `Page not found: ${url}` : 'Page not found', { url })
+  const sent = request.originalUrl.slice(0, LONGEST_URL)
+  const url = redactUrl(sent)
+  const hint = toPath(sent, DEFAULT_ROUTING).includes('//') ? SLASHES_HINT : ''
+  return new NotFound(`Page not found${verbose ? `: ${url}` : ''}${hint}`, { url })
 }

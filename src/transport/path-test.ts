@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
-import { getRouting, toPath, toSegments } from './request-path.ts'
+import type { Routing } from './request-path.ts'
+import { decode, fold, getRouting, splitPath, toPath, toSegments } from './request-path.ts'
 
 /**
  * Returns a test whether URLs are at or below a path, which may hold placeholders. It sees a URL as
@@ -7,12 +8,23 @@ import { getRouting, toPath, toSegments } from './request-path.ts'
  */
 export function createPathTest(path: string, server: FastifyInstance): (url: string) => boolean {
   const routing = getRouting(server)
-  const wanted = toSegments(path, routing)
-  if (wanted.length === 0) return () => true
+  const tests = splitPath(path).map((segment) => createSegmentTest(segment, routing))
+  if (tests.length === 0) return () => true
   return (url) => {
     const segments = toSegments(toPath(url, routing), routing)
-    return wanted.every((segment, index) => {
-      return segment.startsWith(':') ? segments[index] !== undefined : segment === segments[index]
-    })
+    return tests.every((fits, index) => fits(segments[index]))
   }
+}
+
+/**
+ * A service at `a%20b` is reached by `/a%2520b`: a path is no URL. One that is written as if it were
+ * is understood too, since a guard had better see too much.
+ */
+function createSegmentTest(
+  wanted: string,
+  routing: Routing,
+): (segment: string | undefined) => boolean {
+  if (wanted.startsWith(':')) return (segment) => segment !== undefined
+  const spellings = [fold(wanted, routing), fold(decode(wanted), routing)]
+  return (segment) => segment !== undefined && spellings.includes(segment)
 }

@@ -2,17 +2,16 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { BadRequest, Unavailable } from '../core/index.ts'
 import { toStatusError } from './error-handler.ts'
 import type { GracefulClose } from './graceful-close.ts'
+import { isHost, isPathTarget, isServerTarget, MALFORMED_TARGET } from './request-target.ts'
 
 /** Most headers of one request; Node would drop those beyond its own limit without a word. */
 const MAX_HEADERS = 100
 
-/** A host name or address and perhaps a port: no user, no path, nothing that needs encoding. */
-const HOST = /^(?:[\w.~-]{1,253}|\[[\da-f:.]{2,45}\])(?::\d{1,5})?$/i
-
 /**
- * Refuses requests that HTTP leaves open to more than one reading: no `Host` header, several or a
- * malformed one, more headers than are kept, no version at all; expectations that nobody meets; and
- * those that come after the port closed. Node would answer some of them without a body.
+ * Refuses requests that HTTP leaves open to more than one reading: a target that is no path, no
+ * `Host` header, several or a malformed one, more headers than are kept, no version at all;
+ * expectations that nobody meets; and those that come after the port closed. Node would answer some
+ * of them without a body.
  * @see RFC 9112 §3.2
  */
 export function addRequestGuard(server: FastifyInstance, closing: GracefulClose): void {
@@ -26,17 +25,17 @@ export function addRequestGuard(server: FastifyInstance, closing: GracefulClose)
   })
 }
 
-function findFault({
-  raw: { rawHeaders, headers, httpVersion, httpVersionMajor },
-}: FastifyRequest): Error | null {
+function findFault({ raw }: FastifyRequest): Error | null {
+  const { rawHeaders, headers, httpVersion, httpVersionMajor } = raw
   if (httpVersionMajor < 1) return new BadRequest('HTTP/0.9 is not supported')
+  if (!hasTarget(raw)) return new BadRequest(MALFORMED_TARGET)
   if (rawHeaders.length > 2 * MAX_HEADERS) {
     return toStatusError(431, `The request has more than ${MAX_HEADERS} headers`)
   }
   const hosts = countHosts(rawHeaders)
   if (hosts > 1) return new BadRequest('The request has several hosts')
   if (hosts === 0 && httpVersion === '1.1') return new BadRequest('The request names no host')
-  if (headers.host !== undefined && headers.host !== '' && !isHost(headers.host)) {
+  if (headers.host !== undefined && !isKnownHost(headers.host)) {
     return new BadRequest('The host of the request is malformed')
   }
   if (headers.expect !== undefined && !/^100-continue$/i.test(headers.expect)) {
@@ -45,12 +44,19 @@ function findFault({
   return null
 }
 
+/** What was sent, and what `rewriteUrl` has made of it, which is what was routed. */
+function hasTarget(raw: FastifyRequest['raw'] & { originalUrl?: string }): boolean {
+  const { method, url, originalUrl = url } = raw
+  if (isServerTarget(method, originalUrl)) return url === originalUrl || isPathTarget(url)
+  return isPathTarget(url) && (originalUrl === url || isPathTarget(originalUrl))
+}
+
 // One server is asked for by few names: the last good one is remembered.
 let lastHost = ''
 
-function isHost(host: string): boolean {
+function isKnownHost(host: string): boolean {
   if (host === lastHost) return true
-  if (!HOST.test(host)) return false
+  if (!isHost(host)) return false
   lastHost = host
   return true
 }

@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify'
-import { stripSlashes } from '../core/index.ts'
 
 /** What proxies and old clients put in front of the path. */
 const ORIGIN = /^https?:\/\/[^/?#]*/i
@@ -11,6 +10,7 @@ export const MAX_PARAM_LENGTH = 16_384
 export interface Routing {
   readonly caseSensitive: boolean
   readonly ignoreDuplicateSlashes: boolean
+  readonly ignoreTrailingSlash: boolean
   /** Whether `;` ends a path as `?` does. */
   readonly useSemicolonDelimiter: boolean
 }
@@ -19,6 +19,7 @@ export interface Routing {
 export const DEFAULT_ROUTING: Routing = Object.freeze({
   caseSensitive: true,
   ignoreDuplicateSlashes: false,
+  ignoreTrailingSlash: false,
   useSemicolonDelimiter: false,
 })
 
@@ -33,8 +34,14 @@ export function getRouting({ initialConfig }: FastifyInstance): Routing {
   return {
     caseSensitive: !isSet('caseSensitive', false),
     ignoreDuplicateSlashes: isSet('ignoreDuplicateSlashes', true),
+    ignoreTrailingSlash: isSet('ignoreTrailingSlash', true),
     useSemicolonDelimiter: isSet('useSemicolonDelimiter', true),
   }
+}
+
+/** Whether a path has one slash before each segment; a guard of `/admin` may not see `//admin`. */
+export function isCanonical(path: string): boolean {
+  return path.startsWith('/') && !path.includes('//')
 }
 
 /**
@@ -45,24 +52,31 @@ export function getRouting({ initialConfig }: FastifyInstance): Routing {
 export function toPath(target: string, { useSemicolonDelimiter }: Routing): string {
   const local = target.startsWith('/') ? target : target.replace(ORIGIN, '')
   const end = local.search(useSemicolonDelimiter ? /[?#;]/ : /[?#]/)
-  return end === -1 ? local : local.slice(0, end)
+  const path = end === -1 ? local : local.slice(0, end)
+  return path === '' ? '/' : path
 }
 
 /**
- * Returns the segments of a path as routers compare them: percent-decoded, without empty ones, so
- * that `//%61dmin` is `admin`; in lower case where that makes no difference.
+ * Returns the segments of the path in a URL as routers compare them: percent-decoded, without empty
+ * ones, so that `//%61dmin` is `admin`; in lower case where that makes no difference.
  */
-export function toSegments(path: string, { caseSensitive }: Routing): readonly string[] {
-  const segments = stripSlashes(path)
-    .split('/')
-    .filter((segment) => segment !== '')
-    .map(decode)
-  // Only now: what was encoded may be in upper case as well.
-  return caseSensitive ? segments : segments.map((segment) => segment.toLowerCase())
+export function toSegments(path: string, routing: Routing): readonly string[] {
+  // Only after decoding: what was encoded may be in upper case as well.
+  return splitPath(path).map((segment) => fold(decode(segment), routing))
+}
+
+/** Returns the segments of a path, without empty ones. */
+export function splitPath(path: string): string[] {
+  return path.split('/').filter((segment) => segment !== '')
+}
+
+/** Returns a segment in lower case where that makes no difference. */
+export function fold(segment: string, { caseSensitive }: Routing): string {
+  return caseSensitive ? segment : segment.toLowerCase()
 }
 
 /** What is not percent-encoded in a valid way matches no route, and is kept as it stands. */
-function decode(segment: string): string {
+export function decode(segment: string): string {
   if (!segment.includes('%')) return segment
   try {
     return decodeURIComponent(segment)

@@ -68,11 +68,13 @@ export function toAllow(entry: ServiceEntry, hasId: boolean): string {
   const verbs = [...METHOD_BY_VERB]
     .filter(([, { all, one }]) => isExternal(hasId ? one : all))
     .map(([verb]) => verb)
-  const hasCustom = [...entry.methods.keys()].some(
-    (name) => !isStandardMethod(name) && isExternal(name),
-  )
-  const all = hasCustom ? [...verbs, 'POST', 'OPTIONS'] : [...verbs, 'OPTIONS']
+  const all = hasCustomMethod(entry) ? [...verbs, 'POST', 'OPTIONS'] : [...verbs, 'OPTIONS']
   return [...new Set(all)].join(', ')
+}
+
+/** Whether a service offers methods that are called by their name. */
+export function hasCustomMethod({ methods }: ServiceEntry): boolean {
+  return [...methods].some(([name, { external }]) => external && !isStandardMethod(name))
 }
 
 function createMethodByVerb(): Map<string, VerbMethods> {

@@ -104,9 +104,12 @@ const PREFIXES = new WeakMap<object, Set<string>>()
 
 /**
  * Below one prefix there can be one application: what it does not know is answered, not passed on.
- * @throws {TypeError} there is one already
+ * @throws {TypeError} there is one already, or no request that is served can have the prefix
  */
 function checkPrefix({ server, prefix }: FastifyInstance): void {
+  if (prefix.includes('//')) {
+    throw new TypeError(`The prefix '${prefix}' must have one slash before each segment`)
+  }
   const path = `/${stripSlashes(prefix)}`
   const taken = PREFIXES.get(server) ?? new Set()
   if (taken.has(path)) {

@@ -51,7 +51,10 @@ export function createUse(
 
 /** Before all requests below a path, whatever answers them. */
 function addBefore(server: FastifyInstance, path: string, functions: readonly Middleware[]): void {
-  const load = addServerPlugin((scope) => addMiddleware(scope, toServicePath(path), functions))
+  const servicePath = toServicePath(path)
+  // A guard at '/admin/*' would be one of a path that nobody asks for.
+  toPatterns(servicePath)
+  const load = addServerPlugin((scope) => addMiddleware(scope, servicePath, functions))
   load({ fastify: server })
 }
 

@@ -236,7 +236,7 @@ function sendOverSocket(port: number, path: string, options: RequestOptions): Pr
 /** Longest silence after bytes that are no full request. */
 const SILENCE_MS = 1_000
 
-function sendRaw(port: number, bytes: string | Buffer): Promise<string> {
+export function sendRaw(port: number, bytes: string | Buffer): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: LOOPBACK, timeout: SILENCE_MS })
     const chunks: Buffer[] = []

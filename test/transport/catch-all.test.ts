@@ -69,7 +69,9 @@ async function testCatchAll(t: Tap, send: Send, route: object): Promise<void> {
   const greet = { method: 'POST', headers: { 'x-service-method': 'greet' }, payload: { a: 1 } }
   t.strictSame((await send('/notes/1')).body, { id: '1', route })
   t.strictSame((await send('/notes/')).body, { route })
-  t.strictSame((await send('//notes')).body, { route })
+  t.strictSame((await send('/notes/1/')).body, { id: '1', route })
+  t.equal((await send('//notes')).status, 404)
+  t.equal((await send('/notes//')).status, 404)
   t.strictSame((await send('/notes', greet)).body, { data: { a: 1 }, route })
   const options = await send('/notes', { method: 'OPTIONS' })
   t.strictSame([options.status, options.allow], [204, 'GET, HEAD, POST, OPTIONS'])

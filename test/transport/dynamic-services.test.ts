@@ -122,13 +122,15 @@ t.test('an application is mounted after the start, below a path', async (t) => {
   t.equal(await whoAnswers(server, '/users'), 404)
 })
 
-t.test('absolute targets, doubled slashes and long ids reach late services', async (t) => {
+t.test('absolute targets and long ids reach late services, doubled slashes do not', async (t) => {
   const server = await startServer(t, 'standalone')
   server.app.use('late', named('late'))
   const absolute =
     'GET http://a.test/late/1?x=1 HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n'
   t.match(await server.raw(absolute), /^HTTP\/1.1 200[\s\S]*"id":"1"/)
-  t.equal(await whoAnswers(server, '//late/1/'), 'late')
+  t.equal(await whoAnswers(server, '/late/1/'), 'late')
+  for (const path of ['//late/1', '/late//1', '/late/1//', '/late//', '//late'])
+    t.equal(await whoAnswers(server, path), 404, path)
   const id = 'x'.repeat(5_000)
   t.match((await server.request(`/late/${id}`)).body, { id })
 })

@@ -22,7 +22,16 @@ t.test('lookup finds the service and the values that a request would have', asyn
     t.equal(lookup?.service, found, path)
     t.strictSame(lookup?.params, params, path)
   }
-  for (const path of ['', '/', '/none', '/users/1/2', '/users//notes', '/constructor'])
+  for (const path of [
+    '',
+    '/',
+    '/none',
+    '/users/1/2',
+    '/users//notes',
+    '/constructor',
+    '//users',
+    '*users',
+  ])
     t.equal(app.lookup(path), null, path)
   for (const path of [null, undefined, 5, {}, ['users']])
     t.equal(app.lookup(path as unknown as string), null, JSON.stringify(path))

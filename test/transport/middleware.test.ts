@@ -52,7 +52,7 @@ t.test('keeps the provider, whatever a function puts into the params', async (t)
   t.match((await server.request('/echo/1')).body, { steps: ['forged'], provider: 'rest' })
 })
 
-/** Spellings of `/admin/1` that reach the service at `admin`. */
+/** Spellings of `/admin/1`; those with a slash too many reach nothing, and are refused all the same. */
 const SPELLINGS = ['/admin/1', '//admin/1', '/admin//', '/%61dmin/1', '/admin/1?a=1', '/admin/?a']
 
 t.test('a function at a path sees every spelling of it', async (t) => {
