@@ -12,13 +12,17 @@ export function createConfigurator<App>(
   options: unknown,
   configure: (app: App) => void,
 ): (app: App) => void {
-  if (isApplicationLike(options)) {
-    throw new TypeError(
-      `app.configure(${factory}) lacks the call of ${factory}: app.configure(${factory}())`,
-    )
-  }
+  checkFactoryCall(factory, options)
   FACTORY_NAMES.set(configure, factory)
   return configure
+}
+
+/** @throws {TypeError} the options are the application: the factory itself was configured */
+export function checkFactoryCall(factory: string, options: unknown): void {
+  if (!isApplicationLike(options)) return
+  throw new TypeError(
+    `app.configure(${factory}) lacks the call of ${factory}: app.configure(${factory}())`,
+  )
 }
 
 /** Returns the name of the factory that made a function for `app.configure()`. */

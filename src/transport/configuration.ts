@@ -3,6 +3,7 @@ import type { Load } from 'config/lib/util.js'
 import { createConfigurator } from '../core/configurator.ts'
 import type { ConfigurationValidator, WithSettings } from './configuration-check.ts'
 import { addConfigurationCheck } from './configuration-check.ts'
+import { checkOptionNames } from './option-names.ts'
 
 const require = createRequire(import.meta.url)
 
@@ -46,9 +47,8 @@ function hasCheck(
 
 function checkOptions(options: ConfigurationOptions): void {
   const isSchema = Object.getPrototypeOf(options) !== Object.prototype
-  const unknown = Object.keys(options).find((name) => name !== 'directory' && name !== 'validate')
-  if (unknown !== undefined && !isSchema) {
-    throw new TypeError(`Unknown option '${unknown}' of configuration(): directory, validate`)
+  if (!isSchema) {
+    checkOptionNames('configuration()', options, ['directory', 'validate'])
   }
   const { validate } = options
   if (validate !== undefined && typeof validate !== 'function') {

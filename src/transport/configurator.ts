@@ -39,13 +39,28 @@ export async function loadServerPlugins(server: FastifyInstance): Promise<void> 
   for (const plugin of plugins) await plugin(server)
 }
 
-/** Adds to the options of the REST transport. */
+/** The applications whose options have been read. */
+const SEALED = new WeakSet<object>()
+
+/**
+ * Adds to the options of the REST transport.
+ * @throws {TypeError} the application has no server, or has started: nobody would read them
+ */
 export function setRestOptions(app: WithServer, options: RestOptions): void {
   checkServer(app)
+  if (SEALED.has(app)) {
+    throw new TypeError('The application has started: configure it before listen()')
+  }
   app.restOptions = { ...app.restOptions, ...options }
 }
 
-function checkServer(app: Partial<WithServer>): void {
+/** Ends the time for {@link setRestOptions}. */
+export function sealRestOptions(app: WithServer): void {
+  SEALED.add(app)
+}
+
+/** @throws {TypeError} the application has no server */
+export function checkServer(app: Partial<WithServer>): void {
   if (app.fastify !== undefined) return
   throw new TypeError('The application has no server: make one with fastifyApp(app)')
 }

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyListenOptions } from 'fastify'
 import fastify from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { AnyApplication, AnyServices, MethodName, ServiceOptions } from '../core/index.ts'
-import { Application, Unavailable } from '../core/index.ts'
+import { Application } from '../core/index.ts'
 import type { ServiceInput } from '../core/service-map.ts'
 import type { WithServer } from './configurator.ts'
 import type { CloseOptions } from './graceful-close.ts'
@@ -11,12 +11,15 @@ import { GracefulClose } from './graceful-close.ts'
 import type { ServiceLookup } from './lookup.ts'
 import { createLookup } from './lookup.ts'
 import type { Middleware } from './middleware.ts'
+import { checkOptionNames } from './option-names.ts'
 import { addRequestGuard } from './request-guard.ts'
 import { addDecorators } from './request-params.ts'
+import { ServerLifecycle } from './server-lifecycle.ts'
 import type { ServerOptions } from './server-options.ts'
 import { toServerOptions } from './server-options.ts'
-import { addLifecycle } from './services-plugin.ts'
+import { addLifecycle, isServed } from './services-plugin.ts'
 import { createUse } from './use.ts'
+import { withDefaults } from './with-defaults.ts'
 import { addWriteTimeout } from './write-timeout.ts'
 
 /** Options of `fastifyApp()`: those of Fastify, limits, and how the server ends. */
@@ -31,14 +34,15 @@ export interface ServerMembers<Services> extends WithServer {
   /** The Node server, there from the start. */
   readonly server: Server
   /**
-   * Sets the services up, then listens. Resolves to the Node server; rejects when the setup or the
-   * binding of the port fails, and leaves nothing open then.
+   * Sets the services up, then listens, once. Resolves to the Node server; rejects when the setup or
+   * the binding of the port fails or it is closed meanwhile, and leaves nothing open then.
    * @param options a port, also as text, or Fastify's options. Default: any free port
    * @param host Default: 127.0.0.1
    */
   listen(options?: number | string | FastifyListenOptions, host?: string): Promise<Server>
   /**
    * Answers what is in flight, closes the server and tears the services down.
+   * `teardown()` does so too, where the server was opened.
    * @throws {Unavailable} requests had to be cut off; everything is closed then too
    */
   close(): Promise<void>
@@ -93,12 +97,7 @@ export function fastifyApp(
     throw new TypeError('fastifyApp() needs an application made by createApp()')
   }
   if (isFastify(server)) return addMembers(app, server, null)
-  const {
-    closeDelayMs = 0,
-    closeTimeoutMs = 10_000,
-    writeTimeoutMs = 60_000,
-    ...serverOptions
-  } = server
+  const { closeDelayMs, closeTimeoutMs, writeTimeoutMs = 60_000, ...serverOptions } = server
   const instance = fastify(toServerOptions(serverOptions, app))
   if (instance.log.level !== undefined) app.logger = instance.log
   const closing = new GracefulClose(app, instance, { closeDelayMs, closeTimeoutMs })
@@ -107,6 +106,8 @@ export function fastifyApp(
   return addMembers(app, instance, closing)
 }
 
+type Members = Omit<ServerMembers<AnyServices>, 'use'> & Pick<Application, 'setup' | 'teardown'>
+
 /** @param closing `null` for a server that somebody else made, and closes in a way of his own */
 function addMembers(
   app: Application,
@@ -114,37 +115,48 @@ function addMembers(
   closing: GracefulClose | null,
 ): FastifyApplication {
   addDecorators(instance)
+  const services = { setup: app.setup.bind(app), teardown: app.teardown.bind(app) }
+  const lifecycle = new ServerLifecycle(instance, services, closing)
   // With or without `rest()`: services have their setup before the port opens.
-  instance.register(fastifyPlugin(async (server) => addLifecycle(server, app)))
-  const setUpServices = app.setup.bind(app)
-  const members: Omit<ServerMembers<AnyServices>, 'use'> & Pick<Application, 'setup'> = {
+  instance.register(
+    fastifyPlugin(async (server) => {
+      addLifecycle(server, app, {
+        setup: (node) => lifecycle.setUpServices(node),
+        teardown: (node) => lifecycle.tearDownServices(node),
+      })
+      server.addHook('onReady', async () => warnUnserved(app))
+    }),
+  )
+  const members: Members = {
     fastify: instance,
     ownsServer: closing !== null,
     server: instance.server as Server,
     restOptions: {},
     lookup: createLookup(app, instance),
-    async listen(options = {}, host = DEFAULT_HOST) {
-      try {
-        await instance.listen(toListenOptions(options, host))
-      } catch (error) {
-        await instance.close()
-        throw error
-      }
-      return instance.server as Server
+    listen: async (options = {}, host = DEFAULT_HOST) => {
+      return lifecycle.listen(toListenOptions(options, host))
     },
-    async close() {
-      await instance.close()
-      const cutOff = closing?.cutOff ?? 0
-      if (cutOff > 0) throw new Unavailable(`${cutOff} requests in flight were cut off`)
-    },
+    close: () => lifecycle.close(),
     async setup(server) {
-      if (!isOtherServer(server, instance)) return setUpServices(server)
-      await instance.ready()
-      server.on('request', instance.routing)
+      if (isOtherServer(server, instance)) {
+        await instance.ready()
+        server.on('request', instance.routing)
+      } else await lifecycle.setUpServices(server)
+      return app
+    },
+    async teardown(server) {
+      await lifecycle.teardown(server)
       return app
     },
   }
   return Object.assign(app, members, { use: createUse(app, instance) }) as FastifyApplication
+}
+
+/** An application may have routes of Fastify alone; services that nobody reaches are a mistake. */
+function warnUnserved(app: Application): void {
+  const services = [...app.entries.keys()]
+  if (services.length === 0 || isServed(app)) return
+  app.logger.warn({ services }, 'No request reaches the services: app.configure(rest()) is missing')
 }
 
 /** Whether requests have to be led from a server that the user made, for HTTPS for example. */
@@ -152,12 +164,20 @@ function isOtherServer(server: unknown, instance: FastifyInstance): server is Se
   return typeof (server as Server | undefined)?.on === 'function' && server !== instance.server
 }
 
+const LISTEN_NAMES: readonly string[] = [
+  ...['port', 'host', 'path', 'fd', 'backlog', 'exclusive', 'ipv6Only', 'reusePort', 'signal'],
+  ...['readableAll', 'writableAll', 'listenTextResolver'],
+]
+
 function toListenOptions(
   options: number | string | FastifyListenOptions,
   host: string,
 ): FastifyListenOptions {
-  if (typeof options !== 'object') return { port: Number(options), host }
-  return options.path === undefined ? { port: 0, host, ...options } : options
+  // Number('') would be any free port.
+  if (typeof options !== 'object')
+    return { port: options === '' ? Number.NaN : Number(options), host }
+  checkOptionNames('listen()', options, LISTEN_NAMES)
+  return options.path === undefined ? withDefaults({ port: 0, host }, options) : options
 }
 
 function isFastify(value: object): value is FastifyInstance {

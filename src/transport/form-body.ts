@@ -2,6 +2,7 @@ import formbody from '@fastify/formbody'
 import type { FastifyInstance } from 'fastify'
 import { BadRequest } from '../core/index.ts'
 import { toBodyLimit } from './limits.ts'
+import { checkNamed } from './option-names.ts'
 import type { QueryOptions, QueryParser } from './query-string.ts'
 import { createQueryParser } from './query-string.ts'
 
@@ -21,6 +22,7 @@ export function addFormParser(
   options: FormOptions = {},
   query: QueryOptions | QueryParser = {},
 ): void {
+  checkNamed('urlencoded', options)
   const { bodyLimit, ...limits } = options
   const isOwn = typeof query === 'function'
   const maxLength = Number.POSITIVE_INFINITY

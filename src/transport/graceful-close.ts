@@ -5,8 +5,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Application } from '../core/index.ts'
 import { Unavailable } from '../core/index.ts'
+import { resolveLimits } from './limits.ts'
 import { redactUrl } from './redact.ts'
 import { trackSessions, trackSockets } from './server-sockets.ts'
+import type { Given } from './with-defaults.ts'
 
 /** How a server ends. */
 export interface CloseOptions {
@@ -15,9 +17,20 @@ export interface CloseOptions {
    * to see it; everything else is served meanwhile. Default: 0.
    */
   readonly closeDelayMs?: number
-  /** How long requests in flight may take, in milliseconds, before they are cut off. Default: 10,000. */
+  /**
+   * How long requests in flight may take, in milliseconds, before they are cut off; infinite for as
+   * long as they like. Default: 10,000.
+   */
   readonly closeTimeoutMs?: number
 }
+
+const CLOSE_DEFAULTS: Required<CloseOptions> = Object.freeze({
+  closeDelayMs: 0,
+  closeTimeoutMs: 10_000,
+})
+
+/** Node takes a longer time for none at all. */
+const LONGEST_TIMER_MS = 2_147_483_647
 
 const SWEEP_MS = 50
 /** How long a connection that has sent no request yet is waited for: it may be on its way. */
@@ -50,10 +63,13 @@ export class GracefulClose {
   #sweep: NodeJS.Timeout | undefined
   #force: NodeJS.Timeout | undefined
 
-  constructor(app: Application, fastify: FastifyInstance, options: CloseOptions = {}) {
+  constructor(app: Application, fastify: FastifyInstance, options: Given<CloseOptions> = {}) {
     this.#app = app
     this.#fastify = fastify
-    this.#options = { closeDelayMs: 0, closeTimeoutMs: 10_000, ...options }
+    this.#options = resolveLimits('fastifyApp()', CLOSE_DEFAULTS, options)
+    if (!Number.isFinite(this.#options.closeDelayMs)) {
+      throw new TypeError('closeDelayMs must be finite: nothing would ever close')
+    }
     this.#isHttp2 = (fastify.initialConfig as { http2?: boolean }).http2 === true
     this.#sockets = trackSockets(fastify)
     this.#sessions = trackSessions(fastify)
@@ -77,12 +93,14 @@ export class GracefulClose {
     this.#app.readiness.set('server', async () => {
       throw new Unavailable('The server is closing')
     })
-    if (this.#options.closeDelayMs > 0) await delay(this.#options.closeDelayMs)
+    if (this.#options.closeDelayMs > 0)
+      await delay(Math.min(this.#options.closeDelayMs, LONGEST_TIMER_MS))
     this.isClosed = true
     this.#closedAt = performance.now()
     this.#closeIdle()
     this.#sweep = setInterval(() => this.#closeIdle(), SWEEP_MS)
-    this.#force = setTimeout(() => this.#closeAll(), this.#options.closeTimeoutMs)
+    const timeoutMs = Math.min(this.#options.closeTimeoutMs, LONGEST_TIMER_MS)
+    this.#force = setTimeout(() => this.#closeAll(), timeoutMs)
   }
 
   #end(): void {

@@ -11,10 +11,12 @@ const CHECK_TIMEOUT_MS = 2_000
  * that to strangers; what fails stands in the log. A route that is there already is left alone.
  */
 export function addHealthRoutes(server: FastifyInstance, transport: RestTransport): void {
-  if (!server.hasRoute({ method: 'GET', url: LIVE })) {
+  const isTaken = (path: string): boolean =>
+    server.hasRoute({ method: 'GET', url: `${server.prefix.replace(/\/$/, '')}${path}` })
+  if (!isTaken(LIVE)) {
     server.get(LIVE, PROBE, (_request, reply) => sendHealth(reply, 200, 'ok'))
   }
-  if (server.hasRoute({ method: 'GET', url: READY })) return
+  if (isTaken(READY)) return
   let running: Promise<boolean> | null = null
   server.get(READY, PROBE, async (_request, reply) => {
     // Probes at the same time share one round of checks: they are open to anybody.

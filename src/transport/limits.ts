@@ -1,16 +1,18 @@
+import { checkOptionNames } from './option-names.ts'
 import type { Given } from './with-defaults.ts'
 import { withDefaults } from './with-defaults.ts'
 
 /**
  * Returns limits with what is given in the place of the defaults.
  * @param owner the function or option that they are given to, for the error
- * @throws {TypeError} a limit that can't be used
+ * @throws {TypeError} a limit that is not known, or can't be used
  */
 export function resolveLimits<Name extends string>(
   owner: string,
   defaults: Readonly<Record<Name, number>>,
   given: Given<Readonly<Record<Name, number>>>,
 ): Readonly<Record<Name, number>> {
+  checkOptionNames(owner, given, Object.keys(defaults))
   const limits = withDefaults(defaults, given)
   for (const [name, limit] of Object.entries(limits)) checkLimit(owner, name, limit)
   return limits

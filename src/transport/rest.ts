@@ -4,13 +4,14 @@ import { createConfigurator } from '../core/configurator.ts'
 import type { Application } from '../core/index.ts'
 import { handleAnyRequest } from './any-request.ts'
 import type { Configurator, WithServer } from './configurator.ts'
-import { loadServerPlugins, setRestOptions } from './configurator.ts'
+import { checkServer, loadServerPlugins, sealRestOptions, setRestOptions } from './configurator.ts'
 import type { ErrorHandlerOptions } from './error-handler.ts'
 import { fromFastifyError } from './error-handler.ts'
 import type { FormOptions } from './form-body.ts'
 import { addHealthRoutes } from './health.ts'
 import type { JsonOptions } from './json-body.ts'
 import type { NotFoundOptions } from './not-found.ts'
+import { checkNamed, checkRestOptions } from './option-names.ts'
 import type { ParseAuthenticationOptions } from './parse-authentication.ts'
 import { serveServices } from './services-plugin.ts'
 import type { Formatter, RestOptions } from './transport.ts'
@@ -23,23 +24,34 @@ const OWN_SERVER_DEFAULTS: RestOptions = { handlerTimeoutMs: 30_000, health: tru
  * Serves the services of the application over REST: `app.configure(rest())`. Services may be
  * registered before or after it.
  * @param options options, or only a formatter
+ * @throws {TypeError} an unknown option; when configured, a second time
  */
 export function rest(options: RestOptions | Formatter | null = {}): Configurator {
   const given = typeof options === 'function' ? { formatter: options } : (options ?? {})
-  return createConfigurator('rest', options, (app: WithServer) => {
-    setRestOptions(app, withDefaults(OWN_SERVER_DEFAULTS, { ...app.restOptions, ...given }))
+  const configure = createConfigurator('rest', options, (app: WithServer) => {
+    checkServer(app)
+    if (SERVING.has(app.fastify)) {
+      throw new TypeError('rest() is configured already, and a server can have it once')
+    }
+    setRestOptions(app, withDefaults(withDefaults(OWN_SERVER_DEFAULTS, app.restOptions), given))
+    SERVING.add(app.fastify)
     app.fastify.register(fastifyPlugin((server) => serve(server, app)))
   })
+  checkRestOptions('rest()', given)
+  return configure
 }
+
+/** The servers that are configured to serve services. */
+const SERVING = new WeakSet<object>()
 
 /** Sets how errors are answered and logged: `app.configure(errorHandler({ html: false }))`. */
 export function errorHandler(options: ErrorHandlerOptions = {}): Configurator {
-  return createRestConfigurator('errorHandler', options)
+  return createOptionSetter('errorHandler', options)
 }
 
 /** Sets how paths are answered that nothing is served at: `app.configure(notFound({ verbose: true }))`. */
 export function notFound(options: NotFoundOptions = {}): Configurator {
-  return createRestConfigurator('notFound', options)
+  return createOptionSetter('notFound', options)
 }
 
 /**
@@ -47,35 +59,41 @@ export function notFound(options: NotFoundOptions = {}): Configurator {
  * `app.configure(parseAuthentication({ service: 'admin-login' }))`.
  */
 export function parseAuthentication(options: ParseAuthenticationOptions): Configurator {
-  return createConfigurator('parseAuthentication', options, (app: WithServer) => {
+  const configure = createConfigurator('parseAuthentication', options, (app: WithServer) => {
     const { authentication = {} } = app.restOptions
     const known = authentication === false ? [] : [authentication].flat()
     setRestOptions(app, { authentication: [...known, options] })
   })
+  checkNamed('authentication', options)
+  return configure
 }
 
 /** Sets the limits for JSON bodies, which are read without it too: `app.configure(json({ maxDepth: 20 }))`. */
 export function json(options: JsonOptions = {}): Configurator {
-  return createRestConfigurator('json', options)
+  return createOptionSetter('json', options)
 }
 
 /** Sets the limits for URL-encoded bodies, which are read without it too. */
 export function urlencoded(options: FormOptions = {}): Configurator {
-  return createRestConfigurator('urlencoded', options)
+  return createOptionSetter('urlencoded', options)
 }
 
-/** Returns the configurator that sets the option of its own name. */
-function createRestConfigurator<Name extends keyof RestOptions>(
+/** Adds to what the same function has set before: a second call leaves its other limits alone. */
+function createOptionSetter<Name extends 'errorHandler' | 'notFound' | 'json' | 'urlencoded'>(
   name: Name,
   options: NonNullable<RestOptions[Name]>,
 ): Configurator {
-  return createConfigurator(name, options, (app: WithServer) => {
-    setRestOptions(app, { [name]: options })
+  const configure = createConfigurator(name, options, (app: WithServer) => {
+    checkServer(app)
+    setRestOptions(app, { [name]: withDefaults({ ...app.restOptions[name] }, options) })
   })
+  checkNamed(name, options)
+  return configure
 }
 
 async function serve(server: FastifyInstance, app: WithServer): Promise<void> {
   await loadServerPlugins(server)
+  sealRestOptions(app)
   const services = app as WithServer & Application<never, never>
   await server.register(async (scope) => {
     const options = { ...app.restOptions, leavesNotFound: !app.ownsServer }

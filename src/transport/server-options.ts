@@ -7,7 +7,9 @@ import type { Logger } from '../core/index.ts'
 import type { WithServer } from './configurator.ts'
 import { ErrorAnswers, fromFastifyError, toStatusError } from './error-handler.ts'
 import { toLoggerOptions } from './logging.ts'
+import { REST_OPTION_NAMES } from './option-names.ts'
 import { MAX_PARAM_LENGTH } from './request-path.ts'
+import { withDefaults } from './with-defaults.ts'
 
 /** Limits of a server made by `fastifyApp()`, all in milliseconds or bytes. */
 export interface ServerLimits {
@@ -52,6 +54,7 @@ export function toServerOptions(
   options: ServerOptions,
   app: { readonly logger: Logger } & Partial<Pick<WithServer, 'restOptions'>>,
 ): FastifyServerOptions {
+  checkNames(options)
   const { headersTimeout, connectionsCheckingInterval, ...limits } = resolveLimits(options)
   if (typeof options.trustProxy === 'number') {
     throw new TypeError('trustProxy must name the proxies: a number of hops can be forged')
@@ -65,7 +68,7 @@ export function toServerOptions(
     // Whatever the flags of the process say.
     insecureHTTPParser: false,
   }
-  const { https, ...others } = options
+  const { https, maxParamLength = MAX_PARAM_LENGTH, ...others } = options
   return {
     ...others,
     ...limits,
@@ -74,10 +77,33 @@ export function toServerOptions(
       : { https: { handshakeTimeout: headersTimeout, ...https, ...http } }),
     ...toLoggerOptions(options, app),
     return503OnClosing: false,
-    routerOptions: { maxParamLength: MAX_PARAM_LENGTH, ...options.routerOptions },
+    routerOptions: withDefaults({ maxParamLength }, options.routerOptions ?? {}),
     frameworkErrors: options.frameworkErrors ?? createFrameworkErrors(app),
     clientErrorHandler: options.clientErrorHandler ?? answerSocketError,
   } as FastifyServerOptions
+}
+
+/** The options of Fastify are its own business; what is meant for us must not end there unread. */
+function checkNames(options: object): void {
+  for (const name of Object.keys(options)) {
+    if (REST_OPTION_NAMES.includes(name)) {
+      throw new TypeError(`fastifyApp(): '${name}' is an option of rest()`)
+    }
+    const meant = OWN_NAMES.find((own) => own !== name && toStem(own) === toStem(name))
+    if (meant !== undefined) {
+      throw new TypeError(`fastifyApp(): unknown option '${name}', meant may be '${meant}'`)
+    }
+  }
+}
+
+const OWN_NAMES: readonly string[] = [
+  ...Object.keys(LIMIT_DEFAULTS),
+  ...['closeDelayMs', 'closeTimeoutMs', 'writeTimeoutMs', 'http', 'https', 'http2'],
+]
+
+/** Returns a name without its unit, and without regard to upper case. */
+function toStem(name: string): string {
+  return name.toLowerCase().replace(/(?:ms|millis|seconds|bytes)$/, '')
 }
 
 function resolveLimits(options: ServerOptions): Required<ServerLimits> {

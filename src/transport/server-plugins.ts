@@ -2,10 +2,12 @@ import type { FastifyCompressOptions } from '@fastify/compress'
 import type { FastifyCorsOptions } from '@fastify/cors'
 import type { FastifyStaticOptions } from '@fastify/static'
 import type { FastifyRequest, preHandlerHookHandler } from 'fastify'
-import { createConfigurator } from '../core/configurator.ts'
+import { checkFactoryCall, createConfigurator } from '../core/configurator.ts'
 import type { Configurator, ServerPlugin, WithServer } from './configurator.ts'
 import { addServerPlugin } from './configurator.ts'
+import { checkOptionNames } from './option-names.ts'
 import { getRouting, toPath } from './request-path.ts'
+import { withDefaults } from './with-defaults.ts'
 
 type CorsCallback = (error: Error | null, options: FastifyCorsOptions) => void
 
@@ -15,18 +17,30 @@ const CORS_DEFAULTS: FastifyCorsOptions = {
   allowedHeaders: ['Accept', 'Authorization', 'Content-Type', 'X-Service-Method'],
 }
 
+/** What can be said for one request, as the plugin is asked for each one. */
+const CORS_NAMES: readonly string[] = [
+  ...['origin', 'methods', 'allowedHeaders', 'exposedHeaders', 'credentials', 'maxAge'],
+  ...['cacheControl', 'preflight', 'preflightContinue', 'optionsSuccessStatus', 'strictPreflight'],
+]
+
 /**
  * Lets browsers call the services from other origins: `app.configure(cors({ origin: [...] }))`.
  * Without it no origin is allowed.
- * @throws {TypeError} credentials together with every origin; when configured, a second time
+ * @throws {TypeError} an unknown option; an `origin` that is `undefined`; credentials together with
+ *   every origin; when configured, a second time
  * @see https://github.com/fastify/fastify-cors for the options
  */
 export function cors(options: FastifyCorsOptions = {}): Configurator {
+  checkFactoryCall('cors', options)
+  checkOptionNames('cors()', options, CORS_NAMES)
+  if ('origin' in options && options.origin === undefined) {
+    throw new TypeError("cors(): 'origin' is undefined; left out it stands for every origin")
+  }
   const { origin = '*', credentials } = options
   if (credentials === true && [origin].flat().some((one) => one === '*' || one === true)) {
     throw new TypeError('cors() with credentials needs a list of origins, not every origin')
   }
-  const resolved: FastifyCorsOptions = { ...CORS_DEFAULTS, ...options }
+  const resolved = withDefaults(CORS_DEFAULTS, options)
   return addOnce('cors', options, async (server) => {
     // Loaded only where it is wanted: a server without it starts sooner.
     const { default: fastifyCors } = await import('@fastify/cors')

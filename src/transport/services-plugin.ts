@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync, RegisterOptions } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { AnyApplication, Application } from '../core/index.ts'
 import { stripSlashes } from '../core/index.ts'
@@ -7,7 +7,9 @@ import { refuseOtherEncodings } from './body-encoding.ts'
 import { addCatchAll } from './catch-all.ts'
 import { fromFastifyError } from './error-handler.ts'
 import { addFormParser } from './form-body.ts'
+import { addHealthRoutes } from './health.ts'
 import { addJsonParser } from './json-body.ts'
+import { checkRestOptions } from './option-names.ts'
 import { addDecorators } from './request-params.ts'
 import { toPatterns } from './service-router.ts'
 import { ServiceRoutes } from './service-routes.ts'
@@ -28,17 +30,25 @@ export interface RemexOptions extends RestOptions {
  * host are left as they are; so is its 404, unless there is a prefix of which everything is ours.
  */
 export const remex: FastifyPluginAsync<RemexOptions> = fastifyPlugin(
-  async (server: FastifyInstance, { app, prefix = '', ...options }: RemexOptions) => {
+  async (server: FastifyInstance, options: RemexOptions & RegisterOptions) => {
+    const { app, prefix = '', logLevel, logSerializers, ...restOptions } = options
+    checkRestOptions('remex', restOptions)
     addDecorators(server)
     const leavesNotFound = stripSlashes(prefix) === ''
     await server.register(
       async (scope) => {
-        const transport = await serveServices(scope, app, { ...options, leavesNotFound })
+        const transport = await serveServices(scope, app, { ...restOptions, leavesNotFound })
         addLifecycle(scope, app)
+        if (restOptions.health === true) addHealthRoutes(scope, transport)
         // For verbs that the server has no routes for at all.
         if (!leavesNotFound) scope.setNotFoundHandler(handleAnyRequest.bind(null, transport))
       },
-      { prefix: leavesNotFound ? '' : prefix },
+      // This plugin is no scope of its own, where Fastify would apply them.
+      {
+        prefix: leavesNotFound ? '' : prefix,
+        ...(logLevel === undefined ? {} : { logLevel }),
+        ...(logSerializers === undefined ? {} : { logSerializers }),
+      },
     )
   },
   { name: 'remex', fastify: '5.x' },
@@ -58,6 +68,7 @@ export async function serveServices(
 ): Promise<RestTransport> {
   checkPrefix(scope)
   const transport = new RestTransport(app as unknown as Application, scope, options)
+  SERVED.add(app)
   refuseOtherEncodings(scope)
   scope.removeAllContentTypeParsers()
   addJsonParser(scope, options.json)
@@ -79,24 +90,44 @@ export async function serveServices(
   return transport
 }
 
-/** Sets the services up when a server gets ready, and tears them down when it has closed. */
-export function addLifecycle(server: FastifyInstance, app: AnyApplication): void {
+/**
+ * Sets the services up when a server gets ready, and tears them down when it has closed.
+ * @param lifecycle what does so, where it is not the application itself
+ */
+export function addLifecycle(
+  server: FastifyInstance,
+  app: AnyApplication,
+  lifecycle: Lifecycle = app,
+): void {
   let isDown = false
   server.addHook('onReady', async () => {
     try {
-      await app.setup(server.server)
+      await lifecycle.setup(server.server)
     } catch (error) {
       isDown = true
       // What was set up before a service failed is torn down again.
-      await app.teardown(server.server).catch((failure: unknown) => {
+      await lifecycle.teardown(server.server).catch((failure: unknown) => {
         app.logger.error({ err: failure }, 'The teardown after a failed setup failed')
       })
       throw error
     }
   })
   server.addHook('onClose', async () => {
-    if (!isDown) await app.teardown(server.server)
+    if (!isDown) await lifecycle.teardown(server.server)
   })
+}
+
+interface Lifecycle {
+  setup(server: unknown): Promise<unknown>
+  teardown(server: unknown): Promise<unknown>
+}
+
+/** The applications that have been served at all. */
+const SERVED = new WeakSet<object>()
+
+/** Whether the services of an application are reached by requests. */
+export function isServed(app: AnyApplication): boolean {
+  return SERVED.has(app)
 }
 
 /** The prefixes that services are below, of each server. */

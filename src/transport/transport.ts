@@ -46,8 +46,8 @@ export interface RestOptions {
    */
   readonly handlerTimeoutMs?: number
   /**
-   * Whether `/health/live` and `/health/ready` are served. Default: true on a server of our own; the
-   * plugin leaves them to its host.
+   * Whether `/health/live` and `/health/ready` are served. Default: true on a server of our own; in
+   * the plugin false, and true serves them below its prefix.
    */
   readonly health?: boolean
 }

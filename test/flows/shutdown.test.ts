@@ -124,6 +124,7 @@ t.test('SHUT-2: new work is refused while the rest is answered', async (t) => {
   const { app, port } = await listen(t)
   const first = 'GET /slow/300 HTTP/1.1\r\nHost: a\r\n\r\n'
   const socket = connect({ port, host: '127.0.0.1' })
+  const ended = once(socket, 'close')
   let received = ''
   socket.on('data', (chunk) => {
     received += chunk
@@ -135,7 +136,7 @@ t.test('SHUT-2: new work is refused while the rest is answered', async (t) => {
   // Pipelined behind the one in flight, on a connection that is still open.
   socket.write('GET /slow/1 HTTP/1.1\r\nHost: a\r\n\r\n')
   await t.rejects(request(port, '/slow/1'), { code: 'ECONNREFUSED' })
-  await Promise.all([closed, once(socket, 'close')])
+  await Promise.all([closed, ended])
   const statuses = [...received.matchAll(/HTTP\/1.1 (\d+)/g)].map(([, status]) => status)
   t.equal(statuses[0], '200')
   t.match(received, /connection: close/i)

@@ -81,7 +81,7 @@ for (const mode of MODES) {
     t.match(await answer, { status: 200, body: { id: '1' } })
   })
 
-  t.test(`setup of a late service runs at once, its teardown at the end, ${mode}`, async (t) => {
+  t.test(`setup of a late service runs at once, its teardown when it goes, ${mode}`, async (t) => {
     const steps: string[] = []
     const server = await startServer(t, mode)
     server.app.use('late', {
@@ -91,7 +91,7 @@ for (const mode of MODES) {
     })
     t.equal(await whoAnswers(server, '/late'), 'late')
     t.strictSame(steps, ['setup late'])
-    await server.app.teardown()
+    await server.app.unuse('late')
     t.strictSame(steps, ['setup late', 'teardown late'])
   })
 

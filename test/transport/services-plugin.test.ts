@@ -81,8 +81,13 @@ t.test('two applications below one prefix are refused, as rest() twice is', asyn
     await host.register(remex, { app: createApp(), prefix })
     await t.rejects(async () => host.register(remex, { app: createApp(), prefix }), { message })
   }
-  const app = fastifyApp(createApp()).configure(rest()).configure(rest())
-  await t.rejects(app.listen(0), { message })
+  const app = fastifyApp(createApp()).configure(rest())
+  t.teardown(() => app.close())
+  t.throws(() => app.configure(rest()), /rest\(\) is configured already/)
+  await app.fastify.register(remex, { app: createApp(), prefix: '/other' })
+  const both = fastifyApp(createApp()).configure(rest())
+  both.fastify.register(remex, { app: createApp() })
+  await t.rejects(both.listen(0), { message })
 })
 
 t.test('an application outlives its server, and no longer tells it of services', async (t) => {
