@@ -1,28 +1,90 @@
-import type { CollationOptions, FindOneAndUpdateOptions, FindOptions, Hint } from 'mongodb'
+import type {
+  BulkWriteOptions,
+  CollationOptions,
+  FindOneAndUpdateOptions,
+  FindOptions,
+  Hint,
+} from 'mongodb'
+
+import { suggestName } from './near-name.ts'
 
 type WriteOption = 'arrayFilters' | 'bypassDocumentValidation' | 'upsert' | 'writeConcern'
 
 /** Options of the driver that `params.docdb` passes to every command of a call. */
 export interface DriverOptions
-  extends Omit<FindOptions, 'hint' | 'limit' | 'skip'>,
-    Pick<FindOneAndUpdateOptions, WriteOption> {
+  extends Omit<FindOptions, 'explain' | 'hint' | 'limit' | 'raw' | 'skip' | 'timeoutMS'>,
+    Pick<FindOneAndUpdateOptions, WriteOption>,
+    Pick<BulkWriteOptions, 'ordered'> {
   hint?: Hint
+  /** Calls a read off; `params.signal` does so as well. */
+  signal?: AbortSignal
 }
 
 /** The params that reach the driver. */
 export interface DriverParams {
   /** Options for the driver, in each command of this call: `session`, `hint`, `upsert`, … */
   docdb?: DriverOptions | undefined
-  /** The same as {@link docdb}, which wins. */
+  /** Another name for {@link docdb}. */
   mongodb?: DriverOptions | undefined
   /** How strings are compared and sorted in this call. */
   collation?: CollationOptions | undefined
 }
 
-/** Returns a new object for the driver, which writes into the options it gets. */
-export function toDriverOptions(params: DriverParams): DriverOptions {
-  const { collation } = params
-  return { ...(collation === undefined ? {} : { collation }), ...(params.docdb ?? params.mongodb) }
+/** How data gets to the server and back, in every command. */
+const EVERYWHERE = [
+  ...['session', 'comment', 'maxTimeMS', 'collation'],
+  ...['readPreference', 'readConcern', 'writeConcern'],
+  ...['ignoreUndefined', 'serializeFunctions', 'checkKeys', 'enableUtf8Validation'],
+  ...['bsonRegExp', 'promoteBuffers', 'promoteLongs', 'promoteValues', 'useBigInt64'],
+]
+const READING = [
+  ...['hint', 'let', 'projection', 'sort', 'batchSize', 'allowDiskUse', 'allowPartialResults'],
+  ...['max', 'min', 'noCursorTimeout', 'returnKey', 'showRecordId', 'singleBatch'],
+]
+const CHANGING = ['bypassDocumentValidation', 'hint', 'let', 'projection', 'sort', 'upsert']
+
+/** What a call sends to the server, as far as options differ. A cursor is a read that goes on. */
+export type Operation =
+  | ('read' | 'cursor' | 'create' | 'update' | 'patch' | 'remove')
+  | ('patch of many' | 'remove of many')
+
+/** The options that reach a command of the operation; the driver leaves out others in silence. */
+const OPTIONS_BY_OPERATION: Readonly<Record<Operation, ReadonlySet<string>>> = {
+  read: new Set([...EVERYWHERE, ...READING, 'signal']),
+  cursor: new Set([...EVERYWHERE, ...READING, 'signal']),
+  create: new Set([...EVERYWHERE, 'bypassDocumentValidation', 'ordered']),
+  update: new Set([...EVERYWHERE, ...CHANGING]),
+  patch: new Set([...EVERYWHERE, ...CHANGING, 'arrayFilters']),
+  remove: new Set([...EVERYWHERE, 'hint', 'let', 'projection', 'sort']),
+  'patch of many': new Set([
+    ...[...EVERYWHERE, ...READING],
+    ...['arrayFilters', 'bypassDocumentValidation'],
+  ]),
+  'remove of many': new Set([...EVERYWHERE, ...READING]),
+}
+
+/**
+ * Returns a new object for the driver, which writes into the options it gets.
+ * @throws {TypeError} an option that no command of the operation takes; names it
+ */
+export function toDriverOptions(params: DriverParams, operation: Operation): DriverOptions {
+  const { collation, docdb, mongodb } = params
+  if (docdb !== undefined && mongodb !== undefined) {
+    throw new TypeError('params.docdb and params.mongodb are the same: one of them would be lost')
+  }
+  const given = docdb ?? mongodb
+  if (given !== undefined) checkDriverOptions(given, operation)
+  return { ...(collation === undefined ? {} : { collation }), ...given }
+}
+
+function checkDriverOptions(options: DriverOptions, operation: Operation): void {
+  const known = OPTIONS_BY_OPERATION[operation]
+  for (const [name, value] of Object.entries(options)) {
+    if (known.has(name) || value === undefined) continue
+    throw new TypeError(
+      `The option params.docdb.${name} is not one for ${operation}${suggestName(name, known)}`,
+    )
+  }
 }
 
 /**

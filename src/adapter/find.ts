@@ -1,29 +1,13 @@
-import type {
-  Collection,
-  Document,
-  EstimatedDocumentCountOptions,
-  FindCursor,
-  FindOptions,
-} from 'mongodb'
+import type { Document, EstimatedDocumentCountOptions, FindCursor, FindOptions } from 'mongodb'
 
 import { NotFound } from '../core/errors/index.ts'
 import type { Page } from '../core/params.ts'
-import type { DriverOptions } from './driver-options.ts'
-import type { MongoDBSettings } from './mongodb-options.ts'
+import type { AdapterCall } from './adapter-call.ts'
 import type { AdapterId } from './object-id.ts'
 import { toObjectId } from './object-id.ts'
-import { toProjection } from './select.ts'
-import type { SplitQuery } from './split-query.ts'
+import type { FieldChoice } from './select.ts'
+import { chooseFields, omitFields } from './select.ts'
 import { toRecordFilter } from './split-query.ts'
-
-/** Everything that one call of a method needs. */
-export interface AdapterCall {
-  readonly collection: Collection
-  readonly settings: MongoDBSettings
-  readonly query: SplitQuery
-  /** Options for the driver, fresh for this call. */
-  readonly driver: DriverOptions
-}
 
 /**
  * So many records fit into the first answer of the server, as far as its 16 MiB go. The server's own
@@ -32,16 +16,19 @@ export interface AdapterCall {
 const ALL_IN_ONE_BATCH = 1_000_000
 
 /** Returns a cursor over the records of a query, in its order and with its fields. */
-export function openCursor({ collection, settings, query, driver }: AdapterCall): FindCursor {
-  const { filter, limit, skip, sort, select } = query
+export function openCursor(call: AdapterCall): FindCursor {
+  const { filter, limit, skip, sort } = call.query
+  const fields = toFields(call)
   const options: FindOptions = {
-    ...(select === undefined ? {} : { projection: toProjection(select, settings.id) }),
-    ...(driver as FindOptions),
+    ...fields.options,
+    ...(call.driver as FindOptions),
     ...(sort === undefined ? {} : { sort }),
     ...(skip === 0 ? {} : { skip }),
     ...(limit === undefined ? {} : { limit }),
   }
-  return collection.find(filter, options)
+  const cursor = call.collection.find(filter, options)
+  if (fields.omitted.length === 0) return cursor
+  return cursor.map((record) => omitFields(record, fields.omitted))
 }
 
 /** Resolves to all records of a query, by one command unless they are more than 16 MiB. */
@@ -59,7 +46,8 @@ export async function findAll(call: AdapterCall): Promise<Document[]> {
 /** Resolves to the `_id` of all records of a query, whatever its `$limit`. */
 export async function findIds(call: AdapterCall): Promise<unknown[]> {
   const driver = { ...call.driver, projection: { _id: 1 } }
-  const records = await findAll({ ...call, driver, query: { ...call.query, limit: undefined } })
+  const query = { ...call.query, limit: undefined }
+  const records = await findAll({ ...call, driver, hidden: [], query })
   return records.map(({ _id }) => _id)
 }
 
@@ -87,8 +75,9 @@ export async function countRecords(call: AdapterCall): Promise<number> {
  * @throws {NotFound} none has this id, or the query excludes it
  */
 export async function getRecord(call: AdapterCall, id: AdapterId): Promise<Document> {
-  const options = { ...toFieldOptions(call), ...call.driver } as FindOptions
-  return checkFound(await call.collection.findOne(toIdFilter(call, id), options), id)
+  const fields = toFields(call)
+  const options = { ...fields.options, ...call.driver } as FindOptions
+  return checkFound(await call.collection.findOne(toIdFilter(call, id), options), id, fields)
 }
 
 /** Returns the filter for one record: the query's conditions and the id. */
@@ -97,13 +86,20 @@ export function toIdFilter({ settings, query }: AdapterCall, id: AdapterId): Doc
   return toRecordFilter(query.filter, settings.id, isObjectified ? toObjectId(id) : id)
 }
 
-/** Returns the fields that `$select` asks for, as an option of the driver. */
-export function toFieldOptions({ settings, query }: AdapterCall): { projection?: Document } {
-  return query.select === undefined ? {} : { projection: toProjection(query.select, settings.id) }
+/** Returns which fields the records of a call have. */
+export function toFields({ settings, query, hidden, driver }: AdapterCall): FieldChoice {
+  return chooseFields(query.select, settings.id, hidden, driver.projection)
 }
 
-/** @throws {NotFound} there is no record */
-export function checkFound(record: Document | null, id: AdapterId): Document {
+/**
+ * Returns a record with the fields of a call.
+ * @throws {NotFound} there is no record
+ */
+export function checkFound(
+  record: Document | null,
+  id: AdapterId,
+  { omitted }: FieldChoice,
+): Document {
   if (record === null) throw new NotFound(`No record found for id '${id}'`)
-  return record
+  return omitFields(record, omitted)
 }

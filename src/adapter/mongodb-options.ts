@@ -1,6 +1,10 @@
 import type { Collection } from 'mongodb'
 
+import { isFieldPath, withoutPositions } from './field-path.ts'
+import type { OptionRule, OptionRules } from './option-rules.ts'
+import { checkOptions, withDefaults } from './option-rules.ts'
 import { isPlainObject } from './plain-object.ts'
+import { UPDATE_OPERATORS } from './update-operators.ts'
 
 /** A collection of any record type. */
 // biome-ignore lint/suspicious/noExplicitAny: collections are invariant, and one of any record fits
@@ -48,6 +52,13 @@ export interface MongoDBSettings {
   filters: Readonly<Record<string, QueryFilter>>
   /** Update operators and dotted field names that callers outside may send. Default: `[]`. */
   updateOperators: readonly string[]
+  /**
+   * Fields that callers outside can write and nothing else, as paths with all that is below them:
+   * `['password', 'profile.token']`. Default: `[]`.
+   */
+  hidden: readonly string[]
+  /** Whether callers outside may choose the id of a new record. Default: `false`. */
+  allowClientId: boolean
   /** Whether callers outside may patch or remove all records by an empty query. Default: `false`. */
   allowEmptyFilter: boolean
   /** Leaves strings of 24 hexadecimal digits in `_id` as they are. Default: `false`. */
@@ -74,6 +85,8 @@ const DEFAULTS: Omit<MongoDBSettings, 'Model' | 'limits'> = {
   operators: [],
   filters: {},
   updateOperators: [],
+  hidden: [],
+  allowClientId: false,
   allowEmptyFilter: false,
   disableObjectify: false,
   useEstimatedDocumentCount: false,
@@ -87,18 +100,129 @@ const DEFAULT_LIMITS: QueryLimits = {
   skip: 1_000_000,
 }
 
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0
+const isListOf = (value: unknown, isItem: (item: unknown) => boolean): boolean =>
+  Array.isArray(value) && value.every(isItem)
+const isOperator = (value: unknown): boolean =>
+  typeof value === 'string' && /^\$[^$.]+$/.test(value)
+
+const BOOLEAN: OptionRule = {
+  expected: 'true or false',
+  isValid: (value) => typeof value === 'boolean',
+}
+const COUNT: OptionRule = { expected: 'a whole number from 0 on', isValid: isCount }
+const LIMIT: OptionRule = {
+  expected: 'a whole number from 0 on, or Infinity',
+  isValid: (value) => isCount(value) || value === Number.POSITIVE_INFINITY,
+}
+const PAGINATE: OptionRule = {
+  expected: 'false or { default, max }',
+  isValid: (value) => value === false || isPlainObject(value),
+  keys: { default: COUNT, max: COUNT },
+}
+
+/** The options that one call can change. */
+const CALL_RULES: Readonly<Record<Exclude<keyof MongoDBSettings, 'events'>, OptionRule>> = {
+  Model: {
+    expected: 'a MongoDB collection, or a promise of one',
+    isValid: (value) => typeof value === 'object' && value !== null,
+  },
+  id: {
+    expected: 'the name of a field',
+    isValid: (value) => isFieldPath(value) && !value.includes('.'),
+  },
+  paginate: PAGINATE,
+  multi: {
+    expected: "true, false, or a list of 'create', 'patch' and 'remove'",
+    isValid: (value) =>
+      typeof value === 'boolean' ||
+      isListOf(value, (item) => ['create', 'patch', 'remove'].includes(item as string)),
+  },
+  operators: {
+    expected: 'a list of operators, with $',
+    isValid: (value) => isListOf(value, isOperator),
+  },
+  filters: {
+    expected: 'an object of names with $, and true or a function for each',
+    isValid: (value) =>
+      isPlainObject(value) &&
+      Object.entries(value).every(
+        ([name, filter]) => isOperator(name) && (filter === true || typeof filter === 'function'),
+      ),
+  },
+  updateOperators: {
+    expected: `a list of dotted paths and of ${[...UPDATE_OPERATORS.keys()].join(' ')}`,
+    isValid: (value) => isListOf(value, isUpdateName),
+  },
+  hidden: {
+    expected: 'a list of field paths, without the id and without places in lists',
+    isValid: (value) => isListOf(value, isHideable),
+  },
+  allowClientId: BOOLEAN,
+  allowEmptyFilter: BOOLEAN,
+  disableObjectify: BOOLEAN,
+  useEstimatedDocumentCount: BOOLEAN,
+  limits: {
+    expected: 'an object of numbers',
+    isValid: isPlainObject,
+    keys: { depth: LIMIT, conditions: LIMIT, values: LIMIT, skip: LIMIT },
+  },
+}
+
+const RULES: OptionRules = {
+  ...CALL_RULES,
+  events: {
+    expected: 'a list of names',
+    isValid: (value) => isListOf(value, (item) => typeof item === 'string' && item !== ''),
+  },
+}
+
+function isUpdateName(name: unknown): boolean {
+  if (typeof name !== 'string') return false
+  return UPDATE_OPERATORS.has(name) || (!name.startsWith('$') && name.includes('.'))
+}
+
+/** Places in lists are left out wherever a path is compared, so that none of them would match. */
+function isHideable(path: unknown): boolean {
+  return isFieldPath(path) && path !== '_id' && withoutPositions(path) === path
+}
+
 /**
  * Returns a new object with all options set.
- * @throws {TypeError} `Model` is missing, or an operator name does not begin with `$`
+ * @throws {TypeError} `Model` is missing, an option is not known, or has no value that it can have
  */
 export function resolveMongoDBOptions(options: MongoDBOptions): MongoDBSettings {
-  if (!isPlainObject(options) || typeof options.Model !== 'object') {
-    throw new TypeError("The option 'Model' must be a MongoDB collection, or a promise of one")
+  const given: object = isPlainObject(options) ? options : {}
+  checkOptions(given, RULES)
+  if (options?.Model === undefined) {
+    throw new TypeError(`The option 'Model' must be ${CALL_RULES.Model.expected}`)
   }
-  const names = [...(options.operators ?? []), ...Object.keys(options.filters ?? {})]
-  const wrong = names.find((name) => !name.startsWith('$'))
-  if (wrong !== undefined) {
-    throw new TypeError(`The options 'operators' and 'filters' take names with '$', not '${wrong}'`)
+  const settings = withDefaults(
+    { ...DEFAULTS, Model: options.Model, limits: DEFAULT_LIMITS },
+    {
+      ...options,
+      limits: withDefaults(DEFAULT_LIMITS, options.limits ?? {}),
+    },
+  )
+  if (settings.hidden.includes(settings.id)) {
+    throw new TypeError(`The option 'hidden' must be ${CALL_RULES.hidden.expected}`)
   }
-  return { ...DEFAULTS, ...options, limits: { ...DEFAULT_LIMITS, ...options.limits } }
+  return settings
+}
+
+/**
+ * Returns the options for one call: the service's, then `paginate`, then `adapter`.
+ * @throws {TypeError} as {@link resolveMongoDBOptions}
+ */
+export function overrideSettings(
+  settings: MongoDBSettings,
+  paginate: Paginate | false | undefined,
+  adapter: Partial<MongoDBOptions> | undefined,
+): MongoDBSettings {
+  if (paginate) checkOptions({ paginate }, { paginate: PAGINATE }, 'params.')
+  const paged = paginate === undefined ? settings : { ...settings, paginate }
+  if (adapter === undefined) return paged
+  checkOptions(adapter, CALL_RULES, 'params.adapter.')
+  const limits = withDefaults(settings.limits, adapter.limits ?? {})
+  return withDefaults(paged, { ...adapter, limits })
 }

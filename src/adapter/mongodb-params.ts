@@ -1,7 +1,8 @@
-import { BadRequest, MethodNotAllowed } from '../core/errors/index.ts'
+import { BadRequest, MethodNotAllowed, NotImplemented } from '../core/errors/index.ts'
 import type { Params, Query } from '../core/params.ts'
 import type { DriverParams } from './driver-options.ts'
-import type { MongoDBSettings, MultiMethod, Paginate } from './mongodb-options.ts'
+import type { MongoDBOptions, MongoDBSettings, MultiMethod, Paginate } from './mongodb-options.ts'
+import { overrideSettings } from './mongodb-options.ts'
 import { isEmptyFilter, splitQuery } from './split-query.ts'
 
 /** The last argument of the methods of a MongoDB service. */
@@ -9,7 +10,7 @@ export interface MongoDBParams<Q = Query> extends Params<Q>, DriverParams {
   /** Page sizes for this call, `false` for all records. */
   paginate?: Paginate | false | undefined
   /** Options of the service for this call; they win over `paginate`. */
-  adapter?: Partial<MongoDBSettings> | undefined
+  adapter?: Partial<Omit<MongoDBOptions, 'events'>> | undefined
 }
 
 /** Returns whether a call comes from outside, through a transport. */
@@ -17,14 +18,40 @@ export function isExternal(params: MongoDBParams | undefined): boolean {
   return params?.provider !== undefined
 }
 
-/** Returns the options for one call: the service's, `params.paginate`, then `params.adapter`. */
+/** Params that adapters of Feathers know and this one does not know yet. */
+const MISSING_PARAMS = ['pipeline']
+
+/**
+ * Checks that a call asks for nothing that is not there: without the stages of a pipeline, the
+ * records of all tenants may come back.
+ * @throws {NotImplemented} it does; names the param
+ */
+export function checkParams(params: MongoDBParams): void {
+  for (const name of MISSING_PARAMS) {
+    if ((params as Readonly<Record<string, unknown>>)[name] === undefined) continue
+    throw new NotImplemented(`params.${name} is not there yet`)
+  }
+}
+
+/**
+ * Returns the options for one call: the service's, `params.paginate`, then `params.adapter`.
+ * @throws {TypeError} an option in them is not known, or no value for it
+ */
 export function toCallSettings(
   settings: MongoDBSettings,
   params: MongoDBParams | undefined,
 ): MongoDBSettings {
   const { paginate, adapter } = params ?? {}
   if (paginate === undefined && adapter === undefined) return settings
-  return { ...settings, ...(paginate === undefined ? {} : { paginate }), ...adapter }
+  return overrideSettings(settings, paginate, adapter)
+}
+
+/** Returns the fields that a call must not return: those that are hidden from callers outside. */
+export function toHidden(
+  settings: MongoDBSettings,
+  params: MongoDBParams | undefined,
+): readonly string[] {
+  return isExternal(params) ? settings.hidden : []
 }
 
 /** @throws {MethodNotAllowed} the option `multi` does not allow the method to write many records */

@@ -1,10 +1,7 @@
 import type { Collection, Document, FindCursor } from 'mongodb'
 
-import { BadRequest } from '../core/errors/index.ts'
 import type { Page } from '../core/params.ts'
-import { callDatabase } from './driver-error.ts'
-import { toDriverOptions } from './driver-options.ts'
-import type { AdapterCall } from './find.ts'
+import { callAdapter, checkOne, checkSelect, toChecked } from './adapter-call.ts'
 import { countRecords, findPage, getRecord, openCursor } from './find.ts'
 import type { MongoDBOptions, MongoDBSettings } from './mongodb-options.ts'
 import { resolveMongoDBOptions } from './mongodb-options.ts'
@@ -12,9 +9,7 @@ import type { MongoDBParams } from './mongodb-params.ts'
 import { checkMulti, checkReach, isExternal, toCallSettings } from './mongodb-params.ts'
 import type { AdapterId } from './object-id.ts'
 import { checkId } from './object-id.ts'
-import { sanitizeQuery } from './query-operators.ts'
-import { splitQuery } from './split-query.ts'
-import { checkUnmixed } from './update-document.ts'
+import { checkUnmixed, hasOperators } from './update-document.ts'
 import {
   createRecord,
   createRecords,
@@ -85,7 +80,9 @@ export class MongoDBService<
   async create(data: D | D[], params?: P): Promise<T | T[]> {
     if (Array.isArray(data)) checkMulti('create', this.options, params)
     if (isExternal(params)) {
-      for (const record of toRecords(data)) checkNewRecord(record, this.options)
+      const settings = toCallSettings(this.options, params)
+      checkSelect(params?.query, settings)
+      for (const record of toRecords(data)) checkNewRecord(record, settings)
     }
     return this._create(data, params)
   }
@@ -134,13 +131,13 @@ export class MongoDBService<
   _find(params: P & { paginate: false }): Promise<T[]>
   _find(params?: P): Promise<Page<T> | T[]>
   async _find(params?: P): Promise<Page<T> | T[]> {
-    return call(this.options, params, findPage) as Promise<Page<T> | T[]>
+    return callAdapter('read', this.options, params, findPage) as Promise<Page<T> | T[]>
   }
 
   /** `get` without hooks and without a check of the query. */
   async _get(id: AdapterId, params?: P): Promise<T> {
     checkId(id)
-    return call(this.options, params, (parts) => getRecord(parts, id)) as Promise<T>
+    return callAdapter('read', this.options, params, (call) => getRecord(call, id)) as Promise<T>
   }
 
   /** `create` without hooks and without a check of the data. */
@@ -153,10 +150,14 @@ export class MongoDBService<
     const selecting = { ...params, query: { $select: params?.query?.$select } }
     if (Array.isArray(data)) {
       checkMulti('create', this.options, params)
-      return call(this.options, selecting, (parts) => createRecords(parts, records)) as Promise<T[]>
+      return callAdapter('create', this.options, selecting, (call) =>
+        createRecords(call, records),
+      ) as Promise<T[]>
     }
     const [record = {}] = records
-    return call(this.options, selecting, (parts) => createRecord(parts, record)) as Promise<T>
+    return callAdapter('create', this.options, selecting, (call) =>
+      createRecord(call, record),
+    ) as Promise<T>
   }
 
   /** `update` without hooks and without a check of query and data. */
@@ -164,7 +165,10 @@ export class MongoDBService<
     checkOne(id, data)
     checkId(id)
     checkUnmixed(data)
-    return call(this.options, params, (parts) => updateRecord(parts, id, data)) as Promise<T>
+    const operation = hasOperators(data) ? 'patch' : 'update'
+    return callAdapter(operation, this.options, params, (call) =>
+      updateRecord(call, id, data),
+    ) as Promise<T>
   }
 
   /** `patch` without hooks and without a check of query and data. */
@@ -175,10 +179,14 @@ export class MongoDBService<
     checkRecord(data)
     if (id === null) {
       checkMulti('patch', this.options, params)
-      return call(this.options, params, (parts) => patchRecords(parts, data)) as Promise<T[]>
+      return callAdapter('patch of many', this.options, params, (call) =>
+        patchRecords(call, data),
+      ) as Promise<T[]>
     }
     checkId(id)
-    return call(this.options, params, (parts) => patchRecord(parts, id, data)) as Promise<T>
+    return callAdapter('patch', this.options, params, (call) =>
+      patchRecord(call, id, data),
+    ) as Promise<T>
   }
 
   /** `remove` without hooks and without a check of the query. */
@@ -188,10 +196,12 @@ export class MongoDBService<
   async _remove(id: AdapterId | null, params?: P): Promise<T | T[]> {
     if (id === null) {
       checkMulti('remove', this.options, params)
-      return call(this.options, params, removeRecords) as Promise<T[]>
+      return callAdapter('remove of many', this.options, params, removeRecords) as Promise<T[]>
     }
     checkId(id)
-    return call(this.options, params, (parts) => removeRecord(parts, id)) as Promise<T>
+    return callAdapter('remove', this.options, params, (call) =>
+      removeRecord(call, id),
+    ) as Promise<T>
   }
 
   /** Lets the application be ready only while the collection can be reached. */
@@ -211,38 +221,11 @@ export class MongoDBService<
 
   /** Resolves to a cursor over the records of a query, which is not checked. */
   async findRaw(params?: P): Promise<FindCursor> {
-    return call(this.options, params, async (parts) => openCursor(parts))
+    return callAdapter('cursor', this.options, params, async (call) => openCursor(call))
   }
 
   /** Resolves to the number of records that match a query, which is not checked. */
   async countDocuments(params?: P): Promise<number> {
-    return call(this.options, params, countRecords)
+    return callAdapter('read', this.options, params, countRecords)
   }
-}
-
-// The methods may be called on an object that only inherits from the service, and a subclass may
-// have methods of any name: what they share lives here.
-
-/** Returns params whose query is a checked copy. */
-function toChecked<P extends MongoDBParams>(settings: MongoDBSettings, params: P | undefined): P {
-  const query = sanitizeQuery(params?.query ?? {}, toCallSettings(settings, params))
-  return { ...params, query } as P
-}
-
-function call<R>(
-  options: MongoDBSettings,
-  params: MongoDBParams = {},
-  operation: (parts: AdapterCall) => Promise<R>,
-): Promise<R> {
-  return callDatabase(async () => {
-    const settings = toCallSettings(options, params)
-    const query = splitQuery(params.query ?? {}, settings)
-    const collection = await settings.Model
-    return operation({ collection, settings, query, driver: toDriverOptions(params) })
-  })
-}
-
-function checkOne(id: unknown, data: unknown): void {
-  if (id !== null && !Array.isArray(data)) return
-  throw new BadRequest("You can not replace multiple instances. Did you mean 'patch'?")
 }

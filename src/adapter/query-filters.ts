@@ -1,4 +1,5 @@
 import { BadRequest } from '../core/errors/index.ts'
+import { isFieldPath, toOutermost } from './field-path.ts'
 import { isPlainObject } from './plain-object.ts'
 
 /** What `$limit`, `$skip`, `$sort` and `$select` of a query say, after they were read. */
@@ -6,8 +7,6 @@ export type SortOrder = Readonly<Record<string, 1 | -1>>
 
 /** What the server sorts by at most. */
 const MAX_SORT_FIELDS = 32
-/** As deep as a record can be. */
-const MAX_PATH_DEPTH = 100
 
 const DIGITS = /^[0-9]+$/
 const DIRECTIONS: ReadonlyMap<unknown, 1 | -1> = new Map<unknown, 1 | -1>([
@@ -39,8 +38,7 @@ export function readSelect(value: unknown): readonly string[] | undefined {
   if (names === undefined || !names.every(isFieldPath)) {
     throw new BadRequest('$select must be a list of field names')
   }
-  const all = new Set(names)
-  return [...all].filter((name) => !toAncestors(name).some((ancestor) => all.has(ancestor)))
+  return toOutermost(names)
 }
 
 /**
@@ -73,16 +71,4 @@ export function toList(value: unknown): readonly unknown[] | undefined {
   if (!isPlainObject(value)) return undefined
   const keys = Object.keys(value)
   return keys.length > 0 && keys.every((key) => DIGITS.test(key)) ? Object.values(value) : undefined
-}
-
-function isFieldPath(name: unknown): name is string {
-  if (typeof name !== 'string' || name === '__proto__') return false
-  const parts = name.split('.')
-  if (parts.length > MAX_PATH_DEPTH) return false
-  return parts.every((part) => part !== '' && !part.startsWith('$') && !part.includes('\0'))
-}
-
-function toAncestors(path: string): string[] {
-  const parts = path.split('.')
-  return parts.slice(1).map((_, index) => parts.slice(0, index + 1).join('.'))
 }

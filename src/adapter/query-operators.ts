@@ -157,7 +157,8 @@ const LIMIT_TEXTS = {
 
 function checkLimit(name: keyof typeof LIMIT_TEXTS, value: number, { settings }: Check): void {
   const limit = settings.limits[name]
-  if (value > limit) throw new BadRequest(LIMIT_TEXTS[name](limit))
+  // Not the other way round: a limit that somebody unset would let everything pass.
+  if (!(value <= limit)) throw new BadRequest(LIMIT_TEXTS[name](limit))
 }
 
 function count(name: 'conditions' | 'values', more: number, check: Check): void {

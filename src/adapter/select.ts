@@ -1,6 +1,66 @@
 import type { Document } from 'mongodb'
 
+import { relate, toOutermost } from './field-path.ts'
+import { isObjectId } from './object-id.ts'
 import { isPlainObject } from './plain-object.ts'
+
+/** Which fields of its records a call returns, and who leaves out the others. */
+export interface FieldChoice {
+  /** For the options of the driver. */
+  readonly options: { readonly projection?: Document }
+  /** What the server can not leave out, as it returns what is around it. */
+  readonly omitted: readonly string[]
+}
+
+/**
+ * Returns the choice of fields for a read.
+ * @param hidden fields that the caller must not get
+ * @param projection that of the driver's options, which wins over `$select`
+ */
+export function chooseFields(
+  select: readonly string[] | undefined,
+  id: string,
+  hidden: readonly string[],
+  projection: Document | undefined,
+): FieldChoice {
+  if (projection !== undefined) return { options: {}, omitted: hidden }
+  if (select !== undefined) {
+    // A projection either names what is returned or what is not: what is below a name stays.
+    const omitted = hidden.filter((path) => select.some((name) => relate(name, [path]) !== 'apart'))
+    return { options: { projection: toProjection(select, id) }, omitted }
+  }
+  if (hidden.length === 0) return { options: {}, omitted: hidden }
+  const excluded = toOutermost(hidden).map((path) => [path, 0])
+  return { options: { projection: Object.fromEntries(excluded) }, omitted: [] }
+}
+
+/**
+ * Returns a record without the fields at some paths, in lists as well. What is not on the way to
+ * them is shared with the record.
+ */
+export function omitFields(record: Document, paths: readonly string[]): Document {
+  return paths.length === 0 ? record : (omit(record, paths) as Document)
+}
+
+function omit(value: unknown, paths: readonly string[]): unknown {
+  if (Array.isArray(value)) return value.map((item) => omit(item, paths))
+  if (typeof value !== 'object' || value === null || isOneValue(value)) return value
+  // Objects of classes are stored as their fields, and maps as their entries.
+  const entries = value instanceof Map ? [...value] : Object.entries(value)
+  const kept = entries.flatMap(([name, inner]): [string, unknown][] => {
+    if (paths.includes(name)) return []
+    const prefix = `${name}.`
+    const below = paths
+      .filter((path) => path.startsWith(prefix))
+      .map((path) => path.slice(prefix.length))
+    return [[name, below.length === 0 ? inner : omit(inner, below)]]
+  })
+  return Object.fromEntries(kept)
+}
+
+function isOneValue(value: object): boolean {
+  return value instanceof Date || value instanceof RegExp || isObjectId(value)
+}
 
 /** Returns the projection for the server: the named fields and the id. */
 export function toProjection(select: readonly string[], id: string): Record<string, 1> {

@@ -1,10 +1,11 @@
 import type { Document, FindOneAndReplaceOptions, FindOneAndUpdateOptions } from 'mongodb'
 
+import type { AdapterCall } from './adapter-call.ts'
 import { toWriteOptions } from './driver-options.ts'
-import type { AdapterCall } from './find.ts'
-import { checkFound, findAll, findIds, toFieldOptions, toIdFilter } from './find.ts'
+import { checkFound, findAll, findIds, toFields, toIdFilter } from './find.ts'
 import type { AdapterId } from './object-id.ts'
-import { pickSelected } from './select.ts'
+import type { FieldChoice } from './select.ts'
+import { omitFields, pickSelected } from './select.ts'
 import { hasOperators, toNewDocument, toReplacement, toUpdateDocument } from './update-document.ts'
 import type { WriteData } from './write-data.ts'
 
@@ -38,9 +39,11 @@ export async function updateRecord(
 ): Promise<Document> {
   if (hasOperators(data)) return patchRecord(call, id, data)
   const replacement = toReplacement(data, call.settings.id, id)
-  const options = toChangeOptions(call) as FindOneAndReplaceOptions
+  const fields = toFields(call)
+  const options = toChangeOptions(call, fields) as FindOneAndReplaceOptions
   const filter = toIdFilter(call, id)
-  return checkFound(await call.collection.findOneAndReplace(filter, replacement, options), id)
+  const updated = await call.collection.findOneAndReplace(filter, replacement, options)
+  return checkFound(updated, id, fields)
 }
 
 /**
@@ -53,11 +56,10 @@ export async function patchRecord(
   data: WriteData,
 ): Promise<Document> {
   const update = toUpdateDocument(data, call.settings.id)
-  const filter = toIdFilter(call, id)
-  return checkFound(
-    await call.collection.findOneAndUpdate(filter, update, toChangeOptions(call)),
-    id,
-  )
+  const fields = toFields(call)
+  const options = toChangeOptions(call, fields)
+  const patched = await call.collection.findOneAndUpdate(toIdFilter(call, id), update, options)
+  return checkFound(patched, id, fields)
 }
 
 /**
@@ -82,13 +84,14 @@ export async function patchRecords(call: AdapterCall, data: WriteData): Promise<
  * @throws {NotFound} no record has this id, or the query excludes it
  */
 export async function removeRecord(call: AdapterCall, id: AdapterId): Promise<Document> {
-  const options = { ...toFieldOptions(call), ...toWriteOptions(call.driver) }
+  const fields = toFields(call)
+  const options = { ...fields.options, ...toWriteOptions(call.driver) }
   const filter = toIdFilter(call, id)
   const removed = await call.collection.findOneAndDelete(filter, {
     ...options,
     includeResultMetadata: false,
   })
-  return checkFound(removed, id)
+  return checkFound(removed, id, fields)
 }
 
 /** Resolves to all records that matched, as they were: two commands, one when nothing matches. */
@@ -112,14 +115,16 @@ export async function removeRecords(call: AdapterCall): Promise<Document[]> {
 function toCreated(call: AdapterCall, document: Document, insertedId: unknown): Document {
   const created = { _id: insertedId, ...document }
   const { select } = call.query
-  return select === undefined ? created : pickSelected(created, select, call.settings.id)
+  const selected = select === undefined ? created : pickSelected(created, select, call.settings.id)
+  return omitFields(selected, call.hidden)
 }
 
-function toChangeOptions(call: AdapterCall): FindOneAndUpdateOptions & {
-  includeResultMetadata: false
-} {
+function toChangeOptions(
+  call: AdapterCall,
+  fields: FieldChoice,
+): FindOneAndUpdateOptions & { includeResultMetadata: false } {
   return {
-    ...toFieldOptions(call),
+    ...fields.options,
     ...toWriteOptions(call.driver),
     returnDocument: 'after',
     includeResultMetadata: false,

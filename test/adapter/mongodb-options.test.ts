@@ -3,6 +3,7 @@ import t from 'tap'
 
 import type { MongoDBOptions } from '../../src/adapter/mongodb-options.ts'
 import { resolveMongoDBOptions } from '../../src/adapter/mongodb-options.ts'
+import type { MongoDBParams } from '../../src/adapter/mongodb-params.ts'
 import { toCallSettings } from '../../src/adapter/mongodb-params.ts'
 
 const Model = {} as Collection
@@ -16,6 +17,8 @@ t.test('sets a default for every option but Model', async (t) => {
     operators: [],
     filters: {},
     updateOperators: [],
+    hidden: [],
+    allowClientId: false,
     allowEmptyFilter: false,
     disableObjectify: false,
     useEstimatedDocumentCount: false,
@@ -30,9 +33,75 @@ t.test('refuses options without a Model, naming it', async (t) => {
   }
 })
 
-t.test('refuses names of operators without a dollar', async (t) => {
-  t.throws(() => resolveMongoDBOptions({ Model, operators: ['regex'] }), TypeError)
-  t.throws(() => resolveMongoDBOptions({ Model, filters: { search: true } }), TypeError)
+const WRONG: readonly [object, string][] = [
+  [{ paginate: 10 }, "The option 'paginate' must be false or { default, max }"],
+  [{ paginate: true }, "The option 'paginate' must be"],
+  [{ paginate: null }, "The option 'paginate' must be"],
+  [{ paginate: { default: '10' } }, "The option 'paginate.default' must be a whole number"],
+  [{ paginate: { max: -1 } }, "The option 'paginate.max' must be a whole number"],
+  [{ paginate: { defualt: 10 } }, "'paginate.defualt'; did you mean 'default'?"],
+  [{ multi: 'patch' }, "The option 'multi' must be true, false, or a list"],
+  [{ multi: ['update'] }, "The option 'multi' must be"],
+  [{ operators: '$regex' }, "The option 'operators' must be a list of operators, with $"],
+  [{ operators: ['regex'] }, "The option 'operators' must be"],
+  [{ filters: { search: true } }, "The option 'filters' must be"],
+  [{ filters: { $search: 'yes' } }, "The option 'filters' must be"],
+  [{ updateOperators: '$inc' }, "The option 'updateOperators' must be"],
+  [{ updateOperators: ['$incr'] }, "The option 'updateOperators' must be"],
+  [{ updateOperators: ['name'] }, "The option 'updateOperators' must be"],
+  [{ hidden: 'password' }, "The option 'hidden' must be a list of field paths"],
+  [{ hidden: ['_id'] }, "The option 'hidden' must be"],
+  [{ hidden: ['key'], id: 'key' }, "The option 'hidden' must be"],
+  [{ hidden: ['tokens.0'] }, "The option 'hidden' must be"],
+  [{ hidden: ['a..b'] }, "The option 'hidden' must be"],
+  [{ hidden: [''] }, "The option 'hidden' must be"],
+  [{ allowClientId: 'yes' }, "The option 'allowClientId' must be true or false"],
+  [{ allowEmptyFilter: 1 }, "The option 'allowEmptyFilter' must be true or false"],
+  [{ disableObjectify: 'no' }, "The option 'disableObjectify' must be"],
+  [{ useEstimatedDocumentCount: null }, "The option 'useEstimatedDocumentCount' must be"],
+  [{ id: 7 }, "The option 'id' must be the name of a field"],
+  [{ id: '$id' }, "The option 'id' must be"],
+  [{ events: 'sent' }, "The option 'events' must be a list of names"],
+  [{ limits: 5 }, "The option 'limits' must be an object"],
+  [{ limits: { dept: 3 } }, "'limits.dept'; did you mean 'depth'?"],
+  [{ limits: { depth: '3' } }, "The option 'limits.depth' must be"],
+  [{ limits: { skip: Number.NaN } }, "The option 'limits.skip' must be"],
+  [{ Paginate: false }, "There is no option 'Paginate'; did you mean 'paginate'?"],
+  [{ hiden: [] }, "There is no option 'hiden'; did you mean 'hidden'?"],
+  [{ whitelist: ['$regex'] }, "There is no option 'whitelist'"],
+  [JSON.parse('{"__proto__":{}}'), "There is no option '__proto__'"],
+  [{ constructor: 1 }, "There is no option 'constructor'"],
+]
+
+for (const [options, text] of WRONG) {
+  t.test(`names what is wrong with ${JSON.stringify(options)}`, async (t) => {
+    t.throws(() => resolveMongoDBOptions({ Model, ...options }), TypeError)
+    t.throws(() => resolveMongoDBOptions({ ...options, Model } as MongoDBOptions), {
+      message: new RegExp(text.replace(/[$?{}'.]/g, '\\$&')),
+    })
+  })
+}
+
+t.test('takes every option with a value that it can have', async (t) => {
+  const options: MongoDBOptions = {
+    ...{ Model: Promise.resolve(Model), id: 'key', paginate: { max: 5 }, multi: ['patch'] },
+    ...{ operators: ['$regex'], filters: { $comment: true, $sum: () => 1 } },
+    ...{ updateOperators: ['$inc', 'a.b', 'tags.$[]'], hidden: ['a', 'b.c'], events: ['sent'] },
+    ...{ allowClientId: true, allowEmptyFilter: true, disableObjectify: true },
+    ...{ useEstimatedDocumentCount: true, limits: { depth: Number.POSITIVE_INFINITY, skip: 0 } },
+  }
+  t.match(resolveMongoDBOptions(options), options)
+})
+
+t.test('undefined is an option that is not given, and switches no limit off', async (t) => {
+  const limits = { depth: undefined, conditions: 5 }
+  const options = { Model, limits, multi: undefined, paginate: undefined, hidden: undefined }
+  t.match(resolveMongoDBOptions(options as unknown as MongoDBOptions), {
+    limits: { depth: 10, conditions: 5, values: 10_000, skip: 1_000_000 },
+    multi: false,
+    paginate: false,
+    hidden: [],
+  })
 })
 
 t.test('reads a call by params.adapter, then params.paginate, then the options', async (t) => {
@@ -41,4 +110,25 @@ t.test('reads a call by params.adapter, then params.paginate, then the options',
   t.match(toCallSettings(settings, { paginate: false }), { paginate: false, multi: true })
   const adapter = { paginate: { default: 3 }, multi: false }
   t.match(toCallSettings(settings, { paginate: false, adapter }), adapter)
+})
+
+t.test('a call changes only what it names, and names only what there is', async (t) => {
+  const settings = resolveMongoDBOptions({ Model, paginate: { default: 1 }, multi: true })
+  const adapter = { limits: { depth: 3 }, paginate: undefined, multi: undefined }
+  t.match(toCallSettings(settings, { adapter } as unknown as MongoDBParams), {
+    limits: { depth: 3, conditions: 150 },
+    paginate: { default: 1 },
+    multi: true,
+  })
+  const wrong: readonly [object, RegExp][] = [
+    [{ adapter: { mutli: true } }, /'params\.adapter\.mutli'; did you mean 'multi'/],
+    [{ adapter: { hidden: 'password' } }, /'params\.adapter\.hidden' must be/],
+    [{ adapter: { limits: { dept: 3 } } }, /'params\.adapter\.limits\.dept'; did you mean 'depth'/],
+    [{ adapter: { events: [] } }, /'params\.adapter\.events'/],
+    [{ paginate: { defualt: 3 } }, /'params\.paginate\.defualt'; did you mean 'default'/],
+    [{ paginate: 10 }, /'params\.paginate' must be/],
+  ]
+  for (const [params, message] of wrong) {
+    t.throws(() => toCallSettings(settings, params as MongoDBParams), { message })
+  }
 })

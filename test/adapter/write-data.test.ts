@@ -77,15 +77,31 @@ t.test('lets a change repeat the id and refuses another one', async (t) => {
   t.throws(() => checkChange({ _id: HEX }, null, settings), BadRequest)
 })
 
-t.test('refuses a broken id of a new record', async (t) => {
-  checkNewRecord({ _id: HEX }, settings)
-  for (const _id of [null, {}, [HEX], true]) {
-    t.throws(() => checkNewRecord({ _id }, settings), BadRequest)
-  }
+t.test('MASS-1: refuses an id of a new record, whatever it is', async (t) => {
   const withKey = resolveMongoDBOptions({ Model, id: 'key' })
-  t.throws(() => checkNewRecord({ key: {} }, withKey), BadRequest)
-  t.throws(() => checkNewRecord({ _id: {} }, withKey), BadRequest)
+  const refusal = (name: string) => new BadRequest(`The field '${name}' is set by the server`)
+  for (const id of [HEX, 'x', 1, null, {}, [HEX], true]) {
+    t.throws(() => checkNewRecord({ _id: id }, settings), refusal('_id'))
+    t.throws(() => checkNewRecord({ _id: id }, withKey), refusal('_id'))
+    t.throws(() => checkNewRecord({ key: id }, withKey), refusal('key'))
+  }
+  t.doesNotThrow(() => checkNewRecord({ _id: undefined, key: 1 }, settings))
 })
+
+t.test(
+  'takes a usable id of a new record with allowClientId, and refuses a broken one',
+  async (t) => {
+    const open = resolveMongoDBOptions({ Model, allowClientId: true })
+    checkNewRecord({ _id: HEX }, open)
+    for (const _id of [null, {}, [HEX], true]) {
+      t.throws(() => checkNewRecord({ _id }, open), BadRequest)
+    }
+    const withKey = resolveMongoDBOptions({ Model, id: 'key', allowClientId: true })
+    checkNewRecord({ key: 'FRA' }, withKey)
+    t.throws(() => checkNewRecord({ key: {} }, withKey), BadRequest)
+    t.throws(() => checkNewRecord({ _id: {} }, withKey), BadRequest)
+  },
+)
 
 t.test('keeps values that hooks have converted already', async (t) => {
   const data = { at: new Date(), ref: new ObjectId(), raw: Buffer.from('x'), constructor: 'x' }

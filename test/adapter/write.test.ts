@@ -168,7 +168,21 @@ t.test('upserts by an option of the driver', async (t) => {
   const id = '507f1f77bcf86cd799439011'
   t.match(await people.update(id, { name: 'a' }, { docdb }), { _id: new ObjectId(id), name: 'a' })
   t.match(await people.patch('other', { name: 'b' }, { docdb }), { _id: 'other', name: 'b' })
-  t.strictSame(await people.patch(null, { name: 'c' }, { query: { name: 'x' }, docdb }), [])
+  const many = people.patch(null, { name: 'c' }, { query: { name: 'x' }, docdb })
+  await t.rejects(many, /docdb\.upsert is not one for patch of many/)
+})
+
+t.test('FTH-9: callers outside do not choose an id by an upsert', async (t) => {
+  const people = await createPeople()
+  const params = { provider: 'rest', docdb: { upsert: true } }
+  const refusal = new BadRequest("The field '_id' is set by the server")
+  const commands = await commandsOf(async () => {
+    await t.rejects(people.update('other', { name: 'a' }, params), refusal)
+    await t.rejects(people.patch('other', { name: 'a' }, params), refusal)
+  })
+  t.strictSame(commands, [])
+  people.options.allowClientId = true
+  t.match(await people.update('other', { name: 'a' }, params), { _id: 'other' })
 })
 
 t.test('answers a duplicate with 409 and the names of the fields, and no values', async (t) => {

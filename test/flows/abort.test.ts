@@ -135,7 +135,7 @@ t.test('ABORT-3: a write on the wire is never called off; its outcome decides', 
   const server = await startOwnServer(
     t,
     (app) => {
-      app.use('people', new MongoDBService({ Model: people }))
+      app.use('people', new MongoDBService({ Model: people, allowClientId: true }))
       const service = app.service('people')
       service.hooks({
         before: {

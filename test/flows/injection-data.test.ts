@@ -85,8 +85,10 @@ t.test('INJ-26: the id of a record never changes, and is never an object', async
   await refuses(t, `/users/${id}`, { method: 'PUT', data: { $set: { a: 1 } } })
   for (const _id of [{ $ne: 1 }, {}, [], null, true, [id]])
     await refuses(t, '/users', { data: { _id } })
-  const { status, body } = await server.request('/users', { data: { _id: id } })
-  t.match({ status, body }, { status: 409, body: { name: 'Conflict' } })
+  for (const _id of [id, other]) {
+    const { status, body } = await server.request('/users', { data: { _id } })
+    t.match({ status, body }, { status: 400, body: { message: /'_id' is set by the server/ } })
+  }
   t.strictSame(
     (await users.find().toArray()).map(({ _id }) => _id.toHexString()),
     [id],

@@ -1,0 +1,127 @@
+import type { Collection } from 'mongodb'
+
+import { BadRequest } from '../core/errors/index.ts'
+import type { Query } from '../core/params.ts'
+import { callDatabase } from './driver-error.ts'
+import type { DriverOptions, Operation } from './driver-options.ts'
+import { toDriverOptions } from './driver-options.ts'
+import { checkHiddenQuery } from './hidden-query.ts'
+import type { MongoDBSettings } from './mongodb-options.ts'
+import type { MongoDBParams } from './mongodb-params.ts'
+import { checkParams, isExternal, toCallSettings, toHidden } from './mongodb-params.ts'
+import { sanitizeQuery } from './query-operators.ts'
+import { ReadSignal, toAbortError } from './read-signal.ts'
+import type { SplitQuery } from './split-query.ts'
+import { splitQuery } from './split-query.ts'
+import { createIdError } from './write-data.ts'
+
+/** Everything that one call of a method needs. */
+export interface AdapterCall {
+  readonly collection: Collection
+  readonly settings: MongoDBSettings
+  readonly query: SplitQuery
+  /** Fields that are left out of what the call returns. */
+  readonly hidden: readonly string[]
+  /** Options for the driver, fresh for this call. */
+  readonly driver: DriverOptions
+}
+
+/**
+ * Resolves to what a function makes of a call.
+ * @throws {ServiceError} what the database answers or the params are refused for
+ * @throws {TypeError} an option in the params is not known; a fault of the code that calls
+ */
+export async function callAdapter<R>(
+  operation: Operation,
+  options: MongoDBSettings,
+  params: MongoDBParams = {},
+  run: (call: AdapterCall) => Promise<R>,
+): Promise<R> {
+  checkParams(params)
+  const settings = toCallSettings(options, params)
+  const query = splitQuery(params.query ?? {}, settings)
+  const driver = toDriverOptions(params, operation)
+  const hidden = toHidden(settings, params)
+  if (driver.upsert && isExternal(params) && !settings.allowClientId)
+    throw createIdError(settings.id)
+  // A cursor outlives this call, and with it whatever is followed only during the call.
+  if (operation === 'cursor' && params.signal !== undefined) driver.signal ??= params.signal
+  const start = async (): Promise<R> =>
+    run({ collection: await settings.Model, settings, query, hidden, driver })
+  return operation === 'read'
+    ? callDatabase(() => runRead(params, driver, start))
+    : callDatabase(start)
+}
+
+/**
+ * Runs a read for as long as its caller is there. A write is never called off: nobody would know
+ * what became of it.
+ */
+async function runRead<R>(
+  params: MongoDBParams,
+  driver: DriverOptions,
+  read: () => Promise<R>,
+): Promise<R> {
+  const followed = driver.signal === undefined ? ReadSignal.follow(params) : null
+  if (followed !== null) driver.signal = followed as unknown as AbortSignal
+  const { signal } = driver
+  if (signal === undefined) return read()
+  try {
+    signal.throwIfAborted()
+    const result = await read()
+    // The driver may end a cursor that was called off as if there were no more records.
+    signal.throwIfAborted()
+    return result
+  } catch (error) {
+    throw signal.aborted ? toAbortError(signal.reason) : error
+  } finally {
+    followed?.end()
+  }
+}
+
+/** Returns params whose query is a checked copy. */
+export function toChecked<P extends MongoDBParams>(
+  settings: MongoDBSettings,
+  params: P | undefined,
+): P {
+  const current = toCallSettings(settings, params)
+  const query = sanitizeQuery(params?.query ?? {}, current)
+  if (toHidden(current, params).length > 0) checkHiddenQuery(query, current)
+  // The signal of a request stands on the prototype of its params, and is made when it is asked for.
+  const hasInherited =
+    params !== undefined && 'signal' in params && !Object.hasOwn(params, 'signal')
+  return hasInherited
+    ? Object.assign(new CheckedParams(params), params, { query })
+    : ({ ...params, query } as P)
+}
+
+/** Params that were copied, and still know the signal of the original. */
+class CheckedParams {
+  readonly #original: MongoDBParams
+
+  constructor(original: MongoDBParams) {
+    this.#original = original
+  }
+
+  get signal(): AbortSignal | undefined {
+    return this.#original.signal
+  }
+}
+
+/** @throws {BadRequest} many records were to be replaced by one */
+export function checkOne(id: unknown, data: unknown): void {
+  if (id !== null && !Array.isArray(data)) return
+  throw new BadRequest("You can not replace multiple instances. Did you mean 'patch'?")
+}
+
+/**
+ * Checks the fields that a caller outside wants of a new record: of its query, nothing else matters.
+ * @throws {BadRequest} one is hidden
+ */
+export function checkSelect(query: Query | undefined, settings: MongoDBSettings): void {
+  if (settings.hidden.length === 0) return
+  checkHiddenQuery(
+    { $select: splitQuery({ $select: query?.['$select'] }, settings).select },
+    settings,
+  )
+}

@@ -1,0 +1,43 @@
+import { BadRequest } from '../core/errors/index.ts'
+import { isPlainObject } from './plain-object.ts'
+
+/** What the server stores at most; also bounds the recursion here. */
+const MAX_DEPTH = 100
+
+/** No names beyond those of fields. */
+export const NO_NAMES: ReadonlySet<string> = new Set()
+
+/**
+ * Checks a value that a caller outside sent to be stored.
+ * @param allowed names that are otherwise refused, for the keys of the value itself
+ * @param allowedBelow the same for the keys of what is inside it
+ * @throws {BadRequest} operators, dotted names, numbers that JSON has no text for, too many levels
+ */
+export function checkValue(
+  value: unknown,
+  depth = 0,
+  allowed: ReadonlySet<string> = NO_NAMES,
+  allowedBelow: ReadonlySet<string> = NO_NAMES,
+): void {
+  if (depth > MAX_DEPTH) {
+    throw new BadRequest(`The data is nested more than ${MAX_DEPTH} levels deep`)
+  }
+  if (typeof value === 'number' && !Number.isFinite(value)) {
+    throw new BadRequest('The data has a number that is not finite')
+  }
+  if (Array.isArray(value)) {
+    for (const item of value) checkValue(item, depth + 1, allowedBelow, allowedBelow)
+  }
+  if (!isPlainObject(value)) return
+  for (const [name, inner] of Object.entries(value)) {
+    if (!allowed.has(name)) checkName(name)
+    checkValue(inner, depth + 1, allowedBelow, allowedBelow)
+  }
+}
+
+/** @throws {BadRequest} the name of an operator, a path, or one that objects have a meaning for */
+export function checkName(name: string): void {
+  const isPath = name.includes('.')
+  if (!isPath && !name.startsWith('$') && name !== '__proto__' && name !== '_bsontype') return
+  throw new BadRequest(`The data has the field name '${name}', which is not allowed`)
+}

@@ -1,0 +1,43 @@
+/** As deep as a record can be. */
+const MAX_PATH_DEPTH = 100
+
+/** A place in a list: `tags.0`, and in updates `tags.$`, `tags.$[]` and `tags.$[item]`. */
+const POSITION = /^(?:\d+|\$(?:\[[^\]]*\])?)$/
+
+/** How a path stands to others: it has nothing to do with them, is or lies in one, or holds one. */
+export type Relation = 'apart' | 'inside' | 'above'
+
+/** Returns whether a value is the path of a field, as `$sort` and `$select` take it. */
+export function isFieldPath(name: unknown): name is string {
+  if (typeof name !== 'string' || name === '__proto__') return false
+  const parts = name.split('.')
+  if (parts.length > MAX_PATH_DEPTH) return false
+  return parts.every((part) => part !== '' && !part.startsWith('$') && !part.includes('\0'))
+}
+
+/**
+ * Returns the paths without those that lie inside another one: the server refuses
+ * `['address', 'address.city']`.
+ */
+export function toOutermost(paths: readonly string[]): readonly string[] {
+  const all = new Set(paths)
+  return [...all].filter((path) => !toAncestors(path).some((ancestor) => all.has(ancestor)))
+}
+
+/** Returns a path without places in lists: `tokens.0.text` and `tokens.text` are one field. */
+export function withoutPositions(path: string): string {
+  const [first = '', ...rest] = path.split('.')
+  return [first, ...rest.filter((part) => !POSITION.test(part))].join('.')
+}
+
+/** Returns how a path stands to the closest of some others. Places in lists make no difference. */
+export function relate(path: string, others: readonly string[]): Relation {
+  const plain = withoutPositions(path)
+  if (others.some((other) => plain === other || plain.startsWith(`${other}.`))) return 'inside'
+  return others.some((other) => other.startsWith(`${plain}.`)) ? 'above' : 'apart'
+}
+
+function toAncestors(path: string): string[] {
+  const parts = path.split('.')
+  return parts.slice(1).map((_, index) => parts.slice(0, index + 1).join('.'))
+}

@@ -1,0 +1,113 @@
+import { BadRequest } from '../core/errors/index.ts'
+import type { Query } from '../core/params.ts'
+import { relate } from './field-path.ts'
+import type { MongoDBSettings } from './mongodb-options.ts'
+import { isObjectId } from './object-id.ts'
+import { isPlainObject } from './plain-object.ts'
+
+/** Operators that join conditions, each with a list of them. */
+const LOGICAL: ReadonlySet<string> = new Set(['$or', '$and', '$nor'])
+
+/** Operators that hold conditions on the same field, or on fields of its items. */
+const NESTING: ReadonlySet<string> = new Set(['$not', '$elemMatch'])
+
+/** Operators that say nothing about what is inside a field. */
+const OUTLINE: ReadonlySet<string> = new Set(['$exists', '$size', '$type'])
+
+/** Operators that read fields which are named inside their value, or all of them. */
+const READS_ANY_FIELD: ReadonlySet<string> = new Set([
+  ...['$expr', '$where', '$text', '$jsonSchema', '$function', '$accumulator'],
+])
+
+/** What stands at the top of a query without being a condition. */
+const NO_CONDITION: ReadonlySet<string> = new Set([
+  ...['$select', '$sort', '$limit', '$skip', '$comment', '$sampleRate'],
+])
+
+/**
+ * Checks that a query of a caller outside, sanitised before, does not ask for hidden fields.
+ * @throws {BadRequest} it does, or by an operator that can read any field; the text names the field
+ *   or the operator as the caller wrote it
+ */
+export function checkHiddenQuery(query: Query, settings: MongoDBSettings): void {
+  const { hidden, filters } = settings
+  const { $select, $sort } = query
+  for (const path of ($select ?? []) as readonly string[]) {
+    if (relate(path, hidden) === 'inside') refuse(path)
+  }
+  for (const path of Object.keys($sort ?? {})) if (relate(path, hidden) !== 'apart') refuse(path)
+  for (const [name, value] of Object.entries(query)) {
+    const isFilter = NO_CONDITION.has(name) || Object.hasOwn(filters, name)
+    if (isFilter && !READS_ANY_FIELD.has(name) && !LOGICAL.has(name)) continue
+    checkCondition(name, value, '', hidden)
+  }
+}
+
+/**
+ * Checks conditions on a field or on the items of a list, as `$elemMatch` and `$pull` take them.
+ * @throws {BadRequest} as {@link checkHiddenQuery}
+ */
+export function checkHiddenConditions(
+  conditions: unknown,
+  path: string,
+  hidden: readonly string[],
+): void {
+  if (!isPlainObject(conditions)) checkOperand(conditions, path, hidden)
+  else {
+    for (const [name, value] of Object.entries(conditions)) {
+      checkCondition(name, value, path, hidden)
+    }
+  }
+}
+
+/** @param path the field that the condition stands in, `''` for the record */
+function checkCondition(
+  name: string,
+  value: unknown,
+  path: string,
+  hidden: readonly string[],
+): void {
+  if (LOGICAL.has(name)) {
+    // What a filter of one's own makes of `$or` is for the server to judge.
+    const items: readonly unknown[] = Array.isArray(value) ? value : []
+    for (const item of items) checkHiddenConditions(item, path, hidden)
+  } else if (!name.startsWith('$')) {
+    checkField(path === '' ? name : `${path}.${name}`, value, hidden)
+  } else if (path === '' || READS_ANY_FIELD.has(name)) {
+    throw new BadRequest(`The operator ${name} can read hidden fields and is not allowed`)
+  } else if (NESTING.has(name)) checkHiddenConditions(value, path, hidden)
+  else if (!OUTLINE.has(name)) checkOperand(value, path, hidden)
+}
+
+function checkField(path: string, value: unknown, hidden: readonly string[]): void {
+  if (relate(path, hidden) === 'inside') refuse(path)
+  if (isConditions(value)) checkHiddenConditions(value, path, hidden)
+  else checkOperand(value, path, hidden)
+}
+
+/** Whether the server takes an object for operators, and not for a value to compare with. */
+function isConditions(value: unknown): boolean {
+  if (!isPlainObject(value)) return false
+  const names = Object.keys(value)
+  return names.length > 0 && names.every((name) => name.startsWith('$'))
+}
+
+/** An object with a hidden field in it is compared with that field. */
+function checkOperand(value: unknown, path: string, hidden: readonly string[]): void {
+  if (relate(path, hidden) === 'apart') return
+  const items = Array.isArray(value) ? value : [value]
+  for (const item of items) {
+    if (isPlainObject(item) && Object.hasOwn(item, '$elemMatch')) {
+      checkHiddenConditions(item, path, hidden)
+    } else if (!isSimple(item)) refuse(path)
+  }
+}
+
+function isSimple(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return true
+  return value instanceof Date || value instanceof RegExp || isObjectId(value)
+}
+
+function refuse(path: string): never {
+  throw new BadRequest(`The field '${path}' can not be queried`)
+}

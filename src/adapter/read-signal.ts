@@ -1,0 +1,81 @@
+import { BadRequest, ServiceError, Timeout } from '../core/errors/index.ts'
+import type { Params } from '../core/params.ts'
+
+/** How long a read goes on before it asks whether its caller is still there. */
+const FOLLOW_AFTER_MS = 20
+
+type Listener = (this: ReadSignal) => void
+
+/**
+ * Follows the signal of a caller for one read, as the driver wants to have it. A signal of the
+ * platform costs as much as a tenth of a read, and the one of a request is only made when somebody
+ * asks for it: this one asks when the read has taken a moment, which is when leaving is of use.
+ * It has the members of an `AbortSignal` that the driver uses.
+ */
+export class ReadSignal {
+  aborted = false
+  reason: unknown
+  readonly #params: Params
+  readonly #abort: () => void
+  #listeners: Listener[] = []
+  #timer: NodeJS.Timeout | null = null
+  #source: AbortSignal | null = null
+
+  /** Returns a signal to hand to the driver, `null` for a caller without one. */
+  static follow(params: Params): ReadSignal | null {
+    if (!('signal' in params)) return null
+    // One that stands in the params itself is there anyway, and may be aborted already.
+    if (!Object.hasOwn(params, 'signal')) return new ReadSignal(params, FOLLOW_AFTER_MS)
+    return params.signal === undefined ? null : new ReadSignal(params, 0)
+  }
+
+  private constructor(params: Params, delayMs: number) {
+    this.#params = params
+    this.#abort = () => this.#tellListeners()
+    if (delayMs === 0) this.#followSource()
+    else this.#timer = setTimeout(() => this.#followSource(), delayMs)
+  }
+
+  addEventListener(_name: 'abort', listener: Listener): void {
+    this.#listeners.push(listener)
+  }
+
+  removeEventListener(_name: 'abort', listener: Listener): void {
+    this.#listeners = this.#listeners.filter((other) => other !== listener)
+  }
+
+  throwIfAborted(): void {
+    if (this.aborted) throw this.reason
+  }
+
+  /** Stops to follow: the read is over. */
+  end(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#source?.removeEventListener('abort', this.#abort)
+  }
+
+  #followSource(): void {
+    const source = this.#params.signal
+    if (source === undefined) return
+    this.#source = source
+    if (source.aborted) this.#tellListeners()
+    else source.addEventListener('abort', this.#abort, { once: true })
+  }
+
+  #tellListeners(): void {
+    this.aborted = true
+    this.reason = this.#source?.reason
+    const listeners = this.#listeners
+    this.#listeners = []
+    for (const listener of listeners) listener.call(this)
+  }
+}
+
+/** Returns what callers hear of a read that was called off: nothing that is the server's fault. */
+export function toAbortError(reason: unknown): ServiceError {
+  if (reason instanceof ServiceError) return reason
+  const isTimeout = reason instanceof Error && reason.name === 'TimeoutError'
+  return isTimeout
+    ? new Timeout('The call took too long', null, { cause: reason })
+    : new BadRequest('The call was called off', null, { cause: reason })
+}

@@ -1,0 +1,100 @@
+import t from 'tap'
+
+import type { Operation } from '../../src/adapter/driver-options.ts'
+import { toDriverOptions } from '../../src/adapter/driver-options.ts'
+import type { MongoDBParams } from '../../src/adapter/index.ts'
+import { MongoDBService } from '../../src/adapter/index.ts'
+import { NotImplemented } from '../../src/core/errors/index.ts'
+import { openDatabase } from '../support/database.ts'
+
+const { empty, commandsOf } = await openDatabase(t)
+
+const REFUSED: readonly [Operation, object, RegExp][] = [
+  ['read', { upsert: true }, /params\.docdb\.upsert is not one for read/],
+  ['read', { arrayFilters: [] }, /arrayFilters/],
+  ['read', { limit: 5 }, /limit/],
+  ['read', { skip: 5 }, /skip/],
+  ['read', { explain: true }, /explain/],
+  ['read', { timeoutMS: 5 }, /timeoutMS/],
+  ['read', { tailable: true }, /tailable/],
+  ['read', { hints: 'a' }, /hints is not one for read; did you mean 'hint'/],
+  ['read', { raw: true }, /raw/],
+  ['create', { upsert: true }, /upsert/],
+  ['create', { projection: {} }, /projection/],
+  ['create', { forceServerObjectId: true }, /forceServerObjectId/],
+  ['create', { signal: new AbortController().signal }, /signal/],
+  ['update', { arrayFilters: [] }, /arrayFilters/],
+  ['patch', { signal: new AbortController().signal }, /signal/],
+  ['patch', { returnDocument: 'before' }, /returnDocument/],
+  ['patch', { includeResultMetadata: true }, /includeResultMetadata/],
+  ['patch', { sesion: 1 }, /sesion.*did you mean 'session'/],
+  ['patch of many', { upsert: true }, /upsert is not one for patch of many/],
+  ['remove', { upsert: true }, /upsert/],
+  ['remove of many', { signal: new AbortController().signal }, /signal/],
+  ['read', JSON.parse('{"__proto__":1}'), /__proto__/],
+  ['read', { constructor: 1 }, /constructor/],
+]
+
+for (const [operation, docdb, message] of REFUSED) {
+  t.test(`names ${Object.keys(docdb)[0]}, which does nothing in a ${operation}`, async (t) => {
+    t.throws(() => toDriverOptions({ docdb } as MongoDBParams, operation), { message })
+    t.throws(() => toDriverOptions({ mongodb: docdb } as MongoDBParams, operation), TypeError)
+  })
+}
+
+t.test(
+  'passes on what a command of the operation takes, and leaves the params alone',
+  async (t) => {
+    const docdb = Object.freeze({ comment: 'a', maxTimeMS: 5, collation: { locale: 'en' } })
+    for (const operation of ['read', 'create', 'update', 'patch', 'remove'] as const) {
+      t.strictSame(toDriverOptions({ docdb }, operation), docdb)
+    }
+    const collation = { locale: 'de' }
+    t.strictSame(toDriverOptions({ collation }, 'read'), { collation })
+    t.strictSame(toDriverOptions({ collation, mongodb: docdb }, 'read'), docdb)
+    t.strictSame(toDriverOptions({ docdb: { upsert: undefined } } as never, 'read'), {
+      upsert: undefined,
+    })
+  },
+)
+
+t.test('refuses options under both names, as one of them would be lost', async (t) => {
+  t.throws(() => toDriverOptions({ docdb: {}, mongodb: {} }, 'read'), /params\.mongodb/)
+})
+
+t.test('refuses params that are not there yet in every method, by no command', async (t) => {
+  const notes = new MongoDBService({ Model: await empty('notes'), multi: true })
+  const missing = new NotImplemented('params.pipeline is not there yet')
+  const commands = await commandsOf(async () => {
+    for (const pipeline of [[], [{ $match: { tenant: 'a' } }], null]) {
+      const params = { pipeline } as MongoDBParams
+      await t.rejects(notes.find(params), missing)
+      await t.rejects(notes.get('a', params), missing)
+      await t.rejects(notes.create({}, params), missing)
+      await t.rejects(notes.create([{}], params), missing)
+      await t.rejects(notes.update('a', {}, params), missing)
+      await t.rejects(notes.patch('a', {}, params), missing)
+      await t.rejects(notes.patch(null, {}, params), missing)
+      await t.rejects(notes.remove('a', params), missing)
+      await t.rejects(notes.remove(null, params), missing)
+      await t.rejects(notes._find(params), missing)
+      await t.rejects(notes._get('a', params), missing)
+      await t.rejects(notes._create({}, params), missing)
+      await t.rejects(notes._update('a', {}, params), missing)
+      await t.rejects(notes._patch('a', {}, params), missing)
+      await t.rejects(notes._patch(null, {}, params), missing)
+      await t.rejects(notes._remove('a', params), missing)
+      await t.rejects(notes._remove(null, params), missing)
+      await t.rejects(notes.findRaw(params), missing)
+      await t.rejects(notes.countDocuments(params), missing)
+    }
+  })
+  t.strictSame(commands, [])
+})
+
+t.test('tells the caller in the process what is wrong with the params', async (t) => {
+  const notes = new MongoDBService({ Model: await empty('notes') })
+  await t.rejects(notes.find({ docdb: { upsert: true } }), /params\.docdb\.upsert/)
+  await t.rejects(notes.find({ adapter: { mutli: true } as never }), /did you mean 'multi'/)
+  await t.rejects(notes.getModel({ adapter: { mutli: true } as never }), /did you mean 'multi'/)
+})

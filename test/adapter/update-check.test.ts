@@ -1,0 +1,128 @@
+import type { Collection } from 'mongodb'
+import t from 'tap'
+
+import { resolveMongoDBOptions } from '../../src/adapter/mongodb-options.ts'
+import { checkUpdateOperator } from '../../src/adapter/update-check.ts'
+import { UPDATE_OPERATORS } from '../../src/adapter/update-operators.ts'
+import { BadRequest } from '../../src/core/errors/index.ts'
+
+const settings = resolveMongoDBOptions({
+  Model: {} as Collection,
+  hidden: ['password', 'profile.token', 'tokens.secret'],
+  updateOperators: [
+    ...UPDATE_OPERATORS.keys(),
+    ...['address.city', 'profile.token', 'tokens.$[].secret', 'tokens.$[].label', '_id.x'],
+  ],
+})
+
+const check = (operator: string, fields: unknown) => (): void =>
+  checkUpdateOperator(operator, fields, settings)
+
+const REFUSED: readonly [string, unknown][] = [
+  // Where a field goes is a path as well.
+  ['$rename', { name: 'address.street' }],
+  ['$rename', { name: 'profile.isAdmin' }],
+  ['$rename', { name: '_id' }],
+  ['$rename', { name: '_id.x' }],
+  ['$rename', { name: '$where' }],
+  ['$rename', { name: '__proto__' }],
+  ['$rename', { name: '' }],
+  ['$rename', { name: 1 }],
+  ['$rename', { name: { x: 'y' } }],
+  ['$rename', { 'address.street': 'name' }],
+  ['$rename', { _id: 'name' }],
+  ['$rename', { $a: 'name' }],
+  // Keys that say how, where they mean nothing or are stored.
+  ['$set', { a: { $gt: 1 } }],
+  ['$set', { a: { $each: [1] } }],
+  ['$set', { '_id.x': 1 }],
+  ['$setOnInsert', { _id: 1 }],
+  ['$push', { tags: { $each: [{ $gt: 1 }] } }],
+  ['$push', { tags: { x: { $each: [1] } } }],
+  ['$push', { tags: { $each: [], $sort: { 'a.b': 1 } } }],
+  ['$addToSet', { tags: { $sort: 1 } }],
+  ['$pull', { tags: { $where: '1' } }],
+  ['$pull', { tags: { $elemMatch: { a: 1 } } }],
+  ['$set', { note: { 'address.city': 'Rome' } }],
+  ['$set', 'name'],
+  ['$set', [{ a: 1 }]],
+  ['$set', null],
+  ['$bogus', { a: 1 }],
+]
+
+for (const [operator, fields] of REFUSED) {
+  t.test(`FTH-9: refuses ${operator} with ${JSON.stringify(fields)}`, async (t) => {
+    t.throws(check(operator, fields), BadRequest)
+  })
+}
+
+const ALLOWED: readonly [string, unknown][] = [
+  ['$rename', { name: 'title' }],
+  ['$rename', { 'address.city': 'city', city: 'address.city' }],
+  ['$push', { tags: { $each: [{ a: 1 }], $position: 0, $slice: 5, $sort: { a: 1 } } }],
+  ['$addToSet', { tags: { $each: ['a'] } }],
+  ['$pull', { tags: { $in: ['a'] }, items: { price: { $gt: 5 } } }],
+  ['$currentDate', { at: true, on: { $type: 'timestamp' } }],
+  ['$inc', { 'address.city': 1 }],
+  ['$bit', { flags: { and: 5 } }],
+]
+
+for (const [operator, fields] of ALLOWED) {
+  t.test(`lets ${operator} with ${JSON.stringify(fields)} pass`, async (t) => {
+    t.doesNotThrow(check(operator, fields))
+  })
+}
+
+for (const operator of UPDATE_OPERATORS.keys()) {
+  t.test(`MASS-3: ${operator} does not reach hidden fields`, async (t) => {
+    const value = operator === '$rename' ? 'name' : 1
+    for (const path of ['password', 'profile.token', 'tokens.$[].secret']) {
+      t.throws(check(operator, { [path]: value }), {
+        message: `The field '${path}' can not be changed by ${operator}`,
+      })
+    }
+  })
+}
+
+const READING: readonly [string, unknown][] = [
+  ['$rename', { name: 'password' }],
+  ['$rename', { profile: 'open' }],
+  ['$rename', { name: 'profile' }],
+  ['$min', { profile: { token: 'a' } }],
+  ['$max', { profile: { token: 'a' } }],
+  ['$addToSet', { tokens: { secret: 'guess' } }],
+  ['$pullAll', { tokens: [{ secret: 'guess' }] }],
+  ['$pull', { tokens: { secret: 'guess' } }],
+  ['$pull', { tokens: { secret: { $gt: 'a' } } }],
+  ['$pull', { tokens: { $in: [{ secret: 'guess' }] } }],
+  ['$push', { tokens: { $each: [], $sort: { secret: 1 } } }],
+  ['$push', { tokens: { $each: [], $sort: 1 } }],
+]
+
+for (const [operator, fields] of READING) {
+  t.test(`${operator} with ${JSON.stringify(fields)} would tell of a hidden field`, async (t) => {
+    t.throws(check(operator, fields), BadRequest)
+  })
+}
+
+const WRITING: readonly [string, unknown][] = [
+  ['$set', { profile: { city: 'Rome' } }],
+  ['$unset', { profile: 1 }],
+  ['$push', { tokens: { label: 'a', secret: 'new' } }],
+  ['$pull', { tokens: { label: 'a' } }],
+  ['$pull', { tokens: 'plain' }],
+  ['$pop', { tokens: 1 }],
+  ['$set', { 'tokens.$[].label': 'a' }],
+]
+
+for (const [operator, fields] of WRITING) {
+  t.test(`${operator} with ${JSON.stringify(fields)} tells nothing`, async (t) => {
+    t.doesNotThrow(check(operator, fields))
+  })
+}
+
+t.test('takes only operators that the option lists', async (t) => {
+  const closed = resolveMongoDBOptions({ Model: {} as Collection, updateOperators: ['$inc'] })
+  t.throws(() => checkUpdateOperator('$set', { a: 1 }, closed), BadRequest)
+  t.doesNotThrow(() => checkUpdateOperator('$inc', { a: 1 }, closed))
+})
