@@ -46,14 +46,17 @@ const ERROR_TABLE: readonly ErrorRow[] = [
     names: [],
   },
   {
-    // Bad value, parse, type, overflow; path not viable, conflicting updates, dollar, dot, empty name,
-    // immutable field; a sort that is too large or too long; broken positional update, regular
-    // expression, paths that overlap.
+    // Bad value, parse, type, overflow, length, BSON; path not viable, conflicting updates, dollar, dot,
+    // empty name, ids and references of a wrong type, immutable field, options, namespace; a sort that
+    // is too large or too long; two lists in one index, conversion; paths of fields; places on the
+    // earth, languages, keys of an index; broken positional update, regular expression, overlapping
+    // paths, negative number.
     ErrorClass: BadRequest,
     message: 'The database refuses a value of the query or the data',
     codes: [
-      ...[2, 9, 14, 15, 28, 40, 52, 56, 57, 66, 292, 13103, 16410, 16755],
-      ...[31249, 31250, 51091, 51108],
+      ...[2, 9, 14, 15, 16, 22, 28, 40, 52, 53, 54, 55, 56, 57, 66, 72, 73, 171, 241, 292],
+      ...[13026, 13027, 13068, 13103, 15998, 16410, 16411, 16412, 16755, 16766, 16804],
+      ...[17261, 17262, 17280, 31249, 31250, 40352, 40353, 51024, 51091, 51108],
     ],
     names: ['BSONError', 'BSONVersionError', 'BSONRuntimeError', 'BSONOffsetError'],
   },

@@ -21,12 +21,14 @@ const ERRORS: readonly [string, Error, string, number][] = [
   ['write conflict', server(112), 'Conflict', 409],
   ['no such transaction', server(251), 'Conflict', 409],
   ['failed validation', server(121), 'Unprocessable', 422],
-  ...[2, 9, 14, 66, 16755].map((code): [string, Error, string, number] => [
-    `bad value ${code}`,
-    server(code),
-    'BadRequest',
-    400,
-  ]),
+  ...[2, 9, 14, 16, 22, 53, 54, 55, 66, 72, 73, 171, 241, 16755, 17262, 17280].map(
+    (code): [string, Error, string, number] => [
+      `bad value ${code}`,
+      server(code),
+      'BadRequest',
+      400,
+    ],
+  ),
   ['BSON', new BSON.BSONError('secret'), 'BadRequest', 400],
   ['too large', server(10334), 'PayloadTooLarge', 413],
   ['time limit', server(50), 'Timeout', 408],

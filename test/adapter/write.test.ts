@@ -16,7 +16,7 @@ interface Person {
   at?: Date
 }
 
-const { empty, commandsOf } = await openDatabase(t)
+const { db, empty, commandsOf } = await openDatabase(t)
 
 async function createPeople(
   options: Partial<MongoDBOptions> = {},
@@ -203,6 +203,16 @@ t.test('answers a duplicate with 409 and the names of the fields, and no values'
     )
     t.match(error, { name: 'Conflict', code: 409 })
     t.notMatch(JSON.stringify(error), /secret|name_1|people|E11000/)
+  }
+})
+
+t.test('answers a collection that the database refuses with 400, not naming it', async (t) => {
+  const people = await createPeople()
+  const Model = db.collection('system.secret')
+  for (const call of [people.create({ name: 'a' }, { adapter: { Model } })]) {
+    const error = await call.catch((thrown: unknown) => thrown)
+    t.match(error, { name: 'BadRequest', code: 400, cause: { code: 73 } })
+    t.notMatch(JSON.stringify(error), /secret/)
   }
 })
 

@@ -43,7 +43,8 @@ async function start({ db, empty }: TestDatabase) {
     },
   })
   authentication.register('jwt', new JwtStrategy()).register('local', new LocalStrategy())
-  app.use('users', new MongoDBService({ Model: db.collection<Document>('users') }))
+  const Model = db.collection<Document>('users')
+  app.use('users', new MongoDBService({ Model, hidden: ['password'] }))
   app.service('users').hooks({
     before: { create: [hashPassword('password')], patch: [hashPassword('password')] },
     after: { all: [protect('password')] },

@@ -37,7 +37,10 @@ function addServices(app: Application, { db }: TestDatabase): void {
   authentication.register('jwt', new JwtStrategy()).register('local', new LocalStrategy())
   app.use('authentication', authentication)
   const Model = db.collection<Document>('users')
-  app.use('users', new MongoDBService({ Model, paginate: { default: 10, max: 50 } }))
+  app.use(
+    'users',
+    new MongoDBService({ Model, paginate: { default: 10, max: 50 }, hidden: ['password'] }),
+  )
   app.service('users').hooks({
     before: { create: [hashPassword('password')] },
     after: { all: [protect('password')] },
