@@ -55,9 +55,12 @@ app.set('authentication', {
 
 const authentication = new AuthenticationService(app)
 authentication.register('jwt', new JwtStrategy()).register('local', new LocalStrategy())
-app.use('users', new MongoDBService<User>({ Model: db.collection<User>('users') }), {
-  methods: ['get', 'create'],
-})
+// Hidden from queries by the service, and from results by `protect` below: the hash stays in the house.
+app.use(
+  'users',
+  new MongoDBService<User>({ Model: db.collection<User>('users'), hidden: ['password'] }),
+  { methods: ['get', 'create'] },
+)
 app.use('notes', new MongoDBService<Note>({ Model: db.collection<Note>('notes') }), {
   methods: ['find', 'create'],
 })

@@ -52,7 +52,12 @@ const app = fastifyApp(createApp<Services>())
 app.configure(rest())
 app.use(
   'countries',
-  new MongoDBService<Country>({ Model: collection, paginate: { default: 10, max: 250 } }),
+  new MongoDBService<Country>({
+    Model: collection,
+    paginate: { default: 10, max: 250 },
+    // A country has its letters for an id: whoever adds one chooses them.
+    allowClientId: true,
+  }),
 )
 app.service('countries').hooks({ before: { find: [readNumbers] } })
 app.fastify.get('/', (_request, reply) => reply.type('text/html').send(renderIndexPage()))

@@ -8,12 +8,12 @@ import { toDriverOptions } from './driver-options.ts'
 import { checkHiddenQuery } from './hidden-query.ts'
 import type { MongoDBSettings } from './mongodb-options.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
-import { checkParams, isExternal, toCallSettings, toHidden } from './mongodb-params.ts'
+import { checkParams, checkUpsert, toCallSettings, toHidden } from './mongodb-params.ts'
 import { sanitizeQuery } from './query-operators.ts'
 import { ReadSignal, toAbortError } from './read-signal.ts'
 import type { SplitQuery } from './split-query.ts'
 import { splitQuery } from './split-query.ts'
-import { createIdError } from './write-data.ts'
+import { checkChange } from './write-data.ts'
 
 /** Everything that one call of a method needs. */
 export interface AdapterCall {
@@ -42,8 +42,6 @@ export async function callAdapter<R>(
   const query = splitQuery(params.query ?? {}, settings)
   const driver = toDriverOptions(params, operation)
   const hidden = toHidden(settings, params)
-  if (driver.upsert && isExternal(params) && !settings.allowClientId)
-    throw createIdError(settings.id)
   // A cursor outlives this call, and with it whatever is followed only during the call.
   if (operation === 'cursor' && params.signal !== undefined) driver.signal ??= params.signal
   const start = async (): Promise<R> =>
@@ -124,4 +122,19 @@ export function checkSelect(query: Query | undefined, settings: MongoDBSettings)
     { $select: splitQuery({ $select: query?.['$select'] }, settings).select },
     settings,
   )
+}
+
+/**
+ * Checks what a caller outside sent to `update` or `patch`.
+ * @throws {BadRequest} data that is not allowed, or an upsert that would take the caller's id
+ */
+export function checkOutsideChange(
+  options: MongoDBSettings,
+  id: unknown,
+  data: unknown,
+  params: MongoDBParams | undefined,
+): void {
+  const settings = toCallSettings(options, params)
+  checkUpsert(settings, params)
+  checkChange(data, id, settings)
 }

@@ -4,6 +4,7 @@ import type { DriverParams } from './driver-options.ts'
 import type { MongoDBOptions, MongoDBSettings, MultiMethod, Paginate } from './mongodb-options.ts'
 import { overrideSettings } from './mongodb-options.ts'
 import { isEmptyFilter, splitQuery } from './split-query.ts'
+import { createIdError } from './write-data.ts'
 
 /** The last argument of the methods of a MongoDB service. */
 export interface MongoDBParams<Q = Query> extends Params<Q>, DriverParams {
@@ -44,6 +45,15 @@ export function toCallSettings(
   const { paginate, adapter } = params ?? {}
   if (paginate === undefined && adapter === undefined) return settings
   return overrideSettings(settings, paginate, adapter)
+}
+
+/**
+ * Checks a call from outside that may add a record with the id of its caller.
+ * @throws {BadRequest} it may, and the option `allowClientId` does not let callers choose ids
+ */
+export function checkUpsert(settings: MongoDBSettings, params: MongoDBParams | undefined): void {
+  const { upsert } = params?.docdb ?? params?.mongodb ?? {}
+  if (upsert && !settings.allowClientId) throw createIdError(settings.id)
 }
 
 /** Returns the fields that a call must not return: those that are hidden from callers outside. */

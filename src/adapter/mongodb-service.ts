@@ -1,7 +1,13 @@
 import type { Collection, Document, FindCursor } from 'mongodb'
 
 import type { Page } from '../core/params.ts'
-import { callAdapter, checkOne, checkSelect, toChecked } from './adapter-call.ts'
+import {
+  callAdapter,
+  checkOne,
+  checkOutsideChange,
+  checkSelect,
+  toChecked,
+} from './adapter-call.ts'
 import { countRecords, findPage, getRecord, openCursor } from './find.ts'
 import type { MongoDBOptions, MongoDBSettings } from './mongodb-options.ts'
 import { resolveMongoDBOptions } from './mongodb-options.ts'
@@ -19,7 +25,7 @@ import {
   removeRecords,
   updateRecord,
 } from './write.ts'
-import { checkChange, checkNewRecord, checkRecord, toRecords } from './write-data.ts'
+import { checkNewRecord, checkRecord, toRecords } from './write-data.ts'
 
 /** What `patch` takes: fields to set, update operators (`{ $inc: { age: 1 } }`), or both. */
 export type PatchData<D> = Partial<D> | { readonly [operator: `$${string}`]: unknown }
@@ -37,7 +43,8 @@ interface WithReadiness {
  * `T` is a record, `D` the data that `create` and `update` take, `P` the params.
  *
  * All methods fail with an error of `remex/errors`: `BadRequest`, `NotFound`, `MethodNotAllowed`, or
- * what the database's error stands for.
+ * what the database's error stands for; with a `TypeError` where `params.adapter` or `params.docdb` has
+ * an option that is not known. Callers outside get no field of the option `hidden`.
  */
 export class MongoDBService<
   T extends Document = Document,
@@ -51,7 +58,7 @@ export class MongoDBService<
   /** Names of further events that this service emits. */
   readonly events: readonly string[]
 
-  /** @throws {TypeError} `Model` is missing, or an operator name does not begin with `$` */
+  /** @throws {TypeError} an option is missing, not known, or has no value that it can have */
   constructor(options: MongoDBOptions) {
     this.options = resolveMongoDBOptions(options)
     this.id = this.options.id
@@ -94,7 +101,7 @@ export class MongoDBService<
    */
   async update(id: AdapterId, data: D, params?: P): Promise<T> {
     checkOne(id, data)
-    if (isExternal(params)) checkChange(data, id, toCallSettings(this.options, params))
+    if (isExternal(params)) checkOutsideChange(this.options, id, data, params)
     return this._update(id, data, toChecked(this.options, params))
   }
 
@@ -109,7 +116,7 @@ export class MongoDBService<
   async patch(id: AdapterId | null, data: PatchData<D>, params?: P): Promise<T | T[]> {
     const checked = toChecked(this.options, params)
     if (id === null) checkReach('patch', this.options, checked)
-    if (isExternal(params)) checkChange(data, id, toCallSettings(this.options, params))
+    if (isExternal(params)) checkOutsideChange(this.options, id, data, params)
     return this._patch(id, data, checked)
   }
 

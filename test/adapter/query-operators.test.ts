@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import type { Collection } from 'mongodb'
 import { ObjectId } from 'mongodb'
 import t from 'tap'
-import type { MongoDBOptions } from '../../src/adapter/mongodb-options.ts'
+import type { MongoDBOptions, MongoDBSettings } from '../../src/adapter/mongodb-options.ts'
 import { resolveMongoDBOptions } from '../../src/adapter/mongodb-options.ts'
 import { sanitizeQuery } from '../../src/adapter/query-operators.ts'
 import { BadRequest } from '../../src/core/errors/index.ts'
@@ -236,3 +236,8 @@ function messageOf(run: () => unknown): string {
   }
   return ''
 }
+
+t.test('a limit that somebody unset lets nothing pass', async (t) => {
+  const unset = { ...resolveMongoDBOptions({ Model: {} as Collection }), limits: {} }
+  t.throws(() => sanitizeQuery({ a: 1 }, unset as MongoDBSettings), /nested more than undefined/)
+})
