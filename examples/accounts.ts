@@ -49,7 +49,6 @@ app.set('authentication', {
   authStrategies: ['jwt', 'local'],
   jwtOptions: { audience: 'https://notes.example', issuer: 'notes', expiresIn: '1h' },
   local: { usernameField: 'email', passwordField: 'password' },
-  loginThrottle: true,
   revocation: true,
 })
 

@@ -1,6 +1,7 @@
 import type { Application, Params } from '../core/index.ts'
 import type { AuthenticationService } from './authentication-service.ts'
 import { findAuthentication } from './default-authentication.ts'
+import { limitProof } from './guess-limits.ts'
 import type { HookCall } from './hook-call.ts'
 import { reportFailure } from './login-events.ts'
 import { createNotAuthenticated } from './not-authenticated.ts'
@@ -154,7 +155,7 @@ function proveCaller(
     return service.authenticate(authentication, toInternalParams(params), ...strategies)
   }
   const prove = () => service.authenticate(authentication, toInternalParams(params), ...strategies)
-  return strategy.limitGuesses(authentication, params, prove).catch((error: unknown) => {
+  return limitProof(service, strategy, authentication, params, prove).catch((error: unknown) => {
     reportFailure(service, 'login', { data: authentication, params }, error)
     throw error
   })

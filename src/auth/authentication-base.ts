@@ -3,6 +3,7 @@ import type { AuthenticationConfiguration } from './authentication-config.ts'
 import { resolveAuthenticationConfig } from './authentication-config.ts'
 import type { AuthenticationService } from './authentication-service.ts'
 import { checkConfiguration } from './configuration-check.ts'
+import { limitProof } from './guess-limits.ts'
 import type { LoginThrottle } from './login-throttle.ts'
 import { createNotAuthenticated } from './not-authenticated.ts'
 import { PreparedSettings } from './prepared-settings.ts'
@@ -57,7 +58,7 @@ export abstract class AuthenticationBase {
     return parseStrategies ?? authStrategies
   }
 
-  /** The limits for failing logins, `null` when there are none. */
+  /** The limits for failing logins, `null` when they are switched off. */
   get loginThrottle(): LoginThrottle | null {
     return this.#prepare().loginThrottle
   }
@@ -113,9 +114,10 @@ export abstract class AuthenticationBase {
   }
 
   /**
-   * Has the strategy that a request names prove who is behind it.
+   * Has the strategy that a request names prove who is behind it, within its limits for guesses.
    * @param allowed the names of the strategies that may
    * @throws {NotAuthenticated} no strategy, one that is not allowed, or one that refuses
+   * @throws {TooManyRequests} too many guesses of callers outside were wrong
    */
   authenticate(
     request: AuthenticationRequest | null | undefined,
@@ -131,11 +133,14 @@ export abstract class AuthenticationBase {
     if (strategy === undefined) return refuse('')
     const marked = params.authenticated === true ? params : toMarkedParams(params)
     // Not async, as every promise more is felt by every request with a token.
-    try {
-      return Promise.resolve(strategy.authenticate(request, marked))
-    } catch (error) {
-      return Promise.reject(error)
+    const prove = (): Promise<AuthenticationResult> => {
+      try {
+        return Promise.resolve(strategy.authenticate(request, marked))
+      } catch (error) {
+        return Promise.reject(error)
+      }
     }
+    return limitProof(this, strategy, request, params, prove)
   }
 
   /**

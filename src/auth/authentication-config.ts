@@ -23,8 +23,8 @@ export interface AuthenticationConfiguration {
   /** The strategies that read HTTP requests. Default: those of `authStrategies`. */
   readonly parseStrategies?: readonly string[]
   readonly jwtOptions: TokenOptions
-  /** Limits failing logins; `true` for the default limits. Default: no limits. */
-  readonly loginThrottle?: LoginThrottleOptions | boolean
+  /** Limits failing logins; `true` for the default limits, `false` for none. Default: `true`. */
+  readonly loginThrottle: LoginThrottleOptions | boolean
   /** Where logout notes its token; `true` for a list in memory. Default: tokens live until they expire. */
   readonly revocation?: RevocationList | boolean
   /** Any other key is the section of the strategy with this name. */
@@ -43,6 +43,7 @@ const DEFAULTS = {
     algorithm: 'HS256',
     expiresIn: '1d',
   },
+  loginThrottle: true,
 }
 
 /** Which values an option may have. */

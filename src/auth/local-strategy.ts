@@ -90,17 +90,15 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
 
   /**
    * Returns `{ authentication: { strategy }, user }`. Whatever is wrong, the caller is told the same
-   * after the same work: one check of a password.
+   * after the same work: one check of a password. Guesses are limited by the service and the hooks.
    * @throws {NotAuthenticated} with the configured message
-   * @throws {TooManyRequests} too many logins have failed, for this account or from this address
    */
   async authenticate(
     request: AuthenticationRequest,
     params: AuthenticationParams,
   ): Promise<AuthenticationResult> {
     const { entity: name } = this.configuration
-    const prove = () => this.#prove(request, params)
-    const found = await (params.provider ? this.limitGuesses(request, params, prove) : prove())
+    const found = await this.#prove(request, params)
     const authentication = { strategy: this.name }
     if (name === null) return { authentication }
     return { authentication, [name]: await this.getEntity(found, params) }
@@ -114,7 +112,7 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
   ): Promise<T> {
     const throttle = this.authentication.loginThrottle
     if (throttle === null) return prove()
-    return throttle.run(this.#readCredentials(request)?.username ?? '', address, prove)
+    return throttle.run(this.#readCredentials(request)?.username ?? null, address, prove)
   }
 
   async #prove(request: AuthenticationRequest, params: AuthenticationParams): Promise<Entity> {

@@ -7,8 +7,13 @@ import { MemoryThrottleStore } from './throttle-store.ts'
 
 /** The setting `loginThrottle`. */
 export interface LoginThrottleOptions {
-  /** Failing logins in one window, for one account and for one address alike. Default: 10. */
+  /** Failing logins of one account in one window. Default: 10. */
   readonly maxAttempts?: number
+  /**
+   * Failing logins from one address in one window, and as many again for the accounts that have logged
+   * in from there before. Default: three times `maxAttempts`.
+   */
+  readonly maxAttemptsPerAddress?: number
   /** Default: 60. */
   readonly windowSeconds?: number
   /** How long an address is known after a login from there. Default: 30. */
@@ -26,19 +31,26 @@ export interface LoginAttempt {
 }
 
 const DAY_MS = 86_400_000
+const DEFAULT_ATTEMPTS = 10
+
+/** An office has several people who mistype. */
+const ATTEMPTS_PER_ADDRESS = 3
 
 /** Limits failing logins per account and per address. */
 export class LoginThrottle {
   readonly #maxAttempts: number
+  readonly #maxAttemptsPerAddress: number
   readonly #windowMs: number
   readonly #knownMs: number
   readonly #store: ThrottleStore
   readonly #turns = new LoginTurns()
 
-  /** @throws {TypeError} an unknown option, or one that is not above zero */
+  /** @throws {TypeError} an unknown option, or one that is no limit */
   constructor(options: LoginThrottleOptions = {}) {
     checkThrottleOptions(options)
-    this.#maxAttempts = options.maxAttempts ?? 10
+    this.#maxAttempts = options.maxAttempts ?? DEFAULT_ATTEMPTS
+    this.#maxAttemptsPerAddress =
+      options.maxAttemptsPerAddress ?? this.#maxAttempts * ATTEMPTS_PER_ADDRESS
     this.#windowMs = (options.windowSeconds ?? 60) * 1000
     this.#knownMs = (options.knownAddressDays ?? 30) * DAY_MS
     this.#store = options.store ?? new MemoryThrottleStore()
@@ -47,10 +59,11 @@ export class LoginThrottle {
   /**
    * Runs a login within the limits: it counts if it is refused. Logins from one address take turns,
    * so that right ones that come together don't count against each other.
+   * @param account the user name, `null` where the login names none: it counts for the address only
    * @throws {TooManyRequests} with the seconds to wait as `data.retryAfter`
    */
-  run<T>(account: string, address: string | undefined, login: () => Promise<T>): Promise<T> {
-    const place = address === undefined ? account : toNetwork(address)
+  run<T>(account: string | null, address: string | undefined, login: () => Promise<T>): Promise<T> {
+    const place = address === undefined ? (account ?? '') : toNetwork(address)
     return this.#turns.run(place, async () => {
       const attempt = await this.begin(account, address)
       const result = await login().catch(async (error: unknown) => {
@@ -67,19 +80,26 @@ export class LoginThrottle {
    * Counts a login before it is tried, so that parallel ones count too.
    *
    * An address from which the account has logged in before has a counter of its own for the account:
-   * whoever fails from elsewhere does not lock the owner out.
+   * whoever fails from elsewhere does not lock the owner out. Such logins are counted apart for the
+   * address as well: whoever tries names at random there does not lock out those who are known.
    * @throws {TooManyRequests} with the seconds to wait as `data.retryAfter`
    */
-  async begin(account: string, address: string | undefined): Promise<LoginAttempt> {
+  async begin(account: string | null, address: string | undefined): Promise<LoginAttempt> {
     const counters: Counter[] = []
     const network = address === undefined ? null : toNetwork(address)
     // By the very name: who has one that differs only in case has not proven to be this one.
-    const pair = network === null ? null : `${network} ${account}`
+    const pair = network === null || account === null ? null : `${network} ${account}`
     const isKnown = pair !== null && (await this.#store.isRemembered(toKey('known', pair)))
     // First, so that an address that is refused makes no counters for names that it invents.
-    if (network !== null) await this.#count(toKey('address', network), counters)
-    const spelling = account.trim().toLowerCase()
-    await this.#count(isKnown ? toKey('pair', pair) : toKey('account', spelling), counters)
+    if (network !== null) {
+      const key = toKey(isKnown ? 'address-known' : 'address', network)
+      await this.#count(key, this.#maxAttemptsPerAddress, counters)
+    }
+    if (account !== null) {
+      const spelling = account.trim().toLowerCase()
+      const key = isKnown ? toKey('pair', pair) : toKey('account', spelling)
+      await this.#count(key, this.#maxAttempts, counters)
+    }
     return {
       cancel: () => undo(counters),
       succeed: async () => {
@@ -90,10 +110,10 @@ export class LoginThrottle {
   }
 
   /** A refused login isn't counted: the limit ends with its window, however often one asks. */
-  async #count(key: string, counters: Counter[]): Promise<void> {
+  async #count(key: string, maxAttempts: number, counters: Counter[]): Promise<void> {
     const counter = await this.#store.add(key, this.#windowMs)
     counters.push(counter)
-    if (counter.count <= this.#maxAttempts) return
+    if (counter.count <= maxAttempts) return
     await undo(counters)
     const retryAfter = Math.max(1, Math.ceil(counter.remainingMs / 1000))
     throw new TooManyRequests('Too many failed logins', { retryAfter })
@@ -108,23 +128,44 @@ function isFault(error: unknown): boolean {
   return !(error instanceof ServiceError) || error.code >= 500
 }
 
-const LIMIT_NAMES = ['maxAttempts', 'windowSeconds', 'knownAddressDays']
+/** Which values a limit may have. One that is infinite or a fraction is a slip, and not a limit. */
+interface LimitCheck {
+  isValid(this: void, value: unknown): boolean
+  readonly expected: string
+}
+
+const COUNT: LimitCheck = {
+  isValid: (value) => Number.isInteger(value) && (value as number) >= 1,
+  expected: 'a whole number, 1 or more',
+}
+const TIME: LimitCheck = {
+  isValid: (value) => Number.isFinite(value) && (value as number) > 0,
+  expected: 'a number above zero',
+}
+const LIMITS: Readonly<Record<string, LimitCheck>> = {
+  maxAttempts: COUNT,
+  maxAttemptsPerAddress: COUNT,
+  windowSeconds: TIME,
+  knownAddressDays: TIME,
+}
 
 function checkThrottleOptions(options: LoginThrottleOptions): void {
   for (const [name, value] of Object.entries(options)) {
     if (name === 'store') continue
-    if (!LIMIT_NAMES.includes(name)) {
-      const allowed = [...LIMIT_NAMES, 'store'].join(', ')
+    const check = Object.hasOwn(LIMITS, name) ? LIMITS[name] : undefined
+    if (check === undefined) {
+      const allowed = [...Object.keys(LIMITS), 'store'].join(', ')
       throw new TypeError(`Unknown option 'loginThrottle.${name}': allowed are ${allowed}`)
     }
-    if (!(value > 0)) throw new TypeError(`The option 'loginThrottle.${name}' must be above zero`)
+    if (value === undefined || check.isValid(value)) continue
+    throw new TypeError(`The option 'loginThrottle.${name}' must be ${check.expected}`)
   }
 }
 
-/** Returns the throttle that the setting asks for, `null` for none. */
-export function toLoginThrottle(setting: unknown): LoginThrottle | null {
-  if (setting === undefined || setting === false) return null
-  return new LoginThrottle(setting === true ? {} : (setting as LoginThrottleOptions))
+/** Returns the throttle that the setting asks for, `null` only where it is `false`. */
+export function toLoginThrottle(setting: LoginThrottleOptions | boolean): LoginThrottle | null {
+  if (setting === false) return null
+  return new LoginThrottle(setting === true ? {} : setting)
 }
 
 /** Hashed, for names may be long, and a store of counters is no place for e-mail addresses. */

@@ -1,12 +1,14 @@
 import { TooManyRequests } from '../core/index.ts'
 import { WorkQueue } from './work-queue.ts'
 
+/** As many as hash at a time by default: one would halve what a proxy with all callers gets through. */
+const PLACES = 2
 const MAX_WAITING = 50
 const MAX_TURN_MS = 5000
 
 /**
- * Has logins of one address take turns, so that each begins when it is known what came of those
- * before. This is a courtesy to right ones that come at the same time: who begins is counted in any
+ * Has logins of one address take turns, two at a time, so that most begin when it is known what came
+ * of those before. This is a courtesy to right ones that come at the same time: who begins is counted in any
  * case. So a turn ends after five seconds, and a login that hangs does not hold up the others.
  */
 export class LoginTurns {
@@ -27,8 +29,8 @@ export class LoginTurns {
    * @throws {TooManyRequests} too many of this address are waiting
    */
   async run<T>(address: string, login: () => Promise<T>): Promise<T> {
-    const queue = this.#queues.get(address) ?? new WorkQueue(1, MAX_WAITING)
-    if (queue.size > MAX_WAITING) {
+    const queue = this.#queues.get(address) ?? new WorkQueue(PLACES, MAX_WAITING)
+    if (queue.size >= PLACES + MAX_WAITING) {
       throw new TooManyRequests('Too many logins at once', { retryAfter: 1 })
     }
     this.#queues.set(address, queue)

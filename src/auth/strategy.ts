@@ -74,8 +74,8 @@ export interface AuthenticationStrategy {
     params: AuthenticationParams,
   ): AuthenticationResult | Promise<AuthenticationResult>
   /**
-   * Runs a proof of a caller outside within the limits for guesses, where there are some. Hooks call
-   * it around `authenticate`, whose params are then those of a call inside this process.
+   * Runs a proof of a caller outside within the limits for guesses, where there are some. The login
+   * and the hooks call it around `authenticate`.
    * @param params those of the caller
    */
   limitGuesses?<T>(

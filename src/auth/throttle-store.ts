@@ -65,6 +65,8 @@ export class MemoryThrottleStore implements ThrottleStore {
       remainingMs: counter.endsAt - now,
       undo: () => {
         counter.count -= 1
+        // Room for others: right logins and refused ones leave nothing behind.
+        if (counter.count === 0 && counters.get(key) === counter) counters.delete(key)
       },
     }
   }

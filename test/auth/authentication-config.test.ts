@@ -16,6 +16,7 @@ t.test('writes the defaults into the setting, key by key', (t) => {
       algorithm: 'HS256',
       expiresIn: '1d',
     },
+    loginThrottle: true,
     secret: SECRET,
     entity: null,
   })
@@ -92,7 +93,14 @@ t.test('AUTH-6: does not set up with missing or wrong settings, and names them',
     [{ authStrategies: 'jwt' }, /'authentication\.authStrategies' must be a list/],
     [{ jwtOptions: 'x' }, /'authentication\.jwtOptions' must be an object/],
     [{ loginThrottle: { max: 3 } }, /Unknown option 'loginThrottle\.max'/],
-    [{ loginThrottle: { maxAttempts: 0 } }, /'loginThrottle\.maxAttempts' must be above zero/],
+    [{ loginThrottle: { maxAttempts: 0 } }, /'loginThrottle\.maxAttempts' must be a whole number/],
+    [{ loginThrottle: { maxAttemptsPerAddress: 0.5 } }, /maxAttemptsPerAddress' must be a whole/],
+    [{ loginThrottle: { maxAttempts: Number.POSITIVE_INFINITY } }, /maxAttempts' must be a whole/],
+    [
+      { loginThrottle: { windowSeconds: Number.POSITIVE_INFINITY } },
+      /windowSeconds' must be a num/,
+    ],
+    [{ loginThrottle: { knownAddressDays: Number.NaN } }, /knownAddressDays' must be a number/],
     [{ revocation: {} }, /'authentication\.revocation' must be/],
   ]
   for (const [settings, message] of cases) {

@@ -7,7 +7,7 @@ const TOO_MANY = { name: 'TooManyRequests', code: 429 }
 const WRONG = { ...CREDENTIALS, password: 'wrong horse' }
 
 function start() {
-  return startLoginApp({ settings: { loginThrottle: true } })
+  return startLoginApp()
 }
 
 t.test('RES-17: refuses the eleventh failing login of a minute for an account', async (t) => {
@@ -27,11 +27,11 @@ t.test('RES-17: refuses the eleventh failing login of a minute for an account', 
   t.strictSame(users.takeCalls(), [], 'no command and no hash')
 })
 
-t.test('RES-17: refuses the eleventh failing login of a minute from an address', async (t) => {
+t.test('RES-17: refuses the thirty-first failing login of a minute from an address', async (t) => {
   const { authentication } = await start()
   const login = (email: string, address: string) =>
     authentication.create({ ...WRONG, email }, external({ address }))
-  for (let index = 0; index < 10; index += 1) {
+  for (let index = 0; index < 30; index += 1) {
     const neighbour = `2001:db8:0:1::${index.toString(16)}`
     await t.rejects(login(`user${index}@example.org`, neighbour), { code: 401 }, 'MDB-9')
   }
@@ -39,6 +39,31 @@ t.test('RES-17: refuses the eleventh failing login of a minute from an address',
   await t.rejects(login('new@example.org', '2001:0db8::1:0:0:0:7%eth0'), TOO_MANY)
   await t.rejects(login('new@example.org', '2001:db8:0:2::1'), { code: 401 }, 'another network')
 })
+
+t.test(
+  'RES-18: those who are known from an office get in, whatever else is tried there',
+  async (t) => {
+    const { authentication, local, users } = await start()
+    const password = await local.hashPassword(CREDENTIALS.password)
+    const office = external({ address: '192.0.2.1' })
+    const emails = Array.from({ length: 60 }, (_, index) => `user${index}@example.org`)
+    for (const [index, email] of emails.entries()) {
+      await users.create({ id: 100 + index, email, password })
+      await authentication.create({ ...CREDENTIALS, email }, office)
+    }
+    for (let index = 0; index < 40; index += 1) {
+      const guess = { ...WRONG, email: `made up ${index}` }
+      await t.rejects(authentication.create(guess, office), { code: index < 30 ? 401 : 429 })
+    }
+    for (const email of emails) {
+      await t.resolves(authentication.create({ ...CREDENTIALS, email }, office), email)
+    }
+    for (const [index, email] of emails.entries()) {
+      const guess = authentication.create({ ...WRONG, email }, office)
+      await t.rejects(guess, { code: index < 30 ? 401 : 429 }, 'nor may one try them all')
+    }
+  },
+)
 
 t.test(
   'RES-17: knows the address that a transport gives on the prototype of its params',
@@ -53,7 +78,7 @@ t.test(
     const { app } = await start()
     const login = (email: string) =>
       app.service('authentication').create({ ...WRONG, email }, new TransportParams())
-    for (let index = 0; index < 10; index += 1) {
+    for (let index = 0; index < 30; index += 1) {
       await t.rejects(login(`user${index}@example.org`), { code: 401 })
     }
     await t.rejects(login('another@example.org'), TOO_MANY)
@@ -100,12 +125,15 @@ t.test('does not count logins that go well, nor those inside the process', async
   await t.rejects(authentication.create(WRONG, params), TOO_MANY)
 })
 
-t.test('limits requests without proper credentials too', async (t) => {
+t.test('limits requests without proper credentials too, for their address alone', async (t) => {
   const { authentication } = await start()
-  const create = () =>
-    authentication.create({ strategy: 'local' }, external({ address: '192.0.2.1' }))
-  for (let index = 0; index < 10; index += 1) await t.rejects(create(), { code: 401 })
-  await t.rejects(create(), TOO_MANY)
+  const create = (address: string) =>
+    authentication.create({ strategy: 'local' }, external({ address }))
+  for (let index = 0; index < 30; index += 1) {
+    await t.rejects(create('192.0.2.1'), { code: 401 })
+  }
+  await t.rejects(create('192.0.2.1'), TOO_MANY)
+  await t.rejects(create('192.0.2.2'), { code: 401 })
 })
 
 t.test('CLK-2: counts on while the wall clock jumps', async (t) => {
@@ -161,7 +189,7 @@ t.test('RES-17: an address that is refused pushes no counter of an account out',
 })
 
 t.test('RES-17: an address is the same with a port, as some proxies tell it', async (t) => {
-  const throttle = new LoginThrottle({ maxAttempts: 2 })
+  const throttle = new LoginThrottle({ maxAttemptsPerAddress: 2 })
   const networks = [
     ['203.0.113.9', '203.0.113.9:40001', '::ffff:203.0.113.9', '[::ffff:203.0.113.9]:1'],
     ['2001:db8::1', '[2001:db8::2]:40001', '[2001:db8::3]'],

@@ -3,19 +3,19 @@ import { LoginTurns } from '../../src/auth/login-turns.ts'
 
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-t.test('runs logins of one address one after the other, and those of others beside', async (t) => {
+t.test('runs logins of one address two at a time, and those of others beside', async (t) => {
   const turns = new LoginTurns()
   const running: Record<string, number> = {}
   const login = (address: string) =>
     turns.run(address, async () => {
       running[address] = (running[address] ?? 0) + 1
-      t.equal(running[address], 1, address)
+      t.ok((running[address] ?? 0) <= 2, address)
       await wait(2)
       running[address] -= 1
       return address
     })
   const addresses = Array.from({ length: 50 }, (_, index) => `192.0.2.${index}`)
-  const names = [...addresses, '192.0.2.0', '192.0.2.0']
+  const names = [...addresses, '192.0.2.0', '192.0.2.0', '192.0.2.0']
   t.strictSame(await Promise.all(names.map(login)), names)
   await wait(0)
   t.equal(turns.size, 0, 'nothing is kept')
@@ -30,13 +30,15 @@ t.test('goes on after a login that fails', async (t) => {
   t.equal(turns.size, 0)
 })
 
-t.test('a login that hangs does not hold up others from its address', async (t) => {
+t.test('logins that hang do not hold up others from their address', async (t) => {
   const turns = new LoginTurns(10)
-  let finish: (value: string) => void = () => undefined
-  const hanging = turns.run('192.0.2.1', () => new Promise<string>((resolve) => (finish = resolve)))
+  const finish: ((value: string) => void)[] = []
+  const hang = () =>
+    turns.run('192.0.2.1', () => new Promise<string>((resolve) => finish.push(resolve)))
+  const hanging = [hang(), hang()]
   t.equal(await turns.run('192.0.2.1', async () => 'next'), 'next')
-  finish('late')
-  t.equal(await hanging, 'late')
+  for (const end of finish) end('late')
+  t.strictSame(await Promise.all(hanging), ['late', 'late'])
 })
 
 t.test('refuses more than fifty that wait', async (t) => {
@@ -44,6 +46,6 @@ t.test('refuses more than fifty that wait', async (t) => {
   const logins = Array.from({ length: 60 }, () => turns.run('192.0.2.1', () => wait(0)))
   const settled = await Promise.allSettled(logins)
   const refused = settled.filter(({ status }) => status === 'rejected')
-  t.equal(refused.length, 9)
+  t.equal(refused.length, 8)
   t.match(refused[0], { reason: { code: 429, data: { retryAfter: 1 } } })
 })

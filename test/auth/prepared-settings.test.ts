@@ -71,7 +71,7 @@ t.test('uses a new object of a class, even if nobody can see how it differs', as
 })
 
 t.test('a new setting that is wrong is logged once, and changes nothing', async (t) => {
-  const started = await startLoginApp({ settings: { loginThrottle: true } })
+  const started = await startLoginApp()
   const { app, authentication, log } = started
   const { configuration, loginThrottle } = authentication
   const request = { strategy: 'jwt', accessToken: await forge() }
@@ -80,7 +80,7 @@ t.test('a new setting that is wrong is logged once, and changes nothing', async 
     [{ secret: [] }, /'authentication\.secret' must be/],
     [{ secret: undefined }, /A 'secret' must be provided/],
     [{ jwtOptions: { expiresIn: 'never' } }, /expiresIn/],
-    [{ loginThrottle: { maxAttempts: -1 } }, /'loginThrottle\.maxAttempts' must be above zero/],
+    [{ loginThrottle: { maxAttempts: -1 } }, /'loginThrottle\.maxAttempts' must be a whole/],
     [{ secrett: 'x' }, /Unknown option 'authentication\.secrett'/],
     [{ jwt: { headr: 'x' } }, /Invalid JwtStrategy option 'authentication\.jwt\.headr'/],
     [{ local: {} }, /requires a 'usernameField' setting/],

@@ -25,6 +25,18 @@ t.test('RES-17: holds a limited number of counters, and keeps those in use', asy
   t.notOk(store.isRemembered('unknown'))
 })
 
+t.test('RES-17: what is taken back leaves no counter, and pushes none out', async (t) => {
+  const store = new MemoryThrottleStore(100)
+  const victim = store.add('account of the victim', 60_000)
+  const second = store.add('account of the victim', 60_000)
+  second.undo()
+  for (let index = 0; index < 1000; index += 1) store.add(`account ${index}`, 60_000).undo()
+  t.equal(store.size, 1)
+  t.equal(store.add('account of the victim', 60_000).count, 2)
+  victim.undo()
+  t.equal(store.add('account of the victim', 60_000).count, 2)
+})
+
 /** A collection in memory, whose commands take a while. */
 function createCollection(delayMs = 0) {
   const documents = new Map<string, { count?: number; expiresAt?: Date }>()

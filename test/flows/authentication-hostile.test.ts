@@ -111,7 +111,7 @@ for (const mode of MODES) {
   })
 
   t.test(`RES-17: the eleventh failing login of a minute, ${mode}`, async (t) => {
-    const { server } = await start(t, mode, { settings: { loginThrottle: true } })
+    const { server } = await start(t, mode)
     const wrong = { ...CREDENTIALS, password: 'wrong horse' }
     for (let count = 1; count <= 10; count += 1) {
       const answer = await server.request('/authentication', { data: wrong })
@@ -130,7 +130,7 @@ for (const mode of MODES) {
   })
 
   t.test(`RES-18: the owner gets in from where he is known, ${mode}`, async (t) => {
-    const { server, authentication } = await start(t, mode, { settings: { loginThrottle: true } })
+    const { server, authentication } = await start(t, mode)
     await logIn(server)
     const wrong = { ...CREDENTIALS, password: 'wrong horse' }
     for (let host = 1; host <= 100; host += 1) {
@@ -177,9 +177,10 @@ t.test('RES-11: 200 logins at once leave the server its time for others', async 
   }
   const answers = await logins
   const accepted = answers.filter(({ status }) => status === 201)
-  const refused = answers.filter(({ status }) => status === 503)
+  // From one address: logins from many are refused by the queue for hashes, with 503.
+  const refused = answers.filter(({ status }) => status === 429)
   t.equal(accepted.length + refused.length, 200)
-  t.ok(accepted.length >= 51, `${accepted.length} logged in: one computed, fifty waiting`)
+  t.ok(accepted.length >= 51, `${accepted.length} logged in: one or two that run, fifty waiting`)
   t.ok(refused.length > 0 && refused.every(({ retryAfter }) => Number(retryAfter) >= 1))
   const sorted = waits.toSorted((one, other) => one - other)
   const slowest = sorted[Math.floor(sorted.length * 0.99)] ?? 0
