@@ -111,16 +111,16 @@ export class Passwords {
   async verify(password: string, stored: unknown): Promise<PasswordVerdict> {
     const text = typeof stored === 'string' ? stored : ''
     if (BCRYPT_TEXT.test(text)) {
-      const check = () => this.#checkBesideDummy(password, bcrypt.compare(password, text))
-      const isRight = await this.#queue.run(check)
+      const check = () => bcrypt.compare(password, text)
+      const isRight = await this.#queue.run(() => this.#checkBesideDummy(password, check))
       // Bcrypt reads 72 bytes: a mistake behind them would become the password.
       return { isRight, isOutdated: !bcrypt.truncates(password), isMalformed: false }
     }
     const hash = parseScryptHash(text)
     const isOutdated = hash !== null && !isSameCost(hash, this.#cost)
     const matches = await this.#queue.run(() => {
-      const check = matchesScrypt(password, hash ?? this.#dummy)
-      return isOutdated ? this.#checkBesideDummy(password, check) : check
+      const check = () => matchesScrypt(password, hash ?? this.#dummy)
+      return isOutdated ? this.#checkBesideDummy(password, check) : check()
     })
     return {
       isRight: matches && hash !== null,
@@ -130,10 +130,20 @@ export class Passwords {
   }
 
   /** At the same time, or a cheaper hash would show in how soon a wrong password is refused. */
-  async #checkBesideDummy(password: string, check: Promise<boolean>): Promise<boolean> {
-    const [isRight] = await Promise.all([check, matchesScrypt(password, this.#dummy)])
-    return isRight
+  async #checkBesideDummy(password: string, check: () => Promise<boolean>): Promise<boolean> {
+    // First, as it has a thread of its own: bcrypt takes the main one until it lets go for once.
+    const dummy = matchesScrypt(password, this.#dummy)
+    const settled = await Promise.allSettled([begin(check), dummy])
+    for (const result of settled) {
+      if (result.status === 'rejected') throw result.reason
+    }
+    return (settled[0] as PromiseFulfilledResult<boolean>).value
   }
+}
+
+/** Calls a function now; what it throws at once is a rejection too. */
+async function begin<T>(work: () => Promise<T>): Promise<T> {
+  return work()
 }
 
 /** @throws {BadRequest} the password is longer than any that is meant */

@@ -54,6 +54,64 @@ t.test('AUTH-2: an outdated hash costs what one of today does', async (t) => {
   }
 })
 
+/** Notes when Node begins and has done each hash by scrypt, and when bcrypt is called. */
+async function noteOrder(run: () => Promise<unknown>): Promise<string[]> {
+  const order: string[] = []
+  const ids = new Set<number>()
+  const hook = createHook({
+    init: (id, type) => {
+      if (type !== 'SCRYPTREQUEST') return
+      ids.add(id)
+      order.push('scrypt begins')
+    },
+    before: (id) => {
+      if (ids.has(id)) order.push('scrypt has done')
+    },
+  })
+  const { compare } = bcrypt
+  bcrypt.compare = ((...args: Parameters<typeof compare>) => {
+    order.push('bcrypt begins')
+    return compare(...args)
+  }) as typeof compare
+  hook.enable()
+  await run().finally(() => {
+    hook.disable()
+    bcrypt.compare = compare
+  })
+  return order
+}
+
+t.test('AUTH-2: scrypt is on its way before bcrypt takes the main thread', async (t) => {
+  const passwords = new Passwords(CHEAP_SCRYPT, 'scrypt')
+  const stored = await bcrypt.hash('pony', 4)
+  for (const password of ['pony', 'wrong pony', 'x'.repeat(100)]) {
+    const order = await noteOrder(() => passwords.verify(password, stored))
+    t.strictSame(order, ['scrypt begins', 'bcrypt begins', 'scrypt has done'], password)
+  }
+})
+
+t.test('AUTH-2: the answer waits for both, also where bcrypt fails', async (t) => {
+  const passwords = new Passwords({ ...CHEAP_SCRYPT, cost: 2 ** 14 }, 'scrypt')
+  const stored = await bcrypt.hash('pony', 4)
+  const { compare } = bcrypt
+  t.teardown(() => {
+    bcrypt.compare = compare
+  })
+  const failures = {
+    'at once': () => {
+      throw new Error('out of memory')
+    },
+    later: () => Promise.reject(new Error('out of memory')),
+  }
+  for (const [name, fail] of Object.entries(failures)) {
+    const order = await noteOrder(async () => {
+      bcrypt.compare = fail as unknown as typeof compare
+      await t.rejects(passwords.verify('pony', stored), { message: 'out of memory' }, name)
+    })
+    t.strictSame(order, ['scrypt begins', 'scrypt has done'], name)
+  }
+})
+
 t.test('AUTH-3: bcrypt reads 72 bytes, and a longer password is not hashed anew', async (t) => {
   const passwords = new Passwords(CHEAP_SCRYPT, 'scrypt')
   const read = 'x'.repeat(72)
