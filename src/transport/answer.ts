@@ -3,7 +3,7 @@ import type { HookContext } from '../core/index.ts'
 import { toExternalForm, toServiceError } from '../core/index.ts'
 import type { Middleware } from './middleware.ts'
 import { getMiddleware, isAnswered, markAnswered, runMiddleware } from './middleware.ts'
-import { isPrivate, setPrivate } from './parse-authentication.ts'
+import { isPrivate, keepPrivate, setPrivate } from './private-answer.ts'
 import { isSentAsItIs, removeHeaders, sendBody, setHeaders, toStatus } from './reply.ts'
 import { getFeathersParams } from './request-params.ts'
 import type { RestTransport } from './transport.ts'
@@ -45,6 +45,7 @@ export function answerError(
   // There from an answer that was begun: its headers are set already.
   if (context !== null && reply.hook === context) removeHeaders(reply, context.http)
   reply.hook = context
+  if (context === null) keepPrivate(transport, request, reply)
   setCommonHeaders(transport, request, reply, context?.service)
   transport.errors.send(toServiceError(thrown), request, reply)
 }

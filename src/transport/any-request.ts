@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { BadRequest, MethodNotAllowed } from '../core/index.ts'
 import { answerError } from './answer.ts'
 import { toNotFound } from './not-found.ts'
+import { isLoginPath, keepPrivate, setPrivate } from './private-answer.ts'
 import { isPathTarget, isServerTarget, MALFORMED_TARGET } from './request-target.ts'
 import { handleServiceRequest } from './service-handler.ts'
 import { findMethod, toAllow } from './service-method.ts'
@@ -27,7 +28,7 @@ export function handleAnyRequest(
   }
   const match = findMatch(transport, request)
   if (match === null) answerNotFound(transport, request, reply)
-  else if (request.method === 'OPTIONS') sendAllow(match, reply)
+  else if (request.method === 'OPTIONS') sendAllow(transport, match, request, reply)
   else callMatch(transport, match, request, reply)
 }
 
@@ -43,11 +44,27 @@ function answerNotFound(
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  if (transport.leavesNotFound) reply.callNotFound()
+  if (transport.leavesNotFound) leaveNotFound(transport, request, reply)
   else answerError(transport, toNotFound(request, transport.options.notFound ?? {}), request, reply)
 }
 
-function sendAllow(match: ServiceMatch, reply: FastifyReply): void {
+/** Has the host answer. What it says about a path below a login is not for caches either. */
+export function leaveNotFound(
+  transport: RestTransport,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  if (isLoginPath(transport, request)) setPrivate(reply)
+  reply.callNotFound()
+}
+
+function sendAllow(
+  transport: RestTransport,
+  match: ServiceMatch,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  keepPrivate(transport, request, reply)
   reply
     .code(204)
     .header('allow', toAllow(match.entry, match.id !== null))

@@ -2,7 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AuthenticateOptions } from '../auth/authenticate.ts'
 import { authenticate, authenticateParams } from '../auth/authenticate.ts'
 import type { AnyApplication, Application, Params } from '../core/index.ts'
-import { parseCaller, setPrivate } from './parse-authentication.ts'
+import { parseCaller } from './parse-authentication.ts'
+import { setPrivate } from './private-answer.ts'
 
 /**
  * Returns a `preHandler` that protects a plain route of Fastify as the `authenticate` hook protects a

@@ -1,6 +1,6 @@
 import type { FastifyContentTypeParser, FastifyInstance, onRequestHookHandler } from 'fastify'
 import { UnsupportedMediaType } from '../core/index.ts'
-import { findMatch, handleAnyRequest } from './any-request.ts'
+import { findMatch, handleAnyRequest, leaveNotFound } from './any-request.ts'
 import type { RestTransport } from './transport.ts'
 
 const VERBS_WITHOUT_BODY: readonly string[] = ['GET', 'HEAD']
@@ -26,7 +26,7 @@ export function addCatchAll(transport: RestTransport, scope: FastifyInstance): v
 /** A path of the host has the 404 of the host, whatever we would say about the body. */
 function createLeave(transport: RestTransport): onRequestHookHandler {
   return (request, reply, done) => {
-    if (findMatch(transport, request) === null) reply.callNotFound()
+    if (findMatch(transport, request) === null) leaveNotFound(transport, request, reply)
     else done()
   }
 }

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { findAuthentication, isAuthentication } from '../auth/default-authentication.ts'
+import { findAuthentication } from '../auth/default-authentication.ts'
 import type { Application, AuthenticationRequest, Query } from '../core/index.ts'
-import { addVary } from './reply.ts'
+import { setPrivate } from './private-answer.ts'
 
 /** Where a transport finds out who calls. */
 export interface ParseAuthenticationOptions {
@@ -48,35 +48,16 @@ export function parseCaller(
   return null
 }
 
-/** Takes the token of a link out of a query. Returns what a strategy makes of it, `null` for none. */
-export function takeQueryToken(query: Query, reply: FastifyReply): Caller {
+/**
+ * Takes the token of a link out of a query, where links may carry one. Returns what a strategy makes
+ * of it, `null` for none. The answer to a link with a token is not stored in either case.
+ */
+export function takeQueryToken(query: Query, isAccepted: boolean, reply: FastifyReply): Caller {
   const { [TOKEN_PARAMETER]: accessToken } = query
   if (accessToken === undefined) return null
+  setPrivate(reply)
+  if (!isAccepted) return null
   delete query[TOKEN_PARAMETER]
   reply.header('referrer-policy', 'no-referrer')
-  setPrivate(reply)
   return typeof accessToken === 'string' ? { strategy: 'jwt', accessToken } : null
-}
-
-/** Whether an answer is for one caller only: that of a login, or to a request with credentials. */
-export function isPrivate(
-  service: object | undefined,
-  caller: unknown,
-  { headers }: Pick<FastifyRequest, 'headers'>,
-): boolean {
-  // The header itself too: an error may come before anything is read from it.
-  return (
-    caller !== undefined ||
-    headers.authorization !== undefined ||
-    (service !== undefined && isAuthentication(service))
-  )
-}
-
-/** Keeps an answer out of caches, and with that from being compressed. */
-export function setPrivate(reply: FastifyReply): void {
-  reply.header('cache-control', 'no-store')
-  // An answer that fails half-way is made twice.
-  if (!String(reply.getHeader('vary') ?? '').includes('authorization')) {
-    addVary(reply, 'authorization')
-  }
 }

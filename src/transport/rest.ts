@@ -13,6 +13,7 @@ import type { JsonOptions } from './json-body.ts'
 import type { NotFoundOptions } from './not-found.ts'
 import { checkNamed, checkRestOptions } from './option-names.ts'
 import type { ParseAuthenticationOptions } from './parse-authentication.ts'
+import { keepPrivate } from './private-answer.ts'
 import { serveServices } from './services-plugin.ts'
 import type { Formatter, RestOptions } from './transport.ts'
 import { withDefaults } from './with-defaults.ts'
@@ -101,6 +102,7 @@ async function serve(server: FastifyInstance, app: WithServer): Promise<void> {
     if (app.ownsServer) {
       server.setNotFoundHandler(handleAnyRequest.bind(null, transport))
       server.setErrorHandler((error, request, reply) => {
+        keepPrivate(transport, request, reply)
         transport.errors.send(fromFastifyError(error), request, reply)
       })
     }

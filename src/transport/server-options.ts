@@ -8,6 +8,7 @@ import type { WithServer } from './configurator.ts'
 import { ErrorAnswers, fromFastifyError, toStatusError } from './error-handler.ts'
 import { toLoggerOptions } from './logging.ts'
 import { REST_OPTION_NAMES } from './option-names.ts'
+import { setPrivate } from './private-answer.ts'
 import { MAX_PARAM_LENGTH } from './request-path.ts'
 import { withDefaults } from './with-defaults.ts'
 
@@ -131,6 +132,8 @@ function createFrameworkErrors(
 ): (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => void {
   return (error, request, reply) => {
     const answers = new ErrorAnswers(app.restOptions?.errorHandler ?? {}, null)
+    // No path can be read from the URL, so it may as well be that of a login.
+    setPrivate(reply)
     answers.send(fromFastifyError(error), request, reply)
     request.log.info({ req: request, statusCode: reply.statusCode }, 'request')
   }

@@ -5,6 +5,7 @@ import { acceptsJson } from './accept.ts'
 import { answerCall, answerError } from './answer.ts'
 import { getMiddleware, isAnswered, runMiddleware } from './middleware.ts'
 import { parseCaller, takeQueryToken } from './parse-authentication.ts'
+import { isPrivate, setPrivate } from './private-answer.ts'
 import { toRawQuery } from './query-string.ts'
 import { getFeathersParams, RestParams } from './request-params.ts'
 import type { Watch } from './time-limit.ts'
@@ -84,6 +85,7 @@ export class RestCall {
     try {
       const caller = await parsing
       setCaller(this.#request, caller)
+      this.#keepPrivate()
       const goesOn = await runMiddleware(before, this.#request, this.#reply)
       // The time may be up by now.
       if (goesOn && !isAnswered(this.#reply)) this.#call(null)
@@ -111,6 +113,13 @@ export class RestCall {
       )
   }
 
+  /** Functions before the service may answer by themselves. */
+  #keepPrivate(): void {
+    const { service } = this.#method.entry
+    const caller = getFeathersParams(this.#request)?.['authentication']
+    if (isPrivate(service, caller, this.#request)) setPrivate(this.#reply)
+  }
+
   #createParams(): RestParams {
     const transport = this.#transport
     const request = this.#request
@@ -120,7 +129,7 @@ export class RestCall {
       throw new NotAcceptable('The answer is JSON, which the Accept header excludes')
     }
     const query = transport.parseQuery(toRawQuery(request.raw.url ?? ''))
-    if (transport.acceptsQueryToken) setCaller(request, takeQueryToken(query, reply))
+    setCaller(request, takeQueryToken(query, transport.acceptsQueryToken, reply))
     return new RestParams(request, reply, query, this.#target.route, getFeathersParams(request))
   }
 

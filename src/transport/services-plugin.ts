@@ -10,6 +10,7 @@ import { addFormParser } from './form-body.ts'
 import { addHealthRoutes } from './health.ts'
 import { addJsonParser } from './json-body.ts'
 import { checkRestOptions } from './option-names.ts'
+import { keepPrivate } from './private-answer.ts'
 import { addDecorators } from './request-params.ts'
 import { toPatterns } from './service-router.ts'
 import { ServiceRoutes } from './service-routes.ts'
@@ -74,6 +75,7 @@ export async function serveServices(
   addJsonParser(scope, options.json)
   addFormParser(scope, options.urlencoded, options.query)
   scope.setErrorHandler((error, request, reply) => {
+    keepPrivate(transport, request, reply)
     transport.errors.send(fromFastifyError(error), request, reply)
   })
   new ServiceRoutes(transport, scope).addAll(transport.app.entries)

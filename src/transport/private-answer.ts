@@ -1,0 +1,53 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { isAuthentication } from '../auth/default-authentication.ts'
+import { createPathTest } from './path-test.ts'
+import { redactUrl } from './redact.ts'
+import { addVary } from './reply.ts'
+import type { RestTransport } from './transport.ts'
+
+/** What is read of a transport. */
+type Served = Pick<RestTransport, 'app' | 'prefix'>
+
+/** Keeps an answer out of caches, and with that from being compressed. */
+export function setPrivate(reply: FastifyReply): void {
+  reply.header('cache-control', 'no-store')
+  // An answer that fails half-way is made twice.
+  if (!String(reply.getHeader('vary') ?? '').includes('authorization')) {
+    addVary(reply, 'authorization')
+  }
+}
+
+/** Whether the answer of a service is for one caller only: of a login, or to credentials. */
+export function isPrivate(
+  service: object | undefined,
+  caller: unknown,
+  { headers }: Pick<FastifyRequest, 'headers'>,
+): boolean {
+  // The header itself too: an error may come before anything is read from it.
+  return (
+    caller !== undefined ||
+    headers.authorization !== undefined ||
+    (service !== undefined && isAuthentication(service))
+  )
+}
+
+/**
+ * Keeps an answer that no service has made, an error for example, out of caches where the request
+ * holds credentials or is for an authentication service. Not for answers that go well: it looks at
+ * the URL and at all services.
+ */
+export function keepPrivate(transport: Served, request: FastifyRequest, reply: FastifyReply): void {
+  const url = request.raw.url ?? ''
+  const hasCredentials = request.headers.authorization !== undefined || redactUrl(url) !== url
+  if (hasCredentials || isLoginPath(transport, request)) setPrivate(reply)
+}
+
+/** Whether a request is for a path at or below that of an authentication service. */
+export function isLoginPath({ app, prefix }: Served, request: FastifyRequest): boolean {
+  const url = request.raw.url ?? ''
+  for (const [path, { service }] of app.entries) {
+    if (!isAuthentication(service)) continue
+    if (createPathTest(`${prefix}/${path}`, request.server)(url)) return true
+  }
+  return false
+}
