@@ -1,7 +1,8 @@
 import type { FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify'
 import { LogController } from 'fastify'
 import type { Logger } from '../core/index.ts'
-import { REDACTED, redactText, redactUrl, SECRET_KEYS } from './redact.ts'
+import { REDACTED, redactLogged, redactText, redactUrl } from './redact.ts'
+import { isSecretName, SECRET_KEYS } from './secret-name.ts'
 
 /** Causes inside each other that are logged; what is deeper, or a circle, is left out. */
 const MAX_CAUSES = 5
@@ -21,12 +22,10 @@ export function toLoggerOptions(
     return { logController: options.logController ?? new StreamErrorLog(app) }
   }
   const given = typeof logger === 'object' ? logger : {}
-  const paths = SECRET_KEYS.flatMap((key) => [key, `*.${key}`, `*.*.${key}`])
   return {
     logController,
     logger: {
-      redact: { paths, censor: REDACTED },
-      hooks: { logMethod: redactMessages },
+      ...(given.redact === undefined ? REDACTION : { hooks: { logMethod: redactMessages } }),
       ...given,
       serializers: { ...SERIALIZERS, ...given.serializers },
     },
@@ -38,13 +37,31 @@ interface WithLogger {
   readonly logger: Logger
 }
 
+/**
+ * Every value that is logged, the message too, passes through here. The logger tells the key only of
+ * those that are listed; a path for each key and depth would cost more than all the rest of a line.
+ */
+const REDACTION = {
+  redact: {
+    paths: [...SECRET_KEYS, '*'],
+    censor(value: unknown, path: readonly (string | symbol)[]): unknown {
+      const key = path.at(-1)
+      return typeof key === 'string' && isSecretName(key) ? REDACTED : redactLogged(value)
+    },
+  },
+}
+
 type LogMethod = (...values: unknown[]) => void
 
-/** Messages may quote a URL or a token: those of errors, and some of Fastify's own. */
+/** Where keys are redacted by a list of the user's: messages may quote a URL or a token. */
 function redactMessages(this: unknown, values: unknown[], log: LogMethod): void {
+  const [details, message] = values
+  const error = details instanceof Error ? details : (details as { err?: unknown } | null)?.err
+  // The logger would take the text of the error for the message.
+  const implied = message === undefined && error instanceof Error ? [error.message] : []
   log.apply(
     this,
-    values.map((value) => (typeof value === 'string' ? redactText(value) : value)),
+    [...values, ...implied].map((value) => (typeof value === 'string' ? redactText(value) : value)),
   )
 }
 
@@ -65,7 +82,8 @@ export function createPlainLogger(app: WithLogger): Logger {
 function toPlainDetails(details: object): object {
   const entries = Object.entries(details).map(([key, value]) => {
     const isError = key === 'err' || value instanceof Error
-    return [key, isError ? toLoggableError(value) : value] as const
+    if (isError) return [key, toLoggableError(value)]
+    return [key, isSecretName(key) ? REDACTED : redactLogged(value)]
   })
   return Object.fromEntries(entries)
 }

@@ -9,16 +9,12 @@ export interface NotFoundOptions {
   readonly verbose?: boolean
 }
 
-/** Longest URL that an error repeats. */
-const LONGEST_URL = 2_048
-
 /** A base URL with a slash at its end is soon written, and the reason hard to see. */
 const SLASHES_HINT = ' (a path has one slash before each segment)'
 
 /** Returns the error for a path that nothing is served at; its data holds the URL with the query. */
 export function toNotFound(request: FastifyRequest, { verbose }: NotFoundOptions): NotFound {
-  const sent = request.originalUrl.slice(0, LONGEST_URL)
-  const url = redactUrl(sent)
-  const hint = toPath(sent, DEFAULT_ROUTING).includes('//') ? SLASHES_HINT : ''
+  const url = redactUrl(request.originalUrl)
+  const hint = toPath(request.originalUrl, DEFAULT_ROUTING).includes('//') ? SLASHES_HINT : ''
   return new NotFound(`Page not found${verbose ? `: ${url}` : ''}${hint}`, { url })
 }

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isAuthentication } from '../auth/default-authentication.ts'
 import { createPathTest } from './path-test.ts'
-import { redactUrl } from './redact.ts'
+import { redactText } from './redact.ts'
 import { addVary } from './reply.ts'
 import type { RestTransport } from './transport.ts'
 
@@ -38,7 +38,7 @@ export function isPrivate(
  */
 export function keepPrivate(transport: Served, request: FastifyRequest, reply: FastifyReply): void {
   const url = request.raw.url ?? ''
-  const hasCredentials = request.headers.authorization !== undefined || redactUrl(url) !== url
+  const hasCredentials = request.headers.authorization !== undefined || redactText(url) !== url
   if (hasCredentials || isLoginPath(transport, request)) setPrivate(reply)
 }
 

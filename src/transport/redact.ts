@@ -1,34 +1,51 @@
-/** Keys whose values never reach a log, wherever they stand in what is logged. */
-export const SECRET_KEYS: readonly string[] = [
-  ...['password', 'secret', 'accessToken', 'access_token', 'refreshToken', 'refresh_token'],
-  ...['token', 'jwt', 'authorization', 'cookie', 'apiKey', 'api_key'],
-]
+import { isSecretField, isSecretName } from './secret-name.ts'
+import { findUserInfo } from './user-info.ts'
 
 /** What stands in the place of a secret. */
 export const REDACTED = '[redacted]'
 
-const SECRET_NAME =
-  /token|secret|passw(?:or)?d|passphrase|pwd|credential|jwt|api[_-]?key|authorization|cookie/i
+/** Longest URL that is logged or repeated in an error. */
+const LONGEST_URL = 2_048
 
 /** In a URL it is what a login by a third party comes back with; elsewhere it is a status. */
 const LOGIN_CODE = 'code'
 
-/** Name and equals sign of a parameter, either mark perhaps percent-encoded as in a URL inside a URL. */
-const PARAMETER = /(?:[?&;#]|%(?:26|3[bf]|23))((?:[^?&;#=%\s]|%(?!26|3[bdf]|23))*)(?:=|%3d)/gi
+/**
+ * Name and equals sign of a parameter of a URL, either mark perhaps percent-encoded as in a URL inside
+ * a URL, or of a setting in a text: ` password=`.
+ */
+const PARAMETER =
+  /(?:^|[?&;#\s]|%(?:25)*(?:26|3[bf]|23))((?:[^?&;#=%\s]|%(?!(?:25)*(?:26|3[bdf]|23)))*)(?:=|%(?:25)*3d)/gi
 
 /** From `eyJ`, as JSON begins in base64, to the last of three parts, five where it is encrypted. */
 const JWT = /eyJ(?:(?!eyJ)[\w-])*(?:(?:\.|%2[Ee])[\w-]*){2,4}/g
 
-/** Returns a URL without its fragment, without tokens, and without parameters that are secrets. */
+/** The header with its value: in quotes, or to the end of the line. */
+const AUTHORIZATION =
+  /(authorization["']?\s*[:=]\s*)(?:"[^"\r\n]*"?|'[^'\r\n]*'?|[^\s"'&][^\r\n&]*)/gi
+
+/** Credentials after their scheme: text with a digit, an equals sign or letters of both cases. */
+const CREDENTIALS =
+  /\b([Bb]earer|BEARER|[Bb]asic|BASIC)(\s+)(?=[\w.~+/-]*(?:\d|=|[a-z][A-Z]))[\w.~+/=-]{6,}/g
+
+/** Returns a URL without its fragment and without secrets, cut at 2 kB. */
 export function redactUrl(url: string): string {
   const hash = url.indexOf('#')
-  return redactText(hash === -1 ? url : url.slice(0, hash))
+  const redacted = redactText(hash === -1 ? url : url.slice(0, hash))
+  // Only now: half of a secret would be no secret to anybody who looks for one.
+  if (redacted.length <= LONGEST_URL) return redacted
+  return `${redacted.slice(0, LONGEST_URL)}… (${url.length} characters)`
 }
 
-/** Returns text without what is secret in the URLs and tokens that it quotes. */
+/** Returns text without what is secret in the URLs, tokens, headers and settings that it quotes. */
 export function redactText(text: string): string {
-  const tokenless = text.includes('eyJ') ? text.replace(JWT, REDACTED) : text
-  return /=|%3d/i.test(tokenless) ? redactParameters(tokenless) : tokenless
+  let redacted = text
+  if (/\/\/|2f/i.test(redacted)) redacted = redactUserInfo(redacted)
+  if (redacted.includes('eyJ')) redacted = redacted.replace(JWT, REDACTED)
+  if (/=|3d/i.test(redacted)) redacted = redactParameters(redacted)
+  if (/authorization/i.test(redacted)) redacted = redacted.replace(AUTHORIZATION, `$1${REDACTED}`)
+  if (/bearer|basic/i.test(redacted)) redacted = redacted.replace(CREDENTIALS, `$1$2${REDACTED}`)
+  return redacted
 }
 
 /**
@@ -36,7 +53,7 @@ export function redactText(text: string): string {
  * @throws what JSON can't hold
  */
 export function redactData(data: unknown): unknown {
-  return toPlain(data, (key, value) => (SECRET_NAME.test(key) ? REDACTED : value))
+  return toPlain(data, (key, value) => (isSecretField(key) ? REDACTED : value))
 }
 
 /**
@@ -46,8 +63,39 @@ export function redactData(data: unknown): unknown {
  */
 export function redactErrors(errors: unknown): unknown {
   return toPlain(errors, (key, value) => {
-    return SECRET_NAME.test(key) && !isMessage(value) ? REDACTED : value
+    return isSecretField(key) && !isMessage(value) ? REDACTED : value
   })
+}
+
+/**
+ * Returns what may be logged of a value: without the values of keys that are secrets, and without
+ * those that its texts quote. Of what JSON can't hold little is left.
+ */
+export function redactLogged(value: unknown): unknown {
+  if (typeof value === 'string') return redactText(value)
+  if (typeof value !== 'object' || value === null) return value
+  try {
+    return toPlain(value, redactEntry)
+  } catch {
+    return toShallow(value)
+  }
+}
+
+function redactEntry(key: string, value: unknown): unknown {
+  if (value === undefined) return undefined
+  if (isSecretName(key)) return REDACTED
+  if (typeof value === 'bigint') return String(value)
+  return typeof value === 'string' ? redactText(value) : value
+}
+
+/** Of an object that holds itself, the server for example: what is text, number or yes and no. */
+function toShallow(value: object): unknown {
+  try {
+    const entries = Object.entries(value).filter(([, one]) => typeof one !== 'object')
+    return Object.fromEntries(entries.map(([key, one]) => [key, redactEntry(key, one)]))
+  } catch {
+    return '[unreadable]'
+  }
 }
 
 function toPlain(value: unknown, redact: (key: string, value: unknown) => unknown): unknown {
@@ -59,11 +107,22 @@ function isMessage(value: unknown): boolean {
   return [value].flat().every((one) => typeof one === 'string')
 }
 
+function redactUserInfo(text: string): string {
+  let redacted = ''
+  let from = 0
+  for (const { start, end } of findUserInfo(text)) {
+    redacted += text.slice(from, start) + REDACTED
+    from = end
+  }
+  return redacted + text.slice(from)
+}
+
 function redactParameters(text: string): string {
   let redacted = ''
   let from = 0
   for (const { 0: start, 1: name = '', index } of text.matchAll(PARAMETER)) {
-    if (index < from || !isSecretParameter(name)) continue
+    const isOfUrl = /^[?&;#%]/.test(start)
+    if (index < from || !isSecretParameter(name, isOfUrl)) continue
     const valueAt = index + start.length
     redacted += text.slice(from, valueAt) + REDACTED
     from = valueAt + text.slice(valueAt).search(/[&#\s]|$/)
@@ -71,9 +130,9 @@ function redactParameters(text: string): string {
   return redacted + text.slice(from)
 }
 
-function isSecretParameter(name: string): boolean {
+function isSecretParameter(name: string, isOfUrl: boolean): boolean {
   const decoded = decode(name)
-  return SECRET_NAME.test(decoded) || decoded.toLowerCase() === LOGIN_CODE
+  return isSecretName(decoded) || (isOfUrl && decoded.toLowerCase() === LOGIN_CODE)
 }
 
 function decode(name: string): string {

@@ -141,6 +141,44 @@ t.test('LOG-1: writes no secret, wherever it stands', async (t) => {
   t.match(errors[0]?.err?.stack, /at /)
 })
 
+t.test('LOG-1: writes no secret of what programs log themselves', async (t) => {
+  const { server, text, lines } = await openLogged(t)
+  const { log } = server.fastify
+  const uri = `mongodb+srv://ann:${SECRET}@db.example/notes`
+  const driver = Object.assign(new Error(`getaddrinfo failed for ${uri}`), { uri })
+  log.error(driver)
+  log.error({ err: driver })
+  log.error({ failure: driver, uri, hosts: [uri] }, `no ${uri}`)
+  for (const name of ['pass', 'otp', 'key', 'sig', 'session', 'sessionId', 'pin']) {
+    log.info({ [name]: SECRET, a: { b: { c: { d: { [`x-${name}`]: SECRET } } } } }, 'deep')
+    log.info('in text %s and %j', `/?${name}=${SECRET}`, { [name]: SECRET })
+    log.child({ [name]: SECRET, user: { [name]: SECRET } }).info('child')
+    await server.request(`/notes/1?${name}=${SECRET}`)
+  }
+  t.notMatch(text(), SECRET)
+  t.equal(lines().length, 3 + 4 * 7)
+  t.match(lines()[0], { msg: 'getaddrinfo failed for mongodb+srv://[redacted]@db.example/notes' })
+})
+
+t.test(
+  'LOG-1: a list of keys of the user takes the place of ours, messages stay clean',
+  async (t) => {
+    const { server, text } = await openLogged(t, { redact: ['email'] })
+    const uri = `redis://:${SECRET}@cache`
+    server.fastify.log.error(new Error(uri))
+    server.fastify.log.error({ err: new Error(uri), email: SECRET })
+    server.fastify.log.info(uri)
+    t.notMatch(text(), SECRET)
+  },
+)
+
+t.test('LOG-1: cuts the path of a request at 2 kB', async (t) => {
+  const { server, lines } = await openLogged(t)
+  await server.request(`/notes/${'a'.repeat(10_000)}`)
+  const { req } = lines()[0] ?? {}
+  t.equal(req?.url, `/notes/${'a'.repeat(2_041)}… (10007 characters)`)
+})
+
 t.test('LOG-1: no line of the log can be forged by a request', async (t) => {
   const { server, text, lines } = await openLogged(t)
   await server.request('/notes/a%0d%0a%7B%22level%22%3A60%7D')

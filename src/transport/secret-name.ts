@@ -1,0 +1,59 @@
+/** Keys whose values never reach a log, wherever they stand in what is logged. */
+export const SECRET_KEYS: readonly string[] = [
+  ...['password', 'passwd', 'passphrase', 'passcode', 'pass', 'pwd', 'pin', 'otp', 'secret'],
+  ...['accessToken', 'access_token', 'refreshToken', 'refresh_token', 'idToken', 'id_token'],
+  ...['token', 'jwt', 'authorization', 'auth', 'cookie', 'cookies', 'apiKey', 'api_key', 'apikey'],
+  ...['key', 'privateKey', 'private_key', 'clientSecret', 'client_secret', 'credentials'],
+  ...['session', 'sessionId', 'session_id', 'sid', 'sig', 'signature'],
+]
+
+/** In whatever name this stands, it is that of a secret. */
+const SECRET_PART =
+  /token|secret|passw(?:or)?d|passphrase|passcode|pwd|credential|jwt|api[_-]?key|authorization|cookie|signature|sessionid|sessid/i
+
+/** Short words hide in others, in `monkey` and `compass`: only as a word of their own. */
+const SECRET_WORDS: ReadonlySet<string> = new Set([
+  ...['pass', 'otp', 'totp', 'pin', 'sig', 'session', 'sid', 'auth', 'bearer', 'authcode'],
+  ...['accesskey', 'authkey', 'passkey', 'privatekey', 'sessionkey', 'signingkey', 'userpass'],
+])
+
+/** What makes a key one that opens something: others name a field or a text. */
+const KEY_KINDS: ReadonlySet<string> = new Set([
+  ...['access', 'auth', 'encryption', 'master', 'private', 'session', 'shared', 'signing'],
+])
+
+const MAY_HAVE_WORD = /pass|otp|pin|sig|session|sid|auth|bearer|key/i
+
+/**
+ * Whether the name of a parameter or of a logged value is that of a secret: `userPass`, `x-key` and
+ * `X-Amz-Signature` are, `passenger` is not.
+ */
+export function isSecretName(name: string): boolean {
+  if (SECRET_PART.test(name)) return true
+  if (!MAY_HAVE_WORD.test(name)) return false
+  const words = toWords(name)
+  return words.includes('key') || words.some((word) => SECRET_WORDS.has(word))
+}
+
+/**
+ * Whether the name of a field in the data of an error is that of a secret. Clients read it, and
+ * `key` may be that of a translation: there only `privateKey` and its like are secrets.
+ */
+export function isSecretField(name: string): boolean {
+  if (SECRET_PART.test(name)) return true
+  if (!MAY_HAVE_WORD.test(name)) return false
+  const words = toWords(name)
+  return words.some((word, index) => {
+    if (word !== 'key') return SECRET_WORDS.has(word)
+    return KEY_KINDS.has(words[index - 1] ?? '')
+  })
+}
+
+/** `X-OTPCode2` is `x`, `otp` and `code`. */
+function toWords(name: string): readonly string[] {
+  return name
+    .replace(/([a-z\d])([A-Z])/g, '$1 $2')
+    .replace(/([A-Z])([A-Z][a-z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^a-z]+/)
+}
