@@ -1,12 +1,12 @@
 import type { FastifyCompressOptions } from '@fastify/compress'
 import type { FastifyCorsOptions } from '@fastify/cors'
-import type { FastifyStaticOptions } from '@fastify/static'
-import type { FastifyRequest, preHandlerHookHandler } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import { checkFactoryCall, createConfigurator } from '../core/configurator.ts'
+import type { Logger } from '../core/index.ts'
 import type { Configurator, ServerPlugin, WithServer } from './configurator.ts'
 import { addServerPlugin } from './configurator.ts'
+import { allowsEveryOrigin, findOriginFaults } from './cors-origin.ts'
 import { checkOptionNames } from './option-names.ts'
-import { getRouting, toPath } from './request-path.ts'
 import { withDefaults } from './with-defaults.ts'
 
 type CorsCallback = (error: Error | null, options: FastifyCorsOptions) => void
@@ -25,7 +25,8 @@ const CORS_NAMES: readonly string[] = [
 
 /**
  * Lets browsers call the services from other origins: `app.configure(cors({ origin: [...] }))`.
- * Without it no origin is allowed.
+ * Without it no origin is allowed. At the start a warning names each regular expression that may
+ * allow others than those that are meant.
  * @throws {TypeError} an unknown option; an `origin` that is `undefined`; credentials together with
  *   every origin; when configured, a second time
  * @see https://github.com/fastify/fastify-cors for the options
@@ -37,11 +38,11 @@ export function cors(options: FastifyCorsOptions = {}): Configurator {
     throw new TypeError("cors(): 'origin' is undefined; left out it stands for every origin")
   }
   const { origin = '*', credentials } = options
-  if (credentials === true && [origin].flat().some((one) => one === '*' || one === true)) {
+  if (credentials === true && allowsEveryOrigin(origin)) {
     throw new TypeError('cors() with credentials needs a list of origins, not every origin')
   }
   const resolved = withDefaults(CORS_DEFAULTS, options)
-  return addOnce('cors', options, async (server) => {
+  const add = addOnce('cors', options, async (server) => {
     // Loaded only where it is wanted: a server without it starts sooner.
     const { default: fastifyCors } = await import('@fastify/cors')
     await server.register(fastifyCors, () => (request: FastifyRequest, callback: CorsCallback) => {
@@ -50,6 +51,22 @@ export function cors(options: FastifyCorsOptions = {}): Configurator {
       const isPlain = origin === undefined || wanted === undefined
       callback(null, isPlain ? { ...resolved, preflight: false } : resolved)
     })
+  })
+  return createConfigurator('cors', options, (app: WithServer) => {
+    add(app)
+    warnOfOrigins(app, origin)
+  })
+}
+
+/** At the start, as the logger may be set until then. */
+function warnOfOrigins(app: WithServer & { readonly logger?: Logger }, origin: unknown): void {
+  const found = findOriginFaults(origin)
+  if (found.length === 0) return
+  app.fastify.addHook('onReady', async () => {
+    for (const { pattern, faults } of found) {
+      const message = `An origin of cors() may allow others than are meant: ${faults.join(', ')}`
+      app.logger?.warn({ origin: String(pattern) }, message)
+    }
   })
 }
 
@@ -70,32 +87,6 @@ export function compress(options: FastifyCompressOptions = {}): Configurator {
     const { default: fastifyCompress } = await import('@fastify/compress')
     await server.register(fastifyCompress, { globalDecompression: false, ...options })
   })
-}
-
-/**
- * Serves the files of a folder beside the services: `app.configure(serveStatic({ root }))`. Several
- * folders have a prefix each; `reply.sendFile` is that of the first one.
- * @see https://github.com/fastify/fastify-static for the options
- */
-export function serveStatic(options: FastifyStaticOptions): Configurator {
-  const add = addServerPlugin(async (server) => {
-    const { default: fastifyStatic } = await import('@fastify/static')
-    let isLoading = true
-    server.addHook('onRoute', (route) => {
-      if (isLoading) route.preHandler = leaveToServices
-    })
-    const decorateReply = !server.hasReplyDecorator('sendFile')
-    await server.register(fastifyStatic, { decorateReply, ...options })
-    isLoading = false
-  })
-  return createConfigurator('serveStatic', options, add)
-}
-
-/** No file has a path with slashes too many, which the plugin would refuse; a service may have it. */
-const leaveToServices: preHandlerHookHandler = (request, reply, done) => {
-  const path = toPath(request.raw.url ?? '', getRouting(request.server))
-  if (path.includes('//')) reply.callNotFound()
-  else done()
 }
 
 const CONFIGURED = { cors: new WeakSet<object>(), compress: new WeakSet<object>() } as const
