@@ -1,6 +1,7 @@
 // A strategy of one's own: programs prove who they are by a key in a header. Try the lines it prints.
-// Reads PORT (3030) and HOST (127.0.0.1).
-import { createHash, timingSafeEqual } from 'node:crypto'
+// Reads PORT (3030), HOST (127.0.0.1) and AUTH_SECRET (a new secret for each start when it is not
+// set).
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import type { Application, AuthenticationRequest, Params } from 'remex'
 import { createApp, fastifyApp, NotAuthenticated, rest } from 'remex'
@@ -42,7 +43,7 @@ export function hashKey(apiKey: string): Buffer {
 /** Registers the service `reports`, which only programs with a key can read. */
 export function addReports(app: Application, clients: readonly Client[]): void {
   const authentication = new AuthenticationService(app, 'authentication', {
-    secret: process.env['AUTH_SECRET'] ?? 'only for this example: set AUTH_SECRET',
+    secret: process.env['AUTH_SECRET'] ?? randomBytes(32).toString('base64url'),
     entity: null,
     authStrategies: ['api-key'],
     'api-key': { clients },
@@ -59,7 +60,8 @@ export function addReports(app: Application, clients: readonly Client[]): void {
 
 async function main(): Promise<void> {
   const { PORT = '3030', HOST = '127.0.0.1' } = process.env
-  const apiKey = 'k-7d5f3c1e9b8a4026'
+  // Yours stand in your settings, as hashes.
+  const apiKey = randomBytes(32).toString('base64url')
   const keyHash = hashKey(apiKey).toString('hex')
   const app = createApp()
   addReports(app, [{ name: 'the dashboard', keyHash }])

@@ -8,9 +8,10 @@ import { createNotAuthenticated } from './not-authenticated.ts'
 import type { PasswordOptions, PasswordVerdict } from './password.ts'
 import { checkPasswordLength, Passwords } from './password.ts'
 import { upgradeHash } from './password-upgrade.ts'
+import { isPlainObject } from './settings-merge.ts'
 import type { AuthenticationParams, AuthenticationResult } from './strategy.ts'
 import { AuthenticationBaseStrategy } from './strategy.ts'
-import { isRecord } from './value-kind.ts'
+import { isRecord, isText } from './value-kind.ts'
 
 /** The section of the local strategy, with what it takes from the settings of the service. */
 export interface LocalConfiguration {
@@ -38,6 +39,16 @@ const OPTION_NAMES = [
   ...['entity', 'entityId', 'service', 'usernameField', 'passwordField', 'entityUsernameField'],
   ...['entityPasswordField', 'errorMessage', 'scrypt', 'hashSize'],
 ]
+
+const TEXT = { isValid: isText, expected: 'a text that is not empty' }
+
+/** The options that nobody else checks. */
+const CHECKS = {
+  entityUsernameField: TEXT,
+  entityPasswordField: TEXT,
+  errorMessage: TEXT,
+  scrypt: { isValid: isPlainObject, expected: 'an object' },
+}
 
 interface Credentials {
   readonly username: string
@@ -84,6 +95,10 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
     if (unknown !== undefined) {
       const allowed = OPTION_NAMES.join(', ')
       throw new TypeError(`Unknown option '${place}.${unknown}': allowed are ${allowed}`)
+    }
+    for (const [key, { isValid, expected }] of Object.entries(CHECKS)) {
+      if (section[key] === undefined || isValid(section[key])) continue
+      throw new TypeError(`The option '${place}.${key}' must be ${expected}`)
     }
     this.#getPasswords()
   }

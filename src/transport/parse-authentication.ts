@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { findAuthentication } from '../auth/default-authentication.ts'
+import { findAuthentication, isAuthentication } from '../auth/default-authentication.ts'
 import type { Application, AuthenticationRequest, Query } from '../core/index.ts'
+import { toServicePath } from '../core/index.ts'
 import { setPrivate } from './private-answer.ts'
 
 /** Where a transport finds out who calls. */
@@ -18,6 +19,52 @@ export interface ParseAuthenticationOptions {
 }
 
 type Caller = AuthenticationRequest | null
+
+/** Which values an option may have; `undefined` is the default of each. */
+const OPTIONS: Readonly<Record<keyof ParseAuthenticationOptions, (value: unknown) => boolean>> = {
+  service: (value) => typeof value === 'string' && value !== '',
+  strategies: (value) => Array.isArray(value) && value.every((one) => typeof one === 'string'),
+  queryToken: (value) => typeof value === 'boolean',
+}
+
+/**
+ * Returns the option `authentication` as a list: of where to ask who calls, in this order.
+ * @throws {TypeError} an unknown option, or one of a wrong kind
+ */
+export function toSources(option: unknown = {}): readonly ParseAuthenticationOptions[] {
+  if (option === false) return []
+  return [option].flat().map((source) => {
+    if (typeof source !== 'object' || source === null) {
+      throw new TypeError(`The option 'authentication' must be options, a list of them or false`)
+    }
+    for (const [name, value] of Object.entries(source)) {
+      const isValid = Object.hasOwn(OPTIONS, name) ? OPTIONS[name as keyof typeof OPTIONS] : null
+      if (isValid === null) {
+        const allowed = Object.keys(OPTIONS).join(', ')
+        throw new TypeError(`Unknown option 'authentication.${name}': allowed are ${allowed}`)
+      }
+      if (value === undefined || isValid(value)) continue
+      throw new TypeError(`The option 'authentication.${name}' is not valid: ${String(value)}`)
+    }
+    return source as ParseAuthenticationOptions
+  })
+}
+
+/**
+ * Checks that what is asked who calls is there: no request could be answered otherwise.
+ * @throws {TypeError} the path is that of no authentication service
+ */
+export function checkSources(
+  app: Application,
+  sources: readonly ParseAuthenticationOptions[],
+): void {
+  for (const { service: path } of sources) {
+    if (path === undefined) continue
+    const entry = app.entries.get(toServicePath(path))
+    if (entry !== undefined && isAuthentication(entry.service)) continue
+    throw new TypeError(`'authentication.service' is '${path}', where no authentication service is`)
+  }
+}
 
 /** The query parameter of links with a token. */
 const TOKEN_PARAMETER = 'access_token'

@@ -10,6 +10,7 @@ import { addFormParser } from './form-body.ts'
 import { addHealthRoutes } from './health.ts'
 import { addJsonParser } from './json-body.ts'
 import { checkRestOptions } from './option-names.ts'
+import { checkSources } from './parse-authentication.ts'
 import { keepPrivate } from './private-answer.ts'
 import { addDecorators } from './request-params.ts'
 import { toPatterns } from './service-router.ts'
@@ -81,6 +82,8 @@ export async function serveServices(
   new ServiceRoutes(transport, scope).addAll(transport.app.entries)
   addCatchAll(transport, scope)
   const unfollow = followServices(transport)
+  // Services may be registered until then.
+  scope.addHook('onReady', async () => checkSources(transport.app, transport.authentication))
   scope.addHook('onClose', async () => {
     unfollow()
     transport.timeLimit?.close()

@@ -8,6 +8,7 @@ import type { JsonOptions } from './json-body.ts'
 import { createPlainLogger } from './logging.ts'
 import type { NotFoundOptions } from './not-found.ts'
 import type { ParseAuthenticationOptions } from './parse-authentication.ts'
+import { toSources } from './parse-authentication.ts'
 import type { QueryOptions, QueryParser } from './query-string.ts'
 import { createQueryParser } from './query-string.ts'
 import { getRouting } from './request-path.ts'
@@ -93,8 +94,7 @@ export class RestTransport {
     this.options = options
     this.leavesNotFound = options.leavesNotFound
     this.parseQuery = createQueryParser(options.query)
-    const { authentication = {} } = options
-    this.authentication = authentication === false ? [] : [authentication].flat()
+    this.authentication = toSources(options.authentication)
     this.acceptsQueryToken = this.authentication.some(({ queryToken }) => queryToken === true)
     this.timeLimit = createTimeLimit(options.handlerTimeoutMs ?? 0)
     this.router = new ServiceRouter(app, { prefix: scope.prefix, ...getRouting(scope) })

@@ -1,0 +1,80 @@
+import fastify from 'fastify'
+import t from 'tap'
+import type { Application, RestOptions } from '../../src/transport/index.ts'
+import {
+  createApp,
+  fastifyApp,
+  parseAuthentication,
+  remex,
+  rest,
+} from '../../src/transport/index.ts'
+import { addAccounts, addEcho } from '../support/accounts.ts'
+
+const WRONG: readonly [authentication: unknown, message: RegExp][] = [
+  [{ servce: 'login' }, /Unknown option 'authentication\.servce': allowed are service, strategies/],
+  [{ constructor: 'login' }, /Unknown option 'authentication\.constructor'/],
+  [{ service: 7 }, /'authentication\.service' is not valid: 7/],
+  [{ service: '' }, /'authentication\.service' is not valid/],
+  [{ strategies: 'jwt' }, /'authentication\.strategies' is not valid: jwt/],
+  [{ queryToken: 'false' }, /'authentication\.queryToken' is not valid: false/],
+  [true, /'authentication' must be/],
+  [null, /'authentication' must be/],
+  [[{}, 'login'], /'authentication' must be/],
+  [
+    { service: 'login' },
+    /'authentication\.service' is 'login', where no authentication service is/,
+  ],
+  [[{}, { service: 'users' }], /'authentication\.service' is 'users', where no/],
+]
+
+const RIGHT: readonly unknown[] = [
+  ...[undefined, false, {}, [], { service: 'authentication' }, { service: '/authentication/' }],
+  ...[{ service: undefined, strategies: undefined, queryToken: undefined }],
+  ...[[{}, { service: 'authentication', strategies: ['jwt'], queryToken: true }]],
+]
+
+function addServices(app: Application): void {
+  addAccounts(app)
+  addEcho(app)
+}
+
+function startOwn(options: RestOptions) {
+  const app = fastifyApp(createApp())
+  app.configure(rest(options))
+  addServices(app as unknown as Application)
+  return app.fastify
+}
+
+function startPlugin(options: RestOptions) {
+  const app = createApp()
+  addServices(app)
+  const host = fastify()
+  host.register(remex, { app, ...options })
+  return host
+}
+
+for (const [name, start] of Object.entries({ standalone: startOwn, plugin: startPlugin })) {
+  t.test(`START-2: does not start where it can not find out who calls, ${name}`, async (t) => {
+    for (const [authentication, message] of WRONG) {
+      const server = start({ authentication } as RestOptions)
+      t.teardown(() => server.close())
+      await t.rejects(async () => server.ready(), { name: 'TypeError', message }, String(message))
+    }
+  })
+
+  t.test(`starts with services that are there, and with what is not given, ${name}`, async (t) => {
+    for (const authentication of RIGHT) {
+      const server = start({ authentication } as RestOptions)
+      t.teardown(() => server.close())
+      await t.resolves(async () => server.ready(), JSON.stringify(authentication))
+      t.equal((await server.inject('/open')).statusCode, 200)
+    }
+  })
+}
+
+t.test('START-2: parseAuthentication() is checked as the option is', async (t) => {
+  const app = fastifyApp(createApp())
+  app.configure(rest()).configure(parseAuthentication({ service: 'admin-login' }))
+  t.teardown(() => app.fastify.close())
+  await t.rejects(async () => app.fastify.ready(), { message: /is 'admin-login', where no/ })
+})
