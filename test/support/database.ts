@@ -35,7 +35,6 @@ export async function openDatabase(t: TestScope): Promise<TestDatabase> {
   t.comment(`database: ${running.name}`)
   const client = new MongoClient(running.url, {
     monitorCommands: true,
-    serverSelectionTimeoutMS: 5_000,
   })
   const db = client.db(toDatabaseName())
   const observers = new Set<(event: CommandStartedEvent) => void>()

@@ -83,7 +83,10 @@ export interface ListeningServer extends TestServer {
   readonly port: number
   /** URL that the services are below, without a slash at its end. */
   readonly url: string
-  /** Sends bytes as they are and resolves to what came back until the server closed the connection. */
+  /**
+   * Sends bytes as they are and resolves to what came back until the server closed the connection. A
+   * request that keeps it open has to say `Connection: close`.
+   */
   raw(bytes: string | Buffer): Promise<string>
 }
 
@@ -233,15 +236,11 @@ function sendOverSocket(port: number, path: string, options: RequestOptions): Pr
   })
 }
 
-/** Longest silence after bytes that are no full request. */
-const SILENCE_MS = 1_000
-
 export function sendRaw(port: number, bytes: string | Buffer): Promise<string> {
   return new Promise((resolve, reject) => {
-    const socket = connect({ port, host: LOOPBACK, timeout: SILENCE_MS })
+    const socket = connect({ port, host: LOOPBACK })
     const chunks: Buffer[] = []
     socket.on('data', (chunk: Buffer) => chunks.push(chunk))
-    socket.on('timeout', () => socket.destroy())
     socket.on('error', reject)
     socket.on('close', () => resolve(Buffer.concat(chunks).toString('latin1')))
     socket.write(bytes)

@@ -48,13 +48,13 @@ t.test('the most specific range counts', async (t) => {
   )
 })
 
-t.test('FST-2: reads 16 kB of nonsense at once', async (t) => {
+t.test('FST-2: reads nonsense of any length, character by character', async (t) => {
+  // Long enough to never end where each character is compared with all others.
+
   for (const text of [';', ',', 'a/b;q=', 'text/html', '"', '='].map((part) =>
-    part.repeat(2_000),
+    part.repeat(200_000),
   )) {
-    const start = performance.now()
-    acceptsJson(text)
-    prefersHtml(text)
-    t.ok(performance.now() - start < 50)
+    t.type(acceptsJson(text), 'boolean')
+    t.type(prefersHtml(text), 'boolean')
   }
 })

@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
 import type { Params } from '../../src/transport/index.ts'
 import { createApp } from '../../src/transport/index.ts'
+import { Gate } from '../support/gate.ts'
 import type { TestServer } from '../support/http.ts'
 import { MODES, startServer } from '../support/http.ts'
 
@@ -73,11 +73,13 @@ for (const mode of MODES) {
   })
 
   t.test(`calls in flight end when their service is removed, ${mode}`, async (t) => {
-    const slow = { get: async (id: string) => delay(60, { id }) }
+    const gate = new Gate()
+    const slow = { get: async (id: string) => gate.pass({ id }) }
     const server = await startServer(t, mode, { services: (app) => app.use('slow', slow) })
     const answer = server.request('/slow/1')
-    await delay(20)
+    await gate.arrivals(1)
     await server.app.unuse('slow')
+    gate.open()
     t.match(await answer, { status: 200, body: { id: '1' } })
   })
 

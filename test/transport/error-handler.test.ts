@@ -339,7 +339,7 @@ const RETURNING: readonly [title: string, responder: ErrorResponder, text: strin
 ]
 
 function sendLater(_error: unknown, _request: unknown, reply: FastifyReply): void {
-  setTimeout(() => reply.send('later'), 10)
+  setImmediate(() => reply.send('later'))
 }
 
 async function sendBefore(_error: unknown, _request: unknown, reply: FastifyReply): Promise<void> {
@@ -352,7 +352,7 @@ for (const [title, responder, text] of RETURNING) {
     // With it `reply.sent` says the truth long after something was sent.
     const server = (fastify: FastifyInstance): unknown =>
       fastify.addHook('onSend', async (_request, _reply, payload) => {
-        await new Promise((resolve) => setTimeout(resolve, 5))
+        await new Promise(setImmediate)
         return payload
       })
     for (const headers of [HTML, { accept: 'application/json' }]) {

@@ -245,9 +245,7 @@ t.test('the option https makes an HTTPS server of its own, with the same limits'
   const server = await app.listen(0)
   t.strictSame(await getJson(tls.cert, portOf(server), '/first/1'), { id: '1' })
   t.strictSame([server.requestTimeout, server.headersTimeout], [30_000, 10_000])
-  const from = performance.now()
-  await app.close()
-  t.ok(performance.now() - from < 1_000)
+  await t.resolves(app.close(), 'nothing has to be cut off')
 })
 
 t.test('one server leads requests to several applications, by their host', async (t) => {

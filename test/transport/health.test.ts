@@ -1,10 +1,12 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { MongoClient } from 'mongodb'
 import t from 'tap'
 import { startEmbeddedMongo } from '../../src/adapter/embedded/index.ts'
 import { MongoDBService } from '../../src/adapter/index.ts'
+import { holdTimers } from '../support/clock.ts'
 import type { TestServer } from '../support/http.ts'
 import { startOwnServer } from '../support/own-server.ts'
+import { createSocketPath } from '../support/socket-path.ts'
+import { laterTurns, until } from '../support/until.ts'
 
 async function probe(server: TestServer): Promise<[live: number, ready: number]> {
   const live = await server.request('/health/live')
@@ -38,8 +40,13 @@ t.test(
 )
 
 t.test('HEALTH-1: a check that hangs is given up after two seconds; probes share it', async (t) => {
+  const timers = holdTimers(t, 2_000)
   let checks = 0
+  let probes = 0
   const server = await startOwnServer(t, (app) => {
+    app.fastify.addHook('onRequest', async ({ url }) => {
+      if (url === '/health/ready') probes += 1
+    })
     app.readiness.set('hanging', () => {
       checks += 1
       return new Promise(() => undefined)
@@ -48,10 +55,11 @@ t.test('HEALTH-1: a check that hangs is given up after two seconds; probes share
       throw new Error('at once')
     })
   })
-  const from = performance.now()
-  const statuses = await Promise.all(Array.from({ length: 20 }, () => probe(server)))
-  t.same(new Set(statuses.map(String)), new Set(['200,503']))
-  t.ok(performance.now() - from < 4_000)
+  const answers = Promise.all(Array.from({ length: 20 }, () => probe(server)))
+  await until(() => probes === 20)
+  await laterTurns()
+  timers.fire()
+  t.same(new Set((await answers).map(String)), new Set(['200,503']))
   t.equal(checks, 1)
 })
 
@@ -75,19 +83,27 @@ t.test('a route of the application takes the place of a probe', async (t) => {
 })
 
 t.test('HEALTH-1: a MongoDB that is gone makes it not ready, without stopping it', async (t) => {
-  const first = await startEmbeddedMongo()
-  const port = Number(new URL(first.url).port)
-  const client = new MongoClient(first.url, { serverSelectionTimeoutMS: 300 })
+  const { path, url } = createSocketPath(t)
+  const first = await startEmbeddedMongo({ path })
+  const client = new MongoClient(url, { serverSelectionTimeoutMS: 300 })
   t.teardown(() => client.close())
+  // Beside other load even this may take longer than what is to be short further below.
+  const connect = (): Promise<boolean> =>
+    client.connect().then(
+      () => true,
+      () => false,
+    )
+  await until(connect)
   const server = await startOwnServer(t, (app) => {
     app.use('people', new MongoDBService({ Model: client.db('a').collection('people') }))
   })
-  t.strictSame(await probe(server), [200, 200])
+  const isReady = async (): Promise<boolean> => (await probe(server))[1] === 200
+  await until(isReady)
   await first.close()
   t.strictSame(await probe(server), [200, 503])
   t.equal((await server.request('/people')).status, 503)
-  const second = await startEmbeddedMongo({ port })
+  const second = await startEmbeddedMongo({ path })
   t.teardown(() => second.close())
-  while ((await probe(server))[1] !== 200) await delay(50)
+  await until(isReady)
   t.equal((await server.request('/people')).status, 200)
 })

@@ -1,10 +1,11 @@
 import { request as sendRequest } from 'node:http'
 import { PassThrough } from 'node:stream'
-import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
 import type { Middleware, Params } from '../../src/transport/index.ts'
 import { Forbidden, NotFound } from '../../src/transport/index.ts'
+import { Gate } from '../support/gate.ts'
 import { startOwnServer } from '../support/own-server.ts'
+import { laterTurns, until } from '../support/until.ts'
 
 /** Answers with the params that middleware may have set. */
 const echo = {
@@ -20,14 +21,14 @@ const FORMS: Readonly<Record<string, Middleware>> = {
     request.feathers['steps'] = ['done']
   },
   asynchronous: async (request) => {
-    await delay(1)
+    await new Promise(setImmediate)
     request.feathers['steps'] = ['done']
   },
   'with a callback': (request, _reply, done) => {
-    setTimeout(() => {
+    setImmediate(() => {
       request.feathers['steps'] = ['done']
       done()
-    }, 1)
+    })
   },
 }
 
@@ -78,7 +79,7 @@ const SENDERS: Readonly<Record<string, Middleware>> = {
     reply.send({ from: 'middleware' })
   },
   'sends after a while': async (_request, reply) => {
-    await delay(5)
+    await new Promise(setImmediate)
     return reply.send({ from: 'middleware' })
   },
   'sends and never calls done': (_request, reply, _done) => {
@@ -87,7 +88,7 @@ const SENDERS: Readonly<Record<string, Middleware>> = {
   'sends a stream': (_request, reply) => {
     const stream = new PassThrough()
     reply.type('application/json').send(stream)
-    setTimeout(() => stream.end('{"from":"middleware"}'), 20)
+    setImmediate(() => stream.end('{"from":"middleware"}'))
   },
 }
 
@@ -100,7 +101,10 @@ for (const [title, middleware] of Object.entries(SENDERS)) {
     const server = await startOwnServer(
       t,
       (app) => {
-        app.fastify.addHook('onSend', async (_request, _reply, payload) => delay(5, payload))
+        app.fastify.addHook('onSend', async (_request, _reply, payload) => {
+          await new Promise(setImmediate)
+          return payload
+        })
         app.use('before', middleware, note, noted)
         app.use('after', { get: async () => ({}) }, middleware, note)
         app.use('/all', middleware, note).use('all', noted)
@@ -186,7 +190,7 @@ t.test('reply.hook holds the context after a call, and after one that failed', a
   })
   await server.request('/maybe/1')
   await server.request('/maybe/2')
-  await delay(20)
+  await until(() => seen.length === 2)
   t.strictSame(seen, [
     ['maybe', 'get', '1'],
     ['maybe', 'get', '2'],
@@ -195,19 +199,26 @@ t.test('reply.hook holds the context after a call, and after one that failed', a
 
 t.test('a client that leaves while a function checks does not reach the service', async (t) => {
   let removed = 0
+  let left = 0
+  const gate = new Gate()
   const server = await startOwnServer(t, (app) => {
-    const guard: Middleware = (_request, _reply, done) => {
-      setTimeout(() => done(new Forbidden('Not you')), 100)
+    const guard: Middleware = (request, _reply, done) => {
+      request.raw.socket.once('close', () => {
+        left += 1
+      })
+      void gate.pass().then(() => done(new Forbidden('Not you')))
     }
     app.use('/all', guard).use('all', { remove: async () => ++removed })
     app.use('one', guard, { remove: async () => ++removed })
   })
-  for (const path of ['/all/1', '/one/1']) {
+  for (const [index, path] of ['/all/1', '/one/1'].entries()) {
     const request = sendRequest({ port: server.port, method: 'DELETE', path })
     request.on('error', () => undefined).end()
-    await delay(30)
+    await gate.arrivals(index + 1)
     request.destroy()
   }
-  await delay(150)
+  await until(() => left === 2)
+  gate.open()
+  await laterTurns()
   t.equal(removed, 0)
 })

@@ -134,7 +134,7 @@ for (const mode of MODES) {
             app.use(path, {
               find: async () => steps,
               setup: async () => {
-                await new Promise((resolve) => setTimeout(resolve, 5))
+                await new Promise(setImmediate)
                 steps.push(`setup ${path}`)
               },
               teardown: async () => void steps.push(`teardown ${path}`),

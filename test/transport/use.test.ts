@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import middie from '@fastify/middie'
 import t from 'tap'
 import type { Middleware, Params } from '../../src/transport/index.ts'
@@ -17,7 +16,10 @@ import {
   serveStatic,
   urlencoded,
 } from '../../src/transport/index.ts'
+import { stopClock } from '../support/clock.ts'
+import { Gate } from '../support/gate.ts'
 import { startOwnServer } from '../support/own-server.ts'
+import { laterTurns } from '../support/until.ts'
 
 /** Answers with the params that middleware may have set. */
 const echo = {
@@ -77,7 +79,7 @@ t.test('leaves no listener behind, however many functions there are', async (t) 
     )
   })
   t.equal((await server.request('/echo/1')).status, 200)
-  await delay(5)
+  await laterTurns()
   t.strictSame(warnings, [])
 })
 
@@ -147,22 +149,26 @@ t.test('a function that returns the reply is done', async (t) => {
 })
 
 t.test('functions before a service are within the time limit', async (t) => {
+  const clock = stopClock(t)
+  const gate = new Gate()
   let calls = 0
-  let callDone: (() => void) | undefined
   const server = await startOwnServer(
     t,
     (app) => {
       const waits: Middleware = (_request, _reply, done) => {
-        callDone = done
+        void gate.pass().then(() => done())
       }
       app.use('echo', waits, { get: async () => (calls += 1) })
     },
     { handlerTimeoutMs: 50 },
   )
-  const { status, body } = await server.request('/echo/1')
+  const answer = server.request('/echo/1')
+  await gate.arrivals(1)
+  clock.advance(100)
+  const { status, body } = await answer
   t.match([status, body], [503, { message: 'No answer within 50 ms' }])
-  callDone?.()
-  await delay(10)
+  gate.open()
+  await laterTurns()
   t.equal(calls, 0, 'the service is not called after the answer')
 })
 

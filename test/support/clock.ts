@@ -1,0 +1,64 @@
+import type { TestScope } from './http.ts'
+
+/** A clock that stands still until the test moves it on. */
+export interface TestClock {
+  advance(ms: number): void
+}
+
+/**
+ * Puts a clock of its own in the place of `performance.now()`, which is what time limits and windows
+ * are measured with, until the end of the test.
+ */
+export function stopClock(t: Pick<TestScope, 'teardown'>): TestClock {
+  const original = performance.now
+  let now = original.call(performance)
+  t.teardown(() => {
+    performance.now = original
+  })
+  performance.now = () => now
+  return {
+    advance(ms) {
+      now += ms
+    },
+  }
+}
+
+/** Timers of one length, which wait for the test instead of the time. */
+export interface HeldTimers {
+  /** How many have been set and neither cleared nor called. */
+  readonly size: number
+  /** Has their time come. */
+  fire(): void
+}
+
+/** Holds back all timers of exactly this length until the end of the test; others run as usual. */
+export function holdTimers(t: Pick<TestScope, 'teardown'>, lengthMs: number): HeldTimers {
+  const { setTimeout: set, clearTimeout: clear } = globalThis
+  const held = new Map<unknown, () => unknown>()
+  t.teardown(() => Object.assign(globalThis, { setTimeout: set, clearTimeout: clear }))
+  const setTimeout = (
+    callback: (...values: unknown[]) => unknown,
+    ms = 0,
+    ...values: unknown[]
+  ) => {
+    if (ms !== lengthMs) return set(callback, ms, ...values)
+    // A timer that has ended: it can be cleared and asked like any other.
+    const timer = set(() => undefined)
+    clear(timer)
+    held.set(timer, () => callback(...values))
+    return timer
+  }
+  const clearTimeout = (timer: NodeJS.Timeout | undefined): void => {
+    held.delete(timer)
+    clear(timer)
+  }
+  Object.assign(globalThis, { setTimeout, clearTimeout })
+  return {
+    get size() {
+      return held.size
+    },
+    fire() {
+      for (const [timer, callback] of [...held]) if (held.delete(timer)) callback()
+    },
+  }
+}
