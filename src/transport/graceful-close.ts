@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Http2ServerRequest, ServerHttp2Session } from 'node:http2'
 import type { Socket } from 'node:net'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Application } from '../core/index.ts'
 import { Unavailable } from '../core/index.ts'
@@ -93,8 +92,8 @@ export class GracefulClose {
     this.#app.readiness.set('server', async () => {
       throw new Unavailable('The server is closing')
     })
-    if (this.#options.closeDelayMs > 0)
-      await delay(Math.min(this.#options.closeDelayMs, LONGEST_TIMER_MS))
+    const delayMs = Math.min(this.#options.closeDelayMs, LONGEST_TIMER_MS)
+    if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs))
     this.isClosed = true
     this.#closedAt = performance.now()
     this.#closeIdle()

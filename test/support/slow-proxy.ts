@@ -6,11 +6,11 @@ import type { TestScope } from './http.ts'
 /** Stands between a driver and its server, and is as slow as a test wants. */
 export interface SlowProxy {
   readonly port: number
-  /** How much later each piece of an answer arrives. */
-  delayMs: number
-  /** Nothing comes back any more, while connections stay open: a server that hangs. */
-  isHanging: boolean
-  /** Breaks all connections at once. */
+  /** From now on answers are kept, while connections stay open: a server that hangs. */
+  hold(): void
+  /** Passes on what was kept, and what comes from now on. */
+  release(): void
+  /** Breaks all connections at once, and forgets what was kept for them. */
   reset(): void
 }
 
@@ -20,6 +20,7 @@ export async function startSlowProxy(
   target: number,
 ): Promise<SlowProxy> {
   const sockets = new Set<Socket>()
+  let kept: (() => unknown)[] | null = null
   const keep = (socket: Socket): void => {
     sockets.add(socket)
     socket.on('error', () => socket.destroy()).on('close', () => sockets.delete(socket))
@@ -31,8 +32,9 @@ export async function startSlowProxy(
     client.on('data', (chunk) => upstream.write(chunk)).on('close', () => upstream.destroy())
     upstream.on('close', () => client.destroy())
     upstream.on('data', (chunk) => {
-      if (proxy.isHanging) return
-      setTimeout(() => client.writable && client.write(chunk), proxy.delayMs)
+      const answer = (): unknown => client.writable && client.write(chunk)
+      if (kept === null) answer()
+      else kept.push(answer)
     })
   })
   server.listen(0, '127.0.0.1')
@@ -44,11 +46,16 @@ export async function startSlowProxy(
     reset()
     server.close()
   })
-  const proxy: SlowProxy = {
+  return {
     port: (server.address() as AddressInfo).port,
-    delayMs: 0,
-    isHanging: false,
+    hold() {
+      kept ??= []
+    },
+    release() {
+      const answers = kept ?? []
+      kept = null
+      for (const answer of answers) answer()
+    },
     reset,
   }
-  return proxy
 }
