@@ -1,10 +1,11 @@
 import { request as sendRequest } from 'node:http'
-import { performance } from 'node:perf_hooks'
 import t from 'tap'
 import type { Application } from '../../src/transport/index.ts'
 import { CREDENTIALS, forge } from '../auth/login-app.ts'
 import type { AccountOptions, Accounts } from '../support/accounts.ts'
 import { addAccounts, addEcho, bearer, logIn, refusalOf } from '../support/accounts.ts'
+import { stopClock } from '../support/clock.ts'
+import { Gate } from '../support/gate.ts'
 import type { Answer, Mode, TestScope } from '../support/http.ts'
 import { MODES, startServer } from '../support/http.ts'
 
@@ -111,6 +112,7 @@ for (const mode of MODES) {
   })
 
   t.test(`RES-17: the eleventh failing login of a minute, ${mode}`, async (t) => {
+    stopClock(t)
     const { server } = await start(t, mode)
     const wrong = { ...CREDENTIALS, password: 'wrong horse' }
     for (let count = 1; count <= 10; count += 1) {
@@ -120,8 +122,7 @@ for (const mode of MODES) {
     const { status, headers, body } = await server.request('/authentication', { data: wrong })
     t.equal(status, 429)
     t.match(body, { name: 'TooManyRequests', message: 'Too many failed logins' })
-    const seconds = Number(headers['retry-after'])
-    t.ok(seconds >= 1 && seconds <= 60, String(headers['retry-after']))
+    t.equal(headers['retry-after'], '60')
     t.equal(headers['cache-control'], 'no-store')
     const right = await server.request('/authentication', { data: CREDENTIALS })
     t.equal(right.status, 429, 'not even with the right password, from where nobody is known')
@@ -130,6 +131,7 @@ for (const mode of MODES) {
   })
 
   t.test(`RES-18: the owner gets in from where he is known, ${mode}`, async (t) => {
+    stopClock(t)
     const { server, authentication } = await start(t, mode)
     await logIn(server)
     const wrong = { ...CREDENTIALS, password: 'wrong horse' }
@@ -161,30 +163,28 @@ t.test('RES-11: 200 logins at once leave the server its time for others', async 
   const scrypt = { cost: 2 ** 14, blockSize: 8, parallelization: 1, concurrency: 1 }
   const local = { usernameField: 'email', passwordField: 'password', scrypt }
   const { server } = await start(t, 'standalone', { settings: { local } })
+  const gate = new Gate()
+  server.app.service('authentication').hooks({ before: { create: [() => gate.pass()] } })
   let isDone = false
   const logins = Promise.all(
     Array.from({ length: 200 }, () => sendLogin(`${server.url}/authentication`)),
   ).finally(() => {
     isDone = true
   })
-  const waits: number[] = []
+  await gate.arrivals(200)
+  gate.open()
+  let probes = 0
   while (!isDone) {
-    const from = performance.now()
-    const { status } = await server.request('/health/live')
-    t.equal(status, 200)
-    waits.push(performance.now() - from)
-    await new Promise((resolve) => setTimeout(resolve, 10))
+    t.equal((await server.request('/health/live')).status, 200)
+    probes += 1
   }
   const answers = await logins
   const accepted = answers.filter(({ status }) => status === 201)
   // From one address: logins from many are refused by the queue for hashes, with 503.
   const refused = answers.filter(({ status }) => status === 429)
-  t.equal(accepted.length + refused.length, 200)
-  t.ok(accepted.length >= 51, `${accepted.length} logged in: one or two that run, fifty waiting`)
-  t.ok(refused.length > 0 && refused.every(({ retryAfter }) => Number(retryAfter) >= 1))
-  const sorted = waits.toSorted((one, other) => one - other)
-  const slowest = sorted[Math.floor(sorted.length * 0.99)] ?? 0
-  t.ok(sorted.length > 20, `${sorted.length} probes`)
-  // 100 ms on a machine of one's own; the cores here may be shared.
-  t.ok(slowest < 400, `99 of 100 probes within ${slowest.toFixed(0)} ms`)
+  t.equal(accepted.length, 52, 'two that run, fifty waiting')
+  t.equal(refused.length, 148)
+  t.ok(refused.every(({ retryAfter }) => Number(retryAfter) >= 1))
+  // There is a turn for others after each hash at least, and a probe takes a few.
+  t.ok(probes > 5, `${probes} probes were answered meanwhile`)
 })

@@ -6,6 +6,7 @@ import type { Accounts } from '../support/accounts.ts'
 import { addAccounts, addEcho, bearer, logIn } from '../support/accounts.ts'
 import type { Mode, TestScope } from '../support/http.ts'
 import { MODES, startServer } from '../support/http.ts'
+import { laterTurns, until } from '../support/until.ts'
 
 const ADA = { id: 1, email: CREDENTIALS.email }
 const WRONG = { ...CREDENTIALS, password: 'the wrong horse' }
@@ -121,9 +122,12 @@ t.test('LOG-3: a login over the limit, and what is refused, is one line each', a
   for (const [status, send] of Object.entries(requests)) {
     takeLines()
     await send()
-    await new Promise((resolve) => setTimeout(resolve, 20))
-    const lines = takeLines()
-    const refusals = lines.filter(({ statusCode }) => statusCode === Number(status))
+    const lines: Line[] = []
+    const isEnd = ({ statusCode }: Line) => statusCode === Number(status)
+    await until(() => lines.push(...takeLines()) > 0 && lines.some(isEnd))
+    await laterTurns()
+    lines.push(...takeLines())
+    const refusals = lines.filter(isEnd)
     t.match(refusals, [{ req: { address: '127.0.0.1', method: String } }], status)
     const events = lines.filter(({ event }) => event !== undefined)
     const expected: readonly object[] = EVENTS[status] ?? []

@@ -1,12 +1,12 @@
 import type { Socket } from 'node:net'
 import { connect } from 'node:net'
 import { PassThrough } from 'node:stream'
-import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
 import type { FastifyApplication, FastifyAppOptions } from '../../src/transport/index.ts'
 import { createApp, fastifyApp } from '../../src/transport/index.ts'
-import type { TestScope } from '../support/http.ts'
+import type { ListeningServer, TestScope } from '../support/http.ts'
 import { startOwnServer } from '../support/own-server.ts'
+import { until } from '../support/until.ts'
 
 const notes = {
   get: async (id: string) => ({ id }),
@@ -36,18 +36,16 @@ t.test('RES-1: a body beyond 1 MiB answers 413, with and without a length', asyn
   )
 })
 
-t.test('RES-3: JSON that is nested too deep is refused, in no time', async (t) => {
+t.test('RES-3: JSON that is nested too deep is refused, however deep it is', async (t) => {
   const server = await startOwnServer(t, addNotes)
-  for (const depth of [51, 5_000, 100_000]) {
+  for (const depth of [51, 5_000, 170_000]) {
     for (const [open, close] of [
       ['{"a":', '}'],
       ['[', ']'],
     ] as const) {
       const body = `${open.repeat(depth - 1)}[]${close.repeat(depth - 1)}`
-      const from = performance.now()
       const answer = await server.request('/notes', { body, headers: JSON_TYPE })
       t.match([answer.status, answer.body], [400, { message: /deeper than 50 levels/ }])
-      t.ok(performance.now() - from < 250)
     }
   }
   const body = `${'['.repeat(50)}${']'.repeat(50)}`
@@ -63,23 +61,33 @@ t.test('RES-5: JSON with too many keys is refused', async (t) => {
   }
 })
 
-/** Limits that are small enough for a test to wait for. */
-const SHORT: FastifyAppOptions = {
-  requestTimeout: 900,
-  headersTimeout: 600,
-  connectionsCheckingInterval: 100,
-  writeTimeoutMs: 800,
+/** Limits that no request of these tests reaches; how often Node looks for those beyond them. */
+const LONG: FastifyAppOptions = {
+  requestTimeout: 600_000,
+  headersTimeout: 300_000,
+  connectionsCheckingInterval: 50,
 }
 
-interface Drip {
-  /** What came back until the server closed the connection. */
-  readonly text: string
-  readonly ms: number
+/**
+ * Runs with limits that every request reaches which is not done yet. Only then: on a busy machine
+ * requests that are sent as a whole may reach them as well.
+ */
+async function withShortLimits<T>({ fastify }: ListeningServer, run: () => Promise<T>): Promise<T> {
+  const { server } = fastify
+  const { headersTimeout, requestTimeout } = server
+  Object.assign(server, { headersTimeout: 1, requestTimeout: 2 })
+  try {
+    return await run()
+  } finally {
+    Object.assign(server, { headersTimeout, requestTimeout })
+  }
 }
 
-/** Sends bytes, and one more every 50 ms, until the server closes the connection. */
-function drip(t: TestScope, port: number, first: string, more: string): Promise<Drip> {
-  const from = performance.now()
+/**
+ * Sends bytes, and one more every 50 ms; resolves to what came back until the server closed the
+ * connection.
+ */
+function drip(t: TestScope, port: number, first: string, more: string): Promise<string> {
   return new Promise((resolve) => {
     const socket: Socket = connect({ port, host: '127.0.0.1' })
     t.teardown(() => socket.destroy())
@@ -90,31 +98,38 @@ function drip(t: TestScope, port: number, first: string, more: string): Promise<
     socket.on('error', () => socket.destroy())
     socket.on('close', () => {
       clearInterval(timer)
-      resolve({ text: String(Buffer.concat(chunks)), ms: performance.now() - from })
+      resolve(String(Buffer.concat(chunks)))
     })
     socket.write(first)
   })
 }
 
+/** Opens a server and 200 connections that drip. */
+async function startDrips(t: TestScope, first: string, more: string) {
+  const server = await startOwnServer(t, addNotes, { fastify: LONG })
+  let connections = 0
+  server.fastify.server.on('connection', () => {
+    connections += 1
+  })
+  const drips = Array.from({ length: 200 }, () => drip(t, server.port, first, more))
+  await until(() => connections === 200)
+  return { server, drips }
+}
+
 const SLOW: Readonly<Record<string, readonly [first: string, more: string]>> = {
   'RES-12: headers that drip': ['GET /notes/1 HTTP/1.1\r\nHost: a\r\nX-A: ', 'a'],
   'RES-13: a body that drips': [
-    'POST /notes HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 999\r\n\r\n{',
+    'POST /notes HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 99999\r\n\r\n{',
     ' ',
   ],
 }
 
 for (const [title, [first, more]] of Object.entries(SLOW)) {
   t.test(`${title} end with 408, and nobody else waits`, async (t) => {
-    const server = await startOwnServer(t, addNotes, { fastify: SHORT })
-    const drips = Array.from({ length: 200 }, () => drip(t, server.port, first, more))
-    await delay(200)
-    const from = performance.now()
+    const { server, drips } = await startDrips(t, first, more)
     t.equal((await server.request('/notes/1')).status, 200)
-    t.ok(performance.now() - from < 250)
-    for (const { text, ms } of await Promise.all(drips)) {
+    for (const text of await withShortLimits(server, () => Promise.all(drips))) {
       if (!/^HTTP\/1.1 408[\s\S]*"code":408/.test(text)) t.fail(text)
-      if (ms > 2_900) t.fail(`${ms} ms`)
     }
   })
 }
@@ -136,9 +151,8 @@ t.test('RES-14: limits that Node does not keep are refused', (t) => {
 })
 
 t.test('RES-15: connections that send nothing are closed', async (t) => {
-  const server = await startOwnServer(t, addNotes, { fastify: SHORT })
-  const silent = Array.from({ length: 200 }, () => drip(t, server.port, '', ''))
-  for (const { ms } of await Promise.all(silent)) if (ms > 2_600) t.fail(`${ms} ms`)
+  const { server, drips } = await startDrips(t, '', '')
+  await withShortLimits(server, () => Promise.all(drips))
   t.equal((await server.request('/notes/1')).status, 200)
 })
 
@@ -188,13 +202,11 @@ t.test(
       (app) => {
         app.use('streams', { get: async (id: string) => sources[id as 'node' | 'web']() })
       },
-      { fastify: SHORT },
+      { fastify: { writeTimeoutMs: 800 } },
     )
     openWithoutReading(t, server.port, '/streams/node')
     openWithoutReading(t, server.port, '/streams/web')
-    const from = performance.now()
-    while (!(isClosed.node && isClosed.web) && performance.now() - from < 6_000) await delay(50)
-    t.strictSame(isClosed, { node: true, web: true })
+    await until(() => isClosed.node && isClosed.web)
     for (const [kind, count] of Object.entries(produced)) {
       t.ok(count < chunks / 4, `${kind}: ${count} chunks of 64 kB`)
     }

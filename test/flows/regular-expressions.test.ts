@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import t from 'tap'
+import { growthOf, LINEAR_GROWTH } from '../support/growth.ts'
 
-const LENGTH = 50_000
-const LIMIT_MS = 50
-const TRIES = 3
+/** Of the texts; the same texts 16 times as long are compared with them. */
+const LENGTH = 3_000
 
 /** Comments, strings and templates are passed over; a regular expression stands where a value may. */
 const TOKENS =
@@ -71,25 +71,18 @@ function toUnits({ source }: RegExp): readonly string[] {
   return [...characters.slice(0, 20), ...pairs]
 }
 
-function toWorstTexts(regex: RegExp): readonly string[] {
+function toWorstTexts(regex: RegExp, length: number): readonly string[] {
   const units = new Set([...USUAL_UNITS, ...toUnits(regex)])
   return [...units].flatMap((unit) => {
-    const body = unit.repeat(Math.ceil(LENGTH / unit.length)).slice(0, LENGTH)
+    const body = unit.repeat(Math.ceil(length / unit.length)).slice(0, length)
     return ENDS.map((end) => body + end)
   })
 }
 
-/** Resolves to the least time of a few tries: another process may have had the processor. */
-function measure(regex: RegExp, text: string): number {
-  let least = Number.POSITIVE_INFINITY
-  for (let attempt = 0; attempt < TRIES && least >= LIMIT_MS; attempt += 1) {
-    const start = performance.now()
-    // Every match, as `replace` and `split` look for them.
-    if (regex.global) text.replace(regex, '')
-    else regex.test(text)
-    least = Math.min(least, performance.now() - start)
-  }
-  return least
+/** Looks for every match, as `replace` and `split` do. */
+function read(regex: RegExp, text: string): void {
+  if (regex.global) text.replace(regex, '')
+  else regex.test(text)
 }
 
 const found = findRegexes(new URL('../../../src/', import.meta.url))
@@ -101,17 +94,24 @@ t.test('FST-17: no regular expression of ours repeats a repetition', async (t) =
   }
 })
 
-t.test(`FST-17: each one reads ${LENGTH} characters in ${LIMIT_MS} ms`, async (t) => {
-  t.setTimeout(120_000)
+t.test('FST-17: each one reads a text in steps that grow with its length alone', async (t) => {
   for (const { place, regex } of found) {
     if (SHORT_TEXTS.has(String(regex))) continue
-    let slowest = 0
-    let worst = ''
-    for (const text of toWorstTexts(regex)) {
-      const time = measure(regex, text)
-      if (time > slowest) [slowest, worst] = [time, text.slice(0, 4)]
+    const prepare = (length: number) => {
+      const texts = toWorstTexts(regex, length)
+      return () => {
+        for (const text of texts) read(regex, text)
+      }
     }
-    const unit = JSON.stringify(worst)
-    t.ok(slowest < LIMIT_MS, `${place} ${regex} took ${slowest.toFixed(1)} ms for ${unit}…`)
+    const growth = await growthOf(prepare, LENGTH)
+    t.ok(
+      growth < LINEAR_GROWTH,
+      `${place} ${regex}: 16 times the text took ${growth} times as long`,
+    )
   }
+})
+
+t.test('FST-17: one that starts anew at each character is seen', async (t) => {
+  const growth = await growthOf((length) => () => read(/ +$/, `${' '.repeat(length)}.`), 500)
+  t.ok(growth > LINEAR_GROWTH, `16 times the text took ${growth} times as long`)
 })

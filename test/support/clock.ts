@@ -11,7 +11,8 @@ export interface TestClock {
  */
 export function stopClock(t: Pick<TestScope, 'teardown'>): TestClock {
   const original = performance.now
-  let now = original.call(performance)
+  // Whole, so that sums of times are exact.
+  let now = Math.ceil(original.call(performance))
   t.teardown(() => {
     performance.now = original
   })
