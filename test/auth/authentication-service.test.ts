@@ -8,6 +8,7 @@ import {
   collectLog,
   external,
   forge,
+  now,
   SECRET,
   startLoginApp,
 } from './login-app.ts'
@@ -117,7 +118,7 @@ t.test('creates a token with the documented keys in their order', async (t) => {
 t.test('JWT-26: gives a token that is exchanged back as it is', async (t) => {
   const { authentication } = await startLoginApp()
   const { accessToken } = await authentication.create(CREDENTIALS)
-  const later = await atTime(Date.now() + 3_600_000, () =>
+  const later = await atTime((now() + 3_600) * 1000, () =>
     authentication.create({ strategy: 'jwt', accessToken }, external()),
   )
   t.equal(later.accessToken, accessToken)
