@@ -28,8 +28,6 @@ const entries = Object.entries(manifest.exports).flatMap(([path, target]) =>
 // Outside the project, so that nothing resolves to its node_modules or to itself by name.
 const folder = await realpath(await mkdtemp(join(tmpdir(), 'remex-package-')))
 t.teardown(() => rm(folder, { recursive: true, force: true }))
-// The install asks the registry for what the cache of npm does not have.
-t.setTimeout(180_000)
 
 await t.test('packs the compiled files, their sources, docs and examples alone', async (t) => {
   const { filename, files } = await pack()
