@@ -8,11 +8,8 @@ export type QueryNoun = 'query' | 'body'
 
 type Parse = (raw: string) => Query
 
-/** What follows a closing bracket without opening another one: `a[0].b` would be read as `a[0]`. */
-const AFTER_BRACKET = /\[[^\]]*\][^[]/
-
-/** The same in a whole query, where it may stand in a value too. */
-const MAY_BE_CUT = /\][^[=&]/
+/** What follows a closing bracket without opening another one, in a raw query: maybe in a value. */
+const MAY_BE_CUT = /(?:\]|%5d)(?!\[|%5b|[=&]|$)/i
 
 /**
  * Refuses a query when its parser has lost a parameter, for a condition that disappears widens what is
@@ -21,16 +18,15 @@ const MAY_BE_CUT = /\][^[=&]/
  * @throws {BadRequest} names the first parameter that is lost
  */
 export function checkParameters(raw: string, query: Query, parse: Parse, noun: QueryNoun): void {
-  const open = raw.includes('%') ? raw.replace(/%5b/gi, '[').replace(/%5d/gi, ']') : raw
-  let count = 0
-  for (const parameter of open.split('&')) if (parameter !== '') count += 1
-  if (countLeaves(query) === count && !MAY_BE_CUT.test(open)) return
+  const isLossless = countLeaves(query) === countParameters(raw)
+  if (isLossless && !MAY_BE_CUT.test(raw)) return
+  const open = raw.replace(/%5b/gi, '[').replace(/%5d/gi, ']')
   const parameters = open.split('&').filter((parameter) => parameter !== '')
   for (const name of parameters.map(toName)) {
     const reason = toReason(name)
     if (reason !== null) throw createLossError(name, reason, noun)
   }
-  if (countLeaves(query) === count) return
+  if (isLossless) return
   throw createLossError(findConflict(parameters, parse), 'contradicts another one', noun)
 }
 
@@ -47,9 +43,15 @@ function createLossError(name: string, reason: string, noun: QueryNoun): BadRequ
 /** Returns why no parameter may have a name, `null` if one may. */
 function toReason(name: string): string | null {
   if (name === '') return 'has no name'
-  if (AFTER_BRACKET.test(name)) return 'has text after a bracket'
+  if (isCut(name)) return 'has text after a bracket'
   const inherited = name.split(/[[\]]+/).find((part) => part !== '' && part in Object.prototype)
   return inherited === undefined ? null : `is not allowed: every object has a '${inherited}'`
+}
+
+/** Whether qs leaves out a part of a name: it reads `a[0].b` as `a[0]`. */
+function isCut(name: string): boolean {
+  const open = name.indexOf('[')
+  return open !== -1 && /\][^[]/.test(name.slice(open))
 }
 
 /** Returns the name of a parameter as qs takes it: `]=` ends it before any other equals sign. */
@@ -57,6 +59,18 @@ function toName(parameter: string): string {
   const bracket = parameter.indexOf(']=')
   const end = bracket === -1 ? parameter.indexOf('=') : bracket + 1
   return decodePercent(end === -1 ? parameter : parameter.slice(0, end))
+}
+
+/** Counts what stands between ampersands, and is not empty. */
+function countParameters(raw: string): number {
+  let count = 0
+  for (let from = 0; from < raw.length; ) {
+    const end = raw.indexOf('&', from)
+    const next = end === -1 ? raw.length : end
+    if (next > from) count += 1
+    from = next + 1
+  }
+  return count
 }
 
 /** Counts the values in a parsed query, without recursion: its depth is a setting. */

@@ -260,6 +260,16 @@ t.test('a small arrayLimit counts for repeated names as well', async (t) => {
   }
 })
 
+t.test(
+  'QS-4: a name of a million brackets is read in one go, also to name what is lost',
+  async (t) => {
+    const parse = createQueryParser({ maxLength: 2_000_000 }, 'body')
+    for (const brackets of ['['.repeat(1_000_000), ']'.repeat(1_000_000)]) {
+      t.throws(() => parse(`${brackets}&a[x]=1&a=`), { message: /'a' contradicts another one/ })
+    }
+  },
+)
+
 t.test('QS-4: a huge index is a key, not the length of an array', async (t) => {
   t.strictSame(parseQuery('a[999999999]=1'), { a: { 999999999: '1' } })
   t.strictSame(parseQuery('['.repeat(12_000)), { ['['.repeat(12_000)]: '' })
