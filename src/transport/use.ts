@@ -8,7 +8,8 @@ import { addServerPlugin } from './configurator.ts'
 import type { Middleware } from './middleware.ts'
 import { addMiddleware, setMiddleware } from './middleware.ts'
 import { errorHandler, json, notFound, parseAuthentication, rest, urlencoded } from './rest.ts'
-import { compress, cors, serveStatic } from './server-plugins.ts'
+import { serveStatic } from './serve-static.ts'
+import { compress, cors } from './server-plugins.ts'
 import { toPatterns } from './service-router.ts'
 
 /** The arguments of `app.use(path, ...before, service, ...after, options?)`, told apart. */
