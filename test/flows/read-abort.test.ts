@@ -6,6 +6,7 @@ import t from 'tap'
 
 import { startEmbeddedMongo } from '../../src/adapter/embedded/index.ts'
 import { MongoDBService } from '../../src/adapter/index.ts'
+import { stopClock } from '../support/clock.ts'
 import type { TestScope } from '../support/http.ts'
 import { startOwnServer } from '../support/own-server.ts'
 import { startSlowProxy } from '../support/slow-proxy.ts'
@@ -39,7 +40,7 @@ async function openDatabase(t: TestScope) {
     ...{ monitorCommands: true, minPoolSize: POOL, maxPoolSize: POOL },
   })
   t.teardown(() => {
-    proxy.isHanging = false
+    proxy.release()
     proxy.reset()
     return client.close()
   })
@@ -73,27 +74,31 @@ t.test('ABORT-4: clients that leave give their connections to the database back'
       error: { all: [({ error }) => failures.add((error as Error).message)] },
     })
   })
-  proxy.isHanging = true
+  proxy.hold()
   const requests = Array.from({ length: CLIENTS }, () => open(server.port, '/people'))
   await Promise.all([waiting.reaches(CLIENTS), commands.reaches(POOL)])
   for (const request of requests) request.destroy()
   await Promise.all([failures.reaches(CLIENTS), closed.reaches(POOL)])
   t.strictSame([...new Set(failures.items)], ['The client has gone'])
   t.equal(commands.items.length, POOL, 'who waited for a connection sends nothing any more')
-  proxy.isHanging = false
+  proxy.release()
   t.match(await server.request('/people'), { status: 200, body: { total: 3, limit: 2 } })
   t.strictSame(server.logged, [], 'a client that leaves is no error of the server')
 })
 
 t.test('ABORT-2: a read that takes too long gives its connection back', async (t) => {
-  const { proxy, people, closed } = await openDatabase(t)
+  const { proxy, people, commands, closed } = await openDatabase(t)
+  const clock = stopClock(t)
   const server = await startOwnServer(
     t,
     (app) => app.use('people', new MongoDBService({ Model: people })),
     { handlerTimeoutMs: 100 },
   )
-  proxy.isHanging = true
-  const { status, body } = await server.request('/people')
+  proxy.hold()
+  const answer = server.request('/people')
+  await commands.reaches(1)
+  clock.advance(200)
+  const { status, body } = await answer
   t.match([status, body], [503, { message: 'No answer within 100 ms' }])
   await closed.reaches(1)
 })
@@ -108,7 +113,7 @@ t.test('ABORT-4: a signal that is handed on reaches each kind of read', async (t
     (signal) => service.find({ docdb: { signal } }),
     (signal) => service.find({ signal, provider: 'rest' }),
   ]
-  proxy.isHanging = true
+  proxy.hold()
   for (const [index, read] of reads.entries()) {
     const controller = new AbortController()
     const reading = t.rejects(read(controller.signal), {
