@@ -175,11 +175,9 @@ t.test('RES-11: 200 logins at once leave the server its time for others', async 
   })
   await gate.arrivals(200)
   gate.open()
-  let probes = 0
-  while (!isDone) {
-    t.equal((await server.request('/health/live')).status, 200)
-    probes += 1
-  }
+  const probes: number[] = []
+  while (!isDone) probes.push((await server.request('/health/live')).status)
+  t.strictSame(new Set(probes), new Set([200]))
   const answers = await logins
   const accepted = answers.filter(({ status }) => status === 201)
   // From one address: logins from many are refused by the queue for hashes, with 503.
@@ -188,5 +186,5 @@ t.test('RES-11: 200 logins at once leave the server its time for others', async 
   t.equal(refused.length, 148)
   t.ok(refused.every(({ retryAfter }) => Number(retryAfter) >= 1))
   // There is a turn for others after each hash at least, and a probe takes a few.
-  t.ok(probes > 5, `${probes} probes were answered meanwhile`)
+  t.ok(probes.length > 5, `${probes.length} probes were answered meanwhile`)
 })
