@@ -9,6 +9,7 @@ import type { Request } from './wire.ts'
 import { createMessageReader, encodeReply, parseMessage } from './wire.ts'
 
 const HOST = '127.0.0.1'
+const MAX_WAITING = 100
 
 /** Where the embedded server listens; without options, on a free port of 127.0.0.1. */
 export interface EmbeddedMongoOptions {
@@ -108,6 +109,7 @@ function toUrl(address: string, { path }: EmbeddedMongoOptions): string {
 function serve(socket: Socket, dispatcher: Dispatcher): void {
   const read = createMessageReader()
   let last = Promise.resolve()
+  let waiting = 0
   socket.unref()
   socket.setNoDelay(true)
   // Node closes the socket after an error; the client is gone and nobody is left to be told.
@@ -116,9 +118,18 @@ function serve(socket: Socket, dispatcher: Dispatcher): void {
     try {
       for (const message of read(chunk)) {
         const request = parseMessage(message)
+        waiting += 1
         // One connection's commands run one after another, as its replies must come in order.
-        last = last.then(() => answer(socket, request, dispatcher))
+        last = last
+          .then(() => answer(socket, request, dispatcher))
+          .catch(() => socket.destroy())
+          .then(() => {
+            waiting -= 1
+            if (waiting === 0) socket.resume()
+          })
       }
+      // Whoever sends without reading would fill the memory with what waits for it.
+      if (waiting > MAX_WAITING) socket.pause()
     } catch {
       // Not the protocol: what follows on this connection cannot be framed any more.
       socket.destroy()
@@ -128,7 +139,17 @@ function serve(socket: Socket, dispatcher: Dispatcher): void {
 
 async function answer(socket: Socket, request: Request, dispatcher: Dispatcher): Promise<void> {
   const reply = await dispatcher.run(request.readBody)
-  if (request.wantsReply && !socket.destroyed) socket.write(toBytes(request, reply))
+  if (!request.wantsReply || socket.destroyed) return
+  if (socket.write(toBytes(request, reply))) return
+  await new Promise<void>((resolve) => {
+    const goOn = (): void => {
+      socket.off('drain', goOn)
+      socket.off('close', goOn)
+      resolve()
+    }
+    socket.on('drain', goOn)
+    socket.on('close', goOn)
+  })
 }
 
 function toBytes(request: Request, reply: Document): Buffer {

@@ -5,6 +5,7 @@ import { CommandError } from './errors.ts'
 
 export const MAX_DOCUMENT_BYTES: number = 16_777_216
 export const MAX_MESSAGE_BYTES: number = 48_000_000
+export const MAX_WRITE_BATCH: number = 100_000
 const MAX_DEPTH = 200
 const HEADER_BYTES = 16
 const OP_REPLY = 1
@@ -28,26 +29,46 @@ export interface Request {
   readonly readBody: () => Document
 }
 
-/** Returns a function that takes bytes as they arrive and yields each whole message. */
+/**
+ * Returns a function that takes bytes as they arrive and yields each whole message. The pieces of
+ * one are gathered in a buffer that doubles, so that no byte is copied more often than about twice,
+ * and a length alone, which anyone can claim, reserves nothing.
+ */
 export function createMessageReader(): (chunk: Buffer) => Generator<Buffer> {
-  let chunks: Buffer[] = []
-  let bytes = 0
+  let gathered = Buffer.alloc(0)
+  let size = 0
   return function* read(chunk) {
-    chunks.push(chunk)
-    bytes += chunk.length
-    while (bytes >= 4) {
-      const head = peek(chunks, 4)
-      const length = head.readInt32LE(0)
-      if (length < HEADER_BYTES || length > MAX_MESSAGE_BYTES) {
-        throw new ProtocolError(`A message of ${length} bytes is not allowed`)
+    for (let at = 0; at < chunk.length; ) {
+      const left = chunk.length - at
+      if (size === 0 && left >= 4 && left >= readLength(chunk, at)) {
+        const end = at + readLength(chunk, at)
+        yield chunk.subarray(at, end)
+        at = end
+        continue
       }
-      if (bytes < length) return
-      const all = chunks.length === 1 ? head : Buffer.concat(chunks)
-      chunks = all.length === length ? [] : [all.subarray(length)]
-      bytes -= length
-      yield all.subarray(0, length)
+      const length = size < 4 ? 4 : readLength(gathered, 0)
+      const count = Math.min(length - size, left)
+      if (size + count > gathered.length) {
+        const larger = Buffer.alloc(Math.min(Math.max((size + count) * 2, 1024), MAX_MESSAGE_BYTES))
+        gathered.copy(larger, 0, 0, size)
+        gathered = larger
+      }
+      chunk.copy(gathered, size, at, at + count)
+      size += count
+      at += count
+      if (size >= 4 && size === readLength(gathered, 0)) {
+        yield gathered.subarray(0, size)
+        gathered = Buffer.alloc(0)
+        size = 0
+      }
     }
   }
+}
+
+function readLength(bytes: Buffer, at: number): number {
+  const length = bytes.readInt32LE(at)
+  if (length >= HEADER_BYTES && length <= MAX_MESSAGE_BYTES) return length
+  throw new ProtocolError(`A message of ${length} bytes is not allowed`)
 }
 
 /** Returns the request in a whole message. @throws {ProtocolError} it cannot be framed */
@@ -69,11 +90,6 @@ export function encodeReply(request: Request, reply: Document): Buffer {
   // OP_REPLY: flags, cursor id (8 bytes), starting position, number of documents.
   if (request.legacy) head.writeInt32LE(1, HEADER_BYTES + 16)
   return Buffer.concat([head, body])
-}
-
-function peek(chunks: readonly Buffer[], count: number): Buffer {
-  const first = chunks[0]
-  return first !== undefined && first.length >= count ? first : Buffer.concat(chunks)
 }
 
 function parseOpMsg(message: Buffer): Request {
