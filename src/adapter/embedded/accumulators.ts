@@ -1,21 +1,24 @@
-import { Decimal128 } from 'bson'
+import { Decimal128, Long } from 'bson'
+import type { Collation } from './collation.ts'
 import { compareValues, isNumeric, keyOf } from './compare.ts'
 import { CommandError, notSupported } from './errors.ts'
 import { calculate } from './numbers.ts'
+import { mergeObjects } from './operators/objects.ts'
 
 /** Returns the result of one group from its values; `undefined` stands for a missing one. */
-export type Accumulator = (values: readonly unknown[]) => unknown
+export type Accumulator = (values: readonly unknown[], collation: Collation | undefined) => unknown
 
-/** The accumulators that must know BSON's numbers and order; mingo has the others. */
+/** Every accumulator that a group may have, and no other. */
 export const ACCUMULATORS: ReadonlyMap<string, Accumulator> = new Map<string, Accumulator>([
   ['$sum', sum],
   ['$avg', average],
-  ['$min', (values) => extreme(values, -1)],
-  ['$max', (values) => extreme(values, 1)],
+  ['$min', (values, collation) => extreme(values, -1, collation)],
+  ['$max', (values, collation) => extreme(values, 1, collation)],
   ['$push', (values) => values.filter((value) => value !== undefined)],
   ['$addToSet', toSet],
   ['$first', (values) => values[0] ?? null],
   ['$last', (values) => values.at(-1) ?? null],
+  ['$mergeObjects', mergeObjects],
   ['$count', (values) => values.length],
 ])
 
@@ -30,18 +33,24 @@ function sum(values: readonly unknown[]): unknown {
 
 function average(values: readonly unknown[]): unknown {
   const count = values.filter(isNumeric).length
-  return count === 0 ? null : Number(sum(values)) / count
+  const total = count === 0 ? 0 : sum(values)
+  if (total instanceof Long) throw notSupported('$avg of a sum beyond 2^53')
+  return count === 0 ? null : Number(total) / count
 }
 
-function extreme(values: readonly unknown[], direction: 1 | -1): unknown {
+function extreme(
+  values: readonly unknown[],
+  direction: 1 | -1,
+  collation: Collation | undefined,
+): unknown {
   const present = values.filter((value) => value !== undefined && value !== null)
   if (present.length === 0) return null
   return present.reduce((best, value) =>
-    compareValues(value, best) * direction > 0 ? value : best,
+    compareValues(value, best, collation) * direction > 0 ? value : best,
   )
 }
 
-function toSet(values: readonly unknown[]): unknown[] {
+function toSet(values: readonly unknown[], collation: Collation | undefined): unknown[] {
   const present = values.filter((value) => value !== undefined)
-  return [...new Map(present.map((value) => [keyOf(value), value])).values()]
+  return [...new Map(present.map((value) => [keyOf(value, collation), value])).values()]
 }

@@ -1,5 +1,6 @@
 import type { Document } from 'bson'
-import { CommandError } from './errors.ts'
+import { CommandError, notSupported } from './errors.ts'
+import { readFields } from './fields.ts'
 
 /** How strings are compared where a collation is given. */
 export interface Collation {
@@ -8,50 +9,82 @@ export interface Collation {
   readonly canonical: (value: string) => string
 }
 
-const SENSITIVITY: Readonly<Record<number, 'base' | 'accent' | 'variant'>> = {
-  1: 'base',
-  2: 'accent',
-  3: 'variant',
+const FIELDS = {
+  locale: 'string',
+  strength: 'number',
+  caseLevel: 'bool',
+  caseFirst: 'string',
+  numericOrdering: 'bool',
+  alternate: 'string',
+  maxVariable: 'string',
+  normalization: 'bool',
+  backwards: 'refused',
+  version: 'refused',
+} as const
+
+/** The values MongoDB knows; those Intl cannot express are false. */
+const VALUES: Readonly<Record<string, Readonly<Record<string, boolean>>>> = {
+  strength: { 1: true, 2: true, 3: true, 4: false, 5: false },
+  caseFirst: { upper: true, lower: true, off: true },
+  alternate: { 'non-ignorable': true, shifted: true },
+  maxVariable: { punct: true, space: false },
 }
+
+const SENSITIVITY = [undefined, 'base', 'accent', 'variant'] as const
 
 /**
  * Returns the collation of a command's `collation` option, `undefined` for binary comparison.
- * Strengths 4 and 5, `backwards` and `maxVariable` cannot be expressed by Intl and are refused.
- * @throws {CommandError} the option is not a collation, or names a locale that is not known
+ * @throws {CommandError} the option is not a collation, or one that Intl cannot express
  */
 export function createCollation(spec: unknown): Collation | undefined {
   if (spec === undefined || spec === null) return undefined
-  const options = spec as Document
-  const locale = options.locale
-  if (typeof locale !== 'string') throw new CommandError(2, "The collation needs a string 'locale'")
-  if (locale === 'simple') return undefined
-  const strength = Number(options.strength ?? 3)
-  const sensitivity = SENSITIVITY[strength]
-  if (sensitivity === undefined || options.backwards === true) {
-    throw new CommandError(
-      2,
-      'Collation strength 4 and 5 and backwards are not in the embedded server',
-    )
+  const options = readFields('collation', spec, FIELDS)
+  const { locale, strength = 3, caseLevel = false, caseFirst = 'off' } = options
+  if (locale === undefined)
+    throw new CommandError(40414, "BSON field 'collation.locale' is missing")
+  for (const [name, values] of Object.entries(VALUES)) checkValue(name, options, values)
+  if (locale === 'simple') {
+    if (Object.keys(options).length === 1) return undefined
+    throw new CommandError(2, "The collation 'simple' must not have other fields")
   }
-  const collator = createCollator(locale, {
-    sensitivity: sensitivity === 'base' && options.caseLevel === true ? 'case' : sensitivity,
+  if (caseLevel && strength === 2) throw notSupported('A collation of strength 2 with caseLevel')
+  if (caseFirst !== 'off' && strength < 3 && !caseLevel) {
+    throw new CommandError(2, "The collation's caseFirst needs caseLevel or a strength above 2")
+  }
+  const { compare } = createCollator(locale, {
+    sensitivity: caseLevel && strength === 1 ? 'case' : (SENSITIVITY[strength] ?? 'variant'),
     numeric: options.numericOrdering === true,
-    caseFirst: toCaseFirst(options.caseFirst),
+    caseFirst: caseFirst === 'upper' || caseFirst === 'lower' ? caseFirst : 'false',
     ignorePunctuation: options.alternate === 'shifted',
   })
-  return { compare: collator.compare, canonical: createCanonical(collator.compare) }
+  return { compare, canonical: createCanonical(compare) }
 }
 
-function toCaseFirst(value: unknown): 'upper' | 'lower' | 'false' {
-  return value === 'upper' || value === 'lower' ? value : 'false'
+function checkValue(
+  name: string,
+  options: Document,
+  values: Readonly<Record<string, boolean>>,
+): void {
+  const value: unknown = options[name]
+  if (value === undefined) return
+  const key = String(value)
+  if (!Object.hasOwn(values, key)) {
+    throw new CommandError(2, `'${key}' is not a valid value of the field 'collation.${name}'`)
+  }
+  if (values[key] !== true) throw notSupported(`The collation's ${name} ${key}`)
 }
 
 function createCollator(locale: string, options: Intl.CollatorOptions): Intl.Collator {
+  const tag = locale.replaceAll('_', '-')
   try {
-    return new Intl.Collator(locale.replaceAll('_', '-'), options)
+    // Intl would take the language of the process for one that it does not know.
+    if (Intl.Collator.supportedLocalesOf(tag).length > 0 && !tag.includes('-u-')) {
+      return new Intl.Collator(tag, options)
+    }
   } catch (error) {
-    throw new CommandError(2, `Collation locale '${locale}' is not known`, {}, { cause: error })
+    if (!(error instanceof RangeError)) throw error
   }
+  throw new CommandError(2, `Field 'locale' is invalid in the collation: '${locale}'`)
 }
 
 /** Intl has no sort keys: the first string seen of each class of equals stands for the class. */

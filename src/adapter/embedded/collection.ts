@@ -3,9 +3,9 @@ import type { Collation } from './collation.ts'
 import { createCollation } from './collation.ts'
 import { keyOf } from './compare.ts'
 import { duplicateKey } from './errors.ts'
+import { IndexKeys } from './index-keys.ts'
 import type { Owner } from './lock.ts'
 import { LockedError } from './lock.ts'
-import { UniqueIndex } from './unique-index.ts'
 
 /** The documents one command sees and changes: a collection, or a transaction's sight of it. */
 export interface View {
@@ -41,11 +41,15 @@ export class Collection implements View {
   readonly collation: Collation | undefined
   readonly records: Map<string, Document> = new Map()
   readonly indexes: Map<string, Document> = new Map()
-  readonly uniqueIndexes: Map<string, UniqueIndex> = new Map()
+  readonly uniqueIndexes: Map<string, IndexKeys> = new Map()
   /** Writes of open transactions: they lock the records and claim the unique keys they name. */
   readonly pending: Map<Owner, Overlay> = new Map()
   namespace: string
+  /** Whether the store has it: a command that only reads makes none where it finds none. */
+  isStored = false
   readonly #clock: Clock
+  /** Indexes that are not unique and yet refuse some documents. */
+  readonly #checkingIndexes: Map<string, IndexKeys> = new Map()
 
   constructor(namespace: string, options: Document, clock: Clock) {
     this.namespace = namespace
@@ -76,6 +80,7 @@ export class Collection implements View {
 
   put(key: string, document: Document): void {
     this.check(key, document)
+    this.checkIndexable(document)
     for (const index of this.uniqueIndexes.values()) this.#checkKeys(index, key, document)
     this.apply(key, document)
   }
@@ -83,6 +88,11 @@ export class Collection implements View {
   remove(key: string): void {
     this.check(key, undefined)
     this.apply(key, undefined)
+  }
+
+  /** @throws {CommandError} 171, 16766 an index cannot hold the document */
+  checkIndexable(document: Document): void {
+    for (const index of this.#checkingIndexes.values()) index.keysOf(document)
   }
 
   /** Writes or removes a record whose locks and unique keys have been checked. */
@@ -99,8 +109,12 @@ export class Collection implements View {
   /** Adds an index. @throws {CommandError} 11000, and the index is not there */
   addIndex(spec: Document): void {
     this.checkUnlocked()
+    const index = new IndexKeys(spec)
+    if (spec.unique !== true && index.refusesDocuments) {
+      for (const document of this.records.values()) index.keysOf(document)
+      this.#checkingIndexes.set(spec.name, index)
+    }
     if (spec.unique === true) {
-      const index = new UniqueIndex(spec)
       for (const [key, document] of this.records) {
         this.#checkKeys(index, key, document)
         index.replace(key, undefined, document)
@@ -114,6 +128,7 @@ export class Collection implements View {
     this.checkUnlocked()
     this.indexes.delete(name)
     this.uniqueIndexes.delete(name)
+    this.#checkingIndexes.delete(name)
   }
 
   /** @throws {LockedError} an open transaction has written to the collection */
@@ -146,7 +161,7 @@ export class Collection implements View {
     return duplicateKey(this.namespace, spec.name, spec.key, values)
   }
 
-  #checkKeys(index: UniqueIndex, key: string, document: Document): void {
+  #checkKeys(index: IndexKeys, key: string, document: Document): void {
     for (const [indexKey, values] of index.keysOf(document)) {
       const holder = index.holders.get(indexKey)
       if (holder !== undefined && holder !== key) throw this.duplicate(index.spec, values)

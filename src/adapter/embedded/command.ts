@@ -1,13 +1,15 @@
 import type { Document } from 'bson'
 import { createCollation } from './collation.ts'
 import type { Collection, View } from './collection.ts'
-import { isEqual } from './compare.ts'
 import type { Cursors } from './cursors.ts'
-import { CommandError, notSupported } from './errors.ts'
-import { createEvaluator, evaluate } from './expressions.ts'
-import type { MatchOptions } from './match.ts'
+import { CommandError } from './errors.ts'
+import type { CompileExpression } from './expressions.ts'
+import { createCompiler, readVariables } from './expressions.ts'
+import type { FieldTypes } from './fields.ts'
+import { readHint } from './hint.ts'
 import type { PipelineOptions } from './pipeline.ts'
-import { runPipeline } from './pipeline.ts'
+import { compilePipeline } from './pipeline.ts'
+import type { SelectOptions } from './select.ts'
 import type { Session, Sessions } from './sessions.ts'
 import type { Store } from './store.ts'
 import type { Transaction } from './transaction.ts'
@@ -26,43 +28,65 @@ export interface CommandContext {
   readonly address: string
 }
 
-/** Returns the body of the reply. @throws {CommandError} the command is refused */
-export type Command = (command: Document, context: CommandContext) => Document | Promise<Document>
+/** One command. */
+export interface Command {
+  /**
+   * The fields it takes beside its own name and those of every command; all others are refused.
+   * Without a table it takes any: only where a field can change nothing.
+   */
+  readonly fields?: FieldTypes
+  /** Returns the body of the reply. @throws {CommandError} the command is refused */
+  readonly run: (command: Document, context: CommandContext) => Document | Promise<Document>
+}
 
-/** Returns the collection a command names. @throws {CommandError} 73 it names none */
+/** Commands by their names. */
+export type Commands = Readonly<Record<string, Command>>
+
+/** Returns the name of a collection in a field of a command. @throws {CommandError} 73 there is none */
 export function readName(command: Document, field: string): string {
   const name: unknown = command[field]
   if (typeof name === 'string' && name !== '') return name
   throw new CommandError(73, `The command ${field} needs the name of a collection`)
 }
 
-/** Returns what a filter needs: the statement's collation or the collection's, and `let`. */
-export function readMatchOptions(
+/** What one statement of a command needs: to find documents, and to compute with `let`. */
+export interface StatementOptions extends SelectOptions {
+  readonly variables: () => Document
+}
+
+/** Returns what a statement needs: its hint, its collation or the collection's, and `let`. */
+export function readStatement(
   statement: Document,
   collection: Collection,
   constants: unknown,
-): MatchOptions {
-  const given: unknown = statement.collation
+): StatementOptions {
+  const { collation: given, hint } = statement
   const collation = given === undefined ? collection.collation : createCollation(given)
-  let evaluator: MatchOptions['evaluate'] | undefined
+  let known: Document | undefined
+  let compiler: CompileExpression | undefined
+  const variables = (): Document => {
+    known ??= readVariables(constants)
+    return known
+  }
   return {
     collation,
-    evaluate: (document, expression) => {
-      evaluator ??= createEvaluator(collation, readVariables(constants))
-      return evaluator(document, expression)
+    variables,
+    ...(hint === undefined ? {} : { hint: readHint(hint, collection) }),
+    compileExpression: (expression) => {
+      compiler ??= createCompiler(collation, variables())
+      return compiler(expression)
     },
   }
 }
 
 /** Returns what a pipeline needs, for the same statement. */
 export function readPipelineOptions(
-  { collation }: MatchOptions,
-  constants: unknown,
+  { collation, variables }: StatementOptions,
   { store, database, transaction }: CommandContext,
 ): PipelineOptions {
   return {
     collation,
-    variables: readVariables(constants),
+    variables: variables(),
     readCollection: (name) => readDocuments(store.read(database, name, transaction)),
   }
 }
@@ -77,23 +101,23 @@ export function readUpdate(
   update: unknown,
   filter: Document,
   arrayFilters: unknown,
-  match: MatchOptions,
-  constants: unknown,
+  statement: StatementOptions,
   context: CommandContext,
 ): Updater {
   return compileUpdate(update, {
-    ...match,
+    ...statement,
     filter,
-    arrayFilters: Array.isArray(arrayFilters) ? arrayFilters : [],
+    arrayFilters,
     now: new Date(),
-    runPipeline: (document, pipeline) => {
+    compilePipeline: (pipeline) => {
       const wrong = pipeline
         .flatMap((stage) => Object.keys(stage))
         .find((name) => !UPDATE_STAGES.has(name))
-      if (wrong !== undefined)
+      if (wrong !== undefined) {
         throw new CommandError(72, `${wrong} is not allowed to be used within an update`)
-      const options = readPipelineOptions(match, constants, context)
-      return runPipeline([document], pipeline, options)[0] ?? document
+      }
+      const run = compilePipeline(pipeline, readPipelineOptions(statement, context))
+      return (document) => run([document])[0] ?? document
     },
   })
 }
@@ -106,25 +130,3 @@ const UPDATE_STAGES: ReadonlySet<string> = new Set([
   '$replaceRoot',
   '$replaceWith',
 ])
-
-/** @throws {CommandError} 2 the hint names no index; what it names never changes a result here */
-export function checkHint(hint: unknown, collection: Collection): void {
-  if (hint === undefined || collection.records.size === 0) return
-  const isKnown = [...collection.indexes.values()].some(
-    ({ name, key }) => name === hint || isEqual(key, hint),
-  )
-  if (!isKnown && !isEqual(hint, { $natural: 1 }) && !isEqual(hint, { $natural: -1 })) {
-    throw new CommandError(2, 'hint provided does not correspond to an existing index')
-  }
-}
-
-/** @throws {CommandError} 72 the command has an option that would silently have no effect */
-export function refuseOptions(command: Document, names: readonly string[]): void {
-  const name = names.find((option) => command[option] !== undefined && command[option] !== false)
-  if (name !== undefined) throw notSupported(`The option '${name}'`, 72)
-}
-
-function readVariables(constants: unknown): Document {
-  const values = Object.entries((constants ?? {}) as Document)
-  return Object.fromEntries(values.map(([name, value]) => [name, evaluate({}, value)]))
-}

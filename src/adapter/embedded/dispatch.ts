@@ -8,15 +8,20 @@ import { HANDSHAKE_COMMANDS } from './commands/handshake.ts'
 import { INDEX_COMMANDS } from './commands/indexes.ts'
 import { READ_COMMANDS } from './commands/read.ts'
 import { WRITE_COMMANDS } from './commands/write.ts'
+import { COMMON_FIELDS, checkCommonFields, readNumbering } from './common-fields.ts'
 import { Cursors } from './cursors.ts'
 import { CommandError, notSupported, toCommandError, toErrorReply } from './errors.ts'
+import { readFields } from './fields.ts'
 import type { Session } from './sessions.ts'
 import { readTransaction, Sessions } from './sessions.ts'
 import { Store } from './store.ts'
 
-/** A Map, so that names such as `constructor` find nothing. */
-const COMMANDS: ReadonlyMap<string, Command> = new Map(
-  Object.entries({
+/** All commands by their names. A Map, so that names such as `constructor` find nothing. */
+export const COMMANDS: ReadonlyMap<string, Command> = new Map(
+  Object.entries<Command>({
+    // The dispatcher does these two itself, and only knows their fields from here.
+    commitTransaction: { fields: { recoveryToken: 'object' }, run: refuseWithoutTransaction },
+    abortTransaction: { fields: { recoveryToken: 'object' }, run: refuseWithoutTransaction },
     ...HANDSHAKE_COMMANDS,
     ...READ_COMMANDS,
     ...WRITE_COMMANDS,
@@ -24,7 +29,12 @@ const COMMANDS: ReadonlyMap<string, Command> = new Map(
     ...AGGREGATE_COMMANDS,
     ...CATALOG_COMMANDS,
     ...INDEX_COMMANDS,
-  }),
+  }).map(([name, { fields, run }]) => [
+    name,
+    fields === undefined
+      ? { run }
+      : { fields: { ...COMMON_FIELDS, [name]: 'any', ...fields }, run },
+  ]),
 )
 
 const IN_TRANSACTIONS: ReadonlySet<string> = new Set([
@@ -44,21 +54,40 @@ const IN_TRANSACTIONS: ReadonlySet<string> = new Set([
 /** One server's data and the way commands get to it. */
 export class Dispatcher {
   readonly #store = new Store()
-  readonly #cursors = new Cursors()
-  readonly #sessions = new Sessions(this.#store.clock)
+  readonly #cursors: Cursors
+  readonly #sessions: Sessions
   readonly #address: string
 
-  constructor(address: string) {
+  /** `now` is the time in ms, by which idle sessions and cursors are forgotten. */
+  constructor(address: string, now: () => number = Date.now) {
     this.#address = address
+    this.#cursors = new Cursors(now)
+    this.#sessions = new Sessions(this.#store.clock, now, (session) => {
+      this.#cursors.killOf(session)
+    })
+  }
+
+  /** How much is kept for clients at the moment. */
+  get counts(): {
+    readonly sessions: number
+    readonly cursors: number
+    readonly transactions: number
+  } {
+    const transactions = this.#store.clock.open.size
+    return { sessions: this.#sessions.count, cursors: this.#cursors.count, transactions }
   }
 
   /** Returns the whole reply to a command; a refusal is a reply too. */
   async run(readBody: () => Document): Promise<Document> {
     let isTransaction = false
     try {
-      const command = readBody()
-      isTransaction = command.autocommit === false
-      const reply = await this.#runNumbered(command)
+      const body = readBody()
+      isTransaction = body.autocommit === false
+      const name = Object.keys(body)[0] ?? ''
+      const { fields } = findCommand(name)
+      const command = fields === undefined ? body : (readFields(name, body, fields) as Document)
+      if (fields !== undefined) checkCommonFields(command)
+      const reply = await this.#runNumbered(name, command)
       return { ...reply, ...this.#createTimes(), ...checkWriteConcern(command) }
     } catch (error) {
       return { ...toErrorReply(toCommandError(error), isTransaction), ...this.#createTimes() }
@@ -72,15 +101,14 @@ export class Dispatcher {
   }
 
   /** A numbered command is a retryable write or belongs to a transaction. */
-  async #runNumbered(command: Document): Promise<Document> {
-    const name = Object.keys(command)[0] ?? ''
-    const { lsid, txnNumber, autocommit, startTransaction } = command
-    const session = this.#sessions.find(lsid)
-    if (session === undefined || typeof txnNumber !== 'number') {
+  async #runNumbered(name: string, command: Document): Promise<Document> {
+    const { txnNumber, isTransaction, starts } = readNumbering(command)
+    const session = this.#sessions.find(command.lsid)
+    if (session === undefined || txnNumber === undefined) {
       return await this.#runNamed(name, command, { session, transaction: undefined })
     }
-    if (autocommit === false) {
-      if (startTransaction === true) this.#sessions.begin(session, txnNumber, true)
+    if (isTransaction) {
+      if (starts) this.#sessions.begin(session, txnNumber, true)
       return await this.#runInTransaction(name, command, session, txnNumber)
     }
     if (txnNumber === session.txnNumber && session.reply !== undefined) return session.reply
@@ -123,11 +151,9 @@ export class Dispatcher {
     command: Document,
     scope: Pick<CommandContext, 'session' | 'transaction'>,
   ): Promise<Document> {
-    const run = COMMANDS.get(name)
-    if (run === undefined) throw notSupported(`The command '${name}'`, 59)
     const database: unknown = command.$db
     if (typeof database !== 'string') throw new CommandError(40571, "The command needs '$db'")
-    return await run(command, {
+    return await findCommand(name).run(command, {
       ...scope,
       store: this.#store,
       cursors: this.#cursors,
@@ -144,6 +170,16 @@ export class Dispatcher {
     const signature = { hash: new Binary(new Uint8Array(20)), keyId: Long.ZERO }
     return { $clusterTime: { clusterTime, signature }, operationTime: clusterTime }
   }
+}
+
+function findCommand(name: string): Command {
+  const command = COMMANDS.get(name)
+  if (command === undefined) throw notSupported(`The command '${name}'`, 59)
+  return command
+}
+
+function refuseWithoutTransaction(): Document {
+  throw new CommandError(72, 'A commit and an abort must name the transaction they belong to')
 }
 
 function checkWriteConcern({ writeConcern }: Document): Document {

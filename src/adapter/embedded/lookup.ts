@@ -1,35 +1,47 @@
 import type { Document } from 'bson'
-import { Aggregator } from 'mingo/aggregator'
-import { evalExpr } from 'mingo/core'
 import type { Collation } from './collation.ts'
 import { keyOf } from './compare.ts'
 import { CommandError } from './errors.ts'
-import type { MingoOptions } from './expressions.ts'
+import { readFields } from './fields.ts'
+import { checkVariable } from './operators/variables.ts'
 import { valuesAt } from './paths.ts'
 import { withField } from './projection.ts'
+import type { Stage, StageScope } from './stage.ts'
+import { spendItems } from './work-limits.ts'
 
-/** Returns the documents of `$lookup`: each with those of another collection that belong to it. */
-export function lookup(
-  documents: readonly Document[],
-  spec: Document,
-  options: MingoOptions,
-  collation: Collation | undefined,
-): Document[] {
-  const { from, localField, foreignField, pipeline, as } = spec
-  if (typeof as !== 'string') throw new CommandError(9, "$lookup needs the argument 'as'")
+const FIELDS = {
+  from: 'string',
+  localField: 'string',
+  foreignField: 'string',
+  let: 'object',
+  pipeline: 'array',
+  as: 'string',
+} as const
+
+/** The stage `$lookup`: each document with those of another collection that belong to it. */
+export const lookup: Stage = (spec, scope) => {
+  const given = readFields('$lookup', spec, FIELDS, { unknown: 9 })
+  const { from, localField, foreignField, pipeline, as } = given
+  if (from === undefined || as === undefined) {
+    throw new CommandError(9, "$lookup needs the arguments 'from' and 'as'")
+  }
   const isJoin = localField !== undefined && foreignField !== undefined
-  if (!isJoin && pipeline === undefined) {
+  if ((localField === undefined) !== (foreignField === undefined) || (!isJoin && !pipeline)) {
     throw new CommandError(9, "$lookup needs a 'pipeline' or both 'localField' and 'foreignField'")
   }
-  const foreign: readonly Document[] =
-    typeof from === 'string' ? (options.collectionResolver?.(from) ?? []) : []
-  const join = isJoin ? createJoin(foreign, localField, foreignField, collation) : () => foreign
-  return documents.map((document) => {
-    const joined = join(document)
-    const result =
-      pipeline === undefined ? joined : runInner(joined, pipeline, spec.let, document, options)
-    return withField(document, as.split('.'), result) as Document
-  })
+  const runInner = pipeline === undefined ? undefined : createInner(pipeline, given.let, scope)
+  return (documents) => {
+    const foreign = scope.readCollection(from)
+    const join = isJoin
+      ? createJoin(foreign, localField, foreignField, scope.collation)
+      : () => foreign
+    return documents.map((document) => {
+      const joined = join(document)
+      spendItems(joined.length)
+      const result = runInner === undefined ? joined : runInner(joined, document)
+      return withField(document, as.split('.'), result) as Document
+    })
+  }
 }
 
 /** Equality as in a filter: each item of an array counts, and missing equals null. */
@@ -57,18 +69,22 @@ function toKeys(document: Document, path: string, collation: Collation | undefin
   return new Set(values.flat().map((value) => keyOf(value, collation)))
 }
 
-function runInner(
-  documents: readonly Document[],
-  pipeline: Document[],
-  bindings: Document | undefined,
-  document: Document,
-  options: MingoOptions,
-): Document[] {
-  const values = Object.entries(bindings ?? {}).map(([name, expression]) => [
-    name,
-    evalExpr(document, expression, options) ?? null,
-  ])
-  const { options: own } = options as unknown as { readonly options: MingoOptions }
-  const variables = { ...own.variables, ...Object.fromEntries(values) }
-  return new Aggregator(pipeline, { ...own, variables }).run([...documents])
+/** Returns the pipeline inside; it is compiled for each document, whose values its `let` takes. */
+function createInner(
+  pipeline: unknown[],
+  bindings: Document = {},
+  scope: StageScope,
+): (joined: Document[], document: Document) => Document[] {
+  const values = Object.entries(bindings).map(([name, expression]) => ({
+    name: checkVariable(name),
+    evaluate: scope.compileExpression(expression),
+  }))
+  // Once without values, so that what is wrong in it is told even if there is no document.
+  const names = Object.fromEntries(values.map(({ name }) => [name, null]))
+  const run = scope.compileInner(pipeline, { ...scope.variables, ...names })
+  if (values.length === 0) return (joined) => run(joined)
+  return (joined, document) => {
+    const own = values.map(({ name, evaluate }) => [name, evaluate(document)])
+    return scope.compileInner(pipeline, { ...scope.variables, ...Object.fromEntries(own) })(joined)
+  }
 }

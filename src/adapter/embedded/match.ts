@@ -1,7 +1,7 @@
 import type { Document } from 'bson'
 import type { Collation } from './collation.ts'
 import { compareValues, isDocument, isEqual, keyOf, TYPE_ORDER, typeOrderOf } from './compare.ts'
-import { CommandError, notSupported } from './errors.ts'
+import { CommandError } from './errors.ts'
 import { valuesAt } from './paths.ts'
 import { isRegex } from './regular-expression.ts'
 import { toTypeTest } from './type-names.ts'
@@ -11,31 +11,20 @@ import { toModTest, toRegexTest, toSizeTest } from './value-tests.ts'
 /** What a filter needs beside itself. */
 export interface MatchOptions {
   readonly collation: Collation | undefined
-  /** Returns the value of an aggregation expression, for `$expr`. */
-  readonly evaluate: (document: Document, expression: unknown) => unknown
+  /** Makes an aggregation expression ready, for `$expr`. */
+  readonly compileExpression: (expression: unknown) => (document: Document) => unknown
 }
 
 /** Returns whether a document matches. */
 export type Predicate = (document: Document) => boolean
 
-/** Returns whether the values that a path reaches match: negations need to see all of them. */
-type FieldTest = (values: readonly unknown[]) => boolean
-type Operator = (operand: unknown, options: MatchOptions, siblings: Document) => FieldTest
-
-const REFUSED: ReadonlyMap<string, number> = new Map([
-  ['$where', 2],
-  ['$function', 2],
-  ['$jsonSchema', 2],
-  ['$text', 27],
-  ['$near', 2],
-  ['$nearSphere', 2],
-  ['$geoWithin', 2],
-  ['$geoIntersects', 2],
-  ['$bitsAllSet', 2],
-  ['$bitsAllClear', 2],
-  ['$bitsAnySet', 2],
-  ['$bitsAnyClear', 2],
-])
+/**
+ * Returns whether the values that a path reaches match: negations need to see all of them. Inside
+ * `$elemMatch` an array is an item like any other, and nobody looks into it.
+ */
+export type FieldTest = (values: readonly unknown[], isItem?: boolean) => boolean
+/** Returns an operator on a field, made ready. */
+export type Operator = (operand: unknown, options: MatchOptions, siblings: Document) => FieldTest
 
 /** Returns a filter as a function. @throws {CommandError} the filter is not valid */
 export function compileFilter(filter: unknown, options: MatchOptions): Predicate {
@@ -52,9 +41,9 @@ export function compileFilter(filter: unknown, options: MatchOptions): Predicate
 
 /** Returns the condition of one array item: operators on the item, or a filter over its fields. */
 export function compileItem(condition: unknown, options: MatchOptions): ValueTest {
-  if (isOperators(condition) && !LOGICAL.has(Object.keys(condition)[0] ?? '')) {
+  if (isOperators(condition) && !isLogical(condition)) {
     const test = compileOperators(condition, options)
-    return (item) => test([item])
+    return (item) => test([item], true)
   }
   const matches = compileFilter(condition, options)
   // An array inside the array is searched like a document whose fields are its indexes.
@@ -77,38 +66,42 @@ function compileCondition(condition: unknown, options: MatchOptions): FieldTest 
 
 function compileOperators(operators: Document, options: MatchOptions): FieldTest {
   const tests = Object.entries(operators).map(([name, operand]) => {
-    refuse(name)
     const operator = OPERATORS.get(name)
-    if (operator === undefined) throw new CommandError(2, `unknown operator: ${name}`)
+    if (operator === undefined) throw unknownOperator(`unknown operator: ${name}`)
     return operator(operand, options, operators)
   })
-  return (values) => tests.every((test) => test(values))
+  return (values, isItem) => tests.every((test) => test(values, isItem))
 }
 
 function compileLogical(name: string, operand: unknown, options: MatchOptions): Predicate {
-  refuse(name)
   const logical = LOGICAL.get(name)
-  if (logical === undefined) throw new CommandError(2, `unknown top level operator: ${name}`)
+  if (logical === undefined) throw unknownOperator(`unknown top level operator: ${name}`)
   return logical(operand, options, name)
 }
 
-function refuse(name: string): void {
-  const code = REFUSED.get(name)
-  if (code !== undefined) throw notSupported(name, code)
+function unknownOperator(what: string): CommandError {
+  // MongoDB, too, refuses a `$text` without its index, and there is none here.
+  return new CommandError(
+    what.endsWith(' $text') ? 27 : 2,
+    `${what}: it is not in the embedded server`,
+  )
 }
 
-type Logical = (operand: unknown, options: MatchOptions, name: string) => Predicate
+/** Returns an operator of a whole filter, made ready. */
+export type Logical = (operand: unknown, options: MatchOptions, name: string) => Predicate
 
-const LOGICAL: ReadonlyMap<string, Logical> = new Map<string, Logical>([
+/** Every operator that a filter may have at its top, and no other. */
+export const LOGICAL: ReadonlyMap<string, Logical> = new Map<string, Logical>([
   ['$and', combine((document, tests) => tests.every((test) => test(document)))],
   ['$or', combine((document, tests) => tests.some((test) => test(document)))],
   ['$nor', combine((document, tests) => !tests.some((test) => test(document)))],
   ['$comment', () => () => true],
   [
     '$expr',
-    (operand, { evaluate }) =>
-      (document) =>
-        isTrue(evaluate(document, operand)),
+    (operand, { compileExpression }) => {
+      const evaluate = compileExpression(operand)
+      return (document) => isTrue(evaluate(document))
+    },
   ],
 ])
 
@@ -127,7 +120,8 @@ export function isTrue(value: unknown): boolean {
   return value !== undefined && value !== null && value !== false && !isEqual(value, 0)
 }
 
-const OPERATORS: ReadonlyMap<string, Operator> = new Map<string, Operator>([
+/** Every operator that a filter may have on a field, and no other. */
+export const OPERATORS: ReadonlyMap<string, Operator> = new Map<string, Operator>([
   ['$eq', (operand, { collation }) => anyValue((value) => isEqual(value, operand, collation))],
   ['$ne', (operand, options) => not(compileOperators({ $eq: checkNotRegex(operand) }, options))],
   ['$gt', ordered((order) => order > 0, false)],
@@ -150,6 +144,11 @@ const OPERATORS: ReadonlyMap<string, Operator> = new Map<string, Operator>([
   ['$options', (_operand, _options, siblings) => checkHasRegex(siblings)],
 ])
 
+/** Returns whether operators are those of a whole filter, such as `$or`, and not of a field. */
+export function isLogical(operators: Document): boolean {
+  return LOGICAL.has(Object.keys(operators)[0] ?? '')
+}
+
 /** Returns whether a filter's condition is operators and not a value to be equal to. */
 export function isOperators(condition: unknown): condition is Document {
   if (!isDocument(condition)) return false
@@ -164,13 +163,15 @@ const someValue =
     values.some(test)
 
 /** Most operators hold for an array where they hold for one of its items or for it as a whole. */
-const anyValue = (test: ValueTest): FieldTest =>
-  someValue((value) => test(value) || (Array.isArray(value) && value.some(test)))
+const anyValue =
+  (test: ValueTest): FieldTest =>
+  (values, isItem = false) =>
+    values.some((value) => test(value) || (!isItem && Array.isArray(value) && value.some(test)))
 
 const not =
   (test: FieldTest): FieldTest =>
-  (values) =>
-    !test(values)
+  (values, isItem) =>
+    !test(values, isItem)
 
 function ordered(accept: (order: number) => boolean, orEqual: boolean): Operator {
   return (operand, { collation }) => {
@@ -209,7 +210,7 @@ function compileAll(operand: unknown, options: MatchOptions): FieldTest {
     }
     return compileCondition(item, options)
   })
-  return (values) => tests.length > 0 && tests.every((test) => test(values))
+  return (values, isItem) => tests.length > 0 && tests.every((test) => test(values, isItem))
 }
 
 function compileElemMatch(operand: unknown, options: MatchOptions): FieldTest {

@@ -52,6 +52,26 @@ export function calculate(
   return Number.isSafeInteger(Number(result)) ? Number(result) : Long.fromBigInt(result)
 }
 
+/** Returns a number cut or rounded (half to even) to a decimal place; negative ones are before the point. */
+export function roundNumber(value: number, place: number, mode: 'even' | 'zero'): number {
+  const fraction = toFraction(value)
+  if (typeof fraction === 'number') return fraction
+  const top = fraction.top * 10n ** BigInt(Math.max(place, 0))
+  const bottom = fraction.bottom * 10n ** BigInt(Math.max(-place, 0))
+  const whole = top / bottom
+  const twice = (top % bottom) * 2n
+  const isAbove = twice > bottom || (twice === bottom && whole % 2n !== 0n)
+  const isBelow = -twice > bottom || (-twice === bottom && whole % 2n !== 0n)
+  const step = mode === 'zero' ? 0n : BigInt(isAbove) - BigInt(isBelow)
+  return Number(`${whole + step}e${-place}`)
+}
+
+/** Returns the whole part of a number of any BSON type, `undefined` where it has none. */
+export function toWhole(value: unknown): bigint | undefined {
+  const fraction = toFraction(value)
+  return typeof fraction === 'number' ? undefined : fraction.top / fraction.bottom
+}
+
 interface Fraction {
   readonly top: bigint
   readonly bottom: bigint

@@ -3,6 +3,7 @@ import type { View } from './collection.ts'
 import type { CommandContext } from './command.ts'
 import { isDocument } from './compare.ts'
 import { CommandError, notSupported } from './errors.ts'
+import { readFields } from './fields.ts'
 import { applyUpdates, insertDocument } from './records.ts'
 import type { Entry } from './select.ts'
 import { select } from './select.ts'
@@ -32,8 +33,8 @@ interface Target {
 
 function toTarget(spec: unknown, { database }: CommandContext): Target {
   if (typeof spec === 'string') return { database, name: spec }
-  const { db = database, coll } = isDocument(spec) ? spec : {}
-  if (typeof coll !== 'string') throw new CommandError(9, 'The target must name a collection')
+  const { db = database, coll } = readFields('$out', spec, OUT_FIELDS)
+  if (coll === undefined) throw new CommandError(9, 'The target must name a collection')
   return { database: db, name: coll }
 }
 
@@ -50,6 +51,15 @@ function replaceCollection(
   store.put(database, name, fresh)
 }
 
+const OUT_FIELDS = { db: 'string', coll: 'string', timeseries: 'refused' } as const
+const MERGE_FIELDS = {
+  into: 'any',
+  on: 'any',
+  whenMatched: 'any',
+  whenNotMatched: 'string',
+  let: 'refused',
+} as const
+
 type MergeAction = (view: View, entry: Entry, document: Document) => void
 
 const WHEN_MATCHED: ReadonlyMap<unknown, MergeAction> = new Map<unknown, MergeAction>([
@@ -64,19 +74,24 @@ const WHEN_MATCHED: ReadonlyMap<unknown, MergeAction> = new Map<unknown, MergeAc
   ],
 ])
 
+const WHEN_NOT_MATCHED: ReadonlySet<string> = new Set(['insert', 'discard', 'fail'])
+
 function update(view: View, [key, before]: Entry, { _id, ...fields }: Document): void {
   applyUpdates(view, [{ key, before, after: { _id: before._id, ...fields } }])
 }
 
 function merge(results: readonly Document[], spec: unknown, context: CommandContext): void {
-  const options: Document = isDocument(spec) ? spec : { into: spec }
+  const options = readFields('$merge', isDocument(spec) ? spec : { into: spec }, MERGE_FIELDS)
   const { on = '_id', whenMatched = 'merge', whenNotMatched = 'insert' } = options
   const action = WHEN_MATCHED.get(whenMatched)
   if (action === undefined) throw notSupported('$merge with this whenMatched')
+  if (!WHEN_NOT_MATCHED.has(whenNotMatched)) {
+    throw new CommandError(2, `'${whenNotMatched}' is not a valid value of whenNotMatched`)
+  }
   const { database, name } = toTarget(options.into, context)
   const view = context.store.write(database, name, undefined)
   const fields: string[] = Array.isArray(on) ? on : [on]
-  const match = { collation: view.collection.collation, evaluate: () => null }
+  const match = { collation: view.collection.collation, compileExpression: () => () => null }
   for (const document of results) {
     const filter = Object.fromEntries(
       fields.map((field) => [field, { $eq: document[field] ?? null }]),

@@ -51,11 +51,17 @@ export function valuesAt(source: unknown, parts: readonly string[], from = 0): u
   return found
 }
 
-/** Returns the value an aggregation field path has: arrays on the way become arrays of values. */
+/**
+ * Returns the value an aggregation field path has: arrays of documents on the way become arrays of
+ * values. Here an index is no part of a path.
+ */
 export function valueAt(source: unknown, parts: readonly string[], from = 0): unknown {
   const name = parts[from]
   if (name === undefined) return source
   if (isDocument(source)) return valueAt(getField(source, name), parts, from + 1)
   if (!Array.isArray(source)) return undefined
-  return source.map((item) => valueAt(item, parts, from)).filter((item) => item !== undefined)
+  return source.flatMap((item) => {
+    const value = isDocument(item) ? valueAt(item, parts, from) : undefined
+    return value === undefined ? [] : [value]
+  })
 }

@@ -1,4 +1,5 @@
 import type { Document } from 'bson'
+import { isDocument } from './compare.ts'
 import { CommandError } from './errors.ts'
 import type { MatchOptions, Predicate } from './match.ts'
 import { compileFilter } from './match.ts'
@@ -8,7 +9,7 @@ import { findPosition } from './position.ts'
 /** What says which items of arrays the placeholders of an update's paths stand for. */
 export interface PlaceholderContext extends MatchOptions {
   readonly filter: Document
-  readonly arrayFilters: readonly Document[]
+  readonly arrayFilters: unknown
 }
 
 /** Conditions on array items by the name that stands for them in paths: `a.$[name].b`. */
@@ -20,7 +21,9 @@ export function compileArrayFilters(
   context: PlaceholderContext,
 ): Placeholders {
   const placeholders = new Map<string, Predicate>()
-  for (const filter of context.arrayFilters) {
+  const filters: unknown[] = Array.isArray(context.arrayFilters) ? context.arrayFilters : []
+  for (const filter of filters) {
+    if (!isDocument(filter)) throw new CommandError(14, 'An array filter must be an object')
     const names = new Set(readPaths(filter).map((path) => path.split('.')[0] ?? ''))
     const [name = ''] = names
     if (names.size !== 1 || placeholders.has(name)) {

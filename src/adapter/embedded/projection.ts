@@ -1,6 +1,7 @@
 import type { Document } from 'bson'
 import { isDocument } from './compare.ts'
 import { CommandError, notSupported } from './errors.ts'
+import type { CompileExpression } from './expressions.ts'
 import type { MatchOptions } from './match.ts'
 import { compileItem, isTrue } from './match.ts'
 import { getField, setField } from './paths.ts'
@@ -11,7 +12,7 @@ export type Projector = (document: Document) => Document
 
 /** Where a projection stands: only `find` knows `$slice`, `$elemMatch` and the positional `$`. */
 export interface ProjectionOptions {
-  readonly evaluate: MatchOptions['evaluate']
+  readonly compileExpression: CompileExpression
   readonly find?: { readonly filter: Document; readonly match: MatchOptions }
 }
 
@@ -22,7 +23,7 @@ type Rule = 'keep' | 'drop' | Change | Rules
 type Rules = Map<string, Rule>
 interface Computed {
   readonly parts: readonly string[]
-  readonly expression: unknown
+  readonly evaluate: (document: Document) => unknown
 }
 
 /** Returns a projection as a function. @throws {CommandError} the projection is not valid */
@@ -39,31 +40,34 @@ export function compileProjection(spec: unknown, options: ProjectionOptions): Pr
       if (mode !== undefined && mode !== wanted) throw mixed(name, wanted)
       mode = wanted
     }
-    if (rule === undefined) computed.push({ parts: name.split('.'), expression: value })
+    if (rule === undefined) {
+      computed.push({ parts: name.split('.'), evaluate: options.compileExpression(value) })
+    }
     addRule(rules, name, rule ?? 'drop')
   }
   const keeps = (mode ?? (rules.get('_id') === 'keep' ? 'keep' : 'drop')) === 'keep'
   if (keeps && !rules.has('_id')) rules.set('_id', 'keep')
   return (document) => {
     const kept = applyRules(document, rules, keeps, document)
-    const projected = computed.reduce<unknown>(
-      (result, { parts, expression }) =>
-        withField(result, parts, options.evaluate(document, expression)),
-      kept,
-    ) as Document
-    return projected
+    return setComputed(kept, computed, document)
   }
 }
 
 /** Returns a `$addFields` specification as a function. */
-export function compileAddFields(spec: unknown, evaluate: MatchOptions['evaluate']): Projector {
+export function compileAddFields(spec: unknown, compileExpression: CompileExpression): Projector {
   if (!isDocument(spec)) throw new CommandError(40272, '$addFields specification must be an object')
-  const fields = flatten(spec).map(([path, expression]) => ({ parts: path.split('.'), expression }))
-  return (document) =>
-    fields.reduce<unknown>(
-      (result, { parts, expression }) => withField(result, parts, evaluate(document, expression)),
-      document,
-    ) as Document
+  const fields = flatten(spec).map(([path, expression]) => ({
+    parts: path.split('.'),
+    evaluate: compileExpression(expression),
+  }))
+  return (document) => setComputed(document, fields, document)
+}
+
+function setComputed(target: Document, fields: readonly Computed[], document: Document): Document {
+  return fields.reduce<unknown>(
+    (result, { parts, evaluate }) => withField(result, parts, evaluate(document)),
+    target,
+  ) as Document
 }
 
 /** Returns a copy with one field set, or removed for `undefined`; arrays on the way fan out. */

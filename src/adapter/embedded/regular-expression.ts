@@ -1,8 +1,8 @@
-import vm from 'node:vm'
 import { BSONRegExp } from 'bson'
 import { CommandError, notSupported } from './errors.ts'
 
-const REGEX_TIME_LIMIT_MS = 1000
+/** What means something else to PCRE, MongoDB's engine, than to JavaScript. */
+const FOREIGN = /(?<!\\)(?:\\\\)*\\(?:[AEGHKNQRVXZaeghoz]|[pP](?!\{)|x\{)|\[:\w+:\]/
 
 /** Returns whether a value is a regular expression, decoded from BSON or native. */
 export function isRegex(value: unknown): value is BSONRegExp | RegExp {
@@ -22,64 +22,17 @@ export function toRegExp(value: unknown, options?: unknown): RegExp {
   if (typeof source !== 'string') throw new CommandError(2, '$regex has to be a string')
   const inline = /^\(\?([imsx]+)\)/.exec(source)
   const flags = new Set(`${options ?? ownFlags}${inline?.[1] ?? ''}`)
+  const wrong = [...flags].find((flag) => !'imsxu'.includes(flag))
+  if (wrong !== undefined) throw new CommandError(51108, `invalid flag in regex options: ${wrong}`)
   if (flags.has('x')) throw notSupported("The regular expression option 'x'", 51108)
   const pattern = inline === null ? source : source.slice(inline[0].length)
+  if (FOREIGN.test(pattern)) throw notSupported(`The regular expression '${pattern}'`, 51091)
   // Named classes such as \p{L} exist in JavaScript only with the flag u.
-  if (pattern.includes('\\p{')) flags.add('u')
+  if (/\\p\{/i.test(pattern)) flags.add('u')
   try {
     return new RegExp(pattern, [...flags].join(''))
   } catch (error) {
     const message = `Regular expression is invalid: ${(error as Error).message}`
     throw new CommandError(51091, message, {}, { cause: error })
   }
-}
-
-/**
- * Returns what `compute` returns, stopped after `maxTimeMS`, or after one second where the request
- * holds a regular expression: JavaScript's engine can need years for one, and the whole process
- * would stand still. `vm` can interrupt code that never yields, and unlike V8's flag against
- * excessive backtracking it changes nothing outside this call and covers back-references too.
- * `compute` may be stopped anywhere, so it must not change stored data.
- * @throws {CommandError} 50 MaxTimeMSExpired
- */
-export function withTimeLimit<Result>(
-  request: object,
-  maxTimeMs: unknown,
-  compute: () => Result,
-): Result {
-  const own = typeof maxTimeMs === 'number' && maxTimeMs > 0 ? maxTimeMs : Number.POSITIVE_INFINITY
-  const limit = Math.min(own, holdsRegex(request) ? REGEX_TIME_LIMIT_MS : Number.POSITIVE_INFINITY)
-  if (limit === Number.POSITIVE_INFINITY) return compute()
-  guard ??= createGuard()
-  guard.context.run = compute
-  try {
-    return guard.script.runInContext(guard.context, { timeout: Math.ceil(limit) }) as Result
-  } catch (error) {
-    if ((error as { code?: unknown }).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error
-    throw new CommandError(50, 'operation exceeded time limit', {}, { cause: error })
-  } finally {
-    guard.context.run = () => undefined
-  }
-}
-
-interface Guard {
-  readonly script: vm.Script
-  readonly context: { run: () => unknown }
-}
-
-/** Made once, at the first need: a context costs more than most filters. */
-let guard: Guard | undefined
-
-function createGuard(): Guard {
-  const context = { run: () => undefined }
-  vm.createContext(context)
-  return { script: new vm.Script('run()'), context }
-}
-
-function holdsRegex(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  if (isRegex(value)) return true
-  return Object.entries(value).some(
-    ([name, child]) => name.startsWith('$regex') || holdsRegex(child),
-  )
 }

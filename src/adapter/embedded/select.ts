@@ -1,18 +1,24 @@
 import type { Document } from 'bson'
 import type { View } from './collection.ts'
 import { compareValues } from './compare.ts'
-import type { MatchOptions } from './match.ts'
+import type { MatchOptions, Predicate } from './match.ts'
 import { compileFilter, isOperators } from './match.ts'
 import { isRegex } from './regular-expression.ts'
 
 /** One record: its key in the collection and its document. */
 export type Entry = readonly [key: string, document: Document]
 
+/** What a filter needs, and which documents the command's hint lets it see. */
+export interface SelectOptions extends MatchOptions {
+  readonly hint?: Predicate
+}
+
 /** Yields the matching records in their natural order; by key where the filter names the `_id`. */
-export function* select(view: View, filter: unknown, options: MatchOptions): Generator<Entry> {
+export function* select(view: View, filter: unknown, options: SelectOptions): Generator<Entry> {
+  const { hint } = options
   const matches = compileFilter(filter, options)
   for (const entry of findCandidates(view, filter as Document, options)) {
-    if (matches(entry[1])) yield entry
+    if ((hint === undefined || hint(entry[1])) && matches(entry[1])) yield entry
   }
 }
 

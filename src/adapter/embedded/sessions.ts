@@ -1,8 +1,15 @@
 import type { Document } from 'bson'
+import { Binary } from 'bson'
 import type { Clock } from './collection.ts'
-import { isDocument, keyOf } from './compare.ts'
 import { CommandError } from './errors.ts'
+import { readFields } from './fields.ts'
 import { Transaction } from './transaction.ts'
+
+/** How long a session is kept that nobody uses. */
+export const SESSION_TIMEOUT_MINUTES = 30
+const TIMEOUT_MS = SESSION_TIMEOUT_MINUTES * 60_000
+const MAX_SESSIONS = 10_000
+const UUID_SUBTYPE = 4
 
 /** What is remembered of a client's session: its last numbered write or transaction. */
 export interface Session {
@@ -11,45 +18,68 @@ export interface Session {
   reply: Document | undefined
   transaction: Transaction | undefined
   isCommitted: boolean
+  /** In ms since the epoch. */
+  usedAt: number
 }
 
 /** The sessions of all clients, by the ids the clients have chosen. */
 export class Sessions {
   readonly #clock: Clock
+  readonly #now: () => number
+  readonly #onEnd: (session: Session) => void
+  /** The one that has not been used for the longest time comes first. */
   readonly #sessions: Map<string, Session> = new Map()
 
-  constructor(clock: Clock) {
+  /** `onEnd` is told of each session that is forgotten, `now` is the time in ms. */
+  constructor(clock: Clock, now: () => number, onEnd: (session: Session) => void) {
     this.#clock = clock
+    this.#now = now
+    this.#onEnd = onEnd
   }
 
-  /** Returns the session of a command, `undefined` where it names none. */
+  get count(): number {
+    return this.#sessions.size
+  }
+
+  /**
+   * Returns the session of a command, `undefined` where it names none.
+   * @throws {CommandError} 261 there are too many
+   */
   find(lsid: unknown): Session | undefined {
+    this.#expire()
     if (lsid === undefined) return undefined
     const key = toKey(lsid)
     const known = this.#sessions.get(key)
-    if (known !== undefined) return known
-    const session: Session = {
+    if (known === undefined && this.#sessions.size >= MAX_SESSIONS) {
+      throw new CommandError(261, `There are already ${MAX_SESSIONS} sessions`)
+    }
+    const session = known ?? {
       txnNumber: -1,
       reply: undefined,
       transaction: undefined,
       isCommitted: false,
+      usedAt: 0,
     }
-    this.#sessions.set(key, session)
+    this.#touch(key, session)
     return session
   }
 
-  end(lsid: unknown): void {
+  /** Keeps a session for another half hour, if there is one. */
+  refresh(lsid: unknown): void {
     const key = toKey(lsid)
-    this.#sessions.get(key)?.transaction?.abort()
-    this.#sessions.delete(key)
+    const session = this.#sessions.get(key)
+    if (session !== undefined) this.#touch(key, session)
+  }
+
+  end(lsid: unknown): void {
+    this.#remove(toKey(lsid))
   }
 
   endAll(): void {
-    for (const { transaction } of this.#sessions.values()) transaction?.abort()
-    this.#sessions.clear()
+    for (const key of [...this.#sessions.keys()]) this.#remove(key)
   }
 
-  /** Begins a numbered write or transaction. @throws {CommandError} 225 the number is an old one */
+  /** Begins a numbered write or transaction. @throws {CommandError} 225, 50911 the number is old */
   begin(session: Session, txnNumber: number, isTransaction: boolean): void {
     if (txnNumber < session.txnNumber) {
       throw new CommandError(
@@ -57,11 +87,36 @@ export class Sessions {
         `Cannot start transaction ${txnNumber}: ${session.txnNumber} has begun`,
       )
     }
+    if (isTransaction && txnNumber === session.txnNumber) {
+      throw new CommandError(50911, `Cannot start transaction ${txnNumber}: it has begun already`)
+    }
     session.transaction?.abort()
     session.txnNumber = txnNumber
     session.reply = undefined
     session.isCommitted = false
     session.transaction = isTransaction ? new Transaction(this.#clock) : undefined
+  }
+
+  #touch(key: string, session: Session): void {
+    session.usedAt = this.#now()
+    this.#sessions.delete(key)
+    this.#sessions.set(key, session)
+  }
+
+  #expire(): void {
+    const oldest = this.#now() - TIMEOUT_MS
+    for (const [key, { usedAt }] of this.#sessions) {
+      if (usedAt > oldest) return
+      this.#remove(key)
+    }
+  }
+
+  #remove(key: string): void {
+    const session = this.#sessions.get(key)
+    if (session === undefined) return
+    this.#sessions.delete(key)
+    session.transaction?.abort()
+    this.#onEnd(session)
   }
 }
 
@@ -76,7 +131,11 @@ export function readTransaction(session: Session, txnNumber: number): Transactio
   throw new CommandError(251, message)
 }
 
+/** A session belongs to a user as well, and without a login there is but one. */
 function toKey(lsid: unknown): string {
-  if (!isDocument(lsid)) throw new CommandError(14, "'lsid' must be an object")
-  return keyOf(lsid.id)
+  const { id } = readFields('lsid', lsid, { id: 'any', uid: 'refused' })
+  if (!(id instanceof Binary) || id.sub_type !== UUID_SUBTYPE || id.length() !== 16) {
+    throw new CommandError(14, "'lsid.id' must be a UUID")
+  }
+  return id.toString('hex')
 }

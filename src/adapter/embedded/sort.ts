@@ -21,6 +21,10 @@ export function compileSort(spec: unknown, collation: Collation | undefined): So
     return { parts: path.split('.'), direction: Number(direction) }
   })
   if (fields.length === 0) return (documents) => [...documents]
+  const dollar = Object.keys(spec).find((path) => path.startsWith('$'))
+  if (dollar !== undefined && (dollar !== '$natural' || fields.length > 1)) {
+    throw new CommandError(2, `A sort by ${dollar} is not valid, or not with other fields`)
+  }
   if (fields[0]?.parts[0] === '$natural') {
     const { direction } = fields[0]
     return (documents) => (direction < 0 ? documents.toReversed() : [...documents])

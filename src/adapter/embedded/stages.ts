@@ -1,152 +1,196 @@
 import type { Document } from 'bson'
-import { evalExpr } from 'mingo/core'
-import type { Iterator } from 'mingo/lazy'
-import { Lazy } from 'mingo/lazy'
-import { ACCUMULATORS } from './accumulators.ts'
-import type { Collation } from './collation.ts'
-import { isDocument, keyOf } from './compare.ts'
-import { CommandError, notSupported } from './errors.ts'
-import type { MingoOptions } from './expressions.ts'
+import { isDocument } from './compare.ts'
+import { CommandError } from './errors.ts'
+import { readFields } from './fields.ts'
+import { group } from './group.ts'
 import { lookup } from './lookup.ts'
 import { compileFilter } from './match.ts'
-import { clone, valueAt } from './paths.ts'
+import { valueAt } from './paths.ts'
 import type { Projector } from './projection.ts'
 import { compileAddFields, compileProjection, withField } from './projection.ts'
 import { compileSort } from './sort.ts'
+import type { Run, Stage, StageScope } from './stage.ts'
+import { bucket, sortByCount } from './stages-of-groups.ts'
+import { spendItems } from './work-limits.ts'
 
-/** A stage as mingo calls it: the documents so far, the stage's specification, mingo's options. */
-export type Stage = (documents: Iterator, spec: unknown, options: MingoOptions) => Iterator
+const addFields: Stage = each((spec, scope) => compileAddFields(spec, scope.compileExpression))
 
-type Evaluate = (document: Document, expression: unknown) => unknown
-
-/** Returns our stages by name: those that mingo does differently from MongoDB, or not at all. */
-export function createStages(collation: Collation | undefined): Readonly<Record<string, Stage>> {
-  const addFields = each((spec, evaluate) => compileAddFields(spec, evaluate))
-  return {
-    $match: (documents, spec, options) => {
-      const filter = { collation, evaluate: evaluatorOf(options) }
-      return documents.filter(compileFilter(spec, filter) as never)
+/**
+ * Every stage that a pipeline may have, and no other: each has been tested against what MongoDB's
+ * manual says. `$out` and `$merge` stand in `output`.
+ */
+export const STAGES: ReadonlyMap<string, Stage> = new Map<string, Stage>([
+  [
+    '$match',
+    (spec, { collation, compileExpression }) => {
+      const matches = compileFilter(spec, { collation, compileExpression })
+      return (documents) => documents.filter(matches)
     },
-    $project: each((spec, evaluate) => compileProjection(checkNotEmpty(spec), { evaluate })),
-    $addFields: addFields,
-    $set: addFields,
-    $unset: each((spec, evaluate) => {
-      const paths = Array.isArray(spec) ? spec : [spec]
-      return compileProjection(Object.fromEntries(paths.map((path) => [path, 0])), { evaluate })
-    }),
-    $sort: whole((documents, spec) => compileSort(checkNotEmpty(spec), collation)(documents)),
-    $group: whole((documents, spec, options) => group(documents, spec, options, collation)),
-    $unwind: whole(unwind),
-    $lookup: whole((documents, spec, options) =>
-      lookup(documents, toDocument('$lookup', spec), options, collation),
+  ],
+  [
+    '$project',
+    each((spec, { compileExpression }) =>
+      compileProjection(checkNotEmpty('$project', spec), { compileExpression }),
     ),
-    $sample: whole(sample),
-    $limit: (documents, spec) => documents.take(toCount('$limit', spec, 1)),
-    $skip: (documents, spec) => documents.drop(toCount('$skip', spec, 0)),
-    // What follows is mingo's, over copies: its own versions write into the documents they get.
-    $copy: (documents) => documents.map(clone as never),
+  ],
+  ['$addFields', addFields],
+  ['$set', addFields],
+  ['$unset', each(compileUnset)],
+  ['$replaceRoot', (spec, scope) => replaceRoot(toNewRoot(spec), scope)],
+  ['$replaceWith', replaceRoot],
+  ['$sort', (spec, { collation }) => compileSort(checkNotEmpty('$sort', spec), collation)],
+  ['$limit', (spec) => withCount('$limit', spec, 1, (count, all) => all.slice(0, count))],
+  ['$skip', (spec) => withCount('$skip', spec, 0, (count, all) => all.slice(count))],
+  ['$sample', sample],
+  ['$unwind', unwind],
+  ['$group', group],
+  ['$bucket', bucket],
+  ['$sortByCount', sortByCount],
+  ['$count', count],
+  ['$facet', facet],
+  ['$lookup', lookup],
+  ['$unionWith', unionWith],
+  ['$documents', documents],
+])
+
+function each(compile: (spec: unknown, scope: StageScope) => Projector): Stage {
+  return (spec, scope) => {
+    const project = compile(spec, scope)
+    return (documents) => documents.map(project)
   }
 }
 
-const evaluatorOf =
-  (options: MingoOptions): Evaluate =>
-  (document, expression) =>
-    evalExpr(document, expression, options)
-
-function each(compile: (spec: unknown, evaluate: Evaluate) => Projector): Stage {
-  return (documents, spec, options) => documents.map(compile(spec, evaluatorOf(options)) as never)
+function checkNotEmpty(name: string, spec: unknown): unknown {
+  if (isDocument(spec) && Object.keys(spec).length > 0) return spec
+  throw new CommandError(51272, `${name} must be an object with at least one field`)
 }
 
-function whole(
-  run: (documents: Document[], spec: unknown, options: MingoOptions) => Document[],
-): Stage {
-  return (documents, spec, options) =>
-    documents.transform(((all: Document[]) => Lazy(run(all, spec, options))) as never)
-}
-
-function toDocument(name: string, spec: unknown): Document {
-  if (isDocument(spec)) return spec
-  throw new CommandError(9, `The specification of ${name} must be an object`)
-}
-
-function checkNotEmpty(spec: unknown): unknown {
-  if (isDocument(spec) && Object.keys(spec).length === 0) {
-    throw new CommandError(51272, 'The specification of a stage must have at least one field')
-  }
-  return spec
-}
-
-function toCount(name: string, spec: unknown, least: number): number {
-  if (typeof spec === 'number' && Number.isInteger(spec) && spec >= least) return spec
-  throw new CommandError(15958, `The ${name} must be a whole number of at least ${least}`)
-}
-
-function group(
-  documents: Document[],
+function withCount(
+  name: string,
   spec: unknown,
-  options: MingoOptions,
-  collation: Collation | undefined,
-): Document[] {
-  const { _id: id, ...fields } = toDocument('$group', spec)
-  if (id === undefined) throw new CommandError(15955, 'a group specification must include an _id')
-  const outputs = Object.entries(fields).map(([name, field]) => {
-    const operators = isDocument(field) ? Object.entries(field) : []
-    const [[operator, operand] = ['', null]] = operators
-    if (operators.length !== 1 || !operator.startsWith('$')) {
-      throw new CommandError(40234, `The field '${name}' must be an accumulator object`)
+  least: number,
+  cut: (count: number, documents: readonly Document[]) => Document[],
+): Run {
+  if (typeof spec !== 'number' || !Number.isInteger(spec) || spec < least) {
+    throw new CommandError(15958, `The ${name} must be a whole number of at least ${least}`)
+  }
+  return (documents) => cut(spec, documents)
+}
+
+function compileUnset(spec: unknown, { compileExpression }: StageScope): Projector {
+  const paths: readonly unknown[] = Array.isArray(spec) ? spec : [spec]
+  if (paths.length === 0 || !paths.every((path) => typeof path === 'string' && path !== '')) {
+    throw new CommandError(31002, '$unset must be a non-empty string or an array of such')
+  }
+  const fields = Object.fromEntries(paths.map((path) => [path, 0]))
+  return compileProjection(fields, { compileExpression })
+}
+
+function toNewRoot(spec: unknown): unknown {
+  const { newRoot } = readFields('$replaceRoot', spec, { newRoot: 'any' })
+  if (newRoot !== undefined) return newRoot
+  throw new CommandError(40231, "no newRoot specified for the '$replaceRoot' stage")
+}
+
+function replaceRoot(expression: unknown, { compileExpression }: StageScope): Run {
+  const evaluate = compileExpression(expression)
+  return (documents) =>
+    documents.map((document) => {
+      const root = evaluate(document)
+      if (isDocument(root)) return root
+      throw new CommandError(40228, "'newRoot' expression must evaluate to an object")
+    })
+}
+
+function sample(spec: unknown): Run {
+  const { size } = readFields('$sample', spec, { size: 'number' }, { unknown: 28748 })
+  return withCount('$sample size', size, 0, (wanted, documents) => {
+    const rest = [...documents]
+    const taken: Document[] = []
+    while (taken.length < wanted && rest.length > 0) {
+      const at = Math.floor(Math.random() * rest.length)
+      const one = rest[at] as Document
+      // The last one fills the gap: to close it would move all the others.
+      rest[at] = rest.at(-1) as Document
+      rest.pop()
+      taken.push(one)
     }
-    return { name, field, operand, accumulate: ACCUMULATORS.get(operator) }
-  })
-  const groups = new Map<string, { readonly id: unknown; readonly members: Document[] }>()
-  for (const document of documents) {
-    const value = evalExpr(document, id, options) ?? null
-    const key = keyOf(value, collation)
-    const known = groups.get(key)
-    if (known === undefined) groups.set(key, { id: value, members: [document] })
-    else known.members.push(document)
-  }
-  return [...groups.values()].map(({ id: _id, members }) => {
-    const results = outputs.map(({ name, field, operand, accumulate }) => [
-      name,
-      accumulate === undefined
-        ? evalExpr(members, field, options)
-        : accumulate(members.map((member) => evalExpr(member, operand, options))),
-    ])
-    return { _id, ...Object.fromEntries(results) }
-  })
-}
-
-function unwind(documents: Document[], spec: unknown): Document[] {
-  const { path, includeArrayIndex, preserveNullAndEmptyArrays } =
-    typeof spec === 'string' ? { path: spec } : (spec as Document)
-  if (typeof path !== 'string' || !path.startsWith('$') || path.length < 2) {
-    throw new CommandError(28818, "path option to $unwind stage should be prefixed with a '$'")
-  }
-  const parts = path.slice(1).split('.')
-  const withIndex = (document: Document, index: number | null): Document =>
-    includeArrayIndex === undefined
-      ? document
-      : (withField(document, includeArrayIndex.split('.'), index) as Document)
-  return documents.flatMap((document) => {
-    const value = valueAt(document, parts)
-    const isEmpty =
-      value === undefined || value === null || (Array.isArray(value) && value.length === 0)
-    if (isEmpty && preserveNullAndEmptyArrays !== true) return []
-    if (!Array.isArray(value)) return [withIndex(document, null)]
-    if (isEmpty) return [withIndex(withField(document, parts, undefined) as Document, null)]
-    return value.map((item, index) =>
-      withIndex(withField(document, parts, item) as Document, index),
-    )
-  })
-}
-
-function sample(documents: Document[], spec: unknown): Document[] {
-  const size = toCount('$sample size', toDocument('$sample', spec).size, 0)
-  const rest = [...documents]
-  const count = Math.min(size, rest.length)
-  return Array.from({ length: count }, () => {
-    const [taken] = rest.splice(Math.floor(Math.random() * rest.length), 1)
-    if (taken === undefined) throw notSupported('A sample of nothing')
     return taken
   })
+}
+
+const UNWIND_FIELDS = {
+  path: 'string',
+  includeArrayIndex: 'string',
+  preserveNullAndEmptyArrays: 'bool',
+} as const
+
+function unwind(spec: unknown): Run {
+  const given = typeof spec === 'string' ? { path: spec } : spec
+  const options = readFields('$unwind', given, UNWIND_FIELDS, { unknown: 28811 })
+  const { path = '', includeArrayIndex, preserveNullAndEmptyArrays: keepsEmpty = false } = options
+  if (!path.startsWith('$') || path.startsWith('$$') || path.length < 2) {
+    throw new CommandError(28818, "path option to $unwind stage should be prefixed with a '$'")
+  }
+  if (includeArrayIndex === '' || includeArrayIndex?.startsWith('$') === true) {
+    throw new CommandError(28822, 'includeArrayIndex must be a name that does not start with $')
+  }
+  const parts = path.slice(1).split('.')
+  const withIndex = (document: unknown, index: number | null): Document =>
+    includeArrayIndex === undefined
+      ? (document as Document)
+      : (withField(document, includeArrayIndex.split('.'), index) as Document)
+  return (documents) =>
+    documents.flatMap((document) => {
+      const value = valueAt(document, parts)
+      if (Array.isArray(value) && value.length > 0) {
+        spendItems(value.length)
+        return value.map((item, at) => withIndex(withField(document, parts, item), at))
+      }
+      const isEmpty = value === undefined || value === null || Array.isArray(value)
+      if (isEmpty && !keepsEmpty) return []
+      return [
+        withIndex(Array.isArray(value) ? withField(document, parts, undefined) : document, null),
+      ]
+    })
+}
+
+function count(spec: unknown): Run {
+  if (typeof spec !== 'string' || spec === '' || spec.startsWith('$') || spec.includes('.')) {
+    throw new CommandError(40156, 'the count field must be a non-empty string without $ and dots')
+  }
+  return (documents) => (documents.length === 0 ? [] : [{ [spec]: documents.length }])
+}
+
+function facet(spec: unknown, scope: StageScope): Run {
+  const facets = Object.entries(checkNotEmpty('$facet', spec) as Document).map(([name, inner]) => {
+    if (name === '' || name.startsWith('$') || name.includes('.')) {
+      throw new CommandError(16410, `'${name}' is not valid as the name of a field`)
+    }
+    const stages: unknown[] = Array.isArray(inner) ? inner : []
+    if (stages.some((stage) => isDocument(stage) && '$facet' in stage)) {
+      throw new CommandError(40600, '$facet is not allowed to be used within a $facet stage')
+    }
+    return { name, run: scope.compileInner(inner, scope.variables) }
+  })
+  return (all) => [Object.fromEntries(facets.map(({ name, run }) => [name, run(all)]))]
+}
+
+function unionWith(spec: unknown, scope: StageScope): Run {
+  const given = typeof spec === 'string' ? { coll: spec } : spec
+  const fields = readFields('$unionWith', given, { coll: 'string', pipeline: 'array' })
+  const { coll, pipeline = [] } = fields
+  if (coll === undefined) throw new CommandError(9, "$unionWith needs a collection, 'coll'")
+  const run = scope.compileInner(pipeline, scope.variables)
+  return (all) => {
+    const others = run(scope.readCollection(coll))
+    spendItems(others.length)
+    return [...all, ...others]
+  }
+}
+
+function documents(spec: unknown, { compileExpression }: StageScope): Run {
+  const list = compileExpression(spec)({})
+  if (Array.isArray(list) && list.every(isDocument)) return () => list
+  throw new CommandError(40228, '$documents must be an array of objects')
 }

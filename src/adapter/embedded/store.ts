@@ -41,6 +41,7 @@ export class Store {
 
   put(database: string, name: string, collection: Collection): void {
     const collections = this.databases.get(database) ?? new Map<string, Collection>()
+    collection.isStored = true
     this.databases.set(database, collections.set(name, collection))
   }
 

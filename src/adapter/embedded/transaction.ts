@@ -41,7 +41,10 @@ export class Transaction implements Owner {
     }
     const write = (key: string, document: Document | undefined): void => {
       if (past.has(key) || collection.ownerOf(key, this) !== undefined) throw writeConflict()
-      if (document !== undefined) this.#checkUnique(collection, key, document, get)
+      if (document !== undefined) {
+        collection.checkIndexable(document)
+        this.#checkUnique(collection, key, document, get)
+      }
       collection.pending.set(this, overlay().set(key, document))
       this.#written.add(collection)
     }

@@ -67,5 +67,6 @@ export function toTypeTest(operand: unknown): (value: unknown) => boolean {
       return name
     }),
   )
+  if (names.size === 0) throw new CommandError(9, '$type must match at least one type')
   return (value) => names.has(typeNameOf(value)) || (names.has('number') && isNumeric(value))
 }

@@ -4,8 +4,9 @@ import type { Collation } from './collation.ts'
 import { compareValues, isDocument, isEqual, isNumeric } from './compare.ts'
 import { CommandError, notSupported } from './errors.ts'
 import type { MatchOptions } from './match.ts'
-import { compileItem } from './match.ts'
+import { compileFilter, isLogical, isOperators } from './match.ts'
 import { calculate } from './numbers.ts'
+import { isRegex } from './regular-expression.ts'
 import { compileSort } from './sort.ts'
 import { typeNameOf } from './type-names.ts'
 
@@ -73,12 +74,13 @@ function pick(accept: (order: number) => boolean): UpdateOperator {
 }
 
 function toCurrentDate(_old: unknown, operand: unknown, { now }: UpdateOptions): unknown {
-  const type = isDocument(operand) ? operand.$type : 'date'
+  if (typeof operand === 'boolean') return now
+  const type = isDocument(operand) && Object.keys(operand).length === 1 ? operand.$type : undefined
   if (type === 'date') return now
   if (type === 'timestamp') {
     return new Timestamp(Long.fromBits(now.getMilliseconds(), Math.floor(now.getTime() / 1000)))
   }
-  throw new CommandError(2, "The '$type' of $currentDate is 'date' or 'timestamp'")
+  throw new CommandError(2, "$currentDate takes a bool, or { $type: 'date' or 'timestamp' }")
 }
 
 const PUSH_MODIFIERS: ReadonlySet<string> = new Set(['$each', '$position', '$slice', '$sort'])
@@ -89,7 +91,7 @@ function push(old: unknown, operand: unknown, options: UpdateOptions, path: stri
     throw new CommandError(2, `The field '${path}' must be an array but is of type ${type}`)
   }
   const array = [...(old ?? [])]
-  const modifiers = isDocument(operand) && '$each' in operand ? operand : { $each: [operand] }
+  const modifiers = isDocument(operand) && isModified(operand) ? operand : { $each: [operand] }
   const unknown = Object.keys(modifiers).find((name) => !PUSH_MODIFIERS.has(name))
   if (unknown !== undefined) throw new CommandError(2, `Unrecognized clause in $push: ${unknown}`)
   const position = toInteger('$position', modifiers.$position ?? array.length)
@@ -99,6 +101,11 @@ function push(old: unknown, operand: unknown, options: UpdateOptions, path: stri
   if (modifiers.$slice === undefined) return sorted
   const slice = toInteger('$slice', modifiers.$slice)
   return slice < 0 ? sorted.slice(slice) : sorted.slice(0, slice)
+}
+
+/** A DBRef is a value although its fields start with a dollar. */
+function isModified(operand: Document): boolean {
+  return '$each' in operand || isOperators(operand)
 }
 
 function sortItems(items: unknown[], sort: unknown, collation: Collation | undefined): unknown[] {
@@ -116,6 +123,10 @@ function addToSet(old: unknown, operand: unknown, options: UpdateOptions, path: 
   }
   const set = [...(old ?? [])]
   const isList = isDocument(operand) && '$each' in operand
+  const extra = isList ? Object.keys(operand).find((name) => name !== '$each') : undefined
+  if (extra !== undefined) {
+    throw new CommandError(2, `Found unexpected fields after $each in $addToSet: ${extra}`)
+  }
   for (const item of isList ? toItems('$addToSet', operand.$each) : [operand]) {
     if (!set.some((other) => isEqual(other, item, options.collation))) set.push(item)
   }
@@ -131,12 +142,17 @@ function pop(old: unknown, operand: unknown, _options: UpdateOptions, path: stri
   return operand === 1 ? old.slice(0, -1) : old.slice(1)
 }
 
+/** A filter finds an item as it finds a document's field; any other value must be equal to it. */
 function pull(old: unknown, operand: unknown, options: UpdateOptions): unknown {
-  // A document is a filter over the items, any other value is compared as a filter would.
-  const matches = isDocument(operand)
-    ? compileItem(operand, options)
-    : compileItem({ $in: [operand] }, options)
-  return checkArray('$pull', old).filter((item) => !matches(item))
+  const isCondition = isRegex(operand) || (isOperators(operand) && !isLogical(operand))
+  const matches =
+    isCondition || isDocument(operand)
+      ? compileFilter(isCondition ? { item: operand } : operand, options)
+      : undefined
+  return checkArray('$pull', old).filter((item) => {
+    if (matches === undefined) return !isEqual(item, operand, options.collation)
+    return isCondition ? !matches({ item }) : !(isDocument(item) && matches(item))
+  })
 }
 
 function pullAll(old: unknown, operand: unknown, { collation }: UpdateOptions): unknown {

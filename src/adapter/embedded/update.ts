@@ -3,7 +3,7 @@ import { ObjectId } from 'bson'
 import { isDocument, isEqual } from './compare.ts'
 import { CommandError } from './errors.ts'
 import { isOperators } from './match.ts'
-import { clone, isIndex } from './paths.ts'
+import { clone, getField, isIndex } from './paths.ts'
 import { modify } from './place.ts'
 import type { PlaceholderContext } from './placeholders.ts'
 import { compileArrayFilters, expandPath } from './placeholders.ts'
@@ -13,8 +13,8 @@ import { NEVER_CREATING, UPDATE_OPERATORS } from './update-operators.ts'
 
 /** What an update must know about the statement it belongs to. */
 export interface UpdateContext extends UpdateOptions, PlaceholderContext {
-  /** Returns a document after an aggregation pipeline. */
-  readonly runPipeline: (document: Document, pipeline: readonly Document[]) => Document
+  /** Makes an aggregation pipeline ready to run over one document. */
+  readonly compilePipeline: (pipeline: readonly Document[]) => (document: Document) => Document
 }
 
 /** Returns a new document from an old one, which stays as it is. */
@@ -52,9 +52,15 @@ export function withId({ _id = new ObjectId(), ...fields }: Document): Document 
 }
 
 function compileChange(update: unknown, context: UpdateContext): Updater {
-  if (Array.isArray(update)) return (document) => context.runPipeline(document, update)
+  if (Array.isArray(update)) {
+    if (context.arrayFilters !== undefined) {
+      throw new CommandError(9, 'arrayFilters may not be specified for pipeline-style updates')
+    }
+    const run = context.compilePipeline(update)
+    return (document) => run(document)
+  }
   if (!isDocument(update)) throw new CommandError(9, 'The update must be an object or an array')
-  if (isReplacement(update)) return (document) => replace(document, update)
+  if (isReplacement(update)) return compileReplacement(update, context)
   const steps = readSteps(update, context)
   return (document, isInsert) => {
     const copy = clone(document)
@@ -68,6 +74,20 @@ export function isReplacement(update: unknown): update is Document {
   return isDocument(update) && Object.keys(update)[0]?.startsWith('$') !== true
 }
 
+function compileReplacement(update: Document, { arrayFilters }: UpdateContext): Updater {
+  const dollar = Object.keys(update).find((name) => name.startsWith('$'))
+  if (dollar !== undefined) {
+    throw new CommandError(
+      52,
+      `The dollar ($) prefixed field '${dollar}' is not allowed in the context of a replacement`,
+    )
+  }
+  if (arrayFilters !== undefined) {
+    throw new CommandError(9, 'arrayFilters may not be specified for a replacement')
+  }
+  return (document) => replace(document, update)
+}
+
 function replace(document: Document, replacement: Document): Document {
   const id: unknown = document._id ?? replacement._id
   return id === undefined ? { ...replacement } : { _id: id, ...replacement }
@@ -78,7 +98,7 @@ type Step = (copy: Document, isInsert: boolean, original: Document) => void
 function readSteps(update: Document, context: UpdateContext): Step[] {
   const targets = Object.entries(update).flatMap(([operator, fields]) => {
     if (operator !== '$rename' && !UPDATE_OPERATORS.has(operator)) {
-      throw new CommandError(9, `Unknown modifier: ${operator}`)
+      throw new CommandError(9, `Unknown modifier: ${operator}: it is not in the embedded server`)
     }
     if (!isDocument(fields)) throw new CommandError(9, `Modifiers operate on fields: ${operator}`)
     return Object.entries(fields).map(([path, operand]) => ({ operator, path, operand }))
@@ -150,12 +170,25 @@ function comparePaths(a: readonly string[], b: readonly string[]): number {
 function rename(document: Document, from: string, to: unknown): void {
   if (typeof to !== 'string')
     throw new CommandError(2, `The 'to' field for $rename must be a string`)
+  if ([from, to].some((path) => leadsThroughArray(document, path.split('.')))) {
+    throw new CommandError(2, 'The source and target field for $rename must not be in an array')
+  }
   let moved: unknown
   modify(document, from.split('.'), false, (old) => {
     moved = old
     return undefined
   })
   if (moved !== undefined) modify(document, to.split('.'), true, () => moved)
+}
+
+function leadsThroughArray(document: Document, parts: readonly string[]): boolean {
+  let value: unknown = document
+  for (const part of parts) {
+    if (Array.isArray(value)) return true
+    if (!isDocument(value)) return false
+    value = getField(value, part)
+  }
+  return false
 }
 
 /** Returns the fields that a filter says are equal to one value. */

@@ -1,6 +1,7 @@
 import { BSONRegExp } from 'bson'
-import { keyOf } from './compare.ts'
+import { isNumeric, keyOf } from './compare.ts'
 import { CommandError } from './errors.ts'
+import { toWhole } from './numbers.ts'
 import { isRegex, toRegExp } from './regular-expression.ts'
 
 /** Returns whether one value, not looking inside an array, meets a condition. */
@@ -29,8 +30,10 @@ export function toModTest(operand: unknown): ValueTest {
   if (!Array.isArray(operand) || operand.length !== 2 || !operand.every(Number.isFinite)) {
     throw new CommandError(2, 'malformed mod, it needs an array of two numbers')
   }
-  const [divisor, remainder] = operand.map(Math.trunc) as [number, number]
-  if (divisor === 0) throw new CommandError(2, 'divisor cannot be 0')
-  return (value) =>
-    typeof value === 'number' && Number.isFinite(value) && Math.trunc(value) % divisor === remainder
+  const [divisor = 0n, remainder = 0n] = operand.map((number) => BigInt(Math.trunc(number)))
+  if (divisor === 0n) throw new CommandError(2, 'divisor cannot be 0')
+  return (value) => {
+    const whole = isNumeric(value) ? toWhole(value) : undefined
+    return whole !== undefined && whole % divisor === remainder
+  }
 }

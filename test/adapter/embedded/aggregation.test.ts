@@ -1,6 +1,8 @@
 import type { Document } from 'mongodb'
 import { ObjectId } from 'mongodb'
 import t from 'tap'
+import { ACCUMULATORS } from '../../../src/adapter/embedded/accumulators.ts'
+import { STAGES } from '../../../src/adapter/embedded/stages.ts'
 import { openDatabase } from './open-database.ts'
 
 const ID = new ObjectId('000000000000000000000001')
@@ -120,6 +122,93 @@ const CASES: readonly Case[] = [
     result: [{ total: [{ n: 2 }], top: [{ n: 2 }] }],
   },
   {
+    title: 'accumulators leave out what is missing, and count null where MongoDB does',
+    documents: [{ n: null, l: [1] }, { l: [2] }, { n: 4, d: { a: 1 } }, { n: 2, d: { b: 2 } }],
+    pipeline: [
+      {
+        $group: {
+          _id: null,
+          sum: { $sum: '$n' },
+          avg: { $avg: '$n' },
+          min: { $min: '$n' },
+          max: { $max: '$n' },
+          push: { $push: '$n' },
+          pairs: { $push: ['$n', '$gone'] },
+          set: { $addToSet: '$l' },
+          first: { $first: '$n' },
+          last: { $last: '$l' },
+          merged: { $mergeObjects: '$d' },
+          none: { $sum: '$gone' },
+          lists: { $sum: '$l' },
+          count: { $count: {} },
+        },
+      },
+    ],
+    result: [
+      {
+        _id: null,
+        sum: 6,
+        avg: 3,
+        min: 2,
+        max: 4,
+        push: [null, 4, 2],
+        pairs: [
+          [null, null],
+          [null, null],
+          [4, null],
+          [2, null],
+        ],
+        set: [[1], [2]],
+        first: null,
+        last: null,
+        merged: { a: 1, b: 2 },
+        none: 0,
+        lists: 0,
+        count: 4,
+      },
+    ],
+  },
+  {
+    title: '$group of no documents gives none, $count one',
+    documents: [{ a: 1 }],
+    pipeline: [
+      {
+        $facet: { none: [{ $match: { a: 2 } }, { $group: { _id: null } }], one: [{ $count: 'n' }] },
+      },
+    ],
+    result: [{ none: [], one: [{ n: 1 }] }],
+  },
+  {
+    title: '$addFields sets fields as $set does, and $replaceWith a whole document',
+    documents: [{ a: 1 }],
+    pipeline: [{ $addFields: { 'b.c': { $add: ['$a', 1] } } }, { $replaceWith: '$b' }],
+    result: [{ c: 2 }],
+  },
+  {
+    title: '$unset takes one path or several, through arrays of documents',
+    documents: [{ a: 1, list: [{ x: 1, y: 2 }, { x: 3 }, 5] }],
+    pipeline: [{ $unset: ['_id', 'list.x'] }, { $unset: 'a' }],
+    result: [{ list: [{ y: 2 }, {}, 5] }],
+  },
+  {
+    title: '$bucket takes other types for its default, and outputs of its own',
+    documents: [{ n: 1, p: 2 }, { n: 1, p: 3 }, { n: 'x', p: 4 }, { p: 5 }],
+    pipeline: [
+      {
+        $bucket: {
+          groupBy: '$n',
+          boundaries: [0, 5],
+          default: 'other',
+          output: { sum: { $sum: '$p' } },
+        },
+      },
+    ],
+    result: [
+      { _id: 0, sum: 5 },
+      { _id: 'other', sum: 9 },
+    ],
+  },
+  {
     title: '$replaceRoot and $sample keep to their documents',
     documents: [{ in: { a: 1 } }],
     pipeline: [{ $sample: { size: 5 } }, { $replaceRoot: { newRoot: '$in' } }],
@@ -195,18 +284,6 @@ const CASES: readonly Case[] = [
         cond: 'yes',
         array: ['Ada', null],
       },
-    ],
-  },
-  {
-    title: '$setWindowFields numbers documents and leaves the stored ones alone',
-    documents: [{ n: 2 }, { n: 1 }],
-    pipeline: [
-      { $setWindowFields: { sortBy: { n: 1 }, output: { rank: { $documentNumber: {} } } } },
-      { $project: { _id: 0 } },
-    ],
-    result: [
-      { n: 1, rank: 1 },
-      { n: 2, rank: 2 },
     ],
   },
 ]
@@ -305,20 +382,124 @@ t.test(
   },
 )
 
-const REFUSALS: readonly (readonly [title: string, pipeline: Document[], code: number])[] = [
-  ['an unknown stage', [{ $nope: 1 }], 40324],
+type Refusal = readonly [title: string, pipeline: Document[], code: number]
+
+const REFUSALS: readonly Refusal[] = [
+  ...[
+    '$nope',
+    '$bucketAuto',
+    '$changeStream',
+    '$collStats',
+    '$currentOp',
+    '$densify',
+    '$fill',
+    '$geoNear',
+    '$graphLookup',
+    '$indexStats',
+    '$listSessions',
+    '$redact',
+    '$search',
+    '$setWindowFields',
+    '$vectorSearch',
+    '$constructor',
+    '$copy',
+  ].map((name): Refusal => [name, [{ [name]: {} }], 40324]),
+  ['$out before the end', [{ $out: 'x' }, { $match: {} }], 40324],
   ['a stage of two names', [{ $match: {}, $limit: 1 }], 40323],
-  ['$changeStream', [{ $changeStream: {} }], 40324],
-  ['$geoNear', [{ $geoNear: {} }], 40324],
-  ['$redact', [{ $redact: '$$KEEP' }], 40324],
-  ['$search', [{ $search: {} }], 40324],
+  ['a stage of no name', [{}], 40323],
   ['a $limit of 0', [{ $limit: 0 }], 15958],
+  ['a $skip below 0', [{ $skip: -1 }], 15958],
+  ['a $limit of a fraction', [{ $limit: 1.5 }], 15958],
   ['a $group without _id', [{ $group: { n: { $sum: 1 } } }], 15955],
-  ['an unknown expression', [{ $project: { a: { $nope: 1 } } }], 168],
-  ['$function', [{ $set: { a: { $function: { body: 'x', args: [], lang: 'js' } } } }], 168],
-  ['$size of a scalar', [{ $project: { a: { $size: '$a' } } }], 17124],
-  ['a huge $range', [{ $project: { a: { $range: [0, 30_000_000] } } }], 2],
-  ['an undefined variable', [{ $project: { a: '$$nope' } }], 2],
+  ['a $group of no object', [{ $group: 5 }], 15947],
+  ['a field of $group without an accumulator', [{ $group: { _id: 1, a: '$a' } }], 40234],
+  ['two accumulators in one', [{ $group: { _id: 1, a: { $sum: 1, $max: 1 } } }], 40238],
+  ['an accumulator of a list', [{ $group: { _id: 1, a: { $sum: [1, 2] } } }], 40237],
+  ['a dot in the name of a group’s field', [{ $group: { _id: 1, 'a.b': { $sum: 1 } } }], 40235],
+  ['$count with an argument', [{ $group: { _id: 1, a: { $count: 1 } } }], 14],
+  ...[
+    '$nope',
+    '$accumulator',
+    '$top',
+    '$topN',
+    '$bottom',
+    '$bottomN',
+    '$firstN',
+    '$lastN',
+    '$maxN',
+    '$minN',
+    '$median',
+    '$percentile',
+    '$stdDevPop',
+    '$stdDevSamp',
+    '$covariancePop',
+    '$expMovingAvg',
+  ].map(
+    (name): Refusal => [
+      `the accumulator ${name}`,
+      [{ $group: { _id: 1, a: { [name]: '$a' } } }],
+      15952,
+    ],
+  ),
+  ['an unknown field of $unwind', [{ $unwind: { path: '$a', deep: true } }], 28811],
+  ['$unwind of a name without a dollar', [{ $unwind: 'a' }], 28818],
+  [
+    'an includeArrayIndex with a dollar',
+    [{ $unwind: { path: '$a', includeArrayIndex: '$i' } }],
+    28822,
+  ],
+  ['an unknown field of $lookup', [{ $lookup: { from: 'b', as: 'x', pipeline: [], on: 1 } }], 9],
+  ['a $lookup of half a join', [{ $lookup: { from: 'b', as: 'x', localField: 'a' } }], 9],
+  ['a $lookup without a collection', [{ $lookup: { as: 'x', pipeline: [] } }], 9],
+  [
+    'an unknown stage inside $lookup',
+    [{ $lookup: { from: 'b', as: 'x', pipeline: [{ $no: 1 }] } }],
+    40324,
+  ],
+  ['an unknown field of $unionWith', [{ $unionWith: { coll: 'b', all: 1 } }], 40415],
+  [
+    '$documents inside $unionWith',
+    [{ $unionWith: { coll: 'b', pipeline: [{ $documents: [] }] } }],
+    40602,
+  ],
+  ['$facet inside $facet', [{ $facet: { a: [{ $facet: { b: [] } }] } }], 40600],
+  ['$out inside $facet', [{ $facet: { a: [{ $out: 'x' }] } }], 40324],
+  ['an unknown field of $sample', [{ $sample: { size: 1, seed: 2 } }], 28748],
+  [
+    'an unknown field of $bucket',
+    [{ $bucket: { groupBy: '$a', boundaries: [0, 1], by: 1 } }],
+    40197,
+  ],
+  ['boundaries out of order', [{ $bucket: { groupBy: '$a', boundaries: [1, 0] } }], 40194],
+  ['boundaries of two types', [{ $bucket: { groupBy: '$a', boundaries: [1, 'a'] } }], 40193],
+  [
+    'a default between the boundaries',
+    [{ $bucket: { groupBy: '$a', boundaries: [0, 9], default: 3 } }],
+    40199,
+  ],
+  [
+    '$bucket without a default for a value outside',
+    [{ $bucket: { groupBy: '$a', boundaries: [5, 9] } }],
+    40066,
+  ],
+  ['$bucket by a constant', [{ $bucket: { groupBy: 'a', boundaries: [5, 9] } }], 40202],
+  ['$sortByCount of a constant', [{ $sortByCount: 'a' }], 40149],
+  ['a $count with a dollar', [{ $count: '$n' }], 40156],
+  ['an empty $project', [{ $project: {} }], 51272],
+  ['an empty $unset', [{ $unset: [] }], 31002],
+  ['$replaceRoot to a number', [{ $replaceRoot: { newRoot: '$a' } }], 40228],
+  ['$replaceWith nothing', [{ $replaceWith: '$gone' }], 40228],
+  ['an unknown field of $replaceRoot', [{ $replaceRoot: { newRoot: '$a', x: 1 } }], 40415],
+  ['a sort by an unknown order', [{ $sort: { a: 2 } }], 15975],
+  ['$documents after a collection', [{ $documents: [] }], 73],
+  [
+    '$out with a time series',
+    [{ $out: { db: 'test', coll: 'x', timeseries: { timeField: 't' } } }],
+    72,
+  ],
+  ['an unknown field of $merge', [{ $merge: { into: 'x', how: 1 } }], 40415],
+  ['$merge with a pipeline', [{ $merge: { into: 'x', whenMatched: [] } }], 2],
+  ['an unknown whenNotMatched', [{ $merge: { into: 'x', whenNotMatched: 'no' } }], 2],
 ]
 
 t.test('a pipeline is refused with MongoDB’s code for', async (t) => {
@@ -328,6 +509,35 @@ t.test('a pipeline is refused with MongoDB’s code for', async (t) => {
   for (const [title, pipeline, code] of REFUSALS) {
     await t.test(title, (t) => t.rejects(collection.aggregate(pipeline).toArray(), { code }))
   }
+})
+
+t.test('no stage and no accumulator is allowed that has no case here', (t) => {
+  const written = JSON.stringify(CASES)
+  const elsewhere = ['$lookup', '$unionWith', '$documents']
+  const names = [...STAGES.keys(), ...ACCUMULATORS.keys()].filter(
+    (name) => !elsewhere.includes(name),
+  )
+  t.strictSame(
+    names.filter((name) => !written.includes(`"${name}":`)),
+    [],
+  )
+  t.end()
+})
+
+t.test('a pipeline that names no collection begins with $documents', async (t) => {
+  const database = await openDatabase(t)
+  await t.rejects(database.aggregate([{ $match: {} }]).toArray(), { code: 73 })
+  await t.rejects(database.aggregate([]).toArray(), { code: 73 })
+})
+
+t.test('stages that multiply documents are stopped before the memory is full', async (t) => {
+  const database = await openDatabase(t)
+  const collection = database.collection('many')
+  await collection.insertMany(Array.from({ length: 200 }, () => ({ list: Array(200).fill(0) })))
+  const unwind = { $unwind: '$list' }
+  const lookup = { $lookup: { from: 'many', pipeline: [], as: 'list' } }
+  const pipeline = [lookup, unwind, lookup, unwind, lookup, unwind]
+  await t.rejects(collection.aggregate(pipeline).toArray(), { code: 146 })
 })
 
 t.test('a collation counts in $match, $group and $sort', async (t) => {

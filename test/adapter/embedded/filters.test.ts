@@ -1,6 +1,7 @@
 import type { Document } from 'mongodb'
 import { Decimal128, Double, Long, MaxKey, MinKey, ObjectId, Timestamp } from 'mongodb'
 import t from 'tap'
+import { LOGICAL, OPERATORS } from '../../../src/adapter/embedded/match.ts'
 import { openDatabase } from './open-database.ts'
 
 const LOW_ID = new ObjectId('000000000000000000000001')
@@ -162,6 +163,30 @@ const CASES: readonly Case[] = [
     matches: [1],
   },
   {
+    title: '$elemMatch with operators looks at the items and not into them',
+    documents: [{ a: [[5]] }, { a: [5] }, { a: [[1, 5], 4] }],
+    filter: { a: { $elemMatch: { $gt: 3 } } },
+    matches: [1, 2],
+  },
+  {
+    title: '$elemMatch inside $elemMatch looks into an array in the array',
+    documents: [{ a: [[5]] }, { a: [5] }],
+    filter: { a: { $elemMatch: { $elemMatch: { $gt: 3 } } } },
+    matches: [0],
+  },
+  {
+    title: '$elemMatch with $in, $not and $type takes an array in the array for one item',
+    documents: [{ a: [[1]] }, { a: [1] }, { a: ['x'] }, { a: [] }],
+    filter: { a: { $elemMatch: { $not: { $in: [1] }, $type: ['array', 'number'] } } },
+    matches: [0],
+  },
+  {
+    title: '$elemMatch with $or is a filter of the item',
+    documents: [{ a: [{ x: 1 }] }, { a: [{ y: 2 }] }, { a: [1] }],
+    filter: { a: { $elemMatch: { $or: [{ x: 1 }, { y: 2 }] } } },
+    matches: [0, 1],
+  },
+  {
     title: '$not holds for missing fields',
     documents: [{ a: 1 }, { a: 9 }, {}],
     filter: { a: { $not: { $gt: 5 } } },
@@ -183,6 +208,30 @@ const CASES: readonly Case[] = [
     title: '$mod truncates and takes numbers only',
     documents: [{ a: 7 }, { a: 7.9 }, { a: '7' }, { a: 8 }],
     filter: { a: { $mod: [4, 3] } },
+    matches: [0, 1],
+  },
+  {
+    title: '$mod takes longs and decimals, and negative numbers',
+    documents: [
+      { a: Long.fromString('9007199254740993') },
+      { a: new Decimal128('5.9') },
+      { a: -5 },
+      { a: null },
+      { a: [4, 5] },
+    ],
+    filter: { a: { $mod: [2, 1] } },
+    matches: [0, 1, 4],
+  },
+  {
+    title: '$eq takes null for missing, and an array for itself and for an item',
+    documents: [{ a: [1] }, { a: [[1]] }, { a: 1 }, {}],
+    filter: { $or: [{ a: { $eq: [1] } }, { a: { $eq: null } }] },
+    matches: [0, 1, 3],
+  },
+  {
+    title: '$gt, $lt and $gte look at each item of an array, and $comment at nothing',
+    documents: [{ a: [1, 9] }, { a: 5 }, { a: null }, {}, { a: [] }],
+    filter: { a: { $gt: 4, $lt: 6, $gte: 1 }, $comment: 'x' },
     matches: [0, 1],
   },
   {
@@ -241,9 +290,34 @@ t.test('a filter', async (t) => {
   }
 })
 
-const REFUSALS: readonly (readonly [title: string, filter: Document, code: number])[] = [
+type Refusal = readonly [title: string, filter: Document, code: number]
+
+const REFUSALS: readonly Refusal[] = [
   ['an unknown operator', { a: { $near2: 1 } }, 2],
   ['an unknown operator at the top', { $xor: [] }, 2],
+  ...['$jsonSchema', '$sampleRate', '$alwaysTrue', '$constructor'].map(
+    (name): Refusal => [name, { [name]: {} }, 2],
+  ),
+  ...['$near', '$geoIntersects', '$bitsAllSet', '$bitsAnyClear', '$maxDistance', '$where'].map(
+    (name): Refusal => [`${name} of a field`, { a: { [name]: 1 } }, 2],
+  ),
+  ['an operator beside a name', { a: { $gt: 1, b: 2 } }, 2],
+  ['$regex with an unknown option', { a: { $regex: 'x', $options: 'g' } }, 51108],
+  ['$regex with the option x', { a: { $regex: 'x', $options: 'x' } }, 51108],
+  ['$options without $regex', { a: { $options: 'i' } }, 2],
+  ['$regex of a number', { a: { $regex: 5 } }, 2],
+  ['an anchor that only PCRE knows', { a: { $regex: '\\Ax' } }, 51091],
+  ['a class that only PCRE knows', { a: { $regex: '[[:alpha:]]' } }, 51091],
+  ['$ne of a regular expression', { a: { $ne: /x/ } }, 2],
+  ['$in of an operator', { a: { $in: [{ $gt: 1 }] } }, 2],
+  ['$all of an operator', { a: { $all: [{ $gt: 1 }] } }, 2],
+  ['$elemMatch of a number', { a: { $elemMatch: 5 } }, 2],
+  ['an empty $not', { a: { $not: {} } }, 2],
+  ['$type of nothing', { a: { $type: [] } }, 9],
+  ['$mod of one number', { a: { $mod: [1] } }, 2],
+  ['$size of a fraction', { a: { $size: 1.5 } }, 2],
+  ['$and of no filters', { $and: [1] }, 14],
+  ['an unknown expression', { $expr: { $nope: 1 } }, 168],
   ['an empty $or', { $or: [] }, 2],
   ['a negative $size', { a: { $size: -1 } }, 2],
   ['$in without an array', { a: { $in: 5 } }, 2],
@@ -264,6 +338,27 @@ t.test('a filter is refused with MongoDB’s code for', async (t) => {
   for (const [title, filter, code] of REFUSALS) {
     await t.test(title, (t) => t.rejects(collection.find(filter).toArray(), { code }))
   }
+})
+
+t.test('no operator of filters is allowed that has no case here', (t) => {
+  const written = JSON.stringify(CASES)
+  const names = [...LOGICAL.keys(), ...OPERATORS.keys()]
+  t.strictSame(
+    names.filter((name) => !written.includes(`"${name}":`)),
+    [],
+  )
+  t.end()
+})
+
+t.test('a sort is refused', async (t) => {
+  const database = await openDatabase(t)
+  const collection = database.collection('sorts')
+  await collection.insertOne({ a: 1 })
+  const run = (sort: Document) => database.command({ find: 'sorts', sort })
+  await t.test('by anything but 1 and -1', (t) => t.rejects(run({ a: 0 }), { code: 15975 }))
+  await t.test('by $natural and a field', (t) => t.rejects(run({ $natural: 1, a: 1 }), { code: 2 }))
+  await t.test('by an operator', (t) => t.rejects(run({ $nope: 1 }), { code: 2 }))
+  await t.test('by $meta', (t) => t.rejects(run({ a: { $meta: 'textScore' } }), { code: 2 }))
 })
 
 t.test('the order of BSON types is kept when sorting', async (t) => {

@@ -146,6 +146,11 @@ t.test('a regular expression cannot stop the process', async (t) => {
     collection.updateOne({ text: { $regex: regex } }, { $set: { a: 1 } }, { maxTimeMS: 50 }),
     timer,
   )
+  const variables = { let: { slow: { $regexMatch: { input: `${'a'.repeat(40)}!`, regex } } } }
+  await t.rejects(collection.updateOne({ $expr: '$$slow' }, { $set: { a: 1 } }, variables), timer)
+  await t.rejects(collection.deleteOne({ $expr: '$$slow' }, variables), timer)
+  await database.createCollection('a'.repeat(40))
+  await t.rejects(database.listCollections({ name: { $regex: '^(a+)+!$' } }).toArray(), timer)
   t.equal(await collection.countDocuments({ text: /!$/ }), 1)
 })
 
@@ -221,6 +226,41 @@ t.test('listening', async (t) => {
     await server.close()
     await t.rejects(client.db('x').command({ ping: 1 }, { timeoutMS: 100 }))
   })
+})
+
+t.test('a message that wants no reply gets none, be it done or refused', async (t) => {
+  const server = await startEmbeddedMongo()
+  t.teardown(() => server.close())
+  const port = Number(new URL(server.url).port)
+  const moreToCome = 2
+  const quiet = (body: Document): Buffer => toMessage(toSection(serialize(body), moreToCome))
+  const insert = { insert: 'c', documents: [{ _id: 1 }], $db: 'x', writeConcern: { w: 0 } }
+  const count = toMessage(toSection(serialize({ count: 'c', $db: 'x' })))
+  const messages = [quiet(insert), quiet(insert), quiet({ nope: 1, $db: 'x' }), count]
+  t.match(
+    await send(port, Buffer.concat(messages)),
+    { n: 1, ok: 1 },
+    'the count is the first reply',
+  )
+})
+
+t.test('commands of a client that does not read its replies wait', async (t) => {
+  const server = await startEmbeddedMongo()
+  t.teardown(() => server.close())
+  const port = Number(new URL(server.url).port)
+  const run = (body: Document) => send(port, toMessage(toSection(serialize({ ...body, $db: 'x' }))))
+  const text = 'x'.repeat(1_000_000)
+  await run({ insert: 'c', documents: [{ _id: 1, n: 0, text }] })
+  const socket = connect(port, '127.0.0.1').pause()
+  t.teardown(() => socket.destroy())
+  // Each reply has a megabyte, and no system holds back so many of them.
+  const change = { findAndModify: 'c', update: { $inc: { n: 1 } }, $db: 'x' }
+  const message = toMessage(toSection(serialize(change)))
+  socket.write(Buffer.concat(Array.from({ length: 500 }, () => message)))
+  for (let count = 0; count < 100; count += 1) await run({ ping: 1 })
+  const reply = await run({ find: 'c', projection: { n: 1 } })
+  const { n } = reply === 'closed' ? {} : reply['cursor'].firstBatch[0]
+  t.ok(n < 500, `${n} of 500 were done`)
 })
 
 t.test('an unacknowledged write is done without a reply', async (t) => {

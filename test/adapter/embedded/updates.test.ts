@@ -1,6 +1,7 @@
 import type { Document } from 'mongodb'
 import { Decimal128, Long, ObjectId, Timestamp } from 'mongodb'
 import t from 'tap'
+import { UPDATE_OPERATORS } from '../../../src/adapter/embedded/update-operators.ts'
 import { openDatabase } from './open-database.ts'
 
 interface Case {
@@ -116,6 +117,18 @@ const CASES: readonly Case[] = [
     after: { a: [1], b: [{ x: 2 }], c: ['y'] },
   },
   {
+    title: '$pull of a value takes equal items only, and not arrays that hold it',
+    before: { a: [1, [1], [1, 2], 'x'], b: [[1], [1, 2], 1], c: [null, 1] },
+    update: { $pull: { a: 1, b: [1], c: null } },
+    after: { a: [[1], [1, 2], 'x'], b: [[1, 2], 1], c: [1] },
+  },
+  {
+    title: '$pull with operators finds items as a filter finds fields',
+    before: { a: [5, [5], 1], b: ['apple', 'pear'], c: [[{ x: 1 }], { x: 1 }, { x: 2 }] },
+    update: { $pull: { a: { $gt: 4 }, b: /^a/, c: { $or: [{ x: 1 }, { x: 3 }] } } },
+    after: { a: [1], b: ['pear'], c: [[{ x: 1 }], { x: 2 }] },
+  },
+  {
     title: '$pullAll removes all listed values',
     before: { a: [1, 2, 1, 3] },
     update: { $pullAll: { a: [1, 3] } },
@@ -219,6 +232,23 @@ const REFUSALS: readonly (readonly [
   ['a path inside another', {}, { $set: { a: {}, 'a.b': 1 } }, 40],
   ['an empty name in a path', {}, { $set: { 'a..b': 1 } }, 56],
   ['an unknown operator', {}, { $inch: { a: 1 } }, 9],
+  ['$bit', { a: 1 }, { $bit: { a: { and: 1 } } }, 9],
+  ['$pushAll', { a: [] }, { $pushAll: { a: [1] } }, 9],
+  ['a name that objects inherit', {}, { $constructor: { a: 1 } }, 9],
+  ['an operator of no fields', {}, { $set: 5 }, 9],
+  ['$currentDate of a number', {}, { $currentDate: { a: 1 } }, 2],
+  ['$currentDate with an unknown type', {}, { $currentDate: { a: { $type: 'time' } } }, 2],
+  ['$currentDate with another field', {}, { $currentDate: { a: { $type: 'date', x: 1 } } }, 2],
+  ['$push with an unknown modifier', { a: [] }, { $push: { a: { $each: [1], $max: 2 } } }, 2],
+  ['$push with a modifier and no $each', { a: [] }, { $push: { a: { $slice: 2 } } }, 2],
+  ['$push sorted by a word', { a: [] }, { $push: { a: { $each: [1], $sort: 'up' } } }, 2],
+  ['$addToSet with a modifier', { a: [] }, { $addToSet: { a: { $each: [1], $slice: 1 } } }, 2],
+  ['$pop of two', { a: [1, 2, 3] }, { $pop: { a: 2 } }, 9],
+  ['$pullAll of a value', { a: [1] }, { $pullAll: { a: 1 } }, 2],
+  ['$pull with an unknown operator', { a: [1] }, { $pull: { a: { $near: 1 } } }, 2],
+  ['$rename to a number', { a: 1 }, { $rename: { a: 1 } }, 2],
+  ['$rename of an item', { a: [1] }, { $rename: { 'a.0': 'b' } }, 2],
+  ['$rename into an array', { a: [1], b: 2 }, { $rename: { b: 'a.1' } }, 2],
 ]
 
 t.test('an update is refused with MongoDB’s code for', async (t) => {
@@ -313,6 +343,28 @@ t.test('an update with a pipeline sees the old document', async (t) => {
   ])
   t.same(await collection.findOne(), { _id: 1, b: { c: 1, d: 1 }, sum: 3 })
   await t.rejects(collection.updateOne({}, [{ $match: {} }]), { code: 72 })
+})
+
+t.test('no update operator is allowed that has no case here', (t) => {
+  const written = JSON.stringify(CASES)
+  const names = [...UPDATE_OPERATORS.keys(), '$rename'].filter((name) => name !== '$currentDate')
+  t.strictSame(
+    names.filter((name) => !written.includes(`"${name}":`)),
+    [],
+  )
+  t.end()
+})
+
+t.test('a replacement with an operator, and array filters beside one, are refused', async (t) => {
+  const database = await openDatabase(t)
+  const update = (one: Document) =>
+    database.command({ update: 'replaced', updates: [{ q: {}, ...one }] })
+  const code = (reply: Document) => reply['writeErrors']?.[0]?.code
+  await database.collection('replaced').insertOne({})
+  t.equal(await update({ u: { a: 1, $set: { b: 1 } } }).then(code, ({ code }) => code), 52)
+  const arrayFilters = [{ x: 1 }]
+  t.equal(await update({ u: { a: 1 }, arrayFilters }).then(code, ({ code }) => code), 9)
+  t.equal(await update({ u: [{ $unset: 'a' }], arrayFilters }).then(code, ({ code }) => code), 9)
 })
 
 t.test('$currentDate sets dates and timestamps', async (t) => {

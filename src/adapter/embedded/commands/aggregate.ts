@@ -1,49 +1,64 @@
 import type { Document } from 'bson'
-import type { Command, CommandContext } from '../command.ts'
-import {
-  checkHint,
-  readDocuments,
-  readMatchOptions,
-  readName,
-  readPipelineOptions,
-  refuseOptions,
-} from '../command.ts'
+import type { CommandContext, Commands } from '../command.ts'
+import { readDocuments, readName, readPipelineOptions, readStatement } from '../command.ts'
 import { isDocument } from '../compare.ts'
 import { CommandError } from '../errors.ts'
+import { readFields } from '../fields.ts'
 import { whenUnlocked } from '../lock.ts'
 import { isOutputStage, writeOutput } from '../output.ts'
-import { runPipeline } from '../pipeline.ts'
-import { withTimeLimit } from '../regular-expression.ts'
+import { compilePipeline, isDocumentsStage } from '../pipeline.ts'
 import { select } from '../select.ts'
+import { withTimeLimit } from '../work-limits.ts'
 
 /** The command that runs a pipeline. */
-export const AGGREGATE_COMMANDS: Readonly<Record<string, Command>> = { aggregate }
+export const AGGREGATE_COMMANDS: Commands = {
+  aggregate: {
+    fields: {
+      pipeline: 'array',
+      cursor: 'object',
+      let: 'object',
+      hint: 'any',
+      collation: 'object',
+      explain: 'refused',
+      // They change nothing here: all is in memory, and there are no validators.
+      allowDiskUse: 'bool',
+      bypassDocumentValidation: 'bool',
+    },
+    run: aggregate,
+  },
+}
 
 async function aggregate(command: Document, context: CommandContext): Promise<Document> {
-  refuseOptions(command, ['explain'])
   const { pipeline } = command
-  if (!Array.isArray(pipeline)) throw new CommandError(14, "'pipeline' must be an array")
-  if (!isDocument(command.cursor)) throw new CommandError(9, "The 'cursor' option is required")
+  if (pipeline === undefined) throw new CommandError(40414, "BSON field 'pipeline' is missing")
+  if (command.cursor === undefined) throw new CommandError(9, "The 'cursor' option is required")
+  const { batchSize } = readFields('cursor', command.cursor, { batchSize: 'number' })
   // The number 1 stands for a pipeline without a collection, which makes its own documents.
-  const name = command.aggregate === 1 ? '$cmd.aggregate' : readName(command, 'aggregate')
+  const isFree = command.aggregate === 1
+  if (isFree !== isDocumentsStage(pipeline[0]) || pipeline.slice(1).some(isDocumentsStage)) {
+    throw new CommandError(73, 'The first stage of {aggregate: 1}, and of no other, is $documents')
+  }
+  const name = isFree ? '$cmd.aggregate' : readName(command, 'aggregate')
   const view = context.store.read(context.database, name, context.transaction)
-  checkHint(command.hint, view.collection)
-  const match = readMatchOptions(command, view.collection, command.let)
+  const statement = readStatement(command, view.collection, command.let)
   const last: unknown = pipeline.at(-1)
   const output = isDocument(last) && isOutputStage(last) ? last : undefined
   const stages: Document[] = output === undefined ? pipeline : pipeline.slice(0, -1)
   const results = withTimeLimit(command, command.maxTimeMS, () => {
-    const options = readPipelineOptions(match, command.let, context)
-    const filter: unknown = stages[0]?.$match
-    const startsWithMatch = filter !== undefined && Object.keys(stages[0] ?? {}).length === 1
-    if (!startsWithMatch) return runPipeline(readDocuments(view), stages, options)
+    const options = readPipelineOptions(statement, context)
+    // Compiled as a whole, so that what is wrong is told before any work.
+    const run = compilePipeline(stages, options)
+    const first = stages[0]
+    if (first === undefined || !('$match' in first)) {
+      const hint = statement.hint ?? (() => true)
+      return run(readDocuments(view).filter(hint))
+    }
     // The first filter can find records by key, as `find` does.
-    const found = Array.from(select(view, filter, match), ([, document]) => document)
-    return runPipeline(found, stages.slice(1), options)
+    const found = Array.from(select(view, first.$match, statement), ([, document]) => document)
+    return compilePipeline(stages.slice(1), options)(found)
   })
   const { namespace } = view.collection
-  const { batchSize } = command.cursor
-  if (output === undefined) return context.cursors.open(namespace, results, { batchSize })
+  if (output === undefined) return context.cursors.open(namespace, results, { batchSize, context })
   await whenUnlocked(() => writeOutput(results, output, context))
-  return context.cursors.open(namespace, [], { batchSize })
+  return context.cursors.open(namespace, [], { batchSize, context })
 }

@@ -1,51 +1,62 @@
 import type { Document } from 'bson'
-import type { Command, CommandContext } from '../command.ts'
-import { readMatchOptions, readName } from '../command.ts'
+import type { Collection } from '../collection.ts'
+import type { CommandContext, Commands } from '../command.ts'
+import { readName, readStatement } from '../command.ts'
 import { isEqual } from '../compare.ts'
-import { CommandError, notSupported } from '../errors.ts'
+import { CommandError } from '../errors.ts'
+import { readFields } from '../fields.ts'
 import { whenUnlocked } from '../lock.ts'
 import { compileFilter } from '../match.ts'
+import { withTimeLimit } from '../work-limits.ts'
 
 /** Commands about databases and collections. */
-export const CATALOG_COMMANDS: Readonly<Record<string, Command>> = {
-  create,
-  drop: (command, context) => whenUnlocked(() => drop(command, context)),
-  dropDatabase: (_command, context) => whenUnlocked(() => dropDatabase(context)),
-  renameCollection: (command, context) => whenUnlocked(() => rename(command, context)),
-  listCollections,
-  listDatabases,
+export const CATALOG_COMMANDS: Commands = {
+  create: {
+    fields: {
+      collation: 'object',
+      capped: 'refused',
+      size: 'refused',
+      max: 'refused',
+      autoIndexId: 'refused',
+      idIndex: 'refused',
+      viewOn: 'refused',
+      pipeline: 'refused',
+      validator: 'refused',
+      validationLevel: 'refused',
+      validationAction: 'refused',
+      timeseries: 'refused',
+      expireAfterSeconds: 'refused',
+      clusteredIndex: 'refused',
+      changeStreamPreAndPostImages: 'refused',
+      encryptedFields: 'refused',
+      storageEngine: 'refused',
+      indexOptionDefaults: 'refused',
+      flags: 'refused',
+      temp: 'refused',
+    },
+    run: create,
+  },
+  drop: { fields: {}, run: (command, context) => whenUnlocked(() => drop(command, context)) },
+  dropDatabase: { fields: {}, run: (_, context) => whenUnlocked(() => dropDatabase(context)) },
+  renameCollection: {
+    fields: { to: 'string', dropTarget: 'bool' },
+    run: (command, context) => whenUnlocked(() => rename(command, context)),
+  },
+  listCollections: {
+    // Nobody has to log in, so everything is authorized.
+    fields: { filter: 'object', nameOnly: 'bool', cursor: 'object', authorizedCollections: 'bool' },
+    run: listCollections,
+  },
+  listDatabases: {
+    fields: { filter: 'object', nameOnly: 'bool', authorizedDatabases: 'bool' },
+    run: listDatabases,
+  },
 }
-
-/** Options of `create` that change nothing here; all others are refused. */
-const CREATE_OPTIONS: ReadonlySet<string> = new Set([
-  'collation',
-  'storageEngine',
-  'indexOptionDefaults',
-])
-/** Fields that any command may have. */
-const COMMON_FIELDS: ReadonlySet<string> = new Set([
-  'create',
-  'lsid',
-  'txnNumber',
-  'writeConcern',
-  'readConcern',
-  'comment',
-  'maxTimeMS',
-  'apiVersion',
-  'apiStrict',
-  'apiDeprecationErrors',
-])
 
 function create(command: Document, { store, database }: CommandContext): Document {
   const name = readName(command, 'create')
-  const given = Object.entries(command).filter(
-    ([field]) => !COMMON_FIELDS.has(field) && !field.startsWith('$'),
-  )
-  for (const [field, value] of given) {
-    if (!CREATE_OPTIONS.has(field) && value !== false)
-      throw notSupported(`The option '${field}' of create`, 72)
-  }
-  const options = Object.fromEntries(given.filter(([field]) => field === 'collation'))
+  const { collation } = command
+  const options = collation === undefined ? {} : { collation }
   const existing = store.find(database, name)
   if (existing === undefined) store.create(database, name, options)
   else if (!isEqual(existing.options, options)) {
@@ -86,34 +97,30 @@ function toNamespace(namespace: string): readonly [string, string] {
 
 function listCollections(command: Document, context: CommandContext): Document {
   const { store, database, cursors } = context
-  const view = store.read(database, '$cmd.listCollections', undefined)
-  const matches = compileFilter(
-    command.filter ?? {},
-    readMatchOptions({}, view.collection, undefined),
-  )
-  const documents = [...(store.databases.get(database) ?? [])].map(
-    ([name, { options, indexes }]) => ({
-      name,
-      type: 'collection',
-      ...(command.nameOnly === true
-        ? {}
-        : { options, info: { readOnly: false }, idIndex: indexes.get('_id_') }),
-    }),
-  )
-  const { batchSize } = command.cursor ?? {}
-  return cursors.open(view.collection.namespace, documents.filter(matches), { batchSize })
+  const { batchSize } = readFields('cursor', command.cursor ?? {}, { batchSize: 'number' })
+  const { collection } = store.read(database, '$cmd.listCollections', undefined)
+  const all = [...(store.databases.get(database) ?? [])].map(([name, { options, indexes }]) => ({
+    name,
+    type: 'collection',
+    ...(command.nameOnly === true
+      ? {}
+      : { options, info: { readOnly: false }, idIndex: indexes.get('_id_') }),
+  }))
+  const found = filterList(all, command, collection)
+  return cursors.open(collection.namespace, found, { batchSize, context })
 }
 
 function listDatabases(command: Document, { store }: CommandContext): Document {
-  const view = store.read('admin', '$cmd.listDatabases', undefined)
-  const matches = compileFilter(
-    command.filter ?? {},
-    readMatchOptions({}, view.collection, undefined),
-  )
-  const databases = [...store.databases.keys()]
-    .map((name) => ({ name, sizeOnDisk: 0, empty: false }))
-    .filter(matches)
+  const { collection } = store.read('admin', '$cmd.listDatabases', undefined)
+  const all = [...store.databases.keys()].map((name) => ({ name, sizeOnDisk: 0, empty: false }))
+  const databases = filterList(all, command, collection)
   return command.nameOnly === true
     ? { databases: databases.map(({ name }) => ({ name })), ok: 1 }
     : { databases, totalSize: 0, ok: 1 }
+}
+
+function filterList(all: Document[], command: Document, collection: Collection): Document[] {
+  return withTimeLimit(command, command.maxTimeMS, () =>
+    all.filter(compileFilter(command.filter ?? {}, readStatement({}, collection, undefined))),
+  )
 }

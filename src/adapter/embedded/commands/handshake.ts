@@ -1,33 +1,46 @@
 import type { Document } from 'bson'
 import { ObjectId } from 'bson'
-import type { Command, CommandContext } from '../command.ts'
-import { MAX_DOCUMENT_BYTES, MAX_MESSAGE_BYTES } from '../wire.ts'
+import type { CommandContext, Commands } from '../command.ts'
+import { CommandError, notSupported } from '../errors.ts'
+import { SESSION_TIMEOUT_MINUTES } from '../sessions.ts'
+import { MAX_DOCUMENT_BYTES, MAX_MESSAGE_BYTES, MAX_WRITE_BATCH } from '../wire.ts'
 
-const MAX_WRITE_BATCH = 100_000
 /** MongoDB 7.0: the newest whose commands are all here (8.0 adds `bulkWrite`). */
 const MAX_WIRE_VERSION = 21
 const VERSION = '7.0.0'
 const ELECTION_ID = new ObjectId('7fffffff0000000000000001')
 
 /** Commands about the server, the connection and sessions. */
-export const HANDSHAKE_COMMANDS: Readonly<Record<string, Command>> = {
-  hello,
-  ismaster: hello,
-  isMaster: hello,
-  ping: () => ({ ok: 1 }),
-  buildInfo,
-  buildinfo: buildInfo,
-  connectionStatus: () => ({
-    authInfo: { authenticatedUsers: [], authenticatedUserRoles: [] },
-    ok: 1,
-  }),
-  endSessions: (command, context) => end(command.endSessions, context),
-  killSessions: (command, context) => end(command.killSessions, context),
-  killAllSessions: (_command, { sessions }) => {
-    sessions.endAll()
-    return { ok: 1 }
+export const HANDSHAKE_COMMANDS: Commands = {
+  // Drivers of any age tell about themselves here, and nothing of it changes the reply.
+  hello: { run: hello },
+  ismaster: { run: hello },
+  isMaster: { run: hello },
+  ping: { fields: {}, run: () => ({ ok: 1 }) },
+  buildInfo: { fields: {}, run: buildInfo },
+  buildinfo: { fields: {}, run: buildInfo },
+  connectionStatus: {
+    fields: { showPrivileges: 'refused' },
+    run: () => ({ authInfo: { authenticatedUsers: [], authenticatedUserRoles: [] }, ok: 1 }),
   },
-  refreshSessions: () => ({ ok: 1 }),
+  endSessions: { fields: {}, run: (command, context) => end(command.endSessions, context) },
+  killSessions: { fields: {}, run: (command, context) => end(command.killSessions, context) },
+  killAllSessions: {
+    fields: {},
+    run: ({ killAllSessions }, { sessions }) => {
+      const users: unknown = killAllSessions
+      if (Array.isArray(users) && users.length > 0) throw notSupported('Sessions of users', 72)
+      sessions.endAll()
+      return { ok: 1 }
+    },
+  },
+  refreshSessions: {
+    fields: {},
+    run: ({ refreshSessions }, { sessions }) => {
+      for (const lsid of checkList(refreshSessions)) sessions.refresh(lsid)
+      return { ok: 1 }
+    },
+  },
 }
 
 /** A replica set of one: that is what makes drivers use sessions, retries and transactions. */
@@ -48,7 +61,7 @@ function hello(_command: Document, { address }: CommandContext): Document {
     maxMessageSizeBytes: MAX_MESSAGE_BYTES,
     maxWriteBatchSize: MAX_WRITE_BATCH,
     localTime: new Date(),
-    logicalSessionTimeoutMinutes: 30,
+    logicalSessionTimeoutMinutes: SESSION_TIMEOUT_MINUTES,
     minWireVersion: 0,
     maxWireVersion: MAX_WIRE_VERSION,
     readOnly: false,
@@ -69,6 +82,11 @@ function buildInfo(): Document {
 }
 
 function end(lsids: unknown, { sessions }: CommandContext): Document {
-  for (const lsid of Array.isArray(lsids) ? lsids : []) sessions.end(lsid)
+  for (const lsid of checkList(lsids)) sessions.end(lsid)
   return { ok: 1 }
+}
+
+function checkList(lsids: unknown): unknown[] {
+  if (Array.isArray(lsids)) return lsids
+  throw new CommandError(14, 'The sessions must be an array')
 }

@@ -1,28 +1,71 @@
 import type { Document } from 'bson'
+import { createCollation } from '../collation.ts'
 import type { Collection } from '../collection.ts'
-import type { Command, CommandContext } from '../command.ts'
+import type { CommandContext, Commands } from '../command.ts'
 import { readName } from '../command.ts'
 import { isDocument, isEqual } from '../compare.ts'
 import { CommandError, notSupported } from '../errors.ts'
+import { readFields } from '../fields.ts'
 import { whenUnlocked } from '../lock.ts'
 
-/** Commands about indexes. Only unique ones have entries: they never change what is found. */
-export const INDEX_COMMANDS: Readonly<Record<string, Command>> = {
-  createIndexes: (command, context) => whenUnlocked(() => createIndexes(command, context)),
-  dropIndexes: (command, context) => whenUnlocked(() => dropIndexes(command, context)),
-  listIndexes,
+/** Commands about indexes: one keeps keys apart where it is unique, and never changes an order. */
+export const INDEX_COMMANDS: Commands = {
+  createIndexes: {
+    // There is one member, whose vote is the commit.
+    fields: { indexes: 'array', commitQuorum: 'any' },
+    run: (command, context) => whenUnlocked(() => createIndexes(command, context)),
+  },
+  dropIndexes: {
+    fields: { index: 'any' },
+    run: (command, context) => whenUnlocked(() => dropIndexes(command, context)),
+  },
+  listIndexes: { fields: { cursor: 'object' }, run: listIndexes },
 }
+
+const INDEX_FIELDS = {
+  v: 'number',
+  key: 'object',
+  name: 'string',
+  ns: 'string',
+  unique: 'bool',
+  sparse: 'bool',
+  hidden: 'bool',
+  background: 'bool',
+  collation: 'object',
+  partialFilterExpression: 'object',
+  expireAfterSeconds: 'refused',
+  weights: 'refused',
+  default_language: 'refused',
+  language_override: 'refused',
+  textIndexVersion: 'refused',
+  '2dsphereIndexVersion': 'refused',
+  bits: 'refused',
+  min: 'refused',
+  max: 'refused',
+  bucketSize: 'refused',
+  wildcardProjection: 'refused',
+  storageEngine: 'refused',
+  prepareUnique: 'refused',
+  clustered: 'refused',
+} as const
 
 function createIndexes(command: Document, { store, database }: CommandContext): Document {
   const name = readName(command, 'createIndexes')
+  const specs: unknown[] = command.indexes ?? []
+  if (specs.length === 0) throw new CommandError(2, 'Must specify at least one index to create')
   const existing = store.find(database, name)
-  const collection = existing ?? store.create(database, name, {})
+  const collection = existing ?? store.createDetached(database, name, {})
   const numIndexesBefore = collection.indexes.size
-  const specs: unknown = command.indexes
-  if (!Array.isArray(specs) || !specs.every(isDocument)) {
-    throw new CommandError(14, "'indexes' must be an array of objects")
+  const names = new Set(collection.indexes.keys())
+  try {
+    for (const spec of specs.map((one) => toSpec(one, collection))) addIndex(collection, spec)
+  } catch (error) {
+    const added = [...collection.indexes.keys()].filter((name) => !names.has(name))
+    for (const name of added) collection.removeIndex(name)
+    throw error
   }
-  for (const spec of specs) addIndex(collection, toSpec(spec, collection))
+  // Only now, as a refused index makes no collection.
+  if (existing === undefined) store.put(database, name, collection)
   return {
     numIndexesBefore,
     numIndexesAfter: collection.indexes.size,
@@ -32,25 +75,45 @@ function createIndexes(command: Document, { store, database }: CommandContext): 
   }
 }
 
-function toSpec(spec: Document, collection: Collection): Document {
-  const { key, name, ...options } = spec
-  if (!isDocument(key) || Object.keys(key).length === 0) {
-    throw new CommandError(67, 'An index needs a key pattern')
-  }
-  if (typeof name !== 'string' || name === '') throw new CommandError(9, 'An index needs a name')
-  const type = Object.values(key).find((value) => typeof value === 'string' && value !== 'hashed')
-  if (type !== undefined) throw notSupported(`An index of the type '${String(type)}'`, 67)
-  const isUnfit =
-    Object.values(key).includes('hashed') || Object.keys(key).some((path) => path.includes('$**'))
-  if (isUnfit && options.unique === true) {
+function toSpec(given: unknown, collection: Collection): Document {
+  const fields = readFields('createIndexes.indexes', given, INDEX_FIELDS, {
+    unknown: 197,
+    refused: 67,
+  })
+  const { key = {}, name, ns: _ns, background: _background, v: _v, ...options } = fields
+  if (name === undefined || name === '') throw new CommandError(9, 'An index needs a name')
+  const paths = Object.keys(key)
+  if (paths.length === 0) throw new CommandError(67, 'An index needs a key pattern')
+  for (const path of paths) checkKey(path, key[path])
+  if (paths.some((path) => key[path] === 'hashed' || path.includes('$**')) && options.unique) {
     throw new CommandError(67, 'A hashed or wildcard index cannot be unique')
   }
-  if (options.expireAfterSeconds !== undefined) {
-    throw notSupported('An index with expireAfterSeconds', 67)
+  if (options.sparse && options.partialFilterExpression !== undefined) {
+    throw new CommandError(67, 'cannot mix "partialFilterExpression" and "sparse" options')
   }
+  if (isEqual(key, { _id: 1 }) && Object.keys(options).some((option) => option !== 'collation')) {
+    throw new CommandError(197, 'An _id index takes no options')
+  }
+  createCollation(options.collation)
   const { collation } = collection.options
   const inherited = collation === undefined || 'collation' in options ? {} : { collation }
   return { v: 2, key, name, ...options, ...inherited }
+}
+
+function checkKey(path: string, value: unknown): void {
+  const names = path.split('.')
+  const isPath = names.every(
+    (name, at) =>
+      name !== '' && (!name.startsWith('$') || (name === '$**' && at === names.length - 1)),
+  )
+  if (!isPath) throw new CommandError(67, `'${path}' is not valid as a path of an index`)
+  if (typeof value === 'string' && value !== 'hashed') {
+    throw notSupported(`An index of the type '${value}'`, 67)
+  }
+  const isDirection = typeof value === 'number' && value !== 0 && !Number.isNaN(value)
+  if (!isDirection && value !== 'hashed') {
+    throw new CommandError(67, `The value of '${path}' in a key pattern must be a number, not 0`)
+  }
 }
 
 function addIndex(collection: Collection, spec: Document): void {
@@ -98,8 +161,9 @@ function toNames(index: unknown, collection: Collection): string[] {
 
 function listIndexes(command: Document, context: CommandContext): Document {
   const collection = findCollection(readName(command, 'listIndexes'), context)
-  const { batchSize } = command.cursor ?? {}
-  return context.cursors.open(collection.namespace, [...collection.indexes.values()], { batchSize })
+  const { batchSize } = readFields('cursor', command.cursor ?? {}, { batchSize: 'number' })
+  const specs = [...collection.indexes.values()]
+  return context.cursors.open(collection.namespace, specs, { batchSize, context })
 }
 
 function findCollection(name: string, { store, database }: CommandContext): Collection {

@@ -1,62 +1,102 @@
 import type { Document } from 'bson'
-import type { Command, CommandContext } from '../command.ts'
-import { checkHint, readMatchOptions, readName, refuseOptions } from '../command.ts'
+import type { CommandContext, Commands } from '../command.ts'
+import { readName, readStatement } from '../command.ts'
 import { keyOf } from '../compare.ts'
 import { CommandError } from '../errors.ts'
 import { valuesAt } from '../paths.ts'
 import { compileProjection } from '../projection.ts'
-import { withTimeLimit } from '../regular-expression.ts'
 import { select } from '../select.ts'
 import { compileSort } from '../sort.ts'
+import { withTimeLimit } from '../work-limits.ts'
 
 /** Commands that read one collection. */
-export const READ_COMMANDS: Readonly<Record<string, Command>> = {
-  find,
-  count,
-  distinct,
-  getMore: (command, { cursors, database }) => {
-    const namespace = `${database}.${readName(command, 'collection')}`
-    return cursors.next(command.getMore, namespace, command.batchSize)
+export const READ_COMMANDS: Commands = {
+  find: {
+    fields: {
+      filter: 'object',
+      projection: 'object',
+      sort: 'object',
+      skip: 'number',
+      limit: 'number',
+      batchSize: 'number',
+      singleBatch: 'bool',
+      hint: 'any',
+      collation: 'object',
+      let: 'object',
+      noCursorTimeout: 'refused',
+      tailable: 'refused',
+      awaitData: 'refused',
+      min: 'refused',
+      max: 'refused',
+      returnKey: 'refused',
+      showRecordId: 'refused',
+      // They change nothing here: all is in memory, and nothing is divided into shards.
+      allowDiskUse: 'bool',
+      allowPartialResults: 'bool',
+      oplogReplay: 'bool',
+    },
+    run: find,
   },
-  killCursors: (command, { cursors }) => {
-    const ids: unknown = command.cursors
-    if (!Array.isArray(ids)) throw new CommandError(14, "'cursors' must be an array")
-    const cursorsKilled = ids.filter((id) => cursors.kill(id))
-    const cursorsNotFound = ids.filter((id) => !cursorsKilled.includes(id))
-    return { cursorsKilled, cursorsNotFound, cursorsAlive: [], cursorsUnknown: [], ok: 1 }
+  count: {
+    fields: {
+      query: 'object',
+      skip: 'number',
+      limit: 'number',
+      hint: 'any',
+      collation: 'object',
+    },
+    run: count,
+  },
+  distinct: {
+    fields: { key: 'string', query: 'object', hint: 'any', collation: 'object' },
+    run: distinct,
+  },
+  getMore: {
+    fields: { collection: 'string', batchSize: 'number' },
+    run: (command, context) => {
+      const namespace = `${context.database}.${readName(command, 'collection')}`
+      return context.cursors.next(command.getMore, namespace, command.batchSize, context.session)
+    },
+  },
+  killCursors: {
+    fields: { cursors: 'array' },
+    run: (command, { cursors }) => {
+      const { cursors: ids = [] } = command
+      const cursorsKilled = ids.filter((id: unknown) => cursors.kill(id))
+      const cursorsNotFound = ids.filter((id: unknown) => !cursorsKilled.includes(id))
+      return { cursorsKilled, cursorsNotFound, cursorsAlive: [], cursorsUnknown: [], ok: 1 }
+    },
   },
 }
 
 function find(command: Document, context: CommandContext): Document {
-  refuseOptions(command, ['tailable', 'awaitData', 'min', 'max', 'returnKey', 'showRecordId'])
   const { filter = {}, projection = {}, sort = {}, batchSize, singleBatch } = command
   const skip = toCount('skip', command.skip)
   const limit = toCount('limit', command.limit)
   const view = context.store.read(context.database, readName(command, 'find'), context.transaction)
-  checkHint(command.hint, view.collection)
-  const match = readMatchOptions(command, view.collection, command.let)
+  const statement = readStatement(command, view.collection, command.let)
   const results = withTimeLimit(command, command.maxTimeMS, () => {
     const project = compileProjection(projection, {
-      evaluate: match.evaluate,
-      find: { filter, match },
+      compileExpression: statement.compileExpression,
+      find: { filter, match: statement },
     })
-    const sorter = compileSort(sort, match.collation)
-    const found = Array.from(select(view, filter, match), ([, document]) => document)
+    const sorter = compileSort(sort, statement.collation)
+    const found = Array.from(select(view, filter, statement), ([, document]) => document)
     const page = sorter(found).slice(skip, limit === 0 ? undefined : skip + limit)
     return Object.keys(projection).length === 0 ? page : page.map(project)
   })
-  return context.cursors.open(view.collection.namespace, results, { batchSize, singleBatch })
+  const { namespace } = view.collection
+  return context.cursors.open(namespace, results, { batchSize, singleBatch, context })
 }
 
 function count(command: Document, context: CommandContext): Document {
   const view = context.store.read(context.database, readName(command, 'count'), context.transaction)
-  checkHint(command.hint, view.collection)
-  const match = readMatchOptions(command, view.collection, undefined)
+  const statement = readStatement(command, view.collection, undefined)
   const found = withTimeLimit(command, command.maxTimeMS, () => [
-    ...select(view, command.query ?? {}, match),
+    ...select(view, command.query ?? {}, statement),
   ])
   const skip = toCount('skip', command.skip)
-  const limit = Math.abs(command.limit ?? 0)
+  const limit = Math.abs(Number(command.limit ?? 0))
   const left = Math.max(found.length - skip, 0)
   return { n: limit === 0 ? left : Math.min(left, limit), ok: 1 }
 }
@@ -67,16 +107,15 @@ function distinct(command: Document, context: CommandContext): Document {
     readName(command, 'distinct'),
     context.transaction,
   )
-  checkHint(command.hint, view.collection)
-  const match = readMatchOptions(command, view.collection, undefined)
-  if (typeof command.key !== 'string') throw new CommandError(14, "'key' must be a string")
+  const statement = readStatement(command, view.collection, undefined)
+  if (command.key === undefined) throw new CommandError(40414, "BSON field 'key' is missing")
   const parts = command.key.split('.')
   const found = withTimeLimit(command, command.maxTimeMS, () => [
-    ...select(view, command.query ?? {}, match),
+    ...select(view, command.query ?? {}, statement),
   ])
   const values = new Map<string, unknown>()
   for (const value of found.flatMap(([, document]) => valuesAt(document, parts)).flat()) {
-    const key = keyOf(value, match.collation)
+    const key = keyOf(value, statement.collation)
     if (value !== undefined && !values.has(key)) values.set(key, value)
   }
   return { values: [...values.values()], ok: 1 }

@@ -1,21 +1,45 @@
 import type { Document } from 'bson'
-import type { Command, CommandContext } from '../command.ts'
-import { checkHint, readMatchOptions, readName, readUpdate } from '../command.ts'
+import type { Command, CommandContext, Commands } from '../command.ts'
+import { readName, readStatement, readUpdate } from '../command.ts'
 import { isDocument } from '../compare.ts'
 import { CommandError, toCommandError } from '../errors.ts'
+import type { FieldTypes } from '../fields.ts'
+import { readFields } from '../fields.ts'
 import { whenUnlocked } from '../lock.ts'
 import { applyUpdates, insertDocument, planUpdates, planUpsert } from '../records.ts'
-import { withTimeLimit } from '../regular-expression.ts'
 import type { Entry } from '../select.ts'
 import { select } from '../select.ts'
 import { isReplacement } from '../update.ts'
+import { MAX_WRITE_BATCH } from '../wire.ts'
+import { withTimeLimit } from '../work-limits.ts'
 
 /** Commands that write documents. */
-export const WRITE_COMMANDS: Readonly<Record<string, Command>> = {
-  insert: (command, context) => runStatements(command, 'documents', context, insert),
-  update: (command, context) => runStatements(command, 'updates', context, update),
-  delete: (command, context) => runStatements(command, 'deletes', context, remove),
+export const WRITE_COMMANDS: Commands = {
+  insert: writing('documents', {}, { parse: checkDocument, run: insert }),
+  update: writing('updates', { let: 'object' }, { parse: parseUpdate, run: update }),
+  delete: writing('deletes', { let: 'object' }, { parse: parseDelete, run: remove }),
 }
+
+function writing(list: string, fields: FieldTypes, statement: Statement): Command {
+  return {
+    // There are no validators.
+    fields: { [list]: 'array', ordered: 'bool', bypassDocumentValidation: 'bool', ...fields },
+    run: (command, context) => runStatements(command, list, context, statement),
+  }
+}
+
+const UPDATE_FIELDS = {
+  q: 'object',
+  u: 'any',
+  c: 'refused',
+  multi: 'bool',
+  upsert: 'bool',
+  arrayFilters: 'array',
+  hint: 'any',
+  collation: 'object',
+} as const
+
+const DELETE_FIELDS = { q: 'object', limit: 'number', hint: 'any', collation: 'object' } as const
 
 /** What one statement has done; `nModified` and `upserted` are those of updates. */
 interface Outcome {
@@ -24,24 +48,54 @@ interface Outcome {
   readonly upsertedId?: unknown
 }
 
-type Statement = (statement: Document, command: Document, context: CommandContext) => Outcome
+interface Statement {
+  /** All statements are read before the first is done. @throws {CommandError} one is not valid */
+  readonly parse: (statement: unknown) => Document
+  readonly run: (statement: Document, command: Document, context: CommandContext) => Outcome
+}
+
+function checkDocument(document: unknown): Document {
+  if (isDocument(document)) return document
+  throw new CommandError(14, "The items of 'documents' must be objects")
+}
+
+function parseUpdate(given: unknown): Document {
+  const statement = readFields('update.updates', given, UPDATE_FIELDS)
+  if (statement.q !== undefined && statement.u !== undefined) return statement
+  throw new CommandError(40414, "BSON field 'update.updates' needs the fields 'q' and 'u'")
+}
+
+function parseDelete(given: unknown): Document {
+  const statement = readFields('delete.deletes', given, DELETE_FIELDS)
+  if (statement.q === undefined || statement.limit === undefined) {
+    throw new CommandError(40414, "BSON field 'delete.deletes' needs the fields 'q' and 'limit'")
+  }
+  if (statement.limit === 0 || statement.limit === 1) return statement
+  throw new CommandError(9, `The limit of a delete must be 0 or 1. Got ${String(statement.limit)}`)
+}
 
 async function runStatements(
   command: Document,
   field: string,
   context: CommandContext,
-  run: Statement,
+  { parse, run }: Statement,
 ): Promise<Document> {
   const statements: unknown = command[field]
-  if (!Array.isArray(statements))
-    throw new CommandError(9, `The command needs the array '${field}'`)
+  if (!Array.isArray(statements)) {
+    throw new CommandError(40414, `BSON field '${field}' is missing but a required field`)
+  }
+  if (statements.length === 0 || statements.length > MAX_WRITE_BATCH) {
+    throw new CommandError(
+      16,
+      `Write batch sizes must be between 1 and ${MAX_WRITE_BATCH}. Got ${statements.length}`,
+    )
+  }
   const writeErrors: Document[] = []
   const upserted: Document[] = []
   let n = 0
   let nModified = 0
-  for (const [index, statement] of statements.entries()) {
+  for (const [index, statement] of statements.map(parse).entries()) {
     try {
-      if (!isDocument(statement)) throw new CommandError(14, 'A statement must be an object')
       const outcome = await whenUnlocked(() => run(statement, command, context))
       n += outcome.n
       nModified += outcome.nModified ?? 0
@@ -86,15 +140,13 @@ function update(statement: Document, command: Document, context: CommandContext)
   const { q: filter, u: change, multi = false, upsert = false } = statement
   const name = readName(command, 'update')
   const view = context.store.read(context.database, name, context.transaction)
-  checkHint(statement.hint, view.collection)
   if (multi && isReplacement(change)) {
     throw new CommandError(9, 'multi update is not supported for replacement-style update')
   }
-  const limits = statement.maxTimeMS ?? command.maxTimeMS
-  const plan = withTimeLimit(statement, limits, () => {
-    const match = readMatchOptions(statement, view.collection, command.let)
-    const updater = readUpdate(change, filter, statement.arrayFilters, match, command.let, context)
-    const updates = planUpdates(takeEntries(select(view, filter, match), multi), updater)
+  const plan = withTimeLimit([statement, command.let], command.maxTimeMS, () => {
+    const options = readStatement(statement, view.collection, command.let)
+    const updater = readUpdate(change, filter, statement.arrayFilters, options, context)
+    const updates = planUpdates(takeEntries(select(view, filter, options), multi), updater)
     const isInsert = upsert && updates.length === 0
     return {
       updates,
@@ -109,17 +161,13 @@ function update(statement: Document, command: Document, context: CommandContext)
 }
 
 function remove(statement: Document, command: Document, context: CommandContext): Outcome {
-  const { q: filter, limit = 0 } = statement
-  const view = context.store.read(
-    context.database,
-    readName(command, 'delete'),
-    context.transaction,
-  )
-  checkHint(statement.hint, view.collection)
-  const match = readMatchOptions(statement, view.collection, command.let)
-  const entries = withTimeLimit(statement, command.maxTimeMS, () =>
-    takeEntries(select(view, filter, match), limit === 0),
-  )
+  const { q: filter, limit } = statement
+  const name = readName(command, 'delete')
+  const view = context.store.read(context.database, name, context.transaction)
+  const entries = withTimeLimit([statement, command.let], command.maxTimeMS, () => {
+    const options = readStatement(statement, view.collection, command.let)
+    return takeEntries(select(view, filter, options), limit === 0)
+  })
   for (const [key] of entries) view.check(key, undefined)
   for (const [key] of entries) view.remove(key)
   return { n: entries.length }

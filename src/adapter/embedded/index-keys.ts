@@ -1,27 +1,40 @@
 import type { Document } from 'bson'
 import type { Collation } from './collation.ts'
 import { createCollation } from './collation.ts'
-import { keyOf } from './compare.ts'
+import { isDocument, keyOf } from './compare.ts'
 import { CommandError } from './errors.ts'
-import { evaluate } from './expressions.ts'
 import type { Predicate } from './match.ts'
 import { compileFilter } from './match.ts'
-import { valuesAt } from './paths.ts'
+import { checkPartialFilter } from './partial-filter.ts'
+import { getField, valuesAt } from './paths.ts'
+import { withField } from './projection.ts'
 
-/** The entries of one unique index: which record holds which key. */
-export class UniqueIndex {
+/** The keys that documents have in one index and, where it is unique, which record holds which. */
+export class IndexKeys {
   readonly spec: Document
   readonly holders: Map<string, string> = new Map()
   readonly #fields: readonly (readonly string[])[]
   readonly #collation: Collation | undefined
   readonly #covers: Predicate
+  readonly #hashed: ReadonlySet<string>
 
   constructor(spec: Document) {
     this.spec = spec
-    this.#fields = Object.keys(spec.key).map((field) => field.split('.'))
+    const paths = Object.keys(spec.key)
+    this.#fields = paths.map((field) => field.split('.'))
+    this.#hashed = new Set(paths.filter((path) => spec.key[path] === 'hashed'))
     this.#collation = createCollation(spec.collation)
-    const options = { collation: this.#collation, evaluate }
-    this.#covers = compileFilter(spec.partialFilterExpression ?? {}, options)
+    const { partialFilterExpression: filter = {} } = spec
+    checkPartialFilter(filter)
+    this.#covers = compileFilter(filter, {
+      collation: this.#collation,
+      compileExpression: () => () => undefined,
+    })
+  }
+
+  /** Whether there are documents that cannot be in it, wherever it is not unique. */
+  get refusesDocuments(): boolean {
+    return this.#fields.length > 1 || this.#hashed.size > 0
   }
 
   /** Returns the keys a document has in this index, each with its values for the error message. */
@@ -56,14 +69,24 @@ export class UniqueIndex {
   }
 
   #addKeys(document: Document, keys: Map<string, Document>): void {
-    const columns = this.#fields.map((parts) => toIndexed(valuesAt(document, parts)))
-    const missing = columns.every((values) => values.every((value) => value === undefined))
+    const found = this.#fields.map((parts) => valuesAt(document, parts))
+    const missing = found.every((values) => values.every((value) => value === undefined))
     if (this.spec.sparse === true && missing) return
-    const arrays = columns.flatMap((values, column) => (values.length > 1 ? [column] : []))
-    if (arrays.length > 1) {
-      this.#addItemKeys(document, arrays, keys)
+    for (const [at, path] of Object.keys(this.spec.key).entries()) {
+      if (this.#hashed.has(path) && found[at]?.some(Array.isArray) === true) {
+        throw new CommandError(16766, 'hashed indexes do not currently support array values')
+      }
+    }
+    const through = this.#fields.flatMap((parts) => arrayOn(document, parts) ?? [])
+    const [array] = through
+    if (through.some((path) => path !== array)) {
+      throw new CommandError(171, 'cannot index parallel arrays')
+    }
+    if (array !== undefined && through.length > 1) {
+      this.#addItemKeys(document, array.split('.'), keys)
       return
     }
+    const columns = found.map(toIndexed)
     // At most one column has several values: one key for each of them.
     for (let row = 0; row < Math.max(...columns.map((values) => values.length)); row += 1) {
       const values = columns.map((column) => (column.length === 1 ? column[0] : column[row]))
@@ -74,15 +97,23 @@ export class UniqueIndex {
   }
 
   /** Several fields of the same array belong together item by item. */
-  #addItemKeys(document: Document, columns: readonly number[], keys: Map<string, Document>): void {
-    const heads = new Set(columns.map((column) => this.#fields[column]?.[0]))
-    const [head = ''] = heads
-    const items: unknown = document[head]
-    if (heads.size > 1 || !Array.isArray(items) || items.some(Array.isArray)) {
-      throw new CommandError(171, 'cannot index parallel arrays')
+  #addItemKeys(document: Document, path: readonly string[], keys: Map<string, Document>): void {
+    const items = valuesAt(document, path).flat()
+    if (items.some(Array.isArray)) throw new CommandError(171, 'cannot index parallel arrays')
+    for (const item of items.length === 0 ? [undefined] : items) {
+      this.#addKeys(withField(document, path, item) as Document, keys)
     }
-    for (const item of items) this.#addKeys({ ...document, [head]: item }, keys)
   }
+}
+
+/** Returns the path of the first array on the way along another path. */
+function arrayOn(document: Document, parts: readonly string[]): string | undefined {
+  let value: unknown = document
+  for (const [at, part] of parts.entries()) {
+    value = isDocument(value) ? getField(value, part) : undefined
+    if (Array.isArray(value)) return parts.slice(0, at + 1).join('.')
+  }
+  return undefined
 }
 
 function toIndexed(values: readonly unknown[]): readonly unknown[] {
