@@ -46,10 +46,10 @@ function hasCheck(
 }
 
 function checkOptions(options: ConfigurationOptions): void {
-  const isSchema = Object.getPrototypeOf(options) !== Object.prototype
-  if (!isSchema) {
-    checkOptionNames('configuration()', options, ['directory', 'validate'])
-  }
+  // A schema is an object of a class, with more in it than `validate`.
+  const isSchema =
+    typeof options === 'object' && Object.getPrototypeOf(options) !== Object.prototype
+  if (!isSchema) checkOptionNames('configuration()', options, ['directory', 'validate'])
   const { validate } = options
   if (validate !== undefined && typeof validate !== 'function') {
     throw new TypeError("The option 'validate' of configuration() must be a function")

@@ -28,26 +28,23 @@ const OPTIONS: Readonly<Record<keyof ParseAuthenticationOptions, (value: unknown
 }
 
 /**
- * Returns the option `authentication` as a list: of where to ask who calls, in this order.
- * @throws {TypeError} an unknown option, or one of a wrong kind
+ * Returns the option `authentication`, whose names are checked already, as a list: of where to ask who
+ * calls, in this order.
+ * @throws {TypeError} an option of a wrong kind
  */
-export function toSources(option: unknown = {}): readonly ParseAuthenticationOptions[] {
+export function toSources(
+  option: ParseAuthenticationOptions | readonly ParseAuthenticationOptions[] | false = {},
+): readonly ParseAuthenticationOptions[] {
   if (option === false) return []
-  return [option].flat().map((source) => {
-    if (typeof source !== 'object' || source === null) {
-      throw new TypeError(`The option 'authentication' must be options, a list of them or false`)
-    }
-    for (const [name, value] of Object.entries(source)) {
-      const isValid = Object.hasOwn(OPTIONS, name) ? OPTIONS[name as keyof typeof OPTIONS] : null
-      if (isValid === null) {
-        const allowed = Object.keys(OPTIONS).join(', ')
-        throw new TypeError(`Unknown option 'authentication.${name}': allowed are ${allowed}`)
-      }
+  const sources = [option].flat()
+  for (const source of sources) {
+    for (const [name, isValid] of Object.entries(OPTIONS)) {
+      const value: unknown = source[name as keyof typeof OPTIONS]
       if (value === undefined || isValid(value)) continue
       throw new TypeError(`The option 'authentication.${name}' is not valid: ${String(value)}`)
     }
-    return source as ParseAuthenticationOptions
-  })
+  }
+  return sources
 }
 
 /**

@@ -186,7 +186,7 @@ t.test('what a check throws or refuses is told, without the settings', async (t)
 t.test('refuses an option that it does not know', async (t) => {
   t.throws(() => configuration({ dir: 'settings' } as object), {
     name: 'TypeError',
-    message: "Unknown option 'dir' of configuration(): directory, validate",
+    message: "configuration(): unknown option 'dir', allowed are directory, validate",
   })
   t.throws(() => configuration({ validate: {} } as object), { name: 'TypeError' })
 })

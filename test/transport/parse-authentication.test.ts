@@ -11,15 +11,15 @@ import {
 import { addAccounts, addEcho } from '../support/accounts.ts'
 
 const WRONG: readonly [authentication: unknown, message: RegExp][] = [
-  [{ servce: 'login' }, /Unknown option 'authentication\.servce': allowed are service, strategies/],
-  [{ constructor: 'login' }, /Unknown option 'authentication\.constructor'/],
+  [{ servce: 'login' }, /authentication: unknown option 'servce', allowed are service, strategies/],
+  [{ constructor: 'login' }, /authentication: unknown option 'constructor'/],
   [{ service: 7 }, /'authentication\.service' is not valid: 7/],
   [{ service: '' }, /'authentication\.service' is not valid/],
   [{ strategies: 'jwt' }, /'authentication\.strategies' is not valid: jwt/],
   [{ queryToken: 'false' }, /'authentication\.queryToken' is not valid: false/],
-  [true, /'authentication' must be/],
-  [null, /'authentication' must be/],
-  [[{}, 'login'], /'authentication' must be/],
+  [true, /authentication takes an object of options, not true/],
+  [null, /authentication takes an object of options, not null/],
+  [[{}, 'login'], /authentication takes an object of options, not login/],
   [
     { service: 'login' },
     /'authentication\.service' is 'login', where no authentication service is/,
@@ -56,9 +56,12 @@ function startPlugin(options: RestOptions) {
 for (const [name, start] of Object.entries({ standalone: startOwn, plugin: startPlugin })) {
   t.test(`START-2: does not start where it can not find out who calls, ${name}`, async (t) => {
     for (const [authentication, message] of WRONG) {
-      const server = start({ authentication } as RestOptions)
-      t.teardown(() => server.close())
-      await t.rejects(async () => server.ready(), { name: 'TypeError', message }, String(message))
+      const startUp = async (): Promise<void> => {
+        const server = start({ authentication } as RestOptions)
+        t.teardown(() => server.close())
+        await server.ready()
+      }
+      await t.rejects(startUp, { name: 'TypeError', message }, String(message))
     }
   })
 
