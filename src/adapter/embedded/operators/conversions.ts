@@ -9,7 +9,7 @@ import { conversionFailed, parseDate, parseObjectId, toText } from './text.ts'
 
 const MAX_INT32 = 2 ** 31 - 1
 const INTEGER = /^[+-]?\d+$/
-const REAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/
+const REAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/
 
 type Convert = (value: unknown) => unknown
 
