@@ -1,18 +1,17 @@
 // Runs the whole suite again and again: some runs with the machine to itself, some beside loops that
 // keep every core busy. Prints a line for each run and a summary; stops at the first run that fails,
-// and ends with status 1 then. The output of each run stays in `.tap/repeat`.
+// and ends with status 1 then. The output of what failed stays in `.tap/repeat`.
 //
 //   node scripts/repeat-tests.mjs --quiet 5 --busy 5 --loops 4 [--keep-going] [--no-build] [files]
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { findFailedLines, findTestFiles, runTestFiles } from './test-files.mjs'
 
 const RESULTS = '.tap/repeat'
 const MAX_SHOWN = 20
 
-const { values: options, positionals: files } = parseArgs({
+const { values: options, positionals: named } = parseArgs({
   allowPositionals: true,
   options: {
     /** How many runs without anything beside them. */
@@ -54,7 +53,6 @@ const start = (args, stdio) => {
   return child
 }
 
-/** By the signal that tap passes on to the tests it runs. */
 const end = (child) => child.kill('SIGTERM')
 
 process.once('exit', () => children.forEach(end))
@@ -73,35 +71,13 @@ const build = () => {
   if (npm.status !== 0) process.exit(1)
 }
 
-const prepare = () => {
-  const { status } = spawnSync(process.execPath, ['scripts/prepare-tap.mjs'], { stdio: 'inherit' })
-  if (status !== 0) process.exit(1)
-}
-
-const require = createRequire(import.meta.url)
-const packageFile = require.resolve('tap/package.json')
-const tap = join(dirname(packageFile), require(packageFile).bin.tap)
-
-/** Resolves to the exit code of tap and what it has written. */
-const runTap = (resultFile) =>
-  new Promise((resolve) => {
-    const child = start([tap, '--reporter=tap', ...files], ['ignore', 'pipe', 'pipe'])
-    const chunks = []
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (one) => chunks.push(one))
-    child.once('close', (code) => {
-      const output = Buffer.concat(chunks)
-      writeFileSync(resultFile, output)
-      resolve({ code, output: output.toString() })
-    })
-  })
-
-const show = ({ code, output }, title, seconds, resultFile) => {
-  const [, total = '?'] = /^# \{ total: (\d+)/m.exec(output) ?? []
-  const outcome = code === 0 ? 'passed' : `FAILED with status ${code}`
+const show = ({ total, failures }, title, seconds, resultFile) => {
+  const outcome = failures.length === 0 ? 'passed' : `${failures.length} files FAILED`
   console.log(`${title}: ${outcome}, ${total} assertions in ${seconds} s`)
-  if (code === 0) return
-  const failures = output.split('\n').filter((line) => /^\s*not ok/.test(line))
-  for (const line of failures.slice(0, MAX_SHOWN)) console.log(`  ${line.trim()}`)
+  if (failures.length === 0) return
+  const lines = failures.flatMap(({ file, output }) => [file, ...findFailedLines(output)])
+  for (const line of lines.slice(0, MAX_SHOWN)) console.log(`  ${line.trim()}`)
+  writeFileSync(resultFile, failures.map(({ file, output }) => `# ${file}\n${output}`).join('\n'))
   console.log(`  all of it: ${resultFile}`)
 }
 
@@ -111,18 +87,18 @@ const run = async (kind, index) => {
   const resultFile = `${RESULTS}/${kind}-${index}.tap`
   const from = Date.now()
   try {
-    const result = await runTap(resultFile)
+    const result = await runTestFiles({ files, children })
     const beside = loops > 0 ? ` beside ${loops} loops` : ''
     const title = `${kind} ${index} of ${counts[kind]}${beside}`
     show(result, title, Math.round((Date.now() - from) / 1000), resultFile)
-    return result.code === 0
+    return result.failures.length === 0
   } finally {
     busy.forEach(end)
   }
 }
 
 if (!options['no-build']) build()
-prepare()
+const files = named.length > 0 ? named : findTestFiles()
 rmSync(RESULTS, { recursive: true, force: true })
 mkdirSync(RESULTS, { recursive: true })
 
