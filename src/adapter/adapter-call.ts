@@ -10,7 +10,7 @@ import type { MongoDBSettings } from './mongodb-options.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
 import { checkParams, checkUpsert, toCallSettings, toHidden } from './mongodb-params.ts'
 import { sanitizeQuery } from './query-operators.ts'
-import { ReadSignal, toAbortError } from './read-signal.ts'
+import { hasLazySignal, ReadSignal, toAbortError } from './read-signal.ts'
 import type { SplitQuery } from './split-query.ts'
 import { splitQuery } from './split-query.ts'
 import { checkChange } from './write-data.ts'
@@ -85,10 +85,7 @@ export function toChecked<P extends MongoDBParams>(
   const current = toCallSettings(settings, params)
   const query = sanitizeQuery(params?.query ?? {}, current)
   if (toHidden(current, params).length > 0) checkHiddenQuery(query, current)
-  // The signal of a request stands on the prototype of its params, and is made when it is asked for.
-  const hasInherited =
-    params !== undefined && 'signal' in params && !Object.hasOwn(params, 'signal')
-  return hasInherited
+  return params !== undefined && hasLazySignal(params)
     ? Object.assign(new CheckedParams(params), params, { query })
     : ({ ...params, query } as P)
 }

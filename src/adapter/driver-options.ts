@@ -16,7 +16,7 @@ export interface DriverOptions
     Pick<FindOneAndUpdateOptions, WriteOption>,
     Pick<BulkWriteOptions, 'ordered'> {
   hint?: Hint
-  /** Calls a read off; `params.signal` does so as well. */
+  /** Calls a read off; it is followed in the place of `params.signal`. */
   signal?: AbortSignal
 }
 

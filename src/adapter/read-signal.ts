@@ -23,9 +23,8 @@ export class ReadSignal {
 
   /** Returns a signal to hand to the driver, `null` for a caller without one. */
   static follow(params: Params): ReadSignal | null {
-    if (!('signal' in params)) return null
+    if (hasLazySignal(params)) return new ReadSignal(params, FOLLOW_AFTER_MS)
     // One that stands in the params itself is there anyway, and may be aborted already.
-    if (!Object.hasOwn(params, 'signal')) return new ReadSignal(params, FOLLOW_AFTER_MS)
     return params.signal === undefined ? null : new ReadSignal(params, 0)
   }
 
@@ -69,6 +68,14 @@ export class ReadSignal {
     this.#listeners = []
     for (const listener of listeners) listener.call(this)
   }
+}
+
+/**
+ * Whether the signal of params is made when somebody asks for it, as that of a request is: it is no
+ * key of theirs then, and a spread of them loses it.
+ */
+export function hasLazySignal(params: Params): boolean {
+  return 'signal' in params && !Object.prototype.propertyIsEnumerable.call(params, 'signal')
 }
 
 /** Returns what callers hear of a read that was called off: nothing that is the server's fault. */

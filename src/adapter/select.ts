@@ -1,7 +1,6 @@
 import type { Document } from 'mongodb'
 
 import { relate, toOutermost } from './field-path.ts'
-import { isObjectId } from './object-id.ts'
 import { isPlainObject } from './plain-object.ts'
 
 /** Which fields of its records a call returns, and who leaves out the others. */
@@ -58,8 +57,10 @@ function omit(value: unknown, paths: readonly string[]): unknown {
   return Object.fromEntries(kept)
 }
 
+/** Bytes, and the types of BSON: inside them are no fields. */
 function isOneValue(value: object): boolean {
-  return value instanceof Date || value instanceof RegExp || isObjectId(value)
+  if (value instanceof Date || value instanceof RegExp || ArrayBuffer.isView(value)) return true
+  return !Object.hasOwn(value, '_bsontype') && '_bsontype' in value
 }
 
 /** Returns the projection for the server: the named fields and the id. */

@@ -1,7 +1,7 @@
-import { ObjectId } from 'mongodb'
+import { Binary, Long, ObjectId } from 'mongodb'
 import t from 'tap'
 
-import { pickSelected, toProjection } from '../../src/adapter/select.ts'
+import { omitFields, pickSelected, toProjection } from '../../src/adapter/select.ts'
 
 t.test('a projection always has the id', async (t) => {
   t.strictSame(toProjection(['name'], '_id'), { _id: 1, name: 1 })
@@ -37,4 +37,10 @@ for (const [select, picked] of PICKS) {
 
 t.test('picks an id field of another name as well', async (t) => {
   t.strictSame(pickSelected(document, ['name'], 'key'), { _id, key: 'k', name: 'a' })
+})
+
+t.test('a hidden path ends at bytes and at types of BSON, which are single values', async (t) => {
+  for (const profile of [new Binary(Buffer.from('a')), Long.fromNumber(7), Buffer.from('b')]) {
+    t.equal(omitFields({ profile }, ['profile.token'])['profile'], profile)
+  }
 })

@@ -6,6 +6,7 @@ import t from 'tap'
 
 import { startEmbeddedMongo } from '../../src/adapter/embedded/index.ts'
 import { MongoDBService } from '../../src/adapter/index.ts'
+import type { Hook, Params } from '../../src/core/index.ts'
 import { stopClock } from '../support/clock.ts'
 import type { TestScope } from '../support/http.ts'
 import { startOwnServer } from '../support/own-server.ts'
@@ -65,26 +66,39 @@ function open(port: number, path: string): ClientRequest {
   return request.end()
 }
 
-t.test('ABORT-4: clients that leave give their connections to the database back', async (t) => {
-  const { proxy, people, commands, waiting, closed } = await openDatabase(t)
-  const failures = new Log<string | undefined>()
-  const server = await startOwnServer(t, (app) => {
-    app.use('people', new MongoDBService({ Model: people, paginate: { default: 2 } }))
-    app.service('people').hooks({
-      error: { all: [({ error }) => failures.add((error as Error).message)] },
+/** Hooks that many applications have, each with a title. */
+const COPIES: Readonly<Record<string, Hook[]>> = {
+  'params as they come': [],
+  'a copy of the params': [
+    (context) => {
+      context.params = { ...context.params, tenant: 'a' } as Params
+    },
+  ],
+}
+
+for (const [title, hooks] of Object.entries(COPIES)) {
+  t.test(`ABORT-4: clients that leave give their connections back, ${title}`, async (t) => {
+    const { proxy, people, commands, waiting, closed } = await openDatabase(t)
+    const failures = new Log<string | undefined>()
+    const server = await startOwnServer(t, (app) => {
+      app.use('people', new MongoDBService({ Model: people, paginate: { default: 2 } }))
+      app.service('people').hooks({
+        before: { all: hooks },
+        error: { all: [({ error }) => failures.add((error as Error).message)] },
+      })
     })
+    proxy.hold()
+    const requests = Array.from({ length: CLIENTS }, () => open(server.port, '/people'))
+    await Promise.all([waiting.reaches(CLIENTS), commands.reaches(POOL)])
+    for (const request of requests) request.destroy()
+    await Promise.all([failures.reaches(CLIENTS), closed.reaches(POOL)])
+    t.strictSame([...new Set(failures.items)], ['The client has gone'])
+    t.equal(commands.items.length, POOL, 'who waited for a connection sends nothing any more')
+    proxy.release()
+    t.match(await server.request('/people'), { status: 200, body: { total: 3, limit: 2 } })
+    t.strictSame(server.logged, [], 'a client that leaves is no error of the server')
   })
-  proxy.hold()
-  const requests = Array.from({ length: CLIENTS }, () => open(server.port, '/people'))
-  await Promise.all([waiting.reaches(CLIENTS), commands.reaches(POOL)])
-  for (const request of requests) request.destroy()
-  await Promise.all([failures.reaches(CLIENTS), closed.reaches(POOL)])
-  t.strictSame([...new Set(failures.items)], ['The client has gone'])
-  t.equal(commands.items.length, POOL, 'who waited for a connection sends nothing any more')
-  proxy.release()
-  t.match(await server.request('/people'), { status: 200, body: { total: 3, limit: 2 } })
-  t.strictSame(server.logged, [], 'a client that leaves is no error of the server')
-})
+}
 
 t.test('ABORT-2: a read that takes too long gives its connection back', async (t) => {
   const { proxy, people, commands, closed } = await openDatabase(t)
