@@ -27,9 +27,12 @@ export function copyExternalForms(record: object, copy: object): void {
   if (forms !== undefined) FORMS.set(copy, forms)
 }
 
-/** Takes note of records that hold their form themselves. */
+/** Takes note of records that hold their form themselves: the result, its items, those of a page. */
 export function noteExternalForm(result: unknown): void {
-  if (!hasForms && isObject(result) && DISPATCH in result) hasForms = true
+  if (hasForms || !isObject(result)) return
+  const { data = result } = result as { readonly data?: unknown }
+  const items: readonly unknown[] = Array.isArray(data) ? data : []
+  hasForms = [result, ...items].some((one) => isObject(one) && DISPATCH in one)
 }
 
 /**

@@ -30,6 +30,23 @@ function setDispatch(record: object, dispatch: unknown): object {
   return Object.defineProperty(record, DISPATCH, { value: dispatch })
 }
 
+// First, as long as this process knows of no such record.
+t.test('BOLA-6: a page of such records is enough to know of them', async (t) => {
+  const item = { id: 1, hidden: 2 }
+  setDispatch(item, { id: 1 })
+  const app = createApp()
+  app.use('pages', { find: async () => ({ total: 1, limit: 1, skip: 0, data: [item] }) })
+  app.service('pages').hooks({
+    after: {
+      find: (context) => {
+        context.dispatch = {}
+      },
+    },
+  })
+  await app.service('pages').find()
+  t.strictSame(toExternalForm({ item }), { item: { id: 1 } })
+})
+
 t.test('a value without such records is returned itself, whatever it is', async (t) => {
   addExternalForm({}, hide)
   const bytes = Buffer.from('x')
