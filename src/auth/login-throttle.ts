@@ -87,7 +87,7 @@ export class LoginThrottle {
   async begin(account: string | null, address: string | undefined): Promise<LoginAttempt> {
     const counters: Counter[] = []
     const network = address === undefined ? null : toNetwork(address)
-    // By the very name: who has one that differs only in case has not proven to be this one.
+    // Counted by the exact user name: `Ann` and `ann` may be two accounts.
     const pair = network === null || account === null ? null : `${network} ${account}`
     const isKnown = pair !== null && (await this.#store.isRemembered(toKey('known', pair)))
     // First, so that an address that is refused makes no counters for names that it invents.

@@ -61,6 +61,7 @@ export function notFound(options: NotFoundOptions = {}): Configurator {
  */
 export function parseAuthentication(options: ParseAuthenticationOptions): Configurator {
   const configure = createConfigurator('parseAuthentication', options, (app: WithServer) => {
+    checkServer(app)
     const { authentication = {} } = app.restOptions
     const known = authentication === false ? [] : [authentication].flat()
     setRestOptions(app, { authentication: [...known, options] })

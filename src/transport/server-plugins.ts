@@ -85,7 +85,10 @@ export function compress(options: FastifyCompressOptions = {}): Configurator {
       done(null, payload)
     })
     const { default: fastifyCompress } = await import('@fastify/compress')
-    await server.register(fastifyCompress, { globalDecompression: false, ...options })
+    await server.register(
+      fastifyCompress,
+      withDefaults<FastifyCompressOptions>({ globalDecompression: false }, options),
+    )
   })
 }
 

@@ -165,7 +165,8 @@ function followServices(transport: RestTransport): () => void {
   return transport.app.observe((change, path) => {
     transport.router.rebuild()
     transport.isDynamic = true
-    // Told to whoever adds it; in the process the service works.
+    // Throws to the caller of `app.use()`: no URL can have this path. The service is still registered
+    // for calls within the process.
     if (change === 'added') toPatterns(path)
   })
 }

@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { brotliCompressSync, deflateSync, gunzipSync, gzipSync } from 'node:zlib'
+import type { FastifyCompressOptions } from '@fastify/compress'
 import t from 'tap'
 import type { Configurator } from '../../src/transport/index.ts'
 import {
@@ -196,6 +197,11 @@ t.test(
     const headers = { 'content-encoding': 'gzip', 'content-type': 'application/json' }
     const strict = await startOwnServer(t, (app) => app.configure(compress()).use('notes', notes))
     t.equal((await strict.request('/notes', { body, headers })).status, 415)
+    const unset = { globalDecompression: undefined } as unknown as FastifyCompressOptions
+    const asStrict = await startOwnServer(t, (app) => {
+      app.configure(compress(unset)).use('notes', notes)
+    })
+    t.equal((await asStrict.request('/notes', { body, headers })).status, 415)
     const lenient = await startOwnServer(t, (app) => {
       app.configure(compress({ globalDecompression: true })).use('notes', notes)
     })
