@@ -1,11 +1,13 @@
-import type { IParseOptions } from 'qs'
-import { parse as parseBrackets } from 'qs'
+import { createRequire } from 'node:module'
+import type { IParseOptions, parse } from 'qs'
 import type { Query } from '../core/index.ts'
 import { BadRequest } from '../core/index.ts'
 import { resolveLimits } from './limits.ts'
 import type { QueryNoun } from './lost-parameter.ts'
 import { checkName, checkParameters } from './lost-parameter.ts'
 import { decodePercent } from './percent-encoding.ts'
+
+const require = createRequire(import.meta.url)
 
 /** Limits of query strings; each one that is exceeded answers 400 and is named there. */
 export interface QueryOptions {
@@ -52,6 +54,7 @@ export function createQueryParser(
     parameterLimit: Number.POSITIVE_INFINITY,
   } satisfies IParseOptions
   const parseNested: QueryParser = (raw) => {
+    const parseBrackets = loadParser()
     try {
       return parseBrackets(raw, qsOptions) as Query
     } catch (error) {
@@ -69,6 +72,15 @@ export function createQueryParser(
     checkParameters(raw, query, parseNested, noun)
     return query
   }
+}
+
+/** Of the process, as the module of qs is. */
+let qsParse: typeof parse | undefined
+
+/** Returns the parser of qs: its fifty modules are a tenth of a server's start, and many never need it. */
+function loadParser(): typeof parse {
+  qsParse ??= (require('qs') as typeof import('qs')).parse
+  return qsParse
 }
 
 /** Returns the part of a URL after its first `?`, without it; `''` when there is none. */
