@@ -13,5 +13,11 @@ await build({
   input: Object.fromEntries(names.map((name) => [name, `src/${name}.ts`])),
   external: /^[^./]/,
   platform: 'node',
-  output: { dir: 'dist', chunkFileNames: 'shared/[name]-[hash].js', sourcemap: true },
+  output: {
+    dir: 'dist',
+    chunkFileNames: 'shared/[name]-[hash].js',
+    sourcemap: true,
+    // The declarations and the sources in the package have them; here they would be read at each start.
+    comments: { legal: true, annotation: true, jsdoc: false },
+  },
 })

@@ -128,6 +128,32 @@ console.log(JSON.stringify(Object.keys(createRequire(import.meta.url).cache)))
   for (const name of ['config', 'fast-jwt', 'mongodb', 'qs']) t.notOk(isLoaded(name), name)
 })
 
+await t.test('answers without loading the whole of fetch', async (t) => {
+  const file = join(folder, 'answer.js')
+  await writeFile(
+    file,
+    `import { get } from 'node:http'
+import { createApp, fastifyApp, rest } from '${manifest.name}'
+const app = fastifyApp(createApp())
+app.configure(rest())
+app.use('records', { get: async (id) => ({ id }) })
+const server = await app.listen({ port: 0, host: '127.0.0.1' })
+for (const path of ['/records/1', '/no/such/path']) {
+  await new Promise((resolve) => {
+    const { port } = server.address()
+    get({ port, path, agent: false }, (answer) => answer.resume().on('end', resolve))
+  })
+}
+await app.close()
+console.log(JSON.stringify(process.moduleLoadList))
+`,
+  )
+  const { stdout } = await run(process.execPath, [file], { cwd: folder })
+  const loaded: string[] = JSON.parse(stdout)
+  t.ok(loaded.includes('NativeModule http'))
+  t.notOk(loaded.some((name) => /undici\/(undici|lib)/.test(name)))
+})
+
 await t.test('is refused by every path that is no entry', async (t) => {
   const file = join(folder, 'intruder.js')
   await writeFile(file, `await import('${manifest.name}/dist/core/index.js')`)

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { BadRequest, MethodNotAllowed } from '../core/index.ts'
 import { answerError } from './answer.ts'
 import { toNotFound } from './not-found.ts'
-import { isLoginPath, keepPrivate, setPrivate } from './private-answer.ts'
+import { keepPrivate, setPrivate } from './private-answer.ts'
 import { isPathTarget, isServerTarget, MALFORMED_TARGET } from './request-target.ts'
 import { handleServiceRequest } from './service-handler.ts'
 import { findMethod, toAllow } from './service-method.ts'
@@ -54,7 +54,7 @@ export function leaveNotFound(
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  if (isLoginPath(transport, request)) setPrivate(reply)
+  if (transport.loginPaths.includes(request.raw.url ?? '')) setPrivate(reply)
   reply.callNotFound()
 }
 

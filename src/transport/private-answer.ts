@@ -1,12 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isAuthentication } from '../auth/default-authentication.ts'
-import { createPathTest } from './path-test.ts'
 import { redactText } from './redact.ts'
 import { addVary } from './reply.ts'
 import type { RestTransport } from './transport.ts'
 
 /** What is read of a transport. */
-type Served = Pick<RestTransport, 'app' | 'prefix'>
+type Served = Pick<RestTransport, 'loginPaths'>
 
 /** Keeps an answer out of caches, and with that from being compressed. */
 export function setPrivate(reply: FastifyReply): void {
@@ -33,21 +32,15 @@ export function isPrivate(
 
 /**
  * Keeps an answer that no service has made, an error for example, out of caches where the request
- * holds credentials or is for an authentication service. Not for answers that go well: it looks at
- * the URL and at all services.
+ * holds credentials or is for an authentication service. Not for answers that go well: it reads the
+ * URL letter by letter.
  */
-export function keepPrivate(transport: Served, request: FastifyRequest, reply: FastifyReply): void {
+export function keepPrivate(
+  { loginPaths }: Served,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
   const url = request.raw.url ?? ''
   const hasCredentials = request.headers.authorization !== undefined || redactText(url) !== url
-  if (hasCredentials || isLoginPath(transport, request)) setPrivate(reply)
-}
-
-/** Whether a request is for a path at or below that of an authentication service. */
-export function isLoginPath({ app, prefix }: Served, request: FastifyRequest): boolean {
-  const url = request.raw.url ?? ''
-  for (const [path, { service }] of app.entries) {
-    if (!isAuthentication(service)) continue
-    if (createPathTest(`${prefix}/${path}`, request.server)(url)) return true
-  }
-  return false
+  if (hasCredentials || loginPaths.includes(url)) setPrivate(reply)
 }

@@ -53,7 +53,18 @@ export function redactText(text: string): string {
  * @throws what JSON can't hold
  */
 export function redactData(data: unknown): unknown {
+  if (isOpen(data)) return data
   return toPlain(data, (key, value) => (isSecretField(key) ? REDACTED : value))
+}
+
+/** Whether data is an object of strings, none of them secret, as that of most errors: JSON keeps it. */
+function isOpen(data: unknown): boolean {
+  if (typeof data !== 'object' || data === null) return false
+  if (Object.getPrototypeOf(data) !== Object.prototype) return false
+  for (const [key, value] of Object.entries(data)) {
+    if (typeof value !== 'string' || isSecretField(key)) return false
+  }
+  return true
 }
 
 /**

@@ -164,6 +164,7 @@ function checkPrefix({ server, prefix }: FastifyInstance): void {
 function followServices(transport: RestTransport): () => void {
   return transport.app.observe((change, path) => {
     transport.router.rebuild()
+    transport.loginPaths.rebuild()
     transport.isDynamic = true
     // Throws to the caller of `app.use()`: no URL can have this path. The service is still registered
     // for calls within the process.

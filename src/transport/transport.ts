@@ -6,6 +6,7 @@ import { ErrorAnswers } from './error-handler.ts'
 import type { FormOptions } from './form-body.ts'
 import type { JsonOptions } from './json-body.ts'
 import { createPlainLogger } from './logging.ts'
+import { LoginPaths } from './login-paths.ts'
 import type { NotFoundOptions } from './not-found.ts'
 import type { ParseAuthenticationOptions } from './parse-authentication.ts'
 import { toSources } from './parse-authentication.ts'
@@ -67,6 +68,7 @@ export class RestTransport {
   /** Whether links may carry a token. */
   readonly acceptsQueryToken: boolean
   readonly router: ServiceRouter
+  readonly loginPaths: LoginPaths
   readonly errors: ErrorAnswers
   /** The logger of the server; where that is off, the one of the application. */
   readonly logger: Logger
@@ -98,6 +100,7 @@ export class RestTransport {
     this.acceptsQueryToken = this.authentication.some(({ queryToken }) => queryToken === true)
     this.timeLimit = createTimeLimit(options.handlerTimeoutMs ?? 0)
     this.router = new ServiceRouter(app, { prefix: scope.prefix, ...getRouting(scope) })
+    this.loginPaths = new LoginPaths(app, scope)
     const isLogging = scope.log.level !== undefined
     this.logger = isLogging ? scope.log : createPlainLogger(app)
     this.errors = new ErrorAnswers(options.errorHandler ?? {}, isLogging ? null : this.logger)

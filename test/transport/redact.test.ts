@@ -179,7 +179,10 @@ t.test('ERR-4: a key in the data of an error is a secret where it opens somethin
   const open = { key: 'errors.taken', messageKey: 'a', keyword: 'b', sortKey: 'c' }
   t.strictSame(redactData(open), open)
   const names = ['privateKey', 'api_key', 'encryption-key', 'pass', 'otp', 'sessionId', 'x-sig']
-  for (const name of names) t.strictSame(redactData({ [name]: 1 }), { [name]: '[redacted]' })
+  for (const name of names) {
+    t.strictSame(redactData({ [name]: 1 }), { [name]: '[redacted]' })
+    t.strictSame(redactData({ url: '/', [name]: 'a' }), { url: '/', [name]: '[redacted]' })
+  }
 })
 
 t.test('LOG-1: an URL is cut at 2 kB, after its secrets are gone', async (t) => {
