@@ -4,6 +4,7 @@ import { MongoClient } from 'mongodb'
 
 import { startEmbeddedMongo } from 'remex/embedded'
 import { MongoDBService } from 'remex/mongodb'
+import { toMedian } from './statistics.ts'
 
 interface Row {
   readonly title: string
@@ -95,10 +96,6 @@ async function timeCalls(call: () => Promise<unknown>): Promise<number> {
   const start = performance.now()
   for (let count = 0; count < CALLS_PER_ROUND; count += 1) await call()
   return (performance.now() - start) / CALLS_PER_ROUND
-}
-
-function toMedian(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) await run()

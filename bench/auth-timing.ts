@@ -3,6 +3,7 @@ import bcrypt from 'bcryptjs'
 import type { Params } from 'remex'
 import { createApp } from 'remex'
 import { AuthenticationService, LocalStrategy } from 'remex/auth'
+import { toMedian } from './statistics.ts'
 
 // Whether the time that a failing login takes tells who has an account:
 // node build/bench/auth-timing.js [--quick] [--gate]
@@ -102,10 +103,6 @@ async function failLogin(email: string): Promise<number> {
 async function findUsers(params: Params): Promise<User[]> {
   const user = users.get(String(params.query?.['email']))
   return user === undefined ? [] : [user]
-}
-
-function toMedian(samples: readonly number[]): number {
-  return samples.toSorted((one, other) => one - other)[Math.floor(samples.length / 2)] ?? 0
 }
 
 function ignore(): void {

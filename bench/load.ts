@@ -13,12 +13,22 @@ export interface Connection {
   send(request: Buffer): Promise<Answer>
 }
 
+/** Connections to one server that are kept open, and send together. */
+export interface Load {
+  /**
+   * Sends a request as often as it is said, rounded up to a multiple of the connections, and returns
+   * the last answer.
+   * @throws {Error} two answers have different statuses, or a connection fails
+   */
+  send(request: Buffer, count: number): Promise<Answer>
+  close(): void
+}
+
 export interface LoadOptions {
   readonly port: number
   readonly request: Buffer
-  /** How many requests all connections send together, rounded up to a multiple of their number. */
   readonly count: number
-  /** How many connections share them. Default: 10. */
+  /** How many connections share the requests. Default: 10. */
   readonly connections?: number
 }
 
@@ -69,6 +79,7 @@ export async function openConnection(port: number): Promise<Connection> {
     socket,
     send: (request) =>
       new Promise<Answer>((resolve, reject) => {
+        if (socket.destroyed) throw new Error('The server closed the connection')
         waiting = { resolve, reject }
         socket.write(request)
       }),
@@ -76,30 +87,44 @@ export async function openConnection(port: number): Promise<Connection> {
 }
 
 /**
- * Sends a request over and over. All connections send at once and then wait for each other: so the
- * server has ten requests at hand each time, and how often it falls asleep and wakes up, which costs
- * as much as a request, does not depend on chance. Returns the last answer.
- * @throws {Error} two answers have different statuses, or a connection fails
+ * Opens connections to a server on this machine. All of them send at once and then wait for each
+ * other: so the server has ten requests at hand each time, and how often it falls asleep and wakes up,
+ * which costs as much as a request, does not depend on chance.
  */
-export async function sendLoad(options: LoadOptions): Promise<Answer> {
-  const { port, request, count, connections = 10 } = options
+export async function openLoad(port: number, connections = 10): Promise<Load> {
   const opened = await Promise.all(Array.from({ length: connections }, () => openConnection(port)))
-  let last: Answer | undefined
-  const awake = stayAwake()
-  try {
-    for (let sent = 0; sent < count; sent += connections) {
-      const answers = await Promise.all(opened.map((connection) => connection.send(request)))
-      const status = last?.status ?? answers[0]?.status
-      const other = answers.find((answer) => answer.status !== status)
-      if (other !== undefined) throw new Error(`A status ${other.status} after a ${status}`)
-      last = answers.at(-1)
-    }
-  } finally {
-    awake.end()
-    for (const { socket } of opened) socket.destroy()
+  return {
+    async send(request, count) {
+      const awake = stayAwake()
+      try {
+        let last: Answer | undefined
+        for (let sent = 0; sent < count; sent += connections) {
+          const answers = await Promise.all(opened.map((connection) => connection.send(request)))
+          const status = last?.status ?? answers[0]?.status
+          const other = answers.find((answer) => answer.status !== status)
+          if (other !== undefined) throw new Error(`A status ${other.status} after a ${status}`)
+          last = answers.at(-1)
+        }
+        if (last === undefined) throw new TypeError(`No answer to ${count} requests`)
+        return last
+      } finally {
+        awake.end()
+      }
+    },
+    close() {
+      for (const { socket } of opened) socket.destroy()
+    },
   }
-  if (last === undefined) throw new TypeError(`No answer to ${count} requests`)
-  return last
+}
+
+/** Opens connections, sends a request over and over, and closes them. Returns the last answer. */
+export async function sendLoad(options: LoadOptions): Promise<Answer> {
+  const load = await openLoad(options.port, options.connections)
+  try {
+    return await load.send(options.request, options.count)
+  } finally {
+    load.close()
+  }
 }
 
 /**

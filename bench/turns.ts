@@ -1,0 +1,55 @@
+import type { Answer, Load } from './load.ts'
+import { openLoad } from './load.ts'
+
+/** A server whose requests are measured. */
+export interface Measured<Kind extends string> {
+  readonly kind: Kind
+  readonly port: number
+  readonly request: Buffer
+  /** CPU time of its process so far, in ms. */
+  askCpu(): Promise<number>
+  /** @throws {Error} it is not the answer that was asked for */
+  check(answer: Answer): void
+}
+
+export interface TurnSizes {
+  /** Requests of each server before the first turn: the compiler is still at work. */
+  readonly warmUp: number
+  readonly turns: number
+  /** Measured requests of each turn. */
+  readonly requests: number
+}
+
+/** CPU time per request, in µs: one number for each turn. */
+export type TurnTimes<Kind extends string> = ReadonlyMap<Kind, readonly number[]>
+
+/**
+ * Measures servers in short turns, each after the other, so that a machine that gets slower or faster
+ * does so for all of them: what counts is how two servers compare within one turn.
+ */
+export async function measureTurns<Kind extends string>(
+  servers: readonly Measured<Kind>[],
+  { warmUp, turns, requests }: TurnSizes,
+): Promise<TurnTimes<Kind>> {
+  const runs: { server: Measured<Kind>; load: Load; times: number[] }[] = []
+  try {
+    for (const server of servers) {
+      // Only now: a server closes connections that say nothing.
+      const load = await openLoad(server.port)
+      runs.push({ server, load, times: [] })
+      server.check(await load.send(server.request, warmUp))
+    }
+    for (let turn = 0; turn < turns; turn += 1) {
+      for (const { server, load, times } of runs) {
+        const before = await server.askCpu()
+        await load.send(server.request, requests)
+        times.push((((await server.askCpu()) - before) * 1_000) / requests)
+      }
+      // The next turn begins with another server: the first one may have it harder.
+      runs.push(...runs.splice(0, 1))
+    }
+    return new Map(runs.map(({ server, times }) => [server.kind, times]))
+  } finally {
+    for (const { load } of runs) load.close()
+  }
+}
