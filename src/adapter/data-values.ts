@@ -1,5 +1,5 @@
 import { BadRequest } from '../core/errors/index.ts'
-import { isPlainObject } from './plain-object.ts'
+import { isPlainObject } from '../core/value-kind.ts'
 
 /** What the server stores at most; also bounds the recursion here. */
 const MAX_DEPTH = 100

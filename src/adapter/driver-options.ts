@@ -6,7 +6,7 @@ import type {
   Hint,
 } from 'mongodb'
 
-import { suggestName } from './near-name.ts'
+import { suggestName } from '../core/near-name.ts'
 
 type WriteOption = 'arrayFilters' | 'bypassDocumentValidation' | 'upsert' | 'writeConcern'
 

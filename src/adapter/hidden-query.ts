@@ -1,9 +1,9 @@
 import { BadRequest } from '../core/errors/index.ts'
 import type { Query } from '../core/params.ts'
+import { isPlainObject } from '../core/value-kind.ts'
 import { relate } from './field-path.ts'
 import type { MongoDBSettings } from './mongodb-options.ts'
 import { isObjectId } from './object-id.ts'
-import { isPlainObject } from './plain-object.ts'
 
 /** Operators that join conditions, each with a list of them. */
 const LOGICAL: ReadonlySet<string> = new Set(['$or', '$and', '$nor'])

@@ -1,9 +1,8 @@
 import type { Collection } from 'mongodb'
-
+import type { OptionRule, OptionRules } from '../core/option-check.ts'
+import { checkOptions, OPTION, withDefaults } from '../core/option-check.ts'
+import { isPlainObject } from '../core/value-kind.ts'
 import { isFieldPath, withoutPositions } from './field-path.ts'
-import type { OptionRule, OptionRules } from './option-rules.ts'
-import { checkOptions, withDefaults } from './option-rules.ts'
-import { isPlainObject } from './plain-object.ts'
 import { UPDATE_OPERATORS } from './update-operators.ts'
 
 /** A collection of any record type. */
@@ -100,25 +99,22 @@ const DEFAULT_LIMITS: QueryLimits = {
   skip: 1_000_000,
 }
 
-const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0
 const isListOf = (value: unknown, isItem: (item: unknown) => boolean): boolean =>
   Array.isArray(value) && value.every(isItem)
 const isOperator = (value: unknown): boolean =>
   typeof value === 'string' && /^\$[^$.]+$/.test(value)
 
-const BOOLEAN: OptionRule = {
-  expected: 'true or false',
-  isValid: (value) => typeof value === 'boolean',
+const BOUND: OptionRule = {
+  expected: `${OPTION.count.expected}, or Infinity`,
+  isValid: (value) => OPTION.count.isValid(value) || value === Number.POSITIVE_INFINITY,
 }
-const COUNT: OptionRule = { expected: 'a whole number from 0 on', isValid: isCount }
-const LIMIT: OptionRule = {
-  expected: 'a whole number from 0 on, or Infinity',
-  isValid: (value) => isCount(value) || value === Number.POSITIVE_INFINITY,
-}
+/** Who takes the options, in errors. */
+const OWNER = 'MongoDBService'
+
 const PAGINATE: OptionRule = {
   expected: 'false or { default, max }',
   isValid: (value) => value === false || isPlainObject(value),
-  keys: { default: COUNT, max: COUNT },
+  keys: { default: OPTION.count, max: OPTION.count },
 }
 
 /** The options that one call can change. */
@@ -158,23 +154,20 @@ const CALL_RULES: Readonly<Record<Exclude<keyof MongoDBSettings, 'events'>, Opti
     expected: 'a list of field paths, without the id and without places in lists',
     isValid: (value) => isListOf(value, isHideable),
   },
-  allowClientId: BOOLEAN,
-  allowEmptyFilter: BOOLEAN,
-  disableObjectify: BOOLEAN,
-  useEstimatedDocumentCount: BOOLEAN,
+  allowClientId: OPTION.boolean,
+  allowEmptyFilter: OPTION.boolean,
+  disableObjectify: OPTION.boolean,
+  useEstimatedDocumentCount: OPTION.boolean,
   limits: {
     expected: 'an object of numbers',
     isValid: isPlainObject,
-    keys: { depth: LIMIT, conditions: LIMIT, values: LIMIT, skip: LIMIT },
+    keys: { depth: BOUND, conditions: BOUND, values: BOUND, skip: BOUND },
   },
 }
 
 const RULES: OptionRules = {
   ...CALL_RULES,
-  events: {
-    expected: 'a list of names',
-    isValid: (value) => isListOf(value, (item) => typeof item === 'string' && item !== ''),
-  },
+  events: OPTION.stringList,
 }
 
 function isUpdateName(name: unknown): boolean {
@@ -193,9 +186,9 @@ function isHideable(path: unknown): boolean {
  */
 export function resolveMongoDBOptions(options: MongoDBOptions): MongoDBSettings {
   const given: object = isPlainObject(options) ? options : {}
-  checkOptions(given, RULES)
+  checkOptions(OWNER, given, RULES)
   if (options?.Model === undefined) {
-    throw new TypeError(`The option 'Model' must be ${CALL_RULES.Model.expected}`)
+    throw new TypeError(`${OWNER}: the option 'Model' must be ${CALL_RULES.Model.expected}`)
   }
   const settings = withDefaults(
     { ...DEFAULTS, Model: options.Model, limits: DEFAULT_LIMITS },
@@ -205,7 +198,7 @@ export function resolveMongoDBOptions(options: MongoDBOptions): MongoDBSettings 
     },
   )
   if (settings.hidden.includes(settings.id)) {
-    throw new TypeError(`The option 'hidden' must be ${CALL_RULES.hidden.expected}`)
+    throw new TypeError(`${OWNER}: the option 'hidden' must be ${CALL_RULES.hidden.expected}`)
   }
   return settings
 }
@@ -219,10 +212,10 @@ export function overrideSettings(
   paginate: Paginate | false | undefined,
   adapter: Partial<MongoDBOptions> | undefined,
 ): MongoDBSettings {
-  if (paginate) checkOptions({ paginate }, { paginate: PAGINATE }, 'params.')
+  if (paginate) checkOptions('params', { paginate }, { paginate: PAGINATE })
   const paged = paginate === undefined ? settings : { ...settings, paginate }
   if (adapter === undefined) return paged
-  checkOptions(adapter, CALL_RULES, 'params.adapter.')
+  checkOptions('params.adapter', adapter, CALL_RULES)
   const limits = withDefaults(settings.limits, adapter.limits ?? {})
   return withDefaults(paged, { ...adapter, limits })
 }

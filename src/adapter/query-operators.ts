@@ -1,7 +1,7 @@
 import { BadRequest } from '../core/errors/index.ts'
 import type { Query } from '../core/params.ts'
+import { isPlainObject } from '../core/value-kind.ts'
 import type { MongoDBSettings, QueryFilter } from './mongodb-options.ts'
-import { isPlainObject } from './plain-object.ts'
 import { readCount, readSelect, readSort, toList } from './query-filters.ts'
 
 /** Operators that join conditions, each with a list of them. */

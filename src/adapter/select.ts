@@ -1,7 +1,6 @@
 import type { Document } from 'mongodb'
-
+import { isPlainObject } from '../core/value-kind.ts'
 import { relate, toOutermost } from './field-path.ts'
-import { isPlainObject } from './plain-object.ts'
 
 /** Which fields of its records a call returns, and who leaves out the others. */
 export interface FieldChoice {

@@ -2,11 +2,11 @@ import type { Document } from 'mongodb'
 
 import { BadRequest } from '../core/errors/index.ts'
 import type { Query } from '../core/params.ts'
+import { isPlainObject } from '../core/value-kind.ts'
 import type { MongoDBSettings } from './mongodb-options.ts'
 import { toObjectId } from './object-id.ts'
 import type { PageSize } from './page.ts'
 import { toPageSize } from './page.ts'
-import { isPlainObject } from './plain-object.ts'
 import { readCount, readSelect, toList } from './query-filters.ts'
 import { checkDefined } from './query-operators.ts'
 

@@ -1,9 +1,9 @@
 import { BadRequest } from '../core/errors/index.ts'
+import { isPlainObject } from '../core/value-kind.ts'
 import { checkName, checkValue, NO_NAMES } from './data-values.ts'
 import { relate } from './field-path.ts'
 import { checkHiddenConditions } from './hidden-query.ts'
 import type { MongoDBSettings } from './mongodb-options.ts'
-import { isPlainObject } from './plain-object.ts'
 import type { UpdateOperator } from './update-operators.ts'
 import { UPDATE_OPERATORS } from './update-operators.ts'
 

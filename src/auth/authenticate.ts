@@ -1,15 +1,15 @@
 import type { Application, Params } from '../core/index.ts'
 import type { AuthenticationService } from './authentication-service.ts'
 import { findAuthentication } from './default-authentication.ts'
-import { limitProof } from './guess-limits.ts'
 import type { HookCall } from './hook-call.ts'
 import { reportFailure } from './login-events.ts'
 import { createNotAuthenticated } from './not-authenticated.ts'
-import type { Proof } from './proof.ts'
-import { findProof, proveAuthentication } from './proof.ts'
-import { isPlainObject } from './settings-merge.ts'
-import type { AuthenticationParams, AuthenticationResult } from './strategy.ts'
-import { toInternalParams } from './strategy.ts'
+import { isPlainObject } from './settings/settings-merge.ts'
+import type { Proof } from './strategies/proof.ts'
+import { findProof, proveAuthentication } from './strategies/proof.ts'
+import type { AuthenticationParams, AuthenticationResult } from './strategies/strategy.ts'
+import { toInternalParams } from './strategies/strategy.ts'
+import { limitProof } from './throttle/guess-limits.ts'
 
 /** Which strategies may prove who calls. */
 export interface AuthenticateOptions {

@@ -1,25 +1,25 @@
 import type { Application, AuthenticationRequest } from '../core/index.ts'
-import type { AuthenticationConfiguration } from './authentication-config.ts'
-import { resolveAuthenticationConfig } from './authentication-config.ts'
 import type { AuthenticationService } from './authentication-service.ts'
-import { checkConfiguration } from './configuration-check.ts'
-import { limitProof } from './guess-limits.ts'
-import type { LoginThrottle } from './login-throttle.ts'
 import { createNotAuthenticated } from './not-authenticated.ts'
-import { PreparedSettings } from './prepared-settings.ts'
-import { freezeDeep, isSameSetting } from './settings-merge.ts'
+import type { AuthenticationConfiguration } from './settings/authentication-config.ts'
+import { resolveAuthenticationConfig } from './settings/authentication-config.ts'
+import { checkConfiguration } from './settings/configuration-check.ts'
+import { PreparedSettings } from './settings/prepared-settings.ts'
+import { freezeDeep, isSameSetting } from './settings/settings-merge.ts'
 import type {
   AuthenticationHttpRequest,
   AuthenticationParams,
   AuthenticationResult,
   AuthenticationStrategy,
   ConnectionEvent,
-} from './strategy.ts'
-import { StrategyRegistry } from './strategy-registry.ts'
-import type { AccessTokenPayload } from './token-claims.ts'
-import { createTokenError } from './token-claims.ts'
-import type { TokenOptions } from './token-options.ts'
-import type { RevocationList } from './token-revocation.ts'
+} from './strategies/strategy.ts'
+import { StrategyRegistry } from './strategies/strategy-registry.ts'
+import { limitProof } from './throttle/guess-limits.ts'
+import type { LoginThrottle } from './throttle/login-throttle.ts'
+import type { AccessTokenPayload } from './tokens/token-claims.ts'
+import { createTokenError } from './tokens/token-claims.ts'
+import type { TokenOptions } from './tokens/token-options.ts'
+import type { RevocationList } from './tokens/token-revocation.ts'
 
 /** What every authentication service has: configuration, strategies and tokens. */
 export abstract class AuthenticationBase {

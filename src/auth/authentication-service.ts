@@ -1,14 +1,14 @@
 import type { AnyApplication, AuthenticationRequest, NullableId } from '../core/index.ts'
-import { decodeClaims } from './access-token.ts'
 import { AuthenticationBase } from './authentication-base.ts'
 import { DEFAULT_SETTING, installDefaultAuthentication } from './default-authentication.ts'
 import { findEntityService, getIdName } from './entity-service.ts'
 import { installLoginHooks } from './login-events.ts'
 import { createNotAuthenticated } from './not-authenticated.ts'
-import { mergeSettings } from './settings-merge.ts'
-import type { AuthenticationParams, AuthenticationResult } from './strategy.ts'
-import type { TokenOptions } from './token-options.ts'
-import { toExpiryDate } from './token-revocation.ts'
+import { mergeSettings } from './settings/settings-merge.ts'
+import type { AuthenticationParams, AuthenticationResult } from './strategies/strategy.ts'
+import { decodeClaims } from './tokens/access-token.ts'
+import type { TokenOptions } from './tokens/token-options.ts'
+import { toExpiryDate } from './tokens/token-revocation.ts'
 
 /**
  * The service that logs users in and out: `create` takes `{ strategy, ... }` and returns

@@ -1,6 +1,6 @@
 import type { Application } from '../core/index.ts'
 import { toServicePath } from '../core/index.ts'
-import type { AuthenticationParams } from './strategy.ts'
+import type { AuthenticationParams } from './strategies/strategy.ts'
 
 /** The methods that strategies call on the service with the entities. */
 export interface EntityService {

@@ -1,7 +1,7 @@
 import { createContext, findServiceEntry, runMethod } from '../core/index.ts'
-import { proveAuthentication } from './proof.ts'
-import type { AuthenticationBaseStrategy, AuthenticationParams } from './strategy.ts'
-import { toInternalParams } from './strategy.ts'
+import { proveAuthentication } from './strategies/proof.ts'
+import type { AuthenticationBaseStrategy, AuthenticationParams } from './strategies/strategy.ts'
+import { toInternalParams } from './strategies/strategy.ts'
 import { isRecord } from './value-kind.ts'
 
 /** A stored record of whoever can log in. */

@@ -4,7 +4,7 @@ import { ServiceError } from '../core/index.ts'
 import type { AuthenticationService } from './authentication-service.ts'
 import { getField } from './field-path.ts'
 import { toReason } from './not-authenticated.ts'
-import type { AuthenticationParams, AuthenticationResult } from './strategy.ts'
+import type { AuthenticationParams, AuthenticationResult } from './strategies/strategy.ts'
 
 type LoginEvent = 'login' | 'logout'
 

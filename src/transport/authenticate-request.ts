@@ -3,7 +3,7 @@ import type { AuthenticateOptions } from '../auth/authenticate.ts'
 import { authenticate, authenticateParams } from '../auth/authenticate.ts'
 import type { AnyApplication, Application, Params } from '../core/index.ts'
 import { parseCaller } from './parse-authentication.ts'
-import { setPrivate } from './private-answer.ts'
+import { setPrivate } from './replies/private-reply.ts'
 
 /**
  * Returns a `preHandler` that protects a plain route of Fastify as the `authenticate` hook protects a

@@ -1,26 +1,33 @@
 export * from '../core/index.ts'
 export { authenticateRequest } from './authenticate-request.ts'
-export type { ConfigurationOptions } from './configuration.ts'
-export { configuration } from './configuration.ts'
-export type { Configurator } from './configurator.ts'
 export type {
   ErrorHandlerOptions,
   ErrorResponder,
   ErrorResponders,
-} from './error-handler.ts'
-export type { FastifyApplication, FastifyAppOptions, ServerMembers } from './fastify-app.ts'
-export { fastifyApp } from './fastify-app.ts'
-export type { FormOptions } from './form-body.ts'
-export type { JsonOptions } from './json-body.ts'
-export type { ServiceLookup } from './lookup.ts'
+} from './errors/error-handler.ts'
+export type { NotFoundOptions } from './errors/not-found.ts'
 export type { Middleware } from './middleware.ts'
-export type { NotFoundOptions } from './not-found.ts'
 export type { ParseAuthenticationOptions } from './parse-authentication.ts'
-export type { QueryOptions, QueryParser } from './query-string.ts'
+export type { FormOptions } from './parsing/form-body.ts'
+export type { JsonOptions } from './parsing/json-body.ts'
+export type { QueryOptions, QueryParser } from './parsing/query-string.ts'
 export type { FeathersParams } from './request-params.ts'
-export { errorHandler, json, notFound, parseAuthentication, rest, urlencoded } from './rest.ts'
-export { serveStatic } from './serve-static.ts'
-export { compress, cors } from './server-plugins.ts'
+export type { Formatter, RestOptions } from './rest-transport.ts'
+export type { ServiceLookup } from './routing/lookup.ts'
+export type { ConfigurationOptions } from './server/configuration.ts'
+export { configuration } from './server/configuration.ts'
+export type { FastifyApplication, FastifyAppOptions, ServerMembers } from './server/fastify-app.ts'
+export { fastifyApp } from './server/fastify-app.ts'
+export {
+  errorHandler,
+  json,
+  notFound,
+  parseAuthentication,
+  rest,
+  urlencoded,
+} from './server/rest.ts'
+export { serveStatic } from './server/serve-static.ts'
+export type { Configurator } from './server/server-configurator.ts'
+export { compress, cors } from './server/server-plugins.ts'
 export type { RemexOptions } from './services-plugin.ts'
 export { remex, remex as default } from './services-plugin.ts'
-export type { Formatter, RestOptions } from './transport.ts'

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { fromFastifyError } from './error-handler.ts'
-import { createPathTest } from './path-test.ts'
+import { fromFastifyError } from './errors/error-handler.ts'
+import { createPathTest } from './routing/path-test.ts'
 
 /**
  * A function around the services of one path, or before all requests: it may put params into

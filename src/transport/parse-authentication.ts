@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { findAuthentication, isAuthentication } from '../auth/default-authentication.ts'
 import type { Application, AuthenticationRequest, Query } from '../core/index.ts'
 import { toServicePath } from '../core/index.ts'
-import { setPrivate } from './private-answer.ts'
+import { setPrivate } from './replies/private-reply.ts'
 
 /** Where a transport finds out who calls. */
 export interface ParseAuthenticationOptions {

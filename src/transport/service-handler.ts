@@ -1,16 +1,16 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AuthenticationRequest, MethodEntry } from '../core/index.ts'
 import { BadRequest, HookContext, NotAcceptable, runMethod, Unavailable } from '../core/index.ts'
-import { acceptsJson } from './accept.ts'
-import { answerCall, answerError } from './answer.ts'
 import { getMiddleware, isAnswered, runMiddleware } from './middleware.ts'
 import { parseCaller, takeQueryToken } from './parse-authentication.ts'
-import { isPrivate, setPrivate } from './private-answer.ts'
-import { toRawQuery } from './query-string.ts'
+import { toRawQuery } from './parsing/query-string.ts'
+import { acceptsJson } from './replies/accept.ts'
+import { isPrivate, setPrivate } from './replies/private-reply.ts'
 import { getFeathersParams, RestParams } from './request-params.ts'
+import type { RestTransport } from './rest-transport.ts'
+import { answerCall, answerError } from './service-reply.ts'
 import type { Watch } from './time-limit.ts'
 import { endWatch } from './time-limit.ts'
-import type { RestTransport } from './transport.ts'
 
 /** What a request addresses, beside the method: the id and the route values. */
 export interface Target {

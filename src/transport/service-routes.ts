@@ -1,12 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { MethodEntry, MethodSpec, ServiceEntry } from '../core/index.ts'
-import { handleAnyRequest } from './any-request.ts'
-import type { Routing } from './request-path.ts'
-import { getRouting } from './request-path.ts'
+import { handleAnyRequest } from './fallback-handler.ts'
+import type { RestTransport } from './rest-transport.ts'
+import type { Routing } from './routing/request-path.ts'
+import { getRouting } from './routing/request-path.ts'
+import { ID_PLACEHOLDER, toPatterns } from './routing/service-router.ts'
 import { handleServiceRequest } from './service-handler.ts'
 import { findByVerb, hasCustomMethod, VERBS } from './service-method.ts'
-import { ID_PLACEHOLDER, toPatterns } from './service-router.ts'
-import type { RestTransport } from './transport.ts'
 
 /** One form of URL of a service: all of its records, or one of them. */
 interface ServiceUrl {

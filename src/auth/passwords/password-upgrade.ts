@@ -1,0 +1,47 @@
+import { findServiceEntry } from '../../core/service-entry.ts'
+import type { Entity } from '../entity.ts'
+import { withField } from '../field-path.ts'
+import type { AuthenticationBaseStrategy } from '../strategies/strategy.ts'
+
+/** A hash that takes the place of an outdated one. */
+export interface HashUpgrade {
+  readonly entity: Entity
+  /** The path of the hash in the entity. */
+  readonly field: string
+  /** The outdated hash. */
+  readonly stored: unknown
+  readonly hash: string
+}
+
+/**
+ * Stores a new hash of the same password. The service's hooks don't run, which would hash the hash
+ * and tell of a change that is none. A password that was changed meanwhile stays: the outdated hash
+ * is part of the query. A failure is logged; the login was right in any case.
+ */
+export async function upgradeHash(
+  strategy: AuthenticationBaseStrategy,
+  { entity, field, stored, hash }: HashUpgrade,
+): Promise<void> {
+  const service = strategy.entityService
+  const methods = service === null ? undefined : findServiceEntry(service)?.methods
+  const get = methods?.get('get')
+  const patch = methods?.get('patch')
+  if (service === null || get === undefined || patch === undefined) return
+  const id = entity[String(strategy.configuration['entityId'] ?? service.id ?? 'id')]
+  const params = { query: { [field]: stored } }
+  try {
+    // What else is in the outermost field is read as it is stored: hooks may have added to the entity.
+    const isNested = field.includes('.')
+    const record = isNested ? await get.original.call(service, id, { ...params }) : entity
+    await patch.original.call(service, id, toChange(record as Entity, field, hash), params)
+  } catch (error) {
+    strategy.app.logger.warn({ err: error }, 'An outdated password hash was not replaced')
+  }
+}
+
+/** The outermost field that changes, with everything else in it. */
+function toChange(record: Entity, field: string, hash: string): Record<string, unknown> {
+  const [outermost = ''] = field.split('.')
+  const { [outermost]: value } = withField(record, field, hash)
+  return { [outermost]: value }
+}

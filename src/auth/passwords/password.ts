@@ -1,0 +1,154 @@
+import { availableParallelism } from 'node:os'
+import bcrypt from 'bcryptjs'
+import { BadRequest } from '../../core/index.ts'
+import type { ScryptCost, ScryptHash } from './scrypt-hash.ts'
+import {
+  createDummyHash,
+  formatScryptHash,
+  hashByScrypt,
+  isSameCost,
+  isScryptCost,
+  matchesScrypt,
+  parseScryptHash,
+} from './scrypt-hash.ts'
+import { WorkQueue } from './work-queue.ts'
+
+/** The setting `scrypt` of the local strategy. */
+export interface PasswordOptions extends Partial<ScryptCost> {
+  /** A power of two; 128 times `blockSize` of it is the memory in bytes. Default: 131072 (2^17). */
+  readonly cost?: number
+  /** Default: 8. */
+  readonly blockSize?: number
+  /** Default: 1. */
+  readonly parallelization?: number
+  /** How many hashes are computed at a time. Default: 2, or 1 where there are fewer than 4 cores. */
+  readonly concurrency?: number
+  /** How many may wait; more are refused with 503. Default: 50. */
+  readonly maxQueued?: number
+}
+
+/** What came of checking a password. */
+export interface PasswordVerdict {
+  readonly isRight: boolean
+  /**
+   * The stored hash was made with other parameters than those of today, or by bcrypt, and the
+   * password may be hashed anew. With more than 72 bytes it may not: bcrypt has not read them.
+   */
+  readonly isOutdated: boolean
+  /** The stored text is no hash. */
+  readonly isMalformed: boolean
+}
+
+/** The first of the parameter sets that OWASP advises for scrypt. */
+const OWASP_COST: ScryptCost = { cost: 2 ** 17, blockSize: 8, parallelization: 1 }
+
+const OPTION_NAMES = ['cost', 'blockSize', 'parallelization', 'concurrency', 'maxQueued']
+
+const MAX_PASSWORD_BYTES = 4096
+
+/** Hashes of Feathers and others. The cost is limited, for each step doubles the time. */
+const BCRYPT_TEXT = /^\$2[aby]\$(?:0[4-9]|1[0-5])\$[./A-Za-z0-9]{53}$/
+
+/**
+ * Hashes and checks passwords, a few at a time, on threads of their own. Hashes by bcrypt are the
+ * exception: the library is plain JavaScript and computes on the main thread, in slices of 100 ms.
+ */
+export class Passwords {
+  readonly #cost: ScryptCost
+  readonly #queue: WorkQueue
+  readonly #dummy: ScryptHash
+
+  /**
+   * @param name how errors name the options
+   * @throws {TypeError} an unknown option, or parameters that scrypt can't take
+   */
+  constructor(options: PasswordOptions, name: string) {
+    const unknown = Object.keys(options).find((key) => !OPTION_NAMES.includes(key))
+    if (unknown !== undefined) {
+      throw new TypeError(
+        `Unknown option '${name}.${unknown}': allowed are ${OPTION_NAMES.join(', ')}`,
+      )
+    }
+    const { concurrency = availableParallelism() < 4 ? 1 : 2, maxQueued = 50, ...cost } = options
+    this.#cost = { ...OWASP_COST, ...cost }
+    if (!isScryptCost(this.#cost)) {
+      throw new TypeError(
+        `'${name}' holds parameters that scrypt can not take: 'cost' is a power of two, and the memory of 128 * cost * blockSize bytes is at most 512 MiB`,
+      )
+    }
+    for (const [key, value] of Object.entries({ concurrency, maxQueued })) {
+      if (Number.isInteger(value) && value >= 1) continue
+      throw new TypeError(`'${name}.${key}' must be a whole number, 1 or more`)
+    }
+    this.#queue = new WorkQueue(concurrency, maxQueued)
+    this.#dummy = createDummyHash(this.#cost)
+  }
+
+  /**
+   * Returns the hash of a password as text in PHC format.
+   * @throws {BadRequest} the password is empty, longer than 4096 bytes, or no text
+   * @throws {Unavailable} too many passwords are being hashed
+   * @param options `isPatient`: wait in any case
+   */
+  async hash(
+    password: unknown,
+    { isPatient = false }: { readonly isPatient?: boolean } = {},
+  ): Promise<string> {
+    if (typeof password !== 'string' || password === '') {
+      throw new BadRequest('A password must be a text that is not empty')
+    }
+    checkPasswordLength(password)
+    const compute = () => hashByScrypt(password, this.#cost)
+    const hash = isPatient ? this.#queue.runLater(compute) : this.#queue.run(compute)
+    return formatScryptHash(await hash)
+  }
+
+  /**
+   * Checks a password against a stored hash. It takes the same time when there is no hash, when the
+   * stored text is none, and when the hash is a cheaper one: scrypt is computed in any case.
+   * @throws {Unavailable} too many passwords are being checked
+   */
+  async verify(password: string, stored: unknown): Promise<PasswordVerdict> {
+    const text = typeof stored === 'string' ? stored : ''
+    if (BCRYPT_TEXT.test(text)) {
+      const check = () => bcrypt.compare(password, text)
+      const isRight = await this.#queue.run(() => this.#checkBesideDummy(password, check))
+      // Bcrypt reads 72 bytes: a mistake behind them would become the password.
+      return { isRight, isOutdated: !bcrypt.truncates(password), isMalformed: false }
+    }
+    const hash = parseScryptHash(text)
+    const isOutdated = hash !== null && !isSameCost(hash, this.#cost)
+    const matches = await this.#queue.run(() => {
+      const check = () => matchesScrypt(password, hash ?? this.#dummy)
+      return isOutdated ? this.#checkBesideDummy(password, check) : check()
+    })
+    return {
+      isRight: matches && hash !== null,
+      isOutdated,
+      isMalformed: hash === null && text !== '',
+    }
+  }
+
+  /** At the same time, or a cheaper hash would show in how soon a wrong password is refused. */
+  async #checkBesideDummy(password: string, check: () => Promise<boolean>): Promise<boolean> {
+    // First, as it has a thread of its own: bcrypt takes the main one until it lets go for once.
+    const dummy = matchesScrypt(password, this.#dummy)
+    const settled = await Promise.allSettled([begin(check), dummy])
+    for (const result of settled) {
+      if (result.status === 'rejected') throw result.reason
+    }
+    return (settled[0] as PromiseFulfilledResult<boolean>).value
+  }
+}
+
+/** Calls a function now; what it throws at once is a rejection too. */
+async function begin<T>(work: () => Promise<T>): Promise<T> {
+  return work()
+}
+
+/** @throws {BadRequest} the password is longer than any that is meant */
+export function checkPasswordLength(password: string): void {
+  if (Buffer.byteLength(password) > MAX_PASSWORD_BYTES) {
+    throw new BadRequest(`A password has at most ${MAX_PASSWORD_BYTES} bytes`)
+  }
+}

@@ -1,0 +1,90 @@
+import { toServicePath } from '../../core/index.ts'
+import type { AuthenticationBase } from '../authentication-base.ts'
+import { findEntityService, getIdName } from '../entity-service.ts'
+import { AuthenticationBaseStrategy } from '../strategies/strategy.ts'
+import { isText } from '../value-kind.ts'
+import { checkOptions, getSection } from './authentication-config.ts'
+
+/** What is read of an authentication service. */
+type Checked = Pick<
+  AuthenticationBase,
+  'app' | 'configKey' | 'configuration' | 'strategyNames' | 'getStrategy'
+>
+
+/**
+ * Checks everything about the configuration of a service that its strategies don't check themselves.
+ * @throws {TypeError} a setting is missing or wrong; the text names it
+ */
+export function checkConfiguration(service: Checked): void {
+  const { configKey, configuration, strategyNames } = service
+  const { secret, entity, service: path } = configuration
+  if (secret === undefined) {
+    throw new TypeError(`A 'secret' must be provided in your ${configKey} configuration`)
+  }
+  checkOptions(configuration, configKey, strategyNames)
+  checkNames(service)
+  if (entity !== null) {
+    for (const [name, value] of Object.entries({ service: path, entity })) {
+      if (value !== undefined) continue
+      throw new TypeError(`The '${name}' option is not set in the ${configKey} configuration`)
+    }
+    checkEntityService(service)
+  }
+  for (const name of strategyNames) {
+    // Others may use the same names for something else.
+    const strategy = service.getStrategy(name)
+    if (strategy instanceof AuthenticationBaseStrategy) checkSection(service, name)
+  }
+}
+
+/** A section announces a strategy that is registered later. */
+function checkNames({ configKey, configuration, strategyNames }: Checked): void {
+  for (const list of ['authStrategies', 'parseStrategies'] as const) {
+    const unknown = configuration[list]?.find(
+      (name) => !strategyNames.includes(name) && !Object.hasOwn(configuration, name),
+    )
+    if (unknown === undefined) continue
+    const known = strategyNames.join(', ') || 'none'
+    throw new TypeError(
+      `'${configKey}.${list}' names '${unknown}', which is no strategy: registered are ${known}`,
+    )
+  }
+}
+
+function checkEntityService({ app, configKey, configuration }: Checked): void {
+  const { service: path, entityId } = configuration
+  const service = checkExists(app, path, `${configKey}.service`)
+  if (entityId === undefined && getIdName(service) === undefined) {
+    throw new TypeError(
+      `The '${path}' service does not have an 'id' property and no 'entityId' option is set.`,
+    )
+  }
+}
+
+/** The options that every section may have over those of the service. */
+function checkSection({ app, configKey, configuration }: Checked, name: string): void {
+  const { entity, entityId, service } = getSection(configuration, name)
+  const place = `${configKey}.${name}`
+  if (entity !== undefined && entity !== null && !isText(entity)) {
+    throw new TypeError(`The option '${place}.entity' must be a text or null`)
+  }
+  if (entityId !== undefined && !isText(entityId)) {
+    throw new TypeError(`The option '${place}.entityId' must be a text`)
+  }
+  if (service === undefined) return
+  checkExists(app, service, `${place}.service`)
+  const isOther = toServicePath(service as string) !== toServicePath(configuration.service ?? '')
+  const isSameEntity = entity === undefined || entity === configuration.entity
+  // The id of a record there would be taken for the id of another one here.
+  if (isOther && isSameEntity && configuration.authStrategies.includes(name)) {
+    throw new TypeError(
+      `'${place}.service' is '${service}', but tokens are for '${configuration.service}': use a second AuthenticationService`,
+    )
+  }
+}
+
+function checkExists(app: Checked['app'], path: unknown, place: string) {
+  const service = isText(path) ? findEntityService(app, path) : null
+  if (service !== null) return service
+  throw new TypeError(`The '${path}' service that '${place}' names does not exist`)
+}

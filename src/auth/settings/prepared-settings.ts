@@ -1,0 +1,56 @@
+import type { LoginThrottle } from '../throttle/login-throttle.ts'
+import { toLoginThrottle } from '../throttle/login-throttle.ts'
+import { TokenIssuer } from '../tokens/token-issuer.ts'
+import type { RevocationList } from '../tokens/token-revocation.ts'
+import { toRevocationList } from '../tokens/token-revocation.ts'
+import type { AuthenticationConfiguration } from './authentication-config.ts'
+import { isSameSetting } from './settings-merge.ts'
+
+/**
+ * One state of the configuration with what is made of it, each thing when it is first asked for.
+ * Counters and revocations are taken over from the state before, unless their settings differ: they
+ * survive a change of keys.
+ */
+export class PreparedSettings {
+  readonly configuration: AuthenticationConfiguration
+  readonly #configKey: string
+  #issuer: TokenIssuer | undefined
+  #throttle: LoginThrottle | null | undefined
+  #revocation: RevocationList | null | undefined
+
+  constructor(
+    configuration: AuthenticationConfiguration,
+    configKey: string,
+    previous: PreparedSettings | null,
+  ) {
+    this.configuration = configuration
+    this.#configKey = configKey
+    if (previous === null) return
+    const { loginThrottle, revocation } = previous.configuration
+    if (isSameSetting(configuration.loginThrottle, loginThrottle)) {
+      this.#throttle = previous.#throttle
+    }
+    if (isSameSetting(configuration.revocation, revocation)) this.#revocation = previous.#revocation
+  }
+
+  /** @throws {TypeError} the secret or an option for tokens is wrong */
+  get issuer(): TokenIssuer {
+    this.#issuer ??= new TokenIssuer(this.configuration, this.#configKey)
+    return this.#issuer
+  }
+
+  /** @throws {TypeError} a limit is wrong */
+  get loginThrottle(): LoginThrottle | null {
+    if (this.#throttle === undefined) {
+      this.#throttle = toLoginThrottle(this.configuration.loginThrottle)
+    }
+    return this.#throttle
+  }
+
+  get revocationList(): RevocationList | null {
+    if (this.#revocation === undefined) {
+      this.#revocation = toRevocationList(this.configuration.revocation)
+    }
+    return this.#revocation
+  }
+}

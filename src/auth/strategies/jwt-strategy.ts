@@ -1,0 +1,210 @@
+import type { AuthenticationRequest } from '../../core/index.ts'
+import { ServiceError } from '../../core/index.ts'
+import type { Entity } from '../entity.ts'
+import { toEntityParams, toExternalEntity } from '../entity.ts'
+import { createNotAuthenticated } from '../not-authenticated.ts'
+import type { AuthenticationConfiguration } from '../settings/authentication-config.ts'
+import { getSection } from '../settings/authentication-config.ts'
+import { watchExpiry } from '../tokens/connection-expiry.ts'
+import { RefusalLog } from '../tokens/refusal-log.ts'
+import type { AccessTokenPayload } from '../tokens/token-claims.ts'
+import { isRecord } from '../value-kind.ts'
+import type {
+  AuthenticationHttpRequest,
+  AuthenticationParams,
+  AuthenticationResult,
+  ConnectionEvent,
+} from './strategy.ts'
+import { AuthenticationBaseStrategy } from './strategy.ts'
+
+/** The section of the JWT strategy, with what it takes from the settings of the service. */
+export interface JwtConfiguration {
+  /** The name of the entity in results and params, `null` for none. */
+  readonly entity: string | null
+  readonly entityId: string | undefined
+  /** The path of the entity service. */
+  readonly service: string | undefined
+  /** The header with the token. Default: `'Authorization'`. */
+  readonly header: string
+  /** What stands before the token, in any case. Default: `['Bearer', 'JWT']`. */
+  readonly schemes: readonly string[]
+}
+
+const OPTION_NAMES = ['entity', 'entityId', 'service', 'header', 'schemes']
+const DEFAULTS = { header: 'Authorization', schemes: ['Bearer', 'JWT'] }
+
+/** The configuration of one state of the settings, with what `parse` needs on every request. */
+interface Prepared {
+  readonly base: AuthenticationConfiguration
+  readonly configuration: Readonly<JwtConfiguration & Record<string, unknown>>
+  readonly headerName: string
+  readonly schemes: ReadonlySet<string>
+}
+
+/** Proves identity by an access token, from a header or as `{ strategy: 'jwt', accessToken }`. */
+export class JwtStrategy extends AuthenticationBaseStrategy {
+  #prepared: Prepared | null = null
+  readonly #refusals = new RefusalLog(this)
+
+  override get configuration(): Readonly<JwtConfiguration & Record<string, unknown>> {
+    return this.#prepare().configuration
+  }
+
+  /** @throws {TypeError} an unknown option, one of a wrong kind, or an entity of its own */
+  verifyConfiguration(): void {
+    const { configKey, configuration } = this.authentication
+    const section = getSection(configuration, this.name)
+    const unknown = Object.keys(section).find((key) => !OPTION_NAMES.includes(key))
+    if (unknown !== undefined) {
+      throw new TypeError(
+        `Invalid JwtStrategy option '${configKey}.${this.name}.${unknown}'. Did you mean to set it in '${configKey}.jwtOptions'?`,
+      )
+    }
+    const { header, schemes } = { ...DEFAULTS, ...section }
+    if (typeof header !== 'string') {
+      throw new TypeError(`The 'header' option for the ${this.name} strategy must be a string`)
+    }
+    if (!Array.isArray(schemes) || schemes.some((scheme) => typeof scheme !== 'string')) {
+      throw new TypeError(
+        `The 'schemes' option for the ${this.name} strategy must be a list of texts`,
+      )
+    }
+    // A token says nothing about the service that its subject is a record of.
+    for (const name of ['entity', 'service'] as const) {
+      if (section[name] === undefined || configuration[name] === undefined) continue
+      if (section[name] === configuration[name]) continue
+      throw new TypeError(
+        `'${configKey}.${this.name}.${name}' is '${section[name]}', but the tokens of this service are for '${configuration[name]}': use a second AuthenticationService`,
+      )
+    }
+  }
+
+  /**
+   * Returns the token of a header with one of the schemes, `Bearer token` or `Bearer: token`; a single
+   * word is all token.
+   */
+  parse(request: Partial<AuthenticationHttpRequest>): AuthenticationRequest | null {
+    const { headerName, schemes } = this.#prepare()
+    const value = request.headers?.[headerName]
+    if (typeof value !== 'string') return null
+    const text = value.trim()
+    if (text === '') return null
+    const blank = text.search(/\s/)
+    if (blank === -1) return { strategy: this.name, accessToken: text }
+    const scheme = text.slice(0, blank).toLowerCase()
+    const isKnown =
+      schemes.has(scheme) || (scheme.endsWith(':') && schemes.has(scheme.slice(0, -1)))
+    return isKnown ? { strategy: this.name, accessToken: text.slice(blank).trim() } : null
+  }
+
+  /**
+   * Returns `{ accessToken, authentication: { strategy, accessToken, payload }, user }`.
+   * @throws {NotAuthenticated} the token is not valid, or its user is gone
+   */
+  async authenticate(
+    request: AuthenticationRequest,
+    params: AuthenticationParams,
+  ): Promise<AuthenticationResult> {
+    const { accessToken } = request as { accessToken?: unknown }
+    if (!accessToken) throw createNotAuthenticated('No access token')
+    let payload: AccessTokenPayload | undefined
+    try {
+      const { jwt, secret } = params
+      payload = await this.authentication.verifyAccessToken(accessToken, jwt, secret)
+      const token = accessToken as string
+      const result: AuthenticationResult = {
+        accessToken: token,
+        authentication: { strategy: this.name, accessToken: token, payload },
+      }
+      const { entity } = this.configuration
+      if (entity !== null) {
+        result[entity] = await this.getEntity(this.getEntityId(payload), params)
+      }
+      return result
+    } catch (error) {
+      this.#refusals.report(error, payload ?? {}, params)
+      throw error
+    }
+  }
+
+  /** Returns the id of the entity that a token is for. */
+  getEntityId(payload: AccessTokenPayload): string {
+    if (payload.sub === undefined) throw createNotAuthenticated('jwt sub claim is required')
+    return payload.sub
+  }
+
+  /** Returns the query to read the entity with: override it to exclude some, `{ active: true }`. */
+  getEntityQuery(
+    _params: AuthenticationParams,
+  ): Record<string, unknown> | Promise<Record<string, unknown>> {
+    return {}
+  }
+
+  /**
+   * Returns the entity with an id, for external calls as callers outside may see it.
+   * @throws {NotAuthenticated} there is no such entity any more
+   */
+  async getEntity(id: string, params: AuthenticationParams): Promise<Entity> {
+    const service = this.entityService
+    const { entity: name } = this.configuration
+    if (service === null || name === null) {
+      throw createNotAuthenticated('Could not find entity service')
+    }
+    const query = this.getEntityQuery(params)
+    const entityParams = toEntityParams(params, query instanceof Promise ? await query : query)
+    try {
+      const entity = await service.get(id, entityParams)
+      if (!isRecord(entity)) throw createNotAuthenticated(`The ${name} of the token does not exist`)
+      return params.provider
+        ? ((await toExternalEntity(this, entity, id, params)) as Entity)
+        : entity
+    } catch (error) {
+      // An id that is unknown or malformed; everything else, a database that is away for instance,
+      // says nothing about the token.
+      const isMissing = error instanceof ServiceError && (error.code === 404 || error.code === 400)
+      if (!isMissing) throw error
+      throw createNotAuthenticated(`The ${name} of the token does not exist`, undefined, error)
+    }
+  }
+
+  /** Keeps who is behind a real-time connection, until logout, disconnect or the token's expiry. */
+  handleConnection(
+    event: ConnectionEvent,
+    connection: Record<string, unknown>,
+    result?: AuthenticationResult,
+  ): void {
+    const { entity } = this.configuration
+    const { accessToken, authentication } = result ?? {}
+    if (event === 'login') {
+      const { exp } = (authentication?.payload ?? {}) as { exp?: unknown }
+      if (accessToken === undefined || typeof exp !== 'number') return
+      watchExpiry(connection, exp * 1000, () => this.app.emit('disconnect', connection))
+      connection['authentication'] = { strategy: this.name, accessToken }
+      if (entity !== null) connection[entity] = result?.[entity]
+      return
+    }
+    const current = connection['authentication'] as { accessToken?: unknown } | undefined
+    if (event === 'logout' && current?.accessToken !== accessToken) return
+    // Afterwards, so that whoever else is told of the event still sees who it was.
+    process.nextTick(() => {
+      watchExpiry(connection, null)
+      delete connection['authentication']
+      if (entity !== null) delete connection[entity]
+    })
+  }
+
+  #prepare(): Prepared {
+    const base = this.authentication.configuration
+    if (this.#prepared?.base === base) return this.#prepared
+    const { entity = null, entityId, service } = base
+    const section = getSection(base, this.name)
+    const configuration = Object.freeze({ entity, entityId, service, ...DEFAULTS, ...section })
+    this.#prepared = {
+      base,
+      configuration,
+      headerName: configuration.header.toLowerCase(),
+      schemes: new Set(configuration.schemes.map((scheme) => scheme.toLowerCase())),
+    }
+    return this.#prepared
+  }
+}

@@ -1,0 +1,75 @@
+import type { AuthenticationRequest } from '../../core/index.ts'
+import type { AuthenticationService } from '../authentication-service.ts'
+import type { AuthenticationHttpRequest, AuthenticationStrategy } from './strategy.ts'
+
+/** The strategies of one authentication service, by their names. */
+export class StrategyRegistry {
+  // A map: names come from requests, and `constructor` is no strategy.
+  readonly #strategies = new Map<string, AuthenticationStrategy>()
+  #isReady = false
+
+  get names(): string[] {
+    return [...this.#strategies.keys()]
+  }
+
+  /** Tells the strategy who it is, has it check its settings, and keeps it. */
+  register(service: AuthenticationService, name: string, strategy: AuthenticationStrategy): void {
+    if (typeof strategy?.authenticate !== 'function') {
+      throw new TypeError(`The strategy '${name}' has no authenticate method`)
+    }
+    strategy.setName?.(name)
+    strategy.setApplication?.(service.app)
+    strategy.setAuthentication?.(service)
+    strategy.verifyConfiguration?.()
+    this.#strategies.set(name, strategy)
+    if (this.#isReady) setUpLate(service, name, strategy)
+  }
+
+  get(name: string): AuthenticationStrategy | undefined {
+    return this.#strategies.get(name)
+  }
+
+  /** Has every strategy check its settings, as these may have changed. */
+  verify(): void {
+    for (const strategy of this.#strategies.values()) strategy.verifyConfiguration?.()
+  }
+
+  /** Sets up those that are registered, one after the other; later ones when they come. */
+  async setup(service: AuthenticationService): Promise<void> {
+    this.#isReady = true
+    for (const [name, strategy] of this.#strategies) await strategy.setup?.(service, name)
+  }
+
+  /**
+   * Returns what the first of the named strategies reads from a request, `null` when none does. It
+   * is a promise only from the first strategy on that returns one.
+   */
+  parse(
+    request: AuthenticationHttpRequest,
+    reply: unknown,
+    names: readonly string[],
+  ): AuthenticationRequest | null | Promise<AuthenticationRequest | null> {
+    for (let index = 0; index < names.length; index += 1) {
+      const strategy = this.#strategies.get(names[index] ?? '')
+      const parsed = strategy?.parse?.(request, reply) ?? null
+      if (parsed instanceof Promise) {
+        const others = names.slice(index + 1)
+        return parsed.then((value) => value ?? this.parse(request, reply, others))
+      }
+      if (parsed !== null) return parsed
+    }
+    return null
+  }
+}
+
+function setUpLate(
+  service: AuthenticationService,
+  name: string,
+  strategy: AuthenticationStrategy,
+): void {
+  Promise.resolve()
+    .then(() => strategy.setup?.(service, name))
+    .catch((error: unknown) => {
+      service.app.logger.error({ err: error, strategy: name }, 'The setup of a strategy failed')
+    })
+}

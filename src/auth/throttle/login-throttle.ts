@@ -1,0 +1,206 @@
+import { createHash } from 'node:crypto'
+import { isIPv6 } from 'node:net'
+import { ServiceError, TooManyRequests } from '../../core/index.ts'
+import { LoginTurns } from './login-turns.ts'
+import type { Counter, ThrottleStore } from './throttle-store.ts'
+import { MemoryThrottleStore } from './throttle-store.ts'
+
+/** The setting `loginThrottle`. */
+export interface LoginThrottleOptions {
+  /** Failing logins of one account in one window. Default: 10. */
+  readonly maxAttempts?: number
+  /**
+   * Failing logins from one address in one window, and as many again for the accounts that have logged
+   * in from there before. Default: three times `maxAttempts`.
+   */
+  readonly maxAttemptsPerAddress?: number
+  /** Default: 60. */
+  readonly windowSeconds?: number
+  /** How long an address is known after a login from there. Default: 30. */
+  readonly knownAddressDays?: number
+  /** Default: the memory of this process, at most 10,000 accounts and as many addresses. */
+  readonly store?: ThrottleStore
+}
+
+/** One login that was let in to prove itself, and has been counted as failing until it has. */
+export interface LoginAttempt {
+  /** To be called when the login went well. */
+  succeed(): Promise<void>
+  /** To be called when it could not be told whether the login is right. */
+  cancel(): Promise<void>
+}
+
+const DAY_MS = 86_400_000
+const DEFAULT_ATTEMPTS = 10
+
+/** An office has several people who mistype. */
+const ATTEMPTS_PER_ADDRESS = 3
+
+/** Limits failing logins per account and per address. */
+export class LoginThrottle {
+  readonly #maxAttempts: number
+  readonly #maxAttemptsPerAddress: number
+  readonly #windowMs: number
+  readonly #knownMs: number
+  readonly #store: ThrottleStore
+  readonly #turns = new LoginTurns()
+
+  /** @throws {TypeError} an unknown option, or one that is no limit */
+  constructor(options: LoginThrottleOptions = {}) {
+    checkThrottleOptions(options)
+    this.#maxAttempts = options.maxAttempts ?? DEFAULT_ATTEMPTS
+    this.#maxAttemptsPerAddress =
+      options.maxAttemptsPerAddress ?? this.#maxAttempts * ATTEMPTS_PER_ADDRESS
+    this.#windowMs = (options.windowSeconds ?? 60) * 1000
+    this.#knownMs = (options.knownAddressDays ?? 30) * DAY_MS
+    this.#store = options.store ?? new MemoryThrottleStore()
+  }
+
+  /**
+   * Runs a login within the limits: it counts if it is refused. Logins from one address take turns,
+   * so that right ones that come together don't count against each other.
+   * @param account the user name, `null` where the login names none: it counts for the address only
+   * @throws {TooManyRequests} with the seconds to wait as `data.retryAfter`
+   */
+  run<T>(account: string | null, address: string | undefined, login: () => Promise<T>): Promise<T> {
+    const place = address === undefined ? (account ?? '') : toNetwork(address)
+    return this.#turns.run(place, async () => {
+      const attempt = await this.begin(account, address)
+      const result = await login().catch(async (error: unknown) => {
+        // A database that is away says nothing about the password.
+        if (isFault(error)) await attempt.cancel()
+        throw error
+      })
+      await attempt.succeed()
+      return result
+    })
+  }
+
+  /**
+   * Counts a login before it is tried, so that parallel ones count too.
+   *
+   * An address from which the account has logged in before has a counter of its own for the account:
+   * whoever fails from elsewhere does not lock the owner out. Such logins are counted apart for the
+   * address as well: whoever tries names at random there does not lock out those who are known.
+   * @throws {TooManyRequests} with the seconds to wait as `data.retryAfter`
+   */
+  async begin(account: string | null, address: string | undefined): Promise<LoginAttempt> {
+    const counters: Counter[] = []
+    const network = address === undefined ? null : toNetwork(address)
+    // Counted by the exact user name: `Ann` and `ann` may be two accounts.
+    const pair = network === null || account === null ? null : `${network} ${account}`
+    const isKnown = pair !== null && (await this.#store.isRemembered(toKey('known', pair)))
+    // First, so that an address that is refused makes no counters for names that it invents.
+    if (network !== null) {
+      const key = toKey(isKnown ? 'address-known' : 'address', network)
+      await this.#count(key, this.#maxAttemptsPerAddress, counters)
+    }
+    if (account !== null) {
+      const spelling = account.trim().toLowerCase()
+      const key = isKnown ? toKey('pair', pair) : toKey('account', spelling)
+      await this.#count(key, this.#maxAttempts, counters)
+    }
+    return {
+      cancel: () => undo(counters),
+      succeed: async () => {
+        await undo(counters)
+        if (pair !== null) await this.#store.remember(toKey('known', pair), this.#knownMs)
+      },
+    }
+  }
+
+  /** A refused login isn't counted: the limit ends with its window, however often one asks. */
+  async #count(key: string, maxAttempts: number, counters: Counter[]): Promise<void> {
+    const counter = await this.#store.add(key, this.#windowMs)
+    counters.push(counter)
+    if (counter.count <= maxAttempts) return
+    await undo(counters)
+    const retryAfter = Math.max(1, Math.ceil(counter.remainingMs / 1000))
+    throw new TooManyRequests('Too many failed logins', { retryAfter })
+  }
+}
+
+async function undo(counters: readonly Counter[]): Promise<void> {
+  await Promise.all(counters.map((counter) => counter.undo()))
+}
+
+function isFault(error: unknown): boolean {
+  return !(error instanceof ServiceError) || error.code >= 500
+}
+
+/** Which values a limit may have. One that is infinite or a fraction is a slip, and not a limit. */
+interface LimitCheck {
+  isValid(this: void, value: unknown): boolean
+  readonly expected: string
+}
+
+const COUNT: LimitCheck = {
+  isValid: (value) => Number.isInteger(value) && (value as number) >= 1,
+  expected: 'a whole number, 1 or more',
+}
+const TIME: LimitCheck = {
+  isValid: (value) => Number.isFinite(value) && (value as number) > 0,
+  expected: 'a number above zero',
+}
+const LIMITS: Readonly<Record<string, LimitCheck>> = {
+  maxAttempts: COUNT,
+  maxAttemptsPerAddress: COUNT,
+  windowSeconds: TIME,
+  knownAddressDays: TIME,
+}
+
+function checkThrottleOptions(options: LoginThrottleOptions): void {
+  for (const [name, value] of Object.entries(options)) {
+    if (name === 'store') continue
+    const check = Object.hasOwn(LIMITS, name) ? LIMITS[name] : undefined
+    if (check === undefined) {
+      const allowed = [...Object.keys(LIMITS), 'store'].join(', ')
+      throw new TypeError(`Unknown option 'loginThrottle.${name}': allowed are ${allowed}`)
+    }
+    if (value === undefined || check.isValid(value)) continue
+    throw new TypeError(`The option 'loginThrottle.${name}' must be ${check.expected}`)
+  }
+}
+
+/** Returns the throttle that the setting asks for, `null` only where it is `false`. */
+export function toLoginThrottle(setting: LoginThrottleOptions | boolean): LoginThrottle | null {
+  if (setting === false) return null
+  return new LoginThrottle(setting === true ? {} : setting)
+}
+
+/** Hashed, for names may be long, and a store of counters is no place for e-mail addresses. */
+function toKey(kind: string, text: string): string {
+  return `${kind} ${createHash('sha256').update(text).digest('base64url')}`
+}
+
+/** Returns what one customer of a provider has: an IPv4 address, or the first half of an IPv6 one. */
+function toNetwork(address: string): string {
+  const [bare = ''] = stripPort(address).split('%')
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(bare)
+  if (mapped?.[1] !== undefined) return mapped[1]
+  if (!isIPv6(bare)) return bare
+  const [head = '', tail] = bare.toLowerCase().split('::')
+  const groups = head === '' ? [] : head.split(':')
+  const missing = tail === undefined ? 0 : 8 - groups.length - countGroups(tail)
+  const full = [...groups, ...Array<string>(Math.max(0, missing)).fill('0'), ...toGroups(tail)]
+  return full
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(':')
+}
+
+/** Some proxies tell `203.0.113.9:40001` or `[2001:db8::1]:40001`. */
+function stripPort(address: string): string {
+  return address
+    .replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1')
+    .replace(/^\[([^\]]*)\](?::\d+)?$/, '$1')
+}
+
+function toGroups(part: string | undefined): string[] {
+  return part === undefined || part === '' ? [] : part.split(':')
+}
+
+/** An IPv4 address at the end of an IPv6 one stands for two groups. */
+function countGroups(part: string): number {
+  return toGroups(part).reduce((sum, group) => sum + (group.includes('.') ? 2 : 1), 0)
+}

@@ -1,0 +1,199 @@
+import { createHmac, createSecretKey, randomUUID, timingSafeEqual } from 'node:crypto'
+import { createSigner, createVerifier } from 'fast-jwt'
+import { BoundedMap } from '../bounded-map.ts'
+import { runWithoutStack } from '../not-authenticated.ts'
+import { freezeDeep } from '../settings/settings-merge.ts'
+import { isRecord } from '../value-kind.ts'
+import type { AccessTokenPayload } from './token-claims.ts'
+import { AUTHORITY_CLAIM, checkClaims, checkTimes, createTokenError } from './token-claims.ts'
+import type { TokenKey } from './token-key.ts'
+import type { TokenRules } from './token-options.ts'
+
+type Claims = Record<string, unknown>
+
+/** What verifies the tokens of one key. */
+interface Verifier {
+  /** Checks type, algorithm and signature of a token and returns its claims, or throws. */
+  readonly verify: (token: string) => Claims
+  /** Whether the signature is of this key; `null` where finding out is most of the work anyway. */
+  readonly isSigned: ((token: string) => boolean) | null
+}
+
+/** No header of a request is longer; a longer text is refused unread. */
+const MAX_TOKEN_LENGTH = 8192
+
+/** What callers are told of an error of the library, by its code; everything else is malformed. */
+const MESSAGES: Readonly<Record<string, string>> = {
+  FAST_JWT_MISSING_SIGNATURE: 'jwt signature is required',
+  FAST_JWT_INVALID_ALGORITHM: 'invalid algorithm',
+  FAST_JWT_INVALID_TYPE: 'invalid typ',
+  FAST_JWT_INVALID_CRIT_HEADER: 'invalid crit',
+  FAST_JWT_INVALID_PAYLOAD: 'invalid token',
+  FAST_JWT_VERIFY_ERROR: 'invalid signature',
+}
+
+/**
+ * Signs and verifies the access tokens of one set of keys and rules. The keys are read once, and
+ * tokens that were verified before are recognised without computing their signature anew.
+ */
+export class AccessTokens {
+  readonly #rules: TokenRules
+  readonly #sign: (claims: Claims) => string
+  readonly #verifiers: ReadonlyMap<string, Verifier>
+  readonly #verified: BoundedMap<string, AccessTokenPayload> | null
+
+  /** @throws {Error} a key does not fit the algorithm */
+  constructor(keys: readonly TokenKey[], rules: TokenRules) {
+    const { algorithm, header, cacheSize } = rules
+    this.#rules = rules
+    this.#sign = toSigner(keys, rules)
+    this.#verifiers = new Map(
+      keys.map(({ kid, verifying }) => {
+        // The times and the other claims are checked here, on tokens out of the cache too.
+        const verify: Verifier['verify'] = createVerifier({
+          key: verifying,
+          algorithms: [algorithm],
+          checkTyp: String(header['typ']),
+          ignoreExpiration: true,
+          ignoreNotBefore: true,
+        })
+        return [kid, { verify, isSigned: toSignatureCheck(verifying, algorithm) }]
+      }),
+    )
+    this.#verified = cacheSize < 2 ? null : new BoundedMap(cacheSize)
+  }
+
+  /**
+   * Returns a token with these claims and those that the rules demand.
+   * @throws {TypeError} the token would be refused, as a claim is missing or of a wrong type
+   */
+  sign(payload: Readonly<Claims>, subject: string | null, jwtid: string | null): string {
+    const rules = this.#rules
+    const { [AUTHORITY_CLAIM]: _reserved, ...own } = payload
+    const iat = Math.floor(Date.now() / 1000)
+    const claims = {
+      ...own,
+      iat,
+      exp: iat + rules.expiresIn,
+      ...(rules.notBefore === null ? {} : { nbf: iat + rules.notBefore }),
+      aud: rules.audience,
+      iss: rules.issuer,
+      ...(subject === null ? {} : { sub: subject }),
+      jti: jwtid ?? randomUUID(),
+      ...(rules.authority === null ? {} : { [AUTHORITY_CLAIM]: rules.authority }),
+    }
+    checkSigned(claims, rules)
+    return this.#sign(claims)
+  }
+
+  /**
+   * Returns the claims of a token.
+   * @throws {NotAuthenticated} it is malformed, forged, expired or not for this service
+   */
+  verify(token: unknown): AccessTokenPayload {
+    if (typeof token !== 'string') throw createTokenError('jwt must be a string')
+    const known = this.#verified?.get(token)
+    const claims = known ?? runWithoutStack(() => this.#verifyNew(token))
+    checkTimes(claims, this.#rules)
+    if (known === undefined) this.#verified?.set(token, claims)
+    return claims
+  }
+
+  #verifyNew(token: string): AccessTokenPayload {
+    if (token.length > MAX_TOKEN_LENGTH || !isCanonical(token)) {
+      throw createTokenError('jwt malformed')
+    }
+    const claims = this.#checkSignature(token)
+    checkClaims(claims, this.#rules)
+    return freezeDeep(claims)
+  }
+
+  /** A token that names no key was made when there was only one: it may be any of them by now. */
+  #checkSignature(token: string): Claims {
+    const kid = this.#verifiers.size === 1 ? undefined : readKeyId(token)
+    const named = typeof kid === 'string' ? this.#verifiers.get(kid) : undefined
+    if (kid !== undefined && named === undefined) throw createTokenError('unknown key')
+    const candidates = named === undefined ? [...this.#verifiers.values()] : [named]
+    for (const { isSigned, verify } of candidates) {
+      if (isSigned?.(token) === false) continue
+      try {
+        return verify(token)
+      } catch (error) {
+        const { code } = error as { code?: unknown }
+        if (code === 'FAST_JWT_INVALID_SIGNATURE') continue
+        throw createTokenError(MESSAGES[String(code)] ?? 'jwt malformed', error)
+      }
+    }
+    throw createTokenError('invalid signature')
+  }
+}
+
+/** What is refused on every use had better not be handed out. */
+function checkSigned(claims: Claims, rules: TokenRules): void {
+  try {
+    checkClaims(claims, rules)
+  } catch (error) {
+    const { message } = error as Error
+    throw new TypeError(`A token with these claims would be refused: ${message}`)
+  }
+}
+
+/** Returns the claims of a token without checking anything. For tokens that were made just now. */
+export function decodeClaims(token: string): Record<string, unknown> {
+  const [, payload = ''] = token.split('.')
+  return JSON.parse(Buffer.from(payload, 'base64url').toString()) as Record<string, unknown>
+}
+
+function toSigner(keys: readonly TokenKey[], rules: TokenRules): (claims: Claims) => string {
+  const [{ kid, signing } = { kid: '', signing: null }] = keys
+  if (signing === null) throw new TypeError('The first key must be one that can sign')
+  const { algorithm, header } = rules
+  // A single key needs no name, and most programs that read tokens expect no more than alg and typ.
+  const name = keys.length > 1 ? { kid } : {}
+  return createSigner({ key: signing, algorithm, header: { alg: algorithm, ...header, ...name } })
+}
+
+/**
+ * Returns a check of the signature by a secret. The library answers a forged token with several
+ * errors, one out of the other, which costs four times what accepting a good one does.
+ */
+function toSignatureCheck(secret: string, algorithm: string): Verifier['isSigned'] {
+  if (!algorithm.startsWith('HS')) return null
+  const key = createSecretKey(secret, 'utf8')
+  const digest = algorithm.replace('HS', 'sha')
+  return (token) => {
+    const end = token.lastIndexOf('.')
+    const expected = createHmac(digest, key).update(token.slice(0, end)).digest()
+    const signature = Buffer.from(token.slice(end + 1), 'base64url')
+    return signature.length === expected.length && timingSafeEqual(signature, expected)
+  }
+}
+
+/** Returns the name of the key in the header, `undefined` when there is none. */
+function readKeyId(token: string): unknown {
+  try {
+    const header: unknown = JSON.parse(
+      Buffer.from(token.slice(0, token.indexOf('.')), 'base64url').toString(),
+    )
+    return isRecord(header) && Object.hasOwn(header, 'kid') ? header['kid'] : undefined
+  } catch (error) {
+    throw createTokenError('jwt malformed', error)
+  }
+}
+
+/** What the last character of a segment may be, by the length of the segment modulo 4. */
+const LAST_CHARACTERS: readonly (RegExp | null)[] = [/[\w-]/, null, /[AQgw]/, /[AEIMQUYcgkosw048]/]
+
+/**
+ * Whether a token is three segments of base64url of which each is the only way to write its bytes.
+ * Otherwise several texts would be one token.
+ */
+function isCanonical(token: string): boolean {
+  const segments = token.split('.', 4)
+  return segments.length === 3 && segments.every((segment) => isCanonicalSegment(segment))
+}
+
+function isCanonicalSegment(segment: string): boolean {
+  if (!/^[\w-]*$/.test(segment)) return false
+  return segment === '' || LAST_CHARACTERS[segment.length % 4]?.test(segment.at(-1) ?? '') === true
+}

@@ -1,0 +1,101 @@
+import { createNotAuthenticated } from '../not-authenticated.ts'
+import { isText, isTextOrList } from '../value-kind.ts'
+import type { TokenRules } from './token-options.ts'
+
+/** The claims of a verified access token, frozen: all callers with this token share them. */
+export interface AccessTokenPayload {
+  /** When it was issued, in seconds since the epoch. */
+  readonly iat: number
+  /** From when on it is refused, in seconds since the epoch. */
+  readonly exp: number
+  /** From when on it is accepted, in seconds since the epoch. */
+  readonly nbf?: number
+  readonly aud: string | readonly string[]
+  readonly iss: string
+  /** The id of the entity, as text; services without entity may leave it out. */
+  readonly sub?: string
+  readonly jti: string
+  readonly [claim: string]: unknown
+}
+
+/** Names the service that issued a token, where that is not the default one. */
+export const AUTHORITY_CLAIM = 'auth_service'
+
+type Claims = Readonly<Record<string, unknown>>
+
+/** Whether the value of a claim can be accepted; those that are not listed are the application's. */
+const CLAIM_TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
+  exp: isNumericDate,
+  iat: isNumericDate,
+  nbf: isNumericDate,
+  sub: isText,
+  jti: isText,
+  iss: isText,
+  aud: isTextOrList,
+}
+
+const REQUIRED_CLAIMS = ['exp', 'iat', 'aud', 'iss', 'jti'] as const
+
+/**
+ * Checks everything about the claims of a token that does not change while time passes.
+ * @throws {NotAuthenticated} a claim is missing, of a wrong type, or not for this service
+ */
+export function checkClaims(
+  claims: Claims,
+  rules: TokenRules,
+): asserts claims is AccessTokenPayload {
+  for (const name of rules.needsSubject ? [...REQUIRED_CLAIMS, 'sub'] : REQUIRED_CLAIMS) {
+    if (!Object.hasOwn(claims, name)) throw createTokenError(`jwt ${name} claim is required`)
+  }
+  for (const [name, isRight] of Object.entries(CLAIM_TYPES)) {
+    if (Object.hasOwn(claims, name) && !isRight(claims[name])) {
+      throw createTokenError(`invalid ${name} value`)
+    }
+  }
+  const {
+    exp,
+    iat,
+    aud,
+    iss,
+    sub,
+    jti,
+    [AUTHORITY_CLAIM]: authority = null,
+  } = claims as AccessTokenPayload
+  if (exp - iat > rules.maxLifetime) throw createTokenError('jwt lifetime is too long')
+  if (![aud].flat().some((one) => rules.audiences.includes(one))) {
+    throw createTokenError('jwt audience invalid')
+  }
+  if (iss !== rules.issuer) throw createTokenError('jwt issuer invalid')
+  if (authority !== rules.authority) throw createTokenError('jwt is for another service')
+  if (rules.subject !== null && sub !== rules.subject) throw createTokenError('jwt subject invalid')
+  if (rules.jwtid !== null && jti !== rules.jwtid) throw createTokenError('jwt jwtid invalid')
+}
+
+/**
+ * Checks the times of a token, which has to be done on every use.
+ * @throws {NotAuthenticated} it has expired, is not valid yet, or was issued in the future
+ */
+export function checkTimes(claims: AccessTokenPayload, rules: TokenRules): void {
+  // The wall clock: the times in a token are those of a calendar, on whichever machine it was made.
+  const now = Date.now() / 1000
+  if (now >= claims.exp + rules.expiryTolerance) {
+    const expiredAt = new Date(claims.exp * 1000).toISOString()
+    throw createNotAuthenticated('jwt expired', { name: 'TokenExpiredError', expiredAt })
+  }
+  const latestStart = now + rules.startTolerance
+  if (claims.nbf !== undefined && claims.nbf > latestStart) {
+    const date = new Date(claims.nbf * 1000).toISOString()
+    throw createNotAuthenticated('jwt not active', { name: 'NotBeforeError', date })
+  }
+  if (claims.iat > latestStart) throw createTokenError('jwt was issued in the future')
+}
+
+/** Returns the error for a token that is wrong, whatever the time. */
+export function createTokenError(message: string, cause?: unknown): Error {
+  return createNotAuthenticated(message, { name: 'JsonWebTokenError' }, cause)
+}
+
+/** Whole seconds that a date can hold. */
+function isNumericDate(value: unknown): boolean {
+  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 8.64e12
+}

@@ -1,0 +1,103 @@
+import { Unavailable } from '../../core/index.ts'
+import type { AccessTokenPayload } from './token-claims.ts'
+
+/** Where a logout notes that a token is no longer valid. */
+export interface RevocationList {
+  /**
+   * Notes a token by its claim `jti`, never by its text.
+   * @param expiresAt from when on the token is refused anyway and can be forgotten; some minutes
+   * after its expiry, for the clocks of other processes
+   */
+  revoke(jti: string, expiresAt: Date): unknown
+  /** Whether a token was noted. Asked on every use of a token. */
+  isRevoked(jti: string): boolean | Promise<boolean>
+}
+
+const MAX_REVOKED = 100_000
+
+/** A revocation list for one process, which forgets everything when the process ends. */
+export class MemoryRevocationList implements RevocationList {
+  readonly #expiries = new Map<string, number>()
+  readonly #maxSize: number
+
+  /** @param maxSize when there are as many, the oldest is forgotten */
+  constructor(maxSize: number = MAX_REVOKED) {
+    this.#maxSize = maxSize
+  }
+
+  get size(): number {
+    return this.#expiries.size
+  }
+
+  revoke(jti: string, expiresAt: Date): void {
+    if (this.#expiries.size >= this.#maxSize) this.#makeRoom()
+    this.#expiries.set(jti, expiresAt.getTime())
+  }
+
+  isRevoked(jti: string): boolean {
+    return this.#expiries.has(jti)
+  }
+
+  #makeRoom(): void {
+    const now = Date.now()
+    for (const [jti, expiry] of this.#expiries) if (expiry <= now) this.#expiries.delete(jti)
+    for (const jti of this.#expiries.keys()) {
+      if (this.#expiries.size < this.#maxSize) return
+      this.#expiries.delete(jti)
+    }
+  }
+}
+
+/** The part of a MongoDB collection that a revocation list needs. */
+export interface RevocationCollection {
+  updateOne(filter: object, update: object, options: { upsert: boolean }): Promise<unknown>
+  findOne(filter: object): Promise<unknown>
+}
+
+/**
+ * A revocation list in a MongoDB collection, which all processes share and which outlives them. A TTL
+ * index lets the database forget: `createIndex({ expiresAt: 1 }, { expireAfterSeconds: 0 })`. Its
+ * methods throw `Unavailable` where the database fails: whether a token counts can't be told.
+ */
+export class CollectionRevocationList implements RevocationList {
+  readonly #collection: RevocationCollection
+
+  constructor(collection: RevocationCollection) {
+    this.#collection = collection
+  }
+
+  async revoke(jti: string, expiresAt: Date): Promise<void> {
+    const update = { $set: { expiresAt } }
+    await reach(() => this.#collection.updateOne({ _id: jti }, update, { upsert: true }))
+  }
+
+  async isRevoked(jti: string): Promise<boolean> {
+    return (await reach(() => this.#collection.findOne({ _id: jti }))) !== null
+  }
+}
+
+/** Returns the revocation list that the setting asks for, `null` for none. */
+export function toRevocationList(setting: unknown): RevocationList | null {
+  if (setting === undefined || setting === false) return null
+  return setting === true ? new MemoryRevocationList() : (setting as RevocationList)
+}
+
+/** What clocks of processes that share a list may differ, the database's own among them. */
+const CLOCK_MARGIN_SECONDS = 300
+
+/**
+ * Returns from when on a token is refused everywhere, revoked or not.
+ * @param tolerance seconds after its expiry in which it is still accepted
+ */
+export function toExpiryDate({ exp }: AccessTokenPayload, tolerance: number): Date {
+  return new Date((exp + tolerance + CLOCK_MARGIN_SECONDS) * 1000)
+}
+
+async function reach<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask()
+  } catch (error) {
+    const data = { retryAfter: 1 }
+    throw new Unavailable('The list of revoked tokens can not be reached', data, { cause: error })
+  }
+}

@@ -1,0 +1,91 @@
+import { suggestName } from './near-name.ts'
+import { isNonEmptyString, isObject, isPlainObject, isStringList } from './value-kind.ts'
+
+/** What an option may be, in words and as a test. */
+export interface OptionRule {
+  /** Completes the sentence `The option must be …`. */
+  readonly expected: string
+  readonly isValid: (value: unknown) => boolean
+  /** Rules for the keys of an option that is an object; no other keys are allowed. */
+  readonly keys?: OptionRules
+}
+
+/** Rules by the name of the option; there are no others. */
+export type OptionRules = Readonly<Record<string, OptionRule>>
+
+/** Some of the options of a kind; one that is `undefined` is not given. */
+export type Given<T> = { readonly [Name in keyof T]?: T[Name] | undefined }
+
+/** Rules that many options share. */
+export const OPTION: Readonly<
+  Record<
+    'boolean' | 'string' | 'stringList' | 'count' | 'limit' | 'function' | 'object',
+    OptionRule
+  >
+> = {
+  boolean: { expected: 'true or false', isValid: (value) => typeof value === 'boolean' },
+  string: { expected: 'a non-empty string', isValid: isNonEmptyString },
+  stringList: { expected: 'a list of non-empty strings', isValid: isStringList },
+  /** A whole number from 0 on. */
+  count: {
+    expected: 'a whole number from 0 on',
+    isValid: (value) => Number.isSafeInteger(value) && Number(value) >= 0,
+  },
+  /** A bound that can be switched off by `Infinity`. */
+  limit: {
+    expected: 'a number from 0 on',
+    isValid: (value) => typeof value === 'number' && value >= 0,
+  },
+  function: { expected: 'a function', isValid: (value) => typeof value === 'function' },
+  object: { expected: 'an object', isValid: isPlainObject },
+}
+
+/**
+ * Checks options by a table: what is ignored in silence is a limit or a guard that is not there. An
+ * option that is `undefined` is one that is not given. The value is not repeated in the error, since
+ * it may be a secret.
+ * @param owner who takes the options, for the error: `rest()`, `params.adapter`
+ * @throws {TypeError} no object, an option that is not known, or a value that it can't have
+ */
+export function checkOptions(owner: string, options: unknown, rules: OptionRules): void {
+  if (!isObject(options)) {
+    throw new TypeError(`${owner}: the options must be an object, not ${String(options)}`)
+  }
+  checkKeys(owner, '', options, rules)
+}
+
+function checkKeys(
+  owner: string,
+  prefix: string,
+  options: Readonly<Record<string, unknown>>,
+  rules: OptionRules,
+): void {
+  for (const [name, value] of Object.entries(options)) {
+    const rule = Object.hasOwn(rules, name) ? rules[name] : undefined
+    if (rule === undefined) throw createUnknownOption(owner, prefix + name, prefix, rules)
+    if (value === undefined) continue
+    if (!rule.isValid(value)) {
+      throw new TypeError(`${owner}: the option '${prefix}${name}' must be ${rule.expected}`)
+    }
+    if (rule.keys !== undefined && isPlainObject(value)) {
+      checkKeys(owner, `${prefix}${name}.`, value, rule.keys)
+    }
+  }
+}
+
+function createUnknownOption(
+  owner: string,
+  path: string,
+  prefix: string,
+  rules: OptionRules,
+): TypeError {
+  const known = Object.keys(rules)
+  const hint = suggestName(path.slice(prefix.length), known) || `, allowed are ${known.join(', ')}`
+  return new TypeError(`${owner}: unknown option '${path}'${hint}`)
+}
+
+/** Returns defaults with what is given in their place; `undefined` switches no default off. */
+export function withDefaults<T extends object>(defaults: T, given: Given<T>): T {
+  const entries = Object.entries(given).filter(([, value]) => value !== undefined)
+  return { ...defaults, ...Object.fromEntries(entries) }
+}

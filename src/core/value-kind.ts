@@ -1,0 +1,29 @@
+/** Whether a value is an object of whatever kind, lists and class instances too. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
+}
+
+/**
+ * Whether a value is an object as JSON, literals and query string parsers make it: without a class.
+ * An own key `constructor` changes nothing about it; dates, lists and ObjectIds are not plain.
+ */
+export function isPlainObject(value: unknown): value is Record<string, unknown> {
+  if (!isObject(value)) return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === null || Object.getPrototypeOf(prototype) === null
+}
+
+/** Whether a value can be awaited. */
+export function isPromise(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as PromiseLike<unknown> | null | undefined)?.then === 'function'
+}
+
+/** Whether a value is a string of at least one character. */
+export function isNonEmptyString(value: unknown): value is string {
+  return typeof value === 'string' && value !== ''
+}
+
+/** Whether a value is a list of non-empty strings; the list itself may be empty. */
+export function isStringList(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every(isNonEmptyString)
+}

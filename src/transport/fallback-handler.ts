@@ -1,0 +1,94 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { BadRequest, MethodNotAllowed } from '../core/index.ts'
+import { toNotFound } from './errors/not-found.ts'
+import { keepPrivate, setPrivate } from './replies/private-reply.ts'
+import type { RestTransport } from './rest-transport.ts'
+import { isPathTarget, isServerTarget, MALFORMED_TARGET } from './routing/request-target.ts'
+import type { ServiceMatch } from './routing/service-router.ts'
+import { handleServiceRequest } from './service-handler.ts'
+import { findMethod, toAllow } from './service-method.ts'
+import { answerError } from './service-reply.ts'
+
+/** Verbs that address many records when the URL holds no id. */
+const MULTI_VERBS: ReadonlySet<string> = new Set(['PUT', 'PATCH', 'DELETE'])
+
+/**
+ * Handles a request that no direct route fits: custom methods, services that came later, a slash at
+ * the end, long ids, `OPTIONS`, methods that are not offered, unknown paths.
+ */
+export function handleAnyRequest(
+  transport: RestTransport,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  const { method, url } = request.raw
+  if (!isPathTarget(url) && !isServerTarget(method, url)) {
+    answerError(transport, new BadRequest(MALFORMED_TARGET), request, reply)
+    return
+  }
+  const match = findMatch(transport, request)
+  if (match === null) answerNotFound(transport, request, reply)
+  else if (request.method === 'OPTIONS') sendAllow(transport, match, request, reply)
+  else callMatch(transport, match, request, reply)
+}
+
+/** Returns what a request addresses, `null` when nothing is served there. */
+export function findMatch(transport: RestTransport, request: FastifyRequest): ServiceMatch | null {
+  const { url } = request.raw
+  return isPathTarget(url) ? transport.router.find(url) : null
+}
+
+/** Answers for a path that nothing is served at; a plugin without prefix leaves it to its host. */
+function answerNotFound(
+  transport: RestTransport,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  if (transport.leavesNotFound) leaveNotFound(transport, request, reply)
+  else answerError(transport, toNotFound(request, transport.options.notFound ?? {}), request, reply)
+}
+
+/** Has the host answer. What it says about a path below a login is not for caches either. */
+export function leaveNotFound(
+  transport: RestTransport,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  if (transport.loginPaths.includes(request.raw.url ?? '')) setPrivate(reply)
+  reply.callNotFound()
+}
+
+function sendAllow(
+  transport: RestTransport,
+  match: ServiceMatch,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  keepPrivate(transport, request, reply)
+  reply
+    .code(204)
+    .header('allow', toAllow(match.entry, match.id !== null))
+    .header('x-content-type-options', 'nosniff')
+    .send()
+}
+
+function callMatch(
+  transport: RestTransport,
+  match: ServiceMatch,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  const hasId = match.id !== null
+  try {
+    const serviceMethod = request.headers['x-service-method']
+    const method = findMethod(match.entry, request.method, hasId, serviceMethod)
+    if (match.lacksId && MULTI_VERBS.has(request.method)) {
+      // '/users/' + id with an empty id: one record was meant, not all of them.
+      throw new BadRequest('An id is missing at the end of the path')
+    }
+    handleServiceRequest(transport, method, match, request, reply)
+  } catch (error) {
+    if (error instanceof MethodNotAllowed) reply.header('allow', toAllow(match.entry, hasId))
+    answerError(transport, error, request, reply)
+  }
+}

@@ -1,0 +1,44 @@
+import formbody from '@fastify/formbody'
+import type { FastifyInstance } from 'fastify'
+import { BadRequest } from '../../core/index.ts'
+import { checkNamed } from '../option-names.ts'
+import { toBodyLimit } from './limits.ts'
+import type { QueryOptions, QueryParser } from './query-string.ts'
+import { createQueryParser } from './query-string.ts'
+
+/** Limits of URL-encoded bodies: those of query strings, but for their length. */
+export interface FormOptions extends Omit<QueryOptions, 'maxLength'> {
+  /** Largest body, in bytes; a larger one answers 413. Default: that of the server, 1 MiB. */
+  readonly bodyLimit?: number
+}
+
+/**
+ * Adds the parser for `application/x-www-form-urlencoded` to a scope; brackets nest as in queries. An
+ * empty body is an empty object.
+ * @param query a parser of one's own for queries reads these bodies too, with limits of its own
+ */
+export function addFormParser(
+  scope: FastifyInstance,
+  options: FormOptions = {},
+  query: QueryOptions | QueryParser = {},
+): void {
+  checkNamed('urlencoded', options)
+  const { bodyLimit, ...limits } = options
+  const isOwn = typeof query === 'function'
+  const maxLength = Number.POSITIVE_INFINITY
+  const parse = createQueryParser(isOwn ? query : { ...limits, maxLength }, 'body')
+  scope.register(formbody, {
+    ...toBodyLimit('urlencoded()', bodyLimit),
+    parser: (text) => {
+      if (text === '') return {}
+      checkText(text)
+      return parse(text)
+    },
+  })
+}
+
+/** Bytes that are not UTF-8 have become U+FFFD. Whoever means that character has to encode it. */
+function checkText(text: string): void {
+  if (!text.includes('\ufffd')) return
+  throw new BadRequest('The body is not valid UTF-8, or holds a U+FFFD that is not percent-encoded')
+}

@@ -1,0 +1,110 @@
+import { isUtf8 } from 'node:buffer'
+import type { FastifyBodyParser, FastifyInstance } from 'fastify'
+import { BadRequest } from '../../core/index.ts'
+import { resolveLimits, toBodyLimit } from './limits.ts'
+import { quoteName } from './quote-name.ts'
+
+/** Limits of JSON bodies; each one that is exceeded answers 400 and is named there. */
+export interface JsonOptions {
+  /** Largest body, in bytes; a larger one answers 413. Default: that of the server, 1 MiB. */
+  readonly bodyLimit?: number
+  /** Deepest nesting of objects and arrays. Default: 50. */
+  readonly maxDepth?: number
+  /** Most keys and array items in one body. Default: 10,000. */
+  readonly maxKeys?: number
+}
+
+/** Escapes are the only way into valid UTF-8 for half a surrogate pair. */
+const ESCAPED_SURROGATE = /\\u[dD][89a-fA-F]/
+
+type Limits = Required<Omit<JsonOptions, 'bodyLimit'>>
+
+const JSON_DEFAULTS: Limits = Object.freeze({ maxDepth: 50, maxKeys: 10_000 })
+
+/**
+ * Adds the parser for `application/json` to a scope; `__proto__`, invalid UTF-8 and escapes of half a
+ * character are refused. An empty body is no body, as clients send it that name the type on every
+ * request.
+ */
+export function addJsonParser(scope: FastifyInstance, options: JsonOptions = {}): void {
+  const { bodyLimit, ...given } = options
+  const limits = resolveLimits('json()', JSON_DEFAULTS, given)
+  const parseJson = scope.getDefaultJsonParser('error', 'error') as FastifyBodyParser<string>
+  const parser: FastifyBodyParser<Buffer> = (request, body, done) => {
+    if (body.length === 0) return done(null, undefined)
+    if (!isUtf8(body)) return done(new BadRequest('The body is not valid UTF-8'), undefined)
+    const text = body.toString()
+    return parseJson(request, text, (error, value) => {
+      done(error ?? findFault(text, value, limits), value)
+    })
+  }
+  const parserOptions = { parseAs: 'buffer', ...toBodyLimit('json()', bodyLimit) } as const
+  scope.addContentTypeParser('application/json', parserOptions, parser)
+}
+
+/** Most bodies can have no fault, which their text tells much faster than a walk. */
+function findFault(text: string, value: unknown, limits: Limits): Error | null {
+  const isEscaped = text.includes('\\u') && ESCAPED_SURROGATE.test(text)
+  return isEscaped || mayExceed(text, limits) ? walk(value, limits, isEscaped) : null
+}
+
+/**
+ * Whether a body has to be walked through for its size. An item takes two characters and a level one
+ * opening bracket, so that most bodies can't have too many.
+ */
+function mayExceed(text: string, { maxDepth, maxKeys }: Limits): boolean {
+  return text.length > 2 * maxKeys || hasMore(text, '{', '[', maxDepth)
+}
+
+/** Whether a text has more than `most` of two characters together. */
+function hasMore(text: string, first: string, second: string, most: number): boolean {
+  let count = 0
+  for (const character of [first, second]) {
+    for (let at = text.indexOf(character); at !== -1; at = text.indexOf(character, at + 1)) {
+      count += 1
+      if (count > most) return true
+    }
+  }
+  return false
+}
+
+/** Returns what is wrong with a parsed body, `null` when it is within the limits and well-formed. */
+function walk(value: unknown, limits: Limits, isEscaped: boolean): Error | null {
+  let keys = 0
+  // Level by level instead of recursion: the depth of the body is not ours to choose.
+  let level: object[] = isObject(value) ? [value] : []
+  for (let depth = 1; level.length > 0; depth += 1) {
+    if (depth > limits.maxDepth) {
+      return new BadRequest(`The body is nested deeper than ${limits.maxDepth} levels`)
+    }
+    const next: object[] = []
+    for (const parent of level) {
+      const children = Object.values(parent)
+      keys += children.length
+      if (keys > limits.maxKeys)
+        return new BadRequest(`The body has more than ${limits.maxKeys} keys`)
+      const malformed = isEscaped ? findMalformed(parent) : null
+      if (malformed !== null) return malformed
+      for (const child of children) if (isObject(child)) next.push(child)
+    }
+    level = next
+  }
+  return null
+}
+
+/**
+ * Half a surrogate pair is no character: a database stores U+FFFD in its place, and the name of one
+ * user would become that of another.
+ */
+function findMalformed(parent: object): Error | null {
+  for (const [key, value] of Object.entries(parent)) {
+    if (!key.isWellFormed()) return new BadRequest('A name in the body is not well-formed Unicode')
+    if (typeof value !== 'string' || value.isWellFormed()) continue
+    return new BadRequest(`The text of ${quoteName(key)} is not well-formed Unicode`)
+  }
+  return null
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}

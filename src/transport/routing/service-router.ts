@@ -1,0 +1,144 @@
+import type { HTTPMethod } from 'find-my-way'
+import findMyWay from 'find-my-way'
+import type { Application, ServiceEntry } from '../../core/index.ts'
+import type { Routing } from './request-path.ts'
+import {
+  DEFAULT_ROUTING,
+  isCanonical,
+  MAX_PARAM_LENGTH,
+  splitPath,
+  toPath,
+} from './request-path.ts'
+
+/** What a URL addresses: a service, a record of it if there is an id, and the route values. */
+export interface ServiceMatch {
+  readonly entry: ServiceEntry
+  readonly id: string | null
+  readonly route: Record<string, string>
+  /** Whether the path of the service is followed by a slash, and so meant to be by an id. */
+  readonly lacksId: boolean
+}
+
+/** Where the services are, and how their server reads paths. */
+export interface ServiceRouterOptions extends Partial<Routing> {
+  /** Path that all services are below; may hold placeholders. Default: none. */
+  readonly prefix?: string
+}
+
+/** Name of the placeholder for the id, in routes of Fastify and of the router alike. */
+export const ID_PLACEHOLDER = '__id'
+
+const ANY_VERB: HTTPMethod = 'GET'
+
+/** What the router keeps for each path. */
+interface Registered {
+  readonly entry: ServiceEntry
+  /** Where an id is all that a path can hold, nothing is missing at its end. */
+  readonly isRoot: boolean
+}
+
+/**
+ * Finds the service for a path, for whatever Fastify's own routes do not cover: services that were
+ * added after the start, long ids, verbs without a method. A literal segment comes before a
+ * placeholder, and of two services with the same shape the first registered one counts.
+ */
+export class ServiceRouter {
+  readonly #app: Application
+  readonly #routing: Routing
+  readonly #prefix: string
+  #router: findMyWay.Instance<findMyWay.HTTPVersion.V1>
+
+  constructor(app: Application, { prefix = '', ...routing }: ServiceRouterOptions = {}) {
+    this.#app = app
+    this.#routing = { ...DEFAULT_ROUTING, ...routing }
+    this.#prefix = splitPath(prefix)
+      .map((segment) => `/${segment}`)
+      .join('')
+    this.#router = this.#createRouter()
+    this.rebuild()
+  }
+
+  /** Reads the registered services anew, but for those whose path no URL can have. */
+  rebuild(): void {
+    this.#router = this.#createRouter()
+    const shapes = new Set<string>()
+    for (const [path, entry] of this.#app.entries) {
+      for (const pattern of isServable(path) ? toPatterns(path) : []) {
+        const shape = this.toShape(pattern)
+        if (shapes.has(shape)) continue
+        shapes.add(shape)
+        const registered: Registered = { entry, isRoot: path === '/' }
+        this.#router.on(ANY_VERB, this.#toUrl(pattern), noHandler, registered)
+      }
+    }
+  }
+
+  /**
+   * Returns what a request target addresses, `null` for nothing. Each segment is percent-decoded
+   * once, and a slash at the end does not count. There is one spelling for the rest: what other
+   * servers and guards may read as another path reaches nothing.
+   */
+  find(target: string): ServiceMatch | null {
+    const path = this.#foldSlashes(toPath(target, this.#routing))
+    if (!isCanonical(path)) return null
+    const endsInSlash = path.length > 1 && path.endsWith('/')
+    const found = this.#router.find(ANY_VERB, endsInSlash ? path.slice(0, -1) : path)
+    if (found === null) return null
+    const { entry, isRoot } = found.store as Registered
+    const { [ID_PLACEHOLDER]: id = null, ...values } = found.params as Record<string, string>
+    // A prefix may have a literal and a placeholder in one segment.
+    if (Object.values(values).includes('')) return null
+    const route = { ...entry.options.routeParams, ...values }
+    return { entry, id, route, lacksId: endsInSlash && id === null && !isRoot }
+  }
+
+  /** Returns the pattern without the names of its placeholders: what makes two routes the same. */
+  toShape(pattern: string): string {
+    const shape = pattern.replace(/:[^/]+/g, ':')
+    return this.#routing.caseSensitive ? shape : shape.toLowerCase()
+  }
+
+  #toUrl(pattern: string): string {
+    if (this.#prefix === '') return pattern
+    return pattern === '/' ? this.#prefix : `${this.#prefix}${pattern}`
+  }
+
+  /** As the router of Fastify does where it is told to. */
+  #foldSlashes(path: string): string {
+    return this.#routing.ignoreDuplicateSlashes ? path.replaceAll(/\/{2,}/g, '/') : path
+  }
+
+  #createRouter(): findMyWay.Instance<findMyWay.HTTPVersion.V1> {
+    return findMyWay({ ...this.#routing, maxParamLength: MAX_PARAM_LENGTH })
+  }
+}
+
+/** Returns the two routes of a service: all records, and one record. */
+export function toPatterns(path: string): [collection: string, record: string] {
+  const collection = path === '/' ? '' : `/${path}`
+  checkSegments(collection)
+  return [collection === '' ? '/' : collection, `${collection}/:${ID_PLACEHOLDER}`]
+}
+
+/** Placeholders are whole segments; everything else that routers give a meaning is refused. */
+function checkSegments(collection: string): void {
+  const segment = collection
+    .split('/')
+    .slice(1)
+    .find((text) => !isSegment(text))
+  if (segment === undefined) return
+  throw new TypeError(
+    `'${segment}' in the path '${collection}' must be a literal or one ':placeholder'`,
+  )
+}
+
+function isServable(path: string): boolean {
+  return path === '/' || path.split('/').every(isSegment)
+}
+
+function isSegment(segment: string): boolean {
+  return /^:[A-Za-z_]\w*$/.test(segment) || /^[^:*()?#\s]+$/.test(segment)
+}
+
+/** The router is only asked what matches; nothing is ever handled by it. */
+const noHandler = (): undefined => undefined

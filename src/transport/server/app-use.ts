@@ -1,0 +1,123 @@
+import type { FastifyInstance } from 'fastify'
+import { findFactoryName, isClass } from '../../core/configurator.ts'
+import type { ServiceOptions } from '../../core/index.ts'
+import { Application, toServicePath } from '../../core/index.ts'
+import { describeFunction } from '../../core/service-input.ts'
+import type { Middleware } from '../middleware.ts'
+import { addMiddleware, setMiddleware } from '../middleware.ts'
+import { toPatterns } from '../routing/service-router.ts'
+import { configuration } from './configuration.ts'
+import { errorHandler, json, notFound, parseAuthentication, rest, urlencoded } from './rest.ts'
+import { serveStatic } from './serve-static.ts'
+import { addServerPlugin } from './server-configurator.ts'
+import { compress, cors } from './server-plugins.ts'
+
+/** The arguments of `app.use(path, ...before, service, ...after, options?)`, told apart. */
+interface UseParts {
+  readonly before: readonly Middleware[]
+  readonly service: object | undefined
+  readonly after: readonly Middleware[]
+  readonly options: ServiceOptions | undefined
+}
+
+/**
+ * Returns `app.use` for an application with a server: beside services and sub-applications it takes
+ * functions, which run for REST only.
+ */
+export function createUse(
+  app: Application,
+  server: FastifyInstance,
+): (...values: unknown[]) => Application {
+  const useService = app.use.bind(app) as (path: string, ...rest: unknown[]) => Application
+  return (...values) => {
+    const [first, ...others] = values
+    const path = typeof first === 'string' ? first : '/'
+    const parts = typeof first === 'string' ? others : values
+    const { before, service, after, options } = toParts(path, parts)
+    if (service === undefined && before.length === 0) return useService(path, others[0])
+    if (service instanceof Application) {
+      if (after.length > 0) throw new TypeError(`Nothing runs after the services below '${path}'`)
+      useService(path, service)
+    } else if (service !== undefined) {
+      // Before it is registered: a path that no URL can have is refused as a whole.
+      toPatterns(toServicePath(path))
+      useService(path, service, ...(options === undefined ? [] : [options]))
+      setMiddleware(findRegistered(app, path) ?? service, { before, after })
+      return app
+    }
+    if (before.length > 0) addBefore(server, path, before)
+    return app
+  }
+}
+
+/** Before all requests below a path, whatever answers them. */
+function addBefore(server: FastifyInstance, path: string, functions: readonly Middleware[]): void {
+  const servicePath = toServicePath(path)
+  // A guard at '/admin/*' would be one of a path that nobody asks for.
+  toPatterns(servicePath)
+  const load = addServerPlugin((scope) => addMiddleware(scope, servicePath, functions))
+  load({ fastify: server })
+}
+
+function toParts(path: string, values: readonly unknown[]): UseParts {
+  const flat = values.flat(Number.POSITIVE_INFINITY).filter((value) => value !== undefined)
+  const index = flat.findIndex((value) => typeof value === 'object' && value !== null)
+  if (index === -1) {
+    return { before: toMiddleware(path, flat), service: undefined, after: [], options: undefined }
+  }
+  const last = flat.length > index + 1 ? flat.at(-1) : undefined
+  const options = typeof last === 'object' && last !== null ? (last as ServiceOptions) : undefined
+  return {
+    before: toMiddleware(path, flat.slice(0, index)),
+    service: flat[index] as object,
+    after: toMiddleware(path, flat.slice(index + 1, options === undefined ? undefined : -1)),
+    options,
+  }
+}
+
+/** The factories of functions for `app.configure()`, by their names. */
+const FACTORIES: ReadonlyMap<unknown, string> = new Map<unknown, string>(
+  [
+    ...Object.entries({ rest, errorHandler, notFound, parseAuthentication, json, urlencoded }),
+    ...Object.entries({ cors, compress, serveStatic, configuration }),
+  ].map(([name, factory]) => [factory, name]),
+)
+
+/** Where `fastify-plugin` notes the name of a plugin. */
+const PLUGIN_NAME = Symbol.for('fastify.display-name')
+
+function toMiddleware(path: string, values: readonly unknown[]): Middleware[] {
+  return values.map((value) => {
+    if (typeof value !== 'function') {
+      throw new TypeError(
+        `app.use() takes functions, a service and its options, not ${typeof value}`,
+      )
+    }
+    checkFunction(path, value)
+    if (value.length <= 3) return value as Middleware
+    throw new TypeError(
+      `'${value.name}' takes ${value.length} arguments: functions are (request, reply, done?)`,
+    )
+  })
+}
+
+/** @throws {TypeError} a function that would be called with each request, and do nothing for it */
+function checkFunction(path: string, value: { readonly name: string }): void {
+  const factory = FACTORIES.get(value)
+  const isOther = findFactoryName(value) !== undefined || isClass(value)
+  if (factory !== undefined) refuse(path, `${factory} belongs to app.configure(${factory}())`)
+  if (isOther) refuse(path, describeFunction(path, value))
+  if (Object.hasOwn(value, PLUGIN_NAME)) {
+    const name = (value as { [PLUGIN_NAME]?: string })[PLUGIN_NAME]
+    refuse(path, `${name} is a plugin of Fastify: app.fastify.register(${name}, options)`)
+  }
+}
+
+function refuse(path: string, problem: string): never {
+  throw new TypeError(`app.use('${path}') can not take this: ${problem}`)
+}
+
+/** A literal is registered as an object derived from it: that is the one which calls know. */
+function findRegistered(app: Application, path: string): object | undefined {
+  return app.entries.get(toServicePath(path))?.service
+}

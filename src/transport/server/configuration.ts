@@ -1,0 +1,89 @@
+import { createRequire } from 'node:module'
+import type { Load } from 'config/lib/util.js'
+import { createConfigurator } from '../../core/configurator.ts'
+import { checkOptionNames } from '../option-names.ts'
+import type { ConfigurationValidator, WithSettings } from './configuration-check.ts'
+import { addConfigurationCheck } from './configuration-check.ts'
+
+const require = createRequire(import.meta.url)
+
+/** Options of `configuration()`. */
+export interface ConfigurationOptions {
+  /** Folder of the configuration files. Default: `NODE_CONFIG_DIR`, else `config`. */
+  readonly directory?: string | undefined
+  /**
+   * Checks the settings when the application is set up: a function of Ajv, or any that throws, rejects
+   * or returns `false`. An object that it returns has the settings to use. Default: nothing is checked.
+   */
+  readonly validate?: ConfigurationValidator | undefined
+}
+
+/**
+ * Sets the settings of an application from the files `default.json`, `<NODE_ENV>.json` and so on,
+ * and from the environment as `custom-environment-variables.json` maps it:
+ * `createApp().configure(configuration())`.
+ * @param options options, or only the function that checks the settings
+ * @throws {TypeError} an unknown option; when configured, a file that can not be read
+ * @see https://github.com/node-config/node-config/wiki/Configuration-Files
+ */
+export function configuration(
+  options: ConfigurationOptions | ConfigurationValidator = {},
+): (app: WithSettings) => void {
+  const given = typeof options === 'function' ? { validate: options } : options
+  const configure = createConfigurator('configuration', options, (app: WithSettings) => {
+    const settings = readFiles(given.directory)
+    for (const [name, value] of Object.entries(settings)) app.set(name, value)
+    if (hasCheck(given)) addConfigurationCheck(app, settings, given)
+  })
+  checkOptions(given)
+  return configure
+}
+
+function hasCheck(
+  options: ConfigurationOptions,
+): options is { readonly validate: ConfigurationValidator } {
+  return options.validate !== undefined
+}
+
+function checkOptions(options: ConfigurationOptions): void {
+  // A schema is an object of a class, with more in it than `validate`.
+  const isSchema =
+    typeof options === 'object' && Object.getPrototypeOf(options) !== Object.prototype
+  if (!isSchema) checkOptionNames('configuration()', options, ['directory', 'validate'])
+  const { validate } = options
+  if (validate !== undefined && typeof validate !== 'function') {
+    throw new TypeError("The option 'validate' of configuration() must be a function")
+  }
+}
+
+function readFiles(directory: string | undefined): Record<string, unknown> {
+  const { NODE_CONFIG_ENV, NODE_ENV = 'development' } = process.env
+  // Loaded here, since many applications have no such files; configure functions can't wait.
+  const { Load } = require('config/lib/util.js') as typeof import('config/lib/util.js')
+  const load = Load.fromEnvironment(NODE_CONFIG_ENV ?? NODE_ENV)
+  if (directory !== undefined) load.options.configDir = directory
+  guardParser(load)
+  return load.scan([]) as Record<string, unknown>
+}
+
+/** What the parser of the package has and its types leave out. */
+interface FileParser {
+  parse(file: string, content: string): unknown
+}
+
+/** The package merges what it reads key by key, and would write `__proto__` into every object. */
+function guardParser(load: Load): void {
+  const parser = load.parser as (typeof load.parser & FileParser) | undefined
+  if (parser === undefined) return
+  const parse: FileParser['parse'] = (file, content) => {
+    const parsed = parser.parse(file, content)
+    if (hasPrototypeKey(parsed)) throw new TypeError('The key __proto__ is not allowed')
+    return parsed
+  }
+  load.parser = Object.assign({ ...parser }, { parse })
+}
+
+function hasPrototypeKey(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return Object.hasOwn(value, '__proto__') || Object.values(value).some(hasPrototypeKey)
+}

@@ -1,0 +1,185 @@
+import type { Server } from 'node:http'
+import type { FastifyInstance, FastifyListenOptions } from 'fastify'
+import fastify from 'fastify'
+import fastifyPlugin from 'fastify-plugin'
+import type { AnyApplication, AnyServices, MethodName, ServiceOptions } from '../../core/index.ts'
+import { Application } from '../../core/index.ts'
+import type { ServiceInput } from '../../core/service-map.ts'
+import type { Middleware } from '../middleware.ts'
+import { checkOptionNames } from '../option-names.ts'
+import { addDecorators } from '../request-params.ts'
+import type { ServiceLookup } from '../routing/lookup.ts'
+import { createLookup } from '../routing/lookup.ts'
+import { addLifecycle, isServed } from '../services-plugin.ts'
+import { withDefaults } from '../with-defaults.ts'
+import { createUse } from './app-use.ts'
+import type { CloseOptions } from './graceful-close.ts'
+import { GracefulClose } from './graceful-close.ts'
+import { addRequestGuard } from './request-guard.ts'
+import type { WithServer } from './server-configurator.ts'
+import { ServerLifecycle } from './server-lifecycle.ts'
+import type { ServerOptions } from './server-options.ts'
+import { toServerOptions } from './server-options.ts'
+import { addWriteTimeout } from './write-timeout.ts'
+
+/** Options of `fastifyApp()`: those of Fastify, limits, and how the server ends. */
+export type FastifyAppOptions = ServerOptions &
+  CloseOptions & {
+    /** How long a client may leave an answer unread, 0 for ever. Default: 60,000. */
+    readonly writeTimeoutMs?: number
+  }
+
+/** What an application gets from its HTTP server. */
+export interface ServerMembers<Services> extends WithServer {
+  /** The Node server, there from the start. */
+  readonly server: Server
+  /**
+   * Sets the services up, then listens, once. Resolves to the Node server; rejects when the setup or
+   * the binding of the port fails or it is closed meanwhile, and leaves nothing open then.
+   * @param options a port, also as text, or Fastify's options. Default: any free port
+   * @param host Default: 127.0.0.1
+   */
+  listen(options?: number | string | FastifyListenOptions, host?: string): Promise<Server>
+  /**
+   * Answers what is in flight, closes the server and tears the services down.
+   * `teardown()` does so too, where the server was opened.
+   * @throws {Unavailable} requests had to be cut off; everything is closed then too
+   */
+  close(): Promise<void>
+  /**
+   * Returns what a request to a path would reach, `null` for no service:
+   * `{ service, params: { userId: '1', __id: '7' } }` for `/users/1/notes/7`.
+   */
+  lookup(path: string): ServiceLookup | null
+  /** Registers functions that run before every request, for REST only. */
+  use(...functions: Handlers[]): this
+  /** Registers functions that run before every request below a path. */
+  use(path: `/${string}`, ...functions: Handlers[]): this
+  /** Registers the services of another application below a path, with functions before them. */
+  use(path: string, ...parts: (Handlers | AnyApplication)[]): this
+  /** Registers a service, with functions before and after it and, last, its options. */
+  use<Path extends keyof Services & string>(
+    path: Path,
+    ...parts: (
+      | Handlers
+      | ServiceInput<Services[Path]>
+      | ServiceOptions<MethodName<Services[Path]>>
+    )[]
+  ): this
+}
+
+type Handlers = Middleware | readonly Handlers[]
+
+/** An application with an HTTP server of its own. */
+export type FastifyApplication<Services = AnyServices, Settings = Record<string, unknown>> =
+  // First, as its `use` is tried first then: a function is an object, and no service.
+  ServerMembers<Services> & Application<Services, Settings>
+
+const DEFAULT_HOST = '127.0.0.1'
+
+/**
+ * Returns the application, extended by `listen`, `close` and the Fastify server behind it. Without
+ * an application it returns a plain Fastify server.
+ * @param server options for a new Fastify server, or an existing one, which keeps its own limits, and
+ *   its own answers to errors and unknown paths outside of services
+ */
+export function fastifyApp(): FastifyInstance
+export function fastifyApp<Services, Settings>(
+  app: Application<Services, Settings>,
+  server?: FastifyAppOptions | FastifyInstance,
+): FastifyApplication<Services, Settings>
+export function fastifyApp(
+  app?: Application,
+  server: FastifyAppOptions | FastifyInstance = {},
+): FastifyInstance | FastifyApplication {
+  if (app === undefined) return fastify()
+  if (!(app instanceof Application)) {
+    throw new TypeError('fastifyApp() needs an application made by createApp()')
+  }
+  if (isFastify(server)) return addMembers(app, server, null)
+  const { closeDelayMs, closeTimeoutMs, writeTimeoutMs = 60_000, ...serverOptions } = server
+  const instance = fastify(toServerOptions(serverOptions, app))
+  if (instance.log.level !== undefined) app.logger = instance.log
+  const closing = new GracefulClose(app, instance, { closeDelayMs, closeTimeoutMs })
+  addRequestGuard(instance, closing)
+  addWriteTimeout(instance, writeTimeoutMs)
+  return addMembers(app, instance, closing)
+}
+
+type Members = Omit<ServerMembers<AnyServices>, 'use'> & Pick<Application, 'setup' | 'teardown'>
+
+/** @param closing `null` for a server that somebody else made, and closes in a way of his own */
+function addMembers(
+  app: Application,
+  instance: FastifyInstance,
+  closing: GracefulClose | null,
+): FastifyApplication {
+  addDecorators(instance)
+  const services = { setup: app.setup.bind(app), teardown: app.teardown.bind(app) }
+  const lifecycle = new ServerLifecycle(instance, services, closing)
+  // With or without `rest()`: services have their setup before the port opens.
+  instance.register(
+    fastifyPlugin(async (server) => {
+      addLifecycle(server, app, {
+        setup: (node) => lifecycle.setUpServices(node),
+        teardown: (node) => lifecycle.tearDownServices(node),
+      })
+      server.addHook('onReady', async () => warnUnserved(app))
+    }),
+  )
+  const members: Members = {
+    fastify: instance,
+    ownsServer: closing !== null,
+    server: instance.server as Server,
+    restOptions: {},
+    lookup: createLookup(app, instance),
+    listen: async (options = {}, host = DEFAULT_HOST) => {
+      return lifecycle.listen(toListenOptions(options, host))
+    },
+    close: () => lifecycle.close(),
+    async setup(server) {
+      if (isOtherServer(server, instance)) {
+        await instance.ready()
+        server.on('request', instance.routing)
+      } else await lifecycle.setUpServices(server)
+      return app
+    },
+    async teardown(server) {
+      await lifecycle.teardown(server)
+      return app
+    },
+  }
+  return Object.assign(app, members, { use: createUse(app, instance) }) as FastifyApplication
+}
+
+/** An application may have routes of Fastify alone; services that nobody reaches are a mistake. */
+function warnUnserved(app: Application): void {
+  const services = [...app.entries.keys()]
+  if (services.length === 0 || isServed(app)) return
+  app.logger.warn({ services }, 'No request reaches the services: app.configure(rest()) is missing')
+}
+
+/** Whether requests have to be led from a server that the user made, for HTTPS for example. */
+function isOtherServer(server: unknown, instance: FastifyInstance): server is Server {
+  return typeof (server as Server | undefined)?.on === 'function' && server !== instance.server
+}
+
+const LISTEN_NAMES: readonly string[] = [
+  ...['port', 'host', 'path', 'fd', 'backlog', 'exclusive', 'ipv6Only', 'reusePort', 'signal'],
+  ...['readableAll', 'writableAll', 'listenTextResolver'],
+]
+
+function toListenOptions(
+  options: number | string | FastifyListenOptions,
+  host: string,
+): FastifyListenOptions {
+  // Number('') would be any free port.
+  if (typeof options !== 'object')
+    return { port: options === '' ? Number.NaN : Number(options), host }
+  checkOptionNames('listen()', options, LISTEN_NAMES)
+  return options.path === undefined ? withDefaults({ port: 0, host }, options) : options
+}
+
+function isFastify(value: object): value is FastifyInstance {
+  return typeof (value as FastifyInstance).route === 'function'
+}

@@ -1,0 +1,129 @@
+import type { IncomingMessage } from 'node:http'
+import type { Http2ServerRequest, ServerHttp2Session } from 'node:http2'
+import type { Socket } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import type { Application } from '../../core/index.ts'
+import { Unavailable } from '../../core/index.ts'
+import { redactUrl } from '../logging/redact.ts'
+import { resolveLimits } from '../parsing/limits.ts'
+import type { Given } from '../with-defaults.ts'
+import { trackSessions, trackSockets } from './server-sockets.ts'
+
+/** How a server ends. */
+export interface CloseOptions {
+  /**
+   * How long `/health/ready` answers 503 before the port closes, in milliseconds, for a load balancer
+   * to see it; everything else is served meanwhile. Default: 0.
+   */
+  readonly closeDelayMs?: number
+  /**
+   * How long requests in flight may take, in milliseconds, before they are cut off; infinite for as
+   * long as they like. Default: 10,000.
+   */
+  readonly closeTimeoutMs?: number
+}
+
+const CLOSE_DEFAULTS: Required<CloseOptions> = Object.freeze({
+  closeDelayMs: 0,
+  closeTimeoutMs: 10_000,
+})
+
+/** Node takes a longer time for none at all. */
+const LONGEST_TIMER_MS = 2_147_483_647
+
+const SWEEP_MS = 50
+/** How long a connection that has sent no request yet is waited for: it may be on its way. */
+const SILENCE_MS = 300
+const LAST_REQUEST = Symbol('remex.lastRequest')
+
+interface TrackedSocket extends Socket {
+  /** Verb and URL, for the log; not the request itself, which would be held by an idle connection. */
+  [LAST_REQUEST]?: string
+}
+
+/**
+ * Makes `close()` wait for requests, not for connections: a connection ends as soon as its request
+ * is answered, and after the time limit in any case. Fastify alone waits for the keep-alive timeout.
+ */
+export class GracefulClose {
+  /** The port is closed: a request that comes now, on a connection that is open, is not handled. */
+  isClosed = false
+  /** How many requests had to be cut off. */
+  cutOff = 0
+  readonly #app: Application
+  readonly #fastify: FastifyInstance
+  readonly #options: Required<CloseOptions>
+  readonly #isHttp2: boolean
+  readonly #sockets: ReadonlySet<TrackedSocket>
+  readonly #sessions: ReadonlySet<ServerHttp2Session>
+  /** The requests in flight that came by HTTP/2, many on a connection, each as it is logged. */
+  readonly #streams = new Map<object, string>()
+  #closedAt = 0
+  #sweep: NodeJS.Timeout | undefined
+  #force: NodeJS.Timeout | undefined
+
+  constructor(app: Application, fastify: FastifyInstance, options: Given<CloseOptions> = {}) {
+    this.#app = app
+    this.#fastify = fastify
+    this.#options = resolveLimits('fastifyApp()', CLOSE_DEFAULTS, options)
+    if (!Number.isFinite(this.#options.closeDelayMs)) {
+      throw new TypeError('closeDelayMs must be finite: nothing would ever close')
+    }
+    this.#isHttp2 = (fastify.initialConfig as { http2?: boolean }).http2 === true
+    this.#sockets = trackSockets(fastify)
+    this.#sessions = trackSessions(fastify)
+    fastify.addHook('preClose', () => this.#begin())
+    // The server has closed before the services are torn down, which may take its time.
+    fastify.server.once('close', () => this.#end())
+    fastify.addHook('onClose', async () => this.#end())
+  }
+
+  /** Notes what a connection is busy with. */
+  track(request: IncomingMessage | Http2ServerRequest): void {
+    const text = `${request.method} ${request.url}`
+    if (this.#isHttp2 && 'stream' in request) {
+      const { stream } = request
+      this.#streams.set(stream, text)
+      stream.once('close', () => this.#streams.delete(stream))
+    } else (request.socket as TrackedSocket)[LAST_REQUEST] = text
+  }
+
+  async #begin(): Promise<void> {
+    this.#app.readiness.set('server', async () => {
+      throw new Unavailable('The server is closing')
+    })
+    const delayMs = Math.min(this.#options.closeDelayMs, LONGEST_TIMER_MS)
+    if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs))
+    this.isClosed = true
+    this.#closedAt = performance.now()
+    this.#closeIdle()
+    this.#sweep = setInterval(() => this.#closeIdle(), SWEEP_MS)
+    const timeoutMs = Math.min(this.#options.closeTimeoutMs, LONGEST_TIMER_MS)
+    this.#force = setTimeout(() => this.#closeAll(), timeoutMs)
+  }
+
+  #end(): void {
+    clearInterval(this.#sweep)
+    clearTimeout(this.#force)
+  }
+
+  #closeIdle(): void {
+    // A session ends by itself when its last stream does; one that is idle ends at once.
+    for (const session of this.#sessions) if (!session.closed) session.close()
+    if (this.#isHttp2) return
+    this.#fastify.server.closeIdleConnections()
+    // Browsers connect in advance; what has never sent a request does not count as idle to Node.
+    if (performance.now() - this.#closedAt < SILENCE_MS) return
+    for (const socket of this.#sockets) if (socket[LAST_REQUEST] === undefined) socket.destroy()
+  }
+
+  #closeAll(): void {
+    const onSockets = [...this.#sockets].flatMap((socket) => socket[LAST_REQUEST] ?? [])
+    const requests = [...onSockets, ...this.#streams.values()].map(redactUrl)
+    this.cutOff = requests.length
+    if (requests.length > 0) {
+      this.#app.logger.error({ requests }, 'Requests still in flight were cut off')
+    }
+    for (const socket of this.#sockets) socket.destroy()
+  }
+}

@@ -1,0 +1,77 @@
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { Application } from '../../core/index.ts'
+import type { RestTransport } from '../rest-transport.ts'
+
+/** Longest time for one check, in milliseconds. */
+const CHECK_TIMEOUT_MS = 2_000
+
+/**
+ * Adds the two probes: `/health/live` answers 200 as long as the process runs, `/health/ready` only
+ * while every check of the application passes and the server is not closing. Neither says more than
+ * that to strangers; what fails stands in the log. A route that is there already is left alone.
+ */
+export function addHealthRoutes(server: FastifyInstance, transport: RestTransport): void {
+  const isTaken = (path: string): boolean =>
+    server.hasRoute({ method: 'GET', url: `${server.prefix.replace(/\/$/, '')}${path}` })
+  if (!isTaken(LIVE)) {
+    server.get(LIVE, PROBE, (_request, reply) => sendHealth(reply, 200, 'ok'))
+  }
+  if (isTaken(READY)) return
+  let running: Promise<boolean> | null = null
+  server.get(READY, PROBE, async (_request, reply) => {
+    // Probes at the same time share one round of checks: they are open to anybody.
+    running ??= isReady(transport).finally(() => {
+      running = null
+    })
+    const ready = (await running) && !transport.isClosing
+    sendHealth(reply, ready ? 200 : 503, ready ? 'ok' : 'unavailable')
+    return reply
+  })
+}
+
+const LIVE = '/health/live'
+const READY = '/health/ready'
+
+/** Neither logged nor subject to functions of `app.use()`. */
+const PROBE = { logLevel: 'warn', config: { isProbe: true } } as const
+
+async function isReady({ app, logger }: RestTransport): Promise<boolean> {
+  const failures = await findFailures(app)
+  for (const { name, error } of failures) {
+    logger.warn({ err: error }, `${name} is not ready`)
+  }
+  return failures.length === 0
+}
+
+interface Failure {
+  readonly name: string
+  readonly error: unknown
+}
+
+async function findFailures(app: Application): Promise<Failure[]> {
+  const checks = [...app.readiness].map(async ([name, check]) => {
+    try {
+      await withTimeout(check())
+      return []
+    } catch (error) {
+      return [{ name, error }]
+    }
+  })
+  return (await Promise.all(checks)).flat()
+}
+
+async function withTimeout(check: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const timeout = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(reject, CHECK_TIMEOUT_MS, new Error(`No answer in ${CHECK_TIMEOUT_MS} ms`))
+  })
+  await Promise.race([check, timeout]).finally(() => clearTimeout(timer))
+}
+
+function sendHealth(reply: FastifyReply, status: number, text: string): void {
+  reply
+    .code(status)
+    .header('cache-control', 'no-store')
+    .header('x-content-type-options', 'nosniff')
+    .send({ status: text })
+}

@@ -1,0 +1,82 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { BadRequest, Unavailable } from '../../core/index.ts'
+import { toStatusError } from '../errors/error-handler.ts'
+import {
+  isHost,
+  isPathTarget,
+  isServerTarget,
+  MALFORMED_TARGET,
+} from '../routing/request-target.ts'
+import type { GracefulClose } from './graceful-close.ts'
+
+/** Most headers of one request; Node would drop those beyond its own limit without a word. */
+const MAX_HEADERS = 100
+
+/**
+ * Refuses requests that HTTP leaves open to more than one reading: a target that is no path, no
+ * `Host` header, several or a malformed one, more headers than are kept, no version at all;
+ * expectations that nobody meets; and those that come after the port closed. Node would answer some
+ * of them without a body.
+ * @see RFC 9112 §3.2
+ */
+export function addRequestGuard(server: FastifyInstance, closing: GracefulClose): void {
+  server.server.maxHeadersCount = 0
+  server.server.on('checkExpectation', server.routing)
+  server.addHook('onRequest', (request, _reply, done) => {
+    closing.track(request.raw)
+    const error = findFault(request) ?? (closing.isClosed ? refuse(request) : null)
+    if (error === null) done()
+    else done(error)
+  })
+}
+
+function findFault({ raw }: FastifyRequest): Error | null {
+  const { rawHeaders, headers, httpVersion, httpVersionMajor } = raw
+  if (httpVersionMajor < 1) return new BadRequest('HTTP/0.9 is not supported')
+  if (!hasTarget(raw)) return new BadRequest(MALFORMED_TARGET)
+  if (rawHeaders.length > 2 * MAX_HEADERS) {
+    return toStatusError(431, `The request has more than ${MAX_HEADERS} headers`)
+  }
+  const hosts = countHosts(rawHeaders)
+  if (hosts > 1) return new BadRequest('The request has several hosts')
+  if (hosts === 0 && httpVersion === '1.1') return new BadRequest('The request names no host')
+  if (headers.host !== undefined && !isKnownHost(headers.host)) {
+    return new BadRequest('The host of the request is malformed')
+  }
+  if (headers.expect !== undefined && !/^100-continue$/i.test(headers.expect)) {
+    return toStatusError(417, 'Only 100-continue can be expected')
+  }
+  return null
+}
+
+/** What was sent, and what `rewriteUrl` has made of it, which is what was routed. */
+function hasTarget(raw: FastifyRequest['raw'] & { originalUrl?: string }): boolean {
+  const { method, url, originalUrl = url } = raw
+  if (isServerTarget(method, originalUrl)) return url === originalUrl || isPathTarget(url)
+  return isPathTarget(url) && (originalUrl === url || isPathTarget(originalUrl))
+}
+
+// One server is asked for by few names: the last good one is remembered.
+let lastHost = ''
+
+function isKnownHost(host: string): boolean {
+  if (host === lastHost) return true
+  if (!isHost(host)) return false
+  lastHost = host
+  return true
+}
+
+/** A probe tells the truth to the end. */
+function refuse(request: FastifyRequest): Error | null {
+  const { isProbe } = request.routeOptions.config as { isProbe?: boolean }
+  return isProbe === true ? null : new Unavailable('The server is closing')
+}
+
+function countHosts(rawHeaders: readonly string[]): number {
+  let hosts = 0
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]
+    if (name?.length === 4 && name.toLowerCase() === 'host') hosts += 1
+  }
+  return hosts
+}

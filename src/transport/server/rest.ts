@@ -1,0 +1,117 @@
+import type { FastifyInstance } from 'fastify'
+import fastifyPlugin from 'fastify-plugin'
+import { createConfigurator } from '../../core/configurator.ts'
+import type { Application } from '../../core/index.ts'
+import type { ErrorHandlerOptions } from '../errors/error-handler.ts'
+import { fromFastifyError } from '../errors/error-handler.ts'
+import type { NotFoundOptions } from '../errors/not-found.ts'
+import { handleAnyRequest } from '../fallback-handler.ts'
+import { checkNamed, checkRestOptions } from '../option-names.ts'
+import type { ParseAuthenticationOptions } from '../parse-authentication.ts'
+import type { FormOptions } from '../parsing/form-body.ts'
+import type { JsonOptions } from '../parsing/json-body.ts'
+import { keepPrivate } from '../replies/private-reply.ts'
+import type { Formatter, RestOptions } from '../rest-transport.ts'
+import { serveServices } from '../services-plugin.ts'
+import { withDefaults } from '../with-defaults.ts'
+import { addHealthRoutes } from './health-routes.ts'
+import type { Configurator, WithServer } from './server-configurator.ts'
+import {
+  checkServer,
+  loadServerPlugins,
+  sealRestOptions,
+  setRestOptions,
+} from './server-configurator.ts'
+
+/** What applies on a server of our own; the plugin leaves it to its host. */
+const OWN_SERVER_DEFAULTS: RestOptions = { handlerTimeoutMs: 30_000, health: true }
+
+/**
+ * Serves the services of the application over REST: `app.configure(rest())`. Services may be
+ * registered before or after it.
+ * @param options options, or only a formatter
+ * @throws {TypeError} an unknown option; when configured, a second time
+ */
+export function rest(options: RestOptions | Formatter | null = {}): Configurator {
+  const given = typeof options === 'function' ? { formatter: options } : (options ?? {})
+  const configure = createConfigurator('rest', options, (app: WithServer) => {
+    checkServer(app)
+    if (SERVING.has(app.fastify)) {
+      throw new TypeError('rest() is configured already, and a server can have it once')
+    }
+    setRestOptions(app, withDefaults(withDefaults(OWN_SERVER_DEFAULTS, app.restOptions), given))
+    SERVING.add(app.fastify)
+    app.fastify.register(fastifyPlugin((server) => serve(server, app)))
+  })
+  checkRestOptions('rest()', given)
+  return configure
+}
+
+/** The servers that are configured to serve services. */
+const SERVING = new WeakSet<object>()
+
+/** Sets how errors are answered and logged: `app.configure(errorHandler({ html: false }))`. */
+export function errorHandler(options: ErrorHandlerOptions = {}): Configurator {
+  return createOptionSetter('errorHandler', options)
+}
+
+/** Sets how paths are answered that nothing is served at: `app.configure(notFound({ verbose: true }))`. */
+export function notFound(options: NotFoundOptions = {}): Configurator {
+  return createOptionSetter('notFound', options)
+}
+
+/**
+ * Has one more authentication service asked who calls, after those that are asked already:
+ * `app.configure(parseAuthentication({ service: 'admin-login' }))`.
+ */
+export function parseAuthentication(options: ParseAuthenticationOptions): Configurator {
+  const configure = createConfigurator('parseAuthentication', options, (app: WithServer) => {
+    checkServer(app)
+    const { authentication = {} } = app.restOptions
+    const known = authentication === false ? [] : [authentication].flat()
+    setRestOptions(app, { authentication: [...known, options] })
+  })
+  checkNamed('authentication', options)
+  return configure
+}
+
+/** Sets the limits for JSON bodies, which are read without it too: `app.configure(json({ maxDepth: 20 }))`. */
+export function json(options: JsonOptions = {}): Configurator {
+  return createOptionSetter('json', options)
+}
+
+/** Sets the limits for URL-encoded bodies, which are read without it too. */
+export function urlencoded(options: FormOptions = {}): Configurator {
+  return createOptionSetter('urlencoded', options)
+}
+
+/** Adds to what the same function has set before: a second call leaves its other limits alone. */
+function createOptionSetter<Name extends 'errorHandler' | 'notFound' | 'json' | 'urlencoded'>(
+  name: Name,
+  options: NonNullable<RestOptions[Name]>,
+): Configurator {
+  const configure = createConfigurator(name, options, (app: WithServer) => {
+    checkServer(app)
+    setRestOptions(app, { [name]: withDefaults({ ...app.restOptions[name] }, options) })
+  })
+  checkNamed(name, options)
+  return configure
+}
+
+async function serve(server: FastifyInstance, app: WithServer): Promise<void> {
+  await loadServerPlugins(server)
+  sealRestOptions(app)
+  const services = app as WithServer & Application<never, never>
+  await server.register(async (scope) => {
+    const options = { ...app.restOptions, leavesNotFound: !app.ownsServer }
+    const transport = await serveServices(scope, services, options)
+    if (app.ownsServer) {
+      server.setNotFoundHandler(handleAnyRequest.bind(null, transport))
+      server.setErrorHandler((error, request, reply) => {
+        keepPrivate(transport, request, reply)
+        transport.errors.send(fromFastifyError(error), request, reply)
+      })
+    }
+    if (options.health !== false) addHealthRoutes(server, transport)
+  })
+}

@@ -1,0 +1,69 @@
+import type { FastifyStaticOptions } from '@fastify/static'
+import type { preHandlerHookHandler } from 'fastify'
+import { checkFactoryCall, createConfigurator } from '../../core/configurator.ts'
+import { stripSlashes } from '../../core/index.ts'
+import { getRouting, toPath } from '../routing/request-path.ts'
+import type { Configurator } from './server-configurator.ts'
+import { addServerPlugin } from './server-configurator.ts'
+
+/** What may be said of files and folders whose names begin with a dot. */
+const DOTFILES: readonly unknown[] = ['allow', 'deny', 'ignore']
+
+/** What a site tells strangers about itself; the only name with a dot that is served. */
+const WELL_KNOWN = '.well-known'
+
+/**
+ * Serves the files of a folder beside the services: `app.configure(serveStatic({ root }))`. Several
+ * folders have a prefix each; `reply.sendFile` is that of the first one. Files and folders whose names
+ * begin with a dot are not there for anybody, but for what is below `/.well-known`. The option
+ * `dotfiles` says it for all of them: `'allow'` serves them, `'deny'` answers 403, `'ignore'` 404.
+ * @throws {TypeError} another value of `dotfiles`
+ * @see https://github.com/fastify/fastify-static for the options
+ * @see RFC 8615 for `/.well-known`
+ */
+export function serveStatic(options: FastifyStaticOptions): Configurator {
+  checkFactoryCall('serveStatic', options)
+  const resolved = withDotfiles(options)
+  const add = addServerPlugin(async (server) => {
+    const { default: fastifyStatic } = await import('@fastify/static')
+    let isLoading = true
+    server.addHook('onRoute', (route) => {
+      if (isLoading) route.preHandler = leaveToServices
+    })
+    const decorateReply = !server.hasReplyDecorator('sendFile')
+    await server.register(fastifyStatic, { decorateReply, ...resolved })
+    isLoading = false
+  })
+  return createConfigurator('serveStatic', options, add)
+}
+
+function withDotfiles(options: FastifyStaticOptions): FastifyStaticOptions {
+  const { dotfiles, list, prefix = '/', allowedPath } = options
+  if (dotfiles !== undefined) {
+    if (DOTFILES.includes(dotfiles)) return options
+    throw new TypeError(`serveStatic(): 'dotfiles' must be one of ${DOTFILES.join(', ')}`)
+  }
+  // A list of files would name those that are allowed here and refused by the test.
+  const isOfOrigin = stripSlashes(prefix) === '' && !list
+  if (!isOfOrigin) return { ...options, dotfiles: 'ignore' }
+  return {
+    ...options,
+    dotfiles: 'allow',
+    allowedPath: (path, root, request) =>
+      isOpen(path) && (allowedPath?.(path, root, request) ?? true),
+  }
+}
+
+/** Whether no name of a path begins with a dot, the first one of `/.well-known/…` aside. */
+function isOpen(path: string): boolean {
+  const names = path.split(/[\\/]/).filter((name) => name !== '')
+  const others = names[0] === WELL_KNOWN && names.length > 1 ? names.slice(1) : names
+  return others.every((name) => !name.startsWith('.'))
+}
+
+/** No file has a path with slashes too many, which the plugin would refuse; a service may have it. */
+const leaveToServices: preHandlerHookHandler = (request, reply, done) => {
+  const path = toPath(request.raw.url ?? '', getRouting(request.server))
+  if (path.includes('//')) reply.callNotFound()
+  else done()
+}

@@ -1,0 +1,174 @@
+import type { ServerOptions as HttpOptions } from 'node:http'
+import type { SecureServerOptions } from 'node:http2'
+import type { ServerOptions as HttpsOptions } from 'node:https'
+import type { Socket } from 'node:net'
+import type { FastifyError, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify'
+import type { Logger } from '../../core/index.ts'
+import { ErrorAnswers, fromFastifyError, toStatusError } from '../errors/error-handler.ts'
+import { toLoggerOptions } from '../logging/logging.ts'
+import { REST_OPTION_NAMES } from '../option-names.ts'
+import { setPrivate } from '../replies/private-reply.ts'
+import { MAX_PARAM_LENGTH } from '../routing/request-path.ts'
+import { withDefaults } from '../with-defaults.ts'
+import type { WithServer } from './server-configurator.ts'
+
+/** Limits of a server made by `fastifyApp()`, all in milliseconds or bytes. */
+export interface ServerLimits {
+  /** Longest time for a whole request to arrive. Default: 30,000. */
+  readonly requestTimeout?: number
+  /** Longest time for the headers of a request to arrive; at most `requestTimeout`. Default: 10,000. */
+  readonly headersTimeout?: number
+  /** How often both are checked. Default: 2,000. */
+  readonly connectionsCheckingInterval?: number
+  /** How long an idle connection is kept. Default: 72,000. */
+  readonly keepAliveTimeout?: number
+  /** Largest body. Default: 1 MiB. */
+  readonly bodyLimit?: number
+}
+
+/** What a server speaks. */
+export interface ServerProtocol {
+  /** Options of a plain server. */
+  readonly http?: HttpOptions | null
+  /** Key and certificate: makes the server one for HTTPS. */
+  readonly https?: HttpsOptions | SecureServerOptions | null
+  /** Whether HTTP/2 is spoken too. Default: false. */
+  readonly http2?: boolean
+}
+
+/** Options for a new server: those of Fastify, with `headersTimeout` and friends beside them. */
+export type ServerOptions = FastifyServerOptions & ServerProtocol & ServerLimits
+
+const LIMIT_DEFAULTS: Required<ServerLimits> = Object.freeze({
+  requestTimeout: 30_000,
+  headersTimeout: 10_000,
+  connectionsCheckingInterval: 2_000,
+  keepAliveTimeout: 72_000,
+  bodyLimit: 1_048_576,
+})
+
+/**
+ * Returns the options for Fastify, with safe limits where the user sets none.
+ * @throws {TypeError} limits that can't work together, or a proxy trusted by a number of hops
+ */
+export function toServerOptions(
+  options: ServerOptions,
+  app: { readonly logger: Logger } & Partial<Pick<WithServer, 'restOptions'>>,
+): FastifyServerOptions {
+  checkNames(options)
+  const { headersTimeout, connectionsCheckingInterval, ...limits } = resolveLimits(options)
+  if (typeof options.trustProxy === 'number') {
+    throw new TypeError('trustProxy must name the proxies: a number of hops can be forged')
+  }
+  const http = {
+    ...options.http,
+    headersTimeout,
+    connectionsCheckingInterval,
+    // Checked by the request guard, which answers with a body.
+    requireHostHeader: false,
+    // Whatever the flags of the process say.
+    insecureHTTPParser: false,
+  }
+  const { https, maxParamLength = MAX_PARAM_LENGTH, ...others } = options
+  return {
+    ...others,
+    ...limits,
+    ...(https == null
+      ? { http }
+      : { https: { handshakeTimeout: headersTimeout, ...https, ...http } }),
+    ...toLoggerOptions(options, app),
+    return503OnClosing: false,
+    routerOptions: withDefaults({ maxParamLength }, options.routerOptions ?? {}),
+    frameworkErrors: options.frameworkErrors ?? createFrameworkErrors(app),
+    clientErrorHandler: options.clientErrorHandler ?? answerSocketError,
+  } as FastifyServerOptions
+}
+
+/** The options of Fastify are its own business; what is meant for us must not end there unread. */
+function checkNames(options: object): void {
+  for (const name of Object.keys(options)) {
+    if (REST_OPTION_NAMES.includes(name)) {
+      throw new TypeError(`fastifyApp(): '${name}' is an option of rest()`)
+    }
+    const meant = OWN_NAMES.find((own) => own !== name && toStem(own) === toStem(name))
+    if (meant !== undefined) {
+      throw new TypeError(`fastifyApp(): unknown option '${name}', meant may be '${meant}'`)
+    }
+  }
+}
+
+const OWN_NAMES: readonly string[] = [
+  ...Object.keys(LIMIT_DEFAULTS),
+  ...['closeDelayMs', 'closeTimeoutMs', 'writeTimeoutMs', 'http', 'https', 'http2'],
+]
+
+/** Returns a name without its unit, and without regard to upper case. */
+function toStem(name: string): string {
+  return name.toLowerCase().replace(/(?:ms|millis|seconds|bytes)$/, '')
+}
+
+function resolveLimits(options: ServerOptions): Required<ServerLimits> {
+  const all: Record<string, unknown> = { ...options.https, ...options.http, ...options }
+  if (all['insecureHTTPParser'] !== undefined) {
+    throw new TypeError('insecureHTTPParser is not allowed: what it lets through can be misread')
+  }
+  const given = Object.keys(LIMIT_DEFAULTS)
+    .map((name) => [name, all[name]] as const)
+    .filter(([, value]) => value !== undefined)
+  const limits: Required<ServerLimits> = { ...LIMIT_DEFAULTS, ...Object.fromEntries(given) }
+  const isGuarded = limits.headersTimeout > 0 && limits.requestTimeout > 0
+  if (!isGuarded || limits.headersTimeout > limits.requestTimeout) {
+    throw new TypeError(
+      `headersTimeout (${limits.headersTimeout}) must be more than 0 and at most requestTimeout ` +
+        `(${limits.requestTimeout}): Node cuts off no slow request otherwise`,
+    )
+  }
+  return limits
+}
+
+/** Returns what answers requests that never reach a route: a URL that can't be decoded, for example. */
+function createFrameworkErrors(
+  app: Partial<Pick<WithServer, 'restOptions'>>,
+): (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => void {
+  return (error, request, reply) => {
+    const answers = new ErrorAnswers(app.restOptions?.errorHandler ?? {}, null)
+    // No path can be read from the URL, so it may as well be that of a login.
+    setPrivate(reply)
+    answers.send(fromFastifyError(error), request, reply)
+    request.log.info({ req: request, statusCode: reply.statusCode }, 'request')
+  }
+}
+
+const SOCKET_STATUS: ReadonlyMap<string | undefined, readonly [status: number, text: string]> =
+  new Map([
+    ['HPE_HEADER_OVERFLOW', [431, 'The headers are too large']],
+    ['ERR_HTTP_REQUEST_TIMEOUT', [408, 'The request took too long to arrive']],
+    ['HPE_CHUNK_EXTENSIONS_OVERFLOW', [413, 'The chunk extensions are too large']],
+  ])
+
+const REASONS: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  408: 'Request Timeout',
+  413: 'Payload Too Large',
+  431: 'Request Header Fields Too Large',
+}
+
+/** Answers bytes that are no HTTP request, in the shape of every other error, and hangs up. */
+function answerSocketError(error: { code?: string }, socket: Socket): void {
+  if (socket.writable && error.code !== 'ECONNRESET' && !isAnswering(socket)) {
+    const known = SOCKET_STATUS.get(error.code)
+    const [status, text] = known ?? [400, 'The request is malformed']
+    const body = JSON.stringify(toStatusError(status, text).toJSON())
+    socket.write(
+      `HTTP/1.1 ${status} ${REASONS[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+        `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+    )
+  }
+  socket.destroySoon()
+}
+
+/** Whether an answer is on its way: another one would stand in the middle of it. */
+function isAnswering(socket: Socket): boolean {
+  const { _httpMessage: answer } = socket as { _httpMessage?: { headersSent?: boolean } | null }
+  return answer?.headersSent === true
+}

@@ -1,0 +1,88 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { HookContext } from '../core/index.ts'
+import { toExternalForm, toServiceError } from '../core/index.ts'
+import type { Middleware } from './middleware.ts'
+import { getMiddleware, isAnswered, markAnswered, runMiddleware } from './middleware.ts'
+import { isPrivate, keepPrivate, setPrivate } from './replies/private-reply.ts'
+import { isSentAsItIs, removeHeaders, sendBody, setHeaders, toStatus } from './replies/reply.ts'
+import { getFeathersParams } from './request-params.ts'
+import type { RestTransport } from './rest-transport.ts'
+
+/**
+ * Answers a call that went well: `context.dispatch`, else `context.result`. Functions after the
+ * service may replace it in `reply.data`; a formatter of one's own sends it.
+ */
+export function answerCall(
+  transport: RestTransport,
+  context: HookContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): unknown {
+  if (isAnswered(reply)) return undefined
+  const body = toBody(context.dispatch === undefined ? context.result : context.dispatch)
+  // Hooks may have set it to anything.
+  context.http ??= {}
+  setCommonHeaders(transport, request, reply, context.service)
+  setHeaders(reply, context.http)
+  reply.hook = context
+  reply.code(toStatus(context, body))
+  const after = getMiddleware(context.service)?.after ?? []
+  if (after.length === 0 && transport.options.formatter == null) return sendBody(reply, body)
+  reply.data = body
+  return format(transport, after, request, reply, context)
+}
+
+/** Answers whatever a service, a hook, a middleware or a formatter threw. */
+export function answerError(
+  transport: RestTransport,
+  thrown: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  context: HookContext | null = null,
+): void {
+  if (isAnswered(reply)) return
+  markAnswered(reply)
+  // There from an answer that was begun: its headers are set already.
+  if (context !== null && reply.hook === context) removeHeaders(reply, context.http)
+  reply.hook = context
+  if (context === null) keepPrivate(transport, request, reply)
+  setCommonHeaders(transport, request, reply, context?.service)
+  transport.errors.send(toServiceError(thrown), request, reply)
+}
+
+async function format(
+  transport: RestTransport,
+  after: readonly Middleware[],
+  request: FastifyRequest,
+  reply: FastifyReply,
+  context: HookContext,
+): Promise<void> {
+  const status = reply.statusCode
+  const body = reply.data
+  if (!(await runMiddleware(after, request, reply))) return
+  if (reply.data !== body) reply.data = toBody(reply.data)
+  // Another body may need another status, unless somebody has set one.
+  if (reply.statusCode === status) reply.code(toStatus(context, reply.data))
+  const { formatter } = transport.options
+  if (formatter == null) return sendBody(reply, reply.data)
+  const value = await formatter(request, reply)
+  const isAnother = value !== undefined && value !== reply && value !== reply.raw
+  if (isAnother && !isAnswered(reply)) reply.send(value)
+}
+
+/** Returns what callers outside may see of a body; streams and the like are sent as they are. */
+function toBody(body: unknown): unknown {
+  return isSentAsItIs(body) ? body : toExternalForm(body)
+}
+
+/** What depends on the caller is not for caches, and a server that closes takes no more requests. */
+function setCommonHeaders(
+  transport: RestTransport,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  service: object | undefined,
+): void {
+  if (transport.isClosing && request.raw.httpVersionMajor < 2) reply.header('connection', 'close')
+  if (!isPrivate(service, getFeathersParams(request)?.['authentication'], request)) return
+  setPrivate(reply)
+}

@@ -1,0 +1,160 @@
+import t from 'tap'
+import { hashPassword, passwordHash } from '../../../src/auth/index.ts'
+import type { HookContext } from '../../../src/core/index.ts'
+import { createApp } from '../../../src/core/index.ts'
+import { collectLog, external, startLoginApp } from '../login-app.ts'
+
+const HASH = /^\$scrypt\$ln=10,r=8,p=1\$/
+
+/** The application with a service that returns the data it was given. */
+async function start(...args: Parameters<typeof hashPassword>) {
+  const { app, ...others } = await startLoginApp()
+  app.use('echo', {
+    create: async (data: unknown) => data,
+    patch: async (_id: unknown, data: unknown) => data,
+    update: async (_id: unknown, data: unknown) => data,
+  })
+  app.service('echo').hooks({ before: { all: [hashPassword(...args)] } })
+  const echo = app.service('echo')
+  return { app, echo, ...others }
+}
+
+t.test('AUTH-4: hashes once, whichever way the password is written', async (t) => {
+  const { echo, local, users } = await start('password')
+  const data = { name: 'x', password: 'pony' }
+  const written = [
+    await echo.create(data),
+    await echo.create(data, external()),
+    await echo.patch(1, data, external()),
+    await echo.update(1, data, external()),
+  ] as { name: string; password: string }[]
+  for (const { name, password } of written) {
+    t.equal(name, 'x')
+    t.match(password, HASH)
+    t.match(await local.verifyPassword('pony', password), { isRight: true })
+  }
+  t.strictSame(data, { name: 'x', password: 'pony' }, 'the data of the caller stays')
+  const list = (await echo.create([data, { name: 'y' }, data])) as { password?: string }[]
+  t.match(list, [{ password: HASH }, { name: 'y' }, { password: HASH }])
+  t.notOk('password' in (list[1] ?? {}))
+  const { password } = users.users.get('1') ?? {}
+  t.notSame((await echo.create({ password })) as object, { password }, 'a hash is no password')
+})
+
+t.test('AUTH-4: hashes below operators and under dotted keys too', async (t) => {
+  const { echo } = await start('auth.password')
+  const cases: object[] = [
+    { auth: { password: 'pony', kept: 1 } },
+    { 'auth.password': 'pony' },
+    { $set: { auth: { password: 'pony' } } },
+    { $set: { 'auth.password': 'pony' }, $inc: { logins: 1 } },
+    { $setOnInsert: { 'auth.password': 'pony' } },
+  ]
+  for (const data of cases) {
+    const text = JSON.stringify(await echo.patch(1, data))
+    t.notMatch(text, /pony/, text)
+    t.match(text, /\$scrypt\$ln=10/)
+  }
+  t.match(await echo.patch(1, cases[0]), { auth: { kept: 1 } })
+})
+
+t.test('AUTH-4: hashes in objects of a class, and keeps the class', async (t) => {
+  class NewUser {
+    readonly email = 'ada@example.org'
+    readonly profile = new Map([['password', 'pony']])
+    password: unknown
+    constructor(password: unknown) {
+      this.password = password
+    }
+  }
+  const { echo } = await start('password')
+  const data = new NewUser('pony')
+  const written = (await echo.create(data)) as NewUser
+  t.ok(written instanceof NewUser)
+  t.match(written, { email: 'ada@example.org', password: HASH })
+  t.equal(data.password, 'pony', 'the data of the caller stays')
+  t.match(await echo.create(Object.assign(Object.create(null), data)), { password: HASH })
+  t.match(await echo.patch(1, { $set: new NewUser('pony') }), { $set: { password: HASH } })
+  await t.rejects(echo.create(new NewUser(7)), { code: 400 })
+  const { echo: nested } = await start('profile.password')
+  t.match(await nested.create(new NewUser('pony')), { profile: { password: HASH } })
+})
+
+t.test('AUTH-4: hashes at every place that the path may mean', async (t) => {
+  const { echo } = await start('profile.work.password')
+  const password = 'pony'
+  const cases: object[] = [
+    { profile: [{ work: { password } }, { work: [{ password }, { password }] }] },
+    { 'profile.work.password': password, profile: { work: { password } } },
+    { 'profile.work': { password } },
+    { profile: { 'work.password': password } },
+    { $set: { 'profile.0.work.password': password, 'profile.$[].work': { password } } },
+    { $push: { profile: { $each: [{ work: { password } }] } } },
+    { $addToSet: { 'profile.3.work': { password } } },
+  ]
+  for (const data of cases) {
+    const given = JSON.stringify(data)
+    const text = JSON.stringify(await echo.patch(1, data))
+    t.notMatch(text, /pony/, given)
+    t.equal(text.split('$scrypt').length, given.split('pony').length, 'each of them')
+  }
+  const others = { $unset: { 'profile.work.password': '' }, profile: { password, works: [1] } }
+  t.strictSame(await echo.patch(1, others), others)
+})
+
+t.test('leaves alone what has no password, and refuses what is none', async (t) => {
+  const { echo } = await start('password')
+  for (const data of [{ name: 'x' }, { password: null }, {}, 'text', undefined]) {
+    t.strictSame(await echo.create(data), data)
+  }
+  for (const password of ['', 7, {}, ['pony'], { $ne: null }, 'x'.repeat(5000)]) {
+    await t.rejects(echo.create({ password }, external()), { name: 'BadRequest', code: 400 })
+  }
+})
+
+t.test('works around, and nowhere else', async (t) => {
+  const { app } = await startLoginApp()
+  app.use('echo', { create: async (data: unknown) => data, find: async () => [] })
+  const echo = app.service('echo')
+  echo.hooks({ around: { create: [hashPassword('password')] } })
+  t.match(await echo.create({ password: 'pony' }), { password: HASH })
+  echo.hooks({ after: { find: [hashPassword('password')] } })
+  await t.rejects(echo.find(), { message: /before or an around hook/ })
+  t.throws(() => hashPassword(''), {
+    message: 'The hashPassword hook requires a field name option',
+  })
+})
+
+t.test('says what is missing for hashing', async (t) => {
+  const { echo } = await start('password', { strategy: 'other' })
+  await t.rejects(echo.create({ password: 'x' }), {
+    code: 400,
+    message: "Could not find 'other' strategy to hash password",
+  })
+  const { echo: withJwt } = await start('password', { strategy: 'jwt' })
+  await t.rejects(withJwt.create({ password: 'x' }), { code: 400 })
+  const app = createApp()
+  collectLog(app)
+  app.use('echo', { create: async (data: unknown) => data })
+  app.service('echo').hooks({ before: { create: [hashPassword('password')] } })
+  await t.rejects(app.service('echo').create({ password: 'x' }), {
+    code: 400,
+    message: 'Could not find an authentication service to hash password',
+  })
+})
+
+t.test('creates many users in one call without being refused', async (t) => {
+  const { echo } = await start('password')
+  const users = Array.from({ length: 120 }, () => ({ password: 'pony' }))
+  await t.resolves(echo.create(users, external()))
+})
+
+t.test('a property resolver hashes what is there', async (t) => {
+  const { app } = await startLoginApp()
+  const context = { app, params: {} } as HookContext
+  const resolver = passwordHash({ strategy: 'local' })
+  t.match(await resolver('pony', {}, context), HASH)
+  t.equal(await resolver(undefined, {}, context), undefined)
+  const named = passwordHash({ service: 'authentication', strategy: 'local' })
+  t.match(await named('pony', {}, context), HASH)
+})

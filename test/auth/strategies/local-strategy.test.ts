@@ -1,0 +1,239 @@
+import bcrypt from 'bcryptjs'
+import t from 'tap'
+import { LocalStrategy, Passwords } from '../../../src/auth/index.ts'
+import type { LoginAppOptions } from '../login-app.ts'
+import { CHEAP_SCRYPT, CREDENTIALS, createLoginApp, external, startLoginApp } from '../login-app.ts'
+
+const REFUSED = { name: 'NotAuthenticated', code: 401, message: 'Invalid login' }
+
+/** Writes down what it checks. */
+class SpyStrategy extends LocalStrategy {
+  readonly checked: [password: unknown, stored: unknown][] = []
+  onChecked: () => unknown = () => undefined
+
+  override async verifyPassword(password: string, stored: unknown) {
+    this.checked.push([password, stored])
+    const verdict = await super.verifyPassword(password, stored)
+    await this.onChecked()
+    return verdict
+  }
+}
+
+async function start(options: LoginAppOptions = {}) {
+  const local = new SpyStrategy()
+  return { ...(await startLoginApp({ local, ...options })), local }
+}
+
+t.test('logs in with the documented result', async (t) => {
+  const { local, users } = await start()
+  const result = await local.authenticate(CREDENTIALS, {})
+  t.strictSame(result, { authentication: { strategy: 'local' }, user: users.users.get('1') })
+  const query = { $limit: 1, email: 'ada@example.org' }
+  t.match(users.takeCalls(), [{ method: 'find', query, provider: undefined }])
+})
+
+t.test('refuses settings that are missing or unknown', (t) => {
+  const fields = { usernameField: 'email', passwordField: 'password' }
+  const cases: [local: object, message: string | RegExp][] = [
+    [{}, "'local' authentication strategy requires a 'usernameField' setting"],
+    [
+      { usernameField: 'email' },
+      "'local' authentication strategy requires a 'passwordField' setting",
+    ],
+    [{ ...fields, userField: 'x' }, /Unknown option 'authentication\.local\.userField'/],
+    [{ ...fields, scrypt: null }, /'authentication\.local\.scrypt' must be an object/],
+    [{ ...fields, scrypt: [] }, /'authentication\.local\.scrypt' must be an object/],
+    [{ ...fields, entityUsernameField: 7 }, /local\.entityUsernameField' must be a text/],
+    [{ ...fields, entityPasswordField: null }, /local\.entityPasswordField' must be a text/],
+    [{ ...fields, errorMessage: '' }, /local\.errorMessage' must be a text/],
+    [{ ...fields, scrypt: { n: 4 } }, /Unknown option 'authentication\.local\.scrypt\.n'/],
+    [{ ...fields, scrypt: { cost: 1000 } }, /'authentication\.local\.scrypt' holds parameters/],
+    [{ ...fields, scrypt: { maxQueued: 0 } }, /scrypt\.maxQueued' must be a whole number/],
+  ]
+  for (const [local, message] of cases) {
+    t.throws(() => createLoginApp({ settings: { local } }), { message }, String(message))
+  }
+  t.end()
+})
+
+t.test(
+  'INJ-17: no operator gets to the database, nor anything but text to the verifier',
+  async (t) => {
+    const { authentication, local, users } = await start()
+    const wrong: unknown[] = [{ $ne: null }, { $gt: '' }, ['ada@example.org'], [], 1, true, null]
+    for (const value of [...wrong, undefined, '', { toString: () => 'ada@example.org' }]) {
+      for (const field of ['email', 'password']) {
+        const data = { ...CREDENTIALS, [field]: value }
+        await t.rejects(authentication.create(data, external()), REFUSED, JSON.stringify(data))
+      }
+    }
+    t.strictSame(users.takeCalls(), [], 'no command')
+    t.ok(local.checked.every(([password, stored]) => password === '' && stored === undefined))
+    await t.rejects(
+      authentication.create({ strategy: 'local', 'email.x': 'a' }, external()),
+      REFUSED,
+    )
+    t.strictSame(users.takeCalls(), [])
+  },
+)
+
+t.test(
+  'AUTH-1: checks exactly one password on each way to fail, with the same answer',
+  async (t) => {
+    const { authentication, local, users } = await start()
+    await users.create({ id: 2, email: 'none@example.org' })
+    await users.create({ id: 3, email: 'odd@example.org', password: 'no hash at all' })
+    await users.create({ id: 4, email: 'number@example.org', password: 5 as never })
+    const cases: [title: string, data: object][] = [
+      ['an unknown user', { email: 'nobody@example.org' }],
+      ['a wrong password', { password: 'wrong horse' }],
+      ['a user without password', { email: 'none@example.org' }],
+      ['AUTH-5: a malformed hash', { email: 'odd@example.org' }],
+      ['AUTH-5: a hash that is no text', { email: 'number@example.org' }],
+      ['no text', { email: 5 }],
+    ]
+    const answers = new Set<string>()
+    for (const [title, data] of cases) {
+      local.checked.length = 0
+      const error = await authentication
+        .create({ ...CREDENTIALS, ...data }, external())
+        .catch((thrown: unknown) => thrown)
+      t.match(error, REFUSED, title)
+      t.equal(local.checked.length, 1, `${title}: one check`)
+      answers.add(JSON.stringify(error))
+    }
+    t.equal(answers.size, 1, 'the same bytes')
+  },
+)
+
+t.test('AUTH-1: an excluded user is told the same as an unknown one', async (t) => {
+  class ActiveStrategy extends SpyStrategy {
+    override async getEntityQuery(query: Record<string, unknown>) {
+      return { $limit: 1, active: true, ...query }
+    }
+  }
+  const local = new ActiveStrategy()
+  const { authentication } = await startLoginApp({ local })
+  await t.rejects(authentication.create(CREDENTIALS, external()), REFUSED)
+  t.equal(local.checked.length, 1)
+})
+
+t.test('AUTH-3: a password is all of its characters', async (t) => {
+  const { local, users, authentication } = await start()
+  const base = 'x'.repeat(72)
+  for (const [index, password] of [
+    ...[base, 'a\0b', ' spaces around ', '🐎🔋📎', 'x'.repeat(1000), 'x'.repeat(4096)],
+  ].entries()) {
+    const email = `user${index}@example.org`
+    await users.create({ id: 10 + index, email, password: await local.hashPassword(password) })
+    const log = (tried: string) =>
+      authentication.create({ ...CREDENTIALS, email, password: tried }, external())
+    await t.resolves(log(password), `${index}`)
+    for (const other of [`${password.slice(0, 4090)}y`, password.slice(0, -1), `${password} `]) {
+      if (Buffer.byteLength(other) <= 4096) await t.rejects(log(other), REFUSED)
+    }
+  }
+  const long = { ...CREDENTIALS, password: 'x'.repeat(4097) }
+  await t.rejects(authentication.create(long, external()), { code: 400 })
+  await t.rejects(local.hashPassword('x'.repeat(4097)), { code: 400 })
+})
+
+t.test("keeps the request's query away from the entity", async (t) => {
+  const { authentication, users } = await start()
+  const query = { name: 'ZZ', $select: ['email'] }
+  const { user } = await authentication.create(CREDENTIALS, external({ query }))
+  t.match(user, { id: 1, email: 'ada@example.org' })
+  t.match(users.takeCalls(), [
+    { method: 'find', query: { $limit: 1, email: 'ada@example.org' }, provider: undefined },
+    { method: 'get', query: {}, provider: 'rest' },
+  ])
+})
+
+t.test('reads pages, dotted fields and other names of fields', async (t) => {
+  const { app, users, authentication } = await startLoginApp({
+    settings: {
+      local: {
+        usernameField: 'login.name',
+        passwordField: 'login.secret',
+        entityUsernameField: 'email',
+        entityPasswordField: 'auth.hash',
+        errorMessage: 'No',
+        scrypt: CHEAP_SCRYPT,
+      },
+    },
+  })
+  const local = authentication.getStrategy('local') as LocalStrategy
+  const hash = await local.hashPassword('pony')
+  await users.create({ id: 5, email: 'bob@example.org', auth: { hash } })
+  app.service('users').hooks({
+    after: {
+      find: (context) => {
+        const data = context.result as unknown[]
+        context.result = { total: data.length, limit: 1, skip: 0, data }
+      },
+    },
+  })
+  const login = (secret: string) =>
+    local.authenticate({ login: { name: 'bob@example.org', secret } }, {})
+  t.match(await login('pony'), { user: { id: 5 } })
+  await t.rejects(login('horse'), { code: 401, message: 'No' })
+  const own = Object.create({ login: { name: 'bob@example.org', secret: 'pony' } })
+  await t.rejects(local.authenticate(own, {}), { code: 401 }, 'only own properties count')
+})
+
+t.test('leaves the entity out where there is none', async (t) => {
+  const { authentication } = await start({ settings: { entity: null } })
+  const result = await authentication.create(CREDENTIALS, external())
+  t.strictSame(Object.keys(result), ['accessToken', 'authentication'])
+})
+
+t.test('accepts hashes by bcrypt and replaces them at login', async (t) => {
+  const { app, authentication, users } = await start()
+  let hooksRun = 0
+  app.service('users').hooks({
+    before: {
+      patch: () => {
+        hooksRun += 1
+      },
+    },
+  })
+  for (const prefix of ['$2a$', '$2b$']) {
+    const old = (await bcrypt.hash('correct horse', 4)).replace(/^\$2.\$/, prefix)
+    await users.create({ id: 1, email: CREDENTIALS.email, password: old })
+    const wrong = { ...CREDENTIALS, password: 'wrong horse' }
+    await t.rejects(authentication.create(wrong, external()), REFUSED)
+    t.equal(users.users.get('1')?.password, old, 'a wrong password changes nothing')
+    await t.resolves(authentication.create(CREDENTIALS, external()))
+    t.match(users.users.get('1')?.password, /^\$scrypt\$ln=10,r=8,p=1\$/)
+    await t.resolves(authentication.create(CREDENTIALS, external()))
+  }
+  t.equal(hooksRun, 0, 'no hook hashes the hash')
+})
+
+t.test('replaces an outdated hash, unless the password changes meanwhile', async (t) => {
+  const fields = { usernameField: 'email', passwordField: 'password' }
+  const scrypt = { ...CHEAP_SCRYPT, cost: 2 ** 11 }
+  const { authentication, local, users, log } = await start({
+    settings: { local: { ...fields, scrypt } },
+  })
+  const weak = await new Passwords(CHEAP_SCRYPT, 'weak').hash('correct horse')
+  const setHash = (password: string) => users.create({ id: 1, email: CREDENTIALS.email, password })
+  await setHash(weak)
+  await authentication.create(CREDENTIALS, external())
+  t.match(users.users.get('1')?.password, /^\$scrypt\$ln=11/)
+
+  await setHash(weak)
+  const changed = await local.hashPassword('new pony')
+  local.onChecked = () => setHash(changed)
+  await authentication.create(CREDENTIALS, external())
+  t.equal(users.users.get('1')?.password, changed, 'the new password stays')
+  t.match(log.at(-2), { level: 'warn', message: 'An outdated password hash was not replaced' })
+})
+
+t.test('AUTH-5: logs that a stored hash is malformed, without the hash', async (t) => {
+  const { authentication, users, log } = await start()
+  await users.patch(1, { password: '$scrypt$ln=31,r=8,p=1$c2FsdHNhbHQ$a2V5' })
+  await t.rejects(authentication.create(CREDENTIALS, external()), REFUSED)
+  t.match(log.at(-1), { level: 'warn', details: { reason: 'the stored hash is malformed' } })
+  t.notMatch(JSON.stringify(log), /ln=31/)
+})

@@ -1,0 +1,152 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { decodeProtectedHeader, importSPKI, jwtVerify } from 'jose'
+import t from 'tap'
+import { createLoginApp, forge, SECRET } from '../login-app.ts'
+
+const pem = { type: 'spki', format: 'pem' } as const
+const privatePem = { type: 'pkcs8', format: 'pem' } as const
+
+function makePair(kind: 'rsa' | 'ec' | 'ed25519', option: number | string = '') {
+  const pair =
+    kind === 'rsa'
+      ? generateKeyPairSync('rsa', { modulusLength: Number(option) })
+      : kind === 'ec'
+        ? generateKeyPairSync('ec', { namedCurve: String(option) })
+        : generateKeyPairSync('ed25519')
+  return {
+    publicKey: pair.publicKey.export(pem).toString(),
+    privateKey: pair.privateKey.export(privatePem).toString(),
+  }
+}
+
+const RSA = makePair('rsa', 2048)
+
+function start(secret: unknown, algorithm = 'HS256') {
+  const { authentication } = createLoginApp({ settings: { secret, jwtOptions: { algorithm } } })
+  return authentication
+}
+
+t.test('signs by every kind of key, as another library verifies', async (t) => {
+  const cases = [
+    ['RS256', RSA],
+    ['RS512', RSA],
+    ['PS256', RSA],
+    ['ES256', makePair('ec', 'P-256')],
+    ['ES384', makePair('ec', 'P-384')],
+    ['ES512', makePair('ec', 'P-521')],
+    ['EdDSA', makePair('ed25519')],
+  ] as const
+  for (const [algorithm, { privateKey, publicKey }] of cases) {
+    const authentication = start(privateKey, algorithm)
+    await authentication.setup()
+    const token = await authentication.createAccessToken({}, { subject: '1' })
+    t.strictSame(decodeProtectedHeader(token), { alg: algorithm, typ: 'access' })
+    const { payload } = await jwtVerify(token, await importSPKI(publicKey, algorithm))
+    t.equal(payload.sub, '1', algorithm)
+    t.match(await authentication.verifyAccessToken(token), { sub: '1' }, algorithm)
+  }
+})
+
+t.test('accepts a public key in the place of an old one', async (t) => {
+  const next = makePair('rsa', 2048)
+  const old = start(RSA.privateKey, 'RS256')
+  await old.setup()
+  const token = await old.createAccessToken({}, { subject: '1' })
+  const rotated = start([next.privateKey, RSA.publicKey], 'RS256')
+  await rotated.setup()
+  t.match(await rotated.verifyAccessToken(token), { sub: '1' })
+})
+
+t.test('JWT-2: refuses a token signed with the text of a public key', async (t) => {
+  const authentication = start(RSA.privateKey, 'RS256')
+  await authentication.setup()
+  for (const [before, after] of [
+    ['', ''],
+    [' ', ''],
+    ['\n', '\n'],
+    ['\u200b', ''],
+    ['\x00', ''],
+    ['# comment\n', ''],
+  ]) {
+    const forged = await forge({ secret: `${before}${RSA.publicKey}${after}` })
+    await t.rejects(authentication.verifyAccessToken(forged), { code: 401 }, JSON.stringify(before))
+  }
+})
+
+t.test('JWT-2: does not start with a key in the place of a secret', async (t) => {
+  const pgp = '-----BEGIN PGP PUBLIC KEY BLOCK-----\n'
+  for (const before of ['', ' ', '\n', '\u200b', '\x00', '# comment\n', pgp]) {
+    const authentication = start(`${before}${RSA.publicKey}`)
+    await t.rejects(authentication.setup(), {
+      name: 'TypeError',
+      message: /authentication\.secret/,
+    })
+  }
+  await t.rejects(start(RSA.privateKey).setup(), { message: /authentication\.secret/ })
+})
+
+t.test('JWT-3: does not start with a JSON Web Key in the place of a secret', async (t) => {
+  const key = { kty: 'RSA', n: 'x'.repeat(342), e: 'AQAB' }
+  for (const value of [key, { keys: [key] }, [key]]) {
+    const text = JSON.stringify(value)
+    await t.rejects(start(text).setup(), { message: /authentication\.secret/ }, text.slice(0, 20))
+  }
+})
+
+t.test('JWT-4: does not start without a secret of 32 bytes', async (t) => {
+  const cases: [secret: unknown, message: RegExp | string][] = [
+    ['', /authentication\.secret/],
+    ['short', /'authentication\.secret' has 5 bytes: at least 32/],
+    ['x'.repeat(31), /has 31 bytes/],
+    [[SECRET, 'short'], /'authentication\.secret\[1\]' has 5 bytes/],
+    [[], /authentication\.secret/],
+    [null, /authentication\.secret/],
+    [7, /authentication\.secret/],
+    [[null], /authentication\.secret/],
+  ]
+  for (const [secret, message] of cases) {
+    await t.rejects(start(secret).setup(), { name: 'TypeError', message }, JSON.stringify(secret))
+  }
+  await t.resolves(start('é'.repeat(16)).setup(), 'bytes are counted, not characters')
+})
+
+t.test('does not start with a key that does not fit the algorithm', async (t) => {
+  const small = makePair('rsa', 1024)
+  const p384 = makePair('ec', 'P-384')
+  const cases: [secret: unknown, algorithm: string, message: RegExp][] = [
+    [SECRET, 'RS256', /is no key in PEM format/],
+    [small.privateKey, 'RS256', /1024 bits/],
+    [p384.privateKey, 'ES256', /secp384r1: ES256 takes ec prime256v1/],
+    [RSA.privateKey, 'ES256', /kind rsa/],
+    [RSA.privateKey, 'EdDSA', /kind rsa/],
+    [RSA.publicKey, 'RS256', /begin with a key that can sign/],
+    [SECRET, 'none', /'authentication\.jwtOptions\.algorithm' must be one of HS256/],
+    [SECRET, 'HS1', /must be one of/],
+  ]
+  for (const [secret, algorithm, message] of cases) {
+    await t.rejects(start(secret, algorithm).setup(), { message }, `${algorithm} ${message}`)
+  }
+})
+
+t.test('JWT-17: does not start with options for tokens that it does not take', async (t) => {
+  const cases: [jwtOptions: object, message: RegExp][] = [
+    [{ audience: /x/g }, /jwtOptions\.audience' must be/],
+    [{ audience: [/^(a+)+$/] }, /jwtOptions\.audience' must be/],
+    [{ audience: [] }, /jwtOptions\.audience' must be/],
+    [{ issuer: /x/ }, /jwtOptions\.issuer' must be/],
+    [{ expiresIn: 'soon' }, /jwtOptions\.expiresIn/],
+    [{ expiresIn: Number.POSITIVE_INFINITY }, /jwtOptions\.expiresIn/],
+    [{ expiresIn: '2y', maxLifetime: '1y' }, /jwtOptions\.expiresIn.*maxLifetime/],
+    [{ clockTolerance: -1 }, /jwtOptions\.clockTolerance/],
+    [{ clockTolerance: Number.NaN }, /jwtOptions\.clockTolerance/],
+    [{ header: { alg: 'none' } }, /jwtOptions\.header/],
+    [{ header: { kid: 'x' } }, /jwtOptions\.header/],
+    [{ header: { crit: ['b64'], b64: false } }, /jwtOptions\.header/],
+    [{ ignoreExpiration: true }, /Unknown option 'authentication\.jwtOptions\.ignoreExpiration'/],
+    [{ algorithms: ['HS256', 'none'] }, /Unknown option/],
+  ]
+  for (const [jwtOptions, message] of cases) {
+    const { authentication } = createLoginApp({ settings: { jwtOptions } })
+    await t.rejects(authentication.setup(), { name: 'TypeError', message }, String(message))
+  }
+})

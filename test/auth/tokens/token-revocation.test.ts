@@ -1,0 +1,60 @@
+import t from 'tap'
+import { CollectionRevocationList, MemoryRevocationList } from '../../../src/auth/index.ts'
+import { atTime, external, forge, now, startLoginApp } from '../login-app.ts'
+
+t.test('JWT-19: a token stays revoked for as long as any process may accept it', async (t) => {
+  const stored = new Map<unknown, Date>()
+  // As a database with a TTL index does it.
+  const revocation = new CollectionRevocationList({
+    async updateOne(filter, update) {
+      const { $set } = update as { $set: { expiresAt: Date } }
+      stored.set((filter as { _id: unknown })._id, $set.expiresAt)
+    },
+    async findOne(filter) {
+      const expiresAt = stored.get((filter as { _id: unknown })._id)
+      return expiresAt !== undefined && expiresAt.getTime() > now() * 1000 ? { expiresAt } : null
+    },
+  })
+  const jwtOptions = { clockTolerance: 60 }
+  const { authentication } = await startLoginApp({ settings: { revocation, jwtOptions } })
+  const exp = now() + 2
+  const accessToken = await forge({ claims: { exp } })
+  const request = { strategy: 'jwt', accessToken }
+  await authentication.remove(null, external({ authentication: request }))
+  for (const seconds of [1, 59]) {
+    await atTime((exp + seconds) * 1000, () =>
+      t.rejects(authentication.verifyAccessToken(accessToken), { message: 'jwt was revoked' }),
+    )
+  }
+  const [expiresAt] = stored.values()
+  t.ok((expiresAt?.getTime() ?? 0) >= (exp + 60 + 60) * 1000, 'clocks of others may be behind')
+})
+
+t.test(
+  'DB-3: a list that can not be reached is answered with 503 and when to come back',
+  async (t) => {
+    const cause = new Error('connection refused')
+    const fail = () => Promise.reject(cause)
+    const list = new CollectionRevocationList({ updateOne: fail, findOne: fail })
+    const { authentication } = await startLoginApp({ settings: { revocation: list } })
+    const request = { strategy: 'jwt', accessToken: await forge() }
+    const unavailable = { name: 'Unavailable', code: 503, data: { retryAfter: 1 }, cause }
+    await t.rejects(list.revoke('a', new Date()), unavailable)
+    await t.rejects(authentication.verifyAccessToken(request.accessToken), unavailable)
+    await t.rejects(authentication.create(request, external()), unavailable)
+  },
+)
+
+t.test('a full list in memory forgets what has expired, then the oldest', (t) => {
+  const list = new MemoryRevocationList(2)
+  list.revoke('first', new Date((now() + 60) * 1000))
+  list.revoke('expired', new Date((now() - 1) * 1000))
+  list.revoke('third', new Date((now() + 60) * 1000))
+  t.strictSame(
+    ['first', 'expired', 'third'].map((jti) => list.isRevoked(jti)),
+    [true, false, true],
+  )
+  list.revoke('fourth', new Date((now() + 60) * 1000))
+  t.strictSame([list.size, list.isRevoked('first')], [2, false])
+  t.end()
+})

@@ -1,0 +1,451 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import t from 'tap'
+import { fromFastifyError } from '../../../src/transport/errors/error-handler.ts'
+import { renderErrorPage } from '../../../src/transport/errors/error-page.ts'
+import type { ErrorResponder } from '../../../src/transport/index.ts'
+import {
+  BadRequest,
+  createApp,
+  errorHandler,
+  fastifyApp,
+  GeneralError,
+  NotAuthenticated,
+  NotFound,
+  rest,
+  ServiceError,
+} from '../../../src/transport/index.ts'
+import type { Answer, ServerOptions, TestServer } from '../../support/http.ts'
+import { injectServer, MODES, startServer } from '../../support/http.ts'
+
+const INTERNAL = {
+  name: 'GeneralError',
+  message: 'Internal error',
+  code: 500,
+  className: 'general-error',
+}
+
+const HTML = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
+
+class Teapot extends ServiceError {
+  static override readonly code: number = 418
+  static override readonly className: string = 'teapot'
+}
+
+/** An error as `@feathersjs/errors` makes them. */
+class FeathersError extends Error {
+  readonly type = 'FeathersError'
+  readonly code: number
+  readonly className: string
+
+  constructor(message: string, name: string, code: number, className: string) {
+    super(message)
+    Object.assign(this, { name })
+    this.code = code
+    this.className = className
+  }
+
+  toJSON(): object {
+    const { name, message, code, className } = this
+    return { name, message, code, className, data: { a: 1 } }
+  }
+}
+
+class ForeignError extends Error {
+  override readonly name = 'MongoServerError'
+  readonly keyValue = { email: 'a@b' }
+}
+
+/** Serves what was thrown: synchronously by `get`, as a rejection by `find`, in a hook by `create`. */
+function addThrower(app: TestServer['app'], thrown: unknown): void {
+  app.use('fails', {
+    get() {
+      throw thrown
+    },
+    find: async () => Promise.reject(thrown),
+    create: async () => ({}),
+  })
+  app.service('fails').hooks({
+    before: {
+      create() {
+        throw thrown
+      },
+    },
+  })
+}
+
+async function fail(
+  t: Parameters<typeof injectServer>[0],
+  thrown: unknown,
+  options: ServerOptions & { readonly headers?: Record<string, string> } = {},
+): Promise<Answer & { readonly logged: TestServer['logged'] }> {
+  const { headers = {}, ...serverOptions } = options
+  const services = (app: TestServer['app']): void => addThrower(app, thrown)
+  const server = await injectServer(t, { ...serverOptions, services })
+  const ownErrorBody =
+    options.errorHandler?.json !== undefined || options.errorHandler?.html !== undefined
+  return { ...(await server.request('/fails', { headers, ownErrorBody })), logged: server.logged }
+}
+
+/** What services throw, and the body that is answered; its code is the status. */
+const THROWN: readonly [title: string, thrown: unknown, body: object][] = [
+  [
+    'a ServiceError',
+    new NotFound('No record', { id: 1, errors: { id: 'unknown' } }),
+    {
+      ...{ name: 'NotFound', message: 'No record', code: 404, className: 'not-found' },
+      ...{ data: { id: 1 }, errors: { id: 'unknown' } },
+    },
+  ],
+  [
+    'a ServiceError with a cause',
+    new BadRequest('Bad', null, { cause: new Error('E11000 secret') }),
+    { name: 'BadRequest', message: 'Bad', code: 400, className: 'bad-request' },
+  ],
+  [
+    'an error class of its own',
+    new Teapot('Short and stout'),
+    { name: 'Teapot', message: 'Short and stout', code: 418, className: 'teapot' },
+  ],
+  [
+    'an error of @feathersjs/errors',
+    new FeathersError('Old', 'Conflict', 409, 'conflict'),
+    { name: 'Conflict', message: 'Old', code: 409, className: 'conflict', data: { a: 1 } },
+  ],
+  [
+    'an error class derived from those of @feathersjs/errors',
+    new FeathersError('Short and stout', 'Teapot', 418, 'teapot'),
+    {
+      ...{ name: 'Teapot', message: 'Short and stout', code: 418, className: 'teapot' },
+      data: { a: 1 },
+    },
+  ],
+  ['a plain Error', new Error('My text'), { ...INTERNAL, message: 'My text' }],
+  [
+    'a plain Error with errors',
+    Object.assign(new Error('My text'), { errors: { a: 'b' } }),
+    { ...INTERNAL, message: 'My text', data: {}, errors: { a: 'b' } },
+  ],
+  [
+    'a plain Error with data',
+    Object.assign(new Error('My text'), { data: { secret: 1 } }),
+    { ...INTERNAL, message: 'My text' },
+  ],
+  ['an Error with a code', Object.assign(new Error('x'), { code: 404 }), INTERNAL],
+  ['an Error with a code of text', Object.assign(new Error('x'), { code: 'ENOENT' }), INTERNAL],
+  ['a TypeError', new TypeError("can't read 'x' of undefined"), INTERNAL],
+  ['a RangeError', new RangeError('x'), INTERNAL],
+  ['an error of a library', new ForeignError('E11000 db.users'), INTERNAL],
+  ['a text', 'a text', INTERNAL],
+  ['a number', 404, INTERNAL],
+  ['undefined', undefined, INTERNAL],
+  ['null', null, INTERNAL],
+  ['false', false, INTERNAL],
+  ['an object', { message: 'x', code: 404, statusCode: 200 }, INTERNAL],
+  ['a frozen object', Object.freeze({ code: 404 }), INTERNAL],
+  ['a function', () => 'x', INTERNAL],
+]
+
+for (const [title, thrown, body] of THROWN) {
+  t.test(`answers ${title} that a service throws`, async (t) => {
+    const server = await injectServer(t, { services: (app) => addThrower(app, thrown) })
+    const { code: status } = body as { code: number }
+    for (const answer of [
+      await server.request('/fails'),
+      await server.request('/fails/1'),
+      await server.request('/fails', { data: {} }),
+    ]) {
+      t.strictSame([answer.status, answer.body], [status, body])
+      t.equal(answer.headers['x-content-type-options'], 'nosniff')
+    }
+    t.equal(server.logged.length, status >= 500 ? 3 : 0, 'logs what is the fault of the server')
+  })
+}
+
+t.test('keys stand in the documented order', async (t) => {
+  const { text } = await fail(t, new BadRequest('m', { b: 1, errors: [2] }))
+  t.equal(
+    text,
+    '{"name":"BadRequest","message":"m","code":400,"className":"bad-request","data":{"b":1},"errors":[2]}',
+  )
+})
+
+t.test('a code that is no status of an error is answered with 500', async (t) => {
+  for (const code of [0, 200, 304, 600, 404.5, Number.NaN]) {
+    const { status } = await fail(t, Object.assign(new BadRequest('x'), { code }), {
+      errorHandler: { json: (error) => error.toJSON() },
+    })
+    t.equal(status, 500, String(code))
+  }
+})
+
+t.test('an error of Fastify keeps its status and text below 500, and 503', async (t) => {
+  for (const [status, name] of [
+    [400, 'BadRequest'],
+    [413, 'PayloadTooLarge'],
+    [415, 'UnsupportedMediaType'],
+    [503, 'Unavailable'],
+    [418, 'BadRequest'],
+  ] as const) {
+    const error = fromFastifyError(Object.assign(new Error('text'), { statusCode: status }))
+    t.match(error, { name, code: status, message: 'text' })
+  }
+  for (const status of [200, 302, 500, 502, '400', null]) {
+    const error = fromFastifyError(Object.assign(new TypeError('text'), { statusCode: status }))
+    t.match(error, { code: 500, message: 'Internal error' }, String(status))
+  }
+})
+
+t.test('a hook of the server that throws is answered in the same shape', async (t) => {
+  for (const [thrown, status] of [
+    [new NotAuthenticated('No'), 401],
+    [new TypeError('x'), 500],
+    [Object.assign(new Error('slow down'), { statusCode: 429 }), 429],
+  ] as const) {
+    const server = await injectServer(t, {
+      services: (app) => app.use('a', { find: async () => [] }),
+      server: (fastify) =>
+        fastify.addHook('preHandler', async (request) => {
+          if (request.url === '/a') throw thrown
+        }),
+    })
+    t.equal((await server.request('/a')).status, status)
+  }
+})
+
+t.test('HTTP-13: a client that prefers HTML gets a page that tells nothing', async (t) => {
+  const thrown = new BadRequest('<script>alert(1)</script>', { secret: 1 })
+  const { status, headers, text } = await fail(t, thrown, { headers: HTML })
+  t.equal(status, 400)
+  t.equal(headers['content-type'], 'text/html; charset=utf-8')
+  t.match(headers['content-security-policy'], /default-src 'none'/)
+  t.equal(headers['x-content-type-options'], 'nosniff')
+  t.match(headers.vary, /accept/i)
+  t.match(text, /id="error-code">Oh no!</)
+  t.match(text, /id="error-message">Something went wrong</)
+  t.notMatch(text, /script|secret/)
+})
+
+t.test('a page adds to the Vary header that a hook has set', async (t) => {
+  const server = await injectServer(t, {
+    server: (fastify) =>
+      fastify.addHook('onRequest', async (_request, reply) => {
+        reply.header('vary', 'Origin')
+      }),
+  })
+  const { headers } = await server.request('/nothing', { headers: HTML })
+  t.equal(headers.vary, 'Origin, accept')
+})
+
+t.test('the pages for 401 and 404 have their own text', async (t) => {
+  t.match(renderErrorPage(401), />401<.*>Not Authorized</s)
+  t.match(renderErrorPage(404), />404<.*>Page Not Found</s)
+  t.match(renderErrorPage(503), />Oh no!<.*>Something went wrong</s)
+})
+
+/** Accept and Content-Type, and which of the two forms is answered. */
+const FORMS: readonly [headers: Record<string, string>, form: 'html' | 'json'][] = [
+  [{}, 'json'],
+  [{ accept: '*/*' }, 'json'],
+  [{ accept: 'application/json' }, 'json'],
+  [{ accept: 'text/html, application/json' }, 'json'],
+  [{ accept: 'text/html' }, 'html'],
+  [HTML, 'html'],
+  [{ 'content-type': 'text/html' }, 'json'],
+  [{ accept: 'text/html', 'content-type': 'application/json' }, 'html'],
+  [{ accept: 'text/csv' }, 'json'],
+]
+
+for (const [headers, form] of FORMS) {
+  t.test(`answers ${form} to ${JSON.stringify(headers)}`, async (t) => {
+    const server = await injectServer(t)
+    const answer = await server.request('/nothing', { headers })
+    t.equal(answer.status, 404)
+    t.match(answer.headers['content-type'], form)
+  })
+}
+
+t.test('html: false answers JSON to browsers too', async (t) => {
+  const { body } = await fail(t, new NotFound('No'), {
+    headers: HTML,
+    errorHandler: { html: false },
+  })
+  t.match(body, { name: 'NotFound', message: 'No' })
+})
+
+const writeText: ErrorResponder = (error, _request, reply) =>
+  reply.type('text/plain').send(`own ${error.code} ${error.message}`)
+
+t.test('html and json may be a function', async (t) => {
+  const errorHandler = { html: writeText, json: writeText }
+  for (const headers of [HTML, { accept: 'application/json' }]) {
+    const { status, text, ...answer } = await fail(t, new NotFound('No'), { headers, errorHandler })
+    t.strictSame([status, text], [404, 'own 404 No'])
+    t.match(answer.headers['content-type'], 'text/plain')
+  }
+})
+
+t.test('html and json may be maps by status, with a default', async (t) => {
+  const responders = {
+    404: writeText,
+    default: async (_e: unknown, _r: unknown, reply: Parameters<ErrorResponder>[2]) =>
+      reply.send('default'),
+  }
+  const errorHandler = { html: responders, json: responders }
+  for (const headers of [HTML, { accept: 'application/json' }]) {
+    t.equal((await fail(t, new NotFound('No'), { headers, errorHandler })).text, 'own 404 No')
+    t.equal((await fail(t, new BadRequest('No'), { headers, errorHandler })).text, 'default')
+  }
+})
+
+t.test('a map without a default leaves the other statuses as they are', async (t) => {
+  const errorHandler = { html: { 404: writeText }, json: { 404: writeText } }
+  const { body } = await fail(t, new BadRequest('No'), { errorHandler })
+  t.match(body, { name: 'BadRequest' })
+  t.match((await fail(t, new BadRequest('No'), { errorHandler, headers: HTML })).text, /Oh no!/)
+})
+
+t.test('a page may be a file; one that can not be read is replaced and logged', async (t) => {
+  const file = join(t.testdir(), '404.html')
+  await writeFile(file, '<h1>Lost</h1>')
+  const options = { headers: HTML, errorHandler: { html: { 404: file, 400: `${file}.missing` } } }
+  const found = await fail(t, new NotFound('No'), options)
+  t.strictSame([found.status, found.text], [404, '<h1>Lost</h1>'])
+  t.match(found.headers['content-type'], 'text/html')
+  const missing = await fail(t, new BadRequest('No'), options)
+  t.equal(missing.status, 400)
+  t.match(missing.text, /Oh no!/)
+})
+
+/** Responders that do not send, and what is answered to a `NotFound`. */
+const RETURNING: readonly [title: string, responder: ErrorResponder, text: string | RegExp][] = [
+  ['a text', () => 'Not here', 'Not here'],
+  ['an object', (error) => ({ own: error.code }), '{"own":404}'],
+  ['a promise of a text', async () => 'Not here', 'Not here'],
+  ['nothing, and takes no reply', () => undefined, /Page Not Found|"NotFound"/],
+  ['a promise of nothing', async (_e, _request, _reply) => undefined, /Page Not Found|"NotFound"/],
+  ['the reply', async (_error, _request, reply) => reply.send('sent'), 'sent'],
+  ['nothing, and sends later', sendLater, 'later'],
+  ['a promise of nothing, and has sent', sendBefore, 'before'],
+  [
+    'the reply, and sends later',
+    (error, request, reply) => {
+      sendLater(error, request, reply)
+      return reply
+    },
+    'later',
+  ],
+]
+
+function sendLater(_error: unknown, _request: unknown, reply: FastifyReply): void {
+  setImmediate(() => reply.send('later'))
+}
+
+async function sendBefore(_error: unknown, _request: unknown, reply: FastifyReply): Promise<void> {
+  reply.send('before')
+}
+
+for (const [title, responder, text] of RETURNING) {
+  t.test(`a responder that returns ${title} is answered once`, async (t) => {
+    const errorHandler = { html: responder, json: { 404: responder } }
+    // With it `reply.sent` says the truth long after something was sent.
+    const server = (fastify: FastifyInstance): unknown =>
+      fastify.addHook('onSend', async (_request, _reply, payload) => {
+        await new Promise(setImmediate)
+        return payload
+      })
+    for (const headers of [HTML, { accept: 'application/json' }]) {
+      const answer = await fail(t, new NotFound('No'), { headers, errorHandler, server })
+      t.equal(answer.status, 404)
+      t.match(answer.text, text)
+      t.strictSame(answer.logged, [])
+    }
+  })
+}
+
+t.test('JSON and pages vary with Accept alike, unless there are no pages', async (t) => {
+  for (const headers of [{ accept: 'application/json' }, HTML]) {
+    t.equal((await fail(t, new NotFound('No'), { headers })).headers.vary, 'accept')
+    const { vary } = (await fail(t, new NotFound('No'), { headers, errorHandler: { html: false } }))
+      .headers
+    t.equal(vary, undefined)
+  }
+})
+
+for (const [title, json] of [
+  [
+    'throws',
+    () => {
+      throw new Error('responder')
+    },
+  ],
+  ['rejects', async () => Promise.reject(new Error('responder'))],
+] as const) {
+  t.test(`FST-11: a responder that ${title} is answered with one generic 500`, async (t) => {
+    const { status, body } = await fail(t, new NotFound('No'), { errorHandler: { json } })
+    t.strictSame([status, body], [500, INTERNAL])
+  })
+}
+
+t.test('the logger hears of errors from 500 on, with the original', async (t) => {
+  const lines: unknown[][] = []
+  const logger = { error: (...line: unknown[]) => void lines.push(line) }
+  const original = new TypeError('the original')
+  await fail(t, original, { errorHandler: { logger } })
+  t.match(lines, [[{ err: original }, 'Internal error']])
+  await fail(t, new GeneralError('Known'), { errorHandler: { logger } })
+  t.match(lines[1], [{ err: { message: 'Known' } }, 'Known'])
+  await fail(t, new NotFound('No'), { errorHandler: { logger } })
+  t.equal(lines.length, 2)
+})
+
+t.test('logger: false logs nothing', async (t) => {
+  const { status, logged } = await fail(t, new TypeError('x'), { errorHandler: { logger: false } })
+  t.strictSame([status, logged], [500, []])
+})
+
+t.test('a logger that throws changes nothing for the client', async (t) => {
+  const logger = {
+    error() {
+      throw new Error('disk full')
+    },
+  }
+  const { status, body } = await fail(t, new TypeError('x'), { errorHandler: { logger } })
+  t.strictSame([status, body], [500, INTERNAL])
+})
+
+for (const mode of MODES) {
+  t.test(
+    `ERR-5: bytes that are no request are answered and the server lives, ${mode}`,
+    async (t) => {
+      const server = await startServer(t, mode, {
+        services: (app) => app.use('a', { find: async () => [] }),
+      })
+      for (const bytes of [
+        'nonsense\r\n\r\n',
+        'GET / HTTP/9.9\r\n\r\n',
+        'GET /a HTTP/1.1\r\nHost: x\r\nBad Header: y\r\n\r\n',
+        'POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n',
+      ]) {
+        const answer = await server.raw(bytes)
+        t.match(answer, /^HTTP\/1\.1 [45]\d\d /)
+        if (mode === 'standalone') t.match(answer, /"name":"BadRequest","message"/)
+      }
+    },
+  )
+}
+
+t.test('a URL that can not be decoded is answered as the options say', async (t) => {
+  const app = fastifyApp(createApp())
+    .configure(rest())
+    .configure(
+      errorHandler({
+        html: false,
+        json: (error, _request, reply) => reply.send({ own: error.code }),
+      }),
+    )
+  t.teardown(() => app.close())
+  const response = await app.fastify.inject({ url: '/notes/%ZZ', headers: { accept: 'text/html' } })
+  t.strictSame(response.json(), { own: 400 })
+})
