@@ -6,7 +6,7 @@ export interface OptionRule {
   /** Completes the sentence `The option must be …`. */
   readonly expected: string
   readonly isValid: (value: unknown) => boolean
-  /** Rules for the keys of an option that is an object; no other keys are allowed. */
+  /** Rules for the keys of an option that is an object or a list of objects; there are no others. */
   readonly keys?: OptionRules
 }
 
@@ -19,7 +19,7 @@ export type Given<T> = { readonly [Name in keyof T]?: T[Name] | undefined }
 /** Rules that many options share. */
 export const OPTION: Readonly<
   Record<
-    'boolean' | 'string' | 'stringList' | 'count' | 'limit' | 'function' | 'object',
+    'boolean' | 'string' | 'stringList' | 'count' | 'limit' | 'bodyLimit' | 'function' | 'object',
     OptionRule
   >
 > = {
@@ -31,10 +31,15 @@ export const OPTION: Readonly<
     expected: 'a whole number from 0 on',
     isValid: (value) => Number.isSafeInteger(value) && Number(value) >= 0,
   },
-  /** A bound that can be switched off by `Infinity`. */
+  /** Anything but `Infinity` is a bound. */
   limit: {
     expected: 'a number from 0 on',
     isValid: (value) => typeof value === 'number' && value >= 0,
+  },
+  /** Bytes; 0 would be the default of Fastify. */
+  bodyLimit: {
+    expected: 'a number of bytes from 1 on',
+    isValid: (value) => typeof value === 'number' && value >= 1,
   },
   function: { expected: 'a function', isValid: (value) => typeof value === 'function' },
   object: { expected: 'an object', isValid: isPlainObject },
@@ -67,8 +72,8 @@ function checkKeys(
     if (!rule.isValid(value)) {
       throw new TypeError(`${owner}: the option '${prefix}${name}' must be ${rule.expected}`)
     }
-    if (rule.keys !== undefined && isPlainObject(value)) {
-      checkKeys(owner, `${prefix}${name}.`, value, rule.keys)
+    for (const part of rule.keys === undefined ? [] : [value].flat()) {
+      if (isPlainObject(part)) checkKeys(owner, `${prefix}${name}.`, part, rule.keys ?? {})
     }
   }
 }
@@ -82,6 +87,15 @@ function createUnknownOption(
   const known = Object.keys(rules)
   const hint = suggestName(path.slice(prefix.length), known) || `, allowed are ${known.join(', ')}`
   return new TypeError(`${owner}: unknown option '${path}'${hint}`)
+}
+
+/**
+ * Checks the names of options whose values another library checks.
+ * @throws {TypeError} no object, or an option that is not known
+ */
+export function checkOptionNames(owner: string, options: unknown, known: readonly string[]): void {
+  const anything: OptionRule = { expected: '', isValid: () => true }
+  checkOptions(owner, options, Object.fromEntries(known.map((name) => [name, anything])))
 }
 
 /** Returns defaults with what is given in their place; `undefined` switches no default off. */

@@ -64,6 +64,8 @@ export class ServiceEntry {
   readonly options: ResolvedServiceOptions
   readonly methods: ReadonlyMap<string, MethodEntry>
   readonly hooks: HookRegistry
+  /** What transports keep for the service, each by a symbol of its own. */
+  readonly attachments: Map<symbol, unknown> = new Map()
   readonly #uninstall: () => void
 
   /** @throws {TypeError} a method that is listed is not there */

@@ -64,7 +64,7 @@ function sendAllow(
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  keepPrivate(transport, request, reply)
+  keepPrivate(transport.loginPaths, request, reply)
   reply
     .code(204)
     .header('allow', toAllow(match.entry, match.id !== null))

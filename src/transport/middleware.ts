@@ -1,5 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { ServiceEntry } from '../core/index.ts'
 import { fromFastifyError } from './errors/error-handler.ts'
+import { isAnswered, watchSend } from './replies/reply-state.ts'
 import { createPathTest } from './routing/path-test.ts'
 
 /**
@@ -19,34 +21,21 @@ export interface ServiceMiddleware {
   readonly after: readonly Middleware[]
 }
 
-const MIDDLEWARE = new WeakMap<object, ServiceMiddleware>()
+/** Where the entry of a service keeps the functions around it. */
+const MIDDLEWARE = Symbol('remex.middleware')
 
 /** Returns the functions around a service, `null` when there are none. */
-export function getMiddleware(service: object): ServiceMiddleware | null {
-  return MIDDLEWARE.get(service) ?? null
+export function getMiddleware({ attachments }: Attachable): ServiceMiddleware | null {
+  return (attachments.get(MIDDLEWARE) as ServiceMiddleware | undefined) ?? null
 }
 
-/** Sets the functions around a service, in place of those it may have had at another path. */
-export function setMiddleware(service: object, middleware: ServiceMiddleware): void {
-  if (middleware.before.length + middleware.after.length > 0) MIDDLEWARE.set(service, middleware)
-  else MIDDLEWARE.delete(service)
+/** Sets the functions around a service. */
+export function setMiddleware({ attachments }: Attachable, middleware: ServiceMiddleware): void {
+  const isEmpty = middleware.before.length + middleware.after.length === 0
+  if (!isEmpty) attachments.set(MIDDLEWARE, middleware)
 }
 
-const IS_ANSWERED = Symbol('remex.isAnswered')
-
-interface Markable {
-  [IS_ANSWERED]?: boolean
-}
-
-/** Whether an answer is on its way; `reply.sent` says so only when the last byte has been written. */
-export function isAnswered(reply: FastifyReply): boolean {
-  return reply.sent || reply.raw.headersSent || (reply as Markable)[IS_ANSWERED] === true
-}
-
-/** Marks a reply as answered, before its hooks and its stream have run. */
-export function markAnswered(reply: FastifyReply): void {
-  ;(reply as Markable)[IS_ANSWERED] = true
-}
+type Attachable = Pick<ServiceEntry, 'attachments'>
 
 /**
  * Runs functions one after the other. Resolves to whether the request goes on: none of them has sent
@@ -75,15 +64,15 @@ export async function runMiddleware(
  * given. The probes are left out: they must tell the truth whoever asks. A route that has nothing for
  * a request, a folder of files for example, leads it to the handler for 404 and there through the
  * hooks again: what has run does not run twice.
+ * @param place which functions these are of all those of the server, which run in this order
  */
 export function addMiddleware(
   server: FastifyInstance,
   path: string,
   functions: readonly Middleware[],
+  place: number,
 ): void {
   const fits = createPathTest(path, server)
-  registered += 1
-  const place = registered
   // With a callback, which is not called when the client has gone: a promise would lead on.
   server.addHook('preHandler', (request, reply, done) => {
     if (!fits(request.url) || isProbe(request) || hasRun(request, place)) return done()
@@ -94,9 +83,6 @@ export function addMiddleware(
 }
 
 const LAST_PLACE = Symbol('remex.lastPlace')
-
-/** How many functions have been registered: they run in this order. */
-let registered = 0
 
 /** Whether the functions at a place have run for a request; notes that they do now. */
 function hasRun(request: FastifyRequest, place: number): boolean {
@@ -141,14 +127,4 @@ async function callToEnd(
   // A reply can be awaited too, until it is sent: `(request, reply) => reply.header('a', 'b')`.
   if (returned !== reply) await returned
   return true
-}
-
-/** Notes when an answer is sent; an asynchronous hook or a stream may finish it much later. */
-function watchSend(reply: FastifyReply): void {
-  if (Object.hasOwn(reply, 'send')) return
-  const { send } = reply
-  reply.send = (payload?: unknown): FastifyReply => {
-    markAnswered(reply)
-    return send.call(reply, payload)
-  }
 }

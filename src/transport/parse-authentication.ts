@@ -2,6 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { findAuthentication, isAuthentication } from '../auth/default-authentication.ts'
 import type { Application, AuthenticationRequest, Query } from '../core/index.ts'
 import { toServicePath } from '../core/index.ts'
+import type { OptionRule } from '../core/option-check.ts'
+import { OPTION } from '../core/option-check.ts'
 import { setPrivate } from './replies/private-reply.ts'
 
 /** Where a transport finds out who calls. */
@@ -20,31 +22,19 @@ export interface ParseAuthenticationOptions {
 
 type Caller = AuthenticationRequest | null
 
-/** Which values an option may have; `undefined` is the default of each. */
-const OPTIONS: Readonly<Record<keyof ParseAuthenticationOptions, (value: unknown) => boolean>> = {
-  service: (value) => typeof value === 'string' && value !== '',
-  strategies: (value) => Array.isArray(value) && value.every((one) => typeof one === 'string'),
-  queryToken: (value) => typeof value === 'boolean',
+export const PARSE_AUTHENTICATION_RULES: Readonly<
+  Record<keyof ParseAuthenticationOptions, OptionRule>
+> = {
+  service: OPTION.string,
+  strategies: OPTION.stringList,
+  queryToken: OPTION.boolean,
 }
 
-/**
- * Returns the option `authentication`, whose names are checked already, as a list: of where to ask who
- * calls, in this order.
- * @throws {TypeError} an option of a wrong kind
- */
+/** Returns the option `authentication` as a list: of where to ask who calls, in this order. */
 export function toSources(
   option: ParseAuthenticationOptions | readonly ParseAuthenticationOptions[] | false = {},
 ): readonly ParseAuthenticationOptions[] {
-  if (option === false) return []
-  const sources = [option].flat()
-  for (const source of sources) {
-    for (const [name, isValid] of Object.entries(OPTIONS)) {
-      const value: unknown = source[name as keyof typeof OPTIONS]
-      if (value === undefined || isValid(value)) continue
-      throw new TypeError(`The option 'authentication.${name}' is not valid: ${String(value)}`)
-    }
-  }
-  return sources
+  return option === false ? [] : [option].flat()
 }
 
 /**

@@ -1,15 +1,17 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AuthenticationRequest, MethodEntry } from '../core/index.ts'
 import { BadRequest, HookContext, NotAcceptable, runMethod, Unavailable } from '../core/index.ts'
-import { getMiddleware, isAnswered, runMiddleware } from './middleware.ts'
+import type { Middleware } from './middleware.ts'
+import { getMiddleware, runMiddleware } from './middleware.ts'
 import { parseCaller, takeQueryToken } from './parse-authentication.ts'
 import { toRawQuery } from './parsing/query-string.ts'
 import { acceptsJson } from './replies/accept.ts'
 import { isPrivate, setPrivate } from './replies/private-reply.ts'
+import { isAnswered } from './replies/reply-state.ts'
 import { getFeathersParams, RestParams } from './request-params.ts'
 import type { RestTransport } from './rest-transport.ts'
 import { answerCall, answerError } from './service-reply.ts'
-import type { Watch } from './time-limit.ts'
+import type { TimedCall, Watch } from './time-limit.ts'
 import { endWatch } from './time-limit.ts'
 
 /** What a request addresses, beside the method: the id and the route values. */
@@ -32,7 +34,7 @@ export function handleServiceRequest(
 }
 
 /** A request for a service method, until it is answered. */
-export class RestCall {
+class RestCall implements TimedCall {
   readonly #transport: RestTransport
   readonly #method: MethodEntry
   readonly #target: Target
@@ -62,7 +64,7 @@ export class RestCall {
     this.#watch = timeLimit === null ? null : timeLimit.start(this)
     try {
       const caller = parseCaller(app, authentication, this.#request, this.#reply)
-      const middleware = getMiddleware(this.#method.entry.service)
+      const middleware = getMiddleware(this.#method.entry)
       if (middleware === null && !(caller instanceof Promise)) this.#call(caller)
       else this.#callLater(caller, middleware?.before ?? [])
     } catch (error) {
@@ -80,7 +82,7 @@ export class RestCall {
   /** Where a strategy waits for something, or functions run before the service. */
   async #callLater(
     parsing: Caller | Promise<Caller>,
-    before: Parameters<typeof runMiddleware>[0],
+    before: readonly Middleware[],
   ): Promise<void> {
     try {
       const caller = await parsing
@@ -135,7 +137,8 @@ export class RestCall {
 
   #answer(context: HookContext): void {
     try {
-      const formatting = answerCall(this.#transport, context, this.#request, this.#reply)
+      const after = getMiddleware(this.#method.entry)?.after ?? []
+      const formatting = answerCall(this.#transport, context, after, this.#request, this.#reply)
       if (!(formatting instanceof Promise)) this.#end()
       else {
         formatting.then(

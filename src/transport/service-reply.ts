@@ -2,19 +2,24 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { HookContext } from '../core/index.ts'
 import { toExternalForm, toServiceError } from '../core/index.ts'
 import type { Middleware } from './middleware.ts'
-import { getMiddleware, isAnswered, markAnswered, runMiddleware } from './middleware.ts'
+import { runMiddleware } from './middleware.ts'
+import { isSentAsItIs, sendBody } from './replies/body.ts'
+import { removeHeaders, setHeaders } from './replies/headers.ts'
 import { isPrivate, keepPrivate, setPrivate } from './replies/private-reply.ts'
-import { isSentAsItIs, removeHeaders, sendBody, setHeaders, toStatus } from './replies/reply.ts'
+import { isAnswered, markAnswered } from './replies/reply-state.ts'
+import { toStatus } from './replies/status.ts'
 import { getFeathersParams } from './request-params.ts'
 import type { RestTransport } from './rest-transport.ts'
 
 /**
  * Answers a call that went well: `context.dispatch`, else `context.result`. Functions after the
  * service may replace it in `reply.data`; a formatter of one's own sends it.
+ * @param after the functions after the service
  */
 export function answerCall(
   transport: RestTransport,
   context: HookContext,
+  after: readonly Middleware[],
   request: FastifyRequest,
   reply: FastifyReply,
 ): unknown {
@@ -26,7 +31,6 @@ export function answerCall(
   setHeaders(reply, context.http)
   reply.hook = context
   reply.code(toStatus(context, body))
-  const after = getMiddleware(context.service)?.after ?? []
   if (after.length === 0 && transport.options.formatter == null) return sendBody(reply, body)
   reply.data = body
   return format(transport, after, request, reply, context)
@@ -45,7 +49,7 @@ export function answerError(
   // There from an answer that was begun: its headers are set already.
   if (context !== null && reply.hook === context) removeHeaders(reply, context.http)
   reply.hook = context
-  if (context === null) keepPrivate(transport, request, reply)
+  if (context === null) keepPrivate(transport.loginPaths, request, reply)
   setCommonHeaders(transport, request, reply, context?.service)
   transport.errors.send(toServiceError(thrown), request, reply)
 }

@@ -5,14 +5,14 @@ import { stripSlashes } from '../core/index.ts'
 import { fromFastifyError } from './errors/error-handler.ts'
 import { handleAnyRequest } from './fallback-handler.ts'
 import { addCatchAll } from './fallback-routes.ts'
-import { checkRestOptions } from './option-names.ts'
 import { checkSources } from './parse-authentication.ts'
 import { refuseOtherEncodings } from './parsing/body-encoding.ts'
 import { addFormParser } from './parsing/form-body.ts'
 import { addJsonParser } from './parsing/json-body.ts'
 import { keepPrivate } from './replies/private-reply.ts'
 import { addDecorators } from './request-params.ts'
-import type { RestOptions } from './rest-transport.ts'
+import type { RestOptions } from './rest-options.ts'
+import { checkRestOptions } from './rest-options.ts'
 import { RestTransport } from './rest-transport.ts'
 import { toPatterns } from './routing/service-router.ts'
 import { addHealthRoutes } from './server/health-routes.ts'
@@ -76,7 +76,7 @@ export async function serveServices(
   addJsonParser(scope, options.json)
   addFormParser(scope, options.urlencoded, options.query)
   scope.setErrorHandler((error, request, reply) => {
-    keepPrivate(transport, request, reply)
+    keepPrivate(transport.loginPaths, request, reply)
     transport.errors.send(fromFastifyError(error), request, reply)
   })
   new ServiceRoutes(transport, scope).addAll(transport.app.entries)

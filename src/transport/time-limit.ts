@@ -1,46 +1,52 @@
 /** Longest time between two looks at the calls under way, in milliseconds. */
 const LONGEST_STEP_MS = 1_000
 
-/** A link of a list in both directions: a call, or with `null` the end of a list. */
-interface Link<Call> {
-  readonly call: Call | null
-  previous: Link<Call>
-  next: Link<Call>
+/** A call with a time limit. */
+export interface TimedCall {
+  /** Told when the time is up, once. */
+  timeOut(limitMs: number): void
 }
 
-/** Ends the watch over one call. */
-export type Watch = Link<unknown>
+/** A link of a list in both directions: a call, or with `null` the end of a list. */
+interface Link {
+  readonly call: TimedCall | null
+  previous: Link
+  next: Link
+}
+
+/** The watch over one call, for {@link endWatch}. */
+export type Watch = Link
 
 /**
  * One time limit for many calls, with one timer for all of them. A timer for each call, or a set of
  * calls, would cost as much as the call itself; links are only put in and taken out. A call is told
  * at the limit or up to a tenth later, a second at most.
  */
-export class TimeLimit<Call> {
-  readonly #onTimeout: (call: Call) => void
+export class TimeLimit {
+  readonly #limitMs: number
   readonly #stepMs: number
   /** A ring: the list of the calls of each step, the oldest right after the current one. */
-  readonly #steps: Link<Call>[]
+  readonly #steps: Link[]
   #current = 0
   /** When the current step began. */
   #beganAt = 0
   #timer: NodeJS.Timeout | null = null
 
-  constructor(limitMs: number, onTimeout: (call: Call) => void) {
-    this.#onTimeout = onTimeout
+  constructor(limitMs: number) {
+    this.#limitMs = limitMs
     this.#stepMs = Math.max(1, Math.min(LONGEST_STEP_MS, Math.ceil(limitMs / 10)))
     const count = Math.ceil(limitMs / this.#stepMs) + 1
-    this.#steps = Array.from({ length: count }, () => createList<Call>())
+    this.#steps = Array.from({ length: count }, createList)
   }
 
   /** Begins to watch a call, until {@link endWatch}. */
-  start(call: Call): Watch {
+  start(call: TimedCall): Watch {
     this.#catchUp()
-    const list = this.#steps[this.#current] as Link<Call>
-    const link: Link<Call> = { call, previous: list, next: list.next }
+    const list = this.#steps[this.#current] as Link
+    const link: Link = { call, previous: list, next: list.next }
     list.next.previous = link
     list.next = link
-    return link as Watch
+    return link
   }
 
   /** Stops watching. */
@@ -63,11 +69,10 @@ export class TimeLimit<Call> {
 
   #step(): void {
     this.#current = (this.#current + 1) % this.#steps.length
-    const due = this.#steps[this.#current] as Link<Call>
-    while (due.next.call !== null) {
-      const { next } = due
-      endWatch(next as Watch)
-      this.#onTimeout(next.call as Call)
+    const due = this.#steps[this.#current] as Link
+    for (let { next } = due; next.call !== null; next = due.next) {
+      endWatch(next)
+      next.call.timeOut(this.#limitMs)
     }
   }
 }
@@ -80,8 +85,8 @@ export function endWatch(watch: Watch): void {
   watch.next = watch
 }
 
-function createList<Call>(): Link<Call> {
-  const list = { call: null } as Link<Call>
+function createList(): Link {
+  const list = { call: null } as Link
   list.previous = list
   list.next = list
   return list

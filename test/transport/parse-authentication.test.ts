@@ -11,15 +11,18 @@ import {
 import { addAccounts, addEcho } from '../support/accounts.ts'
 
 const WRONG: readonly [authentication: unknown, message: RegExp][] = [
-  [{ servce: 'login' }, /authentication: unknown option 'servce', allowed are service, strategies/],
-  [{ constructor: 'login' }, /authentication: unknown option 'constructor'/],
-  [{ service: 7 }, /'authentication\.service' is not valid: 7/],
-  [{ service: '' }, /'authentication\.service' is not valid/],
-  [{ strategies: 'jwt' }, /'authentication\.strategies' is not valid: jwt/],
-  [{ queryToken: 'false' }, /'authentication\.queryToken' is not valid: false/],
-  [true, /authentication takes an object of options, not true/],
-  [null, /authentication takes an object of options, not null/],
-  [[{}, 'login'], /authentication takes an object of options, not login/],
+  [{ servce: 'login' }, /unknown option 'authentication\.servce'; did you mean 'service'/],
+  [
+    { constructor: 'login' },
+    /unknown option 'authentication\.constructor', allowed are service, strategies/,
+  ],
+  [{ service: 7 }, /'authentication\.service' must be a non-empty string/],
+  [{ service: '' }, /'authentication\.service' must be/],
+  [{ strategies: 'jwt' }, /'authentication\.strategies' must be a list/],
+  [{ queryToken: 'false' }, /'authentication\.queryToken' must be true or false/],
+  [true, /'authentication' must be an object, a list/],
+  [null, /'authentication' must be an object/],
+  [[{}, 'login'], /'authentication' must be an object/],
   [
     { service: 'login' },
     /'authentication\.service' is 'login', where no authentication service is/,

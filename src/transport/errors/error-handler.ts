@@ -8,10 +8,14 @@ import {
   toExternalForm,
   toServiceError,
 } from '../../core/index.ts'
+import type { OptionRule } from '../../core/option-check.ts'
+import { isObject, isPlainObject } from '../../core/value-kind.ts'
 import { toLoggableError } from '../logging/logging.ts'
 import { redactData, redactErrors, redactText } from '../logging/redact.ts'
 import { prefersHtml } from '../replies/accept.ts'
-import { addVary, sendErrorBody } from '../replies/reply.ts'
+import { sendErrorBody } from '../replies/body.ts'
+import { addVary } from '../replies/headers.ts'
+import { watchSend } from '../replies/reply-state.ts'
 import { PAGE_SECURITY_POLICY, renderErrorPage } from './error-page.ts'
 
 /**
@@ -35,6 +39,25 @@ export interface ErrorHandlerOptions {
   readonly json?: ErrorResponder | ErrorResponders<ErrorResponder>
   /** Told of errors from 500 on; `false` for nobody. Default: the logger of the request. */
   readonly logger?: Pick<Logger, 'error'> | false
+}
+
+const isFunctionOrObject = (value: unknown): boolean =>
+  typeof value === 'function' || isPlainObject(value)
+
+export const ERROR_HANDLER_RULES: Readonly<Record<keyof ErrorHandlerOptions, OptionRule>> = {
+  html: {
+    expected: 'false, a function, or an object of functions and paths of files by status',
+    isValid: (value) => value === false || isFunctionOrObject(value),
+  },
+  json: {
+    expected: 'a function, or an object of functions by status',
+    isValid: isFunctionOrObject,
+  },
+  logger: {
+    expected: 'false, or an object with error()',
+    isValid: (value) =>
+      value === false || (isObject(value) && typeof value['error'] === 'function'),
+  },
 }
 
 const RETRY_AFTER_SECONDS = 1
@@ -175,17 +198,6 @@ async function run(
   } catch (failure) {
     answerFailure(failure, request, reply)
   }
-}
-
-/** Returns a test whether something was sent; `reply.sent` tells it only when the last byte is written. */
-function watchSend(reply: FastifyReply): () => boolean {
-  const { send } = reply
-  let isSent = false
-  reply.send = (payload?: unknown): FastifyReply => {
-    isSent = true
-    return send.call(reply, payload)
-  }
-  return () => isSent || reply.sent || reply.raw.headersSent
 }
 
 function sendPage(reply: FastifyReply, page: string): void {

@@ -1,5 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { NotFound } from '../../core/index.ts'
+import type { OptionRule } from '../../core/option-check.ts'
+import { OPTION } from '../../core/option-check.ts'
 import { redactUrl } from '../logging/redact.ts'
 import { DEFAULT_ROUTING, toPath } from '../routing/request-path.ts'
 
@@ -7,6 +9,10 @@ import { DEFAULT_ROUTING, toPath } from '../routing/request-path.ts'
 export interface NotFoundOptions {
   /** Whether the message names the URL. Default: false. */
   readonly verbose?: boolean
+}
+
+export const NOT_FOUND_RULES: Readonly<Record<keyof NotFoundOptions, OptionRule>> = {
+  verbose: OPTION.boolean,
 }
 
 /** A base URL with a slash at its end is soon written, and the reason hard to see. */

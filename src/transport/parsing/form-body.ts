@@ -1,15 +1,22 @@
 import formbody from '@fastify/formbody'
 import type { FastifyInstance } from 'fastify'
 import { BadRequest } from '../../core/index.ts'
-import { checkNamed } from '../option-names.ts'
-import { toBodyLimit } from './limits.ts'
+import type { OptionRule } from '../../core/option-check.ts'
+import { checkOptions, OPTION } from '../../core/option-check.ts'
 import type { QueryOptions, QueryParser } from './query-string.ts'
-import { createQueryParser } from './query-string.ts'
+import { createQueryParser, QUERY_RULES } from './query-string.ts'
 
 /** Limits of URL-encoded bodies: those of query strings, but for their length. */
 export interface FormOptions extends Omit<QueryOptions, 'maxLength'> {
   /** Largest body, in bytes; a larger one answers 413. Default: that of the server, 1 MiB. */
   readonly bodyLimit?: number
+}
+
+const { maxLength: _, ...SHARED_RULES } = QUERY_RULES
+
+export const FORM_RULES: Readonly<Record<keyof FormOptions, OptionRule>> = {
+  ...SHARED_RULES,
+  bodyLimit: OPTION.bodyLimit,
 }
 
 /**
@@ -22,13 +29,13 @@ export function addFormParser(
   options: FormOptions = {},
   query: QueryOptions | QueryParser = {},
 ): void {
-  checkNamed('urlencoded', options)
+  checkOptions('urlencoded()', options, FORM_RULES)
   const { bodyLimit, ...limits } = options
   const isOwn = typeof query === 'function'
   const maxLength = Number.POSITIVE_INFINITY
   const parse = createQueryParser(isOwn ? query : { ...limits, maxLength }, 'body')
   scope.register(formbody, {
-    ...toBodyLimit('urlencoded()', bodyLimit),
+    ...(bodyLimit === undefined ? {} : { bodyLimit }),
     parser: (text) => {
       if (text === '') return {}
       checkText(text)

@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyBodyParser, FastifyInstance } from 'fastify'
 import { BadRequest } from '../../core/index.ts'
-import { resolveLimits, toBodyLimit } from './limits.ts'
+import type { OptionRule } from '../../core/option-check.ts'
+import { checkOptions, OPTION, withDefaults } from '../../core/option-check.ts'
 import { quoteName } from './quote-name.ts'
 
 /** Limits of JSON bodies; each one that is exceeded answers 400 and is named there. */
@@ -21,6 +22,12 @@ type Limits = Required<Omit<JsonOptions, 'bodyLimit'>>
 
 const JSON_DEFAULTS: Limits = Object.freeze({ maxDepth: 50, maxKeys: 10_000 })
 
+export const JSON_RULES: Readonly<Record<keyof JsonOptions, OptionRule>> = {
+  bodyLimit: OPTION.bodyLimit,
+  maxDepth: OPTION.limit,
+  maxKeys: OPTION.limit,
+}
+
 /**
  * Adds the parser for `application/json` to a scope; `__proto__`, invalid UTF-8 and escapes of half a
  * character are refused. An empty body is no body, as clients send it that name the type on every
@@ -28,7 +35,8 @@ const JSON_DEFAULTS: Limits = Object.freeze({ maxDepth: 50, maxKeys: 10_000 })
  */
 export function addJsonParser(scope: FastifyInstance, options: JsonOptions = {}): void {
   const { bodyLimit, ...given } = options
-  const limits = resolveLimits('json()', JSON_DEFAULTS, given)
+  checkOptions('json()', options, JSON_RULES)
+  const limits = withDefaults(JSON_DEFAULTS, given)
   const parseJson = scope.getDefaultJsonParser('error', 'error') as FastifyBodyParser<string>
   const parser: FastifyBodyParser<Buffer> = (request, body, done) => {
     if (body.length === 0) return done(null, undefined)
@@ -38,7 +46,10 @@ export function addJsonParser(scope: FastifyInstance, options: JsonOptions = {})
       done(error ?? findFault(text, value, limits), value)
     })
   }
-  const parserOptions = { parseAs: 'buffer', ...toBodyLimit('json()', bodyLimit) } as const
+  const parserOptions = {
+    parseAs: 'buffer',
+    ...(bodyLimit === undefined ? {} : { bodyLimit }),
+  } as const
   scope.addContentTypeParser('application/json', parserOptions, parser)
 }
 

@@ -2,7 +2,8 @@ import { createRequire } from 'node:module'
 import type { IParseOptions, parse } from 'qs'
 import type { Query } from '../../core/index.ts'
 import { BadRequest } from '../../core/index.ts'
-import { resolveLimits } from './limits.ts'
+import type { OptionRule } from '../../core/option-check.ts'
+import { checkOptions, OPTION, withDefaults } from '../../core/option-check.ts'
 import type { QueryNoun } from './lost-parameter.ts'
 import { checkName, checkParameters } from './lost-parameter.ts'
 import { decodePercent } from './percent-encoding.ts'
@@ -34,6 +35,13 @@ const QUERY_DEFAULTS: Required<QueryOptions> = Object.freeze({
   arrayLimit: 20,
 })
 
+export const QUERY_RULES: Readonly<Record<keyof QueryOptions, OptionRule>> = {
+  maxLength: OPTION.limit,
+  parameterLimit: OPTION.limit,
+  depth: OPTION.limit,
+  arrayLimit: OPTION.limit,
+}
+
 /**
  * Returns the parser for query strings and URL-encoded bodies. It reads what `qs` reads: brackets
  * nest, repeated names become arrays, every leaf is a string. What qs would leave out is refused.
@@ -45,7 +53,8 @@ export function createQueryParser(
   noun: QueryNoun = 'query',
 ): QueryParser {
   if (typeof options === 'function') return (raw) => callParser(options, raw, noun)
-  const limits = resolveLimits(noun, QUERY_DEFAULTS, options)
+  checkOptions(noun, options, QUERY_RULES)
+  const limits = withDefaults(QUERY_DEFAULTS, options)
   const qsOptions = {
     depth: limits.depth,
     strictDepth: true,

@@ -1,11 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isAuthentication } from '../../auth/default-authentication.ts'
 import { redactText } from '../logging/redact.ts'
-import type { RestTransport } from '../rest-transport.ts'
-import { addVary } from './reply.ts'
-
-/** What is read of a transport. */
-type Served = Pick<RestTransport, 'loginPaths'>
+import type { LoginPaths } from '../routing/login-paths.ts'
+import { addVary } from './headers.ts'
 
 /** Keeps an answer out of caches, and with that from being compressed. */
 export function setPrivate(reply: FastifyReply): void {
@@ -36,7 +33,7 @@ export function isPrivate(
  * URL letter by letter.
  */
 export function keepPrivate(
-  { loginPaths }: Served,
+  loginPaths: LoginPaths,
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {

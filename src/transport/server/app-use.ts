@@ -1,16 +1,16 @@
-import type { FastifyInstance } from 'fastify'
 import { findFactoryName, isClass } from '../../core/configurator.ts'
 import type { ServiceOptions } from '../../core/index.ts'
 import { Application, toServicePath } from '../../core/index.ts'
 import { describeFunction } from '../../core/service-input.ts'
 import type { Middleware } from '../middleware.ts'
-import { addMiddleware, setMiddleware } from '../middleware.ts'
+import { setMiddleware } from '../middleware.ts'
 import { toPatterns } from '../routing/service-router.ts'
+import { compress } from './compress.ts'
 import { configuration } from './configuration.ts'
+import { cors } from './cors.ts'
 import { errorHandler, json, notFound, parseAuthentication, rest, urlencoded } from './rest.ts'
 import { serveStatic } from './serve-static.ts'
-import { addServerPlugin } from './server-configurator.ts'
-import { compress, cors } from './server-plugins.ts'
+import type { ServerSetup } from './server-setup.ts'
 
 /** The arguments of `app.use(path, ...before, service, ...after, options?)`, told apart. */
 interface UseParts {
@@ -26,7 +26,7 @@ interface UseParts {
  */
 export function createUse(
   app: Application,
-  server: FastifyInstance,
+  setup: ServerSetup,
 ): (...values: unknown[]) => Application {
   const useService = app.use.bind(app) as (path: string, ...rest: unknown[]) => Application
   return (...values) => {
@@ -42,21 +42,21 @@ export function createUse(
       // Before it is registered: a path that no URL can have is refused as a whole.
       toPatterns(toServicePath(path))
       useService(path, service, ...(options === undefined ? [] : [options]))
-      setMiddleware(findRegistered(app, path) ?? service, { before, after })
+      const entry = app.entries.get(toServicePath(path))
+      if (entry !== undefined) setMiddleware(entry, { before, after })
       return app
     }
-    if (before.length > 0) addBefore(server, path, before)
+    if (before.length > 0) addBefore(setup, path, before)
     return app
   }
 }
 
 /** Before all requests below a path, whatever answers them. */
-function addBefore(server: FastifyInstance, path: string, functions: readonly Middleware[]): void {
+function addBefore(setup: ServerSetup, path: string, functions: readonly Middleware[]): void {
   const servicePath = toServicePath(path)
   // A guard at '/admin/*' would be one of a path that nobody asks for.
   toPatterns(servicePath)
-  const load = addServerPlugin((scope) => addMiddleware(scope, servicePath, functions))
-  load({ fastify: server })
+  setup.addFunctions(servicePath, functions)
 }
 
 function toParts(path: string, values: readonly unknown[]): UseParts {
@@ -115,9 +115,4 @@ function checkFunction(path: string, value: { readonly name: string }): void {
 
 function refuse(path: string, problem: string): never {
   throw new TypeError(`app.use('${path}') can not take this: ${problem}`)
-}
-
-/** A literal is registered as an object derived from it: that is the one which calls know. */
-function findRegistered(app: Application, path: string): object | undefined {
-  return app.entries.get(toServicePath(path))?.service
 }

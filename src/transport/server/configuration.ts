@@ -1,7 +1,9 @@
 import { createRequire } from 'node:module'
 import type { Load } from 'config/lib/util.js'
 import { createConfigurator } from '../../core/configurator.ts'
-import { checkOptionNames } from '../option-names.ts'
+import type { OptionRules } from '../../core/option-check.ts'
+import { checkOptions, OPTION } from '../../core/option-check.ts'
+import { isObject, isPlainObject } from '../../core/value-kind.ts'
 import type { ConfigurationValidator, WithSettings } from './configuration-check.ts'
 import { addConfigurationCheck } from './configuration-check.ts'
 
@@ -35,7 +37,7 @@ export function configuration(
     for (const [name, value] of Object.entries(settings)) app.set(name, value)
     if (hasCheck(given)) addConfigurationCheck(app, settings, given)
   })
-  checkOptions(given)
+  checkConfigurationOptions(given)
   return configure
 }
 
@@ -45,15 +47,13 @@ function hasCheck(
   return options.validate !== undefined
 }
 
-function checkOptions(options: ConfigurationOptions): void {
-  // A schema is an object of a class, with more in it than `validate`.
-  const isSchema =
-    typeof options === 'object' && Object.getPrototypeOf(options) !== Object.prototype
-  if (!isSchema) checkOptionNames('configuration()', options, ['directory', 'validate'])
+const RULES: OptionRules = { directory: OPTION.string, validate: OPTION.function }
+
+function checkConfigurationOptions(options: ConfigurationOptions): void {
   const { validate } = options
-  if (validate !== undefined && typeof validate !== 'function') {
-    throw new TypeError("The option 'validate' of configuration() must be a function")
-  }
+  // A schema of a library is an object of a class, with more in it than `validate`.
+  const isSchema = !isPlainObject(options) && isObject(options)
+  checkOptions('configuration()', isSchema ? { validate } : options, RULES)
 }
 
 function readFiles(directory: string | undefined): Record<string, unknown> {

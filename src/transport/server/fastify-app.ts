@@ -4,22 +4,22 @@ import fastify from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { AnyApplication, AnyServices, MethodName, ServiceOptions } from '../../core/index.ts'
 import { Application } from '../../core/index.ts'
+import { checkOptionNames, withDefaults } from '../../core/option-check.ts'
 import type { ServiceInput } from '../../core/service-map.ts'
 import type { Middleware } from '../middleware.ts'
-import { checkOptionNames } from '../option-names.ts'
 import { addDecorators } from '../request-params.ts'
 import type { ServiceLookup } from '../routing/lookup.ts'
 import { createLookup } from '../routing/lookup.ts'
 import { addLifecycle, isServed } from '../services-plugin.ts'
-import { withDefaults } from '../with-defaults.ts'
 import { createUse } from './app-use.ts'
 import type { CloseOptions } from './graceful-close.ts'
 import { GracefulClose } from './graceful-close.ts'
 import { addRequestGuard } from './request-guard.ts'
-import type { WithServer } from './server-configurator.ts'
 import { ServerLifecycle } from './server-lifecycle.ts'
 import type { ServerOptions } from './server-options.ts'
 import { toServerOptions } from './server-options.ts'
+import type { WithServer } from './server-setup.ts'
+import { ServerSetup } from './server-setup.ts'
 import { addWriteTimeout } from './write-timeout.ts'
 
 /** Options of `fastifyApp()`: those of Fastify, limits, and how the server ends. */
@@ -127,11 +127,12 @@ function addMembers(
       server.addHook('onReady', async () => warnUnserved(app))
     }),
   )
+  const serverSetup = new ServerSetup(instance)
   const members: Members = {
     fastify: instance,
     ownsServer: closing !== null,
     server: instance.server as Server,
-    restOptions: {},
+    serverSetup,
     lookup: createLookup(app, instance),
     listen: async (options = {}, host = DEFAULT_HOST) => {
       return lifecycle.listen(toListenOptions(options, host))
@@ -149,7 +150,7 @@ function addMembers(
       return app
     },
   }
-  return Object.assign(app, members, { use: createUse(app, instance) }) as FastifyApplication
+  return Object.assign(app, members, { use: createUse(app, serverSetup) }) as FastifyApplication
 }
 
 /** An application may have routes of Fastify alone; services that nobody reaches are a mistake. */

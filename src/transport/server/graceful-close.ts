@@ -4,9 +4,9 @@ import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Application } from '../../core/index.ts'
 import { Unavailable } from '../../core/index.ts'
+import type { Given, OptionRule } from '../../core/option-check.ts'
+import { checkOptions, OPTION, withDefaults } from '../../core/option-check.ts'
 import { redactUrl } from '../logging/redact.ts'
-import { resolveLimits } from '../parsing/limits.ts'
-import type { Given } from '../with-defaults.ts'
 import { trackSessions, trackSockets } from './server-sockets.ts'
 
 /** How a server ends. */
@@ -27,6 +27,14 @@ const CLOSE_DEFAULTS: Required<CloseOptions> = Object.freeze({
   closeDelayMs: 0,
   closeTimeoutMs: 10_000,
 })
+
+const CLOSE_RULES: Readonly<Record<keyof CloseOptions, OptionRule>> = {
+  closeDelayMs: {
+    expected: 'a finite number from 0 on: nothing would ever close',
+    isValid: (value) => OPTION.limit.isValid(value) && Number.isFinite(value),
+  },
+  closeTimeoutMs: OPTION.limit,
+}
 
 /** Node takes a longer time for none at all. */
 const LONGEST_TIMER_MS = 2_147_483_647
@@ -65,10 +73,8 @@ export class GracefulClose {
   constructor(app: Application, fastify: FastifyInstance, options: Given<CloseOptions> = {}) {
     this.#app = app
     this.#fastify = fastify
-    this.#options = resolveLimits('fastifyApp()', CLOSE_DEFAULTS, options)
-    if (!Number.isFinite(this.#options.closeDelayMs)) {
-      throw new TypeError('closeDelayMs must be finite: nothing would ever close')
-    }
+    checkOptions('fastifyApp()', options, CLOSE_RULES)
+    this.#options = withDefaults<Required<CloseOptions>>(CLOSE_DEFAULTS, options)
     this.#isHttp2 = (fastify.initialConfig as { http2?: boolean }).http2 === true
     this.#sockets = trackSockets(fastify)
     this.#sessions = trackSessions(fastify)

@@ -2,26 +2,21 @@ import type { FastifyInstance } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { createConfigurator } from '../../core/configurator.ts'
 import type { Application } from '../../core/index.ts'
+import { withDefaults } from '../../core/option-check.ts'
 import type { ErrorHandlerOptions } from '../errors/error-handler.ts'
 import { fromFastifyError } from '../errors/error-handler.ts'
 import type { NotFoundOptions } from '../errors/not-found.ts'
 import { handleAnyRequest } from '../fallback-handler.ts'
-import { checkNamed, checkRestOptions } from '../option-names.ts'
 import type { ParseAuthenticationOptions } from '../parse-authentication.ts'
 import type { FormOptions } from '../parsing/form-body.ts'
 import type { JsonOptions } from '../parsing/json-body.ts'
 import { keepPrivate } from '../replies/private-reply.ts'
-import type { Formatter, RestOptions } from '../rest-transport.ts'
+import type { Formatter, NestedOption, RestOptions } from '../rest-options.ts'
+import { checkNestedOption, checkRestOptions } from '../rest-options.ts'
 import { serveServices } from '../services-plugin.ts'
-import { withDefaults } from '../with-defaults.ts'
 import { addHealthRoutes } from './health-routes.ts'
-import type { Configurator, WithServer } from './server-configurator.ts'
-import {
-  checkServer,
-  loadServerPlugins,
-  sealRestOptions,
-  setRestOptions,
-} from './server-configurator.ts'
+import type { Configurator, WithServer } from './server-setup.ts'
+import { checkServer } from './server-setup.ts'
 
 /** What applies on a server of our own; the plugin leaves it to its host. */
 const OWN_SERVER_DEFAULTS: RestOptions = { handlerTimeoutMs: 30_000, health: true }
@@ -36,19 +31,14 @@ export function rest(options: RestOptions | Formatter | null = {}): Configurator
   const given = typeof options === 'function' ? { formatter: options } : (options ?? {})
   const configure = createConfigurator('rest', options, (app: WithServer) => {
     checkServer(app)
-    if (SERVING.has(app.fastify)) {
-      throw new TypeError('rest() is configured already, and a server can have it once')
-    }
-    setRestOptions(app, withDefaults(withDefaults(OWN_SERVER_DEFAULTS, app.restOptions), given))
-    SERVING.add(app.fastify)
+    const { serverSetup: setup } = app
+    setup.configureOnce('rest')
+    setup.addRestOptions(withDefaults(withDefaults(OWN_SERVER_DEFAULTS, setup.restOptions), given))
     app.fastify.register(fastifyPlugin((server) => serve(server, app)))
   })
   checkRestOptions('rest()', given)
   return configure
 }
-
-/** The servers that are configured to serve services. */
-const SERVING = new WeakSet<object>()
 
 /** Sets how errors are answered and logged: `app.configure(errorHandler({ html: false }))`. */
 export function errorHandler(options: ErrorHandlerOptions = {}): Configurator {
@@ -67,11 +57,11 @@ export function notFound(options: NotFoundOptions = {}): Configurator {
 export function parseAuthentication(options: ParseAuthenticationOptions): Configurator {
   const configure = createConfigurator('parseAuthentication', options, (app: WithServer) => {
     checkServer(app)
-    const { authentication = {} } = app.restOptions
+    const { authentication = {} } = app.serverSetup.restOptions
     const known = authentication === false ? [] : [authentication].flat()
-    setRestOptions(app, { authentication: [...known, options] })
+    app.serverSetup.addRestOptions({ authentication: [...known, options] })
   })
-  checkNamed('authentication', options)
+  checkNestedOption('parseAuthentication()', 'authentication', options)
   return configure
 }
 
@@ -86,29 +76,30 @@ export function urlencoded(options: FormOptions = {}): Configurator {
 }
 
 /** Adds to what the same function has set before: a second call leaves its other limits alone. */
-function createOptionSetter<Name extends 'errorHandler' | 'notFound' | 'json' | 'urlencoded'>(
+function createOptionSetter<Name extends Exclude<NestedOption, 'authentication'>>(
   name: Name,
   options: NonNullable<RestOptions[Name]>,
 ): Configurator {
   const configure = createConfigurator(name, options, (app: WithServer) => {
     checkServer(app)
-    setRestOptions(app, { [name]: withDefaults({ ...app.restOptions[name] }, options) })
+    const { serverSetup: setup } = app
+    setup.addRestOptions({ [name]: withDefaults({ ...setup.restOptions[name] }, options) })
   })
-  checkNamed(name, options)
+  checkNestedOption(`${name}()`, name, options)
   return configure
 }
 
 async function serve(server: FastifyInstance, app: WithServer): Promise<void> {
-  await loadServerPlugins(server)
-  sealRestOptions(app)
+  await app.serverSetup.loadPlugins(server)
+  const restOptions = app.serverSetup.readRestOptions()
   const services = app as WithServer & Application<never, never>
   await server.register(async (scope) => {
-    const options = { ...app.restOptions, leavesNotFound: !app.ownsServer }
+    const options = { ...restOptions, leavesNotFound: !app.ownsServer }
     const transport = await serveServices(scope, services, options)
     if (app.ownsServer) {
       server.setNotFoundHandler(handleAnyRequest.bind(null, transport))
       server.setErrorHandler((error, request, reply) => {
-        keepPrivate(transport, request, reply)
+        keepPrivate(transport.loginPaths, request, reply)
         transport.errors.send(fromFastifyError(error), request, reply)
       })
     }

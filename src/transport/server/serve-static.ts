@@ -3,8 +3,8 @@ import type { preHandlerHookHandler } from 'fastify'
 import { checkFactoryCall, createConfigurator } from '../../core/configurator.ts'
 import { stripSlashes } from '../../core/index.ts'
 import { getRouting, toPath } from '../routing/request-path.ts'
-import type { Configurator } from './server-configurator.ts'
-import { addServerPlugin } from './server-configurator.ts'
+import type { Configurator, ServerPlugin, WithServer } from './server-setup.ts'
+import { checkServer } from './server-setup.ts'
 
 /** What may be said of files and folders whose names begin with a dot. */
 const DOTFILES: readonly unknown[] = ['allow', 'deny', 'ignore']
@@ -24,7 +24,7 @@ const WELL_KNOWN = '.well-known'
 export function serveStatic(options: FastifyStaticOptions): Configurator {
   checkFactoryCall('serveStatic', options)
   const resolved = withDotfiles(options)
-  const add = addServerPlugin(async (server) => {
+  const plugin: ServerPlugin = async (server) => {
     const { default: fastifyStatic } = await import('@fastify/static')
     let isLoading = true
     server.addHook('onRoute', (route) => {
@@ -33,8 +33,11 @@ export function serveStatic(options: FastifyStaticOptions): Configurator {
     const decorateReply = !server.hasReplyDecorator('sendFile')
     await server.register(fastifyStatic, { decorateReply, ...resolved })
     isLoading = false
+  }
+  return createConfigurator('serveStatic', options, (app: WithServer) => {
+    checkServer(app)
+    app.serverSetup.addPlugin(plugin)
   })
-  return createConfigurator('serveStatic', options, add)
 }
 
 function withDotfiles(options: FastifyStaticOptions): FastifyStaticOptions {

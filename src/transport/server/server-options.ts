@@ -4,13 +4,13 @@ import type { ServerOptions as HttpsOptions } from 'node:https'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify'
 import type { Logger } from '../../core/index.ts'
+import { withDefaults } from '../../core/option-check.ts'
 import { ErrorAnswers, fromFastifyError, toStatusError } from '../errors/error-handler.ts'
 import { toLoggerOptions } from '../logging/logging.ts'
-import { REST_OPTION_NAMES } from '../option-names.ts'
 import { setPrivate } from '../replies/private-reply.ts'
+import { REST_RULES } from '../rest-options.ts'
 import { MAX_PARAM_LENGTH } from '../routing/request-path.ts'
-import { withDefaults } from '../with-defaults.ts'
-import type { WithServer } from './server-configurator.ts'
+import type { WithServer } from './server-setup.ts'
 
 /** Limits of a server made by `fastifyApp()`, all in milliseconds or bytes. */
 export interface ServerLimits {
@@ -53,7 +53,7 @@ const LIMIT_DEFAULTS: Required<ServerLimits> = Object.freeze({
  */
 export function toServerOptions(
   options: ServerOptions,
-  app: { readonly logger: Logger } & Partial<Pick<WithServer, 'restOptions'>>,
+  app: { readonly logger: Logger } & Partial<Pick<WithServer, 'serverSetup'>>,
 ): FastifyServerOptions {
   checkNames(options)
   const { headersTimeout, connectionsCheckingInterval, ...limits } = resolveLimits(options)
@@ -87,12 +87,12 @@ export function toServerOptions(
 /** The options of Fastify are its own business; what is meant for us must not end there unread. */
 function checkNames(options: object): void {
   for (const name of Object.keys(options)) {
-    if (REST_OPTION_NAMES.includes(name)) {
+    if (Object.hasOwn(REST_RULES, name)) {
       throw new TypeError(`fastifyApp(): '${name}' is an option of rest()`)
     }
     const meant = OWN_NAMES.find((own) => own !== name && toStem(own) === toStem(name))
     if (meant !== undefined) {
-      throw new TypeError(`fastifyApp(): unknown option '${name}', meant may be '${meant}'`)
+      throw new TypeError(`fastifyApp(): unknown option '${name}'; did you mean '${meant}'?`)
     }
   }
 }
@@ -128,10 +128,10 @@ function resolveLimits(options: ServerOptions): Required<ServerLimits> {
 
 /** Returns what answers requests that never reach a route: a URL that can't be decoded, for example. */
 function createFrameworkErrors(
-  app: Partial<Pick<WithServer, 'restOptions'>>,
+  app: Partial<Pick<WithServer, 'serverSetup'>>,
 ): (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => void {
   return (error, request, reply) => {
-    const answers = new ErrorAnswers(app.restOptions?.errorHandler ?? {}, null)
+    const answers = new ErrorAnswers(app.serverSetup?.restOptions.errorHandler ?? {}, null)
     // No path can be read from the URL, so it may as well be that of a login.
     setPrivate(reply)
     answers.send(fromFastifyError(error), request, reply)

@@ -174,8 +174,7 @@ t.test('functions before a service are within the time limit', async (t) => {
 
 t.test('refuses a time limit that is none, and takes Infinity for no limit', async (t) => {
   for (const handlerTimeoutMs of [Number.NaN, -5, '100' as never]) {
-    const app = fastifyApp(createApp()).configure(rest({ handlerTimeoutMs }))
-    await t.rejects(app.listen(0), /handlerTimeoutMs must be a number/)
+    t.throws(() => rest({ handlerTimeoutMs }), /'handlerTimeoutMs' must be a number from 0 on/)
   }
   const server = await startOwnServer(t, (app) => app.use('echo', echo), {
     handlerTimeoutMs: Number.POSITIVE_INFINITY,
@@ -227,7 +226,7 @@ t.test('a factory that is configured itself says that it has to be called', asyn
     const app = fastifyApp(createApp())
     const message = `app.configure(${name}) lacks the call of ${name}: app.configure(${name}())`
     t.throws(() => app.configure(factory as never), { name: 'TypeError', message })
-    t.same(app.restOptions, {})
+    t.same(app.serverSetup.restOptions, {})
     await app.close()
   }
 })

@@ -1,13 +1,11 @@
-import type { FastifyCompressOptions } from '@fastify/compress'
 import type { FastifyCorsOptions } from '@fastify/cors'
 import type { FastifyRequest } from 'fastify'
 import { checkFactoryCall, createConfigurator } from '../../core/configurator.ts'
 import type { Logger } from '../../core/index.ts'
-import { checkOptionNames } from '../option-names.ts'
-import { withDefaults } from '../with-defaults.ts'
+import { checkOptionNames, withDefaults } from '../../core/option-check.ts'
 import { allowsEveryOrigin, findOriginFaults } from './cors-origin.ts'
-import type { Configurator, ServerPlugin, WithServer } from './server-configurator.ts'
-import { addServerPlugin } from './server-configurator.ts'
+import type { Configurator, ServerPlugin, WithServer } from './server-setup.ts'
+import { checkServer } from './server-setup.ts'
 
 type CorsCallback = (error: Error | null, options: FastifyCorsOptions) => void
 
@@ -42,7 +40,7 @@ export function cors(options: FastifyCorsOptions = {}): Configurator {
     throw new TypeError('cors() with credentials needs a list of origins, not every origin')
   }
   const resolved = withDefaults(CORS_DEFAULTS, options)
-  const add = addOnce('cors', options, async (server) => {
+  const plugin: ServerPlugin = async (server) => {
     // Loaded only where it is wanted: a server without it starts sooner.
     const { default: fastifyCors } = await import('@fastify/cors')
     await server.register(fastifyCors, () => (request: FastifyRequest, callback: CorsCallback) => {
@@ -51,9 +49,10 @@ export function cors(options: FastifyCorsOptions = {}): Configurator {
       const isPlain = origin === undefined || wanted === undefined
       callback(null, isPlain ? { ...resolved, preflight: false } : resolved)
     })
-  })
+  }
   return createConfigurator('cors', options, (app: WithServer) => {
-    add(app)
+    checkServer(app)
+    app.serverSetup.addUniquePlugin('cors', plugin)
     warnOfOrigins(app, origin)
   })
 }
@@ -67,45 +66,5 @@ function warnOfOrigins(app: WithServer & { readonly logger?: Logger }, origin: u
       const message = `An origin of cors() may allow others than are meant: ${faults.join(', ')}`
       app.logger?.warn({ origin: String(pattern) }, message)
     }
-  })
-}
-
-/**
- * Compresses answers that are worth it. Answers that must not be stored are sent as they are, since
- * compressing a secret beside reflected input tells it; compressed request bodies are refused.
- * @throws {TypeError} when configured, a second time
- * @see https://github.com/fastify/fastify-compress for the options
- */
-export function compress(options: FastifyCompressOptions = {}): Configurator {
-  return addOnce('compress', options, async (server) => {
-    // The only way to except an answer is what clients say; this hook runs before the plugin's.
-    server.addHook('onSend', (request, reply, payload, done) => {
-      const isPrivate = String(reply.getHeader('cache-control') ?? '').includes('no-store')
-      if (isPrivate) request.headers['x-no-compression'] = 'true'
-      done(null, payload)
-    })
-    const { default: fastifyCompress } = await import('@fastify/compress')
-    await server.register(
-      fastifyCompress,
-      withDefaults<FastifyCompressOptions>({ globalDecompression: false }, options),
-    )
-  })
-}
-
-const CONFIGURED = { cors: new WeakSet<object>(), compress: new WeakSet<object>() } as const
-
-/** Returns the configurator for a plugin that a server can have once. */
-function addOnce(
-  name: keyof typeof CONFIGURED,
-  options: object,
-  plugin: ServerPlugin,
-): Configurator {
-  const add = addServerPlugin(plugin)
-  return createConfigurator(name, options, (app: WithServer) => {
-    if (CONFIGURED[name].has(app.fastify)) {
-      throw new TypeError(`${name}() is configured already, and a server can have it once`)
-    }
-    add(app)
-    CONFIGURED[name].add(app.fastify)
   })
 }

@@ -1,0 +1,66 @@
+import { validateHeaderName, validateHeaderValue } from 'node:http'
+import type { FastifyReply } from 'fastify'
+import type { HttpAnswer } from '../../core/index.ts'
+
+/** Headers that say where an answer ends. */
+const FRAMING: ReadonlySet<string> = new Set(['transfer-encoding', 'trailer'])
+
+/**
+ * Sets what hooks said about the answer; an empty location and a header that is `null` or `undefined`
+ * are not said. @throws {TypeError} a name or value that HTTP can't carry
+ */
+export function setHeaders(reply: FastifyReply, http: HttpAnswer): void {
+  if (http.headers) setOwnHeaders(reply, Object.entries(http.headers))
+  if (http.location) reply.header('location', encodeLocation(http.location))
+}
+
+function setOwnHeaders(
+  reply: FastifyReply,
+  all: readonly [name: string, value: string | string[] | null | undefined][],
+): void {
+  const headers = all.filter(isSet)
+  for (const [name, value] of headers) {
+    validateHeaderName(name)
+    if (FRAMING.has(name.toLowerCase())) {
+      throw new TypeError(`The header '${name}' is for the server to set`)
+    }
+    for (const item of [value].flat()) validateHeaderValue(name, String(item))
+  }
+  for (const [name, value] of headers) {
+    if (isVary(name)) addVary(reply, [value].flat().join(', '))
+    else reply.header(name, value)
+  }
+}
+
+function isSet(header: readonly [string, unknown]): header is [string, string | string[]] {
+  return header[1] != null
+}
+
+/** Takes back what {@link setHeaders} has set: it was meant for an answer that is not sent. */
+export function removeHeaders(reply: FastifyReply, http: HttpAnswer): void {
+  for (const name of Object.keys(http.headers ?? {})) {
+    if (!isVary(name)) reply.removeHeader(name)
+  }
+  if (http.location) reply.removeHeader('location')
+}
+
+/** Others have a say in it too: it is added to, and never taken away. */
+function isVary(name: string): boolean {
+  return name.toLowerCase() === 'vary'
+}
+
+/** Names one more request header that the answer depends on. */
+export function addVary(reply: FastifyReply, name: string): void {
+  const vary = reply.getHeader('vary')
+  reply.header('vary', vary === undefined ? name : `${vary}, ${name}`)
+}
+
+/** Percent-encodes what a URL can't hold, and leaves alone what is encoded already. */
+function encodeLocation(location: string): string {
+  return encodeURI(toWellFormed(location)).replace(/%25([0-9a-f]{2})/gi, '%$1')
+}
+
+/** Replaces lone surrogates, which no URL can hold: the text may come from a client. */
+function toWellFormed(text: unknown): string {
+  return Buffer.from(String(text)).toString()
+}

@@ -1,0 +1,93 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { OptionRules } from '../core/option-check.ts'
+import { checkOptions, OPTION } from '../core/option-check.ts'
+import { isPlainObject } from '../core/value-kind.ts'
+import type { ErrorHandlerOptions } from './errors/error-handler.ts'
+import { ERROR_HANDLER_RULES } from './errors/error-handler.ts'
+import type { NotFoundOptions } from './errors/not-found.ts'
+import { NOT_FOUND_RULES } from './errors/not-found.ts'
+import type { ParseAuthenticationOptions } from './parse-authentication.ts'
+import { PARSE_AUTHENTICATION_RULES } from './parse-authentication.ts'
+import type { FormOptions } from './parsing/form-body.ts'
+import { FORM_RULES } from './parsing/form-body.ts'
+import type { JsonOptions } from './parsing/json-body.ts'
+import { JSON_RULES } from './parsing/json-body.ts'
+import type { QueryOptions, QueryParser } from './parsing/query-string.ts'
+import { QUERY_RULES } from './parsing/query-string.ts'
+
+/** Writes the answer of a call: it reads `reply.data`, may read `reply.hook`, and sends or returns it. */
+export type Formatter = (request: FastifyRequest, reply: FastifyReply) => unknown
+
+/** Options of the REST transport, for the plugin and for `rest()` alike. */
+export interface RestOptions {
+  /** Limits for query strings, or a parser of one's own. */
+  readonly query?: QueryOptions | QueryParser
+  /** Limits for JSON bodies. */
+  readonly json?: JsonOptions
+  /** Limits for URL-encoded bodies. */
+  readonly urlencoded?: FormOptions
+  /** Writes the answers. Default: JSON. */
+  readonly formatter?: Formatter | null
+  /** How errors are answered and logged. */
+  readonly errorHandler?: ErrorHandlerOptions
+  /**
+   * Where to find out who calls, `false` for nowhere; `parseAuthentication()` adds to it. Default:
+   * the default authentication service.
+   */
+  readonly authentication?:
+    | ParseAuthenticationOptions
+    | readonly ParseAuthenticationOptions[]
+    | false
+  /** How paths are answered that nothing is served at. */
+  readonly notFound?: NotFoundOptions
+  /**
+   * Longest time for a call, in milliseconds, until it is answered with 503; 0 for no limit.
+   * Default: 30,000 on a server of our own, 0 in the plugin.
+   */
+  readonly handlerTimeoutMs?: number
+  /**
+   * Whether `/health/live` and `/health/ready` are served. Default: true on a server of our own; in
+   * the plugin false, and true serves them below its prefix.
+   */
+  readonly health?: boolean
+}
+
+/** An option of `rest()` that a function of its own sets as well. */
+export type NestedOption = 'errorHandler' | 'notFound' | 'authentication' | 'json' | 'urlencoded'
+
+/** The rules of every option of `rest()`. */
+export const REST_RULES: Readonly<Record<keyof RestOptions, OptionRules[string]>> = {
+  query: {
+    expected: 'an object of limits, or a function that parses a query',
+    isValid: (value) => isPlainObject(value) || typeof value === 'function',
+    keys: QUERY_RULES,
+  },
+  json: { ...OPTION.object, keys: JSON_RULES },
+  urlencoded: { ...OPTION.object, keys: FORM_RULES },
+  formatter: {
+    expected: 'a function (request, reply) or null',
+    isValid: (value) => value === null || typeof value === 'function',
+  },
+  errorHandler: { ...OPTION.object, keys: ERROR_HANDLER_RULES },
+  authentication: {
+    expected: 'an object, a list of objects, or false',
+    isValid: (value) => value === false || [value].flat().every(isPlainObject),
+    keys: PARSE_AUTHENTICATION_RULES,
+  },
+  notFound: { ...OPTION.object, keys: NOT_FOUND_RULES },
+  handlerTimeoutMs: OPTION.limit,
+  health: OPTION.boolean,
+}
+
+/**
+ * Checks all options of `rest()` or of the plugin.
+ * @throws {TypeError} an option that is not known, or a value that it can't have
+ */
+export function checkRestOptions(owner: string, options: object): void {
+  checkOptions(owner, options, REST_RULES)
+}
+
+/** Checks the options of the function that sets one option of `rest()`. */
+export function checkNestedOption(owner: string, name: NestedOption, options: unknown): void {
+  checkOptions(owner, options, REST_RULES[name].keys ?? {})
+}

@@ -1,0 +1,105 @@
+import type { FastifyInstance } from 'fastify'
+import fastifyPlugin from 'fastify-plugin'
+import type { Middleware } from '../middleware.ts'
+import { addMiddleware } from '../middleware.ts'
+import type { RestOptions } from '../rest-options.ts'
+
+/** What `fastifyApp()` gives an application that configurators write to. */
+export interface WithServer {
+  /** The Fastify server behind the application: for routes, hooks and plugins of one's own. */
+  readonly fastify: FastifyInstance
+  /** Whether the server was made for the application; one that was there keeps its own handlers. */
+  readonly ownsServer: boolean
+  /** What is configured for the server before it starts. */
+  readonly serverSetup: ServerSetup
+}
+
+/** Part of an application's set-up, for `app.configure()`. */
+export type Configurator = (app: WithServer) => void
+
+/** Adds something to the server that has to be there before the services are. */
+export type ServerPlugin = (server: FastifyInstance) => unknown
+
+/** What a server can have only once. */
+type UniqueName = 'rest' | 'cors' | 'compress'
+
+/** What `app.configure()` and `app.use()` have said of a server that has not started yet. */
+export class ServerSetup {
+  readonly #server: FastifyInstance
+  readonly #configured = new Set<UniqueName>()
+  /** Plugins that are not loaded yet. */
+  #pending: ServerPlugin[] = []
+  #restOptions: RestOptions = {}
+  #hasStarted = false
+  /** How many functions have been added: they run in this order. */
+  #functionCount = 0
+
+  constructor(server: FastifyInstance) {
+    this.#server = server
+  }
+
+  /** Options of the REST transport; `rest()`, `errorHandler()` and others write them. */
+  get restOptions(): RestOptions {
+    return this.#restOptions
+  }
+
+  /**
+   * Adds to the options of the REST transport.
+   * @throws {TypeError} the application has started: nobody would read them
+   */
+  addRestOptions(options: RestOptions): void {
+    if (this.#hasStarted) {
+      throw new TypeError('The application has started: configure it before listen()')
+    }
+    this.#restOptions = { ...this.#restOptions, ...options }
+  }
+
+  /** Returns the options of the REST transport for the start; from now on none can be added. */
+  readRestOptions(): RestOptions {
+    this.#hasStarted = true
+    return this.#restOptions
+  }
+
+  /** @throws {TypeError} the server has it already */
+  configureOnce(name: UniqueName): void {
+    if (this.#configured.has(name)) {
+      throw new TypeError(`${name}() is configured already, and a server can have it once`)
+    }
+    this.#configured.add(name)
+  }
+
+  /**
+   * Adds a plugin. Whatever the order of `configure` calls, it is loaded before the services, so that
+   * its hooks run for them too.
+   */
+  addPlugin(plugin: ServerPlugin): void {
+    this.#pending.push(plugin)
+    this.#server.register(fastifyPlugin((server: FastifyInstance) => this.loadPlugins(server)))
+  }
+
+  /** Adds a plugin that a server can have once. @throws {TypeError} it has it already */
+  addUniquePlugin(name: UniqueName, plugin: ServerPlugin): void {
+    this.configureOnce(name)
+    this.addPlugin(plugin)
+  }
+
+  /** Loads the plugins that are not loaded yet. */
+  async loadPlugins(server: FastifyInstance): Promise<void> {
+    const plugins = this.#pending
+    this.#pending = []
+    for (const plugin of plugins) await plugin(server)
+  }
+
+  /** Has functions run before every request at or below a path, after those that were added before. */
+  addFunctions(path: string, functions: readonly Middleware[]): void {
+    this.#functionCount += 1
+    const place = this.#functionCount
+    this.addPlugin((server) => addMiddleware(server, path, functions, place))
+  }
+}
+
+/** @throws {TypeError} the application has no server */
+export function checkServer(app: Partial<WithServer>): void {
+  if (app.serverSetup !== undefined) return
+  throw new TypeError('The application has no server: make one with fastifyApp(app)')
+}
