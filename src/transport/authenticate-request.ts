@@ -6,10 +6,10 @@ import { parseCaller } from './parse-authentication.ts'
 import { setPrivate } from './replies/private-reply.ts'
 
 /**
- * Returns a `preHandler` that protects a plain route of Fastify as the `authenticate` hook protects a
- * service: `server.get('/me', { preHandler: authenticateRequest(app, 'jwt') }, handler)`. The handler
- * finds who calls in `request.feathers`: `{ authentication, user, … }`. Errors go to the error handler
- * of the route; they have a `statusCode`, which Fastify's own handler answers with.
+ * Returns a `preHandler` that protects a plain route of Fastify as the `authenticate` hook protects
+ * a service: `server.get('/me', { preHandler: authenticateRequest(app, 'jwt') }, handler)`. The
+ * handler finds who calls in `request.feathers`: `{ authentication, user, … }`. Errors go to the
+ * error handler of the route; they have a `statusCode`, which Fastify's own handler answers with.
  * @throws {TypeError} there is no strategy
  * @throws {NotAuthenticated} in requests: nothing is proven
  */
@@ -19,7 +19,7 @@ export function authenticateRequest(
   ...others: string[]
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
   const untyped = app as unknown as Application
-  // For its check: what is missing is told at the start.
+  // Called for its check of the strategies, so that a mistake shows at the start.
   authenticate(first, ...others)
   const options = typeof first === 'object' ? first : { strategies: [first, ...others] }
   return async (request, reply) => {

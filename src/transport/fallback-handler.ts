@@ -13,8 +13,8 @@ import { answerError } from './service-reply.ts'
 const MULTI_VERBS: ReadonlySet<string> = new Set(['PUT', 'PATCH', 'DELETE'])
 
 /**
- * Handles a request that no direct route fits: custom methods, services that came later, a slash at
- * the end, long ids, `OPTIONS`, methods that are not offered, unknown paths.
+ * Handles a request that matches no route of its own: custom methods, services registered after the
+ * start, a slash at the end, long ids, `OPTIONS`, methods that are not offered, unknown paths.
  */
 export function handleAnyRequest(
   transport: RestTransport,
@@ -48,7 +48,7 @@ function answerNotFound(
   else answerError(transport, toNotFound(request, transport.options.notFound ?? {}), request, reply)
 }
 
-/** Has the host answer. What it says about a path below a login is not for caches either. */
+/** Has the host answer. Below an authentication service its answer is kept out of caches too. */
 export function leaveNotFound(
   transport: RestTransport,
   request: FastifyRequest,
@@ -83,7 +83,7 @@ function callMatch(
     const serviceMethod = request.headers['x-service-method']
     const method = findMethod(match.entry, request.method, hasId, serviceMethod)
     if (match.lacksId && MULTI_VERBS.has(request.method)) {
-      // '/users/' + id with an empty id: one record was meant, not all of them.
+      // A client built '/users/' + id with an empty id: it means one record, not all of them.
       throw new BadRequest('An id is missing at the end of the path')
     }
     handleServiceRequest(transport, method, match, request, reply)

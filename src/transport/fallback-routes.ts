@@ -5,14 +5,16 @@ import type { RestTransport } from './rest-transport.ts'
 
 const VERBS_WITHOUT_BODY: readonly string[] = ['GET', 'HEAD']
 
-/** Adds routes for whatever no route of a service fits; to be called after those are there. */
+/**
+ * Adds the routes for requests that match no route of a service. Call it after those were added.
+ */
 export function addCatchAll(transport: RestTransport, scope: FastifyInstance): void {
   addOtherParser(transport, scope)
   const handler = handleAnyRequest.bind(null, transport)
   const base = scope.prefix.replace(/\/$/, '')
   for (const method of scope.supportedMethods) {
     const isTaken = (url: string): boolean => scope.hasRoute({ method, url: `${base}${url}` })
-    // By the root service, or by the host, whose '/*' answers at '/' too.
+    // Taken by the root service, or by the host, whose '/*' matches '/' too.
     const isAllTaken = isTaken('/*')
     const mayLeave = transport.leavesNotFound && !VERBS_WITHOUT_BODY.includes(method)
     const onRequest = mayLeave ? [createLeave(transport)] : []
@@ -23,7 +25,9 @@ export function addCatchAll(transport: RestTransport, scope: FastifyInstance): v
   }
 }
 
-/** A path of the host has the 404 of the host, whatever we would say about the body. */
+/**
+ * A path that belongs to the host gets the 404 of the host, even if its body would be refused here.
+ */
 function createLeave(transport: RestTransport): onRequestHookHandler {
   return (request, reply, done) => {
     if (findMatch(transport, request) === null) leaveNotFound(transport, request, reply)
@@ -32,9 +36,9 @@ function createLeave(transport: RestTransport): onRequestHookHandler {
 }
 
 /**
- * Refuses bodies of all types that have no parser, but where nothing is served: there it is the path
- * that is wrong. What has a parser is read even then, as functions of `app.use()` may answer for any
- * path.
+ * Refuses bodies of media types without a parser, except where nothing is served: there the answer
+ * is about the path. Bodies that have a parser are read everywhere, since functions of `app.use()`
+ * may answer at any path.
  */
 function addOtherParser(transport: RestTransport, scope: FastifyInstance): void {
   const parser: FastifyContentTypeParser = (request, _payload, done) => {

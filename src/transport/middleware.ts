@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ServiceEntry } from '../core/index.ts'
-import { fromFastifyError } from './errors/error-handler.ts'
+import { fromFastifyError } from './errors/fastify-error.ts'
 import { isAnswered, watchSend } from './replies/reply-state.ts'
 import { createPathTest } from './routing/path-test.ts'
 
@@ -38,8 +38,8 @@ export function setMiddleware({ attachments }: Attachable, middleware: ServiceMi
 type Attachable = Pick<ServiceEntry, 'attachments'>
 
 /**
- * Runs functions one after the other. Resolves to whether the request goes on: none of them has sent
- * an answer, and the client has not gone while one had still to call `done`.
+ * Runs functions one after the other. Resolves to whether the request goes on: none of them has
+ * sent an answer, and the client has not gone while one had still to call `done`.
  * @throws {ServiceError} what one of them throws
  */
 export async function runMiddleware(
@@ -61,10 +61,10 @@ export async function runMiddleware(
 
 /**
  * Runs functions before every request of a server, or before those whose path is at or below one
- * given. The probes are left out: they must tell the truth whoever asks. A route that has nothing for
- * a request, a folder of files for example, leads it to the handler for 404 and there through the
- * hooks again: what has run does not run twice.
- * @param place which functions these are of all those of the server, which run in this order
+ * given. They do not run for the health probes, which must answer whoever asks. Where a route finds
+ * nothing, a folder of files for example, Fastify runs the hooks again for its 404 handler:
+ * functions that have run for a request do not run a second time.
+ * @param place the position of the functions among all those of the server, from 1
  */
 export function addMiddleware(
   server: FastifyInstance,
@@ -73,7 +73,8 @@ export function addMiddleware(
   place: number,
 ): void {
   const fits = createPathTest(path, server)
-  // With a callback, which is not called when the client has gone: a promise would lead on.
+  // A callback, since it need not be called when the client has gone: a promise would go on to the
+  // handler.
   server.addHook('preHandler', (request, reply, done) => {
     if (!fits(request.url) || isProbe(request) || hasRun(request, place)) return done()
     runMiddleware(functions, request, reply).then((goesOn) => {
@@ -96,7 +97,7 @@ function isProbe(request: FastifyRequest): boolean {
   return (request.routeOptions.config as { isProbe?: boolean } | undefined)?.isProbe === true
 }
 
-/** Resolves to whether the function has come to its end. */
+/** Resolves to whether the function was completed, and the request may go on. */
 function runOne(
   middleware: Middleware,
   request: FastifyRequest,

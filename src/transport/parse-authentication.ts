@@ -6,7 +6,7 @@ import type { OptionRule } from '../core/option-check.ts'
 import { OPTION } from '../core/option-check.ts'
 import { setPrivate } from './replies/private-reply.ts'
 
-/** Where a transport finds out who calls. */
+/** Which authentication service reads the credentials of a request, and how. */
 export interface ParseAuthenticationOptions {
   /** Path of the authentication service. Default: the default one. */
   readonly service?: string
@@ -14,7 +14,7 @@ export interface ParseAuthenticationOptions {
   readonly strategies?: readonly string[]
   /**
    * Accepts a token in the query parameter `access_token` too, for links that a browser follows. It
-   * does not reach `params.query`, and the answer is neither stored nor told on as a referrer.
+   * does not reach `params.query`; the answer is not cached and its URL not sent on as a referrer.
    * Default: false.
    */
   readonly queryToken?: boolean
@@ -30,7 +30,7 @@ export const PARSE_AUTHENTICATION_RULES: Readonly<
   queryToken: OPTION.boolean,
 }
 
-/** Returns the option `authentication` as a list: of where to ask who calls, in this order. */
+/** Returns the option `authentication` as a list: the services are asked in this order. */
 export function toSources(
   option: ParseAuthenticationOptions | readonly ParseAuthenticationOptions[] | false = {},
 ): readonly ParseAuthenticationOptions[] {
@@ -38,7 +38,7 @@ export function toSources(
 }
 
 /**
- * Checks that what is asked who calls is there: no request could be answered otherwise.
+ * Checks that each of the services exists, without which no request could be answered.
  * @throws {TypeError} the path is that of no authentication service
  */
 export function checkSources(
@@ -58,8 +58,8 @@ const TOKEN_PARAMETER = 'access_token'
 
 /**
  * Returns what the strategies of the first service that finds something read from the headers of a
- * request, `null` for nothing. Nothing is verified. Where the strategies parse without waiting there
- * is no promise.
+ * request, `null` for nothing. Nothing is verified. Where the strategies parse without waiting
+ * there is no promise.
  */
 export function parseCaller(
   app: Application,
@@ -83,8 +83,9 @@ export function parseCaller(
 }
 
 /**
- * Takes the token of a link out of a query, where links may carry one. Returns what a strategy makes
- * of it, `null` for none. The answer to a link with a token is not stored in either case.
+ * Removes the token of a link from a query, where links may carry one. Returns it as an
+ * authentication request, `null` for none. The answer to a link with a token is not cached in
+ * either case.
  */
 export function takeQueryToken(query: Query, isAccepted: boolean, reply: FastifyReply): Caller {
   const { [TOKEN_PARAMETER]: accessToken } = query

@@ -25,7 +25,9 @@ interface WithFeathersParams {
   [FEATHERS_PARAMS]?: FeathersParams
 }
 
-/** Adds `request.feathers`, `reply.data` and `reply.hook` to a server, if they are not there yet. */
+/**
+ * Adds `request.feathers`, `reply.data` and `reply.hook` to a server, if they are not there yet.
+ */
 export function addDecorators(server: FastifyInstance): void {
   if (server.hasRequestDecorator('feathers')) return
   // An accessor: no object may be shared by requests, and most requests need none.
@@ -83,8 +85,8 @@ export class RestParams implements TransportParams {
   }
 
   /**
-   * Aborts when the client goes away or the call takes too long; to be handed to reads only. It
-   * stands on the prototype, and is made only when somebody asks for it.
+   * Aborts when the client goes away or the call takes too long; for reads only. A getter of the
+   * prototype, so that the signal is created only for calls that use it.
    */
   get signal(): AbortSignal | undefined {
     if (!(#reply in this)) return ORIGINALS.get(this)?.signal
@@ -92,7 +94,7 @@ export class RestParams implements TransportParams {
       const controller = new AbortController()
       this.#controller = controller
       const { raw } = this.#reply
-      // The request of Node closes as soon as its body is read; its answer only with the connection.
+      // Node's request closes as soon as its body is read; its response only with the connection.
       const abort = (): void => {
         if (!raw.writableEnded) controller.abort(new BadRequest('The client has gone'))
       }
@@ -119,9 +121,9 @@ export class RestParams implements TransportParams {
   }
 
   /**
-   * Gives a copy `signal`, `requestId` and `address`: limits for guesses and the log need them,
-   * whatever hooks have made of the params. They are no keys of it either. Params that do not have
-   * the headers of this request are no copy, and may be those of many calls.
+   * Gives a copy `signal`, `requestId` and `address`, which login limits and the log need whatever
+   * hooks have made of the params. They are not enumerable there either. An object without the
+   * headers of this request is no copy: it may be shared by many calls.
    */
   completeCopy(copy: { readonly headers?: unknown }): void {
     if (copy.headers !== this.headers || !Object.isExtensible(copy)) return
@@ -135,10 +137,13 @@ export class RestParams implements TransportParams {
   }
 }
 
-/** The params of which hooks have made a copy, by the copy. */
+/**
+ * The original params by the copy that a hook has made of them: a copy may be frozen or have
+ * another class.
+ */
 const ORIGINALS = new WeakMap<object, RestParams>()
 
-/** What stands on the prototype of params, for copies that have another one. */
+/** The getters of the prototype, for copies that have another prototype. */
 const COPIED: readonly (readonly [name: string, PropertyDescriptor])[] = [
   ...['signal', 'requestId', 'address', 'completeCopy'],
 ].map((name) => [name, Object.getOwnPropertyDescriptor(RestParams.prototype, name) ?? {}])

@@ -13,7 +13,10 @@ import { getRouting } from './routing/request-path.ts'
 import { ServiceRouter } from './routing/service-router.ts'
 import { TimeLimit } from './time-limit.ts'
 
-/** One application behind one Fastify scope: what every request needs, made once. */
+/**
+ * What requests need to be answered by the services of an application in one Fastify scope, created
+ * once.
+ */
 export class RestTransport {
   readonly app: Application
   /** The prefix of the scope, `''` for none. */
@@ -22,20 +25,22 @@ export class RestTransport {
   /** Whether paths that nothing is served at are left to the server. */
   readonly leavesNotFound: boolean
   readonly parseQuery: QueryParser
-  /** The services that are asked who calls, in this order. */
+  /** The authentication services that read the credentials of requests, in this order. */
   readonly authentication: readonly ParseAuthenticationOptions[]
   /** Whether links may carry a token. */
   readonly acceptsQueryToken: boolean
   readonly router: ServiceRouter
   readonly loginPaths: LoginPaths
   readonly errors: ErrorAnswers
-  /** The logger of the server; where that is off, the one of the application. */
+  /** The logger of the server, or that of the application where the server logs nothing. */
   readonly logger: Logger
-  /** Watches the calls, `null` where there is no limit. */
+  /** The time limit of calls, `null` for none. */
   readonly timeLimit: TimeLimit | null
-  /** Services came or went after the start: Fastify's own routes no longer tell the whole truth. */
+  /**
+   * Whether services came or went after the start, so that Fastify's routes no longer match them.
+   */
   isDynamic = false
-  /** The server is closing: what is in flight is answered, what comes now is not. */
+  /** Whether the server is closing: requests in flight are answered, new ones are not. */
   isClosing = false
 
   /** @throws {TypeError} there is no application, or an option is not what it has to be */

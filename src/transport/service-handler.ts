@@ -40,7 +40,7 @@ class RestCall implements TimedCall {
   readonly #target: Target
   readonly #request: FastifyRequest
   readonly #reply: FastifyReply
-  /** `null` as long as functions before the service run. */
+  /** `null` until the functions before the service have run. */
   #context: HookContext | null = null
   #params: RestParams | null = null
   #watch: Watch | null = null
@@ -72,14 +72,14 @@ class RestCall implements TimedCall {
     }
   }
 
-  /** Answers with 503; what the call still does is told by the signal to stop. */
+  /** Answers with 503 and aborts `params.signal`, so that the call can stop its work. */
   timeOut(limitMs: number): void {
     const error = new Unavailable(`No answer within ${limitMs} ms`)
     if (this.#params !== null) RestParams.abort(this.#params, error)
     this.#answerError(error)
   }
 
-  /** Where a strategy waits for something, or functions run before the service. */
+  /** For strategies that return a promise, and for functions before the service. */
   async #callLater(
     parsing: Caller | Promise<Caller>,
     before: readonly Middleware[],
@@ -89,7 +89,7 @@ class RestCall implements TimedCall {
       setCaller(this.#request, caller)
       this.#keepPrivate()
       const goesOn = await runMiddleware(before, this.#request, this.#reply)
-      // The time may be up by now.
+      // The call may have timed out meanwhile.
       if (goesOn && !isAnswered(this.#reply)) this.#call(null)
       else this.#end()
     } catch (error) {
@@ -106,7 +106,7 @@ class RestCall implements TimedCall {
     const context = new HookContext(method, method.entry.service, id, data, params)
     this.#params = params
     this.#context = context
-    // From a microtask, where the stack is short: what a service throws costs half as much there.
+    // Called from a microtask, where the stack is short: that halves the cost of an error.
     Promise.resolve()
       .then(() => runMethod(method, context))
       .then(
@@ -115,7 +115,9 @@ class RestCall implements TimedCall {
       )
   }
 
-  /** Functions before the service may answer by themselves. */
+  /**
+   * Sets the headers before functions before the service run, since they may answer by themselves.
+   */
   #keepPrivate(): void {
     const { service } = this.#method.entry
     const caller = getFeathersParams(this.#request)?.['authentication']
@@ -126,7 +128,7 @@ class RestCall implements TimedCall {
     const transport = this.#transport
     const request = this.#request
     const reply = this.#reply
-    // Before the call: what can't be answered had better not be written either.
+    // Checked before the call, so that nothing is written whose answer can't be sent.
     if (transport.options.formatter == null && !acceptsJson(request.headers.accept)) {
       throw new NotAcceptable('The answer is JSON, which the Accept header excludes')
     }
@@ -160,7 +162,7 @@ class RestCall implements TimedCall {
     answerError(this.#transport, error, this.#request, this.#reply, this.#context)
   }
 
-  /** A function or a formatter may send its answer later, or forget to. */
+  /** Ends the time limit with the answer; a function or a formatter may send it later, or never. */
   #end(): void {
     const watch = this.#watch
     if (watch === null) return
@@ -169,12 +171,12 @@ class RestCall implements TimedCall {
   }
 }
 
-/** A caller that a hook of Fastify has found out already stays. */
+/** Sets who calls, unless a hook of Fastify has set it already. */
 function setCaller(request: FastifyRequest, caller: Caller): void {
   if (caller !== null) request.feathers['authentication'] ??= caller
 }
 
-/** A body that is missing is `{}`, as clients send nothing for `undefined`. */
+/** Returns the data of a call: `{}` without a body, since clients send none for `undefined`. */
 function readData(body: unknown): object {
   if (body === undefined) return {}
   if (typeof body !== 'object' || body === null) {

@@ -8,8 +8,8 @@ interface VerbMethods {
 }
 
 /**
- * The methods of each verb; `HEAD` is read as `GET`. Where a verb has one method, it is that with an
- * id and without: an id behind a `POST` has no meaning, and none behind the others is `null`.
+ * The methods of each verb; `HEAD` is read as `GET`. Where a verb has one method, it is that with
+ * an id and without: an id behind a `POST` has no meaning, and none behind the others is `null`.
  */
 const METHOD_BY_VERB: ReadonlyMap<string, VerbMethods> = createMethodByVerb()
 
@@ -18,7 +18,7 @@ export const VERBS: ReadonlySet<MethodSpec['verb']> = new Set(
   Object.values(METHOD_TABLE).map(({ verb }) => verb),
 )
 
-/** Longest method name that an error repeats: what is longer is no name. */
+/** Longest method name that an error repeats. */
 const LONGEST_NAME = 64
 
 /**

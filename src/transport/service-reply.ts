@@ -25,7 +25,7 @@ export function answerCall(
 ): unknown {
   if (isAnswered(reply)) return undefined
   const body = toBody(context.dispatch === undefined ? context.result : context.dispatch)
-  // Hooks may have set it to anything.
+  // A hook may have set it to undefined.
   context.http ??= {}
   setCommonHeaders(transport, request, reply, context.service)
   setHeaders(reply, context.http)
@@ -46,7 +46,7 @@ export function answerError(
 ): void {
   if (isAnswered(reply)) return
   markAnswered(reply)
-  // There from an answer that was begun: its headers are set already.
+  // Set by answerCall(), which has failed after it set the headers.
   if (context !== null && reply.hook === context) removeHeaders(reply, context.http)
   reply.hook = context
   if (context === null) keepPrivate(transport.loginPaths, request, reply)
@@ -65,7 +65,7 @@ async function format(
   const body = reply.data
   if (!(await runMiddleware(after, request, reply))) return
   if (reply.data !== body) reply.data = toBody(reply.data)
-  // Another body may need another status, unless somebody has set one.
+  // A new body may need another status, unless a function has set one.
   if (reply.statusCode === status) reply.code(toStatus(context, reply.data))
   const { formatter } = transport.options
   if (formatter == null) return sendBody(reply, reply.data)
@@ -79,7 +79,10 @@ function toBody(body: unknown): unknown {
   return isSentAsItIs(body) ? body : toExternalForm(body)
 }
 
-/** What depends on the caller is not for caches, and a server that closes takes no more requests. */
+/**
+ * Sets the headers of every answer: none is cached that depends on the caller, and a closing server
+ * ends connections.
+ */
 function setCommonHeaders(
   transport: RestTransport,
   request: FastifyRequest,

@@ -56,7 +56,8 @@ export class ServiceRoutes {
       } else if (
         offering.some((other) => other.entry !== target.entry && overlaps(target, other))
       ) {
-        // Fastify has a tree for each verb: a service with a vaguer path would answer otherwise.
+        // Fastify has a tree for each verb, so that a service with a less specific path would
+        // answer.
         this.#route(verb, target, this.#handleAny)
       }
     }
@@ -85,7 +86,7 @@ export class ServiceRoutes {
     })
   }
 
-  /** Adds what is seldom asked for: a slash at the end, custom methods, a `POST` with an id. */
+  /** Adds the less common routes: a slash at the end, custom methods, a `POST` with an id. */
   #addOtherForms({ url, shape, path, entry, hasId }: ServiceUrl): void {
     const verbs = [...VERBS].filter((verb) => isOffered(entry, verb, hasId))
     if (verbs.includes('POST')) this.#addOther(url, shape, path, ['POST'])
@@ -107,7 +108,9 @@ export class ServiceRoutes {
     this.#scope.route({ method, url, exposeHeadRoute: false, config, handler: this.#handleAny })
   }
 
-  /** Whether a shape is free: of two services with the same one the first counts, as in the router. */
+  /**
+   * Whether a shape is free: of two services with the same one the first counts, as in the router.
+   */
   #claim(verb: Verb, shape: string): boolean {
     if (this.#shapes.has(`${verb} ${shape}`)) return false
     this.#shapes.add(`${verb} ${shape}`)

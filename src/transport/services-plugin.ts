@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyPluginAsync, RegisterOptions } from 'fasti
 import fastifyPlugin from 'fastify-plugin'
 import type { AnyApplication, Application } from '../core/index.ts'
 import { stripSlashes } from '../core/index.ts'
-import { fromFastifyError } from './errors/error-handler.ts'
+import { fromFastifyError } from './errors/fastify-error.ts'
 import { handleAnyRequest } from './fallback-handler.ts'
 import { addCatchAll } from './fallback-routes.ts'
 import { checkSources } from './parse-authentication.ts'
@@ -28,8 +28,8 @@ export interface RemexOptions extends RestOptions {
 
 /**
  * The Fastify plugin: serves every service of an application, sets the services up when the server
- * gets ready and tears them down when it closes. Routes, hooks, parsers and the error handler of the
- * host are left as they are; so is its 404, unless there is a prefix of which everything is ours.
+ * gets ready and tears them down when it closes. Routes, hooks, parsers and the error handler of
+ * the host are left as they are; so is its 404 handler, except below a prefix.
  */
 export const remex: FastifyPluginAsync<RemexOptions> = fastifyPlugin(
   async (server: FastifyInstance, options: RemexOptions & RegisterOptions) => {
@@ -42,7 +42,7 @@ export const remex: FastifyPluginAsync<RemexOptions> = fastifyPlugin(
         const transport = await serveServices(scope, app, { ...restOptions, leavesNotFound })
         addLifecycle(scope, app)
         if (restOptions.health === true) addHealthRoutes(scope, transport)
-        // For verbs that the server has no routes for at all.
+        // For verbs without any route.
         if (!leavesNotFound) scope.setNotFoundHandler(handleAnyRequest.bind(null, transport))
       },
       // This plugin is no scope of its own, where Fastify would apply them.
@@ -56,7 +56,7 @@ export const remex: FastifyPluginAsync<RemexOptions> = fastifyPlugin(
   { name: 'remex', fastify: '5.x' },
 )
 
-/** What the scope needs to know beside the options of its user. */
+/** Options of {@link serveServices}. */
 export interface ScopeOptions extends RestOptions {
   /** Whether paths that nothing is served at are left to the server. */
   readonly leavesNotFound: boolean
@@ -127,7 +127,10 @@ interface Lifecycle {
   teardown(server: unknown): Promise<unknown>
 }
 
-/** The applications that have been served at all. */
+/**
+ * The applications that are served by any server; in a module, as an application knows nothing of
+ * transports.
+ */
 const SERVED = new WeakSet<object>()
 
 /** Whether the services of an application are reached by requests. */
@@ -135,11 +138,13 @@ export function isServed(app: AnyApplication): boolean {
   return SERVED.has(app)
 }
 
-/** The prefixes that services are below, of each server. */
+/**
+ * The prefixes in use by Node server: plugins in different scopes of one server share nothing else.
+ */
 const PREFIXES = new WeakMap<object, Set<string>>()
 
 /**
- * Below one prefix there can be one application: what it does not know is answered, not passed on.
+ * One application can be served below a prefix, since it answers unknown paths as well.
  * @throws {TypeError} there is one already, or no request that is served can have the prefix
  */
 function checkPrefix({ server, prefix }: FastifyInstance): void {
@@ -150,24 +155,24 @@ function checkPrefix({ server, prefix }: FastifyInstance): void {
   const taken = PREFIXES.get(server) ?? new Set()
   if (taken.has(path)) {
     throw new TypeError(
-      `Services are served below '${path}' already: call rest() once, give a plugin a prefix of its ` +
-        'own, or put the services of two applications together by app.use()',
+      `Services are served below '${path}' already: call rest() once, give a plugin a prefix of ` +
+        'its own, or put the services of two applications together by app.use()',
     )
   }
   PREFIXES.set(server, taken.add(path))
 }
 
 /**
- * Fastify takes no routes after the start, so what comes or goes from now on is found by the router.
- * Returns what ends that.
+ * Has the router find services that come or go from now on, since Fastify takes no routes after the
+ * start. Returns the function that ends this.
  */
 function followServices(transport: RestTransport): () => void {
   return transport.app.observe((change, path) => {
     transport.router.rebuild()
     transport.loginPaths.rebuild()
     transport.isDynamic = true
-    // Throws to the caller of `app.use()`: no URL can have this path. The service is still registered
-    // for calls within the process.
+    // Throws to the caller of `app.use()`: no URL can have this path. The service is still
+    // registered for calls within the process.
     if (change === 'added') toPatterns(path)
   })
 }

@@ -3,11 +3,11 @@ const LONGEST_STEP_MS = 1_000
 
 /** A call with a time limit. */
 export interface TimedCall {
-  /** Told when the time is up, once. */
+  /** Called once when the time is up. */
   timeOut(limitMs: number): void
 }
 
-/** A link of a list in both directions: a call, or with `null` the end of a list. */
+/** A node of a doubly linked list: a call, or `null` for the head of a list. */
 interface Link {
   readonly call: TimedCall | null
   previous: Link
@@ -55,7 +55,10 @@ export class TimeLimit {
     this.#timer = null
   }
 
-  /** A busy process looks late, and must not hold calls of different times for equally old. */
+  /**
+   * Moves to the step of the present: in a busy process the timer is late, by several steps
+   * perhaps.
+   */
   #catchUp(): void {
     const now = performance.now()
     if (this.#timer === null) {

@@ -1,13 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { ErrorJSON, Logger } from '../../core/index.ts'
-import {
-  BadRequest,
-  ServiceError,
-  toErrorClass,
-  toExternalForm,
-  toServiceError,
-} from '../../core/index.ts'
+import type { ErrorJSON, Logger, ServiceError } from '../../core/index.ts'
+import { toExternalForm, toServiceError } from '../../core/index.ts'
 import type { OptionRule } from '../../core/option-check.ts'
 import { isObject, isPlainObject } from '../../core/value-kind.ts'
 import { toLoggableError } from '../logging/logging.ts'
@@ -19,8 +13,8 @@ import { watchSend } from '../replies/reply-state.ts'
 import { PAGE_SECURITY_POLICY, renderErrorPage } from './error-page.ts'
 
 /**
- * Answers an error: it sends by `reply`, now or later, or returns what is to be sent, or a promise of
- * it. Content type and a status other than that of the error are its own business.
+ * Answers an error. It sends by `reply`, now or later, or returns the body or a promise of it. It
+ * sets the content type itself, and the status where that of the error does not suit.
  */
 export type ErrorResponder = (
   error: ServiceError,
@@ -37,7 +31,9 @@ export interface ErrorHandlerOptions {
   readonly html?: ErrorResponder | ErrorResponders<ErrorResponder | string> | false
   /** How programs see errors. Default: the JSON of the error. */
   readonly json?: ErrorResponder | ErrorResponders<ErrorResponder>
-  /** Told of errors from 500 on; `false` for nobody. Default: the logger of the request. */
+  /**
+   * Logs errors with a status from 500 on; `false` logs none. Default: the logger of the request.
+   */
   readonly logger?: Pick<Logger, 'error'> | false
 }
 
@@ -68,7 +64,7 @@ const MAX_OUTAGES = 100
 export class ErrorAnswers {
   readonly #options: ErrorHandlerOptions
   readonly #logger: Pick<Logger, 'error'> | false | null
-  /** When each text of an error 503 was logged last. */
+  /** When an error 503 was logged last, by its message. */
   readonly #outages = new Map<string, number>()
 
   /** @param logger takes the place of the logger of each request */
@@ -77,7 +73,10 @@ export class ErrorAnswers {
     this.#logger = options.logger ?? logger
   }
 
-  /** Answers an error; what goes wrong with that, in the error itself for example, answers 500. */
+  /**
+   * Answers an error; 500 where the answer itself fails, by a getter of the error that throws for
+   * example.
+   */
   send(error: ServiceError, request: FastifyRequest, reply: FastifyReply): void {
     try {
       this.#send(error, request, reply)
@@ -92,7 +91,7 @@ export class ErrorAnswers {
     reply.code(status)
     setRetryAfter(error, reply)
     const { html = {}, json = {} } = this.#options
-    // Also on JSON: a cache must not hand it to a browser.
+    // On JSON answers too, so that a cache does not hand them to a browser that asks for HTML.
     if (html !== false) addVary(reply, 'accept')
     if (html !== false && prefersHtml(request.headers.accept)) {
       this.#sendPage(html, status, error, request, reply)
@@ -122,11 +121,13 @@ export class ErrorAnswers {
     const logger = this.#logger ?? request.log
     if (logger === false || error.code < 500) return
     if (error.code === 503 && !this.#isNews(error.message)) return
-    // The logger of a host may write every property of an error.
+    // The logger of a host may write every property of an error, secrets included.
     logger.error({ err: toLoggableError(error.cause ?? error) }, redactText(error.message))
   }
 
-  /** In an outage every request fails alike: one entry tells it, the access log has the rest. */
+  /**
+   * In an outage every request fails alike: the log gets one entry in ten seconds for each message.
+   */
   #isNews(outage: string): boolean {
     const now = performance.now()
     const before = this.#outages.get(outage)
@@ -137,30 +138,7 @@ export class ErrorAnswers {
   }
 }
 
-/**
- * Returns what is answered to something thrown outside of a service: an error of Fastify or of a
- * plugin keeps its status and text below 500; everything else as services' errors.
- */
-export function fromFastifyError(thrown: unknown): ServiceError {
-  if (thrown instanceof ServiceError || !(thrown instanceof Error)) return toServiceError(thrown)
-  const { statusCode } = thrown as { statusCode?: unknown }
-  const isMeantForClients =
-    typeof statusCode === 'number' &&
-    ((statusCode >= 400 && statusCode < 500) || statusCode === 503)
-  if (!isMeantForClients) return toServiceError(thrown)
-  return toStatusError(statusCode, thrown.message, thrown)
-}
-
-/** Returns an error with any status; one without a class of its own is a `BadRequest` below 500. */
-export function toStatusError(status: number, message: string, cause?: unknown): ServiceError {
-  const ErrorOfStatus = toErrorClass(status)
-  const isKnown = ErrorOfStatus.code === status
-  const ErrorClass = isKnown || status >= 500 ? ErrorOfStatus : BadRequest
-  const error = new ErrorClass(message, null, cause === undefined ? {} : { cause })
-  return isKnown ? error : Object.assign(error, { code: status })
-}
-
-/** Returns the body of an error; it may hold what a request sent, so it is cleared of secrets. */
+/** Returns the body of an error without secrets: its data may repeat what a request sent. */
 function toErrorBody(error: ServiceError): ErrorJSON {
   const body = error.toJSON()
   if (body.data !== undefined) body.data = redactData(toExternalForm(body.data))
@@ -168,7 +146,7 @@ function toErrorBody(error: ServiceError): ErrorJSON {
   return body
 }
 
-/** Tells when to try again: as the error's data says, and soon when only the server is busy. */
+/** Sets `Retry-After`: from the data of the error, or one second for a 503. */
 function setRetryAfter(error: ServiceError, reply: FastifyReply): void {
   const { retryAfter } = (error.data ?? {}) as { retryAfter?: unknown }
   if (typeof retryAfter === 'number') reply.header('retry-after', Math.ceil(retryAfter))
@@ -176,8 +154,8 @@ function setRetryAfter(error: ServiceError, reply: FastifyReply): void {
 }
 
 /**
- * Calls a responder that users wrote and sends what it returns, or, where it can't send any more, the
- * answer that there would be without it. What it throws is answered by 500.
+ * Calls the responder of a user and sends what it returns. Where it neither sends nor returns
+ * anything, the default answer is sent; where it throws, 500.
  */
 async function run(
   respond: ErrorResponder,
@@ -189,7 +167,7 @@ async function run(
   const hasSent = watchSend(reply)
   try {
     const returned = respond(error, request, reply)
-    // It has got the reply and has no promise to keep: it may send later.
+    // It takes the reply and returns no promise, so it may send later, from a callback.
     if (returned === undefined && respond.length >= 3) return
     const value = await returned
     if (hasSent() || value === reply || value === reply.raw) return

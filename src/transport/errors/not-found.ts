@@ -15,10 +15,15 @@ export const NOT_FOUND_RULES: Readonly<Record<keyof NotFoundOptions, OptionRule>
   verbose: OPTION.boolean,
 }
 
-/** A base URL with a slash at its end is soon written, and the reason hard to see. */
+/**
+ * Clients whose base URL ends in a slash ask for `//users`, and their authors rarely see why that
+ * fails.
+ */
 const SLASHES_HINT = ' (a path has one slash before each segment)'
 
-/** Returns the error for a path that nothing is served at; its data holds the URL with the query. */
+/**
+ * Returns the error for a path that nothing is served at; its data holds the URL with the query.
+ */
 export function toNotFound(request: FastifyRequest, { verbose }: NotFoundOptions): NotFound {
   const url = redactUrl(request.originalUrl)
   const hint = toPath(request.originalUrl, DEFAULT_ROUTING).includes('//') ? SLASHES_HINT : ''

@@ -4,7 +4,9 @@ import type { Logger } from '../../core/index.ts'
 import { REDACTED, redactLogged, redactText, redactUrl } from './redact.ts'
 import { isSecretName, SECRET_KEYS } from './secret-name.ts'
 
-/** Causes inside each other that are logged; what is deeper, or a circle, is left out. */
+/**
+ * How many nested causes of an error are logged; deeper ones are left out, which also ends circles.
+ */
 const MAX_CAUSES = 5
 
 /** Returns the logging options for a new server: one line a request of ours, and no secrets. */
@@ -15,7 +17,7 @@ export function toLoggerOptions(
   const { logger, loggerInstance } = options
   const logController = options.logController ?? new RequestLog(options)
   if (loggerInstance !== undefined) {
-    // What the instance redacts is its owner's choice; a second list would replace it.
+    // A list of the user is kept: a second `redact` would replace it.
     return { logController, loggerInstance: loggerInstance.child({}, { serializers: SERIALIZERS }) }
   }
   if (logger === undefined || logger === false) {
@@ -38,8 +40,9 @@ interface WithLogger {
 }
 
 /**
- * Every value that is logged, the message too, passes through here. The logger tells the key only of
- * those that are listed; a path for each key and depth would cost more than all the rest of a line.
+ * Every value that is logged, the message too, passes through here. Pino gives a formatter only the
+ * keys that it lists, and a redact path for each key at each depth would cost more than the rest of
+ * a line.
  */
 const REDACTION = {
   redact: {
@@ -53,7 +56,9 @@ const REDACTION = {
 
 type LogMethod = (...values: unknown[]) => void
 
-/** Where keys are redacted by a list of the user's: messages may quote a URL or a token. */
+/**
+ * Used where the user has a `redact` list: it covers keys, but messages may quote a URL or a token.
+ */
 function redactMessages(this: unknown, values: unknown[], log: LogMethod): void {
   const [details, message] = values
   const error = details instanceof Error ? details : (details as { err?: unknown } | null)?.err
@@ -97,12 +102,15 @@ function toPlainError({ type, message, stack, cause }: LoggedError): Error {
   return error
 }
 
-/** Returns an error as it may be logged by any logger: no property that somebody hung on it. */
+/**
+ * Returns a copy of an error that any logger may write: without properties added to it, which may
+ * be secrets.
+ */
 export function toLoggableError(error: unknown): Error {
   return toPlainError(serializeError(error))
 }
 
-/** Where logging is off: what goes wrong when a status has been sent can be seen nowhere else. */
+/** Used where logging is off: a fault after the status was sent would be seen nowhere else. */
 class StreamErrorLog extends LogController {
   readonly #logger: Logger
 
@@ -120,7 +128,7 @@ class StreamErrorLog extends LogController {
 /** Logs one line for each answered request: what was called, the status, and how long it took. */
 class RequestLog extends LogController {
   override incomingRequest(): void {
-    // The line for the answer says it all.
+    // The line for the answer names the request as well.
   }
 
   override requestCompleted(
@@ -161,7 +169,7 @@ interface LoggedError {
   stack: string
 }
 
-/** The name, text and stack of an error and of its causes; no property that somebody hung on it. */
+/** The name, message and stack of an error and of its causes, without other properties. */
 function serializeError(error: unknown, depth = 0): LoggedError {
   if (!(error instanceof Error)) return { type: typeof error, message: toText(error), stack: '' }
   const { name, message, stack = '', cause } = error
@@ -174,7 +182,7 @@ function serializeError(error: unknown, depth = 0): LoggedError {
   }
 }
 
-/** Anything can be thrown, also objects that no text can be made of. */
+/** Anything can be thrown, even an object whose conversion to a string throws. */
 function toText(value: unknown): string {
   const isObject = typeof value === 'object' && value !== null
   return redactText(isObject ? Object.prototype.toString.call(value) : String(value))

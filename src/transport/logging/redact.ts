@@ -1,18 +1,19 @@
+import { decodePercent } from '../percent-encoding.ts'
 import { isSecretField, isSecretName } from './secret-name.ts'
 import { findUserInfo } from './user-info.ts'
 
-/** What stands in the place of a secret. */
+/** Replaces each secret. */
 export const REDACTED = '[redacted]'
 
 /** Longest URL that is logged or repeated in an error. */
 const LONGEST_URL = 2_048
 
-/** In a URL it is what a login by a third party comes back with; elsewhere it is a status. */
+/** In a URL it holds the authorization code of an OAuth login; elsewhere it is a status. */
 const LOGIN_CODE = 'code'
 
 /**
- * Name and equals sign of a parameter of a URL, either mark perhaps percent-encoded as in a URL inside
- * a URL, or of a setting in a text: ` password=`.
+ * Name and equals sign of a parameter of a URL, or of a setting in a string: ` password=`.
+ * Separator and equals sign may be percent-encoded, as in a URL inside a URL.
  */
 const PARAMETER =
   /(?:^|[?&;#\s]|%(?:25)*(?:26|3[bf]|23))((?:[^?&;#=%\s]|%(?!(?:25)*(?:26|3[bdf]|23)))*)(?:=|%(?:25)*3d)/gi
@@ -32,12 +33,14 @@ const CREDENTIALS =
 export function redactUrl(url: string): string {
   const hash = url.indexOf('#')
   const redacted = redactText(hash === -1 ? url : url.slice(0, hash))
-  // Only now: half of a secret would be no secret to anybody who looks for one.
+  // Cut last: half of a secret would no longer be recognised as one.
   if (redacted.length <= LONGEST_URL) return redacted
   return `${redacted.slice(0, LONGEST_URL)}… (${url.length} characters)`
 }
 
-/** Returns text without what is secret in the URLs, tokens, headers and settings that it quotes. */
+/**
+ * Returns a string without the secrets in the URLs, tokens, headers and settings that it quotes.
+ */
 export function redactText(text: string): string {
   let redacted = text
   if (/\/\/|2f/i.test(redacted)) redacted = redactUserInfo(redacted)
@@ -57,7 +60,7 @@ export function redactData(data: unknown): unknown {
   return toPlain(data, (key, value) => (isSecretField(key) ? REDACTED : value))
 }
 
-/** Whether data is an object of strings, none of them secret, as that of most errors: JSON keeps it. */
+/** Whether data is a plain object of strings without secret keys, which JSON would not change. */
 function isOpen(data: unknown): boolean {
   if (typeof data !== 'object' || data === null) return false
   if (Object.getPrototypeOf(data) !== Object.prototype) return false
@@ -68,8 +71,9 @@ function isOpen(data: unknown): boolean {
 }
 
 /**
- * Returns what JSON keeps of the `errors` of an error. There a key names a field, and text under it
- * says what is wrong with that: it stays; anything else under the name of a secret goes.
+ * Returns what JSON keeps of the `errors` of an error. There a key names a field, and a string
+ * under it says what is wrong with that field: strings stay, any other value under the name of a
+ * secret goes.
  * @throws what JSON can't hold
  */
 export function redactErrors(errors: unknown): unknown {
@@ -79,8 +83,8 @@ export function redactErrors(errors: unknown): unknown {
 }
 
 /**
- * Returns what may be logged of a value: without the values of keys that are secrets, and without
- * those that its texts quote. Of what JSON can't hold little is left.
+ * Returns what may be logged of a value: without the values of secret keys, and without the secrets
+ * that its strings quote. A value that JSON can't hold is reduced to its primitive properties.
  */
 export function redactLogged(value: unknown): unknown {
   if (typeof value === 'string') return redactText(value)
@@ -99,7 +103,10 @@ function redactEntry(key: string, value: unknown): unknown {
   return typeof value === 'string' ? redactText(value) : value
 }
 
-/** Of an object that holds itself, the server for example: what is text, number or yes and no. */
+/**
+ * Returns the primitive properties of an object that JSON can't hold: one with circles, for
+ * example.
+ */
 function toShallow(value: object): unknown {
   try {
     const entries = Object.entries(value).filter(([, one]) => typeof one !== 'object')
@@ -142,15 +149,6 @@ function redactParameters(text: string): string {
 }
 
 function isSecretParameter(name: string, isOfUrl: boolean): boolean {
-  const decoded = decode(name)
+  const decoded = decodePercent(name)
   return isSecretName(decoded) || (isOfUrl && decoded.toLowerCase() === LOGIN_CODE)
-}
-
-function decode(name: string): string {
-  if (!name.includes('%')) return name
-  try {
-    return decodeURIComponent(name)
-  } catch {
-    return name
-  }
 }

@@ -7,17 +7,19 @@ export const SECRET_KEYS: readonly string[] = [
   ...['session', 'sessionId', 'session_id', 'sid', 'sig', 'signature'],
 ]
 
-/** In whatever name this stands, it is that of a secret. */
+/** A name that contains one of these is that of a secret. */
 const SECRET_PART =
   /token|secret|passw(?:or)?d|passphrase|passcode|pwd|credential|jwt|api[_-]?key|authorization|cookie|signature|sessionid|sessid/i
 
-/** Short words hide in others, in `monkey` and `compass`: only as a word of their own. */
+/**
+ * Short words that others contain (`monkey`, `compass`): they count only as a whole word of a name.
+ */
 const SECRET_WORDS: ReadonlySet<string> = new Set([
   ...['pass', 'otp', 'totp', 'pin', 'sig', 'session', 'sid', 'auth', 'bearer', 'authcode'],
   ...['accesskey', 'authkey', 'passkey', 'privatekey', 'sessionkey', 'signingkey', 'userpass'],
 ])
 
-/** What makes a key one that opens something: others name a field or a text. */
+/** Words before `key` that make it a secret; other keys name a field or a translation. */
 const KEY_KINDS: ReadonlySet<string> = new Set([
   ...['access', 'auth', 'encryption', 'master', 'private', 'session', 'shared', 'signing'],
 ])

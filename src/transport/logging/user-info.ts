@@ -6,10 +6,12 @@ const AT = /@|%(?:25)*40/gi
 /** A host and its port, if any, in the place of user and password. */
 const HOST = /^(?:\[[^\]]*\]|[^:]*)(?::\d*)?$/
 
-/** What ends a URL that a text quotes. */
+/** What ends a URL inside a string. */
 const TEXT_END = /[\s"'`<>]/
 
-/** The authority of a URL that stands as it is, and of URLs that are encoded once, twice and more. */
+/**
+ * The authority of a URL that stands as it is, and of URLs that are encoded once, twice and more.
+ */
 const AUTHORITY = /[^/?#\s"'`<>]*/y
 const ENCODED_AUTHORITIES: readonly RegExp[] = ['', '25', '2525'].map(
   (level) => new RegExp(`(?:[^/?#&\\s"'\`<>%]|%(?!${level}(?:2f|3f|23|26)))*`, 'iy'),
@@ -22,9 +24,9 @@ export interface UserInfo {
 }
 
 /**
- * Returns where URLs in a text hold a user and a password, in the order of the text. A password with
- * a slash that is not encoded, as people write them into connection strings, is found as well. The
- * text is gone through a fixed number of times.
+ * Returns where URLs in a string hold a user and a password, in order. A password with a slash that
+ * is not encoded, as people write them into connection strings, is found as well. The effort is
+ * linear: each part of the string is looked at a fixed number of times.
  */
 export function findUserInfo(text: string): readonly UserInfo[] {
   const found: UserInfo[] = []
@@ -43,7 +45,10 @@ export function findUserInfo(text: string): readonly UserInfo[] {
   return found
 }
 
-/** The part of a text, up to a space or a quote, that was looked at last: it is looked at once. */
+/**
+ * The rest of the URL, up to a space or a quote, that was searched last, so that none is searched
+ * twice.
+ */
 class QuotedUrl {
   readonly #text: string
   #end = -1
@@ -65,7 +70,9 @@ class QuotedUrl {
   }
 }
 
-/** @param level what stands between the percent sign and the code of a slash, `undefined` for `/` */
+/**
+ * @param level what stands between the percent sign and the code of a slash, `undefined` for `/`
+ */
 function readAuthority(text: string, start: number, level: string | undefined): string {
   const encoded = ENCODED_AUTHORITIES[Math.min((level ?? '').length / 2, 2)] as RegExp
   const regex = level === undefined ? AUTHORITY : encoded

@@ -8,13 +8,13 @@ const VERBS_WITH_BODY: readonly string[] = ['POST', 'PUT', 'PATCH', 'DELETE']
 const MAX_TYPE_LENGTH = 256
 
 /**
- * Makes the routes of a scope refuse bodies with 415 that are compressed, for what 48 kB hold may be
- * 50 MB, or that are said to be text other than UTF-8. Where compressed ones are wanted,
- * `compress({ globalDecompression: true })` has read them before this looks.
+ * Makes the routes of a scope refuse compressed bodies, of which 48 kB may hold 50 MB, and bodies
+ * in an encoding other than UTF-8, with 415. `compress({ globalDecompression: true })` has
+ * decompressed bodies before this check.
  */
 export function refuseOtherEncodings(scope: FastifyInstance): void {
   scope.addHook('onRoute', (route) => {
-    // Only where a body may come, so that reading costs nothing.
+    // Only for verbs that may have a body, so that reads cost nothing.
     if (![route.method].flat().some((verb) => VERBS_WITH_BODY.includes(verb))) return
     route.preParsing = [...[route.preParsing ?? []].flat(), checkEncodings]
   })
@@ -43,7 +43,9 @@ function hasOtherCharset(contentType: string): boolean {
   return false
 }
 
-/** Returns the encoding that a content type names, `utf-8` for none and `''` if it can't be read. */
+/**
+ * Returns the encoding that a content type names, `utf-8` for none and `''` if it can't be read.
+ */
 function toCharset(contentType: string): string {
   try {
     return new MIMEType(contentType).params.get('charset') ?? 'utf-8'

@@ -20,8 +20,8 @@ export const FORM_RULES: Readonly<Record<keyof FormOptions, OptionRule>> = {
 }
 
 /**
- * Adds the parser for `application/x-www-form-urlencoded` to a scope; brackets nest as in queries. An
- * empty body is an empty object.
+ * Adds the parser for `application/x-www-form-urlencoded` to a scope; brackets nest as in queries.
+ * An empty body is an empty object.
  * @param query a parser of one's own for queries reads these bodies too, with limits of its own
  */
 export function addFormParser(
@@ -44,7 +44,10 @@ export function addFormParser(
   })
 }
 
-/** Bytes that are not UTF-8 have become U+FFFD. Whoever means that character has to encode it. */
+/**
+ * Invalid UTF-8 has become U+FFFD by now. A client that means that character has to percent-encode
+ * it.
+ */
 function checkText(text: string): void {
   if (!text.includes('\ufffd')) return
   throw new BadRequest('The body is not valid UTF-8, or holds a U+FFFD that is not percent-encoded')

@@ -3,6 +3,7 @@ import type { FastifyBodyParser, FastifyInstance } from 'fastify'
 import { BadRequest } from '../../core/index.ts'
 import type { OptionRule } from '../../core/option-check.ts'
 import { checkOptions, OPTION, withDefaults } from '../../core/option-check.ts'
+import { isObject } from '../../core/value-kind.ts'
 import { quoteName } from './quote-name.ts'
 
 /** Limits of JSON bodies; each one that is exceeded answers 400 and is named there. */
@@ -15,7 +16,7 @@ export interface JsonOptions {
   readonly maxKeys?: number
 }
 
-/** Escapes are the only way into valid UTF-8 for half a surrogate pair. */
+/** In valid UTF-8 half a surrogate pair can only be written as an escape. */
 const ESCAPED_SURROGATE = /\\u[dD][89a-fA-F]/
 
 type Limits = Required<Omit<JsonOptions, 'bodyLimit'>>
@@ -29,9 +30,9 @@ export const JSON_RULES: Readonly<Record<keyof JsonOptions, OptionRule>> = {
 }
 
 /**
- * Adds the parser for `application/json` to a scope; `__proto__`, invalid UTF-8 and escapes of half a
- * character are refused. An empty body is no body, as clients send it that name the type on every
- * request.
+ * Adds the parser for `application/json` to a scope; `__proto__`, invalid UTF-8 and escapes of half
+ * a surrogate pair are refused. An empty body counts as none: some clients send the content type
+ * with every request.
  */
 export function addJsonParser(scope: FastifyInstance, options: JsonOptions = {}): void {
   const { bodyLimit, ...given } = options
@@ -53,21 +54,23 @@ export function addJsonParser(scope: FastifyInstance, options: JsonOptions = {})
   scope.addContentTypeParser('application/json', parserOptions, parser)
 }
 
-/** Most bodies can have no fault, which their text tells much faster than a walk. */
+/**
+ * Walks through a body only if it may have a fault, which its text tells much faster than a walk.
+ */
 function findFault(text: string, value: unknown, limits: Limits): Error | null {
   const isEscaped = text.includes('\\u') && ESCAPED_SURROGATE.test(text)
   return isEscaped || mayExceed(text, limits) ? walk(value, limits, isEscaped) : null
 }
 
 /**
- * Whether a body has to be walked through for its size. An item takes two characters and a level one
- * opening bracket, so that most bodies can't have too many.
+ * Whether a body has to be walked through for its size. An item takes two characters and a level
+ * one opening bracket, so that most bodies can't have too many.
  */
 function mayExceed(text: string, { maxDepth, maxKeys }: Limits): boolean {
   return text.length > 2 * maxKeys || hasMore(text, '{', '[', maxDepth)
 }
 
-/** Whether a text has more than `most` of two characters together. */
+/** Whether a string has more than `most` of two characters together. */
 function hasMore(text: string, first: string, second: string, most: number): boolean {
   let count = 0
   for (const character of [first, second]) {
@@ -79,10 +82,13 @@ function hasMore(text: string, first: string, second: string, most: number): boo
   return false
 }
 
-/** Returns what is wrong with a parsed body, `null` when it is within the limits and well-formed. */
+/**
+ * Returns what is wrong with a parsed body, `null` when it is within the limits and well-formed.
+ */
 function walk(value: unknown, limits: Limits, isEscaped: boolean): Error | null {
   let keys = 0
-  // Level by level instead of recursion: the depth of the body is not ours to choose.
+  // Level by level instead of by recursion: a client chooses the depth, and must not overflow the
+  // stack.
   let level: object[] = isObject(value) ? [value] : []
   for (let depth = 1; level.length > 0; depth += 1) {
     if (depth > limits.maxDepth) {
@@ -104,8 +110,8 @@ function walk(value: unknown, limits: Limits, isEscaped: boolean): Error | null 
 }
 
 /**
- * Half a surrogate pair is no character: a database stores U+FFFD in its place, and the name of one
- * user would become that of another.
+ * Half a surrogate pair is no character. A database stores U+FFFD in its place, so that two
+ * different user names could become the same.
  */
 function findMalformed(parent: object): Error | null {
   for (const [key, value] of Object.entries(parent)) {
@@ -114,8 +120,4 @@ function findMalformed(parent: object): Error | null {
     return new BadRequest(`The text of ${quoteName(key)} is not well-formed Unicode`)
   }
   return null
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null
 }

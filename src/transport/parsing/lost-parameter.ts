@@ -1,9 +1,9 @@
 import type { Query } from '../../core/index.ts'
 import { BadRequest } from '../../core/index.ts'
-import { decodePercent } from './percent-encoding.ts'
+import { decodeParameter } from '../percent-encoding.ts'
 import { quoteName } from './quote-name.ts'
 
-/** What is parsed, for the errors. */
+/** What is parsed, for error messages. */
 export type QueryNoun = 'query' | 'body'
 
 type Parse = (raw: string) => Query
@@ -12,8 +12,8 @@ type Parse = (raw: string) => Query
 const MAY_BE_CUT = /(?:\]|%5d)(?!\[|%5b|[=&]|$)/i
 
 /**
- * Refuses a query when its parser has lost a parameter, for a condition that disappears widens what is
- * read or written. Whatever the parser does, each parameter has to be a leaf of the result.
+ * Refuses a query of which the parser has lost a parameter: a condition that disappears would widen
+ * what is read or written. Each parameter has to be a leaf of the result, whichever parser is used.
  * @param parse reads a part of the query as the parser has read all of it
  * @throws {BadRequest} names the first parameter that is lost
  */
@@ -58,7 +58,7 @@ function isCut(name: string): boolean {
 function toName(parameter: string): string {
   const bracket = parameter.indexOf(']=')
   const end = bracket === -1 ? parameter.indexOf('=') : bracket + 1
-  return decodePercent(end === -1 ? parameter : parameter.slice(0, end))
+  return decodeParameter(end === -1 ? parameter : parameter.slice(0, end))
 }
 
 /** Counts what stands between ampersands, and is not empty. */
@@ -73,7 +73,9 @@ function countParameters(raw: string): number {
   return count
 }
 
-/** Counts the values in a parsed query, without recursion: its depth is a setting. */
+/**
+ * Counts the values in a parsed query; without recursion, since the depth may be set to any number.
+ */
 function countLeaves(query: object): number {
   let count = 0
   const left: object[] = [query]
@@ -86,7 +88,9 @@ function countLeaves(query: object): number {
   return count
 }
 
-/** Returns the name whose parameters lose one among them: `a[x]=1&a=`. Others do not meet them. */
+/**
+ * Returns the first name whose parameters contradict each other, so that one is lost: `a[x]=1&a=`.
+ */
 function findConflict(parameters: readonly string[], parse: Parse): string {
   const groups = new Map<string, string[]>()
   for (const parameter of parameters) {

@@ -4,9 +4,9 @@ import type { Query } from '../../core/index.ts'
 import { BadRequest } from '../../core/index.ts'
 import type { OptionRule } from '../../core/option-check.ts'
 import { checkOptions, OPTION, withDefaults } from '../../core/option-check.ts'
+import { decodeParameter } from '../percent-encoding.ts'
 import type { QueryNoun } from './lost-parameter.ts'
 import { checkName, checkParameters } from './lost-parameter.ts'
-import { decodePercent } from './percent-encoding.ts'
 
 const require = createRequire(import.meta.url)
 
@@ -25,7 +25,9 @@ export interface QueryOptions {
   readonly arrayLimit?: number
 }
 
-/** A parser of one's own: the raw query without `?` in, an object out; may throw, which answers 400. */
+/**
+ * A parser of one's own: the raw query without `?` in, an object out; may throw, which answers 400.
+ */
 export type QueryParser = (rawQuery: string) => Query
 
 const QUERY_DEFAULTS: Required<QueryOptions> = Object.freeze({
@@ -59,7 +61,8 @@ export function createQueryParser(
     depth: limits.depth,
     strictDepth: true,
     arrayLimit: limits.arrayLimit,
-    // Counted before: qs would drop the rest in silence, or refuse long arrays as well.
+    // Parameters are counted before: qs would drop those beyond its limit, or refuse long arrays as
+    // well.
     parameterLimit: Number.POSITIVE_INFINITY,
   } satisfies IParseOptions
   const parseNested: QueryParser = (raw) => {
@@ -83,10 +86,13 @@ export function createQueryParser(
   }
 }
 
-/** Of the process, as the module of qs is. */
+/** Loaded once for the whole process, as every module is. */
 let qsParse: typeof parse | undefined
 
-/** Returns the parser of qs: its fifty modules are a tenth of a server's start, and many never need it. */
+/**
+ * Returns the parser of qs: its fifty modules are a tenth of a server's start, and many never need
+ * it.
+ */
 function loadParser(): typeof parse {
   qsParse ??= (require('qs') as typeof import('qs')).parse
   return qsParse
@@ -128,7 +134,7 @@ function checkLength(raw: string, limits: Required<QueryOptions>, noun: string):
   }
 }
 
-/** Closing brackets count too: qs takes what stands before `]=` for the name. */
+/** Closing brackets count too: qs ends a name at `]=`. */
 function hasBracket(raw: string): boolean {
   return raw.includes('[') || raw.includes(']') || (raw.includes('%') && /%5[bd]/i.test(raw))
 }
@@ -142,10 +148,10 @@ function parseFlat(raw: string, arrayLimit: number, noun: QueryNoun): Query | nu
   for (const parameter of raw.split('&')) {
     if (parameter === '') continue
     const equals = parameter.indexOf('=')
-    const name = decodePercent(equals === -1 ? parameter : parameter.slice(0, equals))
-    // What every object has may not be hidden.
+    const name = decodeParameter(equals === -1 ? parameter : parameter.slice(0, equals))
+    // A name of Object.prototype is refused: qs would drop it.
     checkName(name, noun)
-    const value = equals === -1 ? '' : decodePercent(parameter.slice(equals + 1))
+    const value = equals === -1 ? '' : decodeParameter(parameter.slice(equals + 1))
     const others = query[name]
     if (others === undefined) query[name] = value
     else if (toLength(others) >= arrayLimit) return null

@@ -1,6 +1,6 @@
 /**
- * Returns how much a client wants a media type, from 0 (not at all) to 1, by the most specific range
- * of its `Accept` header that matches. No header accepts everything.
+ * Returns how much a client wants a media type, from 0 (not at all) to 1, by the most specific
+ * range of its `Accept` header that matches. No header accepts everything.
  * @see RFC 9110 §12.5.1
  */
 export function toQuality(accept: string | undefined, mediaType: string): number {
@@ -26,7 +26,9 @@ export function prefersHtml(accept: string | undefined): boolean {
   return toQuality(accept, 'text/html') > toQuality(accept, 'application/json')
 }
 
-/** Whether JSON is what suits best, decided without parsing for the headers that most programs send. */
+/**
+ * Whether JSON is what suits best, decided without parsing for the headers that most programs send.
+ */
 function isUsual(accept: string | undefined): accept is '*/*' | 'application/json' | undefined {
   return accept === undefined || accept === '*/*' || accept === 'application/json'
 }

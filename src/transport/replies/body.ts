@@ -3,9 +3,9 @@ import type { FastifyReply } from 'fastify'
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 /**
- * Sends a body as JSON; `null` and `undefined` as no body, streams and bytes as they are, and text as
- * it is where a hook gave it a type of its own, `text/csv` for example.
- * @throws {TypeError} a body that JSON has nothing for: a function, for example
+ * Sends a body as JSON. `null` and `undefined` send no body; streams and bytes are sent as they
+ * are, and so is a string to which a hook gave another content type, `text/csv` for example.
+ * @throws {TypeError} a body that has no JSON: a function, for example
  */
 export function sendBody(reply: FastifyReply, body: unknown): void {
   reply.header('x-content-type-options', 'nosniff')
@@ -15,7 +15,7 @@ export function sendBody(reply: FastifyReply, body: unknown): void {
     reply.header('content-type', JSON_TYPE).send(toJSONText(body))
   } else if (hasNoJSON(body)) throw new TypeError('toJSON() of the result returns nothing')
   else if (isJsonOrNoType(reply) || isSentAsItIs(body)) reply.send(body)
-  // With another content type Fastify takes no object, and throws where nothing can catch it.
+  // With another content type Fastify refuses objects, by an error that nothing can catch.
   else reply.send(JSON.stringify(body))
 }
 
@@ -25,13 +25,15 @@ function toJSONText(body: unknown): string {
   return text
 }
 
-/** Whether an object says itself that it is nothing; bytes would be listed, and are sent as they are. */
+/**
+ * Whether `toJSON()` of an object returns nothing; buffers have one too, but are sent as they are.
+ */
 function hasNoJSON(body: { toJSON?: unknown }): boolean {
   if (typeof body.toJSON !== 'function' || ArrayBuffer.isView(body)) return false
   return body.toJSON() === undefined
 }
 
-/** Sends the JSON of an error, whatever type the answer would have had. */
+/** Sends the JSON of an error, in place of the content type that hooks may have set. */
 export function sendErrorBody(reply: FastifyReply, body: object): void {
   reply.header('content-type', JSON_TYPE)
   sendBody(reply, body)
@@ -48,7 +50,10 @@ export function isSentAsItIs(body: unknown): boolean {
   return ArrayBuffer.isView(body) || 'pipe' in body || 'getReader' in body || isResponse(body)
 }
 
-/** By its tag: to name the class would load Node's whole `fetch`, which takes longer than our start. */
+/**
+ * Told by its tag: to name the class `Response` would load all of Node's `fetch`, which takes 20
+ * ms.
+ */
 function isResponse(body: { [Symbol.toStringTag]?: unknown }): boolean {
   return body[Symbol.toStringTag] === 'Response'
 }

@@ -2,12 +2,13 @@ import { validateHeaderName, validateHeaderValue } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import type { HttpAnswer } from '../../core/index.ts'
 
-/** Headers that say where an answer ends. */
+/** Headers that tell where an answer ends, which the server sets. */
 const FRAMING: ReadonlySet<string> = new Set(['transfer-encoding', 'trailer'])
 
 /**
- * Sets what hooks said about the answer; an empty location and a header that is `null` or `undefined`
- * are not said. @throws {TypeError} a name or value that HTTP can't carry
+ * Sets the headers and the location of `context.http`. An empty location and a header that is
+ * `null` or `undefined` are left out.
+ * @throws {TypeError} a name or value that HTTP can't carry
  */
 export function setHeaders(reply: FastifyReply, http: HttpAnswer): void {
   if (http.headers) setOwnHeaders(reply, Object.entries(http.headers))
@@ -36,7 +37,10 @@ function isSet(header: readonly [string, unknown]): header is [string, string | 
   return header[1] != null
 }
 
-/** Takes back what {@link setHeaders} has set: it was meant for an answer that is not sent. */
+/**
+ * Removes what {@link setHeaders} has set, since another answer is sent than the one it was meant
+ * for.
+ */
 export function removeHeaders(reply: FastifyReply, http: HttpAnswer): void {
   for (const name of Object.keys(http.headers ?? {})) {
     if (!isVary(name)) reply.removeHeader(name)
@@ -44,7 +48,7 @@ export function removeHeaders(reply: FastifyReply, http: HttpAnswer): void {
   if (http.location) reply.removeHeader('location')
 }
 
-/** Others have a say in it too: it is added to, and never taken away. */
+/** `Vary` is set in several places, so it is added to and never removed. */
 function isVary(name: string): boolean {
   return name.toLowerCase() === 'vary'
 }

@@ -7,19 +7,22 @@ import { addVary } from './headers.ts'
 /** Keeps an answer out of caches, and with that from being compressed. */
 export function setPrivate(reply: FastifyReply): void {
   reply.header('cache-control', 'no-store')
-  // An answer that fails half-way is made twice.
+  // This runs twice for an answer that fails half-way.
   if (!String(reply.getHeader('vary') ?? '').includes('authorization')) {
     addVary(reply, 'authorization')
   }
 }
 
-/** Whether the answer of a service is for one caller only: of a login, or to credentials. */
+/**
+ * Whether an answer is for one caller only: that of an authentication service, or one to
+ * credentials.
+ */
 export function isPrivate(
   service: object | undefined,
   caller: unknown,
   { headers }: Pick<FastifyRequest, 'headers'>,
 ): boolean {
-  // The header itself too: an error may come before anything is read from it.
+  // The header counts too, since an error may come before it is read.
   return (
     caller !== undefined ||
     headers.authorization !== undefined ||
@@ -29,8 +32,8 @@ export function isPrivate(
 
 /**
  * Keeps an answer that no service has made, an error for example, out of caches where the request
- * holds credentials or is for an authentication service. Not for answers that go well: it reads the
- * URL letter by letter.
+ * holds credentials or is for an authentication service. It searches the whole URL, which would be
+ * too slow for successful answers.
  */
 export function keepPrivate(
   loginPaths: LoginPaths,

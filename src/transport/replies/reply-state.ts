@@ -9,7 +9,9 @@ interface ReplyState {
   [SEND_COUNT]?: number
 }
 
-/** Whether an answer is on its way; `reply.sent` says so only when the last byte has been written. */
+/**
+ * Whether an answer is on its way; `reply.sent` says so only when the last byte has been written.
+ */
 export function isAnswered(reply: FastifyReply & ReplyState): boolean {
   if (reply.sent || reply.raw.headersSent) return true
   return reply[IS_ANSWERED] === true || (reply[SEND_COUNT] ?? 0) > 0

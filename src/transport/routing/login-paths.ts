@@ -3,7 +3,9 @@ import { isAuthentication } from '../../auth/default-authentication.ts'
 import type { Application } from '../../core/index.ts'
 import { createPathTest } from './path-test.ts'
 
-/** Tells which URLs are at or below an authentication service, also where no service answers. */
+/**
+ * Tells which URLs are at or below an authentication service, also those that no service answers.
+ */
 export class LoginPaths {
   readonly #app: Application
   readonly #scope: FastifyInstance

@@ -16,7 +16,7 @@ export function createLookup(
   app: Application,
   server: FastifyInstance,
 ): (path: string) => ServiceLookup | null {
-  // Made when it is asked for: few applications ask, and at the start services come one by one.
+  // Created at the first look-up: few applications need it.
   let router: ServiceRouter | null = null
   app.observe(() => {
     router = null

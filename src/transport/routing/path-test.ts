@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
+import { decodePercent } from '../percent-encoding.ts'
 import type { Routing } from './request-path.ts'
-import { decode, fold, getRouting, splitPath, toPath, toSegments } from './request-path.ts'
+import { fold, getRouting, splitPath, toPath, toSegments } from './request-path.ts'
 
 /**
  * Returns a test whether URLs are at or below a path, which may hold placeholders. It sees a URL as
@@ -17,14 +18,14 @@ export function createPathTest(path: string, server: FastifyInstance): (url: str
 }
 
 /**
- * A service at `a%20b` is reached by `/a%2520b`: a path is no URL. One that is written as if it were
- * is understood too, since a guard had better see too much.
+ * A path is no URL: a service at `a%20b` is reached by `/a%2520b`. Both readings of an encoded path
+ * match, since a guard had better run too often than not at all.
  */
 function createSegmentTest(
   wanted: string,
   routing: Routing,
 ): (segment: string | undefined) => boolean {
   if (wanted.startsWith(':')) return (segment) => segment !== undefined
-  const spellings = [fold(wanted, routing), fold(decode(wanted), routing)]
+  const spellings = [fold(wanted, routing), fold(decodePercent(wanted), routing)]
   return (segment) => segment !== undefined && spellings.includes(segment)
 }

@@ -1,9 +1,12 @@
 import type { FastifyInstance } from 'fastify'
+import { decodePercent } from '../percent-encoding.ts'
 
-/** What proxies and old clients put in front of the path. */
+/** Scheme and host, which proxies and old clients send before the path. */
 const ORIGIN = /^https?:\/\/[^/?#]*/i
 
-/** Ids and route values may be as long as a token; what limits them is the request line. */
+/**
+ * Longest id or route value. They may be as long as a token; the request line limits them anyway.
+ */
 export const MAX_PARAM_LENGTH = 16_384
 
 /** How a server reads paths: options of Fastify, which our routers have to follow. */
@@ -24,8 +27,8 @@ export const DEFAULT_ROUTING: Routing = Object.freeze({
 })
 
 /**
- * Returns how a server reads paths. Its options stand at the top or among those of the router, and
- * Fastify fills both with defaults: what is none of those was set.
+ * Returns how a server reads paths. An option may be set at the top or in `routerOptions`, and
+ * Fastify fills in the defaults of both: a value that is not the default was set.
  */
 export function getRouting({ initialConfig }: FastifyInstance): Routing {
   const config: Partial<Routing> & { routerOptions?: Partial<Routing> } = initialConfig
@@ -45,8 +48,8 @@ export function isCanonical(path: string): boolean {
 }
 
 /**
- * Returns the path of a request target, still percent-encoded: without query, and without the origin
- * where one was sent.
+ * Returns the path of a request target, still percent-encoded: without query, and without the
+ * origin where one was sent.
  * @see RFC 9112 §3.2.2
  */
 export function toPath(target: string, { useSemicolonDelimiter }: Routing): string {
@@ -61,8 +64,8 @@ export function toPath(target: string, { useSemicolonDelimiter }: Routing): stri
  * ones, so that `//%61dmin` is `admin`; in lower case where that makes no difference.
  */
 export function toSegments(path: string, routing: Routing): readonly string[] {
-  // Only after decoding: what was encoded may be in upper case as well.
-  return splitPath(path).map((segment) => fold(decode(segment), routing))
+  // Folded after decoding, since encoded letters may be in upper case.
+  return splitPath(path).map((segment) => fold(decodePercent(segment), routing))
 }
 
 /** Returns the segments of a path, without empty ones. */
@@ -73,14 +76,4 @@ export function splitPath(path: string): string[] {
 /** Returns a segment in lower case where that makes no difference. */
 export function fold(segment: string, { caseSensitive }: Routing): string {
   return caseSensitive ? segment : segment.toLowerCase()
-}
-
-/** What is not percent-encoded in a valid way matches no route, and is kept as it stands. */
-export function decode(segment: string): string {
-  if (!segment.includes('%')) return segment
-  try {
-    return decodeURIComponent(segment)
-  } catch {
-    return segment
-  }
 }

@@ -6,7 +6,7 @@ const HOST = new RegExp(`^${AUTHORITY}$`, 'i')
 /** The authority, and then a path, a query, or nothing. */
 const ABSOLUTE = new RegExp(`^https?://${AUTHORITY}(?![^/?])`, 'i')
 
-/** What an error says about a target that is neither of these. */
+/** The message of the error for a target that is neither a path nor an absolute URL. */
 export const MALFORMED_TARGET =
   'The request target must begin with a slash, or with http:// and a host'
 

@@ -15,7 +15,7 @@ export interface ServiceMatch {
   readonly entry: ServiceEntry
   readonly id: string | null
   readonly route: Record<string, string>
-  /** Whether the path of the service is followed by a slash, and so meant to be by an id. */
+  /** Whether a slash follows the path of the service, but no id. */
   readonly lacksId: boolean
 }
 
@@ -33,14 +33,14 @@ const ANY_VERB: HTTPMethod = 'GET'
 /** What the router keeps for each path. */
 interface Registered {
   readonly entry: ServiceEntry
-  /** Where an id is all that a path can hold, nothing is missing at its end. */
+  /** Whether this is the root service, where `/` does not lack an id. */
   readonly isRoot: boolean
 }
 
 /**
- * Finds the service for a path, for whatever Fastify's own routes do not cover: services that were
- * added after the start, long ids, verbs without a method. A literal segment comes before a
- * placeholder, and of two services with the same shape the first registered one counts.
+ * Finds the service for a path where Fastify's own routes do not: services that were registered
+ * after the start, long ids, verbs without a method. A literal segment takes precedence over a
+ * placeholder, and of two services with the same shape the one registered first wins.
  */
 export class ServiceRouter {
   readonly #app: Application
@@ -58,7 +58,7 @@ export class ServiceRouter {
     this.rebuild()
   }
 
-  /** Reads the registered services anew, but for those whose path no URL can have. */
+  /** Reads the registered services anew, without those whose path no URL can have. */
   rebuild(): void {
     this.#router = this.#createRouter()
     const shapes = new Set<string>()
@@ -75,8 +75,8 @@ export class ServiceRouter {
 
   /**
    * Returns what a request target addresses, `null` for nothing. Each segment is percent-decoded
-   * once, and a slash at the end does not count. There is one spelling for the rest: what other
-   * servers and guards may read as another path reaches nothing.
+   * once, and a slash at the end does not count. Any other spelling reaches nothing, since a guard
+   * in front of the server may read it as another path.
    */
   find(target: string): ServiceMatch | null {
     const path = this.#foldSlashes(toPath(target, this.#routing))
@@ -86,7 +86,7 @@ export class ServiceRouter {
     if (found === null) return null
     const { entry, isRoot } = found.store as Registered
     const { [ID_PLACEHOLDER]: id = null, ...values } = found.params as Record<string, string>
-    // A prefix may have a literal and a placeholder in one segment.
+    // Empty where a prefix has a literal and a placeholder in one segment.
     if (Object.values(values).includes('')) return null
     const route = { ...entry.options.routeParams, ...values }
     return { entry, id, route, lacksId: endsInSlash && id === null && !isRoot }
@@ -103,7 +103,7 @@ export class ServiceRouter {
     return pattern === '/' ? this.#prefix : `${this.#prefix}${pattern}`
   }
 
-  /** As the router of Fastify does where it is told to. */
+  /** Fastify's router does the same under this option. */
   #foldSlashes(path: string): string {
     return this.#routing.ignoreDuplicateSlashes ? path.replaceAll(/\/{2,}/g, '/') : path
   }
@@ -120,7 +120,7 @@ export function toPatterns(path: string): [collection: string, record: string] {
   return [collection === '' ? '/' : collection, `${collection}/:${ID_PLACEHOLDER}`]
 }
 
-/** Placeholders are whole segments; everything else that routers give a meaning is refused. */
+/** A placeholder is a whole segment; other characters with a meaning for the router are refused. */
 function checkSegments(collection: string): void {
   const segment = collection
     .split('/')

@@ -54,7 +54,7 @@ export function createUse(
 /** Before all requests below a path, whatever answers them. */
 function addBefore(setup: ServerSetup, path: string, functions: readonly Middleware[]): void {
   const servicePath = toServicePath(path)
-  // A guard at '/admin/*' would be one of a path that nobody asks for.
+  // Refuses '/admin/*': a guard there would never run.
   toPatterns(servicePath)
   setup.addFunctions(servicePath, functions)
 }
@@ -101,7 +101,10 @@ function toMiddleware(path: string, values: readonly unknown[]): Middleware[] {
   })
 }
 
-/** @throws {TypeError} a function that would be called with each request, and do nothing for it */
+/**
+ * @throws {TypeError} a configurator, a class or a plugin: called with a request it would do
+ * nothing
+ */
 function checkFunction(path: string, value: { readonly name: string }): void {
   const factory = FACTORIES.get(value)
   const isOther = findFactoryName(value) !== undefined || isClass(value)

@@ -1,6 +1,6 @@
 import type { LifecycleHook } from '../../core/index.ts'
 
-/** Anything that holds settings and is set up: an application. */
+/** What is needed of an application: its settings and its setup. */
 export interface WithSettings {
   get(name: string): unknown
   set(name: string, value: unknown): unknown

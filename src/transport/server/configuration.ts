@@ -14,8 +14,9 @@ export interface ConfigurationOptions {
   /** Folder of the configuration files. Default: `NODE_CONFIG_DIR`, else `config`. */
   readonly directory?: string | undefined
   /**
-   * Checks the settings when the application is set up: a function of Ajv, or any that throws, rejects
-   * or returns `false`. An object that it returns has the settings to use. Default: nothing is checked.
+   * Checks the settings when the application is set up: a function of Ajv, or any that throws,
+   * rejects or returns `false`. An object that it returns has the settings to use. Default: nothing
+   * is checked.
    */
   readonly validate?: ConfigurationValidator | undefined
 }
@@ -66,7 +67,7 @@ function readFiles(directory: string | undefined): Record<string, unknown> {
   return load.scan([]) as Record<string, unknown>
 }
 
-/** What the parser of the package has and its types leave out. */
+/** A method of the package's parser that its types leave out. */
 interface FileParser {
   parse(file: string, content: string): unknown
 }

@@ -7,8 +7,8 @@ export interface OriginFault {
 
 /**
  * Returns the regular expressions of the option `origin` that match more origins than they seem to:
- * `/example\.com/` is found in `https://example.com.evil.net`, and `.` is any character. Texts match
- * as a whole, and what functions do is not known.
+ * `/example\.com/` is found in `https://example.com.evil.net`, and `.` is any character. Strings
+ * match as a whole; functions can't be judged.
  */
 export function findOriginFaults(origin: unknown): readonly OriginFault[] {
   return toList(origin).flatMap((pattern) => {
@@ -18,12 +18,15 @@ export function findOriginFaults(origin: unknown): readonly OriginFault[] {
   })
 }
 
-/** Sites that have nothing to do with each other, nor with anybody's server. */
+/**
+ * Origins of sites that have nothing in common: an expression that matches all of them matches
+ * anything.
+ */
 const STRANGERS = ['https://a.invalid', 'http://b.test:8080']
 
 /**
- * Whether the option `origin` allows every site: by `'*'`, by an expression that matches anything, or
- * by a value like `true`. What functions do is not known.
+ * Whether the option `origin` allows every site: by `'*'`, by an expression that matches anything,
+ * or by a value like `true`. Functions can't be judged.
  */
 export function allowsEveryOrigin(origin: unknown): boolean {
   return toList(origin).some((one) => {
@@ -33,7 +36,7 @@ export function allowsEveryOrigin(origin: unknown): boolean {
   })
 }
 
-/** Lists inside lists are read as well. */
+/** Returns the values of a list, nested ones included. */
 function toList(origin: unknown): readonly unknown[] {
   return [origin].flat(Number.POSITIVE_INFINITY)
 }

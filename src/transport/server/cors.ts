@@ -15,7 +15,7 @@ const CORS_DEFAULTS: FastifyCorsOptions = {
   allowedHeaders: ['Accept', 'Authorization', 'Content-Type', 'X-Service-Method'],
 }
 
-/** What can be said for one request, as the plugin is asked for each one. */
+/** The options of the plugin that it takes for each request. */
 const CORS_NAMES: readonly string[] = [
   ...['origin', 'methods', 'allowedHeaders', 'exposedHeaders', 'credentials', 'maxAge'],
   ...['cacheControl', 'preflight', 'preflightContinue', 'optionsSuccessStatus', 'strictPreflight'],
@@ -44,7 +44,8 @@ export function cors(options: FastifyCorsOptions = {}): Configurator {
     // Loaded only where it is wanted: a server without it starts sooner.
     const { default: fastifyCors } = await import('@fastify/cors')
     await server.register(fastifyCors, () => (request: FastifyRequest, callback: CorsCallback) => {
-      // An OPTIONS request that asks for no other one asks for the methods of a service.
+      // An OPTIONS request without these headers is no preflight: it asks for the methods of a
+      // service.
       const { origin, 'access-control-request-method': wanted } = request.headers
       const isPlain = origin === undefined || wanted === undefined
       callback(null, isPlain ? { ...resolved, preflight: false } : resolved)
@@ -57,7 +58,7 @@ export function cors(options: FastifyCorsOptions = {}): Configurator {
   })
 }
 
-/** At the start, as the logger may be set until then. */
+/** Warns at the start, since the logger may be replaced until then. */
 function warnOfOrigins(app: WithServer & { readonly logger?: Logger }, origin: unknown): void {
   const found = findOriginFaults(origin)
   if (found.length === 0) return

@@ -34,9 +34,9 @@ export interface ServerMembers<Services> extends WithServer {
   /** The Node server, there from the start. */
   readonly server: Server
   /**
-   * Sets the services up, then listens, once. Resolves to the Node server; rejects when the setup or
-   * the binding of the port fails or it is closed meanwhile, and leaves nothing open then.
-   * @param options a port, also as text, or Fastify's options. Default: any free port
+   * Sets the services up, then listens, once. Resolves to the Node server; rejects when the setup
+   * or the binding of the port fails or it is closed meanwhile, and leaves nothing open then.
+   * @param options a port, as a number or string, or Fastify's options. Default: any free port
    * @param host Default: 127.0.0.1
    */
   listen(options?: number | string | FastifyListenOptions, host?: string): Promise<Server>
@@ -72,7 +72,7 @@ type Handlers = Middleware | readonly Handlers[]
 
 /** An application with an HTTP server of its own. */
 export type FastifyApplication<Services = AnyServices, Settings = Record<string, unknown>> =
-  // First, as its `use` is tried first then: a function is an object, and no service.
+  // First, so that its `use` is tried first: a function would be taken for a service object.
   ServerMembers<Services> & Application<Services, Settings>
 
 const DEFAULT_HOST = '127.0.0.1'
@@ -80,7 +80,8 @@ const DEFAULT_HOST = '127.0.0.1'
 /**
  * Returns the application, extended by `listen`, `close` and the Fastify server behind it. Without
  * an application it returns a plain Fastify server.
- * @param server options for a new Fastify server, or an existing one, which keeps its own limits, and
+ * @param server options for a new Fastify server, or an existing one, which keeps its own limits,
+ *   and
  *   its own answers to errors and unknown paths outside of services
  */
 export function fastifyApp(): FastifyInstance
@@ -108,7 +109,7 @@ export function fastifyApp(
 
 type Members = Omit<ServerMembers<AnyServices>, 'use'> & Pick<Application, 'setup' | 'teardown'>
 
-/** @param closing `null` for a server that somebody else made, and closes in a way of his own */
+/** @param closing `null` for an existing server, which its owner closes */
 function addMembers(
   app: Application,
   instance: FastifyInstance,
@@ -117,7 +118,7 @@ function addMembers(
   addDecorators(instance)
   const services = { setup: app.setup.bind(app), teardown: app.teardown.bind(app) }
   const lifecycle = new ServerLifecycle(instance, services, closing)
-  // With or without `rest()`: services have their setup before the port opens.
+  // Also without `rest()`: services are set up before the port opens.
   instance.register(
     fastifyPlugin(async (server) => {
       addLifecycle(server, app, {
@@ -153,14 +154,20 @@ function addMembers(
   return Object.assign(app, members, { use: createUse(app, serverSetup) }) as FastifyApplication
 }
 
-/** An application may have routes of Fastify alone; services that nobody reaches are a mistake. */
+/**
+ * Warns of services that no request reaches. An application with only routes of Fastify needs no
+ * `rest()`.
+ */
 function warnUnserved(app: Application): void {
   const services = [...app.entries.keys()]
   if (services.length === 0 || isServed(app)) return
   app.logger.warn({ services }, 'No request reaches the services: app.configure(rest()) is missing')
 }
 
-/** Whether requests have to be led from a server that the user made, for HTTPS for example. */
+/**
+ * Whether a server was created by the user, for HTTPS for example, so that its requests must be led
+ * here.
+ */
 function isOtherServer(server: unknown, instance: FastifyInstance): server is Server {
   return typeof (server as Server | undefined)?.on === 'function' && server !== instance.server
 }
@@ -174,7 +181,7 @@ function toListenOptions(
   options: number | string | FastifyListenOptions,
   host: string,
 ): FastifyListenOptions {
-  // Number('') would be any free port.
+  // Number('') would be 0, which stands for any free port.
   if (typeof options !== 'object')
     return { port: options === '' ? Number.NaN : Number(options), host }
   checkOptionNames('listen()', options, LISTEN_NAMES)

@@ -12,8 +12,8 @@ import { trackSessions, trackSockets } from './server-sockets.ts'
 /** How a server ends. */
 export interface CloseOptions {
   /**
-   * How long `/health/ready` answers 503 before the port closes, in milliseconds, for a load balancer
-   * to see it; everything else is served meanwhile. Default: 0.
+   * How long `/health/ready` answers 503 before the port closes, in milliseconds, for a load
+   * balancer to see it; everything else is served meanwhile. Default: 0.
    */
   readonly closeDelayMs?: number
   /**
@@ -36,7 +36,7 @@ const CLOSE_RULES: Readonly<Record<keyof CloseOptions, OptionRule>> = {
   closeTimeoutMs: OPTION.limit,
 }
 
-/** Node takes a longer time for none at all. */
+/** Node takes a longer timer for one of 1 ms. */
 const LONGEST_TIMER_MS = 2_147_483_647
 
 const SWEEP_MS = 50
@@ -45,13 +45,16 @@ const SILENCE_MS = 300
 const LAST_REQUEST = Symbol('remex.lastRequest')
 
 interface TrackedSocket extends Socket {
-  /** Verb and URL, for the log; not the request itself, which would be held by an idle connection. */
+  /**
+   * Verb and URL, for the log; not the request itself, which would be held by an idle connection.
+   */
   [LAST_REQUEST]?: string
 }
 
 /**
  * Makes `close()` wait for requests, not for connections: a connection ends as soon as its request
- * is answered, and after the time limit in any case. Fastify alone waits for the keep-alive timeout.
+ * is answered, and after the time limit in any case. Fastify alone waits for the keep-alive
+ * timeout.
  */
 export class GracefulClose {
   /** The port is closed: a request that comes now, on a connection that is open, is not handled. */
@@ -114,11 +117,12 @@ export class GracefulClose {
   }
 
   #closeIdle(): void {
-    // A session ends by itself when its last stream does; one that is idle ends at once.
+    // A session of HTTP/2 closes when its last stream has ended; an idle one at once.
     for (const session of this.#sessions) if (!session.closed) session.close()
     if (this.#isHttp2) return
     this.#fastify.server.closeIdleConnections()
-    // Browsers connect in advance; what has never sent a request does not count as idle to Node.
+    // Browsers open connections in advance, which Node does not count as idle before the first
+    // request.
     if (performance.now() - this.#closedAt < SILENCE_MS) return
     for (const socket of this.#sockets) if (socket[LAST_REQUEST] === undefined) socket.destroy()
   }

@@ -7,8 +7,8 @@ const CHECK_TIMEOUT_MS = 2_000
 
 /**
  * Adds the two probes: `/health/live` answers 200 as long as the process runs, `/health/ready` only
- * while every check of the application passes and the server is not closing. Neither says more than
- * that to strangers; what fails stands in the log. A route that is there already is left alone.
+ * while every check of the application passes and the server is not closing. Failures are named in
+ * the log only, as anybody may ask. A route of the same path that exists already is left alone.
  */
 export function addHealthRoutes(server: FastifyInstance, transport: RestTransport): void {
   const isTaken = (path: string): boolean =>
@@ -19,7 +19,7 @@ export function addHealthRoutes(server: FastifyInstance, transport: RestTranspor
   if (isTaken(READY)) return
   let running: Promise<boolean> | null = null
   server.get(READY, PROBE, async (_request, reply) => {
-    // Probes at the same time share one round of checks: they are open to anybody.
+    // Probes at the same time share one round of checks, since anybody may ask.
     running ??= isReady(transport).finally(() => {
       running = null
     })

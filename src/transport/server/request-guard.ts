@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { BadRequest, Unavailable } from '../../core/index.ts'
-import { toStatusError } from '../errors/error-handler.ts'
+import { toStatusError } from '../errors/fastify-error.ts'
 import {
   isHost,
   isPathTarget,
@@ -49,14 +49,17 @@ function findFault({ raw }: FastifyRequest): Error | null {
   return null
 }
 
-/** What was sent, and what `rewriteUrl` has made of it, which is what was routed. */
+/**
+ * Both targets have to be valid: the one that was sent, and what `rewriteUrl` made of it, which is
+ * routed.
+ */
 function hasTarget(raw: FastifyRequest['raw'] & { originalUrl?: string }): boolean {
   const { method, url, originalUrl = url } = raw
   if (isServerTarget(method, originalUrl)) return url === originalUrl || isPathTarget(url)
   return isPathTarget(url) && (originalUrl === url || isPathTarget(originalUrl))
 }
 
-// One server is asked for by few names: the last good one is remembered.
+// The last valid host is remembered for the whole process: a server has few names.
 let lastHost = ''
 
 function isKnownHost(host: string): boolean {
@@ -66,7 +69,7 @@ function isKnownHost(host: string): boolean {
   return true
 }
 
-/** A probe tells the truth to the end. */
+/** Probes are answered until the end. */
 function refuse(request: FastifyRequest): Error | null {
   const { isProbe } = request.routeOptions.config as { isProbe?: boolean }
   return isProbe === true ? null : new Unavailable('The server is closing')

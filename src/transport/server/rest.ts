@@ -4,7 +4,7 @@ import { createConfigurator } from '../../core/configurator.ts'
 import type { Application } from '../../core/index.ts'
 import { withDefaults } from '../../core/option-check.ts'
 import type { ErrorHandlerOptions } from '../errors/error-handler.ts'
-import { fromFastifyError } from '../errors/error-handler.ts'
+import { fromFastifyError } from '../errors/fastify-error.ts'
 import type { NotFoundOptions } from '../errors/not-found.ts'
 import { handleAnyRequest } from '../fallback-handler.ts'
 import type { ParseAuthenticationOptions } from '../parse-authentication.ts'
@@ -18,7 +18,7 @@ import { addHealthRoutes } from './health-routes.ts'
 import type { Configurator, WithServer } from './server-setup.ts'
 import { checkServer } from './server-setup.ts'
 
-/** What applies on a server of our own; the plugin leaves it to its host. */
+/** Defaults for a server created by `fastifyApp()`; the plugin leaves these matters to its host. */
 const OWN_SERVER_DEFAULTS: RestOptions = { handlerTimeoutMs: 30_000, health: true }
 
 /**
@@ -45,14 +45,17 @@ export function errorHandler(options: ErrorHandlerOptions = {}): Configurator {
   return createOptionSetter('errorHandler', options)
 }
 
-/** Sets how paths are answered that nothing is served at: `app.configure(notFound({ verbose: true }))`. */
+/**
+ * Sets how paths are answered that nothing is served at: `app.configure(notFound({ verbose: true
+ * }))`.
+ */
 export function notFound(options: NotFoundOptions = {}): Configurator {
   return createOptionSetter('notFound', options)
 }
 
 /**
- * Has one more authentication service asked who calls, after those that are asked already:
- * `app.configure(parseAuthentication({ service: 'admin-login' }))`.
+ * Adds an authentication service that reads the credentials of requests, after those that do
+ * already: `app.configure(parseAuthentication({ service: 'admin-login' }))`.
  */
 export function parseAuthentication(options: ParseAuthenticationOptions): Configurator {
   const configure = createConfigurator('parseAuthentication', options, (app: WithServer) => {
@@ -65,7 +68,10 @@ export function parseAuthentication(options: ParseAuthenticationOptions): Config
   return configure
 }
 
-/** Sets the limits for JSON bodies, which are read without it too: `app.configure(json({ maxDepth: 20 }))`. */
+/**
+ * Sets the limits for JSON bodies, which are read without it too: `app.configure(json({ maxDepth:
+ * 20 }))`.
+ */
 export function json(options: JsonOptions = {}): Configurator {
   return createOptionSetter('json', options)
 }
@@ -75,7 +81,9 @@ export function urlencoded(options: FormOptions = {}): Configurator {
   return createOptionSetter('urlencoded', options)
 }
 
-/** Adds to what the same function has set before: a second call leaves its other limits alone. */
+/**
+ * Returns a configurator that merges options into those of earlier calls, so that limits add up.
+ */
 function createOptionSetter<Name extends Exclude<NestedOption, 'authentication'>>(
   name: Name,
   options: NonNullable<RestOptions[Name]>,

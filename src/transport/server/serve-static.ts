@@ -6,17 +6,18 @@ import { getRouting, toPath } from '../routing/request-path.ts'
 import type { Configurator, ServerPlugin, WithServer } from './server-setup.ts'
 import { checkServer } from './server-setup.ts'
 
-/** What may be said of files and folders whose names begin with a dot. */
+/** The values of the option `dotfiles`. */
 const DOTFILES: readonly unknown[] = ['allow', 'deny', 'ignore']
 
-/** What a site tells strangers about itself; the only name with a dot that is served. */
+/** The only name with a leading dot that is served: a site describes itself to clients there. */
 const WELL_KNOWN = '.well-known'
 
 /**
  * Serves the files of a folder beside the services: `app.configure(serveStatic({ root }))`. Several
- * folders have a prefix each; `reply.sendFile` is that of the first one. Files and folders whose names
- * begin with a dot are not there for anybody, but for what is below `/.well-known`. The option
- * `dotfiles` says it for all of them: `'allow'` serves them, `'deny'` answers 403, `'ignore'` 404.
+ * folders have a prefix each; `reply.sendFile` is that of the first one. Files and folders whose
+ * names begin with a dot are not there for anybody, but for what is below `/.well-known`. The
+ * option `dotfiles` says it for all of them: `'allow'` serves them, `'deny'` answers 403,
+ * `'ignore'` 404.
  * @throws {TypeError} another value of `dotfiles`
  * @see https://github.com/fastify/fastify-static for the options
  * @see RFC 8615 for `/.well-known`
@@ -46,7 +47,7 @@ function withDotfiles(options: FastifyStaticOptions): FastifyStaticOptions {
     if (DOTFILES.includes(dotfiles)) return options
     throw new TypeError(`serveStatic(): 'dotfiles' must be one of ${DOTFILES.join(', ')}`)
   }
-  // A list of files would name those that are allowed here and refused by the test.
+  // A listing would name files that `allowedPath` refuses.
   const isOfOrigin = stripSlashes(prefix) === '' && !list
   if (!isOfOrigin) return { ...options, dotfiles: 'ignore' }
   return {
@@ -64,7 +65,10 @@ function isOpen(path: string): boolean {
   return others.every((name) => !name.startsWith('.'))
 }
 
-/** No file has a path with slashes too many, which the plugin would refuse; a service may have it. */
+/**
+ * Leaves paths with repeated slashes to the services: the plugin would refuse them, as no file has
+ * one.
+ */
 const leaveToServices: preHandlerHookHandler = (request, reply, done) => {
   const path = toPath(request.raw.url ?? '', getRouting(request.server))
   if (path.includes('//')) reply.callNotFound()

@@ -5,7 +5,7 @@ import type { Application } from '../../core/index.ts'
 import { Unavailable } from '../../core/index.ts'
 import type { GracefulClose } from './graceful-close.ts'
 
-/** The two that an application has without a server. */
+/** `setup` and `teardown` of the application itself, without the server. */
 type ServiceLifecycle = Pick<Application, 'setup' | 'teardown'>
 
 /** Starts the server of an application and ends it, each once. */
@@ -13,13 +13,13 @@ export class ServerLifecycle {
   readonly #instance: FastifyInstance
   readonly #services: ServiceLifecycle
   readonly #graceful: GracefulClose | null
-  /** Whether the teardown of the services is what calls. */
+  /** Set while the services are torn down, to recognise calls that come from there. */
   readonly #teardown = new AsyncLocalStorage<true>()
   #isStarted = false
   #isClosed = false
   #isSetUp = false
 
-  /** @param graceful `null` for a server that somebody else made, and closes in a way of his own */
+  /** @param graceful `null` for an existing server, which its owner closes */
   constructor(
     instance: FastifyInstance,
     services: ServiceLifecycle,
@@ -28,7 +28,7 @@ export class ServerLifecycle {
     this.#instance = instance
     this.#services = services
     this.#graceful = graceful
-    // It may be closed as Fastify's, too.
+    // The user may also close it as a Fastify server.
     instance.addHook('preClose', (done) => {
       this.#isClosed = true
       done()
@@ -63,7 +63,7 @@ export class ServerLifecycle {
 
   /** @throws {Unavailable} requests had to be cut off */
   async close(): Promise<void> {
-    // Told by a service on its way down: to wait for the end would be to wait for itself.
+    // Called by a service that is being torn down, which would wait for itself.
     if (this.#teardown.getStore() === true) return
     this.#isClosed = true
     await this.#instance.close()
@@ -77,7 +77,7 @@ export class ServerLifecycle {
     if (this.#isClosed) await this.#instance.close()
     else if (this.#isOpen) await this.close()
     else return this.tearDownServices(server)
-    // They may have been set up again since.
+    // The services may have been set up again in the meantime.
     if (this.#isSetUp) await this.tearDownServices(server)
   }
 
@@ -91,7 +91,7 @@ export class ServerLifecycle {
     try {
       await this.#teardown.run(true, () => this.#services.teardown(server))
     } finally {
-      // It slows down every promise of the process.
+      // An active AsyncLocalStorage slows down every promise of the process.
       this.#teardown.disable()
     }
   }
@@ -100,7 +100,7 @@ export class ServerLifecycle {
     return this.#instance.server as Server
   }
 
-  /** A server of somebody else's is closed by whoever made it listen. */
+  /** An existing server is closed by its owner, unless it was opened here. */
   get #isOpen(): boolean {
     return this.#isStarted || (this.#graceful !== null && this.#server.listening)
   }

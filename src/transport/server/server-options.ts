@@ -5,7 +5,8 @@ import type { Socket } from 'node:net'
 import type { FastifyError, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify'
 import type { Logger } from '../../core/index.ts'
 import { withDefaults } from '../../core/option-check.ts'
-import { ErrorAnswers, fromFastifyError, toStatusError } from '../errors/error-handler.ts'
+import { ErrorAnswers } from '../errors/error-handler.ts'
+import { fromFastifyError, toStatusError } from '../errors/fastify-error.ts'
 import { toLoggerOptions } from '../logging/logging.ts'
 import { setPrivate } from '../replies/private-reply.ts'
 import { REST_RULES } from '../rest-options.ts'
@@ -16,7 +17,9 @@ import type { WithServer } from './server-setup.ts'
 export interface ServerLimits {
   /** Longest time for a whole request to arrive. Default: 30,000. */
   readonly requestTimeout?: number
-  /** Longest time for the headers of a request to arrive; at most `requestTimeout`. Default: 10,000. */
+  /**
+   * Longest time for the headers of a request to arrive; at most `requestTimeout`. Default: 10,000.
+   */
   readonly headersTimeout?: number
   /** How often both are checked. Default: 2,000. */
   readonly connectionsCheckingInterval?: number
@@ -66,7 +69,7 @@ export function toServerOptions(
     connectionsCheckingInterval,
     // Checked by the request guard, which answers with a body.
     requireHostHeader: false,
-    // Whatever the flags of the process say.
+    // Set here, since a flag of the process may allow it.
     insecureHTTPParser: false,
   }
   const { https, maxParamLength = MAX_PARAM_LENGTH, ...others } = options
@@ -84,7 +87,10 @@ export function toServerOptions(
   } as FastifyServerOptions
 }
 
-/** The options of Fastify are its own business; what is meant for us must not end there unread. */
+/**
+ * Fastify checks its own options. Names that were meant for Remex are refused, as Fastify would
+ * ignore them.
+ */
 function checkNames(options: object): void {
   for (const name of Object.keys(options)) {
     if (Object.hasOwn(REST_RULES, name)) {
@@ -126,13 +132,15 @@ function resolveLimits(options: ServerOptions): Required<ServerLimits> {
   return limits
 }
 
-/** Returns what answers requests that never reach a route: a URL that can't be decoded, for example. */
+/**
+ * Returns what answers requests that never reach a route: a URL that can't be decoded, for example.
+ */
 function createFrameworkErrors(
   app: Partial<Pick<WithServer, 'serverSetup'>>,
 ): (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => void {
   return (error, request, reply) => {
     const answers = new ErrorAnswers(app.serverSetup?.restOptions.errorHandler ?? {}, null)
-    // No path can be read from the URL, so it may as well be that of a login.
+    // The path can't be read, so it may be that of a login.
     setPrivate(reply)
     answers.send(fromFastifyError(error), request, reply)
     request.log.info({ req: request, statusCode: reply.statusCode }, 'request')
@@ -167,7 +175,7 @@ function answerSocketError(error: { code?: string }, socket: Socket): void {
   socket.destroySoon()
 }
 
-/** Whether an answer is on its way: another one would stand in the middle of it. */
+/** Whether an answer has begun, so that a second one would end up in the middle of it. */
 function isAnswering(socket: Socket): boolean {
   const { _httpMessage: answer } = socket as { _httpMessage?: { headersSent?: boolean } | null }
   return answer?.headersSent === true

@@ -69,8 +69,8 @@ export class ServerSetup {
   }
 
   /**
-   * Adds a plugin. Whatever the order of `configure` calls, it is loaded before the services, so that
-   * its hooks run for them too.
+   * Adds a plugin. Whatever the order of `configure` calls, it is loaded before the services, so
+   * that its hooks run for them too.
    */
   addPlugin(plugin: ServerPlugin): void {
     this.#pending.push(plugin)
@@ -90,7 +90,9 @@ export class ServerSetup {
     for (const plugin of plugins) await plugin(server)
   }
 
-  /** Has functions run before every request at or below a path, after those that were added before. */
+  /**
+   * Has functions run before every request at or below a path, after those that were added before.
+   */
   addFunctions(path: string, functions: readonly Middleware[]): void {
     this.#functionCount += 1
     const place = this.#functionCount

@@ -2,8 +2,8 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import t from 'tap'
-import { fromFastifyError } from '../../../src/transport/errors/error-handler.ts'
 import { renderErrorPage } from '../../../src/transport/errors/error-page.ts'
+import { fromFastifyError } from '../../../src/transport/errors/fastify-error.ts'
 import type { ErrorResponder } from '../../../src/transport/index.ts'
 import {
   BadRequest,

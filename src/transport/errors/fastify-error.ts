@@ -1,0 +1,28 @@
+import { BadRequest, ServiceError, toErrorClass, toServiceError } from '../../core/index.ts'
+
+/**
+ * Returns the error to answer with for something thrown outside of a service. An error of Fastify
+ * or of a plugin keeps its status and message below 500; everything else is treated like what a
+ * service throws.
+ */
+export function fromFastifyError(thrown: unknown): ServiceError {
+  if (thrown instanceof ServiceError || !(thrown instanceof Error)) return toServiceError(thrown)
+  const { statusCode } = thrown as { statusCode?: unknown }
+  const isMeantForClients =
+    typeof statusCode === 'number' &&
+    ((statusCode >= 400 && statusCode < 500) || statusCode === 503)
+  if (!isMeantForClients) return toServiceError(thrown)
+  return toStatusError(statusCode, thrown.message, thrown)
+}
+
+/**
+ * Returns an error with any status. A status below 500 without a class of its own gives a
+ * `BadRequest`.
+ */
+export function toStatusError(status: number, message: string, cause?: unknown): ServiceError {
+  const ErrorOfStatus = toErrorClass(status)
+  const isKnown = ErrorOfStatus.code === status
+  const ErrorClass = isKnown || status >= 500 ? ErrorOfStatus : BadRequest
+  const error = new ErrorClass(message, null, cause === undefined ? {} : { cause })
+  return isKnown ? error : Object.assign(error, { code: status })
+}
