@@ -4,9 +4,9 @@ import { createServer } from 'node:net'
 import { dirname } from 'node:path'
 import type { Document } from 'bson'
 import { Dispatcher } from './dispatch.ts'
-import { toCommandError, toErrorReply } from './errors.ts'
-import type { Request } from './wire.ts'
-import { createMessageReader, encodeReply, parseMessage } from './wire.ts'
+import { toCommandError, toErrorReply } from './errors/command-error.ts'
+import type { Request } from './protocol/message.ts'
+import { createMessageReader, encodeReply, parseMessage } from './protocol/message.ts'
 
 const HOST = '127.0.0.1'
 const MAX_WAITING = 100

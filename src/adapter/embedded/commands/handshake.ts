@@ -1,9 +1,9 @@
 import type { Document } from 'bson'
 import { ObjectId } from 'bson'
-import type { CommandContext, Commands } from '../command.ts'
-import { CommandError, notSupported } from '../errors.ts'
-import { SESSION_TIMEOUT_MINUTES } from '../sessions.ts'
-import { MAX_DOCUMENT_BYTES, MAX_MESSAGE_BYTES, MAX_WRITE_BATCH } from '../wire.ts'
+import type { CommandContext, Commands } from './command.ts'
+import { CommandError, notSupported } from '../errors/command-error.ts'
+import { SESSION_TIMEOUT_MINUTES } from '../sessions/sessions.ts'
+import { MAX_DOCUMENT_BYTES, MAX_MESSAGE_BYTES, MAX_WRITE_BATCH } from '../protocol/message.ts'
 
 /** MongoDB 7.0: the newest whose commands are all here (8.0 adds `bulkWrite`). */
 const MAX_WIRE_VERSION = 21

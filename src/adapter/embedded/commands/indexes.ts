@@ -1,12 +1,12 @@
 import type { Document } from 'bson'
-import { createCollation } from '../collation.ts'
-import type { Collection } from '../collection.ts'
-import type { CommandContext, Commands } from '../command.ts'
-import { readName } from '../command.ts'
-import { isDocument, isEqual } from '../compare.ts'
-import { CommandError, notSupported } from '../errors.ts'
-import { readFields } from '../fields.ts'
-import { whenUnlocked } from '../lock.ts'
+import { createCollation } from '../protocol/collation-option.ts'
+import type { Collection } from '../storage/collection.ts'
+import type { CommandContext, Commands } from './command.ts'
+import { readName } from './command.ts'
+import { isDocument, isEqual } from '../values/compare.ts'
+import { CommandError, notSupported } from '../errors/command-error.ts'
+import { readFields } from '../protocol/read-fields.ts'
+import { whenUnlocked } from '../storage/lock.ts'
 
 /** Commands about indexes: one keeps keys apart where it is unique, and never changes an order. */
 export const INDEX_COMMANDS: Commands = {

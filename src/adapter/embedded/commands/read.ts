@@ -1,13 +1,13 @@
 import type { Document } from 'bson'
-import type { CommandContext, Commands } from '../command.ts'
-import { readName, readStatement } from '../command.ts'
-import { keyOf } from '../compare.ts'
-import { CommandError } from '../errors.ts'
-import { valuesAt } from '../paths.ts'
-import { compileProjection } from '../projection.ts'
-import { select } from '../select.ts'
-import { compileSort } from '../sort.ts'
-import { withTimeLimit } from '../work-limits.ts'
+import type { CommandContext, Commands } from './command.ts'
+import { readName, readStatement } from './command.ts'
+import { keyOf } from '../values/compare.ts'
+import { CommandError } from '../errors/command-error.ts'
+import { valuesAt } from '../values/field-paths.ts'
+import { compileProjection } from '../queries/projection.ts'
+import { select } from '../storage/select-records.ts'
+import { compileSort } from '../queries/sort.ts'
+import { withTimeLimit } from '../limits/work-limits.ts'
 
 /** Commands that read one collection. */
 export const READ_COMMANDS: Commands = {

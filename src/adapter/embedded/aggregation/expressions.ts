@@ -1,0 +1,156 @@
+import type { Document } from 'bson'
+import { ACCUMULATORS } from './accumulators.ts'
+import type { Collation } from '../protocol/collation-option.ts'
+import { isDocument } from '../values/compare.ts'
+import { CommandError } from '../errors/command-error.ts'
+import { ARITHMETIC } from './operators/arithmetic.ts'
+import { ARRAYS } from './operators/arrays.ts'
+import { TYPES } from './operators/conversions.ts'
+import { DATES } from './operators/dates.ts'
+import { LOGIC } from './operators/logic.ts'
+import { OBJECTS } from './operators/objects.ts'
+import type { Bindings, Evaluate, Operator, Scope } from './operators/operator.ts'
+import { positional, readOperands } from './operators/operator.ts'
+import { PATTERNS } from './operators/regular-expressions.ts'
+import { STRINGS } from './operators/strings.ts'
+import { bind, checkVariable, VARIABLES } from './operators/variables.ts'
+import { setField, valueAt } from '../values/field-paths.ts'
+
+/** Returns an expression as a function of a document. @throws {CommandError} it is not valid */
+export type CompileExpression = (expression: unknown) => (document: Document) => unknown
+
+/**
+ * Every operator that an expression may have, and no other: each has been tested against what
+ * MongoDB's manual says. A Map, so that names such as `constructor` find nothing.
+ */
+export const OPERATORS: ReadonlyMap<string, Operator> = new Map(
+  Object.entries({
+    ...ARITHMETIC,
+    ...ARRAYS,
+    ...DATES,
+    ...LOGIC,
+    ...OBJECTS,
+    ...PATTERNS,
+    ...STRINGS,
+    ...TYPES,
+    ...VARIABLES,
+    ...Object.fromEntries(['$sum', '$avg', '$min', '$max'].map((name) => [name, overList(name)])),
+  }),
+)
+
+/** Returns a compiler of expressions that know these variables, by name without the dollars. */
+export function createCompiler(
+  collation: Collation | undefined,
+  variables: Document,
+): CompileExpression {
+  const names = Object.keys(variables)
+  const scope: Scope = { collation, names: new Set([...SYSTEM_VARIABLES, ...names]) }
+  const bindings = names.reduce<Bindings | undefined>(
+    (next, name) => bind(name, variables[name], next),
+    undefined,
+  )
+  return (expression) => {
+    const evaluate = compile(expression, scope)
+    return (document) => evaluate(document, bindings)
+  }
+}
+
+/**
+ * Returns the variables of a command: its `let`, and the time.
+ * @throws {CommandError} a name is not that of a variable
+ */
+export function readVariables(constants: unknown): Document {
+  const evaluate = createCompiler(undefined, {})
+  const values = Object.entries((constants ?? {}) as Document).map(([name, value]) => [
+    checkVariable(name),
+    evaluate(value)({}),
+  ])
+  return { NOW: new Date(), ...Object.fromEntries(values) }
+}
+
+const SYSTEM_VARIABLES = ['ROOT', 'CURRENT', 'REMOVE']
+
+function compile(expression: unknown, scope: Scope): Evaluate {
+  if (typeof expression === 'string' && expression.startsWith('$')) {
+    return compilePath(expression, scope)
+  }
+  if (Array.isArray(expression)) {
+    const items = expression.map((item) => compile(item, scope))
+    // An expression without a value leaves no field in a document, and null in an array.
+    return (root, bindings) => items.map((item) => item(root, bindings) ?? null)
+  }
+  if (!isDocument(expression)) return () => expression
+  const names = Object.keys(expression)
+  return names[0]?.startsWith('$') === true
+    ? compileOperator(names, expression, scope)
+    : compileDocument(expression, scope)
+}
+
+/** `$a.b` is a field of the document, `$$name.b` one of a variable. */
+function compilePath(path: string, scope: Scope): Evaluate {
+  const isVariable = path.startsWith('$$')
+  const parts = path.slice(isVariable ? 2 : 1).split('.')
+  if (parts.some((part) => part === '' || part.startsWith('$'))) {
+    throw new CommandError(16410, `'${path}' is not a valid field path`)
+  }
+  const name = isVariable ? (parts.shift() ?? '') : 'ROOT'
+  if (!scope.names.has(name)) throw new CommandError(17276, `Use of undefined variable: ${name}`)
+  if (name === 'REMOVE') return () => undefined
+  if (name === 'ROOT' || name === 'CURRENT') return (root) => valueAt(root, parts)
+  return (_root, bindings) => {
+    let binding = bindings
+    while (binding !== undefined && binding.name !== name) binding = binding.next
+    return valueAt(binding?.value, parts)
+  }
+}
+
+function compileDocument(expression: Document, scope: Scope): Evaluate {
+  const fields = Object.entries(expression).map(([name, value]) => {
+    if (name.includes('.') || name.startsWith('$') || name === '') {
+      throw new CommandError(16412, `'${name}' is not valid as the name of a field here`)
+    }
+    return { name, evaluate: compile(value, scope) }
+  })
+  return (root, bindings) => {
+    const result: Document = {}
+    for (const { name, evaluate } of fields) {
+      const value = evaluate(root, bindings)
+      if (value !== undefined) setField(result, name, value)
+    }
+    return result
+  }
+}
+
+function compileOperator(names: readonly string[], expression: Document, scope: Scope): Evaluate {
+  const [name = ''] = names
+  if (names.length > 1) {
+    throw new CommandError(
+      15983,
+      'an object representing an expression must have exactly one field',
+    )
+  }
+  const operator = OPERATORS.get(name)
+  if (operator === undefined) {
+    throw new CommandError(
+      168,
+      `Unrecognized expression '${name}': it is not in the embedded server`,
+    )
+  }
+  const operands = readOperands(name, expression[name], operator)
+  if (operator.build !== undefined) return operator.build(operands, scope, compile)
+  const values = operands.map((operand) => compile(operand, scope))
+  return (root, bindings) =>
+    operator.compute?.(
+      values.map((value) => value(root, bindings)),
+      scope.collation,
+    )
+}
+
+/** An accumulator as an expression: over its arguments, or the items of a single one. */
+function overList(name: string): Operator {
+  return positional(0, Number.POSITIVE_INFINITY, (values, collation) => {
+    const [first] = values
+    const list = values.length === 1 && Array.isArray(first) ? first : values
+    return ACCUMULATORS.get(name)?.(list, collation)
+  })
+}

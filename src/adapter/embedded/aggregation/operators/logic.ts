@@ -1,0 +1,118 @@
+import type { Document } from 'bson'
+import type { Collation } from '../../protocol/collation-option.ts'
+import { compareValues, isDocument, isEqual } from '../../values/compare.ts'
+import { CommandError } from '../../errors/command-error.ts'
+import { isTrue } from '../../queries/filter.ts'
+import type { Compile, Evaluate, Operator, Operators, Scope } from './operator.ts'
+import { isNullish, positional } from './operator.ts'
+
+const MANY = Number.POSITIVE_INFINITY
+
+/** Comparisons, boolean operators and conditions. */
+export const LOGIC: Operators = {
+  $eq: comparison((order) => order === 0),
+  $ne: comparison((order) => order !== 0),
+  $gt: comparison((order) => order > 0),
+  $gte: comparison((order) => order >= 0),
+  $lt: comparison((order) => order < 0),
+  $lte: comparison((order) => order <= 0),
+  $cmp: comparison(Math.sign),
+  $in: positional(2, 2, ([value, list], collation) => {
+    if (Array.isArray(list)) return list.some((item) => isSame(item, value, collation))
+    throw new CommandError(40081, '$in requires an array as a second argument')
+  }),
+  $and: lazy(
+    [0, MANY],
+    (conditions) => (root, bindings) =>
+      conditions.every((condition) => isTrue(condition(root, bindings))),
+  ),
+  $or: lazy(
+    [0, MANY],
+    (conditions) => (root, bindings) =>
+      conditions.some((condition) => isTrue(condition(root, bindings))),
+  ),
+  $not: positional(1, 1, ([value]) => !isTrue(value)),
+  $cond: {
+    ...lazy(
+      [3, 3],
+      ([condition, yes, no]) =>
+        (root, bindings) =>
+          (isTrue(condition?.(root, bindings)) ? yes : no)?.(root, bindings),
+    ),
+    names: ['if', 'then', 'else'],
+  },
+  $ifNull: lazy([2, MANY], (inputs) => (root, bindings) => {
+    let value: unknown
+    for (const input of inputs) {
+      value = input(root, bindings)
+      if (!isNullish(value)) break
+    }
+    return value
+  }),
+  $switch: { names: ['branches', 'default?'], build: buildSwitch },
+  $literal: {
+    isRaw: true,
+    build:
+      ([value]) =>
+      () =>
+        value,
+  },
+}
+
+/** Unlike in a filter, a missing value is not equal to null but below it. */
+function compare(a: unknown, b: unknown, collation: Collation | undefined): number {
+  const missing = Number(a !== undefined) - Number(b !== undefined)
+  return missing === 0 ? compareValues(a, b, collation) : missing
+}
+
+function isSame(a: unknown, b: unknown, collation: Collation | undefined): boolean {
+  return (a === undefined) === (b === undefined) && isEqual(a, b, collation)
+}
+
+function comparison(toResult: (order: number) => unknown): Operator {
+  return positional(2, 2, ([a, b], collation) => toResult(compare(a, b, collation)))
+}
+
+/** An operator that leaves operands alone which do not count: they may not even have a value. */
+function lazy(
+  count: readonly [number, number],
+  build: (operands: readonly Evaluate[]) => Evaluate,
+): Operator {
+  return {
+    count,
+    build: (operands, scope, compile) => build(operands.map((operand) => compile(operand, scope))),
+  }
+}
+
+function buildSwitch(
+  [branches, fallback]: readonly unknown[],
+  scope: Scope,
+  compile: Compile,
+): Evaluate {
+  if (!Array.isArray(branches) || branches.length === 0) {
+    throw new CommandError(40068, '$switch requires at least one branch')
+  }
+  const compiled = branches.map((branch) => {
+    const { case: condition, then: result, ...rest } = checkBranch(branch)
+    const unknown = Object.keys(rest)[0]
+    if (unknown !== undefined) {
+      throw new CommandError(40063, `$switch found an unknown argument to a branch: ${unknown}`)
+    }
+    return { condition: compile(condition, scope), result: compile(result, scope) }
+  })
+  const other = fallback === undefined ? undefined : compile(fallback, scope)
+  return (root, bindings) => {
+    const branch = compiled.find(({ condition }) => isTrue(condition(root, bindings)))
+    const result = branch?.result ?? other
+    if (result !== undefined) return result(root, bindings)
+    throw new CommandError(
+      40066,
+      '$switch could not find a matching branch for an input, and no default was specified',
+    )
+  }
+}
+
+function checkBranch(branch: unknown): Document {
+  if (isDocument(branch) && 'case' in branch && 'then' in branch) return branch
+  throw new CommandError(40067, '$switch requires each branch to have a case and a then')
+}

@@ -1,0 +1,21 @@
+import type { Document } from 'bson'
+import type { Collation } from '../protocol/collation-option.ts'
+import type { CompileExpression } from './expressions.ts'
+
+/** A stage or a pipeline made ready to run; the documents given to it stay as they are. */
+export type Run = (documents: readonly Document[]) => Document[]
+
+/** What a stage needs beside its specification. */
+export interface StageScope {
+  readonly collation: Collation | undefined
+  /** The values of the variables by their names: those of `let`, and the time. */
+  readonly variables: Document
+  readonly compileExpression: CompileExpression
+  /** Returns all documents of another collection of the same database. */
+  readonly readCollection: (name: string) => Document[]
+  /** Returns a pipeline that stands in the specification. @throws {CommandError} it is not valid */
+  readonly compileInner: (pipeline: unknown, variables: Document) => Run
+}
+
+/** Returns a stage as a function. @throws {CommandError} its specification is not valid */
+export type Stage = (spec: unknown, scope: StageScope) => Run

@@ -1,0 +1,196 @@
+import type { Document } from 'bson'
+import { isDocument } from '../values/compare.ts'
+import { CommandError } from '../errors/command-error.ts'
+import { readFields } from '../protocol/read-fields.ts'
+import { group } from './group-stage.ts'
+import { lookup } from './lookup-stage.ts'
+import { compileFilter } from '../queries/filter.ts'
+import { valueAt } from '../values/field-paths.ts'
+import type { Projector } from '../queries/projection.ts'
+import { compileAddFields, compileProjection, withField } from '../queries/projection.ts'
+import { compileSort } from '../queries/sort.ts'
+import type { Run, Stage, StageScope } from './stage.ts'
+import { bucket, sortByCount } from './bucket-stages.ts'
+import { spendItems } from '../limits/work-limits.ts'
+
+const addFields: Stage = each((spec, scope) => compileAddFields(spec, scope.compileExpression))
+
+/**
+ * Every stage that a pipeline may have, and no other: each has been tested against what MongoDB's
+ * manual says. `$out` and `$merge` stand in `output`.
+ */
+export const STAGES: ReadonlyMap<string, Stage> = new Map<string, Stage>([
+  [
+    '$match',
+    (spec, { collation, compileExpression }) => {
+      const matches = compileFilter(spec, { collation, compileExpression })
+      return (documents) => documents.filter(matches)
+    },
+  ],
+  [
+    '$project',
+    each((spec, { compileExpression }) =>
+      compileProjection(checkNotEmpty('$project', spec), { compileExpression }),
+    ),
+  ],
+  ['$addFields', addFields],
+  ['$set', addFields],
+  ['$unset', each(compileUnset)],
+  ['$replaceRoot', (spec, scope) => replaceRoot(toNewRoot(spec), scope)],
+  ['$replaceWith', replaceRoot],
+  ['$sort', (spec, { collation }) => compileSort(checkNotEmpty('$sort', spec), collation)],
+  ['$limit', (spec) => withCount('$limit', spec, 1, (count, all) => all.slice(0, count))],
+  ['$skip', (spec) => withCount('$skip', spec, 0, (count, all) => all.slice(count))],
+  ['$sample', sample],
+  ['$unwind', unwind],
+  ['$group', group],
+  ['$bucket', bucket],
+  ['$sortByCount', sortByCount],
+  ['$count', count],
+  ['$facet', facet],
+  ['$lookup', lookup],
+  ['$unionWith', unionWith],
+  ['$documents', documents],
+])
+
+function each(compile: (spec: unknown, scope: StageScope) => Projector): Stage {
+  return (spec, scope) => {
+    const project = compile(spec, scope)
+    return (documents) => documents.map(project)
+  }
+}
+
+function checkNotEmpty(name: string, spec: unknown): unknown {
+  if (isDocument(spec) && Object.keys(spec).length > 0) return spec
+  throw new CommandError(51272, `${name} must be an object with at least one field`)
+}
+
+function withCount(
+  name: string,
+  spec: unknown,
+  least: number,
+  cut: (count: number, documents: readonly Document[]) => Document[],
+): Run {
+  if (typeof spec !== 'number' || !Number.isInteger(spec) || spec < least) {
+    throw new CommandError(15958, `The ${name} must be a whole number of at least ${least}`)
+  }
+  return (documents) => cut(spec, documents)
+}
+
+function compileUnset(spec: unknown, { compileExpression }: StageScope): Projector {
+  const paths: readonly unknown[] = Array.isArray(spec) ? spec : [spec]
+  if (paths.length === 0 || !paths.every((path) => typeof path === 'string' && path !== '')) {
+    throw new CommandError(31002, '$unset must be a non-empty string or an array of such')
+  }
+  const fields = Object.fromEntries(paths.map((path) => [path, 0]))
+  return compileProjection(fields, { compileExpression })
+}
+
+function toNewRoot(spec: unknown): unknown {
+  const { newRoot } = readFields('$replaceRoot', spec, { newRoot: 'any' })
+  if (newRoot !== undefined) return newRoot
+  throw new CommandError(40231, "no newRoot specified for the '$replaceRoot' stage")
+}
+
+function replaceRoot(expression: unknown, { compileExpression }: StageScope): Run {
+  const evaluate = compileExpression(expression)
+  return (documents) =>
+    documents.map((document) => {
+      const root = evaluate(document)
+      if (isDocument(root)) return root
+      throw new CommandError(40228, "'newRoot' expression must evaluate to an object")
+    })
+}
+
+function sample(spec: unknown): Run {
+  const { size } = readFields('$sample', spec, { size: 'number' }, { unknown: 28748 })
+  return withCount('$sample size', size, 0, (wanted, documents) => {
+    const rest = [...documents]
+    const taken: Document[] = []
+    while (taken.length < wanted && rest.length > 0) {
+      const at = Math.floor(Math.random() * rest.length)
+      const one = rest[at] as Document
+      // The last one fills the gap: to close it would move all the others.
+      rest[at] = rest.at(-1) as Document
+      rest.pop()
+      taken.push(one)
+    }
+    return taken
+  })
+}
+
+const UNWIND_FIELDS = {
+  path: 'string',
+  includeArrayIndex: 'string',
+  preserveNullAndEmptyArrays: 'bool',
+} as const
+
+function unwind(spec: unknown): Run {
+  const given = typeof spec === 'string' ? { path: spec } : spec
+  const options = readFields('$unwind', given, UNWIND_FIELDS, { unknown: 28811 })
+  const { path = '', includeArrayIndex, preserveNullAndEmptyArrays: keepsEmpty = false } = options
+  if (!path.startsWith('$') || path.startsWith('$$') || path.length < 2) {
+    throw new CommandError(28818, "path option to $unwind stage should be prefixed with a '$'")
+  }
+  if (includeArrayIndex === '' || includeArrayIndex?.startsWith('$') === true) {
+    throw new CommandError(28822, 'includeArrayIndex must be a name that does not start with $')
+  }
+  const parts = path.slice(1).split('.')
+  const withIndex = (document: unknown, index: number | null): Document =>
+    includeArrayIndex === undefined
+      ? (document as Document)
+      : (withField(document, includeArrayIndex.split('.'), index) as Document)
+  return (documents) =>
+    documents.flatMap((document) => {
+      const value = valueAt(document, parts)
+      if (Array.isArray(value) && value.length > 0) {
+        spendItems(value.length)
+        return value.map((item, at) => withIndex(withField(document, parts, item), at))
+      }
+      const isEmpty = value === undefined || value === null || Array.isArray(value)
+      if (isEmpty && !keepsEmpty) return []
+      return [
+        withIndex(Array.isArray(value) ? withField(document, parts, undefined) : document, null),
+      ]
+    })
+}
+
+function count(spec: unknown): Run {
+  if (typeof spec !== 'string' || spec === '' || spec.startsWith('$') || spec.includes('.')) {
+    throw new CommandError(40156, 'the count field must be a non-empty string without $ and dots')
+  }
+  return (documents) => (documents.length === 0 ? [] : [{ [spec]: documents.length }])
+}
+
+function facet(spec: unknown, scope: StageScope): Run {
+  const facets = Object.entries(checkNotEmpty('$facet', spec) as Document).map(([name, inner]) => {
+    if (name === '' || name.startsWith('$') || name.includes('.')) {
+      throw new CommandError(16410, `'${name}' is not valid as the name of a field`)
+    }
+    const stages: unknown[] = Array.isArray(inner) ? inner : []
+    if (stages.some((stage) => isDocument(stage) && '$facet' in stage)) {
+      throw new CommandError(40600, '$facet is not allowed to be used within a $facet stage')
+    }
+    return { name, run: scope.compileInner(inner, scope.variables) }
+  })
+  return (all) => [Object.fromEntries(facets.map(({ name, run }) => [name, run(all)]))]
+}
+
+function unionWith(spec: unknown, scope: StageScope): Run {
+  const given = typeof spec === 'string' ? { coll: spec } : spec
+  const fields = readFields('$unionWith', given, { coll: 'string', pipeline: 'array' })
+  const { coll, pipeline = [] } = fields
+  if (coll === undefined) throw new CommandError(9, "$unionWith needs a collection, 'coll'")
+  const run = scope.compileInner(pipeline, scope.variables)
+  return (all) => {
+    const others = run(scope.readCollection(coll))
+    spendItems(others.length)
+    return [...all, ...others]
+  }
+}
+
+function documents(spec: unknown, { compileExpression }: StageScope): Run {
+  const list = compileExpression(spec)({})
+  if (Array.isArray(list) && list.every(isDocument)) return () => list
+  throw new CommandError(40228, '$documents must be an array of objects')
+}

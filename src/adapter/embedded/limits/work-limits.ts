@@ -1,0 +1,86 @@
+import vm from 'node:vm'
+import { CommandError, notSupported } from '../errors/command-error.ts'
+import { isRegex } from '../values/regular-expression.ts'
+
+const REGEX_TIME_LIMIT_MS = 1000
+const LOOP_TIME_LIMIT_MS = 30_000
+const MAX_ITEMS = 2_000_000
+
+/** What can multiply work: the time of a command with one of these is limited. */
+const LOOPS: ReadonlySet<string> = new Set([
+  '$map',
+  '$filter',
+  '$reduce',
+  '$range',
+  '$lookup',
+  '$unionWith',
+  '$unwind',
+  '$facet',
+])
+
+let itemsLeft = MAX_ITEMS
+
+/**
+ * Counts items that a command makes beside those that are stored: loops within loops would fill
+ * the memory of the whole process.
+ * @throws {CommandError} 146 the command has made too many
+ */
+export function spendItems(count: number): void {
+  itemsLeft -= count
+  if (itemsLeft >= 0) return
+  throw notSupported(`A command that makes more than ${MAX_ITEMS} items`, 146)
+}
+
+/**
+ * Returns what `compute` returns, stopped after `maxTimeMS`, or after one second where the request
+ * holds a regular expression: JavaScript's engine can need years for one, and the whole process
+ * would stand still. `vm` can interrupt code that never yields, and unlike V8's flag against
+ * excessive backtracking it changes nothing outside this call and covers back-references too.
+ * `compute` may be stopped anywhere, so it must not change stored data.
+ * @throws {CommandError} 50 MaxTimeMSExpired
+ */
+export function withTimeLimit<Result>(
+  request: object,
+  maxTimeMs: unknown,
+  compute: () => Result,
+): Result {
+  const own = typeof maxTimeMs === 'number' && maxTimeMs > 0 ? maxTimeMs : Number.POSITIVE_INFINITY
+  const limit = Math.min(own, limitOf(request))
+  itemsLeft = MAX_ITEMS
+  if (limit === Number.POSITIVE_INFINITY) return compute()
+  guard ??= createGuard()
+  guard.context.run = compute
+  try {
+    return guard.script.runInContext(guard.context, { timeout: Math.ceil(limit) }) as Result
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error
+    throw new CommandError(50, 'operation exceeded time limit', {}, { cause: error })
+  } finally {
+    guard.context.run = () => undefined
+  }
+}
+
+interface Guard {
+  readonly script: vm.Script
+  readonly context: { run: () => unknown }
+}
+
+/** Made once, at the first need: a context costs more than most filters. */
+let guard: Guard | undefined
+
+function createGuard(): Guard {
+  const context = { run: () => undefined }
+  vm.createContext(context)
+  return { script: new vm.Script('run()'), context }
+}
+
+function limitOf(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return Number.POSITIVE_INFINITY
+  if (isRegex(value)) return REGEX_TIME_LIMIT_MS
+  let limit = Number.POSITIVE_INFINITY
+  for (const [name, child] of Object.entries(value)) {
+    if (name.startsWith('$regex')) return REGEX_TIME_LIMIT_MS
+    limit = Math.min(limit, LOOPS.has(name) ? LOOP_TIME_LIMIT_MS : limit, limitOf(child))
+  }
+  return limit
+}

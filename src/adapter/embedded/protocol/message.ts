@@ -1,0 +1,190 @@
+import type { Document } from 'bson'
+import { deserialize, serialize } from 'bson'
+import { isDocument } from '../values/compare.ts'
+import { CommandError } from '../errors/command-error.ts'
+
+export const MAX_DOCUMENT_BYTES: number = 16_777_216
+export const MAX_MESSAGE_BYTES: number = 48_000_000
+export const MAX_WRITE_BATCH: number = 100_000
+const MAX_DEPTH = 200
+const HEADER_BYTES = 16
+const OP_REPLY = 1
+const OP_QUERY = 2004
+const OP_MSG = 2013
+const CHECKSUM_PRESENT = 1
+const MORE_TO_COME = 2
+/** The lower 16 flag bits must be understood by the reader; these three are. */
+const KNOWN_FLAGS = CHECKSUM_PRESENT | MORE_TO_COME
+const REQUIRED_FLAGS = 0xffff
+
+/** Bytes that are no message of the protocol: the connection cannot be trusted any further. */
+export class ProtocolError extends Error {}
+
+/** One message from a client: what was asked, and how the reply must be framed. */
+export interface Request {
+  readonly requestId: number
+  readonly legacy: boolean
+  readonly wantsReply: boolean
+  /** The command with its document sequences folded in; throws a CommandError for bad BSON. */
+  readonly readBody: () => Document
+}
+
+/**
+ * Returns a function that takes bytes as they arrive and yields each whole message. The pieces of
+ * one are gathered in a buffer that doubles, so that no byte is copied more often than about twice,
+ * and a length alone, which anyone can claim, reserves nothing.
+ */
+export function createMessageReader(): (chunk: Buffer) => Generator<Buffer> {
+  let gathered = Buffer.alloc(0)
+  let size = 0
+  return function* read(chunk) {
+    for (let at = 0; at < chunk.length; ) {
+      const left = chunk.length - at
+      if (size === 0 && left >= 4 && left >= readLength(chunk, at)) {
+        const end = at + readLength(chunk, at)
+        yield chunk.subarray(at, end)
+        at = end
+        continue
+      }
+      const length = size < 4 ? 4 : readLength(gathered, 0)
+      const count = Math.min(length - size, left)
+      if (size + count > gathered.length) {
+        const larger = Buffer.alloc(Math.min(Math.max((size + count) * 2, 1024), MAX_MESSAGE_BYTES))
+        gathered.copy(larger, 0, 0, size)
+        gathered = larger
+      }
+      chunk.copy(gathered, size, at, at + count)
+      size += count
+      at += count
+      if (size >= 4 && size === readLength(gathered, 0)) {
+        yield gathered.subarray(0, size)
+        gathered = Buffer.alloc(0)
+        size = 0
+      }
+    }
+  }
+}
+
+function readLength(bytes: Buffer, at: number): number {
+  const length = bytes.readInt32LE(at)
+  if (length >= HEADER_BYTES && length <= MAX_MESSAGE_BYTES) return length
+  throw new ProtocolError(`A message of ${length} bytes is not allowed`)
+}
+
+/** Returns the request in a whole message. @throws {ProtocolError} it cannot be framed */
+export function parseMessage(message: Buffer): Request {
+  const opcode = message.readInt32LE(12)
+  if (opcode === OP_MSG) return parseOpMsg(message)
+  if (opcode === OP_QUERY) return parseOpQuery(message)
+  throw new ProtocolError(`Opcode ${opcode} is not in the embedded server`)
+}
+
+/** Returns the framed reply to a request. */
+export function encodeReply(request: Request, reply: Document): Buffer {
+  const body = serialize(reply, { ignoreUndefined: true })
+  const prefix = request.legacy ? 20 : 5
+  const head = Buffer.alloc(HEADER_BYTES + prefix)
+  head.writeInt32LE(head.length + body.length, 0)
+  head.writeInt32LE(request.requestId, 8)
+  head.writeInt32LE(request.legacy ? OP_REPLY : OP_MSG, 12)
+  // OP_REPLY: flags, cursor id (8 bytes), starting position, number of documents.
+  if (request.legacy) head.writeInt32LE(1, HEADER_BYTES + 16)
+  return Buffer.concat([head, body])
+}
+
+function parseOpMsg(message: Buffer): Request {
+  if (message.length < HEADER_BYTES + 5) throw new ProtocolError('An empty OP_MSG')
+  const flags = message.readUInt32LE(HEADER_BYTES)
+  if ((flags & REQUIRED_FLAGS & ~KNOWN_FLAGS) !== 0) {
+    throw new ProtocolError(`Unknown OP_MSG flags ${flags}`)
+  }
+  const end = message.length - ((flags & CHECKSUM_PRESENT) === 0 ? 0 : 4)
+  const sections = readSections(message, HEADER_BYTES + 4, end)
+  return {
+    requestId: message.readInt32LE(4),
+    legacy: false,
+    wantsReply: (flags & MORE_TO_COME) === 0,
+    readBody() {
+      const body = decode(sections.body)
+      for (const { name, documents } of sections.sequences) body[name] = documents.map(decode)
+      return body
+    },
+  }
+}
+
+interface Sections {
+  readonly body: Buffer
+  readonly sequences: readonly { readonly name: string; readonly documents: readonly Buffer[] }[]
+}
+
+function readSections(message: Buffer, start: number, end: number): Sections {
+  let body: Buffer | undefined
+  const sequences: { name: string; documents: Buffer[] }[] = []
+  for (let at = start; at < end; ) {
+    const kind = message.readUInt8(at)
+    const section = readSized(message, at + 1, end)
+    if (kind === 0 && body === undefined) body = section
+    else if (kind === 1) sequences.push(readSequence(section))
+    else throw new ProtocolError(`Unexpected OP_MSG section of kind ${kind}`)
+    at += 1 + section.length
+  }
+  if (body === undefined) throw new ProtocolError('An OP_MSG without a body')
+  return { body, sequences }
+}
+
+function readSequence(section: Buffer): { name: string; documents: Buffer[] } {
+  const nul = section.indexOf(0, 4)
+  if (nul < 0) throw new ProtocolError('A document sequence without a name')
+  const documents: Buffer[] = []
+  for (let at = nul + 1; at < section.length; ) {
+    const document = readSized(section, at, section.length)
+    documents.push(document)
+    at += document.length
+  }
+  const name = section.toString('utf8', 4, nul)
+  if (name === '__proto__') throw new ProtocolError('A document sequence named __proto__')
+  return { name, documents }
+}
+
+function readSized(bytes: Buffer, at: number, end: number): Buffer {
+  if (at + 4 > end) throw new ProtocolError('A truncated section')
+  const length = bytes.readInt32LE(at)
+  if (length < 5 || at + length > end) throw new ProtocolError('A section with a wrong length')
+  return bytes.subarray(at, at + length)
+}
+
+/** Drivers still send their very first hello as OP_QUERY on `admin.$cmd`. */
+function parseOpQuery(message: Buffer): Request {
+  const nul = message.indexOf(0, HEADER_BYTES + 4)
+  if (nul < 0) throw new ProtocolError('An OP_QUERY without a collection')
+  const namespace = message.toString('utf8', HEADER_BYTES + 4, nul)
+  if (!namespace.endsWith('.$cmd')) throw new ProtocolError('OP_QUERY reads are not supported')
+  const query = readSized(message, nul + 9, message.length)
+  return {
+    requestId: message.readInt32LE(4),
+    legacy: true,
+    wantsReply: true,
+    readBody: () => ({ ...decode(query), $db: namespace.slice(0, -'.$cmd'.length) }),
+  }
+}
+
+function decode(bytes: Buffer): Document {
+  try {
+    // Regular expressions stay data (BSONRegExp) until a guarded filter compiles them.
+    const document = deserialize(bytes, { bsonRegExp: true, promoteBuffers: false })
+    checkDepth(document, 0)
+    return document
+  } catch (error) {
+    if (error instanceof CommandError) throw error
+    const [code, reason] = error instanceof RangeError ? [15, 'nested too deeply'] : [22, 'invalid']
+    throw new CommandError(code, `The BSON of the request is ${reason}`, {}, { cause: error })
+  }
+}
+
+function checkDepth(value: object, depth: number): void {
+  if (depth > MAX_DEPTH) throw new CommandError(15, `BSON nested deeper than ${MAX_DEPTH} levels`)
+  for (const child of Object.values(value)) {
+    if (typeof child !== 'object' || child === null) continue
+    if (Array.isArray(child) || isDocument(child)) checkDepth(child, depth + 1)
+  }
+}

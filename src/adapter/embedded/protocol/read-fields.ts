@@ -1,0 +1,90 @@
+import type { Document } from 'bson'
+import { isDocument, isNumeric } from '../values/compare.ts'
+import { CommandError, notSupported } from '../errors/command-error.ts'
+import { compareNumbers } from '../values/numbers.ts'
+import { typeNameOf } from '../values/type-names.ts'
+
+/**
+ * What a field may hold. `refused` is known to MongoDB and not here: it may be false or empty,
+ * which is as good as missing. Under `any` null is a value of its own.
+ */
+export type FieldType = keyof Values
+
+/** The fields of a command, a stage or an option by their names, and no others. */
+export type FieldTypes = Readonly<Record<string, FieldType>>
+
+interface Values {
+  readonly string: string
+  readonly bool: boolean
+  readonly number: number
+  readonly object: Document
+  readonly array: unknown[]
+  readonly any: unknown
+  readonly refused: undefined
+}
+
+/** The fields that were given; null is as good as missing. */
+export type Fields<Types extends FieldTypes> = {
+  readonly [Name in keyof Types]?: Values[Types[Name]] | undefined
+}
+
+/** The codes MongoDB gives to what is wrong with the fields, where they are not the usual ones. */
+export interface FieldCodes {
+  readonly unknown?: number
+  readonly refused?: number
+}
+
+const CHECKS: Readonly<Record<FieldType, (value: unknown) => boolean>> = {
+  string: (value) => typeof value === 'string',
+  bool: (value) => typeof value === 'boolean' || isNumeric(value),
+  number: isNumeric,
+  object: isDocument,
+  array: Array.isArray,
+  any: () => true,
+  refused: () => true,
+}
+
+/**
+ * Returns the fields that a document has of those in the table.
+ * @throws {CommandError} 14 it is no document, or a field has the wrong type
+ * @throws {CommandError} `unknown` (40415) it has another field: nothing is ignored in silence
+ * @throws {CommandError} `refused` (72) it has a field that is not in this server
+ */
+export function readFields<Types extends FieldTypes>(
+  name: string,
+  value: unknown,
+  types: Types,
+  { unknown = 40415, refused = 72 }: FieldCodes = {},
+): Fields<Types> {
+  if (!isDocument(value)) {
+    throw new CommandError(14, `${name} must be an object, and is ${typeNameOf(value)}`)
+  }
+  const given: Document = {}
+  for (const [field, one] of Object.entries(value)) {
+    const type = Object.hasOwn(types, field) ? types[field] : undefined
+    if (type === undefined) {
+      throw new CommandError(unknown, `BSON field '${name}.${field}' is an unknown field.`)
+    }
+    checkField(`${name}.${field}`, one, type, refused)
+    if (type === 'bool' && one !== null) given[field] = one === true || isNonZero(one)
+    else if (one !== null || type === 'any') given[field] = one
+  }
+  return given as Fields<Types>
+}
+
+function isNonZero(value: unknown): boolean {
+  return isNumeric(value) && compareNumbers(value, 0) !== 0
+}
+
+function checkField(name: string, value: unknown, type: FieldType, refused: number): void {
+  if (value === null || value === undefined) return
+  if (type === 'refused') {
+    const isEmpty = value === false || (isDocument(value) && Object.keys(value).length === 0)
+    if (!isEmpty) throw notSupported(`The field '${name}'`, refused)
+  } else if (!CHECKS[type](value)) {
+    throw new CommandError(
+      14,
+      `BSON field '${name}' is the wrong type '${typeNameOf(value)}', expected type '${type}'`,
+    )
+  }
+}

@@ -1,0 +1,71 @@
+import type { Document } from 'bson'
+import { isDocument } from '../values/compare.ts'
+import { CommandError } from '../errors/command-error.ts'
+import type { MatchOptions } from './filter.ts'
+import { compileFilter, compileItem } from './filter.ts'
+import { valuesAt } from '../values/field-paths.ts'
+
+/**
+ * Returns the index of the first item of an array that the filter's condition on it accepts: what
+ * the positional `$` stands for.
+ * @throws {CommandError} the filter has no condition on the array
+ */
+export function findPosition(
+  filter: Document,
+  path: string,
+  document: Document,
+  options: MatchOptions,
+): number {
+  const position = search(filter, path, document, options)
+  if (position !== undefined) return position
+  throw new CommandError(2, 'The positional operator did not find the match needed from the query.')
+}
+
+function search(
+  filter: Document,
+  path: string,
+  document: Document,
+  options: MatchOptions,
+): number | undefined {
+  for (const [name, condition] of Object.entries(filter)) {
+    const index =
+      name === '$and' || name === '$or'
+        ? searchClauses(condition, path, document, options)
+        : searchCondition(name, condition, path, document, options)
+    if (index !== undefined) return index
+  }
+  return undefined
+}
+
+function searchClauses(
+  clauses: readonly Document[],
+  path: string,
+  document: Document,
+  options: MatchOptions,
+): number | undefined {
+  for (const clause of clauses) {
+    const matches = compileFilter(clause, options)
+    const index = matches(document) ? search(clause, path, document, options) : undefined
+    if (index !== undefined) return index
+  }
+  return undefined
+}
+
+function searchCondition(
+  name: string,
+  condition: unknown,
+  path: string,
+  document: Document,
+  options: MatchOptions,
+): number | undefined {
+  if (name !== path && !name.startsWith(`${path}.`)) return undefined
+  const [array] = valuesAt(document, path.split('.'))
+  if (!Array.isArray(array)) return undefined
+  const rest = name.slice(path.length)
+  const isElemMatch = rest === '' && isDocument(condition) && '$elemMatch' in condition
+  const matches = isElemMatch
+    ? compileItem(condition.$elemMatch, options)
+    : compileFilter({ [`item${rest}`]: condition }, options)
+  const index = array.findIndex((item) => matches(isElemMatch ? item : { item }))
+  return index < 0 ? undefined : index
+}

@@ -1,0 +1,230 @@
+import type { Document } from 'bson'
+import type { Collation } from '../protocol/collation-option.ts'
+import { compareValues, isDocument, isEqual, keyOf, TYPE_ORDER, typeOrderOf } from '../values/compare.ts'
+import { CommandError } from '../errors/command-error.ts'
+import { valuesAt } from '../values/field-paths.ts'
+import { isRegex } from '../values/regular-expression.ts'
+import { toTypeTest } from '../values/type-names.ts'
+import type { ValueTest } from './value-tests.ts'
+import { toModTest, toRegexTest, toSizeTest } from './value-tests.ts'
+
+/** What a filter needs beside itself. */
+export interface MatchOptions {
+  readonly collation: Collation | undefined
+  /** Makes an aggregation expression ready, for `$expr`. */
+  readonly compileExpression: (expression: unknown) => (document: Document) => unknown
+}
+
+/** Returns whether a document matches. */
+export type Predicate = (document: Document) => boolean
+
+/**
+ * Returns whether the values that a path reaches match: negations need to see all of them. Inside
+ * `$elemMatch` an array is an item like any other, and nobody looks into it.
+ */
+export type FieldTest = (values: readonly unknown[], isItem?: boolean) => boolean
+/** Returns an operator on a field, made ready. */
+export type Operator = (operand: unknown, options: MatchOptions, siblings: Document) => FieldTest
+
+/** Returns a filter as a function. @throws {CommandError} the filter is not valid */
+export function compileFilter(filter: unknown, options: MatchOptions): Predicate {
+  if (!isDocument(filter)) throw new CommandError(14, 'A filter must be an object')
+  const tests = Object.entries(filter).map(([name, condition]) =>
+    name.startsWith('$')
+      ? compileLogical(name, condition, options)
+      : compileField(name, condition, options),
+  )
+  const only = tests[0]
+  if (tests.length === 1 && only !== undefined) return only
+  return (document) => tests.every((test) => test(document))
+}
+
+/** Returns the condition of one array item: operators on the item, or a filter over its fields. */
+export function compileItem(condition: unknown, options: MatchOptions): ValueTest {
+  if (isOperators(condition) && !isLogical(condition)) {
+    const test = compileOperators(condition, options)
+    return (item) => test([item], true)
+  }
+  const matches = compileFilter(condition, options)
+  // An array inside the array is searched like a document whose fields are its indexes.
+  return (item) => (isDocument(item) || Array.isArray(item)) && matches(item as Document)
+}
+
+function compileField(path: string, condition: unknown, options: MatchOptions): Predicate {
+  const test = compileCondition(condition, options)
+  const parts = path.split('.')
+  return (document) => test(valuesAt(document, parts))
+}
+
+/** A plain value means equality, a regular expression a match, `{ $… }` operators. */
+function compileCondition(condition: unknown, options: MatchOptions): FieldTest {
+  if (isOperators(condition)) return compileOperators(condition, options)
+  return isRegex(condition)
+    ? anyValue(toRegexTest(condition))
+    : anyValue((value) => isEqual(value, condition, options.collation))
+}
+
+function compileOperators(operators: Document, options: MatchOptions): FieldTest {
+  const tests = Object.entries(operators).map(([name, operand]) => {
+    const operator = OPERATORS.get(name)
+    if (operator === undefined) throw unknownOperator(`unknown operator: ${name}`)
+    return operator(operand, options, operators)
+  })
+  return (values, isItem) => tests.every((test) => test(values, isItem))
+}
+
+function compileLogical(name: string, operand: unknown, options: MatchOptions): Predicate {
+  const logical = LOGICAL.get(name)
+  if (logical === undefined) throw unknownOperator(`unknown top level operator: ${name}`)
+  return logical(operand, options, name)
+}
+
+function unknownOperator(what: string): CommandError {
+  // MongoDB, too, refuses a `$text` without its index, and there is none here.
+  return new CommandError(
+    what.endsWith(' $text') ? 27 : 2,
+    `${what}: it is not in the embedded server`,
+  )
+}
+
+/** Returns an operator of a whole filter, made ready. */
+export type Logical = (operand: unknown, options: MatchOptions, name: string) => Predicate
+
+/** Every operator that a filter may have at its top, and no other. */
+export const LOGICAL: ReadonlyMap<string, Logical> = new Map<string, Logical>([
+  ['$and', combine((document, tests) => tests.every((test) => test(document)))],
+  ['$or', combine((document, tests) => tests.some((test) => test(document)))],
+  ['$nor', combine((document, tests) => !tests.some((test) => test(document)))],
+  ['$comment', () => () => true],
+  [
+    '$expr',
+    (operand, { compileExpression }) => {
+      const evaluate = compileExpression(operand)
+      return (document) => isTrue(evaluate(document))
+    },
+  ],
+])
+
+function combine(join: (document: Document, tests: readonly Predicate[]) => boolean): Logical {
+  return (operand, options, name) => {
+    if (!Array.isArray(operand) || operand.length === 0) {
+      throw new CommandError(2, `${name} must be a nonempty array`)
+    }
+    const tests = operand.map((filter) => compileFilter(filter, options))
+    return (document) => join(document, tests)
+  }
+}
+
+/** Returns whether a value counts as true in an expression. */
+export function isTrue(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== false && !isEqual(value, 0)
+}
+
+/** Every operator that a filter may have on a field, and no other. */
+export const OPERATORS: ReadonlyMap<string, Operator> = new Map<string, Operator>([
+  ['$eq', (operand, { collation }) => anyValue((value) => isEqual(value, operand, collation))],
+  ['$ne', (operand, options) => not(compileOperators({ $eq: checkNotRegex(operand) }, options))],
+  ['$gt', ordered((order) => order > 0, false)],
+  ['$gte', ordered((order) => order >= 0, true)],
+  ['$lt', ordered((order) => order < 0, false)],
+  ['$lte', ordered((order) => order <= 0, true)],
+  ['$in', (operand, options) => anyValue(toListTest('$in', operand, options))],
+  ['$nin', (operand, options) => not(anyValue(toListTest('$nin', operand, options)))],
+  ['$not', (operand, options) => not(compileNegated(operand, options))],
+  [
+    '$exists',
+    (operand) => (values) => values.some((value) => value !== undefined) === isTrue(operand),
+  ],
+  ['$type', (operand) => anyValue(toTypeTest(operand))],
+  ['$size', (operand) => someValue(toSizeTest(operand))],
+  ['$mod', (operand) => anyValue(toModTest(operand))],
+  ['$all', compileAll],
+  ['$elemMatch', compileElemMatch],
+  ['$regex', (operand, _options, { $options }) => anyValue(toRegexTest(operand, $options))],
+  ['$options', (_operand, _options, siblings) => checkHasRegex(siblings)],
+])
+
+/** Returns whether operators are those of a whole filter, such as `$or`, and not of a field. */
+export function isLogical(operators: Document): boolean {
+  return LOGICAL.has(Object.keys(operators)[0] ?? '')
+}
+
+/** Returns whether a filter's condition is operators and not a value to be equal to. */
+export function isOperators(condition: unknown): condition is Document {
+  if (!isDocument(condition)) return false
+  const first = Object.keys(condition)[0]
+  // A DBRef is a value although its fields start with a dollar.
+  return first?.startsWith('$') === true && first !== '$ref' && first !== '$id'
+}
+
+const someValue =
+  (test: ValueTest): FieldTest =>
+  (values) =>
+    values.some(test)
+
+/** Most operators hold for an array where they hold for one of its items or for it as a whole. */
+const anyValue =
+  (test: ValueTest): FieldTest =>
+  (values, isItem = false) =>
+    values.some((value) => test(value) || (!isItem && Array.isArray(value) && value.some(test)))
+
+const not =
+  (test: FieldTest): FieldTest =>
+  (values, isItem) =>
+    !test(values, isItem)
+
+function ordered(accept: (order: number) => boolean, orEqual: boolean): Operator {
+  return (operand, { collation }) => {
+    const type = typeOrderOf(operand)
+    const anyType = type === TYPE_ORDER.minKey || type === TYPE_ORDER.maxKey
+    const operandIsNan = Number.isNaN(operand)
+    return anyValue((value) => {
+      if (!anyType && typeOrderOf(value) !== type) return false
+      // NaN is neither above nor below anything, whatever its place when sorting.
+      if (operandIsNan || Number.isNaN(value)) {
+        return orEqual && operandIsNan && Number.isNaN(value)
+      }
+      return accept(compareValues(value, operand, collation))
+    })
+  }
+}
+
+function toListTest(name: string, operand: unknown, { collation }: MatchOptions): ValueTest {
+  if (!Array.isArray(operand)) throw new CommandError(2, `${name} needs an array`)
+  if (operand.some(isOperators)) throw new CommandError(2, `cannot nest $ under ${name}`)
+  const keys = new Set(operand.map((item) => keyOf(item, collation)))
+  const patterns = operand.filter(isRegex).map((pattern) => toRegexTest(pattern))
+  return (value) => keys.has(keyOf(value, collation)) || patterns.some((test) => test(value))
+}
+
+function compileNegated(operand: unknown, options: MatchOptions): FieldTest {
+  if (isRegex(operand) || isOperators(operand)) return compileCondition(operand, options)
+  throw new CommandError(2, '$not needs a regex or a document')
+}
+
+function compileAll(operand: unknown, options: MatchOptions): FieldTest {
+  if (!Array.isArray(operand)) throw new CommandError(2, '$all needs an array')
+  const tests = operand.map((item) => {
+    if (isOperators(item) && Object.keys(item)[0] !== '$elemMatch') {
+      throw new CommandError(2, 'no $ expressions in $all')
+    }
+    return compileCondition(item, options)
+  })
+  return (values, isItem) => tests.length > 0 && tests.every((test) => test(values, isItem))
+}
+
+function compileElemMatch(operand: unknown, options: MatchOptions): FieldTest {
+  if (!isDocument(operand)) throw new CommandError(2, '$elemMatch needs an Object')
+  const test = compileItem(operand, options)
+  return someValue((value) => Array.isArray(value) && value.some(test))
+}
+
+function checkNotRegex(operand: unknown): unknown {
+  if (isRegex(operand)) throw new CommandError(2, "Can't have regex as arg to $ne.")
+  return operand
+}
+
+function checkHasRegex(siblings: Document): FieldTest {
+  if (!('$regex' in siblings)) throw new CommandError(2, '$options needs a $regex')
+  return () => true
+}

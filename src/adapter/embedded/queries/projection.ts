@@ -1,0 +1,200 @@
+import type { Document } from 'bson'
+import { isDocument } from '../values/compare.ts'
+import { CommandError, notSupported } from '../errors/command-error.ts'
+import type { CompileExpression } from '../aggregation/expressions.ts'
+import type { MatchOptions } from './filter.ts'
+import { compileItem, isTrue } from './filter.ts'
+import { getField, setField } from '../values/field-paths.ts'
+import { findPosition } from './array-position.ts'
+
+/** Returns the projection of a document; what is not changed is shared with it. */
+export type Projector = (document: Document) => Document
+
+/** Where a projection stands: only `find` knows `$slice`, `$elemMatch` and the positional `$`. */
+export interface ProjectionOptions {
+  readonly compileExpression: CompileExpression
+  readonly find?: { readonly filter: Document; readonly match: MatchOptions }
+}
+
+type Change = (value: unknown, document: Document) => unknown
+
+/** What becomes of one field: it is kept, dropped, changed, or its own fields are looked at. */
+type Rule = 'keep' | 'drop' | Change | Rules
+type Rules = Map<string, Rule>
+interface Computed {
+  readonly parts: readonly string[]
+  readonly evaluate: (document: Document) => unknown
+}
+
+/** Returns a projection as a function. @throws {CommandError} the projection is not valid */
+export function compileProjection(spec: unknown, options: ProjectionOptions): Projector {
+  if (!isDocument(spec)) throw new CommandError(14, 'A projection must be an object')
+  const rules: Rules = new Map()
+  const computed: Computed[] = []
+  let mode: 'keep' | 'drop' | undefined
+  for (const [path, value] of flatten(spec)) {
+    const rule = toRule(path, value, options)
+    const name = path.endsWith('.$') ? path.slice(0, -2) : path
+    const wanted = modeOf(rule, value)
+    if (name !== '_id' && wanted !== undefined) {
+      if (mode !== undefined && mode !== wanted) throw mixed(name, wanted)
+      mode = wanted
+    }
+    if (rule === undefined) {
+      computed.push({ parts: name.split('.'), evaluate: options.compileExpression(value) })
+    }
+    addRule(rules, name, rule ?? 'drop')
+  }
+  const keeps = (mode ?? (rules.get('_id') === 'keep' ? 'keep' : 'drop')) === 'keep'
+  if (keeps && !rules.has('_id')) rules.set('_id', 'keep')
+  return (document) => {
+    const kept = applyRules(document, rules, keeps, document)
+    return setComputed(kept, computed, document)
+  }
+}
+
+/** Returns a `$addFields` specification as a function. */
+export function compileAddFields(spec: unknown, compileExpression: CompileExpression): Projector {
+  if (!isDocument(spec)) throw new CommandError(40272, '$addFields specification must be an object')
+  const fields = flatten(spec).map(([path, expression]) => ({
+    parts: path.split('.'),
+    evaluate: compileExpression(expression),
+  }))
+  return (document) => setComputed(document, fields, document)
+}
+
+function setComputed(target: Document, fields: readonly Computed[], document: Document): Document {
+  return fields.reduce<unknown>(
+    (result, { parts, evaluate }) => withField(result, parts, evaluate(document)),
+    target,
+  ) as Document
+}
+
+/** Returns a copy with one field set, or removed for `undefined`; arrays on the way fan out. */
+export function withField(
+  source: unknown,
+  parts: readonly string[],
+  value: unknown,
+  at = 0,
+): unknown {
+  const name = parts[at]
+  if (name === undefined) return value
+  if (Array.isArray(source)) return source.map((item) => withField(item, parts, value, at))
+  if (value === undefined && !isDocument(source)) return source
+  const copy: Document = isDocument(source) ? { ...source } : {}
+  const field = withField(getField(copy, name), parts, value, at + 1)
+  if (field === undefined) delete copy[name]
+  else setField(copy, name, field)
+  return copy
+}
+
+/** Nested documents mean the same as dotted paths. */
+function flatten(spec: Document, prefix = ''): [string, unknown][] {
+  return Object.entries(spec).flatMap(([name, value]): [string, unknown][] => {
+    const path = `${prefix}${name}`
+    if (name.startsWith('$') && name !== '$') {
+      throw new CommandError(16410, `FieldPath field names may not start with '$': '${name}'`)
+    }
+    if (name === '' || path.split('.').includes('')) {
+      throw new CommandError(
+        40353,
+        `FieldPath must not end with a '.' or hold empty names: '${path}'`,
+      )
+    }
+    const isNested = isDocument(value) && !Object.keys(value)[0]?.startsWith('$')
+    if (!isNested) return [[path, value]]
+    const inner = flatten(value, `${path}.`)
+    if (inner.length === 0)
+      throw new CommandError(51270, 'An empty sub-projection is not a valid value')
+    return inner
+  })
+}
+
+/** A field without a rule is computed by an expression. */
+function toRule(path: string, value: unknown, { find }: ProjectionOptions): Rule | undefined {
+  if (find !== undefined && path.endsWith('.$')) {
+    const array = path.slice(0, -2)
+    return (items, document) => {
+      const index = findPosition(find.filter, array, document, find.match)
+      return Array.isArray(items) ? items.slice(index, index + 1) : items
+    }
+  }
+  if (typeof value === 'boolean' || typeof value === 'number')
+    return isTrue(value) ? 'keep' : 'drop'
+  if (find === undefined || !isDocument(value)) return undefined
+  if ('$meta' in value) throw notSupported('$meta')
+  if ('$slice' in value) return toSlice(value.$slice)
+  if (!('$elemMatch' in value)) return undefined
+  const matches = compileItem(value.$elemMatch, find.match)
+  return (items) => {
+    const index = Array.isArray(items) ? items.findIndex(matches) : -1
+    return index < 0 ? undefined : [(items as unknown[])[index]]
+  }
+}
+
+function toSlice(operand: unknown): Change | undefined {
+  const [skip, limit] = Array.isArray(operand) ? operand : [0, operand]
+  // With other operands this is the aggregation expression of the same name.
+  if (typeof skip !== 'number' || typeof limit !== 'number') return undefined
+  if (Array.isArray(operand)) {
+    return (items) => {
+      if (!Array.isArray(items)) return items
+      const start = skip < 0 ? Math.max(items.length + skip, 0) : skip
+      return items.slice(start, start + limit)
+    }
+  }
+  return (items) => {
+    if (!Array.isArray(items)) return items
+    return limit < 0 ? items.slice(limit) : items.slice(0, limit)
+  }
+}
+
+/** `$slice` alone keeps all other fields; everything else says which kind of projection it is. */
+function modeOf(rule: Rule | undefined, value: unknown): 'keep' | 'drop' | undefined {
+  if (rule === 'keep' || rule === 'drop') return rule
+  return isDocument(value) && '$slice' in value && rule !== undefined ? undefined : 'keep'
+}
+
+function mixed(name: string, wanted: 'keep' | 'drop'): CommandError {
+  return wanted === 'drop'
+    ? new CommandError(31254, `Cannot do exclusion on field ${name} in inclusion projection`)
+    : new CommandError(31253, `Cannot do inclusion on field ${name} in exclusion projection`)
+}
+
+function addRule(rules: Rules, path: string, rule: Rule): void {
+  const parts = path.split('.')
+  const last = parts.pop() ?? ''
+  let level = rules
+  for (const part of parts) {
+    const next = level.get(part) ?? new Map<string, Rule>()
+    if (!(next instanceof Map)) throw new CommandError(31249, `Path collision at ${path}`)
+    level.set(part, next)
+    level = next
+  }
+  if (level.has(last)) throw new CommandError(31250, `Path collision at ${path}`)
+  level.set(last, rule)
+}
+
+function applyRules(source: Document, rules: Rules, keeps: boolean, document: Document): Document {
+  const result: Document = {}
+  const names = Object.keys(source)
+  // The id comes first, wherever earlier stages have put it.
+  if (source === document && names.includes('_id')) names.unshift('_id')
+  for (const name of new Set(names)) {
+    const rule = rules.get(name) ?? (keeps ? 'drop' : 'keep')
+    const value = applyRule(source[name], rule, keeps, document)
+    if (value !== undefined) setField(result, name, value)
+  }
+  return result
+}
+
+function applyRule(value: unknown, rule: Rule, keeps: boolean, document: Document): unknown {
+  if (rule === 'keep') return value
+  if (rule === 'drop') return undefined
+  if (typeof rule === 'function') return rule(value, document)
+  if (isDocument(value)) return applyRules(value, rule, keeps, document)
+  if (!Array.isArray(value)) return keeps ? undefined : value
+  return value
+    .map((item) => applyRule(item, rule, keeps, document))
+    .filter((item) => item !== undefined)
+}

@@ -1,0 +1,75 @@
+import type { Document } from 'bson'
+import type { Collation } from '../protocol/collation-option.ts'
+import { compareValues, isDocument, typeOrderOf } from '../values/compare.ts'
+import { CommandError, notSupported } from '../errors/command-error.ts'
+import { valuesAt } from '../values/field-paths.ts'
+
+/** Returns a sorted copy; documents that are equal under the order keep their places. */
+export type Sorter = (documents: readonly Document[]) => Document[]
+
+/** Returns a sort specification as a function. @throws {CommandError} it is not valid */
+export function compileSort(spec: unknown, collation: Collation | undefined): Sorter {
+  if (!isDocument(spec)) throw new CommandError(14, 'A sort must be an object')
+  const fields = Object.entries(spec).map(([path, direction]) => {
+    if (isDocument(direction)) throw notSupported('Sorting by $meta')
+    if (direction !== 1 && direction !== -1 && direction !== true) {
+      throw new CommandError(
+        15975,
+        '$sort key ordering must be 1 (for ascending) or -1 (for descending)',
+      )
+    }
+    return { parts: path.split('.'), direction: Number(direction) }
+  })
+  if (fields.length === 0) return (documents) => [...documents]
+  const dollar = Object.keys(spec).find((path) => path.startsWith('$'))
+  if (dollar !== undefined && (dollar !== '$natural' || fields.length > 1)) {
+    throw new CommandError(2, `A sort by ${dollar} is not valid, or not with other fields`)
+  }
+  if (fields[0]?.parts[0] === '$natural') {
+    const { direction } = fields[0]
+    return (documents) => (direction < 0 ? documents.toReversed() : [...documents])
+  }
+  return (documents) =>
+    documents
+      .map((document) => ({
+        document,
+        keys: fields.map(({ parts, direction }) =>
+          toSortKey(document, parts, direction, collation),
+        ),
+      }))
+      .sort((a, b) => {
+        for (const [index, { direction }] of fields.entries()) {
+          const order = compareKeys(a.keys[index], b.keys[index], collation)
+          if (order !== 0) return order * direction
+        }
+        return 0
+      })
+      .map(({ document }) => document)
+}
+
+/** An empty array stands below null, where BSON's old type `undefined` stands. */
+const EMPTY_ARRAY: unique symbol = Symbol('empty array')
+
+/** An array sorts by its lowest item when ascending and by its highest when descending. */
+function toSortKey(
+  document: Document,
+  parts: readonly string[],
+  direction: number,
+  collation: Collation | undefined,
+): unknown {
+  const values = valuesAt(document, parts)
+  const keys = values.flatMap((value): unknown[] =>
+    Array.isArray(value) ? (value.length === 0 ? [EMPTY_ARRAY] : value) : [value],
+  )
+  return keys.length < 2
+    ? keys[0]
+    : keys.reduce((best, key) => (direction * compareKeys(key, best, collation) < 0 ? key : best))
+}
+
+function compareKeys(a: unknown, b: unknown, collation: Collation | undefined): number {
+  if (a !== EMPTY_ARRAY && b !== EMPTY_ARRAY) return compareValues(a, b, collation)
+  if (a === b) return 0
+  const other = typeOrderOf(a === EMPTY_ARRAY ? b : a)
+  const below = other === 0 ? 1 : -1
+  return a === EMPTY_ARRAY ? below : -below
+}

@@ -1,0 +1,120 @@
+import type { Document } from 'bson'
+import { calculateObjectSize, Long } from 'bson'
+import { CommandError } from '../errors/command-error.ts'
+import type { Session } from './sessions.ts'
+
+const FIRST_BATCH_SIZE = 101
+const MAX_BATCH_BYTES = 16_000_000
+const IDLE_MS = 600_000
+
+interface Cursor {
+  readonly namespace: string
+  readonly session: Session | undefined
+  readonly documents: readonly Document[]
+  position: number
+  usedAt: number
+}
+
+/** How the first batch of a command is cut. */
+export interface BatchOptions {
+  readonly batchSize: unknown
+  readonly singleBatch?: boolean
+  /** A cursor belongs to the session of its command, and ends with it. */
+  readonly context: { readonly session: Session | undefined }
+}
+
+/** The results that clients have not fetched yet. */
+export class Cursors {
+  readonly #cursors: Map<number, Cursor> = new Map()
+  readonly #now: () => number
+  #lastId = 0
+
+  /** `now` is the time in ms. */
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  get count(): number {
+    return this.#cursors.size
+  }
+
+  /** Returns the reply of a command whose results are these documents. */
+  open(namespace: string, documents: readonly Document[], options: BatchOptions): Document {
+    const { session } = options.context
+    const cursor = { namespace, session, documents, position: 0, usedAt: this.#now() }
+    const firstBatch = takeBatch(cursor, toSize(options.batchSize, FIRST_BATCH_SIZE))
+    const isDone = cursor.position >= documents.length || options.singleBatch === true
+    const id = isDone ? 0 : this.#keep(cursor)
+    return { cursor: { id: Long.fromNumber(id), ns: namespace, firstBatch }, ok: 1 }
+  }
+
+  /** Returns the reply of `getMore`. @throws {CommandError} 43 there is no such cursor */
+  next(id: unknown, namespace: string, batchSize: unknown, session: Session | undefined): Document {
+    const cursor = this.#cursors.get(Number(id))
+    if (cursor === undefined) throw new CommandError(43, `cursor id ${String(id)} not found`)
+    if (cursor.session !== session) {
+      throw new CommandError(13, `cursor id ${String(id)} belongs to another session`)
+    }
+    if (cursor.namespace !== namespace) {
+      throw new CommandError(
+        13,
+        `cursor id ${String(id)} belongs to another namespace than ${namespace}`,
+      )
+    }
+    cursor.usedAt = this.#now()
+    const nextBatch = takeBatch(cursor, toSize(batchSize, Number.POSITIVE_INFINITY))
+    const isDone = cursor.position >= cursor.documents.length
+    if (isDone) this.#cursors.delete(Number(id))
+    return {
+      cursor: { id: Long.fromNumber(isDone ? 0 : Number(id)), ns: namespace, nextBatch },
+      ok: 1,
+    }
+  }
+
+  /** Returns whether there was such a cursor. */
+  kill(id: unknown): boolean {
+    return this.#cursors.delete(Number(id))
+  }
+
+  /** Ends the cursors of a session. */
+  killOf(session: Session): void {
+    for (const [id, cursor] of this.#cursors) {
+      if (cursor.session === session) this.#cursors.delete(id)
+    }
+  }
+
+  clear(): void {
+    this.#cursors.clear()
+  }
+
+  #keep(cursor: Cursor): number {
+    for (const [id, { usedAt }] of this.#cursors) {
+      if (this.#now() - usedAt > IDLE_MS) this.#cursors.delete(id)
+    }
+    this.#lastId += 1
+    this.#cursors.set(this.#lastId, cursor)
+    return this.#lastId
+  }
+}
+
+function toSize(batchSize: unknown, fallback: number): number {
+  if (batchSize === undefined) return fallback
+  if (typeof batchSize === 'number' && Number.isInteger(batchSize) && batchSize >= 0)
+    return batchSize
+  throw new CommandError(2, 'The batchSize must be a whole number of at least 0')
+}
+
+/** A reply must stay below 16 MiB, but has at least one document. */
+function takeBatch(cursor: Cursor, size: number): Document[] {
+  const batch: Document[] = []
+  let bytes = 0
+  while (batch.length < size) {
+    const document = cursor.documents[cursor.position]
+    if (document === undefined) break
+    bytes += calculateObjectSize(document, { ignoreUndefined: true })
+    if (bytes > MAX_BATCH_BYTES && batch.length > 0) break
+    batch.push(document)
+    cursor.position += 1
+  }
+  return batch
+}

@@ -1,0 +1,141 @@
+import type { Document } from 'bson'
+import { Binary } from 'bson'
+import type { Clock } from '../storage/collection.ts'
+import { CommandError } from '../errors/command-error.ts'
+import { readFields } from '../protocol/read-fields.ts'
+import { Transaction } from '../storage/transaction.ts'
+
+/** How long a session is kept that nobody uses. */
+export const SESSION_TIMEOUT_MINUTES = 30
+const TIMEOUT_MS = SESSION_TIMEOUT_MINUTES * 60_000
+const MAX_SESSIONS = 10_000
+const UUID_SUBTYPE = 4
+
+/** What is remembered of a client's session: its last numbered write or transaction. */
+export interface Session {
+  txnNumber: number
+  /** The reply to the last numbered write, given again where the client asks again. */
+  reply: Document | undefined
+  transaction: Transaction | undefined
+  isCommitted: boolean
+  /** In ms since the epoch. */
+  usedAt: number
+}
+
+/** The sessions of all clients, by the ids the clients have chosen. */
+export class Sessions {
+  readonly #clock: Clock
+  readonly #now: () => number
+  readonly #onEnd: (session: Session) => void
+  /** The one that has not been used for the longest time comes first. */
+  readonly #sessions: Map<string, Session> = new Map()
+
+  /** `onEnd` is told of each session that is forgotten, `now` is the time in ms. */
+  constructor(clock: Clock, now: () => number, onEnd: (session: Session) => void) {
+    this.#clock = clock
+    this.#now = now
+    this.#onEnd = onEnd
+  }
+
+  get count(): number {
+    return this.#sessions.size
+  }
+
+  /**
+   * Returns the session of a command, `undefined` where it names none.
+   * @throws {CommandError} 261 there are too many
+   */
+  find(lsid: unknown): Session | undefined {
+    this.#expire()
+    if (lsid === undefined) return undefined
+    const key = toKey(lsid)
+    const known = this.#sessions.get(key)
+    if (known === undefined && this.#sessions.size >= MAX_SESSIONS) {
+      throw new CommandError(261, `There are already ${MAX_SESSIONS} sessions`)
+    }
+    const session = known ?? {
+      txnNumber: -1,
+      reply: undefined,
+      transaction: undefined,
+      isCommitted: false,
+      usedAt: 0,
+    }
+    this.#touch(key, session)
+    return session
+  }
+
+  /** Keeps a session for another half hour, if there is one. */
+  refresh(lsid: unknown): void {
+    const key = toKey(lsid)
+    const session = this.#sessions.get(key)
+    if (session !== undefined) this.#touch(key, session)
+  }
+
+  end(lsid: unknown): void {
+    this.#remove(toKey(lsid))
+  }
+
+  endAll(): void {
+    for (const key of [...this.#sessions.keys()]) this.#remove(key)
+  }
+
+  /** Begins a numbered write or transaction. @throws {CommandError} 225, 50911 the number is old */
+  begin(session: Session, txnNumber: number, isTransaction: boolean): void {
+    if (txnNumber < session.txnNumber) {
+      throw new CommandError(
+        225,
+        `Cannot start transaction ${txnNumber}: ${session.txnNumber} has begun`,
+      )
+    }
+    if (isTransaction && txnNumber === session.txnNumber) {
+      throw new CommandError(50911, `Cannot start transaction ${txnNumber}: it has begun already`)
+    }
+    session.transaction?.abort()
+    session.txnNumber = txnNumber
+    session.reply = undefined
+    session.isCommitted = false
+    session.transaction = isTransaction ? new Transaction(this.#clock) : undefined
+  }
+
+  #touch(key: string, session: Session): void {
+    session.usedAt = this.#now()
+    this.#sessions.delete(key)
+    this.#sessions.set(key, session)
+  }
+
+  #expire(): void {
+    const oldest = this.#now() - TIMEOUT_MS
+    for (const [key, { usedAt }] of this.#sessions) {
+      if (usedAt > oldest) return
+      this.#remove(key)
+    }
+  }
+
+  #remove(key: string): void {
+    const session = this.#sessions.get(key)
+    if (session === undefined) return
+    this.#sessions.delete(key)
+    session.transaction?.abort()
+    this.#onEnd(session)
+  }
+}
+
+/** Returns the open transaction with this number. @throws {CommandError} 251, 256 it has ended */
+export function readTransaction(session: Session, txnNumber: number): Transaction {
+  const isCurrent = session.txnNumber === txnNumber
+  if (isCurrent && session.isCommitted) {
+    throw new CommandError(256, `Transaction ${txnNumber} has been committed`)
+  }
+  if (isCurrent && session.transaction?.isOpen === true) return session.transaction
+  const message = `Given transaction number ${txnNumber} does not match any in-progress transactions`
+  throw new CommandError(251, message)
+}
+
+/** A session belongs to a user as well, and without a login there is but one. */
+function toKey(lsid: unknown): string {
+  const { id } = readFields('lsid', lsid, { id: 'any', uid: 'refused' })
+  if (!(id instanceof Binary) || id.sub_type !== UUID_SUBTYPE || id.length() !== 16) {
+    throw new CommandError(14, "'lsid.id' must be a UUID")
+  }
+  return id.toString('hex')
+}

@@ -1,0 +1,170 @@
+import type { Document } from 'bson'
+import type { Collation } from '../protocol/collation-option.ts'
+import { createCollation } from '../protocol/collation-option.ts'
+import { keyOf } from '../values/compare.ts'
+import { duplicateKey } from '../errors/command-error.ts'
+import { IndexKeys } from './index-keys.ts'
+import type { Owner } from './lock.ts'
+import { LockedError } from './lock.ts'
+
+/** The documents one command sees and changes: a collection, or a transaction's sight of it. */
+export interface View {
+  readonly collection: Collection
+  readonly get: (key: string) => Document | undefined
+  readonly entries: () => Iterable<[string, Document]>
+  /** Says whether a write would have to wait. @throws {LockedError} it would */
+  readonly check: (key: string, document: Document | undefined) => void
+  /** Stores a document that is never changed afterwards. */
+  readonly put: (key: string, document: Document) => void
+  readonly remove: (key: string) => void
+}
+
+/** Records by their keys as one owner wants them to be; `undefined` is a removed one. */
+export type Overlay = Map<string, Document | undefined>
+
+/** What all collections of a server share: a count of writes, and the past of open snapshots. */
+export interface Clock {
+  time: number
+  readonly open: Set<Owner>
+  readonly history: {
+    readonly time: number
+    readonly collection: Collection
+    readonly key: string
+    readonly before: Document | undefined
+  }[]
+}
+
+/** One collection: records by the key of their `_id`, in the order of their insertion. */
+export class Collection implements View {
+  readonly collection: Collection = this
+  readonly options: Document
+  readonly collation: Collation | undefined
+  readonly records: Map<string, Document> = new Map()
+  readonly indexes: Map<string, Document> = new Map()
+  readonly uniqueIndexes: Map<string, IndexKeys> = new Map()
+  /** Writes of open transactions: they lock the records and claim the unique keys they name. */
+  readonly pending: Map<Owner, Overlay> = new Map()
+  namespace: string
+  /** Whether the store has it: a command that only reads makes none where it finds none. */
+  isStored = false
+  readonly #clock: Clock
+  /** Indexes that are not unique and yet refuse some documents. */
+  readonly #checkingIndexes: Map<string, IndexKeys> = new Map()
+
+  constructor(namespace: string, options: Document, clock: Clock) {
+    this.namespace = namespace
+    this.options = options
+    this.collation = createCollation(options.collation)
+    this.#clock = clock
+    this.indexes.set('_id_', { v: 2, key: { _id: 1 }, name: '_id_' })
+  }
+
+  /** Returns the key under which the record with this `_id` is kept. */
+  keyOf(id: unknown): string {
+    return keyOf(id, this.collation)
+  }
+
+  get(key: string): Document | undefined {
+    return this.records.get(key)
+  }
+
+  entries(): Iterable<[string, Document]> {
+    return this.records
+  }
+
+  check(key: string, document: Document | undefined): void {
+    const claimant = document === undefined ? undefined : this.claimantOf(key, document)
+    const owner = this.ownerOf(key) ?? claimant
+    if (owner !== undefined) throw new LockedError(owner)
+  }
+
+  put(key: string, document: Document): void {
+    this.check(key, document)
+    this.checkIndexable(document)
+    for (const index of this.uniqueIndexes.values()) this.#checkKeys(index, key, document)
+    this.apply(key, document)
+  }
+
+  remove(key: string): void {
+    this.check(key, undefined)
+    this.apply(key, undefined)
+  }
+
+  /** @throws {CommandError} 171, 16766 an index cannot hold the document */
+  checkIndexable(document: Document): void {
+    for (const index of this.#checkingIndexes.values()) index.keysOf(document)
+  }
+
+  /** Writes or removes a record whose locks and unique keys have been checked. */
+  apply(key: string, document: Document | undefined): void {
+    const before = this.records.get(key)
+    const clock = this.#clock
+    clock.time += 1
+    if (clock.open.size > 0) clock.history.push({ time: clock.time, collection: this, key, before })
+    for (const index of this.uniqueIndexes.values()) index.replace(key, before, document)
+    if (document === undefined) this.records.delete(key)
+    else this.records.set(key, document)
+  }
+
+  /** Adds an index. @throws {CommandError} 11000, and the index is not there */
+  addIndex(spec: Document): void {
+    this.checkUnlocked()
+    const index = new IndexKeys(spec)
+    if (spec.unique !== true && index.refusesDocuments) {
+      for (const document of this.records.values()) index.keysOf(document)
+      this.#checkingIndexes.set(spec.name, index)
+    }
+    if (spec.unique === true) {
+      for (const [key, document] of this.records) {
+        this.#checkKeys(index, key, document)
+        index.replace(key, undefined, document)
+      }
+      this.uniqueIndexes.set(spec.name, index)
+    }
+    this.indexes.set(spec.name, spec)
+  }
+
+  removeIndex(name: string): void {
+    this.checkUnlocked()
+    this.indexes.delete(name)
+    this.uniqueIndexes.delete(name)
+    this.#checkingIndexes.delete(name)
+  }
+
+  /** @throws {LockedError} an open transaction has written to the collection */
+  checkUnlocked(): void {
+    for (const owner of this.pending.keys()) throw new LockedError(owner)
+  }
+
+  /** Returns the open transaction, other than `self`, that has written a record. */
+  ownerOf(key: string, self?: Owner): Owner | undefined {
+    for (const [owner, overlay] of this.pending) {
+      if (owner !== self && overlay.has(key)) return owner
+    }
+    return undefined
+  }
+
+  /** Returns the open transaction, other than `self`, that will take a document's unique key. */
+  claimantOf(key: string, document: Document, self?: Owner): Owner | undefined {
+    if (this.pending.size === 0) return undefined
+    for (const index of this.uniqueIndexes.values()) {
+      const keys = [...index.keysOf(document).keys()]
+      for (const [owner, overlay] of this.pending) {
+        if (owner !== self && keys.some((k) => index.isIn(overlay, k, key))) return owner
+      }
+    }
+    return undefined
+  }
+
+  /** Returns MongoDB's error for a unique key that is taken. */
+  duplicate(spec: Document, values: Document): Error {
+    return duplicateKey(this.namespace, spec.name, spec.key, values)
+  }
+
+  #checkKeys(index: IndexKeys, key: string, document: Document): void {
+    for (const [indexKey, values] of index.keysOf(document)) {
+      const holder = index.holders.get(indexKey)
+      if (holder !== undefined && holder !== key) throw this.duplicate(index.spec, values)
+    }
+  }
+}

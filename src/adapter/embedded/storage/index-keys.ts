@@ -1,0 +1,122 @@
+import type { Document } from 'bson'
+import type { Collation } from '../protocol/collation-option.ts'
+import { createCollation } from '../protocol/collation-option.ts'
+import { isDocument, keyOf } from '../values/compare.ts'
+import { CommandError } from '../errors/command-error.ts'
+import type { Predicate } from '../queries/filter.ts'
+import { compileFilter } from '../queries/filter.ts'
+import { checkPartialFilter } from './partial-filter.ts'
+import { getField, valuesAt } from '../values/field-paths.ts'
+import { withField } from '../queries/projection.ts'
+
+/** The keys that documents have in one index and, where it is unique, which record holds which. */
+export class IndexKeys {
+  readonly spec: Document
+  readonly holders: Map<string, string> = new Map()
+  readonly #fields: readonly (readonly string[])[]
+  readonly #collation: Collation | undefined
+  readonly #covers: Predicate
+  readonly #hashed: ReadonlySet<string>
+
+  constructor(spec: Document) {
+    this.spec = spec
+    const paths = Object.keys(spec.key)
+    this.#fields = paths.map((field) => field.split('.'))
+    this.#hashed = new Set(paths.filter((path) => spec.key[path] === 'hashed'))
+    this.#collation = createCollation(spec.collation)
+    const { partialFilterExpression: filter = {} } = spec
+    checkPartialFilter(filter)
+    this.#covers = compileFilter(filter, {
+      collation: this.#collation,
+      compileExpression: () => () => undefined,
+    })
+  }
+
+  /** Whether there are documents that cannot be in it, wherever it is not unique. */
+  get refusesDocuments(): boolean {
+    return this.#fields.length > 1 || this.#hashed.size > 0
+  }
+
+  /** Returns the keys a document has in this index, each with its values for the error message. */
+  keysOf(document: Document): Map<string, Document> {
+    const keys = new Map<string, Document>()
+    if (this.#covers(document)) this.#addKeys(document, keys)
+    return keys
+  }
+
+  /** Moves the entries of a record from its old document to its new one. */
+  replace(key: string, before: Document | undefined, after: Document | undefined): void {
+    for (const indexKey of before === undefined ? [] : this.keysOf(before).keys()) {
+      // While a transaction is committed, another of its records may already have the key.
+      if (this.holders.get(indexKey) === key) this.holders.delete(indexKey)
+    }
+    for (const indexKey of after === undefined ? [] : this.keysOf(after).keys()) {
+      this.holders.set(indexKey, key)
+    }
+  }
+
+  /** Returns whether any of these documents, other than that of `key`, has an index key. */
+  isIn(
+    documents: Iterable<[string, Document | undefined]>,
+    indexKey: string,
+    key: string,
+  ): boolean {
+    for (const [other, document] of documents) {
+      if (other !== key && document !== undefined && this.keysOf(document).has(indexKey))
+        return true
+    }
+    return false
+  }
+
+  #addKeys(document: Document, keys: Map<string, Document>): void {
+    const found = this.#fields.map((parts) => valuesAt(document, parts))
+    const missing = found.every((values) => values.every((value) => value === undefined))
+    if (this.spec.sparse === true && missing) return
+    for (const [at, path] of Object.keys(this.spec.key).entries()) {
+      if (this.#hashed.has(path) && found[at]?.some(Array.isArray) === true) {
+        throw new CommandError(16766, 'hashed indexes do not currently support array values')
+      }
+    }
+    const through = this.#fields.flatMap((parts) => arrayOn(document, parts) ?? [])
+    const [array] = through
+    if (through.some((path) => path !== array)) {
+      throw new CommandError(171, 'cannot index parallel arrays')
+    }
+    if (array !== undefined && through.length > 1) {
+      this.#addItemKeys(document, array.split('.'), keys)
+      return
+    }
+    const columns = found.map(toIndexed)
+    // At most one column has several values: one key for each of them.
+    for (let row = 0; row < Math.max(...columns.map((values) => values.length)); row += 1) {
+      const values = columns.map((column) => (column.length === 1 ? column[0] : column[row]))
+      const names = Object.keys(this.spec.key)
+      const keyValue = Object.fromEntries(names.map((name, at) => [name, values[at] ?? null]))
+      keys.set(values.map((value) => keyOf(value, this.#collation)).join('|'), keyValue)
+    }
+  }
+
+  /** Several fields of the same array belong together item by item. */
+  #addItemKeys(document: Document, path: readonly string[], keys: Map<string, Document>): void {
+    const items = valuesAt(document, path).flat()
+    if (items.some(Array.isArray)) throw new CommandError(171, 'cannot index parallel arrays')
+    for (const item of items.length === 0 ? [undefined] : items) {
+      this.#addKeys(withField(document, path, item) as Document, keys)
+    }
+  }
+}
+
+/** Returns the path of the first array on the way along another path. */
+function arrayOn(document: Document, parts: readonly string[]): string | undefined {
+  let value: unknown = document
+  for (const [at, part] of parts.entries()) {
+    value = isDocument(value) ? getField(value, part) : undefined
+    if (Array.isArray(value)) return parts.slice(0, at + 1).join('.')
+  }
+  return undefined
+}
+
+function toIndexed(values: readonly unknown[]): readonly unknown[] {
+  const items = values.flat()
+  return items.length === 0 ? [undefined] : items
+}

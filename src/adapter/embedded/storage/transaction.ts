@@ -1,0 +1,122 @@
+import type { Document } from 'bson'
+import type { Clock, Collection, Overlay, View } from './collection.ts'
+import { CommandError } from '../errors/command-error.ts'
+import type { Owner } from './lock.ts'
+
+const LIFETIME_MS = 60_000
+
+/**
+ * A snapshot of the moment it began, with its own writes laid over it. A record is locked from the
+ * first write to it; whoever writes second, or writes what changed after the snapshot, gets 112.
+ */
+export class Transaction implements Owner {
+  readonly ended: Promise<void>
+  readonly #clock: Clock
+  readonly #startTime: number
+  readonly #written: Set<Collection> = new Set()
+  readonly #expiry: NodeJS.Timeout
+  #markEnded: () => void = () => undefined
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+    this.#startTime = clock.time
+    this.ended = new Promise((resolve) => {
+      this.#markEnded = resolve
+    })
+    this.#expiry = setTimeout(() => this.abort(), LIFETIME_MS).unref()
+    clock.open.add(this)
+  }
+
+  get isOpen(): boolean {
+    return this.#clock.open.has(this)
+  }
+
+  view(collection: Collection): View {
+    const past = this.#changedSince(collection)
+    const overlay = (): Overlay => collection.pending.get(this) ?? new Map()
+    const get = (key: string): Document | undefined => {
+      const own = overlay()
+      if (own.has(key)) return own.get(key)
+      return past.has(key) ? past.get(key) : collection.records.get(key)
+    }
+    const write = (key: string, document: Document | undefined): void => {
+      if (past.has(key) || collection.ownerOf(key, this) !== undefined) throw writeConflict()
+      if (document !== undefined) {
+        collection.checkIndexable(document)
+        this.#checkUnique(collection, key, document, get)
+      }
+      collection.pending.set(this, overlay().set(key, document))
+      this.#written.add(collection)
+    }
+    return {
+      collection,
+      get,
+      *entries() {
+        const keys = [...collection.records.keys(), ...past.keys(), ...overlay().keys()]
+        for (const key of new Set(keys)) {
+          const document = get(key)
+          if (document !== undefined) yield [key, document]
+        }
+      },
+      // A transaction never waits: its writes fail where they meet another's.
+      check: () => undefined,
+      put: write,
+      remove: (key) => write(key, undefined),
+    }
+  }
+
+  commit(): void {
+    const overlays = [...this.#written].map((collection) => ({
+      collection,
+      entries: [...(collection.pending.get(this) ?? [])],
+    }))
+    for (const { collection, entries } of overlays) {
+      for (const [key, document] of entries) collection.apply(key, document)
+    }
+    this.abort()
+  }
+
+  /** Forgets what has not been committed and lets those who wait go on. */
+  abort(): void {
+    clearTimeout(this.#expiry)
+    for (const collection of this.#written) collection.pending.delete(this)
+    this.#clock.open.delete(this)
+    if (this.#clock.open.size === 0) this.#clock.history.length = 0
+    this.#markEnded()
+  }
+
+  /** Returns what the records that others changed since the snapshot were at that time. */
+  #changedSince(collection: Collection): Overlay {
+    const past: Overlay = new Map()
+    for (const change of this.#clock.history) {
+      const later = change.time > this.#startTime && change.collection === collection
+      if (later && !past.has(change.key)) past.set(change.key, change.before)
+    }
+    return past
+  }
+
+  #checkUnique(
+    collection: Collection,
+    key: string,
+    document: Document,
+    get: (key: string) => Document | undefined,
+  ): void {
+    if (collection.claimantOf(key, document, this) !== undefined) throw writeConflict()
+    const own: Overlay = collection.pending.get(this) ?? new Map()
+    for (const index of collection.uniqueIndexes.values()) {
+      for (const [indexKey, values] of index.keysOf(document)) {
+        const holder = index.holders.get(indexKey)
+        const seen = holder === undefined || holder === key ? undefined : get(holder)
+        const isHeld = seen !== undefined && index.keysOf(seen).has(indexKey)
+        if (isHeld || index.isIn(own, indexKey, key)) throw collection.duplicate(index.spec, values)
+        // Taken after the snapshot: this transaction cannot see it, and must not take it as well.
+        const isFree = holder === undefined || holder === key || own.has(holder)
+        if (!isFree) throw writeConflict()
+      }
+    }
+  }
+}
+
+function writeConflict(): CommandError {
+  return new CommandError(112, 'Write conflict during plan execution, please retry the transaction')
+}

@@ -1,0 +1,201 @@
+import type { Document } from 'mongodb'
+import t from 'tap'
+import { OPERATORS } from '../../../../src/adapter/embedded/aggregation/expressions.ts'
+import { branch, DOCUMENT, EXPRESSION_CASES, RANDOM } from './expression-cases.ts'
+import { openDatabase } from '../open-database.ts'
+
+t.test('an expression has the value that MongoDB’s manual says:', async (t) => {
+  const database = await openDatabase(t)
+  const collection = database.collection('expressions')
+  await collection.insertOne({ ...DOCUMENT })
+  for (const [operator, operand, value] of EXPRESSION_CASES) {
+    await t.test(`${operator} of ${JSON.stringify(operand)}`, async (t) => {
+      const stage = { $project: { _id: 0, value: { [operator]: operand } } }
+      const [found] = await collection.aggregate([stage]).toArray()
+      const computed: unknown = found?.['value']
+      if (value === RANDOM) t.ok(Number(computed) >= 0 && Number(computed) < 1)
+      else t.strictSame(computed, value)
+    })
+  }
+})
+
+t.test('no operator is allowed that has no such case', (t) => {
+  const tested = new Set(EXPRESSION_CASES.map(([operator]) => operator))
+  t.strictSame(
+    [...OPERATORS.keys()].filter((name) => !tested.has(name)),
+    [],
+  )
+  t.end()
+})
+
+t.test('field paths and variables', async (t) => {
+  const database = await openDatabase(t)
+  const collection = database.collection('paths')
+  await collection.insertOne({
+    a: [{ b: 1 }, { b: [2] }, 5, [{ b: 9 }], {}],
+    list: ['x', 'y'],
+    doc: { 0: 'zero' },
+  })
+  const cases: readonly (readonly [title: string, expression: unknown, value: unknown])[] = [
+    ['a path goes through arrays of documents, and not through arrays in them', '$a.b', [1, [2]]],
+    ['an index is no part of a path', '$list.0', []],
+    ['a field may be named like an index', '$doc.0', 'zero'],
+    ['a field has to be the document’s own', '$constructor', undefined],
+    ['a path through a scalar has no value', '$list.length', []],
+    ['$$ROOT and $$CURRENT are the document', { $eq: ['$$ROOT.doc', '$$CURRENT.doc'] }, true],
+    ['$$REMOVE is no value', '$$REMOVE', undefined],
+    ['$$NOW is one moment', { $eq: ['$$NOW', '$$NOW'] }, true],
+    ['a missing value is null in an array', ['$gone', 1], [null, 1]],
+    ['and leaves no field in a document', { x: '$gone', y: 1 }, { y: 1 }],
+    ['an inner variable hides an outer one', nest(), [[1, 1]]],
+  ]
+  for (const [title, expression, value] of cases) {
+    await t.test(title, async (t) => {
+      // The operator around it keeps `$project` from reading the value as a sub-projection.
+      const stage = { $project: { _id: 0, value: { $ifNull: [expression, '$gone'] } } }
+      const [found] = await collection.aggregate([stage]).toArray()
+      t.strictSame(found?.['value'], value)
+    })
+  }
+})
+
+function nest(): Document {
+  const inner = { $map: { input: [5, 6], in: { $let: { vars: { this: 1 }, in: '$$this' } } } }
+  return { $map: { input: [0], in: inner } }
+}
+
+const REFUSALS: readonly (readonly [title: string, expression: unknown, code: number])[] = [
+  ...[
+    '$nope',
+    '$function',
+    '$accumulator',
+    '$meta',
+    '$toDecimal',
+    '$dateAdd',
+    '$dateSubtract',
+    '$top',
+    '$bottom',
+    '$topN',
+    '$firstN',
+    '$maxN',
+    '$percentile',
+    '$median',
+    '$stdDevPop',
+    '$stdDevSamp',
+    '$sigmoid',
+    '$sampleRate',
+    '$tsSecond',
+    '$addToSet',
+    '$push',
+    '$documentNumber',
+    '$constructor',
+  ].map((name) => [name, { [name]: '$n' }, 168] as const),
+  ['two operators in one', { $add: [1], $abs: 1 }, 15983],
+  ['too many arguments', { $abs: [1, 2] }, 16020],
+  ['too few arguments', { $subtract: [1] }, 16020],
+  ['an unknown argument', { $filter: { input: [], cond: 1, until: 2 } }, 9],
+  ['a missing argument', { $map: { input: [] } }, 9],
+  ['an undefined variable', '$$nope', 17276],
+  ['a variable outside of its operator', '$$this', 17276],
+  ['a variable with an upper-case name', { $let: { vars: { A: 1 }, in: 1 } }, 16867],
+  ['$$KEEP, $$PRUNE and $$DESCEND', '$$KEEP', 17276],
+  ['an empty name in a path', '$a..b', 16410],
+  ['a dot in the name of a field', { $mergeObjects: { 'a.b': 1 } }, 16412],
+  ['$add of a string', { $add: ['$s', 1] }, 14],
+  ['$add of two dates', { $add: ['$d', '$d'] }, 16612],
+  ['$abs of a string', { $abs: '$s' }, 28765],
+  ['$divide by zero', { $divide: [1, 0] }, 2],
+  ['$mod by zero', { $mod: [1, 0] }, 16610],
+  ['$ln of zero', { $ln: 0 }, 28766],
+  ['$log10 of zero', { $log10: 0 }, 28761],
+  ['$log of a negative number', { $log: [-1, 2] }, 28758],
+  ['$log to the base 1', { $log: [1, 1] }, 28759],
+  ['$sqrt of a negative number', { $sqrt: -1 }, 28714],
+  ['zero to a negative power', { $pow: [0, -1] }, 28764],
+  ['$acos of 2', { $acos: 2 }, 50989],
+  ['$round to a fraction of a place', { $round: [1, 0.5] }, 51083],
+  ['arithmetic with decimals', { $multiply: ['$decimal', 2] }, 2],
+  ['bits of a double', { $bitAnd: [1.5] }, 2],
+  ['$size of null', { $size: '$nil' }, 17124],
+  ['$slice of no items', { $slice: ['$list', 0, 0] }, 28729],
+  ['$range with a step of zero', { $range: [0, 1, 0] }, 34449],
+  ['$range to infinity', { $range: [0, Number.POSITIVE_INFINITY] }, 34445],
+  ['$setEquals of null', { $setEquals: ['$nil', []] }, 17044],
+  ['$in without an array', { $in: [1, 2] }, 40081],
+  ['$arrayToObject of scalars', { $arrayToObject: '$list' }, 40398],
+  ['$mergeObjects of a number', { $mergeObjects: ['$n'] }, 40400],
+  ['$switch without a branch that fits', { $switch: { branches: [branch('$no', 1)] } }, 40066],
+  ['$concat of a number', { $concat: ['$s', '$n'] }, 16702],
+  ['$split by nothing', { $split: ['$s', ''] }, 40087],
+  ['$strLenCP of null', { $strLenCP: '$nil' }, 34471],
+  ['$substrBytes that cuts a character', { $substrBytes: ['$accents', 3, 1] }, 28656],
+  ['$substrCP of a negative length', { $substrCP: ['$s', 0, -1] }, 34455],
+  ['$toUpper of an array', { $toUpper: ['$list'] }, 16007],
+  ['$regexMatch of a number', { $regexMatch: { input: '$n', regex: 'x' } }, 51104],
+  [
+    '$regexMatch with the flag g',
+    { $regexMatch: { input: '$s', regex: 'x', options: 'g' } },
+    51108,
+  ],
+  ['a date part of a string', { $year: '$s' }, 16006],
+  ['an unknown time zone', { $year: { date: '$d', timezone: 'Mars/Olympus' } }, 40485],
+  ['an unknown letter of a format', { $dateToString: { date: '$d', format: '%q' } }, 18536],
+  ['$dateTrunc with a binSize', { $dateTrunc: { date: '$d', unit: 'day', binSize: 2 } }, 9],
+  ['$dateFromString with a format', { $dateFromString: { dateString: 'x', format: '%Y' } }, 9],
+  ['a date in words', { $toDate: 'July 4 2024' }, 2],
+  ['a date in words, with onError', dateInWords(), 2],
+  ['$toDate of an int', { $toDate: '$n' }, 241],
+  ['$toInt of 1.5 as a string', { $toInt: '1.5' }, 241],
+  ['$toInt of an empty string', { $toInt: '' }, 241],
+  ['$toInt of hexadecimal digits', { $toInt: '0x10' }, 241],
+  ['$toInt beyond 32 bits', { $toInt: 3e9 }, 241],
+  ['$toString of a document', { $toString: '$doc' }, 241],
+  ['$toString of an exponent', { $toString: 1e-9 }, 2],
+  ['a huge $range', { $range: [0, 30_000_000] }, 2],
+]
+
+function dateInWords(): Document {
+  return { $dateFromString: { dateString: 'July 4 2024', onError: 'bad' } }
+}
+
+t.test('an expression is refused with MongoDB’s code for', async (t) => {
+  const database = await openDatabase(t)
+  const collection = database.collection('refusals')
+  await collection.insertOne({ ...DOCUMENT })
+  for (const [title, expression, code] of REFUSALS) {
+    await t.test(title, async (t) => {
+      const stage = { $project: { value: { $ifNull: [expression, null] } } }
+      await t.rejects(collection.aggregate([stage]).toArray(), { code })
+      await t.rejects(collection.find({ $expr: expression as Document }).toArray(), { code })
+    })
+  }
+})
+
+t.test('what an expression would multiply without end is stopped', async (t) => {
+  const database = await openDatabase(t)
+  const collection = database.collection('loops')
+  await collection.insertOne({})
+  const many = { $range: [0, 1_000_000] }
+  const loops: readonly Document[] = [
+    { $map: { input: many, in: many } },
+    {
+      $reduce: {
+        input: { $range: [0, 100] },
+        initialValue: [1],
+        in: { $concatArrays: ['$$value', '$$value'] },
+      },
+    },
+    {
+      $reduce: {
+        input: { $range: [0, 100] },
+        initialValue: 'x',
+        in: { $concat: ['$$value', '$$value'] },
+      },
+    },
+  ]
+  for (const loop of loops) {
+    await t.rejects(collection.aggregate([{ $project: { a: loop } }]).toArray(), {
+      code: /^(146|10334)$/,
+    })
+  }
+})

@@ -1,0 +1,555 @@
+import type { Document } from 'mongodb'
+import { ObjectId } from 'mongodb'
+import t from 'tap'
+import { ACCUMULATORS } from '../../../../src/adapter/embedded/aggregation/accumulators.ts'
+import { STAGES } from '../../../../src/adapter/embedded/aggregation/stages.ts'
+import { openDatabase } from '../open-database.ts'
+
+const ID = new ObjectId('000000000000000000000001')
+
+interface Case {
+  readonly title: string
+  readonly documents: readonly Document[]
+  readonly pipeline: Document[]
+  readonly result: readonly Document[]
+}
+
+const CASES: readonly Case[] = [
+  {
+    title: '$match, $sort, $skip, $limit and $project make a page',
+    documents: [1, 2, 3, 4].map((n) => ({ n, x: 'x' })),
+    pipeline: [
+      { $match: { n: { $gt: 1 } } },
+      { $sort: { n: -1 } },
+      { $skip: 1 },
+      { $limit: 1 },
+      { $project: { _id: 0, n: 1 } },
+    ],
+    result: [{ n: 3 }],
+  },
+  {
+    title: '$group sums, pushes what is there and takes extremes by BSON order',
+    documents: [{ k: 'a', n: 1 }, { k: 'a' }, { k: 'a', n: 5 }, { n: 'text' }],
+    pipeline: [
+      {
+        $group: {
+          _id: '$k',
+          sum: { $sum: '$n' },
+          all: { $push: '$n' },
+          max: { $max: '$n' },
+          avg: { $avg: '$n' },
+          count: { $count: {} },
+        },
+      },
+      { $sort: { _id: 1 } },
+    ],
+    result: [
+      { _id: null, sum: 0, all: ['text'], max: 'text', avg: null, count: 1 },
+      { _id: 'a', sum: 6, all: [1, 5], max: 5, avg: 3, count: 3 },
+    ],
+  },
+  {
+    title: '$group takes an expression and documents as its key',
+    documents: [
+      { a: 1, b: 1 },
+      { a: 1, b: 1 },
+      { a: 2, b: 1 },
+    ],
+    pipeline: [{ $group: { _id: { a: '$a', odd: { $mod: ['$a', 2] } }, n: { $sum: 1 } } }],
+    result: [
+      { _id: { a: 1, odd: 1 }, n: 2 },
+      { _id: { a: 2, odd: 0 }, n: 1 },
+    ],
+  },
+  {
+    title: '$count of nothing gives no document',
+    documents: [{ a: 1 }],
+    pipeline: [{ $match: { a: 2 } }, { $count: 'n' }],
+    result: [],
+  },
+  {
+    title: '$unwind keeps empty strings and documents, and empty arrays when told to',
+    documents: [{ a: [1, 2] }, { a: '' }, { a: {} }, { a: [] }, {}],
+    pipeline: [
+      { $unwind: { path: '$a', includeArrayIndex: 'i', preserveNullAndEmptyArrays: true } },
+      { $project: { _id: 0 } },
+    ],
+    result: [
+      { a: 1, i: 0 },
+      { a: 2, i: 1 },
+      { a: '', i: null },
+      { a: {}, i: null },
+      { i: null },
+      { i: null },
+    ],
+  },
+  {
+    title: '$set merges documents, and reaches into arrays',
+    documents: [{ a: { b: 1 }, list: [{ x: 1 }] }],
+    pipeline: [{ $set: { a: { c: 2 }, 'list.y': 3, gone: '$missing' } }, { $unset: ['_id'] }],
+    result: [{ a: { b: 1, c: 2 }, list: [{ x: 1, y: 3 }] }],
+  },
+  {
+    title: '$bucket puts a boundary into the bucket that it begins',
+    documents: [0, 5, 9, 10, 50].map((n) => ({ n })),
+    pipeline: [{ $bucket: { groupBy: '$n', boundaries: [0, 5, 10], default: 'rest' } }],
+    result: [
+      { _id: 0, count: 1 },
+      { _id: 5, count: 2 },
+      { _id: 'rest', count: 2 },
+    ],
+  },
+  {
+    title: '$sortByCount counts the most frequent first',
+    documents: [{ k: 'a' }, { k: 'b' }, { k: 'b' }],
+    pipeline: [{ $sortByCount: '$k' }],
+    result: [
+      { _id: 'b', count: 2 },
+      { _id: 'a', count: 1 },
+    ],
+  },
+  {
+    title: '$facet runs several pipelines over the same documents',
+    documents: [{ n: 1 }, { n: 2 }],
+    pipeline: [
+      {
+        $facet: {
+          total: [{ $count: 'n' }],
+          top: [{ $sort: { n: -1 } }, { $limit: 1 }, { $project: { _id: 0 } }],
+        },
+      },
+    ],
+    result: [{ total: [{ n: 2 }], top: [{ n: 2 }] }],
+  },
+  {
+    title: 'accumulators leave out what is missing, and count null where MongoDB does',
+    documents: [{ n: null, l: [1] }, { l: [2] }, { n: 4, d: { a: 1 } }, { n: 2, d: { b: 2 } }],
+    pipeline: [
+      {
+        $group: {
+          _id: null,
+          sum: { $sum: '$n' },
+          avg: { $avg: '$n' },
+          min: { $min: '$n' },
+          max: { $max: '$n' },
+          push: { $push: '$n' },
+          pairs: { $push: ['$n', '$gone'] },
+          set: { $addToSet: '$l' },
+          first: { $first: '$n' },
+          last: { $last: '$l' },
+          merged: { $mergeObjects: '$d' },
+          none: { $sum: '$gone' },
+          lists: { $sum: '$l' },
+          count: { $count: {} },
+        },
+      },
+    ],
+    result: [
+      {
+        _id: null,
+        sum: 6,
+        avg: 3,
+        min: 2,
+        max: 4,
+        push: [null, 4, 2],
+        pairs: [
+          [null, null],
+          [null, null],
+          [4, null],
+          [2, null],
+        ],
+        set: [[1], [2]],
+        first: null,
+        last: null,
+        merged: { a: 1, b: 2 },
+        none: 0,
+        lists: 0,
+        count: 4,
+      },
+    ],
+  },
+  {
+    title: '$group of no documents gives none, $count one',
+    documents: [{ a: 1 }],
+    pipeline: [
+      {
+        $facet: { none: [{ $match: { a: 2 } }, { $group: { _id: null } }], one: [{ $count: 'n' }] },
+      },
+    ],
+    result: [{ none: [], one: [{ n: 1 }] }],
+  },
+  {
+    title: '$addFields sets fields as $set does, and $replaceWith a whole document',
+    documents: [{ a: 1 }],
+    pipeline: [{ $addFields: { 'b.c': { $add: ['$a', 1] } } }, { $replaceWith: '$b' }],
+    result: [{ c: 2 }],
+  },
+  {
+    title: '$unset takes one path or several, through arrays of documents',
+    documents: [{ a: 1, list: [{ x: 1, y: 2 }, { x: 3 }, 5] }],
+    pipeline: [{ $unset: ['_id', 'list.x'] }, { $unset: 'a' }],
+    result: [{ list: [{ y: 2 }, {}, 5] }],
+  },
+  {
+    title: '$bucket takes other types for its default, and outputs of its own',
+    documents: [{ n: 1, p: 2 }, { n: 1, p: 3 }, { n: 'x', p: 4 }, { p: 5 }],
+    pipeline: [
+      {
+        $bucket: {
+          groupBy: '$n',
+          boundaries: [0, 5],
+          default: 'other',
+          output: { sum: { $sum: '$p' } },
+        },
+      },
+    ],
+    result: [
+      { _id: 0, sum: 5 },
+      { _id: 'other', sum: 9 },
+    ],
+  },
+  {
+    title: '$replaceRoot and $sample keep to their documents',
+    documents: [{ in: { a: 1 } }],
+    pipeline: [{ $sample: { size: 5 } }, { $replaceRoot: { newRoot: '$in' } }],
+    result: [{ a: 1 }],
+  },
+  {
+    title: 'comparisons in expressions follow BSON’s order of types',
+    documents: [{ n: null, s: 'x', id: ID }],
+    pipeline: [
+      {
+        $project: {
+          _id: 0,
+          missing: { $eq: ['$gone', null] },
+          types: { $lt: [5, '$s'] },
+          id: { $eq: ['$id', ID] },
+          in: { $in: ['$id', [ID]] },
+          cmp: { $cmp: ['a', 'b'] },
+        },
+      },
+    ],
+    result: [{ missing: false, types: true, id: true, in: true, cmp: -1 }],
+  },
+  {
+    title: 'conversions know ObjectIds and dates',
+    documents: [{ id: ID, d: new Date(0), hex: '000000000000000000000001' }],
+    pipeline: [
+      {
+        $project: {
+          _id: 0,
+          text: { $toString: '$id' },
+          date: { $toString: '$d' },
+          id: { $toObjectId: '$hex' },
+          none: { $convert: { input: 'nope', to: 'objectId', onError: 'failed' } },
+          type: { $type: '$id' },
+        },
+      },
+    ],
+    result: [
+      {
+        text: '000000000000000000000001',
+        date: '1970-01-01T00:00:00.000Z',
+        id: ID,
+        none: 'failed',
+        type: 'objectId',
+      },
+    ],
+  },
+  {
+    title: 'strings, dates, arrays and conditions are computed',
+    documents: [{ name: 'Ada', tags: ['x', 'y'], d: new Date('2024-02-29T12:00:00Z') }],
+    pipeline: [
+      {
+        $project: {
+          _id: 0,
+          up: { $toUpper: '$name' },
+          size: { $size: ['$tags'] },
+          year: { $year: '$d' },
+          text: { $dateToString: { date: '$d', format: '%Y-%m-%d' } },
+          list: { $map: { input: '$tags', as: 'tag', in: { $concat: ['$$tag', '!'] } } },
+          cond: { $cond: [{ $regexMatch: { input: '$name', regex: /^a/i } }, 'yes', 'no'] },
+          array: ['$name', '$missing'],
+          gone: '$$REMOVE',
+        },
+      },
+    ],
+    result: [
+      {
+        up: 'ADA',
+        size: 2,
+        year: 2024,
+        text: '2024-02-29',
+        list: ['x!', 'y!'],
+        cond: 'yes',
+        array: ['Ada', null],
+      },
+    ],
+  },
+]
+
+t.test('a pipeline:', async (t) => {
+  const database = await openDatabase(t)
+  for (const [number, { title, documents, pipeline, result }] of CASES.entries()) {
+    await t.test(title, async (t) => {
+      const collection = database.collection(`case${number}`)
+      const stored = documents.map((document, index) => ({ _id: index as never, ...document }))
+      await collection.insertMany(stored)
+      const found = await collection.aggregate(pipeline).toArray()
+      t.equal(JSON.stringify(found), JSON.stringify(result))
+      t.same(await collection.find().toArray(), stored)
+    })
+  }
+})
+
+t.test('$lookup', async (t) => {
+  const database = await openDatabase(t)
+  const users = database.collection<Document & { _id: number }>('users')
+  const posts = database.collection<Document & { _id: number }>('posts')
+  await users.insertMany([{ _id: 1, name: 'Ada' }, { _id: 2, name: 'Bob' }, { _id: 3 }])
+  await posts.insertMany([{ _id: 1, by: 1 }, { _id: 2, by: [1, 2] }, { _id: 3 }])
+  const run = async (lookup: Document): Promise<Document[]> =>
+    await posts.aggregate([{ $lookup: { from: 'users', as: 'out.users', ...lookup } }]).toArray()
+
+  await t.test('joins values, items of arrays and missing with null', async (t) => {
+    const found = await run({ localField: 'by', foreignField: '_id' })
+    t.same(
+      found.map(({ out }) => out.users.map(({ _id }: Document) => _id)),
+      [[1], [1, 2], []],
+    )
+  })
+  await t.test('runs a pipeline over the joined documents', async (t) => {
+    const found = await run({
+      localField: 'by',
+      foreignField: '_id',
+      pipeline: [{ $project: { _id: 0 } }],
+    })
+    t.same(
+      found.map(({ out }) => out.users),
+      [[{ name: 'Ada' }], [{ name: 'Ada' }, { name: 'Bob' }], []],
+    )
+  })
+  await t.test('runs a pipeline with variables', async (t) => {
+    const match = { $match: { $expr: { $gt: ['$_id', '$$own'] } } }
+    const found = await run({ let: { own: '$_id' }, pipeline: [match, { $count: 'n' }] })
+    t.same(
+      found.map(({ out }) => out.users),
+      [[{ n: 2 }], [{ n: 1 }], []],
+    )
+  })
+})
+
+t.test('$out and $merge write collections', async (t) => {
+  const database = await openDatabase(t)
+  const source = database.collection<Document & { _id: number }>('source')
+  const target = database.collection<Document & { _id: number }>('target')
+  await source.insertMany([
+    { _id: 1, a: 1 },
+    { _id: 2, a: 2 },
+  ])
+  await target.insertMany([
+    { _id: 2, b: 2 },
+    { _id: 3, b: 3 },
+  ])
+  t.same(await source.aggregate([{ $merge: 'target' }]).toArray(), [])
+  t.same(await target.find().sort({ _id: 1 }).toArray(), [
+    { _id: 1, a: 1 },
+    { _id: 2, b: 2, a: 2 },
+    { _id: 3, b: 3 },
+  ])
+  await source.aggregate([{ $match: { _id: 1 } }, { $out: 'target' }]).toArray()
+  t.same(await target.find().toArray(), [{ _id: 1, a: 1 }])
+})
+
+t.test(
+  '$unionWith adds another collection, `let` gives variables, $documents makes documents',
+  async (t) => {
+    const database = await openDatabase(t)
+    await database.collection('a').insertOne({ n: 1 })
+    await database.collection('b').insertOne({ n: 2 })
+    const union = [
+      { $unionWith: { coll: 'b', pipeline: [{ $match: { n: 2 } }] } },
+      { $project: { _id: 0, sum: { $add: ['$n', '$$one'] } } },
+    ]
+    t.same(
+      await database
+        .collection('a')
+        .aggregate(union, { let: { one: 1 } })
+        .toArray(),
+      [{ sum: 2 }, { sum: 3 }],
+    )
+    t.same(await database.aggregate([{ $documents: [{ x: 1 }] }]).toArray(), [{ x: 1 }])
+  },
+)
+
+type Refusal = readonly [title: string, pipeline: Document[], code: number]
+
+const REFUSALS: readonly Refusal[] = [
+  ...[
+    '$nope',
+    '$bucketAuto',
+    '$changeStream',
+    '$collStats',
+    '$currentOp',
+    '$densify',
+    '$fill',
+    '$geoNear',
+    '$graphLookup',
+    '$indexStats',
+    '$listSessions',
+    '$redact',
+    '$search',
+    '$setWindowFields',
+    '$vectorSearch',
+    '$constructor',
+    '$copy',
+  ].map((name): Refusal => [name, [{ [name]: {} }], 40324]),
+  ['$out before the end', [{ $out: 'x' }, { $match: {} }], 40324],
+  ['a stage of two names', [{ $match: {}, $limit: 1 }], 40323],
+  ['a stage of no name', [{}], 40323],
+  ['a $limit of 0', [{ $limit: 0 }], 15958],
+  ['a $skip below 0', [{ $skip: -1 }], 15958],
+  ['a $limit of a fraction', [{ $limit: 1.5 }], 15958],
+  ['a $group without _id', [{ $group: { n: { $sum: 1 } } }], 15955],
+  ['a $group of no object', [{ $group: 5 }], 15947],
+  ['a field of $group without an accumulator', [{ $group: { _id: 1, a: '$a' } }], 40234],
+  ['two accumulators in one', [{ $group: { _id: 1, a: { $sum: 1, $max: 1 } } }], 40238],
+  ['an accumulator of a list', [{ $group: { _id: 1, a: { $sum: [1, 2] } } }], 40237],
+  ['a dot in the name of a group’s field', [{ $group: { _id: 1, 'a.b': { $sum: 1 } } }], 40235],
+  ['$count with an argument', [{ $group: { _id: 1, a: { $count: 1 } } }], 14],
+  ...[
+    '$nope',
+    '$accumulator',
+    '$top',
+    '$topN',
+    '$bottom',
+    '$bottomN',
+    '$firstN',
+    '$lastN',
+    '$maxN',
+    '$minN',
+    '$median',
+    '$percentile',
+    '$stdDevPop',
+    '$stdDevSamp',
+    '$covariancePop',
+    '$expMovingAvg',
+  ].map(
+    (name): Refusal => [
+      `the accumulator ${name}`,
+      [{ $group: { _id: 1, a: { [name]: '$a' } } }],
+      15952,
+    ],
+  ),
+  ['an unknown field of $unwind', [{ $unwind: { path: '$a', deep: true } }], 28811],
+  ['$unwind of a name without a dollar', [{ $unwind: 'a' }], 28818],
+  [
+    'an includeArrayIndex with a dollar',
+    [{ $unwind: { path: '$a', includeArrayIndex: '$i' } }],
+    28822,
+  ],
+  ['an unknown field of $lookup', [{ $lookup: { from: 'b', as: 'x', pipeline: [], on: 1 } }], 9],
+  ['a $lookup of half a join', [{ $lookup: { from: 'b', as: 'x', localField: 'a' } }], 9],
+  ['a $lookup without a collection', [{ $lookup: { as: 'x', pipeline: [] } }], 9],
+  [
+    'an unknown stage inside $lookup',
+    [{ $lookup: { from: 'b', as: 'x', pipeline: [{ $no: 1 }] } }],
+    40324,
+  ],
+  ['an unknown field of $unionWith', [{ $unionWith: { coll: 'b', all: 1 } }], 40415],
+  [
+    '$documents inside $unionWith',
+    [{ $unionWith: { coll: 'b', pipeline: [{ $documents: [] }] } }],
+    40602,
+  ],
+  ['$facet inside $facet', [{ $facet: { a: [{ $facet: { b: [] } }] } }], 40600],
+  ['$out inside $facet', [{ $facet: { a: [{ $out: 'x' }] } }], 40324],
+  ['an unknown field of $sample', [{ $sample: { size: 1, seed: 2 } }], 28748],
+  [
+    'an unknown field of $bucket',
+    [{ $bucket: { groupBy: '$a', boundaries: [0, 1], by: 1 } }],
+    40197,
+  ],
+  ['boundaries out of order', [{ $bucket: { groupBy: '$a', boundaries: [1, 0] } }], 40194],
+  ['boundaries of two types', [{ $bucket: { groupBy: '$a', boundaries: [1, 'a'] } }], 40193],
+  [
+    'a default between the boundaries',
+    [{ $bucket: { groupBy: '$a', boundaries: [0, 9], default: 3 } }],
+    40199,
+  ],
+  [
+    '$bucket without a default for a value outside',
+    [{ $bucket: { groupBy: '$a', boundaries: [5, 9] } }],
+    40066,
+  ],
+  ['$bucket by a constant', [{ $bucket: { groupBy: 'a', boundaries: [5, 9] } }], 40202],
+  ['$sortByCount of a constant', [{ $sortByCount: 'a' }], 40149],
+  ['a $count with a dollar', [{ $count: '$n' }], 40156],
+  ['an empty $project', [{ $project: {} }], 51272],
+  ['an empty $unset', [{ $unset: [] }], 31002],
+  ['$replaceRoot to a number', [{ $replaceRoot: { newRoot: '$a' } }], 40228],
+  ['$replaceWith nothing', [{ $replaceWith: '$gone' }], 40228],
+  ['an unknown field of $replaceRoot', [{ $replaceRoot: { newRoot: '$a', x: 1 } }], 40415],
+  ['a sort by an unknown order', [{ $sort: { a: 2 } }], 15975],
+  ['$documents after a collection', [{ $documents: [] }], 73],
+  [
+    '$out with a time series',
+    [{ $out: { db: 'test', coll: 'x', timeseries: { timeField: 't' } } }],
+    72,
+  ],
+  ['an unknown field of $merge', [{ $merge: { into: 'x', how: 1 } }], 40415],
+  ['$merge with a pipeline', [{ $merge: { into: 'x', whenMatched: [] } }], 2],
+  ['an unknown whenNotMatched', [{ $merge: { into: 'x', whenNotMatched: 'no' } }], 2],
+]
+
+t.test('a pipeline is refused with MongoDB’s code for', async (t) => {
+  const database = await openDatabase(t)
+  const collection = database.collection('refusals')
+  await collection.insertOne({ a: 1 })
+  for (const [title, pipeline, code] of REFUSALS) {
+    await t.test(title, (t) => t.rejects(collection.aggregate(pipeline).toArray(), { code }))
+  }
+})
+
+t.test('no stage and no accumulator is allowed that has no case here', (t) => {
+  const written = JSON.stringify(CASES)
+  const elsewhere = ['$lookup', '$unionWith', '$documents']
+  const names = [...STAGES.keys(), ...ACCUMULATORS.keys()].filter(
+    (name) => !elsewhere.includes(name),
+  )
+  t.strictSame(
+    names.filter((name) => !written.includes(`"${name}":`)),
+    [],
+  )
+  t.end()
+})
+
+t.test('a pipeline that names no collection begins with $documents', async (t) => {
+  const database = await openDatabase(t)
+  await t.rejects(database.aggregate([{ $match: {} }]).toArray(), { code: 73 })
+  await t.rejects(database.aggregate([]).toArray(), { code: 73 })
+})
+
+t.test('stages that multiply documents are stopped before the memory is full', async (t) => {
+  const database = await openDatabase(t)
+  const collection = database.collection('many')
+  await collection.insertMany(Array.from({ length: 200 }, () => ({ list: Array(200).fill(0) })))
+  const unwind = { $unwind: '$list' }
+  const lookup = { $lookup: { from: 'many', pipeline: [], as: 'list' } }
+  const pipeline = [lookup, unwind, lookup, unwind, lookup, unwind]
+  await t.rejects(collection.aggregate(pipeline).toArray(), { code: 146 })
+})
+
+t.test('a collation counts in $match, $group and $sort', async (t) => {
+  const database = await openDatabase(t)
+  const collection = database.collection('collation')
+  await collection.insertMany(['b', 'A', 'a'].map((name) => ({ name })))
+  const pipeline = [
+    { $match: { name: { $ne: 'B' } } },
+    { $group: { _id: '$name', n: { $sum: 1 } } },
+  ]
+  const found = await collection
+    .aggregate(pipeline, { collation: { locale: 'en', strength: 2 } })
+    .toArray()
+  t.same(found, [{ _id: 'A', n: 2 }])
+})

@@ -1,0 +1,508 @@
+import type { Document } from 'mongodb'
+import { Decimal128, Double, Long, MaxKey, MinKey, ObjectId, Timestamp } from 'mongodb'
+import t from 'tap'
+import { LOGICAL, OPERATORS } from '../../../../src/adapter/embedded/queries/filter.ts'
+import { openDatabase } from '../open-database.ts'
+
+const LOW_ID = new ObjectId('000000000000000000000001')
+const HIGH_ID = new ObjectId('f00000000000000000000001')
+
+interface Case {
+  readonly title: string
+  readonly documents: readonly Document[]
+  readonly filter: Document
+  /** The indexes of the documents that match. */
+  readonly matches: readonly number[]
+}
+
+const CASES: readonly Case[] = [
+  {
+    title: 'null finds null and missing fields, not other values',
+    documents: [{ a: null }, {}, { a: 0 }, { a: [null] }, { a: [] }],
+    filter: { a: null },
+    matches: [0, 1, 3],
+  },
+  {
+    title: 'null at a dotted path finds an array item without the field',
+    documents: [{ a: [{ b: 1 }, {}] }, { a: [{ b: 1 }] }, { a: [] }, { a: 5 }],
+    filter: { 'a.b': null },
+    matches: [0, 3],
+  },
+  {
+    title: '$ne of null needs the field',
+    documents: [{ a: null }, {}, { a: 0 }],
+    filter: { a: { $ne: null } },
+    matches: [2],
+  },
+  {
+    title: 'numbers are equal across their BSON types',
+    documents: [
+      { a: 5 },
+      { a: Long.fromNumber(5) },
+      { a: new Double(5) },
+      { a: new Decimal128('5.0') },
+      { a: '5' },
+    ],
+    filter: { a: 5 },
+    matches: [0, 1, 2, 3],
+  },
+  {
+    title: 'decimals are compared as numbers and exactly',
+    documents: [
+      { a: new Decimal128('9.5') },
+      { a: new Decimal128('10') },
+      { a: 0.1 },
+      { a: new Decimal128('0.1') },
+    ],
+    filter: { a: new Decimal128('0.10') },
+    matches: [3],
+  },
+  {
+    title: 'longs beyond 2^53 keep all their digits',
+    documents: [
+      { a: Long.fromString('9007199254740993') },
+      { a: Long.fromString('9007199254740992') },
+    ],
+    filter: { a: { $gt: Long.fromString('9007199254740992') } },
+    matches: [0],
+  },
+  {
+    title: 'ranges stay within one type',
+    documents: [{ a: 5 }, { a: '5' }, { a: new Date(5) }, { a: null }, { a: LOW_ID }],
+    filter: { a: { $gte: 0 } },
+    matches: [0],
+  },
+  {
+    title: 'ObjectIds have an order',
+    documents: [{ a: LOW_ID }, { a: HIGH_ID }, { a: 'f' }],
+    filter: { a: { $gt: LOW_ID } },
+    matches: [1],
+  },
+  {
+    title: 'dates have an order',
+    documents: [{ a: new Date(1) }, { a: new Date(2) }, { a: 2 }],
+    filter: { a: { $lte: new Date(1) } },
+    matches: [0],
+  },
+  {
+    title: 'timestamps have an order',
+    documents: [{ a: new Timestamp({ t: 1, i: 1 }) }, { a: new Timestamp({ t: 2, i: 1 }) }],
+    filter: { a: { $gt: new Timestamp({ t: 1, i: 5 }) } },
+    matches: [1],
+  },
+  {
+    title: 'MinKey and MaxKey are compared with every type',
+    documents: [{ a: 1 }, { a: 'x' }, {}, { a: new MinKey() }],
+    filter: { a: { $gt: new MinKey(), $lt: new MaxKey() } },
+    matches: [0, 1, 2],
+  },
+  {
+    title: 'NaN is neither above nor below a number',
+    documents: [{ a: Number.NaN }, { a: 5 }],
+    filter: { a: { $lte: 5 } },
+    matches: [1],
+  },
+  {
+    title: '$lte of null finds null and missing',
+    documents: [{ a: null }, {}, { a: 1 }],
+    filter: { a: { $lte: null } },
+    matches: [0, 1],
+  },
+  {
+    title: 'an embedded document must have the same fields in the same order',
+    documents: [{ a: { x: 1, y: 2 } }, { a: { y: 2, x: 1 } }, { a: { x: 1 } }],
+    filter: { a: { x: 1, y: 2 } },
+    matches: [0],
+  },
+  {
+    title: 'a value finds the arrays that hold it, an array the arrays equal to it',
+    documents: [{ a: [1, 2] }, { a: [2, 1] }, { a: [[1, 2]] }, { a: 1 }],
+    filter: { a: [1, 2] },
+    matches: [0, 2],
+  },
+  {
+    title: 'a dotted path goes through arrays of documents and takes indexes',
+    documents: [{ a: [{ b: 1 }, { b: 2 }] }, { a: { b: 2 } }, { a: [{ b: 3 }] }],
+    filter: { 'a.b': 2, 'a.0.b': { $ne: 3 } },
+    matches: [0, 1],
+  },
+  {
+    title: '$in takes values, null, arrays and regular expressions',
+    documents: [{ a: 'apple' }, { a: [1, 2] }, {}, { a: 7 }, { a: 'pear' }],
+    filter: { a: { $in: [/^app/, [1, 2], null] } },
+    matches: [0, 1, 2],
+  },
+  {
+    title: '$nin holds where none of the items is listed',
+    documents: [{ a: [1, 2] }, { a: [3] }, {}],
+    filter: { a: { $nin: [2] } },
+    matches: [1, 2],
+  },
+  {
+    title: '$all takes scalars as arrays of one',
+    documents: [{ a: [1, 2, 3] }, { a: 1 }, { a: [1] }],
+    filter: { a: { $all: [1] } },
+    matches: [0, 1, 2],
+  },
+  {
+    title: '$all takes $elemMatch',
+    documents: [{ a: [{ x: 1 }, { x: 5 }] }, { a: [{ x: 5 }] }],
+    filter: { a: { $all: [{ $elemMatch: { x: 1 } }, { $elemMatch: { x: 5 } }] } },
+    matches: [0],
+  },
+  {
+    title: '$elemMatch needs one item for all of its conditions',
+    documents: [{ a: [{ x: 1, y: 2 }] }, { a: [{ x: 1 }, { y: 2 }] }, { a: { x: 1, y: 2 } }],
+    filter: { a: { $elemMatch: { x: 1, y: 2 } } },
+    matches: [0],
+  },
+  {
+    title: '$elemMatch takes operators on plain items',
+    documents: [{ a: [1, 9] }, { a: [5] }, { a: 5 }],
+    filter: { a: { $elemMatch: { $gt: 3, $lt: 7 } } },
+    matches: [1],
+  },
+  {
+    title: '$elemMatch with operators looks at the items and not into them',
+    documents: [{ a: [[5]] }, { a: [5] }, { a: [[1, 5], 4] }],
+    filter: { a: { $elemMatch: { $gt: 3 } } },
+    matches: [1, 2],
+  },
+  {
+    title: '$elemMatch inside $elemMatch looks into an array in the array',
+    documents: [{ a: [[5]] }, { a: [5] }],
+    filter: { a: { $elemMatch: { $elemMatch: { $gt: 3 } } } },
+    matches: [0],
+  },
+  {
+    title: '$elemMatch with $in, $not and $type takes an array in the array for one item',
+    documents: [{ a: [[1]] }, { a: [1] }, { a: ['x'] }, { a: [] }],
+    filter: { a: { $elemMatch: { $not: { $in: [1] }, $type: ['array', 'number'] } } },
+    matches: [0],
+  },
+  {
+    title: '$elemMatch with $or is a filter of the item',
+    documents: [{ a: [{ x: 1 }] }, { a: [{ y: 2 }] }, { a: [1] }],
+    filter: { a: { $elemMatch: { $or: [{ x: 1 }, { y: 2 }] } } },
+    matches: [0, 1],
+  },
+  {
+    title: '$not holds for missing fields',
+    documents: [{ a: 1 }, { a: 9 }, {}],
+    filter: { a: { $not: { $gt: 5 } } },
+    matches: [0, 2],
+  },
+  {
+    title: '$exists tells null from missing',
+    documents: [{ a: null }, {}],
+    filter: { a: { $exists: true } },
+    matches: [0],
+  },
+  {
+    title: '$size counts items',
+    documents: [{ a: [] }, { a: [1] }, { a: [[1]] }, { a: 1 }],
+    filter: { a: { $size: 1 } },
+    matches: [1, 2],
+  },
+  {
+    title: '$mod truncates and takes numbers only',
+    documents: [{ a: 7 }, { a: 7.9 }, { a: '7' }, { a: 8 }],
+    filter: { a: { $mod: [4, 3] } },
+    matches: [0, 1],
+  },
+  {
+    title: '$mod takes longs and decimals, and negative numbers',
+    documents: [
+      { a: Long.fromString('9007199254740993') },
+      { a: new Decimal128('5.9') },
+      { a: -5 },
+      { a: null },
+      { a: [4, 5] },
+    ],
+    filter: { a: { $mod: [2, 1] } },
+    matches: [0, 1, 4],
+  },
+  {
+    title: '$eq takes null for missing, and an array for itself and for an item',
+    documents: [{ a: [1] }, { a: [[1]] }, { a: 1 }, {}],
+    filter: { $or: [{ a: { $eq: [1] } }, { a: { $eq: null } }] },
+    matches: [0, 1, 3],
+  },
+  {
+    title: '$gt, $lt and $gte look at each item of an array, and $comment at nothing',
+    documents: [{ a: [1, 9] }, { a: 5 }, { a: null }, {}, { a: [] }],
+    filter: { a: { $gt: 4, $lt: 6, $gte: 1 }, $comment: 'x' },
+    matches: [0, 1],
+  },
+  {
+    title: '$type looks at values and at items',
+    documents: [{ a: 'x' }, { a: ['x'] }, { a: 1 }, {}],
+    filter: { a: { $type: 'string' } },
+    matches: [0, 1],
+  },
+  {
+    title: '$type knows aliases, numbers and lists',
+    documents: [{ a: 1 }, { a: 1.5 }, { a: LOW_ID }, { a: new Decimal128('1') }, { a: null }],
+    filter: { a: { $type: ['number', 7] } },
+    matches: [0, 1, 2, 3],
+  },
+  {
+    title: '$regex takes options and a leading inline flag',
+    documents: [{ a: 'Apple' }, { a: ['x', 'APPLE'] }, { a: 'pear' }],
+    filter: { $and: [{ a: { $regex: '^app', $options: 'i' } }, { a: { $regex: '(?i)^a' } }] },
+    matches: [0, 1],
+  },
+  {
+    title: '$or, $nor and $and combine filters',
+    documents: [{ a: 1 }, { a: 2 }, { a: 3, b: 1 }],
+    filter: { $or: [{ a: 1 }, { $and: [{ a: 3 }, { b: 1 }] }], $nor: [{ a: 2 }] },
+    matches: [0, 2],
+  },
+  {
+    title: '$expr compares two fields of a document',
+    documents: [
+      { a: 1, b: 2 },
+      { a: 3, b: 2 },
+    ],
+    filter: { $expr: { $gt: ['$a', '$b'] } },
+    matches: [1],
+  },
+  {
+    title: 'a field named like a method of objects is only found where it is a field',
+    documents: [{ a: 1 }, { constructor: 1 }],
+    filter: { constructor: { $exists: true } },
+    matches: [1],
+  },
+]
+
+t.test('a filter', async (t) => {
+  const database = await openDatabase(t)
+  for (const [number, { title, documents, filter, matches }] of CASES.entries()) {
+    await t.test(title, async (t) => {
+      const collection = database.collection<{ _id: number }>(`case${number}`)
+      await collection.insertMany(documents.map((document, index) => ({ _id: index, ...document })))
+      const found = await collection.find(filter).toArray()
+      t.same(
+        found.map(({ _id }) => _id),
+        matches,
+      )
+    })
+  }
+})
+
+type Refusal = readonly [title: string, filter: Document, code: number]
+
+const REFUSALS: readonly Refusal[] = [
+  ['an unknown operator', { a: { $near2: 1 } }, 2],
+  ['an unknown operator at the top', { $xor: [] }, 2],
+  ...['$jsonSchema', '$sampleRate', '$alwaysTrue', '$constructor'].map(
+    (name): Refusal => [name, { [name]: {} }, 2],
+  ),
+  ...['$near', '$geoIntersects', '$bitsAllSet', '$bitsAnyClear', '$maxDistance', '$where'].map(
+    (name): Refusal => [`${name} of a field`, { a: { [name]: 1 } }, 2],
+  ),
+  ['an operator beside a name', { a: { $gt: 1, b: 2 } }, 2],
+  ['$regex with an unknown option', { a: { $regex: 'x', $options: 'g' } }, 51108],
+  ['$regex with the option x', { a: { $regex: 'x', $options: 'x' } }, 51108],
+  ['$options without $regex', { a: { $options: 'i' } }, 2],
+  ['$regex of a number', { a: { $regex: 5 } }, 2],
+  ['an anchor that only PCRE knows', { a: { $regex: '\\Ax' } }, 51091],
+  ['a class that only PCRE knows', { a: { $regex: '[[:alpha:]]' } }, 51091],
+  ['$ne of a regular expression', { a: { $ne: /x/ } }, 2],
+  ['$in of an operator', { a: { $in: [{ $gt: 1 }] } }, 2],
+  ['$all of an operator', { a: { $all: [{ $gt: 1 }] } }, 2],
+  ['$elemMatch of a number', { a: { $elemMatch: 5 } }, 2],
+  ['an empty $not', { a: { $not: {} } }, 2],
+  ['$type of nothing', { a: { $type: [] } }, 9],
+  ['$mod of one number', { a: { $mod: [1] } }, 2],
+  ['$size of a fraction', { a: { $size: 1.5 } }, 2],
+  ['$and of no filters', { $and: [1] }, 14],
+  ['an unknown expression', { $expr: { $nope: 1 } }, 168],
+  ['an empty $or', { $or: [] }, 2],
+  ['a negative $size', { a: { $size: -1 } }, 2],
+  ['$in without an array', { a: { $in: 5 } }, 2],
+  ['$not of a plain value', { a: { $not: 5 } }, 2],
+  ['$mod by zero', { a: { $mod: [0, 0] } }, 2],
+  ['an unknown $type', { a: { $type: 'text' } }, 2],
+  ['an invalid regular expression', { a: { $regex: '(' } }, 51091],
+  ['$where', { $where: 'true' }, 2],
+  ['$text', { $text: { $search: 'x' } }, 27],
+  ['$geoWithin', { a: { $geoWithin: {} } }, 2],
+  ['$function', { $expr: { $function: { body: 'x', args: [], lang: 'js' } } }, 168],
+]
+
+t.test('a filter is refused with MongoDB’s code for', async (t) => {
+  const database = await openDatabase(t)
+  const collection = database.collection('refusals')
+  await collection.insertOne({ a: 1 })
+  for (const [title, filter, code] of REFUSALS) {
+    await t.test(title, (t) => t.rejects(collection.find(filter).toArray(), { code }))
+  }
+})
+
+t.test('no operator of filters is allowed that has no case here', (t) => {
+  const written = JSON.stringify(CASES)
+  const names = [...LOGICAL.keys(), ...OPERATORS.keys()]
+  t.strictSame(
+    names.filter((name) => !written.includes(`"${name}":`)),
+    [],
+  )
+  t.end()
+})
+
+t.test('a sort is refused', async (t) => {
+  const database = await openDatabase(t)
+  const collection = database.collection('sorts')
+  await collection.insertOne({ a: 1 })
+  const run = (sort: Document) => database.command({ find: 'sorts', sort })
+  await t.test('by anything but 1 and -1', (t) => t.rejects(run({ a: 0 }), { code: 15975 }))
+  await t.test('by $natural and a field', (t) => t.rejects(run({ $natural: 1, a: 1 }), { code: 2 }))
+  await t.test('by an operator', (t) => t.rejects(run({ $nope: 1 }), { code: 2 }))
+  await t.test('by $meta', (t) => t.rejects(run({ a: { $meta: 'textScore' } }), { code: 2 }))
+})
+
+t.test('the order of BSON types is kept when sorting', async (t) => {
+  const database = await openDatabase(t)
+  const collection = database.collection<{ _id: number; a?: unknown }>('order')
+  const values = [
+    new MaxKey(),
+    /x/,
+    new Timestamp({ t: 1, i: 1 }),
+    new Date(0),
+    true,
+    LOW_ID,
+    Buffer.from('x'),
+    [{ z: 1 }],
+    { x: 1 },
+    'text',
+    3,
+    null,
+    new MinKey(),
+  ]
+  await collection.insertMany(values.map((a, _id) => ({ _id, a })))
+  const sorted = await collection.find().sort({ a: 1 }).toArray()
+  // An array sorts by its item, so it stands beside the document.
+  t.same(
+    sorted.map(({ _id }) => _id),
+    [12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0],
+  )
+})
+
+t.test('an array sorts by its lowest item upwards and by its highest downwards', async (t) => {
+  const database = await openDatabase(t)
+  const collection = database.collection<{ _id: number; a?: unknown }>('arrays')
+  await collection.insertMany([
+    { _id: 0, a: [1, 9] },
+    { _id: 1, a: [4] },
+    { _id: 2 },
+    { _id: 3, a: [] },
+  ])
+  const up = await collection.find().sort({ a: 1 }).toArray()
+  const down = await collection.find().sort({ a: -1 }).toArray()
+  t.same(
+    up.map(({ _id }) => _id),
+    [3, 2, 0, 1],
+  )
+  t.same(
+    down.map(({ _id }) => _id),
+    [0, 1, 2, 3],
+  )
+})
+
+t.test('a collation counts in filters, ranges, sorting and distinct', async (t) => {
+  const database = await openDatabase(t)
+  const collection = database.collection('collation')
+  await collection.insertMany(['b', 'A', 'a', 'B', 'é', 'e'].map((name) => ({ name })))
+  const collation = { locale: 'en', strength: 1 as const }
+  const names = (documents: readonly Document[]) => documents.map(({ name }) => name)
+  t.same(names(await collection.find({ name: 'a' }, { collation }).toArray()), ['A', 'a'])
+  t.same(names(await collection.find({ name: { $in: ['E'] } }, { collation }).toArray()), [
+    'é',
+    'e',
+  ])
+  t.same(names(await collection.find({ name: { $gt: 'a' } }, { collation }).toArray()), [
+    'b',
+    'B',
+    'é',
+    'e',
+  ])
+  t.same(names(await collection.find({}, { collation }).sort({ name: 1 }).toArray()), [
+    'A',
+    'a',
+    'b',
+    'B',
+    'é',
+    'e',
+  ])
+  t.same(await collection.distinct('name', {}, { collation }), ['b', 'A', 'é'])
+  await t.rejects(collection.find({}, { collation: { locale: 'not a locale' } }).toArray(), {
+    code: 2,
+  })
+})
+
+interface Projection {
+  readonly title: string
+  readonly projection: Document
+  readonly result: Document
+}
+
+const PROJECTIONS: readonly Projection[] = [
+  {
+    title: 'keeps the order of the document, id first',
+    projection: { c: 1, a: 1 },
+    result: { _id: 1, a: 1, c: 3 },
+  },
+  { title: 'leaves the id out when told to', projection: { _id: 0, a: 1 }, result: { a: 1 } },
+  { title: 'leaves fields out', projection: { list: 0, inner: 0, c: 0 }, result: { _id: 1, a: 1 } },
+  {
+    title: 'reaches into documents',
+    projection: { 'inner.x': 1 },
+    result: { _id: 1, inner: { x: 1 } },
+  },
+  {
+    title: 'takes nested documents for paths',
+    projection: { inner: { y: 1 } },
+    result: { _id: 1, inner: { y: 2 } },
+  },
+  {
+    title: 'reaches into the items of arrays',
+    projection: { 'list.n': 1 },
+    result: { _id: 1, list: [{ n: 1 }, { n: 2 }, { n: 3 }] },
+  },
+  {
+    title: 'keeps all other fields beside $slice',
+    projection: { list: { $slice: [1, 1] }, inner: 0 },
+    result: { _id: 1, a: 1, list: [{ n: 2, m: 0 }], c: 3 },
+  },
+  {
+    title: 'takes the first matching item by $elemMatch',
+    projection: { list: { $elemMatch: { n: { $gt: 1 } } } },
+    result: { _id: 1, list: [{ n: 2, m: 0 }] },
+  },
+  {
+    title: 'takes the item that the filter found by $',
+    projection: { 'list.$': 1 },
+    result: { _id: 1, list: [{ n: 3, m: 0 }] },
+  },
+  {
+    title: 'computes fields',
+    projection: { a: 1, double: { $multiply: ['$c', 2] } },
+    result: { _id: 1, a: 1, double: 6 },
+  },
+]
+
+t.test('a projection', async (t) => {
+  const database = await openDatabase(t)
+  const collection = database.collection<{ _id: number }>('projection')
+  const list = [1, 2, 3].map((n) => ({ n, m: 0 }))
+  await collection.insertOne({ _id: 1, a: 1, inner: { x: 1, y: 2 }, list, c: 3 } as { _id: number })
+  for (const { title, projection, result } of PROJECTIONS) {
+    await t.test(title, async (t) => {
+      const found = await collection.findOne({ 'list.n': 3 }, { projection })
+      t.equal(JSON.stringify(found), JSON.stringify(result))
+    })
+  }
+  await t.test('must not mix both kinds', (t) =>
+    t.rejects(collection.findOne({}, { projection: { a: 1, c: 0 } }), { code: 31254 }),
+  )
+})

@@ -1,0 +1,381 @@
+import type { Document } from 'mongodb'
+import { Decimal128, Long, ObjectId, Timestamp } from 'mongodb'
+import t from 'tap'
+import { UPDATE_OPERATORS } from '../../../../src/adapter/embedded/updates/update-operators.ts'
+import { openDatabase } from '../open-database.ts'
+
+interface Case {
+  readonly title: string
+  readonly before: Document
+  readonly update: Document
+  readonly after: Document
+  readonly filter?: Document
+  readonly arrayFilters?: Document[]
+}
+
+const CASES: readonly Case[] = [
+  {
+    title: '$set adds new fields in the order of their names',
+    before: { z: 1 },
+    update: { $set: { c: 1, b: 2 } },
+    after: { z: 1, b: 2, c: 1 },
+  },
+  {
+    title: '$set makes documents on the way',
+    before: {},
+    update: { $set: { 'a.b.c': 1 } },
+    after: { a: { b: { c: 1 } } },
+  },
+  {
+    title: '$set fills an array up with null',
+    before: { a: [1] },
+    update: { $set: { 'a.3': 4 } },
+    after: { a: [1, null, null, 4] },
+  },
+  {
+    title: '$unset removes fields and makes items null',
+    before: { a: 1, b: [1, 2] },
+    update: { $unset: { a: '', 'b.0': '', c: '' } },
+    after: { b: [null, 2] },
+  },
+  { title: '$inc creates a field', before: {}, update: { $inc: { n: 2 } }, after: { n: 2 } },
+  {
+    title: '$inc adds to longs without losing digits',
+    before: { n: Long.fromString('9007199254740993') },
+    update: { $inc: { n: 2 } },
+    after: { n: Long.fromString('9007199254740995') },
+  },
+  {
+    title: '$mul makes a missing field zero',
+    before: { a: 3 },
+    update: { $mul: { a: 2, b: 5 } },
+    after: { a: 6, b: 0 },
+  },
+  {
+    title: '$min and $max compare by type and value',
+    before: { a: 5, b: 5, c: 5 },
+    update: { $min: { a: 3, c: 'x' }, $max: { b: 'x' } },
+    after: { a: 3, b: 'x', c: 5 },
+  },
+  {
+    title: '$rename moves a field',
+    before: { a: 1, b: 2 },
+    update: { $rename: { a: 'x.y' } },
+    after: { b: 2, x: { y: 1 } },
+  },
+  {
+    title: '$push appends a value, and a list as one item',
+    before: { a: [1] },
+    update: { $push: { a: [2, 3] } },
+    after: { a: [1, [2, 3]] },
+  },
+  {
+    title: '$push takes $each, $position, $sort and $slice',
+    before: { a: [{ n: 5 }] },
+    update: { $push: { a: { $each: [{ n: 9 }, { n: 1 }], $sort: { n: -1 }, $slice: 2 } } },
+    after: { a: [{ n: 9 }, { n: 5 }] },
+  },
+  {
+    title: '$push with $slice and $sort works on a missing field',
+    before: {},
+    update: { $push: { a: { $each: [3, 1, 2], $sort: 1, $slice: -2 } } },
+    after: { a: [2, 3] },
+  },
+  {
+    title: '$push at a $position',
+    before: { a: [1, 2] },
+    update: { $push: { a: { $each: [9], $position: -1 } } },
+    after: { a: [1, 9, 2] },
+  },
+  {
+    title: '$addToSet adds only what is new and keeps existing duplicates',
+    before: { a: [1, 1] },
+    update: { $addToSet: { a: { $each: [1, 2, 2] } } },
+    after: { a: [1, 1, 2] },
+  },
+  {
+    title: '$addToSet tells documents apart by the order of fields',
+    before: { a: [{ x: 1, y: 2 }] },
+    update: { $addToSet: { a: { y: 2, x: 1 } } },
+    after: {
+      a: [
+        { x: 1, y: 2 },
+        { y: 2, x: 1 },
+      ],
+    },
+  },
+  {
+    title: '$pop takes from either end',
+    before: { a: [1, 2, 3], b: [1, 2, 3] },
+    update: { $pop: { a: 1, b: -1 } },
+    after: { a: [1, 2], b: [2, 3] },
+  },
+  {
+    title: '$pull takes values and conditions',
+    before: { a: [1, 5, 9], b: [{ x: 1, y: 1 }, { x: 2 }], c: ['x', 'y'] },
+    update: { $pull: { a: { $gt: 4 }, b: { x: 1 }, c: 'x', d: 1 } },
+    after: { a: [1], b: [{ x: 2 }], c: ['y'] },
+  },
+  {
+    title: '$pull of a value takes equal items only, and not arrays that hold it',
+    before: { a: [1, [1], [1, 2], 'x'], b: [[1], [1, 2], 1], c: [null, 1] },
+    update: { $pull: { a: 1, b: [1], c: null } },
+    after: { a: [[1], [1, 2], 'x'], b: [[1, 2], 1], c: [1] },
+  },
+  {
+    title: '$pull with operators finds items as a filter finds fields',
+    before: { a: [5, [5], 1], b: ['apple', 'pear'], c: [[{ x: 1 }], { x: 1 }, { x: 2 }] },
+    update: { $pull: { a: { $gt: 4 }, b: /^a/, c: { $or: [{ x: 1 }, { x: 3 }] } } },
+    after: { a: [1], b: ['pear'], c: [[{ x: 1 }], { x: 2 }] },
+  },
+  {
+    title: '$pullAll removes all listed values',
+    before: { a: [1, 2, 1, 3] },
+    update: { $pullAll: { a: [1, 3] } },
+    after: { a: [2] },
+  },
+  {
+    title: '$setOnInsert leaves an existing document alone',
+    before: { a: 1 },
+    update: { $setOnInsert: { b: 1 } },
+    after: { a: 1 },
+  },
+  {
+    title: 'the positional $ is the item that the filter found',
+    before: {
+      a: [
+        { k: 1, v: 0 },
+        { k: 2, v: 0 },
+      ],
+    },
+    filter: { 'a.k': 2 },
+    update: { $set: { 'a.$.v': 7 } },
+    after: {
+      a: [
+        { k: 1, v: 0 },
+        { k: 2, v: 7 },
+      ],
+    },
+  },
+  {
+    title: 'the positional $ is found inside $and',
+    before: { a: [1, 2, 3] },
+    filter: { $and: [{ a: { $gt: 1 } }] },
+    update: { $inc: { 'a.$': 10 } },
+    after: { a: [1, 12, 3] },
+  },
+  {
+    title: '$[] is every item',
+    before: { a: [1, 2] },
+    update: { $inc: { 'a.$[]': 10 } },
+    after: { a: [11, 12] },
+  },
+  {
+    title: '$[name] is every item of an array filter, also with $or',
+    before: { a: [{ n: 1 }, { n: 2 }, { n: 3 }] },
+    update: { $set: { 'a.$[x].hit': true } },
+    arrayFilters: [{ $or: [{ 'x.n': 1 }, { 'x.n': 3 }] }],
+    after: { a: [{ n: 1, hit: true }, { n: 2 }, { n: 3, hit: true }] },
+  },
+  {
+    title: 'setting the same _id changes nothing',
+    before: { a: 1 },
+    update: { $set: { _id: 1, a: 2 } },
+    after: { a: 2 },
+  },
+  {
+    title: 'a field named __proto__ is a field',
+    before: { a: 1 },
+    update: { $set: JSON.parse('{"x.__proto__": {"polluted": true}}') },
+    after: { a: 1, x: JSON.parse('{"__proto__": {"polluted": true}}') },
+  },
+]
+
+t.test('an update', async (t) => {
+  const database = await openDatabase(t)
+  for (const [number, { title, before, update, after, ...rest }] of CASES.entries()) {
+    await t.test(title, async (t) => {
+      const collection = database.collection<Document & { _id: number }>(`case${number}`)
+      await collection.insertOne({ _id: 1, ...before })
+      const { filter = { _id: 1 }, ...options } = rest
+      await collection.updateOne(filter, update, options)
+      const stored = await collection.findOne({ _id: 1 }, { promoteValues: true })
+      t.equal(JSON.stringify(stored), JSON.stringify({ _id: 1, ...after }))
+    })
+  }
+  t.notOk('polluted' in {})
+})
+
+const REFUSALS: readonly (readonly [
+  title: string,
+  before: Document,
+  update: Document,
+  code: number,
+])[] = [
+  ['$inc of a string', { a: 'x' }, { $inc: { a: 1 } }, 14],
+  ['$inc of null', { a: null }, { $inc: { a: 1 } }, 14],
+  ['$inc by a string', {}, { $inc: { a: 'x' } }, 14],
+  ['$inc of a decimal', { a: new Decimal128('1') }, { $inc: { a: 1 } }, 2],
+  ['$mul of a string', { a: 'x' }, { $mul: { a: 1 } }, 14],
+  ['$push to a scalar', { a: 1 }, { $push: { a: 1 } }, 2],
+  ['$addToSet to a scalar', { a: 1 }, { $addToSet: { a: 1 } }, 2],
+  ['$pull from a scalar', { a: 1 }, { $pull: { a: 1 } }, 2],
+  ['$pop from a scalar', { a: 1 }, { $pop: { a: 1 } }, 14],
+  ['$set through a scalar', { a: 1 }, { $set: { 'a.b': 1 } }, 28],
+  ['$set through null', { a: null }, { $set: { 'a.b': 1 } }, 28],
+  ['$set of a field of an array', { a: [] }, { $set: { 'a.b': 1 } }, 28],
+  ['$set far beyond an array', { a: [] }, { $set: { 'a.1000000000': 1 } }, 2],
+  ['$[] without an array', {}, { $set: { 'a.$[]': 1 } }, 2],
+  ['$ without a condition', { a: [1] }, { $set: { 'a.$': 1 } }, 2],
+  ['another _id', {}, { $set: { _id: 2 } }, 66],
+  ['the same path twice', {}, { $set: { a: 1 }, $inc: { a: 1 } }, 40],
+  ['a path inside another', {}, { $set: { a: {}, 'a.b': 1 } }, 40],
+  ['an empty name in a path', {}, { $set: { 'a..b': 1 } }, 56],
+  ['an unknown operator', {}, { $inch: { a: 1 } }, 9],
+  ['$bit', { a: 1 }, { $bit: { a: { and: 1 } } }, 9],
+  ['$pushAll', { a: [] }, { $pushAll: { a: [1] } }, 9],
+  ['a name that objects inherit', {}, { $constructor: { a: 1 } }, 9],
+  ['an operator of no fields', {}, { $set: 5 }, 9],
+  ['$currentDate of a number', {}, { $currentDate: { a: 1 } }, 2],
+  ['$currentDate with an unknown type', {}, { $currentDate: { a: { $type: 'time' } } }, 2],
+  ['$currentDate with another field', {}, { $currentDate: { a: { $type: 'date', x: 1 } } }, 2],
+  ['$push with an unknown modifier', { a: [] }, { $push: { a: { $each: [1], $max: 2 } } }, 2],
+  ['$push with a modifier and no $each', { a: [] }, { $push: { a: { $slice: 2 } } }, 2],
+  ['$push sorted by a word', { a: [] }, { $push: { a: { $each: [1], $sort: 'up' } } }, 2],
+  ['$addToSet with a modifier', { a: [] }, { $addToSet: { a: { $each: [1], $slice: 1 } } }, 2],
+  ['$pop of two', { a: [1, 2, 3] }, { $pop: { a: 2 } }, 9],
+  ['$pullAll of a value', { a: [1] }, { $pullAll: { a: 1 } }, 2],
+  ['$pull with an unknown operator', { a: [1] }, { $pull: { a: { $near: 1 } } }, 2],
+  ['$rename to a number', { a: 1 }, { $rename: { a: 1 } }, 2],
+  ['$rename of an item', { a: [1] }, { $rename: { 'a.0': 'b' } }, 2],
+  ['$rename into an array', { a: [1], b: 2 }, { $rename: { b: 'a.1' } }, 2],
+]
+
+t.test('an update is refused with MongoDB’s code for', async (t) => {
+  const database = await openDatabase(t)
+  const collection = database.collection<Document & { _id: number }>('refusals')
+  for (const [title, before, update, code] of REFUSALS) {
+    await t.test(title, async (t) => {
+      await collection.replaceOne({ _id: 1 }, before, { upsert: true })
+      await t.rejects(collection.updateOne({ _id: 1 }, update), { code })
+      t.same(await collection.findOne({ _id: 1 }), { _id: 1, ...before })
+    })
+  }
+  await t.test('an array filter that is not used', (t) =>
+    t.rejects(collection.updateOne({}, { $set: { a: 1 } }, { arrayFilters: [{ x: 1 }] }), {
+      code: 9,
+    }),
+  )
+})
+
+t.test('an upsert', async (t) => {
+  const database = await openDatabase(t)
+  const collection = database.collection('upserts')
+  await t.test('takes the equalities of its filter and $setOnInsert', async (t) => {
+    const filter = { $and: [{ 'a.b': 1 }, { c: { $eq: 2 } }], d: { $gt: 5 } }
+    const update = { $set: { e: 3 }, $setOnInsert: { f: 4 } }
+    const { upsertedId, upsertedCount } = await collection.updateOne(filter, update, {
+      upsert: true,
+    })
+    t.equal(upsertedCount, 1)
+    t.ok(upsertedId instanceof ObjectId)
+    t.same(await collection.findOne({ 'a.b': 1 }), {
+      _id: upsertedId,
+      a: { b: 1 },
+      c: 2,
+      e: 3,
+      f: 4,
+    })
+  })
+  await t.test('with a replacement takes the _id only', async (t) => {
+    const id = new ObjectId()
+    await collection.replaceOne({ _id: id, x: 1 }, { y: 2 }, { upsert: true })
+    t.same(await collection.findOne({ _id: id }), { _id: id, y: 2 })
+  })
+  await t.test('changes what matches and tells so', async (t) => {
+    await collection.insertOne({ k: 1 })
+    const result = await collection.updateOne({ k: 1 }, { $set: { k: 1 } }, { upsert: true })
+    t.match(result, { matchedCount: 1, modifiedCount: 0, upsertedCount: 0 })
+  })
+})
+
+t.test('findAndModify', async (t) => {
+  const database = await openDatabase(t)
+  const collection = database.collection<Document & { _id: number }>('modify')
+  await collection.insertMany([
+    { _id: 1, n: 1 },
+    { _id: 2, n: 2 },
+  ])
+  await t.test('returns the document from before, or from after when told to', async (t) => {
+    const old = await collection.findOneAndUpdate({ _id: 1 }, { $inc: { n: 10 } })
+    t.same(old, { _id: 1, n: 1 })
+    const after = await collection.findOneAndUpdate(
+      { _id: 1 },
+      { $inc: { n: 10 } },
+      { returnDocument: 'after' },
+    )
+    t.same(after, { _id: 1, n: 21 })
+  })
+  await t.test('takes the first of a sort order and a projection', async (t) => {
+    const removed = await collection.findOneAndDelete(
+      {},
+      { sort: { n: -1 }, projection: { _id: 1 } },
+    )
+    t.same(removed, { _id: 1 })
+    t.equal(await collection.countDocuments(), 1)
+  })
+  await t.test('inserts with upsert', async (t) => {
+    const options = { upsert: true, returnDocument: 'after' } as const
+    t.same(await collection.findOneAndReplace({ _id: 9 }, { z: 1 }, options), { _id: 9, z: 1 })
+  })
+  await t.test('returns null where nothing matches', async (t) => {
+    t.equal(await collection.findOneAndUpdate({ _id: 99 }, { $set: { a: 1 } }), null)
+  })
+})
+
+t.test('an update with a pipeline sees the old document', async (t) => {
+  const database = await openDatabase(t)
+  const collection = database.collection<Document & { _id: number }>('pipeline')
+  await collection.insertOne({ _id: 1, a: 2, b: { c: 1 } })
+  await collection.updateOne({}, [
+    { $set: { sum: { $add: ['$a', '$b.c'] }, b: { d: 1 } } },
+    { $unset: 'a' },
+  ])
+  t.same(await collection.findOne(), { _id: 1, b: { c: 1, d: 1 }, sum: 3 })
+  await t.rejects(collection.updateOne({}, [{ $match: {} }]), { code: 72 })
+})
+
+t.test('no update operator is allowed that has no case here', (t) => {
+  const written = JSON.stringify(CASES)
+  const names = [...UPDATE_OPERATORS.keys(), '$rename'].filter((name) => name !== '$currentDate')
+  t.strictSame(
+    names.filter((name) => !written.includes(`"${name}":`)),
+    [],
+  )
+  t.end()
+})
+
+t.test('a replacement with an operator, and array filters beside one, are refused', async (t) => {
+  const database = await openDatabase(t)
+  const update = (one: Document) =>
+    database.command({ update: 'replaced', updates: [{ q: {}, ...one }] })
+  const code = (reply: Document) => reply['writeErrors']?.[0]?.code
+  await database.collection('replaced').insertOne({})
+  t.equal(await update({ u: { a: 1, $set: { b: 1 } } }).then(code, ({ code }) => code), 52)
+  const arrayFilters = [{ x: 1 }]
+  t.equal(await update({ u: { a: 1 }, arrayFilters }).then(code, ({ code }) => code), 9)
+  t.equal(await update({ u: [{ $unset: 'a' }], arrayFilters }).then(code, ({ code }) => code), 9)
+})
+
+t.test('$currentDate sets dates and timestamps', async (t) => {
+  const database = await openDatabase(t)
+  const collection = database.collection('dates')
+  await collection.insertOne({})
+  await collection.updateOne(
+    {},
+    { $currentDate: { d: { $type: 'date' }, s: { $type: 'timestamp' } } },
+  )
+  const found = await collection.findOne()
+  t.ok(found?.['d'] instanceof Date)
+  t.ok(found?.['s'] instanceof Timestamp)
+})
