@@ -1,41 +1,16 @@
 import type { Document } from 'bson'
 import { Binary, Long, Timestamp } from 'bson'
-import type { Command, CommandContext } from './commands/command.ts'
-import { AGGREGATE_COMMANDS } from './commands/aggregate.ts'
-import { CATALOG_COMMANDS } from './commands/catalog.ts'
-import { FIND_AND_MODIFY_COMMANDS } from './commands/find-and-modify.ts'
-import { HANDSHAKE_COMMANDS } from './commands/handshake.ts'
-import { INDEX_COMMANDS } from './commands/indexes.ts'
-import { READ_COMMANDS } from './commands/read.ts'
-import { WRITE_COMMANDS } from './commands/write.ts'
-import { COMMON_FIELDS, checkCommonFields, readNumbering } from './protocol/common-fields.ts'
-import { Cursors } from './sessions/cursors.ts'
-import { CommandError, notSupported, toCommandError, toErrorReply } from './errors/command-error.ts'
+import type { CommandContext } from './commands/command.ts'
+import { findCommand } from './commands/command-table.ts'
+import { CommandError, toCommandError } from './errors/command-error.ts'
+import { toErrorReply } from './errors/error-reply.ts'
+import { checkCommonFields } from './protocol/common-fields.ts'
 import { readFields } from './protocol/read-fields.ts'
+import { readNumbering } from './protocol/session-fields.ts'
+import { Cursors } from './sessions/cursors.ts'
 import type { Session } from './sessions/sessions.ts'
 import { readTransaction, Sessions } from './sessions/sessions.ts'
 import { Store } from './storage/store.ts'
-
-/** All commands by their names. A Map, so that names such as `constructor` find nothing. */
-export const COMMANDS: ReadonlyMap<string, Command> = new Map(
-  Object.entries<Command>({
-    // The dispatcher does these two itself, and only knows their fields from here.
-    commitTransaction: { fields: { recoveryToken: 'object' }, run: refuseWithoutTransaction },
-    abortTransaction: { fields: { recoveryToken: 'object' }, run: refuseWithoutTransaction },
-    ...HANDSHAKE_COMMANDS,
-    ...READ_COMMANDS,
-    ...WRITE_COMMANDS,
-    ...FIND_AND_MODIFY_COMMANDS,
-    ...AGGREGATE_COMMANDS,
-    ...CATALOG_COMMANDS,
-    ...INDEX_COMMANDS,
-  }).map(([name, { fields, run }]) => [
-    name,
-    fields === undefined
-      ? { run }
-      : { fields: { ...COMMON_FIELDS, [name]: 'any', ...fields }, run },
-  ]),
-)
 
 const IN_TRANSACTIONS: ReadonlySet<string> = new Set([
   'find',
@@ -170,16 +145,6 @@ export class Dispatcher {
     const signature = { hash: new Binary(new Uint8Array(20)), keyId: Long.ZERO }
     return { $clusterTime: { clusterTime, signature }, operationTime: clusterTime }
   }
-}
-
-function findCommand(name: string): Command {
-  const command = COMMANDS.get(name)
-  if (command === undefined) throw notSupported(`The command '${name}'`, 59)
-  return command
-}
-
-function refuseWithoutTransaction(): Document {
-  throw new CommandError(72, 'A commit and an abort must name the transaction they belong to')
 }
 
 function checkWriteConcern({ writeConcern }: Document): Document {

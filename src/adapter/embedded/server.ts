@@ -4,9 +4,11 @@ import { createServer } from 'node:net'
 import { dirname } from 'node:path'
 import type { Document } from 'bson'
 import { Dispatcher } from './dispatch.ts'
-import { toCommandError, toErrorReply } from './errors/command-error.ts'
+import { toCommandError } from './errors/command-error.ts'
+import { toErrorReply } from './errors/error-reply.ts'
 import type { Request } from './protocol/message.ts'
-import { createMessageReader, encodeReply, parseMessage } from './protocol/message.ts'
+import { encodeReply, parseMessage } from './protocol/message.ts'
+import { createMessageReader } from './protocol/message-reader.ts'
 
 const HOST = '127.0.0.1'
 const MAX_WAITING = 100

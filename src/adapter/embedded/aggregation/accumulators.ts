@@ -1,7 +1,8 @@
 import { Decimal128, Long } from 'bson'
-import type { Collation } from '../protocol/collation-option.ts'
-import { compareValues, isNumeric, keyOf } from '../values/compare.ts'
 import { CommandError, notSupported } from '../errors/command-error.ts'
+import { isNumeric } from '../values/bson-type.ts'
+import type { Collation } from '../values/collation.ts'
+import { compareValues, keyOf } from '../values/compare.ts'
 import { calculate } from '../values/numbers.ts'
 import { mergeObjects } from './operators/objects.ts'
 

@@ -1,8 +1,9 @@
-import { compareValues, isDocument, typeOrderOf } from '../values/compare.ts'
 import { CommandError } from '../errors/command-error.ts'
 import { readFields } from '../protocol/read-fields.ts'
-import { group } from './group-stage.ts'
 import { compileSort } from '../queries/sort.ts'
+import { isDocument, typeOrderOf } from '../values/bson-type.ts'
+import { compareValues } from '../values/compare.ts'
+import { group } from './group-stage.ts'
 import type { Run, Stage, StageScope } from './stage.ts'
 
 /** The stage `$sortByCount`. */

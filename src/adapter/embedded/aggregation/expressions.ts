@@ -1,8 +1,10 @@
 import type { Document } from 'bson'
-import { ACCUMULATORS } from './accumulators.ts'
-import type { Collation } from '../protocol/collation-option.ts'
-import { isDocument } from '../values/compare.ts'
 import { CommandError } from '../errors/command-error.ts'
+import type { CompileExpression } from '../queries/expression-compiler.ts'
+import { isDocument } from '../values/bson-type.ts'
+import type { Collation } from '../values/collation.ts'
+import { setField, valueAt } from '../values/field-paths.ts'
+import { ACCUMULATORS } from './accumulators.ts'
 import { ARITHMETIC } from './operators/arithmetic.ts'
 import { ARRAYS } from './operators/arrays.ts'
 import { TYPES } from './operators/conversions.ts'
@@ -14,10 +16,6 @@ import { positional, readOperands } from './operators/operator.ts'
 import { PATTERNS } from './operators/regular-expressions.ts'
 import { STRINGS } from './operators/strings.ts'
 import { bind, checkVariable, VARIABLES } from './operators/variables.ts'
-import { setField, valueAt } from '../values/field-paths.ts'
-
-/** Returns an expression as a function of a document. @throws {CommandError} it is not valid */
-export type CompileExpression = (expression: unknown) => (document: Document) => unknown
 
 /**
  * Every operator that an expression may have, and no other: each has been tested against what

@@ -1,8 +1,9 @@
 import type { Document } from 'bson'
-import { ACCUMULATORS } from './accumulators.ts'
-import { isDocument, keyOf } from '../values/compare.ts'
 import { CommandError } from '../errors/command-error.ts'
+import { isDocument } from '../values/bson-type.ts'
+import { keyOf } from '../values/compare.ts'
 import { setField } from '../values/field-paths.ts'
+import { ACCUMULATORS } from './accumulators.ts'
 import type { Stage } from './stage.ts'
 
 /** The stage `$group`. */

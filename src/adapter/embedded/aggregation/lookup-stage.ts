@@ -1,13 +1,12 @@
 import type { Document } from 'bson'
-import type { Collation } from '../protocol/collation-option.ts'
-import { keyOf } from '../values/compare.ts'
 import { CommandError } from '../errors/command-error.ts'
-import { readFields } from '../protocol/read-fields.ts'
-import { checkVariable } from './operators/variables.ts'
-import { valuesAt } from '../values/field-paths.ts'
-import { withField } from '../queries/projection.ts'
-import type { Stage, StageScope } from './stage.ts'
 import { spendItems } from '../limits/work-limits.ts'
+import { readFields } from '../protocol/read-fields.ts'
+import type { Collation } from '../values/collation.ts'
+import { keyOf } from '../values/compare.ts'
+import { valuesAt, withField } from '../values/field-paths.ts'
+import { checkVariable } from './operators/variables.ts'
+import type { Stage, StageScope } from './stage.ts'
 
 const FIELDS = {
   from: 'string',

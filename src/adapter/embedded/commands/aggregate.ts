@@ -1,14 +1,15 @@
 import type { Document } from 'bson'
-import type { CommandContext, Commands } from './command.ts'
-import { readDocuments, readName, readPipelineOptions, readStatement } from './command.ts'
-import { isDocument } from '../values/compare.ts'
+import { compilePipeline, isDocumentsStage } from '../aggregation/pipeline.ts'
 import { CommandError } from '../errors/command-error.ts'
+import { withTimeLimit } from '../limits/work-limits.ts'
 import { readFields } from '../protocol/read-fields.ts'
 import { whenUnlocked } from '../storage/lock.ts'
-import { isOutputStage, writeOutput } from './output-stages.ts'
-import { compilePipeline, isDocumentsStage } from '../aggregation/pipeline.ts'
 import { select } from '../storage/select-records.ts'
-import { withTimeLimit } from '../limits/work-limits.ts'
+import { isDocument } from '../values/bson-type.ts'
+import type { CommandContext, Commands } from './command.ts'
+import { readName } from './command.ts'
+import { isOutputStage, writeOutput } from './output-stages.ts'
+import { readDocuments, readPipelineOptions, readStatement } from './statement.ts'
 
 /** The command that runs a pipeline. */
 export const AGGREGATE_COMMANDS: Commands = {

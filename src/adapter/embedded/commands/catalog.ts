@@ -1,13 +1,14 @@
 import type { Document } from 'bson'
-import type { Collection } from '../storage/collection.ts'
-import type { CommandContext, Commands } from './command.ts'
-import { readName, readStatement } from './command.ts'
-import { isEqual } from '../values/compare.ts'
 import { CommandError } from '../errors/command-error.ts'
-import { readFields } from '../protocol/read-fields.ts'
-import { whenUnlocked } from '../storage/lock.ts'
-import { compileFilter } from '../queries/filter.ts'
 import { withTimeLimit } from '../limits/work-limits.ts'
+import { readFields } from '../protocol/read-fields.ts'
+import { compileFilter } from '../queries/filter.ts'
+import type { Collection } from '../storage/collection.ts'
+import { whenUnlocked } from '../storage/lock.ts'
+import { isEqual } from '../values/compare.ts'
+import type { CommandContext, Commands } from './command.ts'
+import { readName } from './command.ts'
+import { readStatement } from './statement.ts'
 
 /** Commands about databases and collections. */
 export const CATALOG_COMMANDS: Commands = {

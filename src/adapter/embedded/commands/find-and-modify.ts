@@ -1,14 +1,15 @@
 import type { Document } from 'bson'
-import type { CommandContext, Commands } from './command.ts'
-import { readName, readStatement, readUpdate } from './command.ts'
 import { CommandError } from '../errors/command-error.ts'
-import { whenUnlocked } from '../storage/lock.ts'
-import { compileProjection } from '../queries/projection.ts'
-import { applyUpdates, insertDocument, planUpdates, planUpsert } from '../storage/write-records.ts'
-import { select } from '../storage/select-records.ts'
-import { compileSort } from '../queries/sort.ts'
-import { isReplacement } from '../updates/update.ts'
 import { withTimeLimit } from '../limits/work-limits.ts'
+import { compileProjection } from '../queries/projection.ts'
+import { compileSort } from '../queries/sort.ts'
+import { whenUnlocked } from '../storage/lock.ts'
+import { select } from '../storage/select-records.ts'
+import { applyUpdates, insertDocument, planUpdates, planUpsert } from '../storage/write-records.ts'
+import { isReplacement } from '../updates/update.ts'
+import type { CommandContext, Commands } from './command.ts'
+import { readName } from './command.ts'
+import { readStatement, readUpdate } from './statement.ts'
 
 /** The command that changes one document and returns it. */
 export const FIND_AND_MODIFY_COMMANDS: Commands = {

@@ -1,9 +1,8 @@
 import type { Document } from 'bson'
 import { ObjectId } from 'bson'
-import type { CommandContext, Commands } from './command.ts'
-import { CommandError, notSupported } from '../errors/command-error.ts'
+import { MAX_DOCUMENT_BYTES, MAX_MESSAGE_BYTES, MAX_WRITE_BATCH } from '../limits/size-limits.ts'
 import { SESSION_TIMEOUT_MINUTES } from '../sessions/sessions.ts'
-import { MAX_DOCUMENT_BYTES, MAX_MESSAGE_BYTES, MAX_WRITE_BATCH } from '../protocol/message.ts'
+import type { CommandContext, Commands } from './command.ts'
 
 /** MongoDB 7.0: the newest whose commands are all here (8.0 adds `bulkWrite`). */
 const MAX_WIRE_VERSION = 21
@@ -22,24 +21,6 @@ export const HANDSHAKE_COMMANDS: Commands = {
   connectionStatus: {
     fields: { showPrivileges: 'refused' },
     run: () => ({ authInfo: { authenticatedUsers: [], authenticatedUserRoles: [] }, ok: 1 }),
-  },
-  endSessions: { fields: {}, run: (command, context) => end(command.endSessions, context) },
-  killSessions: { fields: {}, run: (command, context) => end(command.killSessions, context) },
-  killAllSessions: {
-    fields: {},
-    run: ({ killAllSessions }, { sessions }) => {
-      const users: unknown = killAllSessions
-      if (Array.isArray(users) && users.length > 0) throw notSupported('Sessions of users', 72)
-      sessions.endAll()
-      return { ok: 1 }
-    },
-  },
-  refreshSessions: {
-    fields: {},
-    run: ({ refreshSessions }, { sessions }) => {
-      for (const lsid of checkList(refreshSessions)) sessions.refresh(lsid)
-      return { ok: 1 }
-    },
   },
 }
 
@@ -79,14 +60,4 @@ function buildInfo(): Document {
     maxBsonObjectSize: MAX_DOCUMENT_BYTES,
     ok: 1,
   }
-}
-
-function end(lsids: unknown, { sessions }: CommandContext): Document {
-  for (const lsid of checkList(lsids)) sessions.end(lsid)
-  return { ok: 1 }
-}
-
-function checkList(lsids: unknown): unknown[] {
-  if (Array.isArray(lsids)) return lsids
-  throw new CommandError(14, 'The sessions must be an array')
 }

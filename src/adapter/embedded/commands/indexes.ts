@@ -1,12 +1,13 @@
 import type { Document } from 'bson'
+import { CommandError, notSupported } from '../errors/command-error.ts'
 import { createCollation } from '../protocol/collation-option.ts'
+import { readFields } from '../protocol/read-fields.ts'
 import type { Collection } from '../storage/collection.ts'
+import { whenUnlocked } from '../storage/lock.ts'
+import { isDocument } from '../values/bson-type.ts'
+import { isEqual } from '../values/compare.ts'
 import type { CommandContext, Commands } from './command.ts'
 import { readName } from './command.ts'
-import { isDocument, isEqual } from '../values/compare.ts'
-import { CommandError, notSupported } from '../errors/command-error.ts'
-import { readFields } from '../protocol/read-fields.ts'
-import { whenUnlocked } from '../storage/lock.ts'
 
 /** Commands about indexes: one keeps keys apart where it is unique, and never changes an order. */
 export const INDEX_COMMANDS: Commands = {

@@ -1,12 +1,12 @@
 import type { Document } from 'bson'
-import type { View } from '../storage/collection.ts'
-import type { CommandContext } from './command.ts'
-import { isDocument } from '../values/compare.ts'
 import { CommandError, notSupported } from '../errors/command-error.ts'
 import { readFields } from '../protocol/read-fields.ts'
-import { applyUpdates, insertDocument } from '../storage/write-records.ts'
+import type { View } from '../storage/collection.ts'
 import type { Entry } from '../storage/select-records.ts'
 import { select } from '../storage/select-records.ts'
+import { applyUpdates, insertDocument } from '../storage/write-records.ts'
+import { isDocument } from '../values/bson-type.ts'
+import type { CommandContext } from './command.ts'
 
 /** Returns whether a stage writes the results of a pipeline to a collection. */
 export function isOutputStage(stage: Document): boolean {

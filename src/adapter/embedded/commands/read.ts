@@ -1,13 +1,14 @@
 import type { Document } from 'bson'
-import type { CommandContext, Commands } from './command.ts'
-import { readName, readStatement } from './command.ts'
-import { keyOf } from '../values/compare.ts'
 import { CommandError } from '../errors/command-error.ts'
-import { valuesAt } from '../values/field-paths.ts'
-import { compileProjection } from '../queries/projection.ts'
-import { select } from '../storage/select-records.ts'
-import { compileSort } from '../queries/sort.ts'
 import { withTimeLimit } from '../limits/work-limits.ts'
+import { compileProjection } from '../queries/projection.ts'
+import { compileSort } from '../queries/sort.ts'
+import { select } from '../storage/select-records.ts'
+import { keyOf } from '../values/compare.ts'
+import { valuesAt } from '../values/field-paths.ts'
+import type { CommandContext, Commands } from './command.ts'
+import { readName } from './command.ts'
+import { readStatement } from './statement.ts'
 
 /** Commands that read one collection. */
 export const READ_COMMANDS: Commands = {
@@ -50,22 +51,6 @@ export const READ_COMMANDS: Commands = {
   distinct: {
     fields: { key: 'string', query: 'object', hint: 'any', collation: 'object' },
     run: distinct,
-  },
-  getMore: {
-    fields: { collection: 'string', batchSize: 'number' },
-    run: (command, context) => {
-      const namespace = `${context.database}.${readName(command, 'collection')}`
-      return context.cursors.next(command.getMore, namespace, command.batchSize, context.session)
-    },
-  },
-  killCursors: {
-    fields: { cursors: 'array' },
-    run: (command, { cursors }) => {
-      const { cursors: ids = [] } = command
-      const cursorsKilled = ids.filter((id: unknown) => cursors.kill(id))
-      const cursorsNotFound = ids.filter((id: unknown) => !cursorsKilled.includes(id))
-      return { cursorsKilled, cursorsNotFound, cursorsAlive: [], cursorsUnknown: [], ok: 1 }
-    },
   },
 }
 

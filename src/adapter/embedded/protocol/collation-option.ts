@@ -1,13 +1,7 @@
 import type { Document } from 'bson'
 import { CommandError, notSupported } from '../errors/command-error.ts'
+import type { Collation } from '../values/collation.ts'
 import { readFields } from './read-fields.ts'
-
-/** How strings are compared where a collation is given. */
-export interface Collation {
-  readonly compare: (a: string, b: string) => number
-  /** Returns one and the same string for all strings that are equal under the collation. */
-  readonly canonical: (value: string) => string
-}
 
 const FIELDS = {
   locale: 'string',

@@ -1,13 +1,10 @@
 import type { Document } from 'bson'
 import { deserialize, serialize } from 'bson'
-import { isDocument } from '../values/compare.ts'
 import { CommandError } from '../errors/command-error.ts'
+import { isDocument } from '../values/bson-type.ts'
+import { HEADER_BYTES, ProtocolError } from './message-reader.ts'
 
-export const MAX_DOCUMENT_BYTES: number = 16_777_216
-export const MAX_MESSAGE_BYTES: number = 48_000_000
-export const MAX_WRITE_BATCH: number = 100_000
 const MAX_DEPTH = 200
-const HEADER_BYTES = 16
 const OP_REPLY = 1
 const OP_QUERY = 2004
 const OP_MSG = 2013
@@ -17,9 +14,6 @@ const MORE_TO_COME = 2
 const KNOWN_FLAGS = CHECKSUM_PRESENT | MORE_TO_COME
 const REQUIRED_FLAGS = 0xffff
 
-/** Bytes that are no message of the protocol: the connection cannot be trusted any further. */
-export class ProtocolError extends Error {}
-
 /** One message from a client: what was asked, and how the reply must be framed. */
 export interface Request {
   readonly requestId: number
@@ -27,48 +21,6 @@ export interface Request {
   readonly wantsReply: boolean
   /** The command with its document sequences folded in; throws a CommandError for bad BSON. */
   readonly readBody: () => Document
-}
-
-/**
- * Returns a function that takes bytes as they arrive and yields each whole message. The pieces of
- * one are gathered in a buffer that doubles, so that no byte is copied more often than about twice,
- * and a length alone, which anyone can claim, reserves nothing.
- */
-export function createMessageReader(): (chunk: Buffer) => Generator<Buffer> {
-  let gathered = Buffer.alloc(0)
-  let size = 0
-  return function* read(chunk) {
-    for (let at = 0; at < chunk.length; ) {
-      const left = chunk.length - at
-      if (size === 0 && left >= 4 && left >= readLength(chunk, at)) {
-        const end = at + readLength(chunk, at)
-        yield chunk.subarray(at, end)
-        at = end
-        continue
-      }
-      const length = size < 4 ? 4 : readLength(gathered, 0)
-      const count = Math.min(length - size, left)
-      if (size + count > gathered.length) {
-        const larger = Buffer.alloc(Math.min(Math.max((size + count) * 2, 1024), MAX_MESSAGE_BYTES))
-        gathered.copy(larger, 0, 0, size)
-        gathered = larger
-      }
-      chunk.copy(gathered, size, at, at + count)
-      size += count
-      at += count
-      if (size >= 4 && size === readLength(gathered, 0)) {
-        yield gathered.subarray(0, size)
-        gathered = Buffer.alloc(0)
-        size = 0
-      }
-    }
-  }
-}
-
-function readLength(bytes: Buffer, at: number): number {
-  const length = bytes.readInt32LE(at)
-  if (length >= HEADER_BYTES && length <= MAX_MESSAGE_BYTES) return length
-  throw new ProtocolError(`A message of ${length} bytes is not allowed`)
 }
 
 /** Returns the request in a whole message. @throws {ProtocolError} it cannot be framed */

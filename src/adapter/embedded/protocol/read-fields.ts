@@ -1,6 +1,6 @@
 import type { Document } from 'bson'
-import { isDocument, isNumeric } from '../values/compare.ts'
 import { CommandError, notSupported } from '../errors/command-error.ts'
+import { isDocument, isNumeric } from '../values/bson-type.ts'
 import { compareNumbers } from '../values/numbers.ts'
 import { typeNameOf } from '../values/type-names.ts'
 

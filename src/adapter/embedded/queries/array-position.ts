@@ -1,9 +1,9 @@
 import type { Document } from 'bson'
-import { isDocument } from '../values/compare.ts'
 import { CommandError } from '../errors/command-error.ts'
+import { isDocument } from '../values/bson-type.ts'
+import { valuesAt } from '../values/field-paths.ts'
 import type { MatchOptions } from './filter.ts'
 import { compileFilter, compileItem } from './filter.ts'
-import { valuesAt } from '../values/field-paths.ts'
 
 /**
  * Returns the index of the first item of an array that the filter's condition on it accepts: what

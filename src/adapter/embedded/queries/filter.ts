@@ -1,12 +1,13 @@
 import type { Document } from 'bson'
-import type { Collation } from '../protocol/collation-option.ts'
-import { compareValues, isDocument, isEqual, keyOf, TYPE_ORDER, typeOrderOf } from '../values/compare.ts'
 import { CommandError } from '../errors/command-error.ts'
+import { isDocument, TYPE_ORDER, typeOrderOf } from '../values/bson-type.ts'
+import type { Collation } from '../values/collation.ts'
+import { compareValues, isEqual, keyOf } from '../values/compare.ts'
 import { valuesAt } from '../values/field-paths.ts'
 import { isRegex } from '../values/regular-expression.ts'
-import { toTypeTest } from '../values/type-names.ts'
+import { isTrue } from '../values/truth.ts'
 import type { ValueTest } from './value-tests.ts'
-import { toModTest, toRegexTest, toSizeTest } from './value-tests.ts'
+import { toModTest, toRegexTest, toSizeTest, toTypeTest } from './value-tests.ts'
 
 /** What a filter needs beside itself. */
 export interface MatchOptions {
@@ -113,11 +114,6 @@ function combine(join: (document: Document, tests: readonly Predicate[]) => bool
     const tests = operand.map((filter) => compileFilter(filter, options))
     return (document) => join(document, tests)
   }
-}
-
-/** Returns whether a value counts as true in an expression. */
-export function isTrue(value: unknown): boolean {
-  return value !== undefined && value !== null && value !== false && !isEqual(value, 0)
 }
 
 /** Every operator that a filter may have on a field, and no other. */

@@ -1,11 +1,12 @@
 import type { Document } from 'bson'
-import { isDocument } from '../values/compare.ts'
 import { CommandError, notSupported } from '../errors/command-error.ts'
-import type { CompileExpression } from '../aggregation/expressions.ts'
-import type { MatchOptions } from './filter.ts'
-import { compileItem, isTrue } from './filter.ts'
-import { getField, setField } from '../values/field-paths.ts'
+import { isDocument } from '../values/bson-type.ts'
+import { setField, withField } from '../values/field-paths.ts'
+import { isTrue } from '../values/truth.ts'
 import { findPosition } from './array-position.ts'
+import type { CompileExpression } from './expression-compiler.ts'
+import type { MatchOptions } from './filter.ts'
+import { compileItem } from './filter.ts'
 
 /** Returns the projection of a document; what is not changed is shared with it. */
 export type Projector = (document: Document) => Document
@@ -68,24 +69,6 @@ function setComputed(target: Document, fields: readonly Computed[], document: Do
     (result, { parts, evaluate }) => withField(result, parts, evaluate(document)),
     target,
   ) as Document
-}
-
-/** Returns a copy with one field set, or removed for `undefined`; arrays on the way fan out. */
-export function withField(
-  source: unknown,
-  parts: readonly string[],
-  value: unknown,
-  at = 0,
-): unknown {
-  const name = parts[at]
-  if (name === undefined) return value
-  if (Array.isArray(source)) return source.map((item) => withField(item, parts, value, at))
-  if (value === undefined && !isDocument(source)) return source
-  const copy: Document = isDocument(source) ? { ...source } : {}
-  const field = withField(getField(copy, name), parts, value, at + 1)
-  if (field === undefined) delete copy[name]
-  else setField(copy, name, field)
-  return copy
 }
 
 /** Nested documents mean the same as dotted paths. */

@@ -1,7 +1,8 @@
 import type { Document } from 'bson'
-import type { Collation } from '../protocol/collation-option.ts'
-import { compareValues, isDocument, typeOrderOf } from '../values/compare.ts'
 import { CommandError, notSupported } from '../errors/command-error.ts'
+import { isDocument, typeOrderOf } from '../values/bson-type.ts'
+import type { Collation } from '../values/collation.ts'
+import { compareValues } from '../values/compare.ts'
 import { valuesAt } from '../values/field-paths.ts'
 
 /** Returns a sorted copy; documents that are equal under the order keep their places. */

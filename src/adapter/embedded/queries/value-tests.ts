@@ -1,8 +1,35 @@
 import { BSONRegExp } from 'bson'
-import { isNumeric, keyOf } from '../values/compare.ts'
 import { CommandError } from '../errors/command-error.ts'
+import { isNumeric } from '../values/bson-type.ts'
+import { keyOf } from '../values/compare.ts'
 import { toWhole } from '../values/numbers.ts'
 import { isRegex, toRegExp } from '../values/regular-expression.ts'
+import { typeNameOf } from '../values/type-names.ts'
+
+/** BSON's type numbers, for `$type`. */
+const NAMES_BY_NUMBER: ReadonlyMap<unknown, string> = new Map<unknown, string>([
+  [-1, 'minKey'],
+  [1, 'double'],
+  [2, 'string'],
+  [3, 'object'],
+  [4, 'array'],
+  [5, 'binData'],
+  [6, 'undefined'],
+  [7, 'objectId'],
+  [8, 'bool'],
+  [9, 'date'],
+  [10, 'null'],
+  [11, 'regex'],
+  [13, 'javascript'],
+  [14, 'symbol'],
+  [16, 'int'],
+  [17, 'timestamp'],
+  [18, 'long'],
+  [19, 'decimal'],
+  [127, 'maxKey'],
+])
+
+const TYPE_NAMES: ReadonlySet<unknown> = new Set([...NAMES_BY_NUMBER.values(), 'number'])
 
 /** Returns whether one value, not looking inside an array, meets a condition. */
 export type ValueTest = (value: unknown) => boolean
@@ -36,4 +63,18 @@ export function toModTest(operand: unknown): ValueTest {
     const whole = isNumeric(value) ? toWhole(value) : undefined
     return whole !== undefined && whole % divisor === remainder
   }
+}
+
+/** Returns the test of a filter's `$type`. @throws {CommandError} a type is not known */
+export function toTypeTest(operand: unknown): (value: unknown) => boolean {
+  const names = new Set(
+    (Array.isArray(operand) ? operand : [operand]).map((type) => {
+      const name = NAMES_BY_NUMBER.get(type) ?? type
+      if (!TYPE_NAMES.has(name))
+        throw new CommandError(2, `Unknown type name alias: ${String(type)}`)
+      return name
+    }),
+  )
+  if (names.size === 0) throw new CommandError(9, '$type must match at least one type')
+  return (value) => names.has(typeNameOf(value)) || (names.has('number') && isNumeric(value))
 }

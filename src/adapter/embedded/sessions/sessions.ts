@@ -1,8 +1,8 @@
 import type { Document } from 'bson'
 import { Binary } from 'bson'
-import type { Clock } from '../storage/collection.ts'
 import { CommandError } from '../errors/command-error.ts'
 import { readFields } from '../protocol/read-fields.ts'
+import type { Clock } from '../storage/collection.ts'
 import { Transaction } from '../storage/transaction.ts'
 
 /** How long a session is kept that nobody uses. */

@@ -1,9 +1,10 @@
 import type { Document } from 'bson'
-import type { Collection } from './collection.ts'
-import { isDocument, isEqual } from '../values/compare.ts'
 import { CommandError, notSupported } from '../errors/command-error.ts'
-import { IndexKeys } from './index-keys.ts'
 import type { Predicate } from '../queries/filter.ts'
+import { isDocument } from '../values/bson-type.ts'
+import { isEqual } from '../values/compare.ts'
+import type { Collection } from './collection.ts'
+import { IndexKeys } from './index-keys.ts'
 
 /**
  * Returns which documents a hint lets a command see. MongoDB walks through the index that is

@@ -1,13 +1,13 @@
 import type { Document } from 'bson'
-import type { Collation } from '../protocol/collation-option.ts'
-import { createCollation } from '../protocol/collation-option.ts'
-import { isDocument, keyOf } from '../values/compare.ts'
 import { CommandError } from '../errors/command-error.ts'
+import { createCollation } from '../protocol/collation-option.ts'
 import type { Predicate } from '../queries/filter.ts'
 import { compileFilter } from '../queries/filter.ts'
+import { isDocument } from '../values/bson-type.ts'
+import type { Collation } from '../values/collation.ts'
+import { keyOf } from '../values/compare.ts'
+import { getField, valuesAt, withField } from '../values/field-paths.ts'
 import { checkPartialFilter } from './partial-filter.ts'
-import { getField, valuesAt } from '../values/field-paths.ts'
-import { withField } from '../queries/projection.ts'
 
 /** The keys that documents have in one index and, where it is unique, which record holds which. */
 export class IndexKeys {

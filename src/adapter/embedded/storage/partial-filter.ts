@@ -1,6 +1,6 @@
-import { isDocument } from '../values/compare.ts'
 import { CommandError } from '../errors/command-error.ts'
 import { isOperators } from '../queries/filter.ts'
+import { isDocument } from '../values/bson-type.ts'
 import { isRegex } from '../values/regular-expression.ts'
 
 const LISTS: ReadonlySet<string> = new Set(['$and', '$or'])

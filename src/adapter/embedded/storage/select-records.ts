@@ -1,9 +1,9 @@
 import type { Document } from 'bson'
-import type { View } from './collection.ts'
-import { compareValues } from '../values/compare.ts'
 import type { MatchOptions, Predicate } from '../queries/filter.ts'
 import { compileFilter, isOperators } from '../queries/filter.ts'
+import { compareValues } from '../values/compare.ts'
 import { isRegex } from '../values/regular-expression.ts'
+import type { View } from './collection.ts'
 
 /** One record: its key in the collection and its document. */
 export type Entry = readonly [key: string, document: Document]

@@ -1,7 +1,7 @@
 import type { Document } from 'bson'
+import { CommandError } from '../errors/command-error.ts'
 import type { Clock, View } from './collection.ts'
 import { Collection } from './collection.ts'
-import { CommandError } from '../errors/command-error.ts'
 import type { Transaction } from './transaction.ts'
 
 /** All databases of one server; a database exists while it has a collection. */

@@ -1,6 +1,6 @@
 import type { Document } from 'bson'
-import type { Clock, Collection, Overlay, View } from './collection.ts'
 import { CommandError } from '../errors/command-error.ts'
+import type { Clock, Collection, Overlay, View } from './collection.ts'
 import type { Owner } from './lock.ts'
 
 const LIFETIME_MS = 60_000

@@ -1,12 +1,14 @@
 import type { Document } from 'bson'
 import { calculateObjectSize } from 'bson'
-import type { View } from './collection.ts'
-import { isDocument, isEqual, TYPE_ORDER, typeOrderOf } from '../values/compare.ts'
-import { CommandError, duplicateKey } from '../errors/command-error.ts'
-import type { Entry } from './select-records.ts'
+import { CommandError } from '../errors/command-error.ts'
+import { duplicateKey } from '../errors/duplicate-key.ts'
+import { MAX_DOCUMENT_BYTES } from '../limits/size-limits.ts'
 import type { Updater } from '../updates/update.ts'
 import { toUpsertBase, withId } from '../updates/update.ts'
-import { MAX_DOCUMENT_BYTES } from '../protocol/message.ts'
+import { isDocument, TYPE_ORDER, typeOrderOf } from '../values/bson-type.ts'
+import { isEqual } from '../values/compare.ts'
+import type { View } from './collection.ts'
+import type { Entry } from './select-records.ts'
 
 /** One change that has been worked out and not been made yet. */
 export interface PlannedUpdate {

@@ -1,6 +1,6 @@
 import type { Document } from 'bson'
-import { isDocument } from '../values/compare.ts'
 import { CommandError } from '../errors/command-error.ts'
+import { isDocument } from '../values/bson-type.ts'
 import { getField, isIndex, setField } from '../values/field-paths.ts'
 
 const MAX_ARRAY_PADDING = 1_500_000

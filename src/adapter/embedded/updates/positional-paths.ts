@@ -1,10 +1,10 @@
 import type { Document } from 'bson'
-import { isDocument } from '../values/compare.ts'
 import { CommandError } from '../errors/command-error.ts'
+import { findPosition } from '../queries/array-position.ts'
 import type { MatchOptions, Predicate } from '../queries/filter.ts'
 import { compileFilter } from '../queries/filter.ts'
+import { isDocument } from '../values/bson-type.ts'
 import { getField } from '../values/field-paths.ts'
-import { findPosition } from '../queries/array-position.ts'
 
 /** What says which items of arrays the placeholders of an update's paths stand for. */
 export interface PlaceholderContext extends MatchOptions {

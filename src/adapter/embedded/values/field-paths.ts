@@ -1,5 +1,5 @@
 import type { Document } from 'bson'
-import { isDocument } from './compare.ts'
+import { isDocument } from './bson-type.ts'
 
 /** Returns a deep copy; values of BSON classes are never changed and are shared. */
 export function clone<Value>(value: Value): Value {
@@ -64,4 +64,22 @@ export function valueAt(source: unknown, parts: readonly string[], from = 0): un
     const value = isDocument(item) ? valueAt(item, parts, from) : undefined
     return value === undefined ? [] : [value]
   })
+}
+
+/** Returns a copy with one field set, or removed for `undefined`; arrays on the way fan out. */
+export function withField(
+  source: unknown,
+  parts: readonly string[],
+  value: unknown,
+  at = 0,
+): unknown {
+  const name = parts[at]
+  if (name === undefined) return value
+  if (Array.isArray(source)) return source.map((item) => withField(item, parts, value, at))
+  if (value === undefined && !isDocument(source)) return source
+  const copy: Document = isDocument(source) ? { ...source } : {}
+  const field = withField(getField(copy, name), parts, value, at + 1)
+  if (field === undefined) delete copy[name]
+  else setField(copy, name, field)
+  return copy
 }

@@ -1,8 +1,8 @@
 import type { Document } from 'mongodb'
 import t from 'tap'
 import { OPERATORS } from '../../../../src/adapter/embedded/aggregation/expressions.ts'
-import { branch, DOCUMENT, EXPRESSION_CASES, RANDOM } from './expression-cases.ts'
 import { openDatabase } from '../open-database.ts'
+import { branch, DOCUMENT, EXPRESSION_CASES, RANDOM } from './expression-cases.ts'
 
 t.test('an expression has the value that MongoDB’s manual says:', async (t) => {
   const database = await openDatabase(t)

@@ -1,6 +1,6 @@
 import { Decimal128 } from 'bson'
-import { isNumeric } from '../../values/compare.ts'
 import { CommandError, notSupported } from '../../errors/command-error.ts'
+import { isNumeric } from '../../values/bson-type.ts'
 import { calculate, roundNumber } from '../../values/numbers.ts'
 import { typeNameOf } from '../../values/type-names.ts'
 import type { Compute, Operator, Operators } from './operator.ts'

@@ -1,6 +1,6 @@
 import { ObjectId, Timestamp } from 'bson'
 import { CommandError, notSupported } from '../../errors/command-error.ts'
-import { isTrue } from '../../queries/filter.ts'
+import { isTrue } from '../../values/truth.ts'
 import { typeNameOf } from '../../values/type-names.ts'
 import type { Operator, Operators } from './operator.ts'
 import { checkInteger, checkString, isNullish, named } from './operator.ts'

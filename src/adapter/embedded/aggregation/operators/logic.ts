@@ -1,8 +1,9 @@
 import type { Document } from 'bson'
-import type { Collation } from '../../protocol/collation-option.ts'
-import { compareValues, isDocument, isEqual } from '../../values/compare.ts'
 import { CommandError } from '../../errors/command-error.ts'
-import { isTrue } from '../../queries/filter.ts'
+import { isDocument } from '../../values/bson-type.ts'
+import type { Collation } from '../../values/collation.ts'
+import { compareValues, isEqual } from '../../values/compare.ts'
+import { isTrue } from '../../values/truth.ts'
 import type { Compile, Evaluate, Operator, Operators, Scope } from './operator.ts'
 import { isNullish, positional } from './operator.ts'
 

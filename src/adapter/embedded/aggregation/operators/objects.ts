@@ -1,6 +1,6 @@
 import type { Document } from 'bson'
-import { isDocument } from '../../values/compare.ts'
 import { CommandError } from '../../errors/command-error.ts'
+import { isDocument } from '../../values/bson-type.ts'
 import { getField, setField } from '../../values/field-paths.ts'
 import { typeNameOf } from '../../values/type-names.ts'
 import type { Compile, Evaluate, Operators, Scope } from './operator.ts'

@@ -1,8 +1,8 @@
 import type { Document } from 'bson'
 import { Decimal128, Long } from 'bson'
-import type { Collation } from '../../protocol/collation-option.ts'
-import { isDocument } from '../../values/compare.ts'
 import { CommandError, notSupported } from '../../errors/command-error.ts'
+import { isDocument } from '../../values/bson-type.ts'
+import type { Collation } from '../../values/collation.ts'
 import { typeNameOf } from '../../values/type-names.ts'
 
 /** The variables an expression sees, the innermost first. */

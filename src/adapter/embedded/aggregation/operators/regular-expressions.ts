@@ -1,7 +1,7 @@
 import { BSONRegExp } from 'bson'
 import { CommandError } from '../../errors/command-error.ts'
-import { isRegex, toRegExp } from '../../values/regular-expression.ts'
 import { spendItems } from '../../limits/work-limits.ts'
+import { isRegex, toRegExp } from '../../values/regular-expression.ts'
 import type { Operator, Operators } from './operator.ts'
 import { checkString, isNullish, named } from './operator.ts'
 

@@ -1,6 +1,6 @@
 import { ObjectId } from 'bson'
-import { bsonTagOf } from '../../values/compare.ts'
 import { CommandError, notSupported } from '../../errors/command-error.ts'
+import { bsonTagOf } from '../../values/bson-type.ts'
 import { typeNameOf } from '../../values/type-names.ts'
 
 const DATE =

@@ -1,7 +1,7 @@
-import { isDocument } from '../../values/compare.ts'
 import { CommandError } from '../../errors/command-error.ts'
-import { isTrue } from '../../queries/filter.ts'
 import { spendItems } from '../../limits/work-limits.ts'
+import { isDocument } from '../../values/bson-type.ts'
+import { isTrue } from '../../values/truth.ts'
 import type { Bindings, Compile, Evaluate, Operators, Scope } from './operator.ts'
 import { checkArray, checkInteger, isNullish } from './operator.ts'
 
