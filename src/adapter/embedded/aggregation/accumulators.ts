@@ -1,8 +1,8 @@
 import { Decimal128, Long } from 'bson'
 import { CommandError, notSupported } from '../errors/command-error.ts'
-import { isNumeric } from '../values/bson-type.ts'
+import { isNullish, isNumeric } from '../values/bson-type.ts'
 import type { Collation } from '../values/collation.ts'
-import { compareValues, keyOf } from '../values/compare.ts'
+import { compareValues, valuesByKey } from '../values/compare.ts'
 import { calculate } from '../values/numbers.ts'
 import { mergeObjects } from './operators/objects.ts'
 
@@ -44,7 +44,7 @@ function extreme(
   direction: 1 | -1,
   collation: Collation | undefined,
 ): unknown {
-  const present = values.filter((value) => value !== undefined && value !== null)
+  const present = values.filter((value) => !isNullish(value))
   if (present.length === 0) return null
   return present.reduce((best, value) =>
     compareValues(value, best, collation) * direction > 0 ? value : best,
@@ -53,5 +53,5 @@ function extreme(
 
 function toSet(values: readonly unknown[], collation: Collation | undefined): unknown[] {
   const present = values.filter((value) => value !== undefined)
-  return [...new Map(present.map((value) => [keyOf(value, collation), value])).values()]
+  return [...valuesByKey(present, collation).values()]
 }

@@ -3,6 +3,7 @@ import { readFields } from '../protocol/read-fields.ts'
 import { compileSort } from '../queries/sort.ts'
 import { isDocument, typeOrderOf } from '../values/bson-type.ts'
 import { compareValues } from '../values/compare.ts'
+import { startsWithOperator } from '../values/field-paths.ts'
 import { group } from './group-stage.ts'
 import type { Run, Stage, StageScope } from './stage.ts'
 
@@ -47,7 +48,7 @@ function groupAndSort(spec: object, order: object, scope: StageScope): Run {
 
 function checkExpression(name: string, spec: unknown, code: number): void {
   const isPath = typeof spec === 'string' && spec.startsWith('$')
-  const isOperator = isDocument(spec) && Object.keys(spec)[0]?.startsWith('$') === true
+  const isOperator = isDocument(spec) && startsWithOperator(spec)
   if (!isPath && !isOperator) {
     throw new CommandError(code, `${name} must be a path that starts with $, or an expression`)
   }

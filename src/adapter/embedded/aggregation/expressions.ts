@@ -3,7 +3,7 @@ import { CommandError } from '../errors/command-error.ts'
 import type { CompileExpression } from '../queries/expression-compiler.ts'
 import { isDocument } from '../values/bson-type.ts'
 import type { Collation } from '../values/collation.ts'
-import { setField, valueAt } from '../values/field-paths.ts'
+import { isPlainName, setField, startsWithOperator, valueAt } from '../values/field-paths.ts'
 import { ACCUMULATORS } from './accumulators.ts'
 import { ARITHMETIC } from './operators/arithmetic.ts'
 import { ARRAYS } from './operators/arrays.ts'
@@ -11,8 +11,9 @@ import { TYPES } from './operators/conversions.ts'
 import { DATES } from './operators/dates.ts'
 import { LOGIC } from './operators/logic.ts'
 import { OBJECTS } from './operators/objects.ts'
+import { readOperands } from './operators/operands.ts'
 import type { Bindings, Evaluate, Operator, Scope } from './operators/operator.ts'
-import { positional, readOperands } from './operators/operator.ts'
+import { positional } from './operators/operator.ts'
 import { PATTERNS } from './operators/regular-expressions.ts'
 import { STRINGS } from './operators/strings.ts'
 import { bind, checkVariable, VARIABLES } from './operators/variables.ts'
@@ -78,9 +79,8 @@ function compile(expression: unknown, scope: Scope): Evaluate {
     return (root, bindings) => items.map((item) => item(root, bindings) ?? null)
   }
   if (!isDocument(expression)) return () => expression
-  const names = Object.keys(expression)
-  return names[0]?.startsWith('$') === true
-    ? compileOperator(names, expression, scope)
+  return startsWithOperator(expression)
+    ? compileOperator(expression, scope)
     : compileDocument(expression, scope)
 }
 
@@ -104,7 +104,7 @@ function compilePath(path: string, scope: Scope): Evaluate {
 
 function compileDocument(expression: Document, scope: Scope): Evaluate {
   const fields = Object.entries(expression).map(([name, value]) => {
-    if (name.includes('.') || name.startsWith('$') || name === '') {
+    if (!isPlainName(name)) {
       throw new CommandError(16412, `'${name}' is not valid as the name of a field here`)
     }
     return { name, evaluate: compile(value, scope) }
@@ -119,7 +119,8 @@ function compileDocument(expression: Document, scope: Scope): Evaluate {
   }
 }
 
-function compileOperator(names: readonly string[], expression: Document, scope: Scope): Evaluate {
+function compileOperator(expression: Document, scope: Scope): Evaluate {
+  const names = Object.keys(expression)
   const [name = ''] = names
   if (names.length > 1) {
     throw new CommandError(

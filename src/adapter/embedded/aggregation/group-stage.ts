@@ -2,7 +2,7 @@ import type { Document } from 'bson'
 import { CommandError } from '../errors/command-error.ts'
 import { isDocument } from '../values/bson-type.ts'
 import { keyOf } from '../values/compare.ts'
-import { setField } from '../values/field-paths.ts'
+import { isPlainName, setField } from '../values/field-paths.ts'
 import { ACCUMULATORS } from './accumulators.ts'
 import type { Stage } from './stage.ts'
 
@@ -13,7 +13,7 @@ export const group: Stage = (spec, { collation, compileExpression }) => {
   if (id === undefined) throw new CommandError(15955, 'a group specification must include an _id')
   const readId = compileExpression(id)
   const outputs = Object.entries(fields).map(([name, field]) => {
-    if (name.includes('.') || name.startsWith('$') || name === '') {
+    if (!isPlainName(name)) {
       throw new CommandError(40235, `The field name '${name}' cannot be that of a group's field`)
     }
     const [operator, operand] = readAccumulator(name, field)

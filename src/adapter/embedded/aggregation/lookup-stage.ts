@@ -3,7 +3,7 @@ import { CommandError } from '../errors/command-error.ts'
 import { spendItems } from '../limits/work-limits.ts'
 import { readFields } from '../protocol/read-fields.ts'
 import type { Collation } from '../values/collation.ts'
-import { keyOf } from '../values/compare.ts'
+import { keysOf } from '../values/compare.ts'
 import { valuesAt, withField } from '../values/field-paths.ts'
 import { checkVariable } from './operators/variables.ts'
 import type { Stage, StageScope } from './stage.ts'
@@ -64,8 +64,7 @@ function createJoin(
 }
 
 function toKeys(document: Document, path: string, collation: Collation | undefined): Set<string> {
-  const values = valuesAt(document, path.split('.'))
-  return new Set(values.flat().map((value) => keyOf(value, collation)))
+  return keysOf(valuesAt(document, path.split('.')).flat(), collation)
 }
 
 /** Returns the pipeline inside; it is compiled for each document, whose values its `let` takes. */

@@ -6,8 +6,8 @@ import { compileFilter } from '../queries/filter.ts'
 import type { Projector } from '../queries/projection.ts'
 import { compileAddFields, compileProjection } from '../queries/projection.ts'
 import { compileSort } from '../queries/sort.ts'
-import { isDocument } from '../values/bson-type.ts'
-import { valueAt, withField } from '../values/field-paths.ts'
+import { isDocument, isNullish } from '../values/bson-type.ts'
+import { isPlainName, valueAt, withField } from '../values/field-paths.ts'
 import { bucket, sortByCount } from './bucket-stages.ts'
 import { group } from './group-stage.ts'
 import { lookup } from './lookup-stage.ts'
@@ -147,7 +147,7 @@ function unwind(spec: unknown): Run {
         spendItems(value.length)
         return value.map((item, at) => withIndex(withField(document, parts, item), at))
       }
-      const isEmpty = value === undefined || value === null || Array.isArray(value)
+      const isEmpty = isNullish(value) || Array.isArray(value)
       if (isEmpty && !keepsEmpty) return []
       return [
         withIndex(Array.isArray(value) ? withField(document, parts, undefined) : document, null),
@@ -156,7 +156,7 @@ function unwind(spec: unknown): Run {
 }
 
 function count(spec: unknown): Run {
-  if (typeof spec !== 'string' || spec === '' || spec.startsWith('$') || spec.includes('.')) {
+  if (typeof spec !== 'string' || !isPlainName(spec)) {
     throw new CommandError(40156, 'the count field must be a non-empty string without $ and dots')
   }
   return (documents) => (documents.length === 0 ? [] : [{ [spec]: documents.length }])
@@ -164,7 +164,7 @@ function count(spec: unknown): Run {
 
 function facet(spec: unknown, scope: StageScope): Run {
   const facets = Object.entries(checkNotEmpty('$facet', spec) as Document).map(([name, inner]) => {
-    if (name === '' || name.startsWith('$') || name.includes('.')) {
+    if (!isPlainName(name)) {
       throw new CommandError(16410, `'${name}' is not valid as the name of a field`)
     }
     const stages: unknown[] = Array.isArray(inner) ? inner : []

@@ -2,12 +2,11 @@ import type { Document } from 'bson'
 import { compilePipeline, isDocumentsStage } from '../aggregation/pipeline.ts'
 import { CommandError } from '../errors/command-error.ts'
 import { withTimeLimit } from '../limits/work-limits.ts'
-import { readFields } from '../protocol/read-fields.ts'
 import { whenUnlocked } from '../storage/lock.ts'
 import { select } from '../storage/select-records.ts'
 import { isDocument } from '../values/bson-type.ts'
 import type { CommandContext, Commands } from './command.ts'
-import { readName } from './command.ts'
+import { readBatchSize, readName } from './command.ts'
 import { isOutputStage, writeOutput } from './output-stages.ts'
 import { readDocuments, readPipelineOptions, readStatement } from './statement.ts'
 
@@ -33,7 +32,7 @@ async function aggregate(command: Document, context: CommandContext): Promise<Do
   const { pipeline } = command
   if (pipeline === undefined) throw new CommandError(40414, "BSON field 'pipeline' is missing")
   if (command.cursor === undefined) throw new CommandError(9, "The 'cursor' option is required")
-  const { batchSize } = readFields('cursor', command.cursor, { batchSize: 'number' })
+  const batchSize = readBatchSize(command)
   // The number 1 stands for a pipeline without a collection, which makes its own documents.
   const isFree = command.aggregate === 1
   if (isFree !== isDocumentsStage(pipeline[0]) || pipeline.slice(1).some(isDocumentsStage)) {

@@ -1,13 +1,12 @@
 import type { Document } from 'bson'
 import { CommandError } from '../errors/command-error.ts'
 import { withTimeLimit } from '../limits/work-limits.ts'
-import { readFields } from '../protocol/read-fields.ts'
 import { compileFilter } from '../queries/filter.ts'
 import type { Collection } from '../storage/collection.ts'
 import { whenUnlocked } from '../storage/lock.ts'
 import { isEqual } from '../values/compare.ts'
 import type { CommandContext, Commands } from './command.ts'
-import { readName } from './command.ts'
+import { readBatchSize, readName } from './command.ts'
 import { readStatement } from './statement.ts'
 
 /** Commands about databases and collections. */
@@ -98,7 +97,7 @@ function toNamespace(namespace: string): readonly [string, string] {
 
 function listCollections(command: Document, context: CommandContext): Document {
   const { store, database, cursors } = context
-  const { batchSize } = readFields('cursor', command.cursor ?? {}, { batchSize: 'number' })
+  const batchSize = readBatchSize(command)
   const { collection } = store.read(database, '$cmd.listCollections', undefined)
   const all = [...(store.databases.get(database) ?? [])].map(([name, { options, indexes }]) => ({
     name,

@@ -1,6 +1,7 @@
 import type { Document } from 'bson'
 import { CommandError } from '../errors/command-error.ts'
 import type { FieldTypes } from '../protocol/read-fields.ts'
+import { readFields } from '../protocol/read-fields.ts'
 import type { Cursors } from '../sessions/cursors.ts'
 import type { Session, Sessions } from '../sessions/sessions.ts'
 import type { Store } from '../storage/store.ts'
@@ -37,4 +38,9 @@ export function readName(command: Document, field: string): string {
   const name: unknown = command[field]
   if (typeof name === 'string' && name !== '') return name
   throw new CommandError(73, `The command ${field} needs the name of a collection`)
+}
+
+/** Returns the size that a command's `cursor` asks for. @throws {CommandError} it is not valid */
+export function readBatchSize({ cursor = {} }: Document): number | undefined {
+  return readFields('cursor', cursor, { batchSize: 'number' }).batchSize
 }

@@ -7,7 +7,7 @@ import { whenUnlocked } from '../storage/lock.ts'
 import { isDocument } from '../values/bson-type.ts'
 import { isEqual } from '../values/compare.ts'
 import type { CommandContext, Commands } from './command.ts'
-import { readName } from './command.ts'
+import { readBatchSize, readName } from './command.ts'
 
 /** Commands about indexes: one keeps keys apart where it is unique, and never changes an order. */
 export const INDEX_COMMANDS: Commands = {
@@ -162,7 +162,7 @@ function toNames(index: unknown, collection: Collection): string[] {
 
 function listIndexes(command: Document, context: CommandContext): Document {
   const collection = findCollection(readName(command, 'listIndexes'), context)
-  const { batchSize } = readFields('cursor', command.cursor ?? {}, { batchSize: 'number' })
+  const batchSize = readBatchSize(command)
   const specs = [...collection.indexes.values()]
   return context.cursors.open(collection.namespace, specs, { batchSize, context })
 }

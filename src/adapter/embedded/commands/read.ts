@@ -1,6 +1,7 @@
 import type { Document } from 'bson'
 import { CommandError } from '../errors/command-error.ts'
 import { withTimeLimit } from '../limits/work-limits.ts'
+import { readCount } from '../protocol/read-fields.ts'
 import { compileProjection } from '../queries/projection.ts'
 import { compileSort } from '../queries/sort.ts'
 import { select } from '../storage/select-records.ts'
@@ -56,8 +57,8 @@ export const READ_COMMANDS: Commands = {
 
 function find(command: Document, context: CommandContext): Document {
   const { filter = {}, projection = {}, sort = {}, batchSize, singleBatch } = command
-  const skip = toCount('skip', command.skip)
-  const limit = toCount('limit', command.limit)
+  const skip = readCount('skip', command.skip, 0)
+  const limit = readCount('limit', command.limit, 0)
   const view = context.store.read(context.database, readName(command, 'find'), context.transaction)
   const statement = readStatement(command, view.collection, command.let)
   const results = withTimeLimit(command, command.maxTimeMS, () => {
@@ -80,7 +81,7 @@ function count(command: Document, context: CommandContext): Document {
   const found = withTimeLimit(command, command.maxTimeMS, () => [
     ...select(view, command.query ?? {}, statement),
   ])
-  const skip = toCount('skip', command.skip)
+  const skip = readCount('skip', command.skip, 0)
   const limit = Math.abs(Number(command.limit ?? 0))
   const left = Math.max(found.length - skip, 0)
   return { n: limit === 0 ? left : Math.min(left, limit), ok: 1 }
@@ -104,10 +105,4 @@ function distinct(command: Document, context: CommandContext): Document {
     if (value !== undefined && !values.has(key)) values.set(key, value)
   }
   return { values: [...values.values()], ok: 1 }
-}
-
-function toCount(name: string, value: unknown): number {
-  if (value === undefined) return 0
-  if (typeof value === 'number' && Number.isInteger(value) && value >= 0) return value
-  throw new CommandError(2, `The ${name} must be a whole number of at least 0`)
 }

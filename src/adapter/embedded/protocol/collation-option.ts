@@ -1,5 +1,6 @@
 import type { Document } from 'bson'
 import { CommandError, notSupported } from '../errors/command-error.ts'
+import { isNullish } from '../values/bson-type.ts'
 import type { Collation } from '../values/collation.ts'
 import { readFields } from './read-fields.ts'
 
@@ -31,7 +32,7 @@ const SENSITIVITY = [undefined, 'base', 'accent', 'variant'] as const
  * @throws {CommandError} the option is not a collation, or one that Intl cannot express
  */
 export function createCollation(spec: unknown): Collation | undefined {
-  if (spec === undefined || spec === null) return undefined
+  if (isNullish(spec)) return undefined
   const options = readFields('collation', spec, FIELDS)
   const { locale, strength = 3, caseLevel = false, caseFirst = 'off' } = options
   if (locale === undefined)

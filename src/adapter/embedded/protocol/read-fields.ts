@@ -1,7 +1,7 @@
 import type { Document } from 'bson'
 import { CommandError, notSupported } from '../errors/command-error.ts'
-import { isDocument, isNumeric } from '../values/bson-type.ts'
-import { compareNumbers } from '../values/numbers.ts'
+import { isDocument, isNullish, isNumeric } from '../values/bson-type.ts'
+import { isTrue } from '../values/truth.ts'
 import { typeNameOf } from '../values/type-names.ts'
 
 /**
@@ -66,18 +66,21 @@ export function readFields<Types extends FieldTypes>(
       throw new CommandError(unknown, `BSON field '${name}.${field}' is an unknown field.`)
     }
     checkField(`${name}.${field}`, one, type, refused)
-    if (type === 'bool' && one !== null) given[field] = one === true || isNonZero(one)
+    if (type === 'bool' && one !== null) given[field] = isTrue(one)
     else if (one !== null || type === 'any') given[field] = one
   }
   return given as Fields<Types>
 }
 
-function isNonZero(value: unknown): boolean {
-  return isNumeric(value) && compareNumbers(value, 0) !== 0
+/** Returns a field that is a count. @throws {CommandError} 2 it is not a whole number from 0 on */
+export function readCount(name: string, value: unknown, fallback: number): number {
+  if (value === undefined) return fallback
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 0) return value
+  throw new CommandError(2, `The ${name} must be a whole number of at least 0`)
 }
 
 function checkField(name: string, value: unknown, type: FieldType, refused: number): void {
-  if (value === null || value === undefined) return
+  if (isNullish(value)) return
   if (type === 'refused') {
     const isEmpty = value === false || (isDocument(value) && Object.keys(value).length === 0)
     if (!isEmpty) throw notSupported(`The field '${name}'`, refused)

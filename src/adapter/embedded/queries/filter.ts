@@ -2,7 +2,7 @@ import type { Document } from 'bson'
 import { CommandError } from '../errors/command-error.ts'
 import { isDocument, TYPE_ORDER, typeOrderOf } from '../values/bson-type.ts'
 import type { Collation } from '../values/collation.ts'
-import { compareValues, isEqual, keyOf } from '../values/compare.ts'
+import { compareValues, isEqual, keyOf, keysOf } from '../values/compare.ts'
 import { valuesAt } from '../values/field-paths.ts'
 import { isRegex } from '../values/regular-expression.ts'
 import { isTrue } from '../values/truth.ts'
@@ -188,7 +188,7 @@ function ordered(accept: (order: number) => boolean, orEqual: boolean): Operator
 function toListTest(name: string, operand: unknown, { collation }: MatchOptions): ValueTest {
   if (!Array.isArray(operand)) throw new CommandError(2, `${name} needs an array`)
   if (operand.some(isOperators)) throw new CommandError(2, `cannot nest $ under ${name}`)
-  const keys = new Set(operand.map((item) => keyOf(item, collation)))
+  const keys = keysOf(operand, collation)
   const patterns = operand.filter(isRegex).map((pattern) => toRegexTest(pattern))
   return (value) => keys.has(keyOf(value, collation)) || patterns.some((test) => test(value))
 }

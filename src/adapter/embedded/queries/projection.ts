@@ -1,7 +1,7 @@
 import type { Document } from 'bson'
 import { CommandError, notSupported } from '../errors/command-error.ts'
 import { isDocument } from '../values/bson-type.ts'
-import { setField, withField } from '../values/field-paths.ts'
+import { setField, startsWithOperator, withField } from '../values/field-paths.ts'
 import { isTrue } from '../values/truth.ts'
 import { findPosition } from './array-position.ts'
 import type { CompileExpression } from './expression-compiler.ts'
@@ -84,7 +84,7 @@ function flatten(spec: Document, prefix = ''): [string, unknown][] {
         `FieldPath must not end with a '.' or hold empty names: '${path}'`,
       )
     }
-    const isNested = isDocument(value) && !Object.keys(value)[0]?.startsWith('$')
+    const isNested = isDocument(value) && !startsWithOperator(value)
     if (!isNested) return [[path, value]]
     const inner = flatten(value, `${path}.`)
     if (inner.length === 0)

@@ -1,6 +1,7 @@
 import type { Document } from 'bson'
 import { calculateObjectSize, Long } from 'bson'
 import { CommandError } from '../errors/command-error.ts'
+import { readCount } from '../protocol/read-fields.ts'
 import type { Session } from './sessions.ts'
 
 const FIRST_BATCH_SIZE = 101
@@ -42,7 +43,10 @@ export class Cursors {
   open(namespace: string, documents: readonly Document[], options: BatchOptions): Document {
     const { session } = options.context
     const cursor = { namespace, session, documents, position: 0, usedAt: this.#now() }
-    const firstBatch = takeBatch(cursor, toSize(options.batchSize, FIRST_BATCH_SIZE))
+    const firstBatch = takeBatch(
+      cursor,
+      readCount('batchSize', options.batchSize, FIRST_BATCH_SIZE),
+    )
     const isDone = cursor.position >= documents.length || options.singleBatch === true
     const id = isDone ? 0 : this.#keep(cursor)
     return { cursor: { id: Long.fromNumber(id), ns: namespace, firstBatch }, ok: 1 }
@@ -62,7 +66,7 @@ export class Cursors {
       )
     }
     cursor.usedAt = this.#now()
-    const nextBatch = takeBatch(cursor, toSize(batchSize, Number.POSITIVE_INFINITY))
+    const nextBatch = takeBatch(cursor, readCount('batchSize', batchSize, Number.POSITIVE_INFINITY))
     const isDone = cursor.position >= cursor.documents.length
     if (isDone) this.#cursors.delete(Number(id))
     return {
@@ -95,13 +99,6 @@ export class Cursors {
     this.#cursors.set(this.#lastId, cursor)
     return this.#lastId
   }
-}
-
-function toSize(batchSize: unknown, fallback: number): number {
-  if (batchSize === undefined) return fallback
-  if (typeof batchSize === 'number' && Number.isInteger(batchSize) && batchSize >= 0)
-    return batchSize
-  throw new CommandError(2, 'The batchSize must be a whole number of at least 0')
 }
 
 /** A reply must stay below 16 MiB, but has at least one document. */

@@ -1,16 +1,14 @@
 import type { Document } from 'bson'
-import { ObjectId } from 'bson'
 import { CommandError } from '../errors/command-error.ts'
-import { isOperators } from '../queries/filter.ts'
 import { isDocument } from '../values/bson-type.ts'
 import { isEqual } from '../values/compare.ts'
-import { clone, getField, isIndex } from '../values/field-paths.ts'
-import { isRegex } from '../values/regular-expression.ts'
+import { clone, getField, startsWithOperator } from '../values/field-paths.ts'
 import { modify } from './modify-field.ts'
 import type { PlaceholderContext } from './positional-paths.ts'
 import { compileArrayFilters, expandPath } from './positional-paths.ts'
 import type { UpdateOptions } from './update-operators.ts'
 import { NEVER_CREATING, UPDATE_OPERATORS } from './update-operators.ts'
+import { checkConflicts, checkPath, comparePaths } from './update-paths.ts'
 
 /** What an update must know about the statement it belongs to. */
 export interface UpdateContext extends UpdateOptions, PlaceholderContext {
@@ -37,21 +35,6 @@ export function compileUpdate(update: unknown, context: UpdateContext): Updater 
   }
 }
 
-/** Returns the document an upsert starts from: the equalities of its filter. */
-export function toUpsertBase(filter: Document, isReplacement: boolean): Document {
-  const base: Document = {}
-  for (const [path, value] of readEqualities(filter)) {
-    const isWanted = !isReplacement || path === '_id'
-    if (isWanted) modify(base, path.split('.'), true, () => clone(value))
-  }
-  return base
-}
-
-/** Returns a document to be stored: with an `_id`, which is its first field. */
-export function withId({ _id = new ObjectId(), ...fields }: Document): Document {
-  return { _id, ...fields }
-}
-
 function compileChange(update: unknown, context: UpdateContext): Updater {
   if (Array.isArray(update)) {
     if (context.arrayFilters !== undefined) {
@@ -72,7 +55,7 @@ function compileChange(update: unknown, context: UpdateContext): Updater {
 
 /** Returns whether an update is a new document, and neither operators nor a pipeline. */
 export function isReplacement(update: unknown): update is Document {
-  return isDocument(update) && Object.keys(update)[0]?.startsWith('$') !== true
+  return isDocument(update) && !startsWithOperator(update)
 }
 
 function compileReplacement(update: Document, { arrayFilters }: UpdateContext): Updater {
@@ -125,49 +108,6 @@ function readSteps(update: Document, context: UpdateContext): Step[] {
   })
 }
 
-function checkPath(path: string): void {
-  const parts = path.split('.')
-  if (parts.includes('')) {
-    throw new CommandError(
-      56,
-      `The update path '${path}' contains an empty field name, which is not allowed.`,
-    )
-  }
-  const wrong = parts.find(
-    (part, at) => part.startsWith('$') && (at === 0 || !/^\$(\[\w*\])?$/.test(part)),
-  )
-  if (wrong !== undefined) {
-    throw new CommandError(
-      52,
-      `The dollar ($) prefixed field '${wrong}' in '${path}' is not allowed.`,
-    )
-  }
-}
-
-function checkConflicts(paths: readonly string[]): void {
-  const sorted = paths.toSorted((a, b) => comparePaths(a.split('.'), b.split('.')))
-  for (const [index, path] of sorted.entries()) {
-    const previous = sorted[index - 1]
-    if (previous !== undefined && (path === previous || path.startsWith(`${previous}.`))) {
-      throw new CommandError(
-        40,
-        `Updating the path '${path}' would create a conflict at '${previous}'`,
-      )
-    }
-  }
-}
-
-function comparePaths(a: readonly string[], b: readonly string[]): number {
-  for (const [index, part] of a.entries()) {
-    const other = b[index]
-    if (other === undefined) return 1
-    if (part === other) continue
-    if (isIndex(part) && isIndex(other)) return Number(part) - Number(other)
-    return part < other ? -1 : 1
-  }
-  return a.length - b.length
-}
-
 function rename(document: Document, from: string, to: unknown): void {
   if (typeof to !== 'string')
     throw new CommandError(2, `The 'to' field for $rename must be a string`)
@@ -190,17 +130,4 @@ function leadsThroughArray(document: Document, parts: readonly string[]): boolea
     value = getField(value, part)
   }
   return false
-}
-
-/** Returns the fields that a filter says are equal to one value. */
-function readEqualities(filter: Document): [string, unknown][] {
-  return Object.entries(filter).flatMap(([name, condition]): [string, unknown][] => {
-    const isAlone = Array.isArray(condition) && condition.length === 1
-    if (name === '$and' || (name === '$or' && isAlone)) return condition.flatMap(readEqualities)
-    if (name.startsWith('$') || isRegex(condition)) return []
-    if (!isOperators(condition)) return [[name, condition]]
-    if ('$eq' in condition) return [[name, condition.$eq]]
-    const all: unknown = condition.$all
-    return Array.isArray(all) && all.length === 1 && !isOperators(all[0]) ? [[name, all[0]]] : []
-  })
 }

@@ -65,3 +65,8 @@ export function isDocument(value: unknown): value is Document {
 export function isNumeric(value: unknown): boolean {
   return typeOrderOf(value) === TYPE_ORDER.number
 }
+
+/** Returns whether a value is null or missing. */
+export function isNullish(value: unknown): value is null | undefined {
+  return value === undefined || value === null
+}

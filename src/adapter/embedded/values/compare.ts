@@ -20,6 +20,19 @@ export function keyOf(value: unknown, collation?: Collation): string {
   return `${order}:${KEYS[order]?.(value, collation) ?? ''}`
 }
 
+/** Returns the keys of values: as many as there are different ones. */
+export function keysOf(values: readonly unknown[], collation?: Collation): Set<string> {
+  return new Set(values.map((value) => keyOf(value, collation)))
+}
+
+/** Returns the different ones of values by their keys, the last of equal ones. */
+export function valuesByKey(
+  values: readonly unknown[],
+  collation?: Collation,
+): Map<string, unknown> {
+  return new Map(values.map((value) => [keyOf(value, collation), value]))
+}
+
 type Compare = (a: unknown, b: unknown, collation?: Collation) => number
 type Key = (value: unknown, collation?: Collation) => string
 

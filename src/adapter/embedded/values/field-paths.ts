@@ -25,6 +25,16 @@ export function getField(target: Document, name: string): unknown {
   return Object.hasOwn(target, name) ? target[name] : undefined
 }
 
+/** Returns whether a name is that of one field: not empty, not a path and not an operator. */
+export function isPlainName(name: string): boolean {
+  return name !== '' && !name.startsWith('$') && !name.includes('.')
+}
+
+/** Returns whether a document's first field is an operator, which makes all of it operators. */
+export function startsWithOperator(document: Document): boolean {
+  return Object.keys(document)[0]?.startsWith('$') === true
+}
+
 /** Returns whether one part of a dotted path can be an array's index. */
 export function isIndex(part: string): boolean {
   return /^(?:0|[1-9]\d*)$/.test(part)

@@ -1,5 +1,8 @@
 import { Decimal128, Long } from 'bson'
 
+/** The largest number that BSON stores as an `int`. */
+export const MAX_INT32: number = 2 ** 31 - 1
+
 /**
  * Returns MongoDB's order of two numbers of any BSON type, exactly: a double is compared by the
  * value it holds, so 0.1 and Decimal128 0.1 differ. NaN equals itself and is below all others.

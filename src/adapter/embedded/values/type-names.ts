@@ -1,7 +1,6 @@
 import { Binary } from 'bson'
 import { bsonTagOf } from './bson-type.ts'
-
-const MAX_INT32 = 2 ** 31 - 1
+import { MAX_INT32 } from './numbers.ts'
 
 const NAMES_BY_TAG: Readonly<Record<string, string>> = {
   Binary: 'binData',

@@ -1,13 +1,13 @@
 import { Decimal128 } from 'bson'
 import { CommandError, notSupported } from '../../errors/command-error.ts'
-import { isNumeric } from '../../values/bson-type.ts'
-import { calculate, roundNumber } from '../../values/numbers.ts'
+import { isNullish, isNumeric } from '../../values/bson-type.ts'
+import { calculate, MAX_INT32, roundNumber } from '../../values/numbers.ts'
 import { typeNameOf } from '../../values/type-names.ts'
+import { checkInteger, checkNumber } from './argument-checks.ts'
 import type { Compute, Operator, Operators } from './operator.ts'
-import { checkInteger, checkNumber, isNullish, orNull, positional } from './operator.ts'
+import { orNull, positional } from './operator.ts'
 
 const MANY = Number.POSITIVE_INFINITY
-const MAX_INT32 = 2 ** 31 - 1
 
 /** Arithmetic, which is null where an argument is null or missing. */
 export const ARITHMETIC: Operators = {

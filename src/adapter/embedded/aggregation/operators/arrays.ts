@@ -2,12 +2,13 @@ import type { Document } from 'bson'
 import { CommandError, notSupported } from '../../errors/command-error.ts'
 import { spendItems } from '../../limits/work-limits.ts'
 import { compileSort } from '../../queries/sort.ts'
-import { isDocument } from '../../values/bson-type.ts'
+import { isDocument, isNullish } from '../../values/bson-type.ts'
 import type { Collation } from '../../values/collation.ts'
-import { compareValues, isEqual, keyOf } from '../../values/compare.ts'
+import { compareValues, isEqual, keysOf, valuesByKey } from '../../values/compare.ts'
 import { isTrue } from '../../values/truth.ts'
+import { checkArray, checkInteger } from './argument-checks.ts'
 import type { Operator, Operators } from './operator.ts'
-import { checkArray, checkInteger, isNullish, named, orNull, positional } from './operator.ts'
+import { named, orNull, positional } from './operator.ts'
 
 const MAX_RANGE = 1_000_000
 const MANY = Number.POSITIVE_INFINITY
@@ -80,14 +81,10 @@ function sets(
     positional(count ?? 0, count ?? MANY, (lists, collation) =>
       compute(
         lists.map((list) => checkArray('A set operator', list, 17043)),
-        (array) => new Map(array.map((item) => [keyOf(item, collation), item])),
+        (array) => valuesByKey(array, collation),
       ),
     ),
   )
-}
-
-function keysOf(array: readonly unknown[], collation: Collation | undefined): Set<string> {
-  return new Set(array.map((item) => keyOf(item, collation)))
 }
 
 function indexOfArray(values: readonly unknown[], collation: Collation | undefined): number | null {

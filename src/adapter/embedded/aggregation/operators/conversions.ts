@@ -1,13 +1,16 @@
-import { Binary, calculateObjectSize, Decimal128, Long, ObjectId, Timestamp } from 'bson'
+import { Binary, calculateObjectSize, Decimal128, Long, ObjectId } from 'bson'
 import { CommandError, notSupported } from '../../errors/command-error.ts'
-import { isDocument, isNumeric } from '../../values/bson-type.ts'
+import { isDocument, isNullish, isNumeric } from '../../values/bson-type.ts'
+import { MAX_INT32 } from '../../values/numbers.ts'
 import { isTrue } from '../../values/truth.ts'
 import { typeNameOf } from '../../values/type-names.ts'
+import { checkString } from './argument-checks.ts'
+import { conversionFailed } from './conversion-error.ts'
+import { dateOf, parseDate } from './date-values.ts'
 import type { Compile, Evaluate, Operator, Operators, Scope } from './operator.ts'
-import { checkString, isNullish, orNull, positional } from './operator.ts'
-import { conversionFailed, parseDate, parseObjectId, toText } from './string-values.ts'
+import { orNull, positional } from './operator.ts'
+import { toText } from './string-values.ts'
 
-const MAX_INT32 = 2 ** 31 - 1
 const INTEGER = /^[+-]?\d+$/
 const REAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/
 
@@ -133,10 +136,9 @@ function readWhole(value: unknown): bigint | undefined {
 }
 
 function toDate(value: unknown): unknown {
-  if (value instanceof Date) return value
+  const date = dateOf(value)
+  if (date !== undefined) return date
   if (typeof value === 'string') return parseDate(value)
-  if (value instanceof ObjectId) return value.getTimestamp()
-  if (value instanceof Timestamp) return new Date(value.t * 1000)
   if (value instanceof Decimal128) throw notSupported('Converting a Decimal128 to a date')
   // An int is too short for a date, and MongoDB takes none for one.
   const isTime = isNumeric(value) && typeNameOf(value) !== 'int' && Number.isFinite(Number(value))
@@ -146,6 +148,6 @@ function toDate(value: unknown): unknown {
 
 function toObjectId(value: unknown): unknown {
   if (value instanceof ObjectId) return value
-  if (typeof value === 'string') return parseObjectId(value)
+  if (typeof value === 'string' && /^[0-9a-f]{24}$/i.test(value)) return new ObjectId(value)
   throw conversionFailed(value, 'objectId')
 }

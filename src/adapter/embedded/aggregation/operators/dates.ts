@@ -1,9 +1,11 @@
-import { ObjectId, Timestamp } from 'bson'
 import { CommandError, notSupported } from '../../errors/command-error.ts'
+import { isNullish } from '../../values/bson-type.ts'
 import { isTrue } from '../../values/truth.ts'
 import { typeNameOf } from '../../values/type-names.ts'
+import { checkInteger, checkString } from './argument-checks.ts'
+import { dateOf } from './date-values.ts'
 import type { Operator, Operators } from './operator.ts'
-import { checkInteger, checkString, isNullish, named } from './operator.ts'
+import { named } from './operator.ts'
 import { fromLocal, readZone, toLocal } from './time-zone.ts'
 
 const MS_PER_DAY = 86_400_000
@@ -76,9 +78,8 @@ export const DATES: Operators = {
 }
 
 function toDate(value: unknown): Date {
-  if (value instanceof Date) return value
-  if (value instanceof ObjectId) return value.getTimestamp()
-  if (value instanceof Timestamp) return new Date(value.t * 1000)
+  const date = dateOf(value)
+  if (date !== undefined) return date
   throw new CommandError(16006, `can't convert from BSON type ${typeNameOf(value)} to Date`)
 }
 
@@ -179,9 +180,12 @@ function countOf(local: Date, unit: string, startOfWeek: unknown): number {
   if (unit === 'year') return Math.floor(months / 12)
   if (unit === 'quarter') return Math.floor(months / 3)
   if (unit === 'month') return months
-  // The first day of the epoch was a Thursday.
-  const shift = unit === 'week' ? (4 - readWeekday(startOfWeek)) * MS_PER_DAY : 0
-  return Math.floor((local.getTime() + shift) / (LENGTHS[unit] ?? 1))
+  return Math.floor((local.getTime() + weekShift(unit, startOfWeek)) / (LENGTHS[unit] ?? 1))
+}
+
+/** Returns how far weeks are shifted, in ms: the epoch's first day was a Thursday. */
+function weekShift(unit: string, startOfWeek: unknown): number {
+  return unit === 'week' ? (4 - readWeekday(startOfWeek)) * MS_PER_DAY : 0
 }
 
 function truncate(values: readonly unknown[]): unknown {
@@ -195,8 +199,7 @@ function truncate(values: readonly unknown[]): unknown {
   if (months !== undefined) {
     return fromLocal(new Date(0).setUTCFullYear(0, count * months, 1), zone)
   }
-  const shift = name === 'week' ? (4 - readWeekday(startOfWeek)) * MS_PER_DAY : 0
-  return fromLocal(count * (LENGTHS[name] ?? 1) - shift, zone)
+  return fromLocal(count * (LENGTHS[name] ?? 1) - weekShift(name, startOfWeek), zone)
 }
 
 function checkUnit(name: string, unit: unknown, timezone: unknown): string {

@@ -1,11 +1,11 @@
 import type { Document } from 'bson'
 import { CommandError } from '../../errors/command-error.ts'
-import { isDocument } from '../../values/bson-type.ts'
+import { isDocument, isNullish } from '../../values/bson-type.ts'
 import type { Collation } from '../../values/collation.ts'
 import { compareValues, isEqual } from '../../values/compare.ts'
 import { isTrue } from '../../values/truth.ts'
 import type { Compile, Evaluate, Operator, Operators, Scope } from './operator.ts'
-import { isNullish, positional } from './operator.ts'
+import { positional } from './operator.ts'
 
 const MANY = Number.POSITIVE_INFINITY
 

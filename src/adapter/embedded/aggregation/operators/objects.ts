@@ -1,10 +1,11 @@
 import type { Document } from 'bson'
 import { CommandError } from '../../errors/command-error.ts'
-import { isDocument } from '../../values/bson-type.ts'
+import { isDocument, isNullish } from '../../values/bson-type.ts'
 import { getField, setField } from '../../values/field-paths.ts'
 import { typeNameOf } from '../../values/type-names.ts'
+import { checkArray, checkString } from './argument-checks.ts'
 import type { Compile, Evaluate, Operators, Scope } from './operator.ts'
-import { checkArray, checkString, isNullish, orNull, positional } from './operator.ts'
+import { orNull, positional } from './operator.ts'
 
 /** Operators on documents. */
 export const OBJECTS: Operators = {

@@ -1,9 +1,11 @@
 import { BSONRegExp } from 'bson'
 import { CommandError } from '../../errors/command-error.ts'
 import { spendItems } from '../../limits/work-limits.ts'
+import { isNullish } from '../../values/bson-type.ts'
 import { isRegex, toRegExp } from '../../values/regular-expression.ts'
+import { checkString } from './argument-checks.ts'
 import type { Operator, Operators } from './operator.ts'
-import { checkString, isNullish, named } from './operator.ts'
+import { named } from './operator.ts'
 
 /** Operators that search strings by regular expressions. */
 export const PATTERNS: Operators = {

@@ -1,6 +1,8 @@
 import { CommandError, notSupported } from '../../errors/command-error.ts'
+import { isNullish } from '../../values/bson-type.ts'
+import { checkInteger, checkString } from './argument-checks.ts'
 import type { Operator, Operators } from './operator.ts'
-import { checkInteger, checkString, isNullish, named, orNull, positional } from './operator.ts'
+import { named, orNull, positional } from './operator.ts'
 import { toText } from './string-values.ts'
 
 const MANY = Number.POSITIVE_INFINITY
