@@ -12,6 +12,7 @@ import type { Session } from './sessions/sessions.ts'
 import { readTransaction, Sessions } from './sessions/sessions.ts'
 import { Store } from './storage/store.ts'
 
+/** The commands that a transaction may have. */
 const IN_TRANSACTIONS: ReadonlySet<string> = new Set([
   'find',
   'getMore',
@@ -26,14 +27,14 @@ const IN_TRANSACTIONS: ReadonlySet<string> = new Set([
   'abortTransaction',
 ])
 
-/** One server's data and the way commands get to it. */
+/** Runs commands on the data of one server. */
 export class Dispatcher {
   readonly #store = new Store()
   readonly #cursors: Cursors
   readonly #sessions: Sessions
   readonly #address: string
 
-  /** `now` is the time in ms, by which idle sessions and cursors are forgotten. */
+  /** `now` returns the time in ms, by which idle sessions and cursors are forgotten. */
   constructor(address: string, now: () => number = Date.now) {
     this.#address = address
     this.#cursors = new Cursors(now)
@@ -52,7 +53,7 @@ export class Dispatcher {
     return { sessions: this.#sessions.count, cursors: this.#cursors.count, transactions }
   }
 
-  /** Returns the whole reply to a command; a refusal is a reply too. */
+  /** Returns the whole reply to a command; an error is a reply too. */
   async run(readBody: () => Document): Promise<Document> {
     let isTransaction = false
     try {
@@ -63,7 +64,7 @@ export class Dispatcher {
       const command = fields === undefined ? body : (readFields(name, body, fields) as Document)
       if (fields !== undefined) checkCommonFields(command)
       const reply = await this.#runNumbered(name, command)
-      return { ...reply, ...this.#createTimes(), ...checkWriteConcern(command) }
+      return { ...reply, ...this.#createTimes(), ...reportWriteConcern(command) }
     } catch (error) {
       return { ...toErrorReply(toCommandError(error), isTransaction), ...this.#createTimes() }
     }
@@ -138,7 +139,7 @@ export class Dispatcher {
     })
   }
 
-  /** Drivers send these back, which is how they keep their reads after their writes. */
+  /** Returns the times of a reply: drivers send them back, so that reads see earlier writes. */
   #createTimes(): Document {
     const seconds = Math.floor(Date.now() / 1000)
     const clusterTime = new Timestamp({ t: seconds, i: this.#store.clock.time >>> 0 })
@@ -147,7 +148,8 @@ export class Dispatcher {
   }
 }
 
-function checkWriteConcern({ writeConcern }: Document): Document {
+/** Returns the reply's `writeConcernError` where more members are asked for than there are. */
+function reportWriteConcern({ writeConcern }: Document): Document {
   const w: unknown = writeConcern?.w
   if (typeof w !== 'number' || w <= 1) return {}
   const errmsg = 'Not enough data-bearing nodes'

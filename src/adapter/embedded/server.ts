@@ -2,22 +2,19 @@ import { mkdirSync, statSync } from 'node:fs'
 import type { Server, Socket } from 'node:net'
 import { createServer } from 'node:net'
 import { dirname } from 'node:path'
-import type { Document } from 'bson'
+import { serveConnection } from './connection.ts'
 import { Dispatcher } from './dispatch.ts'
-import { toCommandError } from './errors/command-error.ts'
-import { toErrorReply } from './errors/error-reply.ts'
-import type { Request } from './protocol/message.ts'
-import { encodeReply, parseMessage } from './protocol/message.ts'
-import { createMessageReader } from './protocol/message-reader.ts'
 
 const HOST = '127.0.0.1'
-const MAX_WAITING = 100
 
 /** Where the embedded server listens; without options, on a free port of 127.0.0.1. */
 export interface EmbeddedMongoOptions {
   /** The port on 127.0.0.1; default 0, any free one. There is no way to listen on another host. */
   readonly port?: number
-  /** The path of a Unix socket instead. Its folder is made, or must be, closed to other users. */
+  /**
+   * The path of a Unix socket instead of a port. Its folder is made with the mode 0700; one that
+   * exists must be closed to other users already.
+   */
   readonly path?: string
 }
 
@@ -45,7 +42,7 @@ export async function startEmbeddedMongo(
   server.on('connection', (socket: Socket) => {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
-    serve(socket, dispatcher)
+    serveConnection(socket, dispatcher)
   })
   server.unref()
   return {
@@ -59,24 +56,38 @@ export async function startEmbeddedMongo(
   }
 }
 
-const OPTION_TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
-  port: (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 65535,
-  path: (value) => typeof value === 'string' && value !== '',
+const OWNER = 'startEmbeddedMongo()'
+
+interface OptionRule {
+  /** Completes the sentence `The option must be …`. */
+  readonly expected: string
+  readonly isValid: (value: unknown) => boolean
+}
+
+const OPTION_RULES: Readonly<Record<string, OptionRule>> = {
+  port: {
+    expected: 'a whole number from 0 to 65535',
+    isValid: (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 65535,
+  },
+  path: {
+    expected: 'a non-empty string',
+    isValid: (value) => typeof value === 'string' && value !== '',
+  },
 }
 
 function checkOptions(options: EmbeddedMongoOptions): void {
   for (const [name, value] of Object.entries(options)) {
-    if (!Object.hasOwn(OPTION_TYPES, name)) {
-      throw new TypeError(`startEmbeddedMongo has no option '${name}', only 'port' or 'path'`)
+    const rule = Object.hasOwn(OPTION_RULES, name) ? OPTION_RULES[name] : undefined
+    if (rule === undefined) {
+      const allowed = Object.keys(OPTION_RULES).join(', ')
+      throw new TypeError(`${OWNER}: unknown option '${name}', allowed are ${allowed}`)
     }
-    if (value !== undefined && OPTION_TYPES[name]?.(value) !== true) {
-      throw new TypeError(
-        `The option '${name}' of startEmbeddedMongo is not valid: ${String(value)}`,
-      )
+    if (value !== undefined && !rule.isValid(value)) {
+      throw new TypeError(`${OWNER}: the option '${name}' must be ${rule.expected}`)
     }
   }
   if (options.port !== undefined && options.path !== undefined) {
-    throw new TypeError("startEmbeddedMongo takes 'port' or 'path', not both")
+    throw new TypeError(`${OWNER}: the options 'port' and 'path' exclude each other`)
   }
 }
 
@@ -93,12 +104,14 @@ async function listen(server: Server, { port = 0, path }: EmbeddedMongoOptions):
   return typeof address === 'object' && address !== null ? `${HOST}:${address.port}` : String(path)
 }
 
-/** Whoever can reach the socket can read and write everything: there is no authentication. */
+/** There is no authentication: who can reach the socket can read and write everything. */
 function checkFolder(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const { mode } = statSync(folder)
   if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
-    throw new TypeError(`The folder of the option 'path' must have the mode 0700: ${folder}`)
+    throw new TypeError(
+      `${OWNER}: the folder of the option 'path' must have the mode 0700: ${folder}`,
+    )
   }
 }
 
@@ -106,58 +119,4 @@ function toUrl(address: string, { path }: EmbeddedMongoOptions): string {
   return path === undefined
     ? `mongodb://${address}/?replicaSet=rs0`
     : `mongodb://${encodeURIComponent(path)}/?directConnection=true`
-}
-
-function serve(socket: Socket, dispatcher: Dispatcher): void {
-  const read = createMessageReader()
-  let last = Promise.resolve()
-  let waiting = 0
-  socket.unref()
-  socket.setNoDelay(true)
-  // Node closes the socket after an error; the client is gone and nobody is left to be told.
-  socket.on('error', () => socket.destroy())
-  socket.on('data', (chunk: Buffer) => {
-    try {
-      for (const message of read(chunk)) {
-        const request = parseMessage(message)
-        waiting += 1
-        // One connection's commands run one after another, as its replies must come in order.
-        last = last
-          .then(() => answer(socket, request, dispatcher))
-          .catch(() => socket.destroy())
-          .then(() => {
-            waiting -= 1
-            if (waiting === 0) socket.resume()
-          })
-      }
-      // Whoever sends without reading would fill the memory with what waits for it.
-      if (waiting > MAX_WAITING) socket.pause()
-    } catch {
-      // Not the protocol: what follows on this connection cannot be framed any more.
-      socket.destroy()
-    }
-  })
-}
-
-async function answer(socket: Socket, request: Request, dispatcher: Dispatcher): Promise<void> {
-  const reply = await dispatcher.run(request.readBody)
-  if (!request.wantsReply || socket.destroyed) return
-  if (socket.write(toBytes(request, reply))) return
-  await new Promise<void>((resolve) => {
-    const goOn = (): void => {
-      socket.off('drain', goOn)
-      socket.off('close', goOn)
-      resolve()
-    }
-    socket.on('drain', goOn)
-    socket.on('close', goOn)
-  })
-}
-
-function toBytes(request: Request, reply: Document): Buffer {
-  try {
-    return encodeReply(request, reply)
-  } catch (error) {
-    return encodeReply(request, toErrorReply(toCommandError(error), false))
-  }
 }

@@ -22,7 +22,7 @@ import { bind, checkVariable, VARIABLES } from './operators/variables.ts'
  * Every operator that an expression may have, and no other: each has been tested against what
  * MongoDB's manual says. A Map, so that names such as `constructor` find nothing.
  */
-export const OPERATORS: ReadonlyMap<string, Operator> = new Map(
+export const EXPRESSION_OPERATORS: ReadonlyMap<string, Operator> = new Map(
   Object.entries({
     ...ARITHMETIC,
     ...ARRAYS,
@@ -75,7 +75,7 @@ function compile(expression: unknown, scope: Scope): Evaluate {
   }
   if (Array.isArray(expression)) {
     const items = expression.map((item) => compile(item, scope))
-    // An expression without a value leaves no field in a document, and null in an array.
+    // An expression without a value becomes null in an array, and no field in a document.
     return (root, bindings) => items.map((item) => item(root, bindings) ?? null)
   }
   if (!isDocument(expression)) return () => expression
@@ -105,7 +105,7 @@ function compilePath(path: string, scope: Scope): Evaluate {
 function compileDocument(expression: Document, scope: Scope): Evaluate {
   const fields = Object.entries(expression).map(([name, value]) => {
     if (!isPlainName(name)) {
-      throw new CommandError(16412, `'${name}' is not valid as the name of a field here`)
+      throw new CommandError(16412, `'${name}' is not a valid field name in an expression`)
     }
     return { name, evaluate: compile(value, scope) }
   })
@@ -128,11 +128,11 @@ function compileOperator(expression: Document, scope: Scope): Evaluate {
       'an object representing an expression must have exactly one field',
     )
   }
-  const operator = OPERATORS.get(name)
+  const operator = EXPRESSION_OPERATORS.get(name)
   if (operator === undefined) {
     throw new CommandError(
       168,
-      `Unrecognized expression '${name}': it is not in the embedded server`,
+      `Unrecognized expression '${name}': it is not supported by the embedded server`,
     )
   }
   const operands = readOperands(name, expression[name], operator)

@@ -14,12 +14,12 @@ export const group: Stage = (spec, { collation, compileExpression }) => {
   const readId = compileExpression(id)
   const outputs = Object.entries(fields).map(([name, field]) => {
     if (!isPlainName(name)) {
-      throw new CommandError(40235, `The field name '${name}' cannot be that of a group's field`)
+      throw new CommandError(40235, `'${name}' is not a valid field name in a group`)
     }
     const [operator, operand] = readAccumulator(name, field)
     const accumulate = ACCUMULATORS.get(operator)
     if (accumulate === undefined) {
-      const message = `unknown group operator '${operator}': it is not in the embedded server`
+      const message = `unknown group operator '${operator}': it is not supported by the embedded server`
       throw new CommandError(15952, message)
     }
     if (operator === '$count' && !(isDocument(operand) && Object.keys(operand).length === 0)) {

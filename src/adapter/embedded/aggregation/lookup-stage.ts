@@ -43,7 +43,7 @@ export const lookup: Stage = (spec, scope) => {
   }
 }
 
-/** Equality as in a filter: each item of an array counts, and missing equals null. */
+/** Joins by equality as in a filter: each item of an array counts, and missing equals null. */
 function createJoin(
   foreign: readonly Document[],
   localField: string,
@@ -67,7 +67,7 @@ function toKeys(document: Document, path: string, collation: Collation | undefin
   return keysOf(valuesAt(document, path.split('.')).flat(), collation)
 }
 
-/** Returns the pipeline inside; it is compiled for each document, whose values its `let` takes. */
+/** Returns the inner pipeline; with `let` it is compiled for each document and its values. */
 function createInner(
   pipeline: unknown[],
   bindings: Document = {},
@@ -77,7 +77,7 @@ function createInner(
     name: checkVariable(name),
     evaluate: scope.compileExpression(expression),
   }))
-  // Once without values, so that what is wrong in it is told even if there is no document.
+  // Compiled once without values, so that an error in it is found even without a document.
   const names = Object.fromEntries(values.map(({ name }) => [name, null]))
   const run = scope.compileInner(pipeline, { ...scope.variables, ...names })
   if (values.length === 0) return (joined) => run(joined)

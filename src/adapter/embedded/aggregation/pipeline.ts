@@ -23,7 +23,10 @@ export function compilePipeline(pipeline: unknown, options: PipelineOptions): Ru
     compileExpression: createCompiler(options.collation, options.variables),
     compileInner: (inner, variables) => {
       if (Array.isArray(inner) && inner.some(isDocumentsStage)) {
-        throw new CommandError(40602, '$documents inside a pipeline is not in the embedded server')
+        throw new CommandError(
+          40602,
+          '$documents inside a pipeline is not supported by the embedded server',
+        )
       }
       return compilePipeline(inner, { ...options, variables })
     },
@@ -33,7 +36,7 @@ export function compilePipeline(pipeline: unknown, options: PipelineOptions): Ru
     stages.reduce<Document[]>((results, run) => run(results), documents as Document[])
 }
 
-/** Returns whether a stage makes documents, in place of a collection. */
+/** Returns whether a stage makes the documents of a pipeline that has no collection. */
 export function isDocumentsStage(stage: unknown): boolean {
   return isDocument(stage) && '$documents' in stage
 }
@@ -51,6 +54,6 @@ function compileStage(stage: unknown, scope: StageScope): Run {
   if (compile !== undefined) return compile(spec, scope)
   throw new CommandError(
     40324,
-    `Unrecognized pipeline stage name: '${name}': at this place it is not in the embedded server`,
+    `Unrecognized pipeline stage name: '${name}': here it is not supported by the embedded server`,
   )
 }

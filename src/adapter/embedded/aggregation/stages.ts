@@ -17,7 +17,7 @@ const addFields: Stage = each((spec, scope) => compileAddFields(spec, scope.comp
 
 /**
  * Every stage that a pipeline may have, and no other: each has been tested against what MongoDB's
- * manual says. `$out` and `$merge` stand in `output`.
+ * manual says. `$out` and `$merge` write and are in `commands/output-stages.ts`.
  */
 export const STAGES: ReadonlyMap<string, Stage> = new Map<string, Stage>([
   [
@@ -80,7 +80,7 @@ function withCount(
 function compileUnset(spec: unknown, { compileExpression }: StageScope): Projector {
   const paths: readonly unknown[] = Array.isArray(spec) ? spec : [spec]
   if (paths.length === 0 || !paths.every((path) => typeof path === 'string' && path !== '')) {
-    throw new CommandError(31002, '$unset must be a non-empty string or an array of such')
+    throw new CommandError(31002, '$unset must be a non-empty string or a non-empty array of them')
   }
   const fields = Object.fromEntries(paths.map((path) => [path, 0]))
   return compileProjection(fields, { compileExpression })
@@ -110,7 +110,7 @@ function sample(spec: unknown): Run {
     while (taken.length < wanted && rest.length > 0) {
       const at = Math.floor(Math.random() * rest.length)
       const one = rest[at] as Document
-      // The last one fills the gap: to close it would move all the others.
+      // The last document fills the gap: otherwise all that follow would have to move.
       rest[at] = rest.at(-1) as Document
       rest.pop()
       taken.push(one)
@@ -165,7 +165,7 @@ function count(spec: unknown): Run {
 function facet(spec: unknown, scope: StageScope): Run {
   const facets = Object.entries(checkNotEmpty('$facet', spec) as Document).map(([name, inner]) => {
     if (!isPlainName(name)) {
-      throw new CommandError(16410, `'${name}' is not valid as the name of a field`)
+      throw new CommandError(16410, `'${name}' is not a valid field name`)
     }
     const stages: unknown[] = Array.isArray(inner) ? inner : []
     if (stages.some((stage) => isDocument(stage) && '$facet' in stage)) {

@@ -33,7 +33,7 @@ async function aggregate(command: Document, context: CommandContext): Promise<Do
   if (pipeline === undefined) throw new CommandError(40414, "BSON field 'pipeline' is missing")
   if (command.cursor === undefined) throw new CommandError(9, "The 'cursor' option is required")
   const batchSize = readBatchSize(command)
-  // The number 1 stands for a pipeline without a collection, which makes its own documents.
+  // The number 1 in place of a collection means that the pipeline makes its own documents.
   const isFree = command.aggregate === 1
   if (isFree !== isDocumentsStage(pipeline[0]) || pipeline.slice(1).some(isDocumentsStage)) {
     throw new CommandError(73, 'The first stage of {aggregate: 1}, and of no other, is $documents')
@@ -46,7 +46,7 @@ async function aggregate(command: Document, context: CommandContext): Promise<Do
   const stages: Document[] = output === undefined ? pipeline : pipeline.slice(0, -1)
   const results = withTimeLimit(command, command.maxTimeMS, () => {
     const options = readPipelineOptions(statement, context)
-    // Compiled as a whole, so that what is wrong is told before any work.
+    // Compiled as a whole, so that an error in a later stage is found before any work.
     const run = compilePipeline(stages, options)
     const first = stages[0]
     if (first === undefined || !('$match' in first)) {

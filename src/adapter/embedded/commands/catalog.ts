@@ -43,7 +43,7 @@ export const CATALOG_COMMANDS: Commands = {
     run: (command, context) => whenUnlocked(() => rename(command, context)),
   },
   listCollections: {
-    // Nobody has to log in, so everything is authorized.
+    // There is no authentication, so everything is authorized.
     fields: { filter: 'object', nameOnly: 'bool', cursor: 'object', authorizedCollections: 'bool' },
     run: listCollections,
   },

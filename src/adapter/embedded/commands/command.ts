@@ -23,7 +23,7 @@ export interface CommandContext {
 export interface Command {
   /**
    * The fields it takes beside its own name and those of every command; all others are refused.
-   * Without a table it takes any: only where a field can change nothing.
+   * Only a command whose fields can change nothing has no table, and takes any field.
    */
   readonly fields?: FieldTypes
   /** Returns the body of the reply. @throws {CommandError} the command is refused */
@@ -33,7 +33,7 @@ export interface Command {
 /** Commands by their names. */
 export type Commands = Readonly<Record<string, Command>>
 
-/** Returns the name of a collection in a field of a command. @throws {CommandError} 73 there is none */
+/** Returns the collection that a field names. @throws {CommandError} 73 it names none */
 export function readName(command: Document, field: string): string {
   const name: unknown = command[field]
   if (typeof name === 'string' && name !== '') return name

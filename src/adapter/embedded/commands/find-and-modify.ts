@@ -33,7 +33,7 @@ export const FIND_AND_MODIFY_COMMANDS: Commands = {
   },
 }
 
-/** What has no meaning where a document is removed. */
+/** Options that have no meaning where a document is removed. */
 const NOT_WITH_REMOVE = ['update', 'new', 'upsert', 'arrayFilters']
 
 function findAndModify(command: Document, context: CommandContext): Document {

@@ -9,9 +9,9 @@ const MAX_WIRE_VERSION = 21
 const VERSION = '7.0.0'
 const ELECTION_ID = new ObjectId('7fffffff0000000000000001')
 
-/** Commands about the server, the connection and sessions. */
+/** Commands about the server and the connection. */
 export const HANDSHAKE_COMMANDS: Commands = {
-  // Drivers of any age tell about themselves here, and nothing of it changes the reply.
+  // Drivers describe themselves in the fields of these three; none of them changes the reply.
   hello: { run: hello },
   ismaster: { run: hello },
   isMaster: { run: hello },

@@ -9,10 +9,10 @@ import { isEqual } from '../values/compare.ts'
 import type { CommandContext, Commands } from './command.ts'
 import { readBatchSize, readName } from './command.ts'
 
-/** Commands about indexes: one keeps keys apart where it is unique, and never changes an order. */
+/** Commands about indexes: a unique one refuses duplicates, and none changes an order. */
 export const INDEX_COMMANDS: Commands = {
   createIndexes: {
-    // There is one member, whose vote is the commit.
+    // The quorum counts members of a replica set, and there is only one here.
     fields: { indexes: 'array', commitQuorum: 'any' },
     run: (command, context) => whenUnlocked(() => createIndexes(command, context)),
   },
@@ -65,7 +65,7 @@ function createIndexes(command: Document, { store, database }: CommandContext): 
     for (const name of added) collection.removeIndex(name)
     throw error
   }
-  // Only now, as a refused index makes no collection.
+  // Only now: a refused index must not create the collection.
   if (existing === undefined) store.put(database, name, collection)
   return {
     numIndexesBefore,
@@ -107,7 +107,7 @@ function checkKey(path: string, value: unknown): void {
     (name, at) =>
       name !== '' && (!name.startsWith('$') || (name === '$**' && at === names.length - 1)),
   )
-  if (!isPath) throw new CommandError(67, `'${path}' is not valid as a path of an index`)
+  if (!isPath) throw new CommandError(67, `'${path}' is not a valid path of an index`)
   if (typeof value === 'string' && value !== 'hashed') {
     throw notSupported(`An index of the type '${value}'`, 67)
   }

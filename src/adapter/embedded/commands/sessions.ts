@@ -10,7 +10,8 @@ export const SESSION_COMMANDS: Commands = {
     fields: {},
     run: ({ killAllSessions }, { sessions }) => {
       const users: unknown = killAllSessions
-      if (Array.isArray(users) && users.length > 0) throw notSupported('Sessions of users', 72)
+      if (Array.isArray(users) && users.length > 0)
+        throw notSupported('Killing the sessions of some users', 72)
       sessions.endAll()
       return { ok: 1 }
     },

@@ -42,7 +42,7 @@ export function readStatement(
   }
 }
 
-/** Returns what a pipeline needs, for the same statement. */
+/** Returns what a pipeline needs, for a statement. */
 export function readPipelineOptions(
   { collation, variables }: StatementOptions,
   { store, database, transaction }: CommandContext,

@@ -50,7 +50,7 @@ interface Outcome {
 }
 
 interface Statement {
-  /** All statements are read before the first is done. @throws {CommandError} one is not valid */
+  /** Called for all statements before the first is run. @throws {CommandError} one is not valid */
   readonly parse: (statement: unknown) => Document
   readonly run: (statement: Document, command: Document, context: CommandContext) => Outcome
 }
@@ -117,7 +117,7 @@ async function runStatements(
   }
 }
 
-/** The time limit is that of the command and not of one statement. */
+/** The time limit is that of the whole command: when it is over, no other statement is run. */
 function isTimeout(error: unknown): boolean {
   return error instanceof CommandError && error.code === 50
 }

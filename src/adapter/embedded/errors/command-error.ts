@@ -1,6 +1,6 @@
 import type { Document } from 'bson'
 
-/** A command's refusal: becomes `{ ok: 0, code, codeName, errmsg }` or one entry of `writeErrors`. */
+/** Why a command fails: the reply `{ ok: 0, code, codeName, errmsg }`, or one of `writeErrors`. */
 export class CommandError extends Error {
   readonly code: number
   readonly details: Document
@@ -13,9 +13,9 @@ export class CommandError extends Error {
   }
 }
 
-/** Returns the refusal of something MongoDB can do and this server cannot. */
+/** Returns the error for something that MongoDB can do and this server cannot. */
 export function notSupported(what: string, code = 2): CommandError {
-  return new CommandError(code, `${what} is not in the embedded server`)
+  return new CommandError(code, `${what} is not supported by the embedded server`)
 }
 
 /** Returns any thrown value as a CommandError, the original one kept as its cause. */

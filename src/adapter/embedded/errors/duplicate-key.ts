@@ -1,7 +1,7 @@
 import type { Document } from 'bson'
 import { CommandError } from './command-error.ts'
 
-/** Returns MongoDB's E11000 with the index's key pattern and the values that met. */
+/** Returns MongoDB's E11000 error, with the index's key pattern and the values that are taken. */
 export function duplicateKey(
   namespace: string,
   indexName: string,

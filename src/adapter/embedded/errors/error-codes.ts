@@ -1,4 +1,4 @@
-/** The codes this server answers with and MongoDB's own names for them. */
+/** The error codes that this server answers with, and MongoDB's names for them. */
 const CODE_NAMES: ReadonlyMap<number, string> = new Map([
   [2, 'BadValue'],
   [8, 'UnknownError'],
@@ -43,7 +43,7 @@ const CODE_NAMES: ReadonlyMap<number, string> = new Map([
   [11000, 'DuplicateKey'],
 ])
 
-/** Returns the name MongoDB gives to an error code; numbers above 10000 are `Location…` there. */
+/** Returns MongoDB's name for an error code; one without a name is `Location…` there. */
 export function codeNameOf(code: number): string {
   return CODE_NAMES.get(code) ?? `Location${code}`
 }

@@ -2,6 +2,7 @@ import type { Document } from 'bson'
 import type { CommandError } from './command-error.ts'
 import { codeNameOf } from './error-codes.ts'
 
+/** Errors after which a driver may run the whole transaction again. */
 const TRANSIENT_IN_TRANSACTION: ReadonlySet<number> = new Set([112, 251])
 
 /** Returns the body of a failed command's reply. */

@@ -6,7 +6,7 @@ const REGEX_TIME_LIMIT_MS = 1000
 const LOOP_TIME_LIMIT_MS = 30_000
 const MAX_ITEMS = 2_000_000
 
-/** What can multiply work: the time of a command with one of these is limited. */
+/** Operators and stages that repeat work for each item: a command with one has a time limit. */
 const LOOPS: ReadonlySet<string> = new Set([
   '$map',
   '$filter',
@@ -18,11 +18,15 @@ const LOOPS: ReadonlySet<string> = new Set([
   '$facet',
 ])
 
+/**
+ * How many items the running command may still make. One variable is enough for the process, since
+ * a command computes its results without yielding to another one.
+ */
 let itemsLeft = MAX_ITEMS
 
 /**
- * Counts items that a command makes beside those that are stored: loops within loops would fill
- * the memory of the whole process.
+ * Counts items that a command makes in addition to the stored ones: nested loops could fill the
+ * memory of the whole process.
  * @throws {CommandError} 146 the command has made too many
  */
 export function spendItems(count: number): void {
@@ -65,7 +69,7 @@ interface Guard {
   readonly context: { run: () => unknown }
 }
 
-/** Made once, at the first need: a context costs more than most filters. */
+/** Shared by the process and made at first use: to make a context costs more than most filters. */
 let guard: Guard | undefined
 
 function createGuard(): Guard {

@@ -17,7 +17,7 @@ const FIELDS = {
   version: 'refused',
 } as const
 
-/** The values MongoDB knows; those Intl cannot express are false. */
+/** The values that MongoDB knows: true for those that Intl can express. */
 const VALUES: Readonly<Record<string, Readonly<Record<string, boolean>>>> = {
   strength: { 1: true, 2: true, 3: true, 4: false, 5: false },
   caseFirst: { upper: true, lower: true, off: true },
@@ -72,7 +72,7 @@ function checkValue(
 function createCollator(locale: string, options: Intl.CollatorOptions): Intl.Collator {
   const tag = locale.replaceAll('_', '-')
   try {
-    // Intl would take the language of the process for one that it does not know.
+    // Intl would replace a locale that it does not know by the one of the process.
     if (Intl.Collator.supportedLocalesOf(tag).length > 0 && !tag.includes('-u-')) {
       return new Intl.Collator(tag, options)
     }
@@ -82,7 +82,7 @@ function createCollator(locale: string, options: Intl.CollatorOptions): Intl.Col
   throw new CommandError(2, `Field 'locale' is invalid in the collation: '${locale}'`)
 }
 
-/** Intl has no sort keys: the first string seen of each class of equals stands for the class. */
+/** Intl has no sort keys: of all strings that are equal, the first one seen stands for them. */
 function createCanonical(compare: (a: string, b: string) => number): (value: string) => string {
   const sorted: string[] = []
   return (value) => {

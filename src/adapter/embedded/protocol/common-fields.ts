@@ -22,7 +22,7 @@ export const COMMON_FIELDS = {
 
 const LEVELS = ['local', 'available', 'majority', 'linearizable', 'snapshot']
 
-/** The concerns change nothing on a server of one member that keeps all in memory. */
+/** Checked without an effect: the server has one member, which keeps everything in memory. */
 const READ_CONCERN = { level: 'string', afterClusterTime: 'any', provenance: 'string' } as const
 const WRITE_CONCERN = {
   w: 'any',

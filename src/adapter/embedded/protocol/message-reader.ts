@@ -3,13 +3,13 @@ import { MAX_MESSAGE_BYTES } from '../limits/size-limits.ts'
 /** Length, request id, id of the answered request and opcode: four bytes each. */
 export const HEADER_BYTES: number = 16
 
-/** Bytes that are no message of the protocol: the connection cannot be trusted any further. */
+/** The bytes are not a message of MongoDB's protocol: the connection has to be closed. */
 export class ProtocolError extends Error {}
 
 /**
- * Returns a function that takes bytes as they arrive and yields each whole message. The pieces of
- * one are gathered in a buffer that doubles, so that no byte is copied more often than about twice,
- * and a length alone, which anyone can claim, reserves nothing.
+ * Returns a function that takes bytes as they arrive and yields each whole message. The pieces of a
+ * message are gathered in a buffer that doubles when it is full, so that a byte is copied about
+ * twice at most. The length that a message announces reserves no memory: anyone can announce one.
  */
 export function createMessageReader(): (chunk: Buffer) => Generator<Buffer> {
   let gathered = Buffer.alloc(0)

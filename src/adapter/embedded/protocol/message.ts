@@ -10,25 +10,29 @@ const OP_QUERY = 2004
 const OP_MSG = 2013
 const CHECKSUM_PRESENT = 1
 const MORE_TO_COME = 2
-/** The lower 16 flag bits must be understood by the reader; these three are. */
 const KNOWN_FLAGS = CHECKSUM_PRESENT | MORE_TO_COME
+/** A message with an unknown flag among the lower 16 bits must be refused. */
 const REQUIRED_FLAGS = 0xffff
 
 /** One message from a client: what was asked, and how the reply must be framed. */
 export interface Request {
   readonly requestId: number
+  /** Whether it came as OP_QUERY, which is answered by an OP_REPLY. */
   readonly legacy: boolean
   readonly wantsReply: boolean
-  /** The command with its document sequences folded in; throws a CommandError for bad BSON. */
+  /**
+   * Returns the command, with the documents that were sent in sections of their own.
+   * @throws {CommandError} 15, 22 the BSON is nested too deeply or not valid
+   */
   readonly readBody: () => Document
 }
 
-/** Returns the request in a whole message. @throws {ProtocolError} it cannot be framed */
+/** Returns the request in a whole message. @throws {ProtocolError} it is not a request */
 export function parseMessage(message: Buffer): Request {
   const opcode = message.readInt32LE(12)
   if (opcode === OP_MSG) return parseOpMsg(message)
   if (opcode === OP_QUERY) return parseOpQuery(message)
-  throw new ProtocolError(`Opcode ${opcode} is not in the embedded server`)
+  throw new ProtocolError(`Opcode ${opcode} is not supported by the embedded server`)
 }
 
 /** Returns the framed reply to a request. */
@@ -122,7 +126,7 @@ function parseOpQuery(message: Buffer): Request {
 
 function decode(bytes: Buffer): Document {
   try {
-    // Regular expressions stay data (BSONRegExp) until a guarded filter compiles them.
+    // Regular expressions stay data (BSONRegExp): only code with a time limit may compile them.
     const document = deserialize(bytes, { bsonRegExp: true, promoteBuffers: false })
     checkDepth(document, 0)
     return document

@@ -5,8 +5,9 @@ import { isTrue } from '../values/truth.ts'
 import { typeNameOf } from '../values/type-names.ts'
 
 /**
- * What a field may hold. `refused` is known to MongoDB and not here: it may be false or empty,
- * which is as good as missing. Under `any` null is a value of its own.
+ * What a field may hold. A field of type `refused` exists in MongoDB but not here: it may only be
+ * false or an empty object, which mean the same as no field. In a field of type `any` null is a
+ * value; in all others it means that there is no field.
  */
 export type FieldType = keyof Values
 
@@ -23,12 +24,12 @@ interface Values {
   readonly refused: undefined
 }
 
-/** The fields that were given; null is as good as missing. */
+/** The fields that were given. */
 export type Fields<Types extends FieldTypes> = {
   readonly [Name in keyof Types]?: Values[Types[Name]] | undefined
 }
 
-/** The codes MongoDB gives to what is wrong with the fields, where they are not the usual ones. */
+/** MongoDB's codes for an unknown or refused field, where they are not the usual ones. */
 export interface FieldCodes {
   readonly unknown?: number
   readonly refused?: number
@@ -45,10 +46,11 @@ const CHECKS: Readonly<Record<FieldType, (value: unknown) => boolean>> = {
 }
 
 /**
- * Returns the fields that a document has of those in the table.
- * @throws {CommandError} 14 it is no document, or a field has the wrong type
- * @throws {CommandError} `unknown` (40415) it has another field: nothing is ignored in silence
- * @throws {CommandError} `refused` (72) it has a field that is not in this server
+ * Returns the fields of a document, checked by a table.
+ * @throws {CommandError} 14 it is not a document, or a field has the wrong type
+ * @throws {CommandError} `unknown` (40415) it has a field that is not in the table, since nothing is
+ *   ignored in silence
+ * @throws {CommandError} `refused` (72) it has a field that this server does not support
  */
 export function readFields<Types extends FieldTypes>(
   name: string,

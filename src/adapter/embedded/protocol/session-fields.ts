@@ -2,10 +2,12 @@ import type { Document } from 'bson'
 import { Long } from 'bson'
 import { CommandError } from '../errors/command-error.ts'
 
-/** What a command says of its session: the number of a write, or its place in a transaction. */
+/** A command's place in its session: as a retryable write, or as a part of a transaction. */
 export interface Numbering {
+  /** The number of the retryable write or of the transaction. */
   readonly txnNumber: number | undefined
   readonly isTransaction: boolean
+  /** Whether the command is the first one of its transaction. */
   readonly starts: boolean
 }
 

@@ -2,7 +2,7 @@ import type { Document } from 'bson'
 import { CommandError } from '../errors/command-error.ts'
 import { isDocument } from '../values/bson-type.ts'
 import { valuesAt } from '../values/field-paths.ts'
-import type { MatchOptions } from './filter.ts'
+import type { FilterOptions } from './filter.ts'
 import { compileFilter, compileItem } from './filter.ts'
 
 /**
@@ -14,7 +14,7 @@ export function findPosition(
   filter: Document,
   path: string,
   document: Document,
-  options: MatchOptions,
+  options: FilterOptions,
 ): number {
   const position = search(filter, path, document, options)
   if (position !== undefined) return position
@@ -25,7 +25,7 @@ function search(
   filter: Document,
   path: string,
   document: Document,
-  options: MatchOptions,
+  options: FilterOptions,
 ): number | undefined {
   for (const [name, condition] of Object.entries(filter)) {
     const index =
@@ -41,7 +41,7 @@ function searchClauses(
   clauses: readonly Document[],
   path: string,
   document: Document,
-  options: MatchOptions,
+  options: FilterOptions,
 ): number | undefined {
   for (const clause of clauses) {
     const matches = compileFilter(clause, options)
@@ -56,7 +56,7 @@ function searchCondition(
   condition: unknown,
   path: string,
   document: Document,
-  options: MatchOptions,
+  options: FilterOptions,
 ): number | undefined {
   if (name !== path && !name.startsWith(`${path}.`)) return undefined
   const [array] = valuesAt(document, path.split('.'))

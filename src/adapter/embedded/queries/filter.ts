@@ -10,9 +10,9 @@ import type { ValueTest } from './value-tests.ts'
 import { toModTest, toRegexTest, toSizeTest, toTypeTest } from './value-tests.ts'
 
 /** What a filter needs beside itself. */
-export interface MatchOptions {
+export interface FilterOptions {
   readonly collation: Collation | undefined
-  /** Makes an aggregation expression ready, for `$expr`. */
+  /** Returns an expression as a function, for `$expr`. */
   readonly compileExpression: (expression: unknown) => (document: Document) => unknown
 }
 
@@ -20,15 +20,19 @@ export interface MatchOptions {
 export type Predicate = (document: Document) => boolean
 
 /**
- * Returns whether the values that a path reaches match: negations need to see all of them. Inside
- * `$elemMatch` an array is an item like any other, and nobody looks into it.
+ * Returns whether the values that a path reaches match: negations need to see all of them. With
+ * `isItem` the value is an item in `$elemMatch`: if it is an array, its own items do not count.
  */
 export type FieldTest = (values: readonly unknown[], isItem?: boolean) => boolean
-/** Returns an operator on a field, made ready. */
-export type Operator = (operand: unknown, options: MatchOptions, siblings: Document) => FieldTest
+/** Returns the test of an operator on a field. @throws {CommandError} the operand is not valid */
+export type FieldOperator = (
+  operand: unknown,
+  options: FilterOptions,
+  siblings: Document,
+) => FieldTest
 
 /** Returns a filter as a function. @throws {CommandError} the filter is not valid */
-export function compileFilter(filter: unknown, options: MatchOptions): Predicate {
+export function compileFilter(filter: unknown, options: FilterOptions): Predicate {
   if (!isDocument(filter)) throw new CommandError(14, 'A filter must be an object')
   const tests = Object.entries(filter).map(([name, condition]) =>
     name.startsWith('$')
@@ -41,7 +45,7 @@ export function compileFilter(filter: unknown, options: MatchOptions): Predicate
 }
 
 /** Returns the condition of one array item: operators on the item, or a filter over its fields. */
-export function compileItem(condition: unknown, options: MatchOptions): ValueTest {
+export function compileItem(condition: unknown, options: FilterOptions): ValueTest {
   if (isOperators(condition) && !isLogical(condition)) {
     const test = compileOperators(condition, options)
     return (item) => test([item], true)
@@ -51,48 +55,51 @@ export function compileItem(condition: unknown, options: MatchOptions): ValueTes
   return (item) => (isDocument(item) || Array.isArray(item)) && matches(item as Document)
 }
 
-function compileField(path: string, condition: unknown, options: MatchOptions): Predicate {
+function compileField(path: string, condition: unknown, options: FilterOptions): Predicate {
   const test = compileCondition(condition, options)
   const parts = path.split('.')
   return (document) => test(valuesAt(document, parts))
 }
 
 /** A plain value means equality, a regular expression a match, `{ $… }` operators. */
-function compileCondition(condition: unknown, options: MatchOptions): FieldTest {
+function compileCondition(condition: unknown, options: FilterOptions): FieldTest {
   if (isOperators(condition)) return compileOperators(condition, options)
   return isRegex(condition)
     ? anyValue(toRegexTest(condition))
     : anyValue((value) => isEqual(value, condition, options.collation))
 }
 
-function compileOperators(operators: Document, options: MatchOptions): FieldTest {
+function compileOperators(operators: Document, options: FilterOptions): FieldTest {
   const tests = Object.entries(operators).map(([name, operand]) => {
-    const operator = OPERATORS.get(name)
+    const operator = FIELD_OPERATORS.get(name)
     if (operator === undefined) throw unknownOperator(`unknown operator: ${name}`)
     return operator(operand, options, operators)
   })
   return (values, isItem) => tests.every((test) => test(values, isItem))
 }
 
-function compileLogical(name: string, operand: unknown, options: MatchOptions): Predicate {
-  const logical = LOGICAL.get(name)
+function compileLogical(name: string, operand: unknown, options: FilterOptions): Predicate {
+  const logical = LOGICAL_OPERATORS.get(name)
   if (logical === undefined) throw unknownOperator(`unknown top level operator: ${name}`)
   return logical(operand, options, name)
 }
 
 function unknownOperator(what: string): CommandError {
-  // MongoDB, too, refuses a `$text` without its index, and there is none here.
+  // 27 is MongoDB's code for a `$text` without a text index, and there is none here.
   return new CommandError(
     what.endsWith(' $text') ? 27 : 2,
-    `${what}: it is not in the embedded server`,
+    `${what}: it is not supported by the embedded server`,
   )
 }
 
-/** Returns an operator of a whole filter, made ready. */
-export type Logical = (operand: unknown, options: MatchOptions, name: string) => Predicate
+/** Returns an operator of a whole filter as a function. */
+export type LogicalOperator = (operand: unknown, options: FilterOptions, name: string) => Predicate
 
 /** Every operator that a filter may have at its top, and no other. */
-export const LOGICAL: ReadonlyMap<string, Logical> = new Map<string, Logical>([
+export const LOGICAL_OPERATORS: ReadonlyMap<string, LogicalOperator> = new Map<
+  string,
+  LogicalOperator
+>([
   ['$and', combine((document, tests) => tests.every((test) => test(document)))],
   ['$or', combine((document, tests) => tests.some((test) => test(document)))],
   ['$nor', combine((document, tests) => !tests.some((test) => test(document)))],
@@ -106,7 +113,9 @@ export const LOGICAL: ReadonlyMap<string, Logical> = new Map<string, Logical>([
   ],
 ])
 
-function combine(join: (document: Document, tests: readonly Predicate[]) => boolean): Logical {
+function combine(
+  join: (document: Document, tests: readonly Predicate[]) => boolean,
+): LogicalOperator {
   return (operand, options, name) => {
     if (!Array.isArray(operand) || operand.length === 0) {
       throw new CommandError(2, `${name} must be a nonempty array`)
@@ -117,7 +126,7 @@ function combine(join: (document: Document, tests: readonly Predicate[]) => bool
 }
 
 /** Every operator that a filter may have on a field, and no other. */
-export const OPERATORS: ReadonlyMap<string, Operator> = new Map<string, Operator>([
+export const FIELD_OPERATORS: ReadonlyMap<string, FieldOperator> = new Map<string, FieldOperator>([
   ['$eq', (operand, { collation }) => anyValue((value) => isEqual(value, operand, collation))],
   ['$ne', (operand, options) => not(compileOperators({ $eq: checkNotRegex(operand) }, options))],
   ['$gt', ordered((order) => order > 0, false)],
@@ -142,7 +151,7 @@ export const OPERATORS: ReadonlyMap<string, Operator> = new Map<string, Operator
 
 /** Returns whether operators are those of a whole filter, such as `$or`, and not of a field. */
 export function isLogical(operators: Document): boolean {
-  return LOGICAL.has(Object.keys(operators)[0] ?? '')
+  return LOGICAL_OPERATORS.has(Object.keys(operators)[0] ?? '')
 }
 
 /** Returns whether a filter's condition is operators and not a value to be equal to. */
@@ -158,7 +167,7 @@ const someValue =
   (values) =>
     values.some(test)
 
-/** Most operators hold for an array where they hold for one of its items or for it as a whole. */
+/** Most operators match an array if they match one of its items or the array as a whole. */
 const anyValue =
   (test: ValueTest): FieldTest =>
   (values, isItem = false) =>
@@ -169,7 +178,7 @@ const not =
   (values, isItem) =>
     !test(values, isItem)
 
-function ordered(accept: (order: number) => boolean, orEqual: boolean): Operator {
+function ordered(accept: (order: number) => boolean, orEqual: boolean): FieldOperator {
   return (operand, { collation }) => {
     const type = typeOrderOf(operand)
     const anyType = type === TYPE_ORDER.minKey || type === TYPE_ORDER.maxKey
@@ -185,7 +194,7 @@ function ordered(accept: (order: number) => boolean, orEqual: boolean): Operator
   }
 }
 
-function toListTest(name: string, operand: unknown, { collation }: MatchOptions): ValueTest {
+function toListTest(name: string, operand: unknown, { collation }: FilterOptions): ValueTest {
   if (!Array.isArray(operand)) throw new CommandError(2, `${name} needs an array`)
   if (operand.some(isOperators)) throw new CommandError(2, `cannot nest $ under ${name}`)
   const keys = keysOf(operand, collation)
@@ -193,12 +202,12 @@ function toListTest(name: string, operand: unknown, { collation }: MatchOptions)
   return (value) => keys.has(keyOf(value, collation)) || patterns.some((test) => test(value))
 }
 
-function compileNegated(operand: unknown, options: MatchOptions): FieldTest {
+function compileNegated(operand: unknown, options: FilterOptions): FieldTest {
   if (isRegex(operand) || isOperators(operand)) return compileCondition(operand, options)
   throw new CommandError(2, '$not needs a regex or a document')
 }
 
-function compileAll(operand: unknown, options: MatchOptions): FieldTest {
+function compileAll(operand: unknown, options: FilterOptions): FieldTest {
   if (!Array.isArray(operand)) throw new CommandError(2, '$all needs an array')
   const tests = operand.map((item) => {
     if (isOperators(item) && Object.keys(item)[0] !== '$elemMatch') {
@@ -209,7 +218,7 @@ function compileAll(operand: unknown, options: MatchOptions): FieldTest {
   return (values, isItem) => tests.length > 0 && tests.every((test) => test(values, isItem))
 }
 
-function compileElemMatch(operand: unknown, options: MatchOptions): FieldTest {
+function compileElemMatch(operand: unknown, options: FilterOptions): FieldTest {
   if (!isDocument(operand)) throw new CommandError(2, '$elemMatch needs an Object')
   const test = compileItem(operand, options)
   return someValue((value) => Array.isArray(value) && value.some(test))

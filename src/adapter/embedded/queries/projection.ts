@@ -5,21 +5,22 @@ import { setField, startsWithOperator, withField } from '../values/field-paths.t
 import { isTrue } from '../values/truth.ts'
 import { findPosition } from './array-position.ts'
 import type { CompileExpression } from './expression-compiler.ts'
-import type { MatchOptions } from './filter.ts'
+import type { FilterOptions } from './filter.ts'
 import { compileItem } from './filter.ts'
 
 /** Returns the projection of a document; what is not changed is shared with it. */
 export type Projector = (document: Document) => Document
 
-/** Where a projection stands: only `find` knows `$slice`, `$elemMatch` and the positional `$`. */
+/** What a projection needs beside itself. */
 export interface ProjectionOptions {
   readonly compileExpression: CompileExpression
-  readonly find?: { readonly filter: Document; readonly match: MatchOptions }
+  /** Given by `find` and `findAndModify`: with it `$slice`, `$elemMatch` and `$` may be used. */
+  readonly find?: { readonly filter: Document; readonly match: FilterOptions }
 }
 
 type Change = (value: unknown, document: Document) => unknown
 
-/** What becomes of one field: it is kept, dropped, changed, or its own fields are looked at. */
+/** What happens to a field: it is kept, dropped or changed, or its own fields have rules. */
 type Rule = 'keep' | 'drop' | Change | Rules
 type Rules = Map<string, Rule>
 interface Computed {
@@ -71,7 +72,7 @@ function setComputed(target: Document, fields: readonly Computed[], document: Do
   ) as Document
 }
 
-/** Nested documents mean the same as dotted paths. */
+/** Returns the fields of a specification by their dotted paths, which nested documents mean too. */
 function flatten(spec: Document, prefix = ''): [string, unknown][] {
   return Object.entries(spec).flatMap(([name, value]): [string, unknown][] => {
     const path = `${prefix}${name}`
@@ -93,7 +94,7 @@ function flatten(spec: Document, prefix = ''): [string, unknown][] {
   })
 }
 
-/** A field without a rule is computed by an expression. */
+/** Returns the rule of a field, `undefined` where its value is an expression. */
 function toRule(path: string, value: unknown, { find }: ProjectionOptions): Rule | undefined {
   if (find !== undefined && path.endsWith('.$')) {
     const array = path.slice(0, -2)
@@ -117,7 +118,7 @@ function toRule(path: string, value: unknown, { find }: ProjectionOptions): Rule
 
 function toSlice(operand: unknown): Change | undefined {
   const [skip, limit] = Array.isArray(operand) ? operand : [0, operand]
-  // With other operands this is the aggregation expression of the same name.
+  // With other operands it is the aggregation operator of the same name.
   if (typeof skip !== 'number' || typeof limit !== 'number') return undefined
   if (Array.isArray(operand)) {
     return (items) => {
@@ -132,7 +133,7 @@ function toSlice(operand: unknown): Change | undefined {
   }
 }
 
-/** `$slice` alone keeps all other fields; everything else says which kind of projection it is. */
+/** Returns which kind of projection a rule asks for; `$slice` may stand in both kinds. */
 function modeOf(rule: Rule | undefined, value: unknown): 'keep' | 'drop' | undefined {
   if (rule === 'keep' || rule === 'drop') return rule
   return isDocument(value) && '$slice' in value && rule !== undefined ? undefined : 'keep'

@@ -24,7 +24,10 @@ export function compileSort(spec: unknown, collation: Collation | undefined): So
   if (fields.length === 0) return (documents) => [...documents]
   const dollar = Object.keys(spec).find((path) => path.startsWith('$'))
   if (dollar !== undefined && (dollar !== '$natural' || fields.length > 1)) {
-    throw new CommandError(2, `A sort by ${dollar} is not valid, or not with other fields`)
+    throw new CommandError(
+      2,
+      `A sort by '${dollar}' is not valid, or not together with other fields`,
+    )
   }
   if (fields[0]?.parts[0] === '$natural') {
     const { direction } = fields[0]

@@ -31,7 +31,7 @@ const NAMES_BY_NUMBER: ReadonlyMap<unknown, string> = new Map<unknown, string>([
 
 const TYPE_NAMES: ReadonlySet<unknown> = new Set([...NAMES_BY_NUMBER.values(), 'number'])
 
-/** Returns whether one value, not looking inside an array, meets a condition. */
+/** Returns whether a value meets a condition; an array is a value, its items do not count. */
 export type ValueTest = (value: unknown) => boolean
 
 /** Returns the test of `$regex`: a string that matches, or an equal regular expression. */
@@ -44,7 +44,7 @@ export function toRegexTest(pattern: unknown, flags?: unknown): ValueTest {
       : value instanceof BSONRegExp && keyOf(value) === same
 }
 
-/** Returns the test of `$size`. @throws {CommandError} the operand is no length */
+/** Returns the test of `$size`. @throws {CommandError} the operand is not a length */
 export function toSizeTest(operand: unknown): ValueTest {
   if (typeof operand !== 'number' || !Number.isInteger(operand) || operand < 0) {
     throw new CommandError(2, `Failed to parse $size. Expected a non-negative number: ${operand}`)

@@ -24,13 +24,13 @@ export interface BatchOptions {
   readonly context: { readonly session: Session | undefined }
 }
 
-/** The results that clients have not fetched yet. */
+/** The results of commands that clients have not fetched yet. */
 export class Cursors {
   readonly #cursors: Map<number, Cursor> = new Map()
   readonly #now: () => number
   #lastId = 0
 
-  /** `now` is the time in ms. */
+  /** `now` returns the time in ms. */
   constructor(now: () => number) {
     this.#now = now
   }
@@ -75,7 +75,7 @@ export class Cursors {
     }
   }
 
-  /** Returns whether there was such a cursor. */
+  /** Removes a cursor and returns whether there was one. */
   kill(id: unknown): boolean {
     return this.#cursors.delete(Number(id))
   }

@@ -5,7 +5,7 @@ import { readFields } from '../protocol/read-fields.ts'
 import type { Clock } from '../storage/collection.ts'
 import { Transaction } from '../storage/transaction.ts'
 
-/** How long a session is kept that nobody uses. */
+/** How long a session is kept while it is not used. */
 export const SESSION_TIMEOUT_MINUTES = 30
 const TIMEOUT_MS = SESSION_TIMEOUT_MINUTES * 60_000
 const MAX_SESSIONS = 10_000
@@ -14,7 +14,7 @@ const UUID_SUBTYPE = 4
 /** What is remembered of a client's session: its last numbered write or transaction. */
 export interface Session {
   txnNumber: number
-  /** The reply to the last numbered write, given again where the client asks again. */
+  /** The reply to the last retryable write, for a client that sends the same write again. */
   reply: Document | undefined
   transaction: Transaction | undefined
   isCommitted: boolean
@@ -27,10 +27,10 @@ export class Sessions {
   readonly #clock: Clock
   readonly #now: () => number
   readonly #onEnd: (session: Session) => void
-  /** The one that has not been used for the longest time comes first. */
+  /** By their keys, in the order of their last use. */
   readonly #sessions: Map<string, Session> = new Map()
 
-  /** `onEnd` is told of each session that is forgotten, `now` is the time in ms. */
+  /** `onEnd` is called with each session that has ended, `now` returns the time in ms. */
   constructor(clock: Clock, now: () => number, onEnd: (session: Session) => void) {
     this.#clock = clock
     this.#now = now
@@ -64,7 +64,7 @@ export class Sessions {
     return session
   }
 
-  /** Keeps a session for another half hour, if there is one. */
+  /** Keeps a session for another half hour, if it exists. */
   refresh(lsid: unknown): void {
     const key = toKey(lsid)
     const session = this.#sessions.get(key)
@@ -131,7 +131,7 @@ export function readTransaction(session: Session, txnNumber: number): Transactio
   throw new CommandError(251, message)
 }
 
-/** A session belongs to a user as well, and without a login there is but one. */
+/** In MongoDB a session belongs to a user as well; without authentication there is only one. */
 function toKey(lsid: unknown): string {
   const { id } = readFields('lsid', lsid, { id: 'any', uid: 'refused' })
   if (!(id instanceof Binary) || id.sub_type !== UUID_SUBTYPE || id.length() !== 16) {

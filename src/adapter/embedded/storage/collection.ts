@@ -7,25 +7,27 @@ import { IndexKeys } from './index-keys.ts'
 import type { Owner } from './lock.ts'
 import { LockedError } from './lock.ts'
 
-/** The documents one command sees and changes: a collection, or a transaction's sight of it. */
+/** The documents one command sees and changes: a collection, or a transaction's view of it. */
 export interface View {
   readonly collection: Collection
   readonly get: (key: string) => Document | undefined
   readonly entries: () => Iterable<[string, Document]>
-  /** Says whether a write would have to wait. @throws {LockedError} it would */
+  /** @throws {LockedError} the write would have to wait for a transaction */
   readonly check: (key: string, document: Document | undefined) => void
   /** Stores a document that is never changed afterwards. */
   readonly put: (key: string, document: Document) => void
   readonly remove: (key: string) => void
 }
 
-/** Records by their keys as one owner wants them to be; `undefined` is a removed one. */
+/** Records by their keys as a transaction sees them; `undefined` stands for a removed one. */
 export type Overlay = Map<string, Document | undefined>
 
-/** What all collections of a server share: a count of writes, and the past of open snapshots. */
+/** What all collections of a server share: the count of writes, by which snapshots are taken. */
 export interface Clock {
   time: number
+  /** The open transactions. */
   readonly open: Set<Owner>
+  /** What each write has replaced, as long as a transaction is open that may have to see it. */
   readonly history: {
     readonly time: number
     readonly collection: Collection
@@ -45,7 +47,7 @@ export class Collection implements View {
   /** Writes of open transactions: they lock the records and claim the unique keys they name. */
   readonly pending: Map<Owner, Overlay> = new Map()
   namespace: string
-  /** Whether the store has it: a command that only reads makes none where it finds none. */
+  /** Whether the store has it: to read a missing collection means to read an empty one. */
   isStored = false
   readonly #clock: Clock
   /** Indexes that are not unique and yet refuse some documents. */
@@ -106,7 +108,7 @@ export class Collection implements View {
     else this.records.set(key, document)
   }
 
-  /** Adds an index. @throws {CommandError} 11000, and the index is not there */
+  /** @throws {CommandError} 11000 two documents have the same key; the index is not added */
   addIndex(spec: Document): void {
     this.checkUnlocked()
     const index = new IndexKeys(spec)

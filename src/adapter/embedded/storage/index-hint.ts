@@ -7,12 +7,12 @@ import type { Collection } from './collection.ts'
 import { IndexKeys } from './index-keys.ts'
 
 /**
- * Returns which documents a hint lets a command see. MongoDB walks through the index that is
- * hinted at, whatever the filter is: what a sparse or partial one leaves out is not found.
- * @throws {CommandError} 2 the hint names no index, or is not in this server
+ * Returns which documents a hint leaves for a command to find. MongoDB walks through the index that
+ * is hinted at, whatever the filter is: what a sparse or partial one leaves out is not found.
+ * @throws {CommandError} 2 the hint names no index, or is not supported
  */
 export function readHint(hint: unknown, collection: Collection): Predicate {
-  // A collection that nobody has made has no indexes, and MongoDB does not look for the hint.
+  // MongoDB ignores the hint where the collection does not exist.
   if (hint === undefined || isEqual(hint, {}) || !collection.isStored) return () => true
   if (typeof hint !== 'string' && !isDocument(hint)) {
     throw new CommandError(9, 'hint must be a string or an object')

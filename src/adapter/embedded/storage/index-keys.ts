@@ -32,7 +32,7 @@ export class IndexKeys {
     })
   }
 
-  /** Whether there are documents that cannot be in it, wherever it is not unique. */
+  /** Whether an index of this kind refuses some documents, even if it is not unique. */
   get refusesDocuments(): boolean {
     return this.#fields.length > 1 || this.#hashed.size > 0
   }
@@ -47,7 +47,7 @@ export class IndexKeys {
   /** Moves the entries of a record from its old document to its new one. */
   replace(key: string, before: Document | undefined, after: Document | undefined): void {
     for (const indexKey of before === undefined ? [] : this.keysOf(before).keys()) {
-      // While a transaction is committed, another of its records may already have the key.
+      // A record that the same transaction wrote before may have taken the key over.
       if (this.holders.get(indexKey) === key) this.holders.delete(indexKey)
     }
     for (const indexKey of after === undefined ? [] : this.keysOf(after).keys()) {
@@ -96,7 +96,7 @@ export class IndexKeys {
     }
   }
 
-  /** Several fields of the same array belong together item by item. */
+  /** Adds the keys of an index on several fields of one array: each item has a key of its own. */
   #addItemKeys(document: Document, path: readonly string[], keys: Map<string, Document>): void {
     const items = valuesAt(document, path).flat()
     if (items.some(Array.isArray)) throw new CommandError(171, 'cannot index parallel arrays')

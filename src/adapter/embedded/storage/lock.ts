@@ -1,9 +1,9 @@
-/** Whoever has written records that nobody else may write until it has ended. */
+/** A transaction with records that nobody else may write until it has ended. */
 export interface Owner {
   readonly ended: Promise<void>
 }
 
-/** A plain write met a record that an open transaction has changed: wait for it, then try again. */
+/** A record is locked by an open transaction: a plain write has to wait for its end. */
 export class LockedError extends Error {
   readonly owner: Owner
 
@@ -13,7 +13,7 @@ export class LockedError extends Error {
   }
 }
 
-/** Returns what `write` returns, tried again after each transaction that stands in its way. */
+/** Returns what `write` returns, which is called again after each transaction that locks it out. */
 export async function whenUnlocked<Result>(write: () => Result): Promise<Result> {
   for (;;) {
     try {

@@ -1,5 +1,5 @@
 import type { Document } from 'bson'
-import type { MatchOptions, Predicate } from '../queries/filter.ts'
+import type { FilterOptions, Predicate } from '../queries/filter.ts'
 import { compileFilter, isOperators } from '../queries/filter.ts'
 import { compareValues } from '../values/compare.ts'
 import { isRegex } from '../values/regular-expression.ts'
@@ -8,8 +8,8 @@ import type { View } from './collection.ts'
 /** One record: its key in the collection and its document. */
 export type Entry = readonly [key: string, document: Document]
 
-/** What a filter needs, and which documents the command's hint lets it see. */
-export interface SelectOptions extends MatchOptions {
+/** What a filter needs, and which documents a hint leaves to look at. */
+export interface SelectOptions extends FilterOptions {
   readonly hint?: Predicate
 }
 
@@ -22,9 +22,9 @@ export function* select(view: View, filter: unknown, options: SelectOptions): Ge
   }
 }
 
-function findCandidates(view: View, filter: Document, options: MatchOptions): Iterable<Entry> {
+function findCandidates(view: View, filter: Document, options: FilterOptions): Iterable<Entry> {
   const ids = readIds(filter._id)
-  // Keys follow the collection's own collation, so another one has to look at each record.
+  // Keys follow the collection's own collation: under another one each record is looked at.
   if (ids === undefined || options.collation !== view.collection.collation) return view.entries()
   // Found in the order of the `_id` index, as MongoDB does.
   const sorted = ids.toSorted((a, b) => compareValues(a, b, options.collation))

@@ -14,14 +14,14 @@ export class Store {
     return this.databases.get(database)?.get(name)
   }
 
-  /** Returns the documents of a collection as a command sees them; one that is not there is empty. */
+  /** Returns a collection as a command sees it; one that does not exist is empty. */
   read(database: string, name: string, transaction: Transaction | undefined): View {
     const collection =
       this.find(database, name) ?? new Collection(`${database}.${name}`, {}, this.clock)
     return transaction?.view(collection) ?? collection
   }
 
-  /** Returns the same for writing: the collection is made where it is not there. */
+  /** Returns a collection for a command that writes; one that does not exist is created. */
   write(database: string, name: string, transaction: Transaction | undefined): View {
     const collection = this.find(database, name) ?? this.create(database, name, {})
     return transaction?.view(collection) ?? collection
@@ -33,7 +33,7 @@ export class Store {
     return collection
   }
 
-  /** Returns a collection that is not in the store yet. */
+  /** Returns a new collection, which `put` may add to the store. */
   createDetached(database: string, name: string, options: Document): Collection {
     checkName(database, name)
     return new Collection(`${database}.${name}`, options, this.clock)
@@ -45,7 +45,7 @@ export class Store {
     this.databases.set(database, collections.set(name, collection))
   }
 
-  /** Returns whether there was such a collection. */
+  /** Removes a collection and returns whether there was one. */
   drop(database: string, name: string): boolean {
     const collections = this.databases.get(database)
     collections?.get(name)?.checkUnlocked()

@@ -6,8 +6,9 @@ import type { Owner } from './lock.ts'
 const LIFETIME_MS = 60_000
 
 /**
- * A snapshot of the moment it began, with its own writes laid over it. A record is locked from the
- * first write to it; whoever writes second, or writes what changed after the snapshot, gets 112.
+ * A transaction sees a snapshot of the moment it began, with its own writes laid over it. It locks
+ * the records it writes. Another transaction that writes one of them, or any that writes a record
+ * which has changed since its snapshot, gets a write conflict (112).
  */
 export class Transaction implements Owner {
   readonly ended: Promise<void>
@@ -58,7 +59,7 @@ export class Transaction implements Owner {
           if (document !== undefined) yield [key, document]
         }
       },
-      // A transaction never waits: its writes fail where they meet another's.
+      // A transaction never waits: its write fails where another one holds the lock.
       check: () => undefined,
       put: write,
       remove: (key) => write(key, undefined),
@@ -76,7 +77,7 @@ export class Transaction implements Owner {
     this.abort()
   }
 
-  /** Forgets what has not been committed and lets those who wait go on. */
+  /** Forgets what has not been committed and releases the locks. */
   abort(): void {
     clearTimeout(this.#expiry)
     for (const collection of this.#written) collection.pending.delete(this)

@@ -45,7 +45,7 @@ export function planUpsert(filter: Document, update: Updater, isReplacement: boo
 export function applyUpdates(view: View, updates: readonly PlannedUpdate[]): number {
   const changed = updates.filter(({ before, after }) => !isEqual(before, after))
   for (const { after } of changed) checkDocument(after)
-  // All or none must wait: the statement is tried again from its beginning.
+  // Checked before the first write: a statement that has to wait is run again as a whole.
   for (const { key, after } of changed) view.check(key, after)
   for (const { key, after } of changed) view.put(key, after)
   return changed.length

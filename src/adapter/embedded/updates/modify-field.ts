@@ -10,7 +10,7 @@ const MAX_ARRAY_PADDING = 1_500_000
  * and an item of an array becomes null. Missing documents on the way are created if `creates`.
  * @throws {CommandError} 28 the path leads through a value that has no fields
  */
-export function modify(
+export function modifyField(
   document: Document,
   parts: readonly string[],
   creates: boolean,

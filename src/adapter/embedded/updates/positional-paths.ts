@@ -1,18 +1,18 @@
 import type { Document } from 'bson'
 import { CommandError } from '../errors/command-error.ts'
 import { findPosition } from '../queries/array-position.ts'
-import type { MatchOptions, Predicate } from '../queries/filter.ts'
+import type { FilterOptions, Predicate } from '../queries/filter.ts'
 import { compileFilter } from '../queries/filter.ts'
 import { isDocument } from '../values/bson-type.ts'
 import { getField } from '../values/field-paths.ts'
 
-/** What says which items of arrays the placeholders of an update's paths stand for. */
-export interface PlaceholderContext extends MatchOptions {
+/** What decides which array items the placeholders in an update's paths stand for. */
+export interface PlaceholderContext extends FilterOptions {
   readonly filter: Document
   readonly arrayFilters: unknown
 }
 
-/** Conditions on array items by the name that stands for them in paths: `a.$[name].b`. */
+/** Conditions on array items by the name that a path has for them: `a.$[name].b`. */
 export type Placeholders = ReadonlyMap<string, Predicate>
 
 /** Returns the array filters of an update by their names. @throws {CommandError} one is not used */

@@ -1,7 +1,7 @@
 import type { Document } from 'bson'
 import { Long, Timestamp } from 'bson'
 import { CommandError, notSupported } from '../errors/command-error.ts'
-import type { MatchOptions } from '../queries/filter.ts'
+import type { FilterOptions } from '../queries/filter.ts'
 import { compileFilter, isLogical, isOperators } from '../queries/filter.ts'
 import { compileSort } from '../queries/sort.ts'
 import { isDocument, isNumeric } from '../values/bson-type.ts'
@@ -12,7 +12,7 @@ import { isRegex } from '../values/regular-expression.ts'
 import { typeNameOf } from '../values/type-names.ts'
 
 /** What an update operator needs beside the old value and its operand. */
-export interface UpdateOptions extends MatchOptions {
+export interface UpdateOptions extends FilterOptions {
   readonly now: Date
 }
 
@@ -27,7 +27,7 @@ export type UpdateOperator = (
 /** Operators that leave a missing field missing; all others create it. */
 export const NEVER_CREATING: ReadonlySet<string> = new Set(['$unset', '$pop', '$pull', '$pullAll'])
 
-/** The update operators by name; `$rename` moves two paths and is done where paths are walked. */
+/** The update operators by name, without `$rename`: it works on two paths, see `update.ts`. */
 export const UPDATE_OPERATORS: ReadonlyMap<string, UpdateOperator> = new Map<
   string,
   UpdateOperator
@@ -143,7 +143,7 @@ function pop(old: unknown, operand: unknown, _options: UpdateOptions, path: stri
   return operand === 1 ? old.slice(0, -1) : old.slice(1)
 }
 
-/** A filter finds an item as it finds a document's field; any other value must be equal to it. */
+/** Removes the items that match a filter, or those that are equal to any other value. */
 function pull(old: unknown, operand: unknown, options: UpdateOptions): unknown {
   const isCondition = isRegex(operand) || (isOperators(operand) && !isLogical(operand))
   const matches =

@@ -3,16 +3,16 @@ import { CommandError } from '../errors/command-error.ts'
 import { isDocument } from '../values/bson-type.ts'
 import { isEqual } from '../values/compare.ts'
 import { clone, getField, startsWithOperator } from '../values/field-paths.ts'
-import { modify } from './modify-field.ts'
+import { modifyField } from './modify-field.ts'
 import type { PlaceholderContext } from './positional-paths.ts'
 import { compileArrayFilters, expandPath } from './positional-paths.ts'
 import type { UpdateOptions } from './update-operators.ts'
 import { NEVER_CREATING, UPDATE_OPERATORS } from './update-operators.ts'
 import { checkConflicts, checkPath, comparePaths } from './update-paths.ts'
 
-/** What an update must know about the statement it belongs to. */
+/** What an update needs beside itself. */
 export interface UpdateContext extends UpdateOptions, PlaceholderContext {
-  /** Makes an aggregation pipeline ready to run over one document. */
+  /** Returns a pipeline as a function of one document. */
   readonly compilePipeline: (pipeline: readonly Document[]) => (document: Document) => Document
 }
 
@@ -28,7 +28,7 @@ export function compileUpdate(update: unknown, context: UpdateContext): Updater 
     if (id !== undefined && !isEqual(id, updated._id)) {
       throw new CommandError(
         66,
-        "Performing an update on the path '_id' would modify the immutable field '_id'",
+        "Performing an update on the path '_id' would modifyField the immutable field '_id'",
       )
     }
     return updated
@@ -82,7 +82,10 @@ type Step = (copy: Document, isInsert: boolean, original: Document) => void
 function readSteps(update: Document, context: UpdateContext): Step[] {
   const targets = Object.entries(update).flatMap(([operator, fields]) => {
     if (operator !== '$rename' && !UPDATE_OPERATORS.has(operator)) {
-      throw new CommandError(9, `Unknown modifier: ${operator}: it is not in the embedded server`)
+      throw new CommandError(
+        9,
+        `Unknown modifier: ${operator}: it is not supported by the embedded server`,
+      )
     }
     if (!isDocument(fields)) throw new CommandError(9, `Modifiers operate on fields: ${operator}`)
     return Object.entries(fields).map(([path, operand]) => ({ operator, path, operand }))
@@ -102,7 +105,7 @@ function readSteps(update: Document, context: UpdateContext): Step[] {
     return (copy, isInsert, original) => {
       if (operator === '$setOnInsert' && !isInsert) return
       for (const parts of expandPath(copy, path.split('.'), placeholders, context, original)) {
-        modify(copy, parts, creates, (old) => apply?.(old, clone(operand), context, path))
+        modifyField(copy, parts, creates, (old) => apply?.(old, clone(operand), context, path))
       }
     }
   })
@@ -115,11 +118,11 @@ function rename(document: Document, from: string, to: unknown): void {
     throw new CommandError(2, 'The source and target field for $rename must not be in an array')
   }
   let moved: unknown
-  modify(document, from.split('.'), false, (old) => {
+  modifyField(document, from.split('.'), false, (old) => {
     moved = old
     return undefined
   })
-  if (moved !== undefined) modify(document, to.split('.'), true, () => moved)
+  if (moved !== undefined) modifyField(document, to.split('.'), true, () => moved)
 }
 
 function leadsThroughArray(document: Document, parts: readonly string[]): boolean {

@@ -3,14 +3,14 @@ import { ObjectId } from 'bson'
 import { isOperators } from '../queries/filter.ts'
 import { clone } from '../values/field-paths.ts'
 import { isRegex } from '../values/regular-expression.ts'
-import { modify } from './modify-field.ts'
+import { modifyField } from './modify-field.ts'
 
 /** Returns the document an upsert starts from: the equalities of its filter. */
 export function toUpsertBase(filter: Document, isReplacement: boolean): Document {
   const base: Document = {}
   for (const [path, value] of readEqualities(filter)) {
     const isWanted = !isReplacement || path === '_id'
-    if (isWanted) modify(base, path.split('.'), true, () => clone(value))
+    if (isWanted) modifyField(base, path.split('.'), true, () => clone(value))
   }
   return base
 }

@@ -50,7 +50,10 @@ export function typeOrderOf(value: unknown): number {
   return tag === undefined ? TYPE_ORDER.object : (TAG_ORDER[tag] ?? TYPE_ORDER.code)
 }
 
-/** Returns the name of a value's BSON class; only classes carry it, never decoded documents. */
+/**
+ * Returns the name of a value's BSON class. Instances inherit it; a decoded document may have a
+ * field of the same name, which does not count.
+ */
 export function bsonTagOf(value: object): string | undefined {
   if (Object.hasOwn(value, '_bsontype')) return undefined
   return (value as { readonly _bsontype?: string })._bsontype

@@ -20,12 +20,12 @@ export function keyOf(value: unknown, collation?: Collation): string {
   return `${order}:${KEYS[order]?.(value, collation) ?? ''}`
 }
 
-/** Returns the keys of values: as many as there are different ones. */
+/** Returns the keys of values, one for all that are equal. */
 export function keysOf(values: readonly unknown[], collation?: Collation): Set<string> {
   return new Set(values.map((value) => keyOf(value, collation)))
 }
 
-/** Returns the different ones of values by their keys, the last of equal ones. */
+/** Returns values by their keys, without duplicates: of equal ones the last is kept. */
 export function valuesByKey(
   values: readonly unknown[],
   collation?: Collation,

@@ -1,7 +1,7 @@
 import type { Document } from 'bson'
 import { isDocument } from './bson-type.ts'
 
-/** Returns a deep copy; values of BSON classes are never changed and are shared. */
+/** Returns a deep copy. Instances of BSON's classes are shared, since nobody changes them. */
 export function clone<Value>(value: Value): Value {
   if (Array.isArray(value)) return value.map(clone) as Value
   if (!isDocument(value)) return value
@@ -25,12 +25,12 @@ export function getField(target: Document, name: string): unknown {
   return Object.hasOwn(target, name) ? target[name] : undefined
 }
 
-/** Returns whether a name is that of one field: not empty, not a path and not an operator. */
+/** Returns whether a name is that of a single field: not empty, no path and no operator. */
 export function isPlainName(name: string): boolean {
   return name !== '' && !name.startsWith('$') && !name.includes('.')
 }
 
-/** Returns whether a document's first field is an operator, which makes all of it operators. */
+/** Returns whether a document's first field starts with `$`: then it consists of operators. */
 export function startsWithOperator(document: Document): boolean {
   return Object.keys(document)[0]?.startsWith('$') === true
 }
@@ -42,7 +42,7 @@ export function isIndex(part: string): boolean {
 
 /**
  * Returns all values a filter's path reaches; `undefined` stands for a missing field.
- * An array on the way fans out over its documents, and an index in the path also picks one item.
+ * An array on the way stands for all documents in it, and an index in the path for one item too.
  * An array at the end is one value: the filter's operators decide whether to look inside.
  */
 export function valuesAt(source: unknown, parts: readonly string[], from = 0): unknown[] {
@@ -76,7 +76,10 @@ export function valueAt(source: unknown, parts: readonly string[], from = 0): un
   })
 }
 
-/** Returns a copy with one field set, or removed for `undefined`; arrays on the way fan out. */
+/**
+ * Returns a copy with one field set, or removed where the value is `undefined`. For an array on the
+ * way this is done in each of its items.
+ */
 export function withField(
   source: unknown,
   parts: readonly string[],

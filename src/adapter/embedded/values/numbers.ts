@@ -22,7 +22,7 @@ export function compareNumbers(a: unknown, b: unknown): number {
       typeof right === 'number' ? right : 0,
     )
   }
-  const difference = left.top * right.bottom - right.top * left.bottom
+  const difference = left.numerator * right.denominator - right.numerator * left.denominator
   return difference < 0n ? -1 : difference > 0n ? 1 : 0
 }
 
@@ -31,9 +31,9 @@ export function numberKey(value: unknown): string {
   if (typeof value === 'number') return value === 0 ? '0' : String(value)
   const approximate = Number(String(value))
   if (compareNumbers(value, approximate) === 0) return numberKey(approximate)
-  const { top, bottom } = toFraction(value) as Fraction
-  const divisor = greatestDivisor(top < 0n ? -top : top, bottom)
-  return `${top / divisor}/${bottom / divisor}`
+  const { numerator, denominator } = toFraction(value) as Fraction
+  const divisor = greatestDivisor(numerator < 0n ? -numerator : numerator, denominator)
+  return `${numerator / divisor}/${denominator / divisor}`
 }
 
 /** Returns the sum or product of two numbers, or `undefined` where the types do not mix here. */
@@ -55,16 +55,19 @@ export function calculate(
   return Number.isSafeInteger(Number(result)) ? Number(result) : Long.fromBigInt(result)
 }
 
-/** Returns a number cut or rounded (half to even) to a decimal place; negative ones are before the point. */
+/**
+ * Returns a number rounded to a decimal place, half to even or towards zero. A negative place is
+ * left of the decimal point.
+ */
 export function roundNumber(value: number, place: number, mode: 'even' | 'zero'): number {
   const fraction = toFraction(value)
   if (typeof fraction === 'number') return fraction
-  const top = fraction.top * 10n ** BigInt(Math.max(place, 0))
-  const bottom = fraction.bottom * 10n ** BigInt(Math.max(-place, 0))
-  const whole = top / bottom
-  const twice = (top % bottom) * 2n
-  const isAbove = twice > bottom || (twice === bottom && whole % 2n !== 0n)
-  const isBelow = -twice > bottom || (-twice === bottom && whole % 2n !== 0n)
+  const numerator = fraction.numerator * 10n ** BigInt(Math.max(place, 0))
+  const denominator = fraction.denominator * 10n ** BigInt(Math.max(-place, 0))
+  const whole = numerator / denominator
+  const twice = (numerator % denominator) * 2n
+  const isAbove = twice > denominator || (twice === denominator && whole % 2n !== 0n)
+  const isBelow = -twice > denominator || (-twice === denominator && whole % 2n !== 0n)
   const step = mode === 'zero' ? 0n : BigInt(isAbove) - BigInt(isBelow)
   return Number(`${whole + step}e${-place}`)
 }
@@ -72,12 +75,12 @@ export function roundNumber(value: number, place: number, mode: 'even' | 'zero')
 /** Returns the whole part of a number of any BSON type, `undefined` where it has none. */
 export function toWhole(value: unknown): bigint | undefined {
   const fraction = toFraction(value)
-  return typeof fraction === 'number' ? undefined : fraction.top / fraction.bottom
+  return typeof fraction === 'number' ? undefined : fraction.numerator / fraction.denominator
 }
 
 interface Fraction {
-  readonly top: bigint
-  readonly bottom: bigint
+  readonly numerator: bigint
+  readonly denominator: bigint
 }
 
 const isInteger = (value: unknown): value is number | Long =>
@@ -91,26 +94,26 @@ const toBigInt = (value: number | Long): bigint =>
 /** Infinite values and NaN have no fraction and come back as numbers. */
 function toFraction(value: unknown): Fraction | number {
   if (value instanceof Decimal128) return decimalToFraction(value.toString())
-  if (typeof value !== 'number') return { top: BigInt(String(value)), bottom: 1n }
+  if (typeof value !== 'number') return { numerator: BigInt(String(value)), denominator: 1n }
   if (!Number.isFinite(value)) return value
   let scaled = value
-  let bottom = 1n
+  let denominator = 1n
   while (!Number.isInteger(scaled)) {
     scaled *= 2
-    bottom *= 2n
+    denominator *= 2n
   }
-  return { top: BigInt(scaled), bottom }
+  return { numerator: BigInt(scaled), denominator }
 }
 
-function decimalToFraction(text: string): Fraction | number {
-  const parts = /^(-?)(\d*)(?:\.(\d*))?(?:E([+-]?\d+))?$/.exec(text)
-  if (parts === null) return Number(text)
+function decimalToFraction(decimal: string): Fraction | number {
+  const parts = /^(-?)(\d*)(?:\.(\d*))?(?:E([+-]?\d+))?$/.exec(decimal)
+  if (parts === null) return Number(decimal)
   const [, sign, whole = '', rest = '', exponent = '0'] = parts
   const digits = BigInt(`${sign}${whole}${rest}` || '0')
   const power = Number(exponent) - rest.length
   return power >= 0
-    ? { top: digits * 10n ** BigInt(power), bottom: 1n }
-    : { top: digits, bottom: 10n ** BigInt(-power) }
+    ? { numerator: digits * 10n ** BigInt(power), denominator: 1n }
+    : { numerator: digits, denominator: 10n ** BigInt(-power) }
 }
 
 function greatestDivisor(a: bigint, b: bigint): bigint {

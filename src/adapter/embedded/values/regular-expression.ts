@@ -1,7 +1,7 @@
 import { BSONRegExp } from 'bson'
 import { CommandError, notSupported } from '../errors/command-error.ts'
 
-/** What means something else to PCRE, MongoDB's engine, than to JavaScript. */
+/** Syntax that has another meaning in PCRE, MongoDB's engine, than in JavaScript. */
 const FOREIGN = /(?<!\\)(?:\\\\)*\\(?:[AEGHKNQRVXZaeghoz]|[pP](?!\{)|x\{)|\[:\w+:\]/
 
 /** Returns whether a value is a regular expression, decoded from BSON or native. */

@@ -1,7 +1,10 @@
 import type { Document } from 'mongodb'
 import { Decimal128, Double, Long, MaxKey, MinKey, ObjectId, Timestamp } from 'mongodb'
 import t from 'tap'
-import { LOGICAL, OPERATORS } from '../../../../src/adapter/embedded/queries/filter.ts'
+import {
+  FIELD_OPERATORS,
+  LOGICAL_OPERATORS,
+} from '../../../../src/adapter/embedded/queries/filter.ts'
 import { openDatabase } from '../open-database.ts'
 
 const LOW_ID = new ObjectId('000000000000000000000001')
@@ -342,7 +345,7 @@ t.test('a filter is refused with MongoDB’s code for', async (t) => {
 
 t.test('no operator of filters is allowed that has no case here', (t) => {
   const written = JSON.stringify(CASES)
-  const names = [...LOGICAL.keys(), ...OPERATORS.keys()]
+  const names = [...LOGICAL_OPERATORS.keys(), ...FIELD_OPERATORS.keys()]
   t.strictSame(
     names.filter((name) => !written.includes(`"${name}":`)),
     [],

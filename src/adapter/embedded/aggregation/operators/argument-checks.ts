@@ -2,19 +2,19 @@ import { Decimal128, Long } from 'bson'
 import { CommandError, notSupported } from '../../errors/command-error.ts'
 import { typeNameOf } from '../../values/type-names.ts'
 
-/** @throws {CommandError} `code` the value is no array */
+/** @throws {CommandError} `code` the value is not an array */
 export function checkArray(name: string, value: unknown, code: number): readonly unknown[] {
   if (Array.isArray(value)) return value
   throw new CommandError(code, `${name} requires an array, not ${typeNameOf(value)}`)
 }
 
-/** @throws {CommandError} `code` the value is no string */
+/** @throws {CommandError} `code` the value is not a string */
 export function checkString(name: string, value: unknown, code: number): string {
   if (typeof value === 'string') return value
   throw new CommandError(code, `${name} requires a string, not ${typeNameOf(value)}`)
 }
 
-/** @throws {CommandError} `code` the value is no whole number of at least `least` */
+/** @throws {CommandError} `code` the value is not a whole number of at least `least` */
 export function checkInteger(
   name: string,
   value: unknown,
@@ -25,7 +25,7 @@ export function checkInteger(
   throw new CommandError(code, `${name} requires a whole number, not ${String(value)}`)
 }
 
-/** @throws {CommandError} the value is no number, or one that JavaScript cannot compute with */
+/** @throws {CommandError} 28765 the value is no number, 2 JavaScript cannot compute with it */
 export function checkNumber(name: string, value: unknown): number {
   if (typeof value === 'number') return value
   if (value instanceof Decimal128 || value instanceof Long) {

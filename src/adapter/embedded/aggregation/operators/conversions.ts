@@ -9,7 +9,7 @@ import { conversionFailed } from './conversion-error.ts'
 import { dateOf, parseDate } from './date-values.ts'
 import type { Compile, Evaluate, Operator, Operators, Scope } from './operator.ts'
 import { orNull, positional } from './operator.ts'
-import { toText } from './string-values.ts'
+import { toMongoString } from './string-values.ts'
 
 const INTEGER = /^[+-]?\d+$/
 const REAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/
@@ -19,7 +19,7 @@ type Convert = (value: unknown) => unknown
 /** Conversions by the name and the number of the type they convert to. */
 const CONVERSIONS: readonly (readonly [name: string, number: number, convert: Convert])[] = [
   ['double', 1, toDouble],
-  ['string', 2, (value) => toText(value)],
+  ['string', 2, (value) => toMongoString(value)],
   ['objectId', 7, toObjectId],
   ['bool', 8, (value) => typeof value === 'string' || isTrue(value)],
   ['date', 9, toDate],
@@ -76,7 +76,7 @@ function buildDateFromString(
   )
 }
 
-/** Converts a value, with other expressions in the place of null and of what cannot be converted. */
+/** Returns a conversion of `input` with `onNull` for null and `onError` where it fails. */
 function attempt(
   [input, onError, onNull]: readonly unknown[],
   scope: Scope,
@@ -140,7 +140,7 @@ function toDate(value: unknown): unknown {
   if (date !== undefined) return date
   if (typeof value === 'string') return parseDate(value)
   if (value instanceof Decimal128) throw notSupported('Converting a Decimal128 to a date')
-  // An int is too short for a date, and MongoDB takes none for one.
+  // MongoDB converts longs and doubles to dates, but not ints.
   const isTime = isNumeric(value) && typeNameOf(value) !== 'int' && Number.isFinite(Number(value))
   if (isTime) return new Date(Math.trunc(Number(value)))
   throw conversionFailed(value, 'date')

@@ -5,7 +5,7 @@ import { conversionFailed } from './conversion-error.ts'
 const DATE =
   /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2})(?::(\d{2})(?:\.(\d{1,3})\d*)?)?\s*(?:Z|([+-])(\d{2}):?(\d{2})?)?)?$/
 
-/** Returns the date in a value of BSON's types that hold one, `undefined` for all others. */
+/** Returns the date that a date, an ObjectId or a timestamp holds, `undefined` for other values. */
 export function dateOf(value: unknown): Date | undefined {
   if (value instanceof Date) return value
   if (value instanceof ObjectId) return value.getTimestamp()
@@ -16,7 +16,7 @@ export function dateOf(value: unknown): Date | undefined {
 export function parseDate(text: string): Date {
   const parts = DATE.exec(text)
   if (parts === null) {
-    // MongoDB knows many more ways to write a date, all of them with a digit.
+    // MongoDB reads many more formats, all of them with a digit.
     if (/\d/.test(text)) throw notSupported(`A date written as '${text}'`)
     throw conversionFailed(text, 'date')
   }
@@ -25,7 +25,7 @@ export function parseDate(text: string): Date {
   const offset = sign === undefined ? 'Z' : `${sign}${hours}:${minutes}`
   const written = new Date(`${iso}Z`)
   const date = new Date(`${iso}${offset}`)
-  // A day or an hour that does not exist would be moved to the next one.
+  // `Date` would move a day or an hour that does not exist to the next one.
   if (Number.isNaN(date.getTime()) || written.toISOString() !== `${iso}Z`) {
     throw conversionFailed(text, 'date')
   }

@@ -11,7 +11,7 @@ import { fromLocal, readZone, toLocal } from './time-zone.ts'
 const MS_PER_DAY = 86_400_000
 const UNITS = ['year', 'quarter', 'month', 'week', 'day', 'hour', 'minute', 'second', 'millisecond']
 const WEEKDAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday']
-/** The units of one length, in ms. */
+/** The units that always have the same length, in ms. */
 const LENGTHS: Readonly<Record<string, number>> = {
   week: 7 * MS_PER_DAY,
   day: MS_PER_DAY,
@@ -37,7 +37,7 @@ type PartName =
   | 'isoWeek'
   | 'isoWeekYear'
 
-/** The parts of a date, read from one whose UTC fields are those of the time zone. */
+/** The parts of a date, read from one whose UTC fields show the local time. */
 const PARTS: Readonly<Record<PartName, Part>> = {
   year: (local) => local.getUTCFullYear(),
   month: (local) => local.getUTCMonth() + 1,
@@ -174,7 +174,7 @@ function difference(values: readonly unknown[]): unknown {
   return count(end) - count(start)
 }
 
-/** Returns how many units have passed since a fixed moment: differences count the boundaries. */
+/** Returns how many boundaries of a unit lie between a fixed moment and a date. */
 function countOf(local: Date, unit: string, startOfWeek: unknown): number {
   const months = local.getUTCFullYear() * 12 + local.getUTCMonth()
   if (unit === 'year') return Math.floor(months / 12)

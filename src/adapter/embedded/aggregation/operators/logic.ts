@@ -74,7 +74,7 @@ function comparison(toResult: (order: number) => unknown): Operator {
   return positional(2, 2, ([a, b], collation) => toResult(compare(a, b, collation)))
 }
 
-/** An operator that leaves operands alone which do not count: they may not even have a value. */
+/** Returns an operator that evaluates only the operands it needs: others may fail. */
 function lazy(
   count: readonly [number, number],
   build: (operands: readonly Evaluate[]) => Evaluate,

@@ -4,7 +4,10 @@ import { isDocument } from '../../values/bson-type.ts'
 import { startsWithOperator } from '../../values/field-paths.ts'
 import type { Operator } from './operator.ts'
 
-/** Returns the operands of an operator in its own order. @throws {CommandError} they do not fit */
+/**
+ * Returns the arguments that an operator is given, in its own order.
+ * @throws {CommandError} 9, 16020 one is missing or too many
+ */
 export function readOperands(name: string, operand: unknown, operator: Operator): unknown[] {
   const { names, count, isRaw = false } = operator
   if (isRaw) return [operand]

@@ -12,7 +12,7 @@ export interface Bindings {
 /** An expression as a function of a document; `undefined` stands for a missing value. */
 export type Evaluate = (root: Document, bindings: Bindings | undefined) => unknown
 
-/** What is known of an expression's surroundings before there is a document. */
+/** What an expression is compiled with. */
 export interface Scope {
   readonly collation: Collation | undefined
   /** The names of the variables that the expression may use. */
@@ -27,14 +27,14 @@ export type Compute = (values: readonly unknown[], collation: Collation | undefi
 
 /** One operator of expressions: the arguments it takes, and what it makes of them. */
 export interface Operator {
-  /** The least and the most number of arguments in an array; one may stand without the array. */
+  /** How many arguments it takes in an array; a single one may be given without the array. */
   readonly count?: readonly [least: number, most: number]
-  /** The names of the arguments in a document; `?` ends that of an optional one. */
+  /** The names of the arguments it takes in a document; `?` marks an optional one. */
   readonly names?: readonly string[]
-  /** Whether its operand is one, whatever it is. */
+  /** Whether its operand is its only argument, even if it is an array or a document. */
   readonly isRaw?: boolean
   readonly compute?: Compute
-  /** In place of `compute` where an argument is not always, or more than once, evaluated. */
+  /** In place of `compute`, where an argument may be evaluated never or more than once. */
   readonly build?: (operands: readonly unknown[], scope: Scope, compile: Compile) => Evaluate
 }
 
@@ -46,12 +46,12 @@ export function positional(least: number, most: number, compute: Compute): Opera
   return { count: [least, most], compute }
 }
 
-/** Returns an operator whose arguments stand in a document by these names. */
+/** Returns an operator that takes its arguments by name; all of them are evaluated. */
 export function named(names: readonly string[], compute: Compute): Operator {
   return { names, compute }
 }
 
-/** Returns the same operator, which is null where one of its values is null or missing. */
+/** Returns the same operator with the result null where an argument is null or missing. */
 export function orNull(operator: Operator): Operator {
   const { compute } = operator
   return {

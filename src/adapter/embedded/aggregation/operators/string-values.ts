@@ -2,17 +2,18 @@ import { CommandError, notSupported } from '../../errors/command-error.ts'
 import { bsonTagOf } from '../../values/bson-type.ts'
 import { typeNameOf } from '../../values/type-names.ts'
 
-/** Returns a value as the string MongoDB writes. @throws {CommandError} `code` it has none */
-export function toText(value: unknown, code = 241): string {
+/** Returns a value as MongoDB's string for it. @throws {CommandError} `code` there is none */
+export function toMongoString(value: unknown, code = 241): string {
   if (value instanceof Date) return value.toISOString()
-  const isText =
+  const isConvertible =
     typeof value !== 'object' ||
     ['ObjectId', 'Long', 'Decimal128'].includes(bsonTagOf(value ?? {}) ?? '')
-  if (!isText) {
+  if (!isConvertible) {
     throw new CommandError(code, `Unsupported conversion from ${typeNameOf(value)} to string`)
   }
   const text = String(value)
-  // JavaScript and MongoDB write exponents in different ways.
-  if (typeof value === 'number' && /\de/.test(text)) throw notSupported(`${text} as a string`)
+  // MongoDB and JavaScript write exponents differently.
+  if (typeof value === 'number' && /\de/.test(text))
+    throw notSupported(`Converting ${text} to a string`)
   return text
 }

@@ -3,11 +3,11 @@ import { isNullish } from '../../values/bson-type.ts'
 import { checkInteger, checkString } from './argument-checks.ts'
 import type { Operator, Operators } from './operator.ts'
 import { named, orNull, positional } from './operator.ts'
-import { toText } from './string-values.ts'
+import { toMongoString } from './string-values.ts'
 
 const MANY = Number.POSITIVE_INFINITY
 const MAX_STRING = 16_777_216
-/** What `$trim` takes away where it is not told. */
+/** What `$trim` removes where no `chars` are given. */
 const WHITESPACE =
   '\0\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a'
 
@@ -65,12 +65,12 @@ export const STRINGS: Operators = {
   $toUpper: positional(1, 1, ([value]) => upper(value)),
 }
 
-/** These operators take numbers and dates for the strings they are written as. */
+/** Returns a value as a string: these operators take numbers, dates and null as well. */
 function coerce(value: unknown): string {
-  return isNullish(value) ? '' : toText(value, 16007)
+  return isNullish(value) ? '' : toMongoString(value, 16007)
 }
 
-/** MongoDB knows the case of ASCII letters only. */
+/** Returns a string in upper case; MongoDB knows the case of ASCII letters only. */
 function upper(value: unknown): string {
   return coerce(value).replace(/[a-z]+/g, (letters) => letters.toUpperCase())
 }

@@ -28,7 +28,10 @@ export function fromLocal(local: number, zone: Zone): Date {
   return new Date(local - zone(guess) * MS_PER_MINUTE)
 }
 
-/** To make one is slow; the names come from clients, so only so many are kept. */
+/**
+ * Formats by the names of their zones, for the whole process: to make one is slow. Only so many are
+ * kept, as the names come from clients.
+ */
 const formats: Map<string, Intl.DateTimeFormat> = new Map()
 
 function toZone(name: string): Zone {

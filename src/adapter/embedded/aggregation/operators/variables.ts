@@ -21,7 +21,7 @@ export function bind(name: string, value: unknown, next: Bindings | undefined): 
 /** @throws {CommandError} 16867 a variable of this name cannot be made */
 export function checkVariable(name: unknown): string {
   if (typeof name === 'string' && /^[a-z\u0080-\uffff][\w\u0080-\uffff]*$/.test(name)) return name
-  throw new CommandError(16867, `'${String(name)}' is not valid as the name of a variable`)
+  throw new CommandError(16867, `'${String(name)}' is not a valid variable name`)
 }
 
 /** Returns a scope in which these variables are known as well. */
