@@ -302,65 +302,6 @@ t.test('a pipeline:', async (t) => {
   }
 })
 
-t.test('$lookup', async (t) => {
-  const database = await openDatabase(t)
-  const users = database.collection<Document & { _id: number }>('users')
-  const posts = database.collection<Document & { _id: number }>('posts')
-  await users.insertMany([{ _id: 1, name: 'Ada' }, { _id: 2, name: 'Bob' }, { _id: 3 }])
-  await posts.insertMany([{ _id: 1, by: 1 }, { _id: 2, by: [1, 2] }, { _id: 3 }])
-  const run = async (lookup: Document): Promise<Document[]> =>
-    await posts.aggregate([{ $lookup: { from: 'users', as: 'out.users', ...lookup } }]).toArray()
-
-  await t.test('joins values, items of arrays and missing with null', async (t) => {
-    const found = await run({ localField: 'by', foreignField: '_id' })
-    t.same(
-      found.map(({ out }) => out.users.map(({ _id }: Document) => _id)),
-      [[1], [1, 2], []],
-    )
-  })
-  await t.test('runs a pipeline over the joined documents', async (t) => {
-    const found = await run({
-      localField: 'by',
-      foreignField: '_id',
-      pipeline: [{ $project: { _id: 0 } }],
-    })
-    t.same(
-      found.map(({ out }) => out.users),
-      [[{ name: 'Ada' }], [{ name: 'Ada' }, { name: 'Bob' }], []],
-    )
-  })
-  await t.test('runs a pipeline with variables', async (t) => {
-    const match = { $match: { $expr: { $gt: ['$_id', '$$own'] } } }
-    const found = await run({ let: { own: '$_id' }, pipeline: [match, { $count: 'n' }] })
-    t.same(
-      found.map(({ out }) => out.users),
-      [[{ n: 2 }], [{ n: 1 }], []],
-    )
-  })
-})
-
-t.test('$out and $merge write collections', async (t) => {
-  const database = await openDatabase(t)
-  const source = database.collection<Document & { _id: number }>('source')
-  const target = database.collection<Document & { _id: number }>('target')
-  await source.insertMany([
-    { _id: 1, a: 1 },
-    { _id: 2, a: 2 },
-  ])
-  await target.insertMany([
-    { _id: 2, b: 2 },
-    { _id: 3, b: 3 },
-  ])
-  t.same(await source.aggregate([{ $merge: 'target' }]).toArray(), [])
-  t.same(await target.find().sort({ _id: 1 }).toArray(), [
-    { _id: 1, a: 1 },
-    { _id: 2, b: 2, a: 2 },
-    { _id: 3, b: 3 },
-  ])
-  await source.aggregate([{ $match: { _id: 1 } }, { $out: 'target' }]).toArray()
-  t.same(await target.find().toArray(), [{ _id: 1, a: 1 }])
-})
-
 t.test(
   '$unionWith adds another collection, `let` gives variables, $documents makes documents',
   async (t) => {

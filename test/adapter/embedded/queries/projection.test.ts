@@ -1,0 +1,70 @@
+import type { Document } from 'mongodb'
+import t from 'tap'
+import { openDatabase } from '../open-database.ts'
+
+interface Projection {
+  readonly title: string
+  readonly projection: Document
+  readonly result: Document
+}
+
+const PROJECTIONS: readonly Projection[] = [
+  {
+    title: 'keeps the order of the document, id first',
+    projection: { c: 1, a: 1 },
+    result: { _id: 1, a: 1, c: 3 },
+  },
+  { title: 'leaves the id out when told to', projection: { _id: 0, a: 1 }, result: { a: 1 } },
+  { title: 'leaves fields out', projection: { list: 0, inner: 0, c: 0 }, result: { _id: 1, a: 1 } },
+  {
+    title: 'reaches into documents',
+    projection: { 'inner.x': 1 },
+    result: { _id: 1, inner: { x: 1 } },
+  },
+  {
+    title: 'takes nested documents for paths',
+    projection: { inner: { y: 1 } },
+    result: { _id: 1, inner: { y: 2 } },
+  },
+  {
+    title: 'reaches into the items of arrays',
+    projection: { 'list.n': 1 },
+    result: { _id: 1, list: [{ n: 1 }, { n: 2 }, { n: 3 }] },
+  },
+  {
+    title: 'keeps all other fields beside $slice',
+    projection: { list: { $slice: [1, 1] }, inner: 0 },
+    result: { _id: 1, a: 1, list: [{ n: 2, m: 0 }], c: 3 },
+  },
+  {
+    title: 'takes the first matching item by $elemMatch',
+    projection: { list: { $elemMatch: { n: { $gt: 1 } } } },
+    result: { _id: 1, list: [{ n: 2, m: 0 }] },
+  },
+  {
+    title: 'takes the item that the filter found by $',
+    projection: { 'list.$': 1 },
+    result: { _id: 1, list: [{ n: 3, m: 0 }] },
+  },
+  {
+    title: 'computes fields',
+    projection: { a: 1, double: { $multiply: ['$c', 2] } },
+    result: { _id: 1, a: 1, double: 6 },
+  },
+]
+
+t.test('a projection', async (t) => {
+  const database = await openDatabase(t)
+  const collection = database.collection<{ _id: number }>('projection')
+  const list = [1, 2, 3].map((n) => ({ n, m: 0 }))
+  await collection.insertOne({ _id: 1, a: 1, inner: { x: 1, y: 2 }, list, c: 3 } as { _id: number })
+  for (const { title, projection, result } of PROJECTIONS) {
+    await t.test(title, async (t) => {
+      const found = await collection.findOne({ 'list.n': 3 }, { projection })
+      t.equal(JSON.stringify(found), JSON.stringify(result))
+    })
+  }
+  await t.test('must not mix both kinds', (t) =>
+    t.rejects(collection.findOne({}, { projection: { a: 1, c: 0 } }), { code: 31254 }),
+  )
+})
