@@ -2,6 +2,7 @@ import fastify from 'fastify'
 import t from 'tap'
 import type { FastifyAppOptions, RestOptions } from '../../src/transport/index.ts'
 import {
+  compress,
   configuration,
   cors,
   createApp,
@@ -12,6 +13,7 @@ import {
   parseAuthentication,
   remex,
   rest,
+  serveStatic,
   urlencoded,
 } from '../../src/transport/index.ts'
 import { injectServer } from '../support/http.ts'
@@ -25,6 +27,8 @@ const FACTORIES: Readonly<Record<string, (options: never) => unknown>> = {
   'notFound()': notFound,
   'parseAuthentication()': parseAuthentication,
   'cors()': cors,
+  'compress()': compress,
+  'serveStatic()': serveStatic,
   'configuration()': configuration,
 }
 
@@ -83,6 +87,8 @@ t.test('fastifyApp() names what is meant for somebody else, or nearly ours', asy
     [{ requestTimeoutMs: 5 }, /did you mean 'requestTimeout'/],
     [{ bodylimit: 5 }, /did you mean 'bodyLimit'/],
     [{ writeTimeoutSeconds: 5 }, /did you mean 'writeTimeoutMs'/],
+    [{ bodyLimit: '1mb' }, /fastifyApp\(\): the option 'bodyLimit' must be a number of bytes/],
+    [{ keepAliveTimeout: -1 }, /fastifyApp\(\): the option 'keepAliveTimeout' must be a number/],
   ] as const) {
     t.throws(() => fastifyApp(createApp(), options as object), message)
   }

@@ -1,17 +1,40 @@
 import type { FastifyCompressOptions } from '@fastify/compress'
-import { createConfigurator } from '../../core/configurator.ts'
-import { withDefaults } from '../../core/option-check.ts'
+import { checkFactoryCall, createConfigurator } from '../../core/configurator.ts'
+import { checkOptionNames, withDefaults } from '../../core/option-check.ts'
 import type { Configurator, ServerPlugin, WithServer } from './server-setup.ts'
 import { checkServer } from './server-setup.ts'
+
+/** The options of the plugin; the compiler tells when it has others. */
+const COMPRESS_OPTIONS: Readonly<Record<keyof FastifyCompressOptions, true>> = {
+  brotliOptions: true,
+  customTypes: true,
+  encodings: true,
+  forceRequestEncoding: true,
+  global: true,
+  globalCompression: true,
+  globalDecompression: true,
+  inflateIfDeflated: true,
+  onInvalidRequestPayload: true,
+  onUnsupportedEncoding: true,
+  onUnsupportedRequestEncoding: true,
+  removeContentLengthHeader: true,
+  requestEncodings: true,
+  syncThreshold: true,
+  threshold: true,
+  zlib: true,
+  zlibOptions: true,
+}
 
 /**
  * Compresses answers that are worth it. Answers with `no-store` are sent uncompressed: the size of
  * a compressed answer with a secret and a part of the request gives the secret away (BREACH).
  * Compressed request bodies are refused.
- * @throws {TypeError} when configured, a second time
+ * @throws {TypeError} an unknown option; when configured, a second time
  * @see https://github.com/fastify/fastify-compress for the options
  */
 export function compress(options: FastifyCompressOptions = {}): Configurator {
+  checkFactoryCall('compress', options)
+  checkOptionNames('compress()', options, Object.keys(COMPRESS_OPTIONS))
   const plugin: ServerPlugin = async (server) => {
     // The plugin excepts an answer only by this request header; this hook runs before the plugin's.
     server.addHook('onSend', (request, reply, payload, done) => {

@@ -2,9 +2,19 @@ import type { FastifyStaticOptions } from '@fastify/static'
 import type { preHandlerHookHandler } from 'fastify'
 import { checkFactoryCall, createConfigurator } from '../../core/configurator.ts'
 import { stripSlashes } from '../../core/index.ts'
+import { checkOptionNames } from '../../core/option-check.ts'
 import { getRouting, toPath } from '../routing/request-path.ts'
 import type { Configurator, ServerPlugin, WithServer } from './server-setup.ts'
 import { checkServer } from './server-setup.ts'
+
+/** The options of the plugin, without those that are for the routes of other plugins. */
+const STATIC_OPTIONS: readonly string[] = [
+  ...['root', 'prefix', 'prefixAvoidTrailingSlash', 'decorateReply', 'serve', 'wildcard'],
+  ...['globIgnore', 'redirect', 'list', 'allowedPath', 'preCompressed', 'suppressWarning'],
+  ...['schemaHide', 'setHeaders', 'acceptRanges', 'contentType', 'cacheControl', 'dotfiles'],
+  ...['serveDotFiles', 'etag', 'extensions', 'immutable', 'index', 'lastModified', 'maxAge'],
+  ...['onFile', 'constraints', 'logLevel'],
+]
 
 /** The values of the option `dotfiles`. */
 const DOTFILES: readonly unknown[] = ['allow', 'deny', 'ignore']
@@ -18,12 +28,13 @@ const WELL_KNOWN = '.well-known'
  * names begin with a dot are not there for anybody, but for what is below `/.well-known`. The
  * option `dotfiles` says it for all of them: `'allow'` serves them, `'deny'` answers 403,
  * `'ignore'` 404.
- * @throws {TypeError} another value of `dotfiles`
+ * @throws {TypeError} an unknown option, another value of `dotfiles`
  * @see https://github.com/fastify/fastify-static for the options
  * @see RFC 8615 for `/.well-known`
  */
 export function serveStatic(options: FastifyStaticOptions): Configurator {
   checkFactoryCall('serveStatic', options)
+  checkOptionNames('serveStatic()', options, STATIC_OPTIONS)
   const resolved = withDotfiles(options)
   const plugin: ServerPlugin = async (server) => {
     const { default: fastifyStatic } = await import('@fastify/static')

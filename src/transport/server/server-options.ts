@@ -4,7 +4,8 @@ import type { ServerOptions as HttpsOptions } from 'node:https'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify'
 import type { Logger } from '../../core/index.ts'
-import { withDefaults } from '../../core/option-check.ts'
+import type { OptionRule } from '../../core/option-check.ts'
+import { checkOptions, OPTION, withDefaults } from '../../core/option-check.ts'
 import { ErrorAnswers } from '../errors/error-handler.ts'
 import { fromFastifyError, toStatusError } from '../errors/fastify-error.ts'
 import { toLoggerOptions } from '../logging/logging.ts'
@@ -49,6 +50,14 @@ const LIMIT_DEFAULTS: Required<ServerLimits> = Object.freeze({
   keepAliveTimeout: 72_000,
   bodyLimit: 1_048_576,
 })
+
+const LIMIT_RULES: Readonly<Record<keyof ServerLimits, OptionRule>> = {
+  requestTimeout: OPTION.limit,
+  headersTimeout: OPTION.limit,
+  connectionsCheckingInterval: OPTION.limit,
+  keepAliveTimeout: OPTION.limit,
+  bodyLimit: OPTION.bodyLimit,
+}
 
 /**
  * Returns the options for Fastify, with safe limits where the user sets none.
@@ -121,6 +130,7 @@ function resolveLimits(options: ServerOptions): Required<ServerLimits> {
   const given = Object.keys(LIMIT_DEFAULTS)
     .map((name) => [name, all[name]] as const)
     .filter(([, value]) => value !== undefined)
+  checkOptions('fastifyApp()', Object.fromEntries(given), LIMIT_RULES)
   const limits: Required<ServerLimits> = { ...LIMIT_DEFAULTS, ...Object.fromEntries(given) }
   const isGuarded = limits.headersTimeout > 0 && limits.requestTimeout > 0
   if (!isGuarded || limits.headersTimeout > limits.requestTimeout) {
