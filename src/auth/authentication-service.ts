@@ -1,21 +1,47 @@
-import type { AnyApplication, AuthenticationRequest, NullableId } from '../core/index.ts'
-import { AuthenticationBase } from './authentication-base.ts'
+import type {
+  AnyApplication,
+  Application,
+  AuthenticationRequest,
+  NullableId,
+} from '../core/index.ts'
+import type {
+  Authentication,
+  AuthenticationHttpRequest,
+  AuthenticationResult,
+  AuthenticationStrategy,
+  ConnectionEvent,
+} from './authentication.ts'
+import type { AuthenticationParams } from './authentication-params.ts'
+import { toAuthenticatedParams } from './authentication-params.ts'
 import { DEFAULT_SETTING, installDefaultAuthentication } from './default-authentication.ts'
 import { findEntityService, getIdName } from './entity-service.ts'
-import { installLoginHooks } from './login-events.ts'
+import { installLoginHooks } from './hooks/login-events.ts'
 import { createNotAuthenticated } from './not-authenticated.ts'
-import { mergeSettings } from './settings/settings-merge.ts'
-import type { AuthenticationParams, AuthenticationResult } from './strategies/strategy.ts'
+import type { AuthenticationConfiguration } from './settings/authentication-config.ts'
+import { checkConfiguration } from './settings/configuration-check.ts'
+import { LiveSettings } from './settings/live-settings.ts'
+import { mergeSettings } from './settings-merge.ts'
+import { AuthenticationBaseStrategy } from './strategies/strategy.ts'
+import { StrategyRegistry } from './strategies/strategy-registry.ts'
+import { limitProof } from './throttle/guess-limits.ts'
+import type { LoginThrottle } from './throttle/login-throttle.ts'
 import { decodeClaims } from './tokens/access-token.ts'
+import type { AccessTokenPayload } from './tokens/token-claims.ts'
 import type { TokenOptions } from './tokens/token-options.ts'
-import { toExpiryDate } from './tokens/token-revocation.ts'
+import type { RevocationList } from './tokens/token-revocation.ts'
+import { checkRevocation, toExpiryDate } from './tokens/token-revocation.ts'
 
 /**
  * The service that logs users in and out: `create` takes `{ strategy, ... }` and returns
  * `{ accessToken, authentication, user }`, `remove` ends a login. Strategies are registered under
- * names; each method may be overridden.
+ * names; each method may be overridden. What {@link Authentication} declares is documented there.
  */
-export class AuthenticationService extends AuthenticationBase {
+export class AuthenticationService implements Authentication {
+  readonly app: Application
+  readonly configKey: string
+  readonly #registry = new StrategyRegistry()
+  readonly #settings: LiveSettings
+
   /**
    * Writes the defaults and the options into the setting.
    * @param configKey the key of the setting
@@ -25,15 +51,120 @@ export class AuthenticationService extends AuthenticationBase {
     if (typeof app?.use !== 'function') {
       throw new TypeError('An application instance has to be passed to the authentication service')
     }
-    super(app, configKey, options)
+    this.app = app
+    this.configKey = configKey
+    this.#settings = new LiveSettings(app, configKey, options, () => this.#checkSettings())
     if (app.get(DEFAULT_SETTING) === undefined) app.set(DEFAULT_SETTING, configKey)
     installDefaultAuthentication(app)
-    this.app.observe((change, _path, entry) => {
-      if (change === 'added' && entry.service === this) installLoginHooks(entry, this)
-    })
+    installLoginHooks(this)
     this.app.on('disconnect', (connection: Record<string, unknown>) =>
       this.handleConnection('disconnect', connection),
     )
+  }
+
+  get configuration(): AuthenticationConfiguration {
+    return this.#settings.current.configuration
+  }
+
+  get strategyNames(): string[] {
+    return this.#registry.names
+  }
+
+  get parseStrategies(): readonly string[] {
+    const { parseStrategies, authStrategies } = this.configuration
+    return parseStrategies ?? authStrategies
+  }
+
+  get loginThrottle(): LoginThrottle | null {
+    return this.#settings.current.loginThrottle
+  }
+
+  get revocationList(): RevocationList | null {
+    return this.#settings.current.revocationList
+  }
+
+  register(name: string, strategy: AuthenticationStrategy): this {
+    this.#registry.register(this, name, strategy)
+    return this
+  }
+
+  getStrategy(name: string): AuthenticationStrategy | undefined {
+    return this.#registry.get(name)
+  }
+
+  getStrategies(...names: string[]): (AuthenticationStrategy | undefined)[] {
+    return names.map((name) => this.getStrategy(name))
+  }
+
+  /**
+   * Checks and freezes the settings, and sets the strategies up.
+   * @throws {TypeError} a setting is missing or not valid; the message names it
+   */
+  async setup(): Promise<void> {
+    this.#settings.freeze()
+    await this.#registry.setup(this)
+  }
+
+  async createAccessToken(
+    payload: object,
+    options?: TokenOptions,
+    secret?: string,
+  ): Promise<string> {
+    return this.#settings.current.issuer.sign(payload, options, secret)
+  }
+
+  async verifyAccessToken(
+    token: unknown,
+    options?: TokenOptions,
+    secret?: string,
+  ): Promise<AccessTokenPayload> {
+    const { issuer, revocationList } = this.#settings.current
+    const payload = issuer.verify(token, options, secret)
+    // After the cache of verified tokens, so that a logout counts at once.
+    if (revocationList !== null) await checkRevocation(payload, revocationList)
+    return payload
+  }
+
+  authenticate(
+    request: AuthenticationRequest | null | undefined,
+    params: AuthenticationParams,
+    ...allowed: string[]
+  ): Promise<AuthenticationResult> {
+    const name: unknown = request?.strategy
+    if (!request || !name) return refuse(' (no `strategy` set)')
+    if (typeof name !== 'string' || !allowed.includes(name)) {
+      return refuse(' (strategy not allowed in authStrategies)')
+    }
+    const strategy = this.getStrategy(name)
+    if (strategy === undefined) return refuse('')
+    const authenticated = toAuthenticatedParams(params)
+    // Not async, as every promise more is felt by every request with a token.
+    const prove = (): Promise<AuthenticationResult> => {
+      try {
+        return Promise.resolve(strategy.authenticate(request, authenticated))
+      } catch (error) {
+        return Promise.reject(error)
+      }
+    }
+    return limitProof(this, strategy, request, params, prove)
+  }
+
+  parse(
+    request: AuthenticationHttpRequest,
+    reply: unknown,
+    ...strategies: string[]
+  ): AuthenticationRequest | null | Promise<AuthenticationRequest | null> {
+    return this.#registry.parse(request, reply, strategies)
+  }
+
+  async handleConnection(
+    event: ConnectionEvent,
+    connection: Record<string, unknown>,
+    result?: AuthenticationResult,
+  ): Promise<void> {
+    for (const name of this.strategyNames) {
+      await this.getStrategy(name)?.handleConnection?.(event, connection, result)
+    }
   }
 
   /** Returns further claims for the token of a login. */
@@ -64,10 +195,6 @@ export class AuthenticationService extends AuthenticationBase {
     return { ...options, subject: String(id) }
   }
 
-  /**
-   * Logs in: returns `{ accessToken, authentication: { strategy, payload }, user }`.
-   * @throws {NotAuthenticated} the strategy is not allowed, or refuses
-   */
   async create(
     data: AuthenticationRequest,
     params: AuthenticationParams = {},
@@ -87,11 +214,6 @@ export class AuthenticationService extends AuthenticationBase {
     return { accessToken, ...result, authentication }
   }
 
-  /**
-   * Logs out: proves once more who is behind the call, and revokes the token where the setting
-   * `revocation` asks for it.
-   * @param id `null`, or the access token of the call
-   */
   async remove(id: NullableId, params: AuthenticationParams = {}): Promise<AuthenticationResult> {
     const { authentication } = params
     if (id != null && id !== authentication?.['accessToken']) {
@@ -102,14 +224,25 @@ export class AuthenticationService extends AuthenticationBase {
     const list = this.revocationList
     if (list !== null && result.accessToken !== undefined) {
       const payload = await this.verifyAccessToken(result.accessToken, params.jwt, params.secret)
-      await list.revoke(payload.jti, toExpiryDate(payload, this.#getTolerance(params)))
+      await list.revoke(
+        payload.jti,
+        toExpiryDate(payload, this.configuration.jwtOptions, params.jwt),
+      )
     }
     return result
   }
 
-  /** Returns for how many seconds after its expiry a token may be accepted. */
-  #getTolerance({ jwt }: AuthenticationParams): number {
-    const { clockTolerance = 0 } = this.configuration.jwtOptions
-    return Math.max(clockTolerance, jwt?.clockTolerance ?? 0)
+  /** @throws {TypeError} something about the settings in effect is not valid */
+  #checkSettings(): void {
+    // Strategies that don't extend the base class may use the names of its options otherwise.
+    const sections = this.strategyNames.filter(
+      (name) => this.getStrategy(name) instanceof AuthenticationBaseStrategy,
+    )
+    checkConfiguration(this, sections)
+    this.#registry.verify()
   }
+}
+
+function refuse(reason: string): Promise<never> {
+  return Promise.reject(createNotAuthenticated(`Invalid authentication information${reason}`))
 }

@@ -1,5 +1,5 @@
 import type { Application, ServiceEntry } from '../core/index.ts'
-import type { AuthenticationService } from './authentication-service.ts'
+import type { Authentication } from './authentication.ts'
 
 /** The key of the setting that names the configuration of the default authentication service. */
 export const DEFAULT_SETTING = 'defaultAuthentication'
@@ -7,11 +7,11 @@ export const DEFAULT_SETTING = 'defaultAuthentication'
 /** An application that an authentication service was made for. */
 export interface WithAuthentication {
   /** @see findAuthentication */
-  defaultAuthentication(path?: string): AuthenticationService | null
+  defaultAuthentication(path?: string): Authentication | null
 }
 
 /** The authentication services of each application by the key of their settings, the first of each. */
-const SERVICES = new WeakMap<object, Map<string, AuthenticationService>>()
+const SERVICES = new WeakMap<object, Map<string, Authentication>>()
 
 /**
  * Returns the authentication service at a path. Without a path, that whose configuration the setting
@@ -19,8 +19,8 @@ const SERVICES = new WeakMap<object, Map<string, AuthenticationService>>()
  * request.
  * @throws {NotFound} there is no service at the path
  */
-export function findAuthentication(app: Application, path?: string): AuthenticationService | null {
-  if (path !== undefined) return app.service(path) as unknown as AuthenticationService
+export function findAuthentication(app: Application, path?: string): Authentication | null {
+  if (path !== undefined) return app.service(path) as unknown as Authentication
   const services = SERVICES.get(app) ?? observeServices(app)
   const key = app.get(DEFAULT_SETTING) ?? 'authentication'
   return services.get(String(key)) ?? null
@@ -34,8 +34,8 @@ export function installDefaultAuthentication(app: Application): void {
 }
 
 /** Keeps the list right while services come and go, so that requests need not search. */
-function observeServices(app: Application): ReadonlyMap<string, AuthenticationService> {
-  const services = new Map<string, AuthenticationService>()
+function observeServices(app: Application): ReadonlyMap<string, Authentication> {
+  const services = new Map<string, Authentication>()
   const add = ({ service }: ServiceEntry): void => {
     if (isAuthentication(service) && !services.has(service.configKey)) {
       services.set(service.configKey, service)
@@ -58,7 +58,7 @@ function observeServices(app: Application): ReadonlyMap<string, AuthenticationSe
 }
 
 /** Whether a service is one that logs users in. */
-export function isAuthentication(service: object): service is AuthenticationService {
-  const { configKey, authenticate } = service as Partial<AuthenticationService>
+export function isAuthentication(service: object): service is Authentication {
+  const { configKey, authenticate } = service as Partial<Authentication>
   return typeof configKey === 'string' && typeof authenticate === 'function'
 }

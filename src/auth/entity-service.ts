@@ -1,6 +1,9 @@
 import type { Application } from '../core/index.ts'
 import { toServicePath } from '../core/index.ts'
-import type { AuthenticationParams } from './strategies/strategy.ts'
+import type { AuthenticationParams } from './authentication-params.ts'
+
+/** A stored record of whoever can log in. */
+export type Entity = Record<string, unknown>
 
 /** The methods that strategies call on the service with the entities. */
 export interface EntityService {

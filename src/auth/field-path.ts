@@ -1,5 +1,5 @@
 import { copyExternalForms } from '../core/index.ts'
-import { isPlainObject } from './settings/settings-merge.ts'
+import { isPlainObject } from './settings-merge.ts'
 
 /** Returns the value at a dotted path, of own properties only; `undefined` where there is none. */
 export function getField(record: unknown, path: string): unknown {

@@ -1,29 +1,28 @@
-export type { AuthenticateHook, AuthenticateOptions } from './authenticate.ts'
-export { authenticate, authenticateParams } from './authenticate.ts'
+export type {
+  AuthenticationHttpRequest,
+  AuthenticationResult,
+  AuthenticationStrategy,
+  ConnectionEvent,
+} from './authentication.ts'
+export type { AuthenticationParams } from './authentication-params.ts'
 export { AuthenticationService } from './authentication-service.ts'
 export type { WithAuthentication } from './default-authentication.ts'
 export { findAuthentication } from './default-authentication.ts'
-export type { Entity } from './entity.ts'
-export type { EntityService } from './entity-service.ts'
-export type { HookCall } from './hook-call.ts'
-export type { HashPasswordHook, HashPasswordOptions } from './passwords/hash-password.ts'
-export { hashPassword, passwordHash } from './passwords/hash-password.ts'
+export type { Entity, EntityService } from './entity-service.ts'
+export type { AuthenticateHook, AuthenticateOptions } from './hooks/authenticate.ts'
+export { authenticate, authenticateParams } from './hooks/authenticate.ts'
+export type { HashPasswordHook, HashPasswordOptions } from './hooks/hash-password.ts'
+export { hashPassword, passwordHash } from './hooks/hash-password.ts'
+export type { HookCall } from './hooks/hook-call.ts'
+export type { ProtectHook } from './hooks/protect.ts'
+export { protect } from './hooks/protect.ts'
 export type { PasswordOptions, PasswordVerdict } from './passwords/password.ts'
 export { Passwords } from './passwords/password.ts'
-export type { ProtectHook } from './protect.ts'
-export { protect } from './protect.ts'
 export type { AuthenticationConfiguration } from './settings/authentication-config.ts'
 export type { JwtConfiguration } from './strategies/jwt-strategy.ts'
 export { JwtStrategy } from './strategies/jwt-strategy.ts'
 export type { LocalConfiguration } from './strategies/local-strategy.ts'
 export { LocalStrategy } from './strategies/local-strategy.ts'
-export type {
-  AuthenticationHttpRequest,
-  AuthenticationParams,
-  AuthenticationResult,
-  AuthenticationStrategy,
-  ConnectionEvent,
-} from './strategies/strategy.ts'
 export { AuthenticationBaseStrategy } from './strategies/strategy.ts'
 export type { LoginAttempt, LoginThrottleOptions } from './throttle/login-throttle.ts'
 export { LoginThrottle } from './throttle/login-throttle.ts'

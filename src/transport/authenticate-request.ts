@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { AuthenticateOptions } from '../auth/authenticate.ts'
-import { authenticate, authenticateParams } from '../auth/authenticate.ts'
+import type { AuthenticateOptions } from '../auth/hooks/authenticate.ts'
+import { authenticate, authenticateParams } from '../auth/hooks/authenticate.ts'
 import type { AnyApplication, Application, Params } from '../core/index.ts'
 import { parseCaller } from './parse-authentication.ts'
 import { setPrivate } from './replies/private-reply.ts'

@@ -1,7 +1,14 @@
+import type { Logger } from '../../core/index.ts'
 import { findServiceEntry } from '../../core/service-entry.ts'
-import type { Entity } from '../entity.ts'
+import type { Entity, EntityService } from '../entity-service.ts'
 import { withField } from '../field-path.ts'
-import type { AuthenticationBaseStrategy } from '../strategies/strategy.ts'
+
+/** What is read of the strategy that has checked the password. */
+interface Strategy {
+  readonly app: { readonly logger: Logger }
+  readonly configuration: { readonly entityId?: unknown }
+  readonly entityService: EntityService | null
+}
 
 /** A hash that takes the place of an outdated one. */
 export interface HashUpgrade {
@@ -19,7 +26,7 @@ export interface HashUpgrade {
  * is part of the query. A failure is logged; the login was right in any case.
  */
 export async function upgradeHash(
-  strategy: AuthenticationBaseStrategy,
+  strategy: Strategy,
   { entity, field, stored, hash }: HashUpgrade,
 ): Promise<void> {
   const service = strategy.entityService
@@ -27,7 +34,7 @@ export async function upgradeHash(
   const get = methods?.get('get')
   const patch = methods?.get('patch')
   if (service === null || get === undefined || patch === undefined) return
-  const id = entity[String(strategy.configuration['entityId'] ?? service.id ?? 'id')]
+  const id = entity[String(strategy.configuration.entityId ?? service.id ?? 'id')]
   const params = { query: { [field]: stored } }
   try {
     // What else is in the outermost field is read as it is stored: hooks may have added to the entity.

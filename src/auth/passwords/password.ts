@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import bcrypt from 'bcryptjs'
 import { BadRequest } from '../../core/index.ts'
+import { WorkQueue } from '../work-queue.ts'
 import type { ScryptCost, ScryptHash } from './scrypt-hash.ts'
 import {
   createDummyHash,
@@ -11,7 +12,6 @@ import {
   matchesScrypt,
   parseScryptHash,
 } from './scrypt-hash.ts'
-import { WorkQueue } from './work-queue.ts'
 
 /** The setting `scrypt` of the local strategy. */
 export interface PasswordOptions extends Partial<ScryptCost> {

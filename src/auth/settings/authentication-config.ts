@@ -1,9 +1,9 @@
+import type { SettingsObject } from '../settings-merge.ts'
+import { isPlainObject, mergeSettings } from '../settings-merge.ts'
 import type { LoginThrottleOptions } from '../throttle/login-throttle.ts'
 import type { TokenOptions, TokenRules } from '../tokens/token-options.ts'
 import type { RevocationList } from '../tokens/token-revocation.ts'
 import { isRecord, isText, isTextList, isTextOrList } from '../value-kind.ts'
-import type { SettingsObject } from './settings-merge.ts'
-import { isPlainObject, mergeSettings } from './settings-merge.ts'
 
 /** The setting of an authentication service, `authentication` unless it is given another key. */
 export interface AuthenticationConfiguration {

@@ -1,21 +1,19 @@
 import { toServicePath } from '../../core/index.ts'
-import type { AuthenticationBase } from '../authentication-base.ts'
+import type { Authentication } from '../authentication.ts'
 import { findEntityService, getIdName } from '../entity-service.ts'
-import { AuthenticationBaseStrategy } from '../strategies/strategy.ts'
 import { isText } from '../value-kind.ts'
 import { checkOptions, getSection } from './authentication-config.ts'
 
 /** What is read of an authentication service. */
-type Checked = Pick<
-  AuthenticationBase,
-  'app' | 'configKey' | 'configuration' | 'strategyNames' | 'getStrategy'
->
+type Checked = Pick<Authentication, 'app' | 'configKey' | 'configuration' | 'strategyNames'>
 
 /**
  * Checks everything about the configuration of a service that its strategies don't check themselves.
- * @throws {TypeError} a setting is missing or wrong; the text names it
+ * @param sections the names of the strategies whose sections may have other values for `entity`,
+ *   `entityId` and `service`
+ * @throws {TypeError} a setting is missing or not valid; the message names it
  */
-export function checkConfiguration(service: Checked): void {
+export function checkConfiguration(service: Checked, sections: readonly string[]): void {
   const { configKey, configuration, strategyNames } = service
   const { secret, entity, service: path } = configuration
   if (secret === undefined) {
@@ -30,11 +28,7 @@ export function checkConfiguration(service: Checked): void {
     }
     checkEntityService(service)
   }
-  for (const name of strategyNames) {
-    // Others may use the same names for something else.
-    const strategy = service.getStrategy(name)
-    if (strategy instanceof AuthenticationBaseStrategy) checkSection(service, name)
-  }
+  for (const name of sections) checkSection(service, name)
 }
 
 /** A section announces a strategy that is registered later. */

@@ -1,10 +1,11 @@
+import { isSameSetting } from '../settings-merge.ts'
 import type { LoginThrottle } from '../throttle/login-throttle.ts'
 import { toLoginThrottle } from '../throttle/login-throttle.ts'
 import { TokenIssuer } from '../tokens/token-issuer.ts'
 import type { RevocationList } from '../tokens/token-revocation.ts'
 import { toRevocationList } from '../tokens/token-revocation.ts'
 import type { AuthenticationConfiguration } from './authentication-config.ts'
-import { isSameSetting } from './settings-merge.ts'
+import { toTokenBinding } from './authentication-config.ts'
 
 /**
  * One state of the configuration with what is made of it, each thing when it is first asked for.
@@ -35,7 +36,11 @@ export class PreparedSettings {
 
   /** @throws {TypeError} the secret or an option for tokens is wrong */
   get issuer(): TokenIssuer {
-    this.#issuer ??= new TokenIssuer(this.configuration, this.#configKey)
+    if (this.#issuer === undefined) {
+      const { secret, jwtOptions } = this.configuration
+      const binding = toTokenBinding(this.configuration, this.#configKey)
+      this.#issuer = new TokenIssuer({ secret, jwtOptions, ...binding }, this.#configKey)
+    }
     return this.#issuer
   }
 

@@ -1,20 +1,20 @@
 import type { AuthenticationRequest } from '../../core/index.ts'
 import { ServiceError } from '../../core/index.ts'
-import type { Entity } from '../entity.ts'
-import { toEntityParams, toExternalEntity } from '../entity.ts'
+import type {
+  AuthenticationHttpRequest,
+  AuthenticationResult,
+  ConnectionEvent,
+} from '../authentication.ts'
+import type { AuthenticationParams } from '../authentication-params.ts'
+import type { Entity } from '../entity-service.ts'
 import { createNotAuthenticated } from '../not-authenticated.ts'
 import type { AuthenticationConfiguration } from '../settings/authentication-config.ts'
 import { getSection } from '../settings/authentication-config.ts'
-import { watchExpiry } from '../tokens/connection-expiry.ts'
-import { RefusalLog } from '../tokens/refusal-log.ts'
 import type { AccessTokenPayload } from '../tokens/token-claims.ts'
 import { isRecord } from '../value-kind.ts'
-import type {
-  AuthenticationHttpRequest,
-  AuthenticationParams,
-  AuthenticationResult,
-  ConnectionEvent,
-} from './strategy.ts'
+import { watchExpiry } from './connection-expiry.ts'
+import { toEntityParams, toExternalEntity } from './entity.ts'
+import { RefusalLog } from './refusal-log.ts'
 import { AuthenticationBaseStrategy } from './strategy.ts'
 
 /** The section of the JWT strategy, with what it takes from the settings of the service. */

@@ -1,6 +1,9 @@
 import type { AuthenticationRequest } from '../../core/index.ts'
-import type { AuthenticationService } from '../authentication-service.ts'
-import type { AuthenticationHttpRequest, AuthenticationStrategy } from './strategy.ts'
+import type {
+  Authentication,
+  AuthenticationHttpRequest,
+  AuthenticationStrategy,
+} from '../authentication.ts'
 
 /** The strategies of one authentication service, by their names. */
 export class StrategyRegistry {
@@ -13,7 +16,7 @@ export class StrategyRegistry {
   }
 
   /** Tells the strategy who it is, has it check its settings, and keeps it. */
-  register(service: AuthenticationService, name: string, strategy: AuthenticationStrategy): void {
+  register(service: Authentication, name: string, strategy: AuthenticationStrategy): void {
     if (typeof strategy?.authenticate !== 'function') {
       throw new TypeError(`The strategy '${name}' has no authenticate method`)
     }
@@ -35,7 +38,7 @@ export class StrategyRegistry {
   }
 
   /** Sets up those that are registered, one after the other; later ones when they come. */
-  async setup(service: AuthenticationService): Promise<void> {
+  async setup(service: Authentication): Promise<void> {
     this.#isReady = true
     for (const [name, strategy] of this.#strategies) await strategy.setup?.(service, name)
   }
@@ -62,11 +65,7 @@ export class StrategyRegistry {
   }
 }
 
-function setUpLate(
-  service: AuthenticationService,
-  name: string,
-  strategy: AuthenticationStrategy,
-): void {
+function setUpLate(service: Authentication, name: string, strategy: AuthenticationStrategy): void {
   Promise.resolve()
     .then(() => strategy.setup?.(service, name))
     .catch((error: unknown) => {

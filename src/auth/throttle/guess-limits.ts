@@ -1,5 +1,6 @@
 import type { AuthenticationRequest, Logger } from '../../core/index.ts'
-import type { AuthenticationParams, AuthenticationStrategy } from '../strategies/strategy.ts'
+import type { AuthenticationStrategy } from '../authentication.ts'
+import type { AuthenticationParams } from '../authentication-params.ts'
 import type { LoginThrottle } from './login-throttle.ts'
 
 /** What is read of an authentication service. */

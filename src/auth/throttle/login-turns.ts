@@ -1,5 +1,5 @@
 import { TooManyRequests } from '../../core/index.ts'
-import { WorkQueue } from '../passwords/work-queue.ts'
+import { WorkQueue } from '../work-queue.ts'
 
 /** As many as hash at a time by default: one would halve what a proxy with all callers gets through. */
 const PLACES = 2

@@ -2,7 +2,7 @@ import { createHmac, createSecretKey, randomUUID, timingSafeEqual } from 'node:c
 import { createSigner, createVerifier } from 'fast-jwt'
 import { BoundedMap } from '../bounded-map.ts'
 import { runWithoutStack } from '../not-authenticated.ts'
-import { freezeDeep } from '../settings/settings-merge.ts'
+import { freezeDeep } from '../settings-merge.ts'
 import { isRecord } from '../value-kind.ts'
 import type { AccessTokenPayload } from './token-claims.ts'
 import { AUTHORITY_CLAIM, checkClaims, checkTimes, createTokenError } from './token-claims.ts'

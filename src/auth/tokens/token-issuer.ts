@@ -1,20 +1,25 @@
 import { BoundedMap } from '../bounded-map.ts'
-import type { AuthenticationConfiguration } from '../settings/authentication-config.ts'
-import { toTokenBinding } from '../settings/authentication-config.ts'
-import { mergeSettings } from '../settings/settings-merge.ts'
+import { mergeSettings } from '../settings-merge.ts'
 import { AccessTokens } from './access-token.ts'
 import type { AccessTokenPayload } from './token-claims.ts'
 import { createTokenError } from './token-claims.ts'
 import { toTokenKeys } from './token-key.ts'
-import type { TokenOptions } from './token-options.ts'
+import type { TokenOptions, TokenRules } from './token-options.ts'
 import { resolveTokenRules } from './token-options.ts'
 
 /** How many sets of keys and rules are kept, for calls with options or secrets of their own. */
 const MAX_VARIANTS = 100
 
+/** The part of a configuration that tokens are signed and verified by. */
+export interface TokenSettings extends Pick<TokenRules, 'needsSubject' | 'authority'> {
+  /** One key, or a list of which the first signs and all verify. */
+  readonly secret: unknown
+  readonly jwtOptions: TokenOptions
+}
+
 /** Signs and verifies the tokens of one configuration, and of calls that deviate from it. */
 export class TokenIssuer {
-  readonly #configuration: AuthenticationConfiguration
+  readonly #settings: TokenSettings
   readonly #configKey: string
   /** Of the tokens that calls without options of their own accept, in seconds. */
   #maxLifetime: number | undefined
@@ -25,8 +30,8 @@ export class TokenIssuer {
    * @param configKey how errors name the configuration
    * @throws {TypeError} the secret or an option is not allowed
    */
-  constructor(configuration: AuthenticationConfiguration, configKey: string) {
-    this.#configuration = configuration
+  constructor(settings: TokenSettings, configKey: string) {
+    this.#settings = settings
     this.#configKey = configKey
     this.#standard = this.#createTokens({}, undefined)
   }
@@ -62,18 +67,18 @@ export class TokenIssuer {
   }
 
   #createTokens(options: TokenOptions, secret: unknown): AccessTokens {
-    const configuration = this.#configuration
+    const settings = this.#settings
     const name = `${this.#configKey}.jwtOptions`
     const rules = resolveTokenRules(
       // Said by a call itself it may be longer: whoever verifies has to say the same.
-      mergeSettings(configuration.jwtOptions, { maxLifetime: this.#maxLifetime }, options),
+      mergeSettings(settings.jwtOptions, { maxLifetime: this.#maxLifetime }, options),
       name,
-      toTokenBinding(configuration, this.#configKey),
+      settings,
     )
     this.#maxLifetime ??= rules.maxLifetime
     const isOwn = secret === undefined
     const keys = toTokenKeys(
-      isOwn ? configuration.secret : secret,
+      isOwn ? settings.secret : secret,
       rules.algorithm,
       isOwn ? `${this.#configKey}.secret` : 'secret',
     )

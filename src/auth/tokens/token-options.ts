@@ -1,5 +1,5 @@
-import type { SettingsObject } from '../settings/settings-merge.ts'
-import { isPlainObject } from '../settings/settings-merge.ts'
+import type { SettingsObject } from '../settings-merge.ts'
+import { isPlainObject } from '../settings-merge.ts'
 import { isText, isTextOrList } from '../value-kind.ts'
 import { toSeconds } from './time-span.ts'
 import type { Algorithm } from './token-key.ts'

@@ -1,5 +1,7 @@
 import { Unavailable } from '../../core/index.ts'
 import type { AccessTokenPayload } from './token-claims.ts'
+import { createTokenError } from './token-claims.ts'
+import type { TokenOptions } from './token-options.ts'
 
 /** Where a logout notes that a token is no longer valid. */
 export interface RevocationList {
@@ -82,14 +84,28 @@ export function toRevocationList(setting: unknown): RevocationList | null {
   return setting === true ? new MemoryRevocationList() : (setting as RevocationList)
 }
 
+/** @throws {NotAuthenticated} the token was revoked */
+export async function checkRevocation(
+  { jti, sub }: AccessTokenPayload,
+  list: RevocationList,
+): Promise<void> {
+  // The cause is for the log only: it says whose token somebody still uses.
+  if (await list.isRevoked(jti)) throw createTokenError('jwt was revoked', { jti, sub })
+}
+
 /** What clocks of processes that share a list may differ, the database's own among them. */
 const CLOCK_MARGIN_SECONDS = 300
 
 /**
  * Returns from when on a token is refused everywhere, revoked or not.
- * @param tolerance seconds after its expiry in which it is still accepted
+ * @param options those that the token may be verified by: with a `clockTolerance` it is accepted
+ *   for some time after its expiry
  */
-export function toExpiryDate({ exp }: AccessTokenPayload, tolerance: number): Date {
+export function toExpiryDate(
+  { exp }: AccessTokenPayload,
+  ...options: (TokenOptions | undefined)[]
+): Date {
+  const tolerance = Math.max(0, ...options.map((one) => one?.clockTolerance ?? 0))
   return new Date((exp + tolerance + CLOCK_MARGIN_SECONDS) * 1000)
 }
 

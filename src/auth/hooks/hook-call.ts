@@ -1,4 +1,4 @@
-import type { HookContext } from '../core/index.ts'
+import type { HookContext } from '../../core/index.ts'
 
 /**
  * What the hooks here read and write of a context, whatever service it is of: without the id, whose

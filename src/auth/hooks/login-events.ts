@@ -1,22 +1,25 @@
 import { createHash } from 'node:crypto'
-import type { HookContext, ServiceEntry } from '../core/index.ts'
-import { ServiceError } from '../core/index.ts'
-import type { AuthenticationService } from './authentication-service.ts'
-import { getField } from './field-path.ts'
-import { toReason } from './not-authenticated.ts'
-import type { AuthenticationParams, AuthenticationResult } from './strategies/strategy.ts'
+import type { HookContext } from '../../core/index.ts'
+import { ServiceError } from '../../core/index.ts'
+import type { Authentication, AuthenticationResult } from '../authentication.ts'
+import type { AuthenticationParams } from '../authentication-params.ts'
+import { getField } from '../field-path.ts'
+import { toReason } from '../not-authenticated.ts'
 
 type LoginEvent = 'login' | 'logout'
 
-/** Adds the hooks that tell of logins and logouts to a registered authentication service. */
-export function installLoginHooks(entry: ServiceEntry, service: AuthenticationService): void {
-  entry.hooks.add({
-    around: {
-      create: createLoginHook(service, 'login'),
-      remove: createLoginHook(service, 'logout'),
-    },
+/** Adds the hooks that tell of logins and logouts to an authentication service, once it is registered. */
+export function installLoginHooks(service: Authentication): void {
+  service.app.observe((change, _path, entry) => {
+    if (change !== 'added' || entry.service !== (service as object)) return
+    entry.hooks.add({
+      around: {
+        create: createLoginHook(service, 'login'),
+        remove: createLoginHook(service, 'logout'),
+      },
+    })
+    entry.compile()
   })
-  entry.compile()
 }
 
 /**
@@ -24,7 +27,7 @@ export function installLoginHooks(entry: ServiceEntry, service: AuthenticationSe
  * listeners `(result, params, context)` of the application's event, and the log.
  */
 function createLoginHook(
-  service: AuthenticationService,
+  service: Authentication,
   event: LoginEvent,
 ): (context: HookContext, next: () => Promise<void>) => Promise<void> {
   return async (context, next) => {
@@ -54,7 +57,7 @@ function createLoginHook(
 
 /** Logs a failure once, with the reason that the caller is not told. */
 export function reportFailure(
-  service: AuthenticationService,
+  service: Authentication,
   event: LoginEvent,
   context: Pick<HookContext, 'data' | 'params'>,
   error: unknown,
@@ -82,7 +85,7 @@ function toAccount(strategy: object | undefined, data: unknown): object {
 
 function toCaller(
   { address }: AuthenticationParams,
-  service: AuthenticationService,
+  service: Authentication,
   result: AuthenticationResult,
 ): object {
   const { entity } = service.configuration

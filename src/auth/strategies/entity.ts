@@ -1,11 +1,10 @@
-import { createContext, findServiceEntry, runMethod } from '../core/index.ts'
-import { proveAuthentication } from './strategies/proof.ts'
-import type { AuthenticationBaseStrategy, AuthenticationParams } from './strategies/strategy.ts'
-import { toInternalParams } from './strategies/strategy.ts'
-import { isRecord } from './value-kind.ts'
-
-/** A stored record of whoever can log in. */
-export type Entity = Record<string, unknown>
+import { createContext, findServiceEntry, runMethod } from '../../core/index.ts'
+import type { AuthenticationParams } from '../authentication-params.ts'
+import { toInternalParams } from '../authentication-params.ts'
+import type { Entity } from '../entity-service.ts'
+import { isRecord } from '../value-kind.ts'
+import { proveAuthentication } from './proof.ts'
+import type { AuthenticationBaseStrategy } from './strategy.ts'
 
 /** Returns the records of a page, an array, or a single record. */
 export function toEntities(result: unknown): readonly unknown[] {

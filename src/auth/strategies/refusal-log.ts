@@ -1,7 +1,8 @@
 import { ServiceError } from '../../core/index.ts'
+import type { AuthenticationParams } from '../authentication-params.ts'
 import { toReason } from '../not-authenticated.ts'
-import type { AuthenticationBaseStrategy, AuthenticationParams } from '../strategies/strategy.ts'
-import type { AccessTokenPayload } from './token-claims.ts'
+import type { AccessTokenPayload } from '../tokens/token-claims.ts'
+import type { AuthenticationBaseStrategy } from './strategy.ts'
 
 /** What is known of a refused token. */
 type Known = Partial<Pick<AccessTokenPayload, 'jti' | 'sub'>>

@@ -1,15 +1,15 @@
 import t from 'tap'
-import type { AuthenticationParams } from '../../src/auth/index.ts'
+import type { AuthenticationParams } from '../../../src/auth/index.ts'
 import {
   AuthenticationService,
   authenticate,
   authenticateParams,
   JwtStrategy,
-} from '../../src/auth/index.ts'
-import type { AroundHook, HookContext, Params } from '../../src/core/index.ts'
-import { createApp } from '../../src/core/index.ts'
-import type { LoginAppOptions } from './login-app.ts'
-import { collectLog, external, forge, SECRET, startLoginApp } from './login-app.ts'
+} from '../../../src/auth/index.ts'
+import type { AroundHook, HookContext, Params } from '../../../src/core/index.ts'
+import { createApp } from '../../../src/core/index.ts'
+import type { LoginAppOptions } from '../login-app.ts'
+import { collectLog, external, forge, SECRET, startLoginApp } from '../login-app.ts'
 
 const REFUSED = { name: 'NotAuthenticated', code: 401 }
 

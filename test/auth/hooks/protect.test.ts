@@ -1,7 +1,7 @@
 import t from 'tap'
-import { protect } from '../../src/auth/index.ts'
-import { createApp, toExternalForm } from '../../src/core/index.ts'
-import { external } from './login-app.ts'
+import { protect } from '../../../src/auth/index.ts'
+import { createApp, toExternalForm } from '../../../src/core/index.ts'
+import { external } from '../login-app.ts'
 
 class Plain {}
 

@@ -1,8 +1,8 @@
-import type { ExternalForm } from '../core/index.ts'
-import { addExternalForm } from '../core/index.ts'
-import { omitFields, toPlain } from './field-path.ts'
+import type { ExternalForm } from '../../core/index.ts'
+import { addExternalForm } from '../../core/index.ts'
+import { omitFields, toPlain } from '../field-path.ts'
+import { isRecord } from '../value-kind.ts'
 import type { HookCall } from './hook-call.ts'
-import { isRecord } from './value-kind.ts'
 
 /** A hook for after or around: what `protect` returns. */
 export type ProtectHook = (

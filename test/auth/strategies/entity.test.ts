@@ -5,10 +5,10 @@ import {
   JwtStrategy,
   LocalStrategy,
   protect,
-} from '../../src/auth/index.ts'
-import type { HookContext, Params } from '../../src/core/index.ts'
-import type { User } from './login-app.ts'
-import { CHEAP_SCRYPT, CREDENTIALS, external, SECRET, startLoginApp } from './login-app.ts'
+} from '../../../src/auth/index.ts'
+import type { HookContext, Params } from '../../../src/core/index.ts'
+import type { User } from '../login-app.ts'
+import { CHEAP_SCRYPT, CREDENTIALS, external, SECRET, startLoginApp } from '../login-app.ts'
 
 const REFUSED = { name: 'NotAuthenticated', code: 401 }
 

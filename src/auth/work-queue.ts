@@ -1,4 +1,4 @@
-import { Unavailable } from '../../core/index.ts'
+import { Unavailable } from '../core/index.ts'
 
 type Task = () => Promise<void>
 

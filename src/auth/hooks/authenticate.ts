@@ -1,15 +1,15 @@
-import type { Application, Params } from '../core/index.ts'
-import type { AuthenticationService } from './authentication-service.ts'
-import { findAuthentication } from './default-authentication.ts'
+import type { Application, Params } from '../../core/index.ts'
+import { isPlainObject } from '../../core/value-kind.ts'
+import type { Authentication, AuthenticationResult } from '../authentication.ts'
+import type { AuthenticationParams } from '../authentication-params.ts'
+import { toInternalParams } from '../authentication-params.ts'
+import { findAuthentication } from '../default-authentication.ts'
+import { createNotAuthenticated } from '../not-authenticated.ts'
+import type { Proof } from '../strategies/proof.ts'
+import { findProof, proveAuthentication } from '../strategies/proof.ts'
+import { limitProof } from '../throttle/guess-limits.ts'
 import type { HookCall } from './hook-call.ts'
 import { reportFailure } from './login-events.ts'
-import { createNotAuthenticated } from './not-authenticated.ts'
-import { isPlainObject } from './settings/settings-merge.ts'
-import type { Proof } from './strategies/proof.ts'
-import { findProof, proveAuthentication } from './strategies/proof.ts'
-import type { AuthenticationParams, AuthenticationResult } from './strategies/strategy.ts'
-import { toInternalParams } from './strategies/strategy.ts'
-import { limitProof } from './throttle/guess-limits.ts'
 
 /** Which strategies may prove who calls. */
 export interface AuthenticateOptions {
@@ -86,10 +86,7 @@ function toOptions(
   return options
 }
 
-function findService(
-  app: Application,
-  { service: path }: AuthenticateOptions,
-): AuthenticationService {
+function findService(app: Application, { service: path }: AuthenticateOptions): Authentication {
   const service = findAuthentication(app, path)
   if (typeof service?.authenticate !== 'function') {
     throw createNotAuthenticated('Could not find a valid authentication service')
@@ -106,7 +103,7 @@ interface ParamsHolder {
 
 /** Returns nothing where nothing is to be done, so that nothing has to be awaited. */
 function proveParams(
-  service: AuthenticationService,
+  service: Authentication,
   holder: ParamsHolder,
   strategies: readonly string[],
 ): Promise<void> | undefined {
@@ -122,7 +119,7 @@ function proveParams(
  * inside the process may also say so themselves: they could as well leave the authentication out.
  */
 function isProven(
-  service: AuthenticationService,
+  service: Authentication,
   holder: ParamsHolder,
   strategies: readonly string[],
 ): boolean {
@@ -144,7 +141,7 @@ function isOfEntity({ entityService }: Proof, { service }: ParamsHolder): boolea
 
 /** Guesses of callers outside are limited and logged as those of a login are. */
 function proveCaller(
-  service: AuthenticationService,
+  service: Authentication,
   params: AuthenticationParams,
   strategies: readonly string[],
 ): Promise<AuthenticationResult> {
@@ -162,7 +159,7 @@ function proveCaller(
 }
 
 async function proveAnew(
-  service: AuthenticationService,
+  service: Authentication,
   holder: ParamsHolder,
   strategies: readonly string[],
 ): Promise<void> {
@@ -195,7 +192,7 @@ function toAuthentication(result: AuthenticationResult, params: AuthenticationPa
 }
 
 function getEntity(
-  service: AuthenticationService,
+  service: Authentication,
   params: object,
   name = service.configuration.entity,
 ): unknown {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import t from 'tap'
-import type { HookContext } from '../../src/core/index.ts'
-import { Forbidden } from '../../src/core/index.ts'
-import { CREDENTIALS, external, forge, SECRET, startLoginApp } from './login-app.ts'
+import type { HookContext } from '../../../src/core/index.ts'
+import { Forbidden } from '../../../src/core/index.ts'
+import { CREDENTIALS, external, forge, SECRET, startLoginApp } from '../login-app.ts'
 
 const silent = () => undefined
 const toHash = (text: string) => createHash('sha256').update(text).digest('hex')

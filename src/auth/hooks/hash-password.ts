@@ -1,8 +1,8 @@
 import type { Application } from '../../core/index.ts'
 import { BadRequest } from '../../core/index.ts'
+import type { AuthenticationStrategy } from '../authentication.ts'
 import { findAuthentication } from '../default-authentication.ts'
-import type { HookCall } from '../hook-call.ts'
-import type { AuthenticationStrategy } from '../strategies/strategy.ts'
+import type { HookCall } from './hook-call.ts'
 
 /** Which strategy hashes. */
 export interface HashPasswordOptions {

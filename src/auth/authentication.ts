@@ -1,0 +1,151 @@
+import type {
+  Application,
+  AuthenticationRequest,
+  Headers,
+  NullableId,
+  Query,
+} from '../core/index.ts'
+import type { AuthenticationParams } from './authentication-params.ts'
+import type { AuthenticationConfiguration } from './settings/authentication-config.ts'
+import type { LoginThrottle } from './throttle/login-throttle.ts'
+import type { AccessTokenPayload } from './tokens/token-claims.ts'
+import type { TokenOptions } from './tokens/token-options.ts'
+import type { RevocationList } from './tokens/token-revocation.ts'
+
+/** What strategies see of an HTTP request. */
+export interface AuthenticationHttpRequest {
+  /** With lower-case names, as Node gives them. */
+  readonly headers: Headers
+  readonly query?: Query | undefined
+}
+
+/** What a strategy proves: `{ authentication: { strategy }, user }`, with a token perhaps. */
+export interface AuthenticationResult {
+  /** Where there is one, `create` makes no other. */
+  accessToken?: string
+  authentication?: { strategy?: string; payload?: unknown; [key: string]: unknown }
+  [entityOrOther: string]: unknown
+}
+
+/** The events of a connection that strategies are told of. */
+export type ConnectionEvent = 'login' | 'logout' | 'disconnect'
+
+/** A way to prove identity, registered under a name. Everything but `authenticate` may be missing. */
+export interface AuthenticationStrategy {
+  setName?(name: string): void
+  setApplication?(app: Application): void
+  setAuthentication?(service: Authentication): void
+  /** Throws when the settings of the strategy are wrong. */
+  verifyConfiguration?(): void
+  setup?(service: Authentication, name: string): unknown
+  /**
+   * Returns who is behind a request.
+   * @throws {NotAuthenticated} the request proves nothing
+   */
+  authenticate(
+    request: AuthenticationRequest,
+    params: AuthenticationParams,
+  ): AuthenticationResult | Promise<AuthenticationResult>
+  /**
+   * Runs a proof of a caller outside within the limits for guesses, where there are some. The login
+   * and the hooks call it around `authenticate`.
+   * @param params those of the caller
+   */
+  limitGuesses?<T>(
+    request: AuthenticationRequest,
+    params: AuthenticationParams,
+    prove: () => Promise<T>,
+  ): Promise<T>
+  /**
+   * Returns what `authenticate` needs of an HTTP request, `null` when there is nothing for this
+   * strategy. Nothing is verified here.
+   */
+  parse?(
+    request: AuthenticationHttpRequest,
+    reply?: unknown,
+  ): AuthenticationRequest | null | Promise<AuthenticationRequest | null>
+  handleConnection?(
+    event: ConnectionEvent,
+    connection: Record<string, unknown>,
+    result?: AuthenticationResult,
+  ): unknown
+}
+
+/** What strategies, hooks and transports know of the authentication service. */
+export interface Authentication {
+  readonly app: Application
+  /** The key of the setting with the configuration. */
+  readonly configKey: string
+  /**
+   * The configuration with its defaults, as a frozen copy. After `setup` the setting itself is frozen
+   * too: replace it with `app.set()` to change something, keys for example. A new setting that is not
+   * valid is logged, and the last valid one stays in effect.
+   */
+  readonly configuration: AuthenticationConfiguration
+  /** The names of the registered strategies. */
+  readonly strategyNames: string[]
+  /** The names of the strategies that read HTTP requests. */
+  readonly parseStrategies: readonly string[]
+  /** The limits for failing logins, `null` when they are switched off. */
+  readonly loginThrottle: LoginThrottle | null
+  /** Where logouts are noted, `null` when they are not. */
+  readonly revocationList: RevocationList | null
+
+  /** Registers a strategy under a name. */
+  register(name: string, strategy: AuthenticationStrategy): this
+  /** Returns a strategy by its name, `undefined` when there is none. */
+  getStrategy(name: string): AuthenticationStrategy | undefined
+  /** Returns strategies by their names, `undefined` in place of those that are not there. */
+  getStrategies(...names: string[]): (AuthenticationStrategy | undefined)[]
+
+  /** Returns a signed token with the claims of the payload and those that the options demand. */
+  createAccessToken(payload: object, options?: TokenOptions, secret?: string): Promise<string>
+  /**
+   * Returns the claims of a token, frozen.
+   * @throws {NotAuthenticated} it is malformed, forged, expired, revoked or for another service
+   */
+  verifyAccessToken(
+    token: unknown,
+    options?: TokenOptions,
+    secret?: string,
+  ): Promise<AccessTokenPayload>
+
+  /**
+   * Has the strategy that a request names prove who is behind it, within its limits for guesses.
+   * @param allowed the names of the strategies that may
+   * @throws {NotAuthenticated} no strategy, one that is not allowed, or one that refuses
+   * @throws {TooManyRequests} too many guesses of callers outside were wrong
+   */
+  authenticate(
+    request: AuthenticationRequest | null | undefined,
+    params: AuthenticationParams,
+    ...allowed: string[]
+  ): Promise<AuthenticationResult>
+  /**
+   * Returns what the first of the named strategies reads from an HTTP request, `null` when none does.
+   * Nothing is verified. Where the strategies parse without waiting there is no promise.
+   */
+  parse(
+    request: AuthenticationHttpRequest,
+    reply: unknown,
+    ...strategies: string[]
+  ): AuthenticationRequest | null | Promise<AuthenticationRequest | null>
+  /** Tells every strategy that a real-time connection logs in or out, or is gone. */
+  handleConnection(
+    event: ConnectionEvent,
+    connection: Record<string, unknown>,
+    result?: AuthenticationResult,
+  ): Promise<void>
+
+  /**
+   * Logs in: returns `{ accessToken, authentication: { strategy, payload }, user }`.
+   * @throws {NotAuthenticated} the strategy is not allowed, or refuses
+   */
+  create(data: AuthenticationRequest, params?: AuthenticationParams): Promise<AuthenticationResult>
+  /**
+   * Logs out: proves once more who is behind the call, and revokes the token where the setting
+   * `revocation` asks for it.
+   * @param id `null`, or the access token of the call
+   */
+  remove(id: NullableId, params?: AuthenticationParams): Promise<AuthenticationResult>
+}

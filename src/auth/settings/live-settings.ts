@@ -1,0 +1,73 @@
+import type { Application } from '../../core/index.ts'
+import { freezeDeep, isSameSetting } from '../settings-merge.ts'
+import { resolveAuthenticationConfig } from './authentication-config.ts'
+import { PreparedSettings } from './prepared-settings.ts'
+
+/**
+ * The setting of an authentication service, which `app.set()` may replace while the service runs. A
+ * new one takes effect only if it is valid: a slip must not lock everybody out.
+ */
+export class LiveSettings {
+  readonly #app: Application
+  readonly #configKey: string
+  readonly #check: () => void
+  /** The setting as it was looked at last, which may be one that was refused. */
+  #setting: unknown
+  #prepared: PreparedSettings | null = null
+  #isFrozen = false
+
+  /**
+   * Writes the defaults and the options into the setting.
+   * @param options overrides what the setting holds, key by key
+   * @param check throws where something about the settings in effect is not valid
+   */
+  constructor(app: Application, configKey: string, options: object, check: () => void) {
+    this.#app = app
+    this.#configKey = configKey
+    this.#check = check
+    app.set(configKey, resolveAuthenticationConfig(app.get(configKey), options))
+  }
+
+  /** What is made of the settings in effect. Looks for a new setting each time. */
+  get current(): PreparedSettings {
+    const setting = this.#app.get(this.#configKey)
+    const known = this.#prepared
+    if (known !== null && this.#isFrozen && this.#setting === setting) return known
+    this.#setting = setting
+    const configuration = freezeDeep(resolveAuthenticationConfig(setting))
+    // Until it is frozen the setting may change in place; what was made of it stays if it did not.
+    if (known !== null && isSameSetting(configuration, known.configuration)) return known
+    this.#prepared = new PreparedSettings(configuration, this.#configKey, known)
+    return this.#isFrozen && known !== null ? this.#replace(known, this.#prepared) : this.#prepared
+  }
+
+  /**
+   * Checks the setting and freezes it: from now on it can only be replaced.
+   * @throws {TypeError} something is missing or not valid; the message names it
+   */
+  freeze(): void {
+    this.#checkPrepared(this.current)
+    this.#app.set(this.#configKey, freezeDeep(resolveAuthenticationConfig(this.#setting)))
+    this.#isFrozen = true
+  }
+
+  /** Returns the new settings if they are valid, else the old ones. */
+  #replace(old: PreparedSettings, prepared: PreparedSettings): PreparedSettings {
+    try {
+      this.#checkPrepared(prepared)
+    } catch (error) {
+      this.#prepared = old
+      const message = 'A new setting is not valid: the old one stays in effect'
+      this.#app.logger.error({ err: error, setting: this.#configKey }, message)
+      return old
+    }
+    return prepared
+  }
+
+  /** Checks settings that are in effect already, for strategies read theirs from the service. */
+  #checkPrepared(prepared: PreparedSettings): void {
+    this.#check()
+    // Made now, so that what is not valid for them fails now.
+    void [prepared.issuer, prepared.loginThrottle, prepared.revocationList]
+  }
+}
