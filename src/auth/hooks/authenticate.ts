@@ -1,4 +1,6 @@
 import type { Application, Params } from '../../core/index.ts'
+import type { OptionRules } from '../../core/option-check.ts'
+import { checkOptions, OPTION } from '../../core/option-check.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
 import type { Authentication, AuthenticationResult } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
@@ -23,6 +25,8 @@ export type AuthenticateHook = (
   context: HookCall,
   next?: () => Promise<void>,
 ) => Promise<void> | undefined
+
+const RULES: OptionRules = { service: OPTION.string, strategies: OPTION.stringList }
 
 /** Keys of a strategy's result that never become params. */
 const KEPT_KEYS: ReadonlySet<string> = new Set(['accessToken', 'provider', 'authentication'])
@@ -83,6 +87,7 @@ function toOptions(
   if (!Array.isArray(options.strategies) || options.strategies.length === 0) {
     throw new TypeError('The authenticate hook needs at least one allowed strategy')
   }
+  checkOptions('authenticate()', options, RULES)
   return options
 }
 

@@ -1,5 +1,8 @@
 import type { Application } from '../../core/index.ts'
 import { BadRequest } from '../../core/index.ts'
+import type { OptionRules } from '../../core/option-check.ts'
+import { checkOptions, OPTION } from '../../core/option-check.ts'
+import { isNonEmptyString } from '../../core/value-kind.ts'
 import type { AuthenticationStrategy } from '../authentication.ts'
 import { findAuthentication } from '../default-authentication.ts'
 import type { HookCall } from './hook-call.ts'
@@ -11,6 +14,8 @@ export interface HashPasswordOptions {
   /** The name of the strategy. Default: `'local'`. */
   readonly strategy?: string
 }
+
+const HASH_RULES: OptionRules = { authentication: OPTION.string, strategy: OPTION.string }
 
 /** A hook for before or around: what `hashPassword` returns. */
 export type HashPasswordHook = (context: HookCall, next?: () => Promise<void>) => Promise<void>
@@ -37,7 +42,10 @@ const ARRAY_PLACES = /\.(?:\d+|\$[^.]*)(?=\.|$)/g
  * @throws {BadRequest} in calls: the password is no text, or no strategy is there to hash it
  */
 export function hashPassword(field: string, options: HashPasswordOptions = {}): HashPasswordHook {
-  if (!field) throw new TypeError('The hashPassword hook requires a field name option')
+  if (!isNonEmptyString(field)) {
+    throw new TypeError('The hashPassword hook requires a field name option')
+  }
+  checkOptions('hashPassword()', options, HASH_RULES)
   return async (context, next) => {
     if (context.type !== 'around' && context.type !== 'before') {
       throw new TypeError('The hashPassword hook must be used as a before or an around hook')
@@ -56,6 +64,7 @@ export function hashPassword(field: string, options: HashPasswordOptions = {}): 
 export function passwordHash(
   options: { readonly service?: string; readonly strategy?: string } = {},
 ): (value: unknown, record: unknown, context: HookCall) => Promise<string | undefined> {
+  checkOptions('passwordHash()', options, { service: OPTION.string, strategy: OPTION.string })
   const { service, strategy } = options
   return async (value, _record, context) => {
     if (value === undefined) return undefined

@@ -1,6 +1,9 @@
 import { availableParallelism } from 'node:os'
 import bcrypt from 'bcryptjs'
 import { BadRequest } from '../../core/index.ts'
+import type { OptionRule } from '../../core/option-check.ts'
+import { checkOptions, withDefaults } from '../../core/option-check.ts'
+import { AUTH_OPTION } from '../option-rules.ts'
 import { WorkQueue } from '../work-queue.ts'
 import type { ScryptCost, ScryptHash } from './scrypt-hash.ts'
 import {
@@ -9,6 +12,7 @@ import {
   hashByScrypt,
   isSameCost,
   isScryptCost,
+  MAX_PARALLELIZATION,
   matchesScrypt,
   parseScryptHash,
 } from './scrypt-hash.ts'
@@ -42,7 +46,13 @@ export interface PasswordVerdict {
 /** The first of the parameter sets that OWASP advises for scrypt. */
 const OWASP_COST: ScryptCost = { cost: 2 ** 17, blockSize: 8, parallelization: 1 }
 
-const OPTION_NAMES = ['cost', 'blockSize', 'parallelization', 'concurrency', 'maxQueued']
+const RULES: Readonly<Record<keyof PasswordOptions, OptionRule>> = {
+  cost: AUTH_OPTION.positiveInteger,
+  blockSize: AUTH_OPTION.positiveInteger,
+  parallelization: AUTH_OPTION.positiveInteger,
+  concurrency: AUTH_OPTION.positiveInteger,
+  maxQueued: AUTH_OPTION.positiveInteger,
+}
 
 const MAX_PASSWORD_BYTES = 4096
 
@@ -59,26 +69,17 @@ export class Passwords {
   readonly #dummy: ScryptHash
 
   /**
-   * @param name how errors name the options
+   * @param owner how errors name the options: `the setting 'authentication.local.scrypt'`
    * @throws {TypeError} an unknown option, or parameters that scrypt can't take
    */
-  constructor(options: PasswordOptions, name: string) {
-    const unknown = Object.keys(options).find((key) => !OPTION_NAMES.includes(key))
-    if (unknown !== undefined) {
-      throw new TypeError(
-        `Unknown option '${name}.${unknown}': allowed are ${OPTION_NAMES.join(', ')}`,
-      )
-    }
+  constructor(options: PasswordOptions, owner: string) {
+    checkOptions(owner, options, RULES)
     const { concurrency = availableParallelism() < 4 ? 1 : 2, maxQueued = 50, ...cost } = options
-    this.#cost = { ...OWASP_COST, ...cost }
+    this.#cost = withDefaults(OWASP_COST, cost)
     if (!isScryptCost(this.#cost)) {
       throw new TypeError(
-        `'${name}' holds parameters that scrypt can not take: 'cost' is a power of two, and the memory of 128 * cost * blockSize bytes is at most 512 MiB`,
+        `${owner}: scrypt can not take these parameters: 'cost' is a power of two, 'parallelization' is at most ${MAX_PARALLELIZATION}, and the memory of 128 * cost * blockSize bytes is at most 512 MiB`,
       )
-    }
-    for (const [key, value] of Object.entries({ concurrency, maxQueued })) {
-      if (Number.isInteger(value) && value >= 1) continue
-      throw new TypeError(`'${name}.${key}' must be a whole number, 1 or more`)
     }
     this.#queue = new WorkQueue(concurrency, maxQueued)
     this.#dummy = createDummyHash(this.#cost)

@@ -20,7 +20,7 @@ const KEY_BYTES = 32
 
 /** Stored hashes with higher parameters are refused: checking one could stop the server. */
 const MAX_MEMORY_BYTES = 2 ** 29
-const MAX_PARALLELIZATION = 16
+export const MAX_PARALLELIZATION = 16
 
 const PHC_TEXT =
   /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{22,86})$/

@@ -1,9 +1,13 @@
+import type { OptionRule, OptionRules } from '../../core/option-check.ts'
+import { checkOptions, OPTION } from '../../core/option-check.ts'
+import { isPlainObject, isStringList } from '../../core/value-kind.ts'
+import { AUTH_OPTION, hasMethods } from '../option-rules.ts'
 import type { SettingsObject } from '../settings-merge.ts'
-import { isPlainObject, mergeSettings } from '../settings-merge.ts'
+import { mergeSettings } from '../settings-merge.ts'
 import type { LoginThrottleOptions } from '../throttle/login-throttle.ts'
+import { THROTTLE_RULES } from '../throttle/login-throttle.ts'
 import type { TokenOptions, TokenRules } from '../tokens/token-options.ts'
 import type { RevocationList } from '../tokens/token-revocation.ts'
-import { isRecord, isText, isTextList, isTextOrList } from '../value-kind.ts'
 
 /** The setting of an authentication service, `authentication` unless it is given another key. */
 export interface AuthenticationConfiguration {
@@ -46,33 +50,31 @@ const DEFAULTS = {
   loginThrottle: true,
 }
 
-/** Which values an option may have. */
-interface Check {
-  isRight(this: void, value: unknown): boolean
-  readonly expected: string
+const STRATEGY_NAMES: OptionRule = { expected: 'a list of strategy names', isValid: isStringList }
+
+/** What both the setting and the section of a strategy may say about the entity. */
+export const ENTITY_RULES: OptionRules = {
+  entity: AUTH_OPTION.stringOrNull,
+  service: AUTH_OPTION.servicePath,
+  entityId: OPTION.string,
 }
 
-/** The section of a strategy. */
-const SECTION: Check = { isRight: isPlainObject, expected: 'an object' }
-
-const CHECKS: Readonly<Record<string, Check>> = {
-  secret: {
-    isRight: isTextOrList,
-    expected: 'a text or a list of texts',
-  },
-  entity: { isRight: (value) => value === null || isText(value), expected: 'a text or null' },
-  service: { isRight: isText, expected: 'the path of a service' },
-  entityId: { isRight: isText, expected: 'a text' },
-  authStrategies: { isRight: isTextList, expected: 'a list of strategy names' },
-  parseStrategies: { isRight: isTextList, expected: 'a list of strategy names' },
-  jwtOptions: SECTION,
+const RULES: OptionRules = {
+  secret: AUTH_OPTION.stringOrList,
+  ...ENTITY_RULES,
+  authStrategies: STRATEGY_NAMES,
+  parseStrategies: STRATEGY_NAMES,
+  jwtOptions: OPTION.object,
   loginThrottle: {
-    isRight: isThrottle,
-    expected:
-      'an object with numbers and a store that can add, remember and isRemembered, true or false',
+    expected: 'an object with limits, true or false',
+    isValid: (value) => typeof value === 'boolean' || isPlainObject(value),
+    keys: THROTTLE_RULES,
   },
-  revocation: { isRight: isRevocation, expected: 'a revocation list, true or false' },
-  oauth: SECTION,
+  revocation: {
+    expected: 'true, false or an object with the methods revoke and isRevoked',
+    isValid: (value) => typeof value === 'boolean' || hasMethods(value, ['revoke', 'isRevoked']),
+  },
+  oauth: OPTION.object,
 }
 
 /** Returns settings with every default filled in, later settings over earlier ones. */
@@ -83,26 +85,19 @@ export function resolveAuthenticationConfig(
 }
 
 /**
- * Checks that each option has a known name and a value of the right kind.
- * @throws {TypeError} an unknown option, which names the option and the key of the setting
+ * Checks that each option has a known name and a valid value. The names of strategies are known too:
+ * of those that are registered, and of those that are named as still to come.
+ * @throws {TypeError} an unknown option, or a value that it can't have
  */
-export function checkOptions(
+export function checkAuthenticationConfig(
   configuration: AuthenticationConfiguration,
   configKey: string,
   strategyNames: readonly string[],
 ): void {
   const { authStrategies, parseStrategies = [] } = configuration
-  const sections = [strategyNames, authStrategies, parseStrategies].flat()
-  for (const [name, value] of Object.entries(configuration)) {
-    const check = Object.hasOwn(CHECKS, name) ? CHECKS[name] : undefined
-    if (check === undefined && !sections.includes(name)) {
-      const known = [...Object.keys(CHECKS), 'the names of strategies'].join(', ')
-      throw new TypeError(`Unknown option '${configKey}.${name}': allowed are ${known}`)
-    }
-    const { isRight, expected } = check ?? SECTION
-    if (!isRight(value))
-      throw new TypeError(`The option '${configKey}.${name}' must be ${expected}`)
-  }
+  const names = [strategyNames, authStrategies, parseStrategies].flat()
+  const sections = Object.fromEntries(names.map((name) => [name, OPTION.object]))
+  checkOptions(`the setting '${configKey}'`, configuration, { ...sections, ...RULES })
 }
 
 /** Returns which of the rules for tokens follow from the configuration as a whole. */
@@ -120,20 +115,4 @@ export function getSection(
 ): Readonly<SettingsObject> {
   const section = Object.hasOwn(configuration, name) ? configuration[name] : undefined
   return isPlainObject(section) ? section : {}
-}
-
-function isThrottle(value: unknown): boolean {
-  if (typeof value === 'boolean') return true
-  if (!isPlainObject(value)) return false
-  const { store, ...limits } = value
-  const isStore = store === undefined || hasMethods(store, ['add', 'remember', 'isRemembered'])
-  return isStore && Object.values(limits).every((limit) => typeof limit === 'number')
-}
-
-function isRevocation(value: unknown): boolean {
-  return typeof value === 'boolean' || hasMethods(value, ['revoke', 'isRevoked'])
-}
-
-function hasMethods(value: unknown, names: readonly string[]): boolean {
-  return isRecord(value) && names.every((name) => typeof value[name] === 'function')
 }

@@ -1,8 +1,8 @@
 import { toServicePath } from '../../core/index.ts'
+import { checkOptions } from '../../core/option-check.ts'
 import type { Authentication } from '../authentication.ts'
 import { findEntityService, getIdName } from '../entity-service.ts'
-import { isText } from '../value-kind.ts'
-import { checkOptions, getSection } from './authentication-config.ts'
+import { checkAuthenticationConfig, ENTITY_RULES, getSection } from './authentication-config.ts'
 
 /** What is read of an authentication service. */
 type Checked = Pick<Authentication, 'app' | 'configKey' | 'configuration' | 'strategyNames'>
@@ -19,7 +19,7 @@ export function checkConfiguration(service: Checked, sections: readonly string[]
   if (secret === undefined) {
     throw new TypeError(`A 'secret' must be provided in your ${configKey} configuration`)
   }
-  checkOptions(configuration, configKey, strategyNames)
+  checkAuthenticationConfig(configuration, configKey, strategyNames)
   checkNames(service)
   if (entity !== null) {
     for (const [name, value] of Object.entries({ service: path, entity })) {
@@ -59,12 +59,7 @@ function checkEntityService({ app, configKey, configuration }: Checked): void {
 function checkSection({ app, configKey, configuration }: Checked, name: string): void {
   const { entity, entityId, service } = getSection(configuration, name)
   const place = `${configKey}.${name}`
-  if (entity !== undefined && entity !== null && !isText(entity)) {
-    throw new TypeError(`The option '${place}.entity' must be a text or null`)
-  }
-  if (entityId !== undefined && !isText(entityId)) {
-    throw new TypeError(`The option '${place}.entityId' must be a text`)
-  }
+  checkOptions(`the setting '${place}'`, { entity, entityId, service }, ENTITY_RULES)
   if (service === undefined) return
   checkExists(app, service, `${place}.service`)
   const isOther = toServicePath(service as string) !== toServicePath(configuration.service ?? '')
@@ -78,7 +73,7 @@ function checkSection({ app, configKey, configuration }: Checked, name: string):
 }
 
 function checkExists(app: Checked['app'], path: unknown, place: string) {
-  const service = isText(path) ? findEntityService(app, path) : null
+  const service = findEntityService(app, path)
   if (service !== null) return service
   throw new TypeError(`The '${path}' service that '${place}' names does not exist`)
 }

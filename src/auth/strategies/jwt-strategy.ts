@@ -1,5 +1,8 @@
 import type { AuthenticationRequest } from '../../core/index.ts'
 import { ServiceError } from '../../core/index.ts'
+import type { OptionRules } from '../../core/option-check.ts'
+import { checkOptions, OPTION } from '../../core/option-check.ts'
+import { isObject } from '../../core/value-kind.ts'
 import type {
   AuthenticationHttpRequest,
   AuthenticationResult,
@@ -9,9 +12,8 @@ import type { AuthenticationParams } from '../authentication-params.ts'
 import type { Entity } from '../entity-service.ts'
 import { createNotAuthenticated } from '../not-authenticated.ts'
 import type { AuthenticationConfiguration } from '../settings/authentication-config.ts'
-import { getSection } from '../settings/authentication-config.ts'
+import { ENTITY_RULES, getSection } from '../settings/authentication-config.ts'
 import type { AccessTokenPayload } from '../tokens/token-claims.ts'
-import { isRecord } from '../value-kind.ts'
 import { watchExpiry } from './connection-expiry.ts'
 import { toEntityParams, toExternalEntity } from './entity.ts'
 import { RefusalLog } from './refusal-log.ts'
@@ -30,7 +32,7 @@ export interface JwtConfiguration {
   readonly schemes: readonly string[]
 }
 
-const OPTION_NAMES = ['entity', 'entityId', 'service', 'header', 'schemes']
+const RULES: OptionRules = { ...ENTITY_RULES, header: OPTION.string, schemes: OPTION.stringList }
 const DEFAULTS = { header: 'Authorization', schemes: ['Bearer', 'JWT'] }
 
 /** The configuration of one state of the settings, with what `parse` needs on every request. */
@@ -54,21 +56,7 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
   verifyConfiguration(): void {
     const { configKey, configuration } = this.authentication
     const section = getSection(configuration, this.name)
-    const unknown = Object.keys(section).find((key) => !OPTION_NAMES.includes(key))
-    if (unknown !== undefined) {
-      throw new TypeError(
-        `Invalid JwtStrategy option '${configKey}.${this.name}.${unknown}'. Did you mean to set it in '${configKey}.jwtOptions'?`,
-      )
-    }
-    const { header, schemes } = { ...DEFAULTS, ...section }
-    if (typeof header !== 'string') {
-      throw new TypeError(`The 'header' option for the ${this.name} strategy must be a string`)
-    }
-    if (!Array.isArray(schemes) || schemes.some((scheme) => typeof scheme !== 'string')) {
-      throw new TypeError(
-        `The 'schemes' option for the ${this.name} strategy must be a list of texts`,
-      )
-    }
+    checkOptions(`the setting '${configKey}.${this.name}'`, section, RULES)
     // A token says nothing about the service that its subject is a record of.
     for (const name of ['entity', 'service'] as const) {
       if (section[name] === undefined || configuration[name] === undefined) continue
@@ -154,7 +142,7 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
     const entityParams = toEntityParams(params, query instanceof Promise ? await query : query)
     try {
       const entity = await service.get(id, entityParams)
-      if (!isRecord(entity)) throw createNotAuthenticated(`The ${name} of the token does not exist`)
+      if (!isObject(entity)) throw createNotAuthenticated(`The ${name} of the token does not exist`)
       return params.provider
         ? ((await toExternalEntity(this, entity, id, params)) as Entity)
         : entity

@@ -1,4 +1,7 @@
 import type { AuthenticationRequest, NotAuthenticated } from '../../core/index.ts'
+import type { OptionRules } from '../../core/option-check.ts'
+import { checkOptions, OPTION } from '../../core/option-check.ts'
+import { isNonEmptyString, isObject } from '../../core/value-kind.ts'
 import type { AuthenticationResult } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import type { Entity } from '../entity-service.ts'
@@ -8,9 +11,7 @@ import type { PasswordOptions, PasswordVerdict } from '../passwords/password.ts'
 import { checkPasswordLength, Passwords } from '../passwords/password.ts'
 import { upgradeHash } from '../passwords/password-upgrade.ts'
 import type { AuthenticationConfiguration } from '../settings/authentication-config.ts'
-import { getSection } from '../settings/authentication-config.ts'
-import { isPlainObject } from '../settings-merge.ts'
-import { isRecord, isText } from '../value-kind.ts'
+import { ENTITY_RULES, getSection } from '../settings/authentication-config.ts'
 import { toEntities, toEntityParams, toExternalEntity } from './entity.ts'
 import { AuthenticationBaseStrategy } from './strategy.ts'
 
@@ -35,20 +36,16 @@ export interface LocalConfiguration {
   readonly scrypt: PasswordOptions
 }
 
-/** `hashSize` is an option of bcrypt: taken along by those who move here, and without effect. */
-const OPTION_NAMES = [
-  ...['entity', 'entityId', 'service', 'usernameField', 'passwordField', 'entityUsernameField'],
-  ...['entityPasswordField', 'errorMessage', 'scrypt', 'hashSize'],
-]
-
-const TEXT = { isValid: isText, expected: 'a text that is not empty' }
-
-/** The options that nobody else checks. */
-const CHECKS = {
-  entityUsernameField: TEXT,
-  entityPasswordField: TEXT,
-  errorMessage: TEXT,
-  scrypt: { isValid: isPlainObject, expected: 'an object' },
+const RULES: OptionRules = {
+  ...ENTITY_RULES,
+  usernameField: OPTION.string,
+  passwordField: OPTION.string,
+  entityUsernameField: OPTION.string,
+  entityPasswordField: OPTION.string,
+  errorMessage: OPTION.string,
+  scrypt: OPTION.object,
+  /** An option of bcrypt, in the settings of those who come from Feathers: it has no effect. */
+  hashSize: { expected: 'anything', isValid: () => true },
 }
 
 interface Credentials {
@@ -86,21 +83,13 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
 
   /** @throws {TypeError} an unknown option, or a required one is missing */
   verifyConfiguration(): void {
-    const place = `${this.authentication.configKey}.${this.name}`
-    const section = getSection(this.authentication.configuration, this.name)
+    const { configKey, configuration } = this.authentication
+    const section = getSection(configuration, this.name)
     for (const required of ['usernameField', 'passwordField']) {
-      if (typeof section[required] === 'string' && section[required] !== '') continue
+      if (isNonEmptyString(section[required])) continue
       throw new TypeError(`'${this.name}' authentication strategy requires a '${required}' setting`)
     }
-    const unknown = Object.keys(section).find((key) => !OPTION_NAMES.includes(key))
-    if (unknown !== undefined) {
-      const allowed = OPTION_NAMES.join(', ')
-      throw new TypeError(`Unknown option '${place}.${unknown}': allowed are ${allowed}`)
-    }
-    for (const [key, { isValid, expected }] of Object.entries(CHECKS)) {
-      if (section[key] === undefined || isValid(section[key])) continue
-      throw new TypeError(`The option '${place}.${key}' must be ${expected}`)
-    }
+    checkOptions(`the setting '${configKey}.${this.name}'`, section, RULES)
     this.#getPasswords()
   }
 
@@ -158,7 +147,7 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
     const query = await this.getEntityQuery({ [entityUsernameField]: username }, params)
     const result = await service.find(toEntityParams(params, query))
     const [entity] = toEntities(result)
-    return isRecord(entity) ? entity : null
+    return isObject(entity) ? entity : null
   }
 
   /**
@@ -225,7 +214,10 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
 
   #getPasswords(): Passwords {
     const { configKey } = this.authentication
-    this.#passwords ??= new Passwords(this.configuration.scrypt, `${configKey}.${this.name}.scrypt`)
+    this.#passwords ??= new Passwords(
+      this.configuration.scrypt,
+      `the setting '${configKey}.${this.name}.scrypt'`,
+    )
     return this.#passwords
   }
 }

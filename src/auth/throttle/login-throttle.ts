@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto'
 import { isIPv6 } from 'node:net'
 import { ServiceError, TooManyRequests } from '../../core/index.ts'
+import type { OptionRules } from '../../core/option-check.ts'
+import { checkOptions } from '../../core/option-check.ts'
+import { AUTH_OPTION, hasMethods } from '../option-rules.ts'
 import { LoginTurns } from './login-turns.ts'
 import type { Counter, ThrottleStore } from './throttle-store.ts'
 import { MemoryThrottleStore } from './throttle-store.ts'
@@ -30,6 +33,18 @@ export interface LoginAttempt {
   cancel(): Promise<void>
 }
 
+/** The rules for {@link LoginThrottleOptions}. */
+export const THROTTLE_RULES: OptionRules = {
+  maxAttempts: AUTH_OPTION.positiveInteger,
+  maxAttemptsPerAddress: AUTH_OPTION.positiveInteger,
+  windowSeconds: AUTH_OPTION.positiveNumber,
+  knownAddressDays: AUTH_OPTION.positiveNumber,
+  store: {
+    expected: 'a store with the methods add, remember and isRemembered',
+    isValid: (value) => hasMethods(value, ['add', 'remember', 'isRemembered']),
+  },
+}
+
 const DAY_MS = 86_400_000
 const DEFAULT_ATTEMPTS = 10
 
@@ -47,7 +62,7 @@ export class LoginThrottle {
 
   /** @throws {TypeError} an unknown option, or one that is no limit */
   constructor(options: LoginThrottleOptions = {}) {
-    checkThrottleOptions(options)
+    checkOptions('LoginThrottle', options, THROTTLE_RULES)
     this.#maxAttempts = options.maxAttempts ?? DEFAULT_ATTEMPTS
     this.#maxAttemptsPerAddress =
       options.maxAttemptsPerAddress ?? this.#maxAttempts * ATTEMPTS_PER_ADDRESS
@@ -126,40 +141,6 @@ async function undo(counters: readonly Counter[]): Promise<void> {
 
 function isFault(error: unknown): boolean {
   return !(error instanceof ServiceError) || error.code >= 500
-}
-
-/** Which values a limit may have. One that is infinite or a fraction is a slip, and not a limit. */
-interface LimitCheck {
-  isValid(this: void, value: unknown): boolean
-  readonly expected: string
-}
-
-const COUNT: LimitCheck = {
-  isValid: (value) => Number.isInteger(value) && (value as number) >= 1,
-  expected: 'a whole number, 1 or more',
-}
-const TIME: LimitCheck = {
-  isValid: (value) => Number.isFinite(value) && (value as number) > 0,
-  expected: 'a number above zero',
-}
-const LIMITS: Readonly<Record<string, LimitCheck>> = {
-  maxAttempts: COUNT,
-  maxAttemptsPerAddress: COUNT,
-  windowSeconds: TIME,
-  knownAddressDays: TIME,
-}
-
-function checkThrottleOptions(options: LoginThrottleOptions): void {
-  for (const [name, value] of Object.entries(options)) {
-    if (name === 'store') continue
-    const check = Object.hasOwn(LIMITS, name) ? LIMITS[name] : undefined
-    if (check === undefined) {
-      const allowed = [...Object.keys(LIMITS), 'store'].join(', ')
-      throw new TypeError(`Unknown option 'loginThrottle.${name}': allowed are ${allowed}`)
-    }
-    if (value === undefined || check.isValid(value)) continue
-    throw new TypeError(`The option 'loginThrottle.${name}' must be ${check.expected}`)
-  }
 }
 
 /** Returns the throttle that the setting asks for, `null` only where it is `false`. */

@@ -1,5 +1,6 @@
+import { isNonEmptyString } from '../../core/value-kind.ts'
 import { createNotAuthenticated } from '../not-authenticated.ts'
-import { isText, isTextOrList } from '../value-kind.ts'
+import { isStringOrList } from '../option-rules.ts'
 import type { TokenRules } from './token-options.ts'
 
 /** The claims of a verified access token, frozen: all callers with this token share them. */
@@ -28,10 +29,10 @@ const CLAIM_TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
   exp: isNumericDate,
   iat: isNumericDate,
   nbf: isNumericDate,
-  sub: isText,
-  jti: isText,
-  iss: isText,
-  aud: isTextOrList,
+  sub: isNonEmptyString,
+  jti: isNonEmptyString,
+  iss: isNonEmptyString,
+  aud: isStringOrList,
 }
 
 const REQUIRED_CLAIMS = ['exp', 'iat', 'aud', 'iss', 'jti'] as const
@@ -47,8 +48,8 @@ export function checkClaims(
   for (const name of rules.needsSubject ? [...REQUIRED_CLAIMS, 'sub'] : REQUIRED_CLAIMS) {
     if (!Object.hasOwn(claims, name)) throw createTokenError(`jwt ${name} claim is required`)
   }
-  for (const [name, isRight] of Object.entries(CLAIM_TYPES)) {
-    if (Object.hasOwn(claims, name) && !isRight(claims[name])) {
+  for (const [name, isValid] of Object.entries(CLAIM_TYPES)) {
+    if (Object.hasOwn(claims, name) && !isValid(claims[name])) {
       throw createTokenError(`invalid ${name} value`)
     }
   }

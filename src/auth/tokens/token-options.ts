@@ -1,6 +1,8 @@
+import type { OptionRule } from '../../core/option-check.ts'
+import { checkOptions, OPTION } from '../../core/option-check.ts'
+import { isNonEmptyString, isPlainObject } from '../../core/value-kind.ts'
+import { AUTH_OPTION } from '../option-rules.ts'
 import type { SettingsObject } from '../settings-merge.ts'
-import { isPlainObject } from '../settings-merge.ts'
-import { isText, isTextOrList } from '../value-kind.ts'
 import { toSeconds } from './time-span.ts'
 import type { Algorithm } from './token-key.ts'
 import { ALGORITHMS, isAlgorithm } from './token-key.ts'
@@ -53,32 +55,32 @@ export interface TokenRules {
   readonly authority: string | null
 }
 
-const CHECKS: Readonly<Record<keyof TokenOptions, (value: unknown) => boolean>> = {
-  header: isHeader,
-  audience: isTextOrList,
-  issuer: isText,
-  algorithm: isAlgorithm,
-  expiresIn: isSpan,
-  notBefore: isSpan,
-  maxLifetime: isSpan,
-  clockTolerance: isCount,
-  cacheSize: isCount,
-  subject: isText,
-  jwtid: isText,
+const TIME_SPAN: OptionRule = {
+  expected: "seconds or a string like '1d'",
+  isValid: (value) => Number.isFinite(value) || isNonEmptyString(value),
 }
 
-const EXPECTED: Readonly<Record<keyof TokenOptions, string>> = {
-  header: "an object without 'alg', 'kid', 'crit' and 'b64', its 'typ' a text",
-  audience: 'a text or a list of texts',
-  issuer: 'a text',
-  algorithm: `one of ${ALGORITHMS.join(', ')}`,
-  expiresIn: "seconds or a text like '1d'",
-  notBefore: "seconds or a text like '1d'",
-  maxLifetime: "seconds or a text like '1d'",
-  clockTolerance: 'a number of seconds, 0 or more',
-  cacheSize: 'a number, 0 or more',
-  subject: 'a text',
-  jwtid: 'a text',
+/** Not `Infinity`: a token has to expire at some time. */
+const FINITE: OptionRule = {
+  expected: 'a number from 0 on',
+  isValid: (value) => Number.isFinite(value) && Number(value) >= 0,
+}
+
+const RULES: Readonly<Record<keyof TokenOptions, OptionRule>> = {
+  header: {
+    expected: "an object without 'alg', 'kid', 'crit' and 'b64', its 'typ' a non-empty string",
+    isValid: isHeader,
+  },
+  audience: AUTH_OPTION.stringOrList,
+  issuer: OPTION.string,
+  algorithm: { expected: `one of ${ALGORITHMS.join(', ')}`, isValid: isAlgorithm },
+  expiresIn: TIME_SPAN,
+  notBefore: TIME_SPAN,
+  maxLifetime: TIME_SPAN,
+  clockTolerance: FINITE,
+  cacheSize: FINITE,
+  subject: OPTION.string,
+  jwtid: OPTION.string,
 }
 
 const DEFAULT_START_TOLERANCE = 30
@@ -95,7 +97,7 @@ export function resolveTokenRules(
   name: string,
   { needsSubject, authority }: Pick<TokenRules, 'needsSubject' | 'authority'>,
 ): TokenRules {
-  checkTokenOptions(options, name)
+  checkOptions(`the setting '${name}'`, options, RULES)
   const { header, audience, issuer, algorithm, notBefore, clockTolerance, cacheSize } =
     options as TokenOptions
   if (header === undefined || audience === undefined || issuer === undefined) {
@@ -126,35 +128,11 @@ export function resolveTokenRules(
   }
 }
 
-function checkTokenOptions(options: SettingsObject, name: string): void {
-  for (const [key, value] of Object.entries(options)) {
-    if (!isOptionName(key)) {
-      const allowed = Object.keys(CHECKS).join(', ')
-      throw new TypeError(`Unknown option '${name}.${key}': allowed are ${allowed}`)
-    }
-    if (value !== undefined && !CHECKS[key](value)) {
-      throw new TypeError(`The option '${name}.${key}' must be ${EXPECTED[key]}`)
-    }
-  }
-}
-
-function isOptionName(key: string): key is keyof TokenOptions {
-  return Object.hasOwn(CHECKS, key)
-}
-
-function isSpan(value: unknown): boolean {
-  return typeof value === 'number' ? Number.isFinite(value) : isText(value)
-}
-
-function isCount(value: unknown): boolean {
-  return typeof value === 'number' && Number.isFinite(value) && value >= 0
-}
-
 /** `alg` and `kid` follow from the key; `crit` and `b64` are extensions that are refused here. */
 function isHeader(value: unknown): boolean {
   return (
     isPlainObject(value) &&
-    isText(value['typ']) &&
+    isNonEmptyString(value['typ']) &&
     ['alg', 'kid', 'crit', 'b64'].every((key) => !Object.hasOwn(value, key))
   )
 }

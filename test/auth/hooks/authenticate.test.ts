@@ -80,6 +80,8 @@ t.test('refuses who does not, in the documented order', async (t) => {
 
   t.throws(() => authenticate({ strategies: [] }), /at least one allowed strategy/)
   t.throws(() => (authenticate as () => unknown)(), /at least one allowed strategy/)
+  const mistyped = { servce: 'admin', strategies: ['jwt'] }
+  t.throws(() => authenticate(mistyped), /unknown option 'servce'; did you mean 'service'/)
   app.service('echo').hooks({ after: { get: [authenticate('jwt')] } })
   await t.rejects(get(), {
     ...REFUSED,

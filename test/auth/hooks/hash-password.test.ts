@@ -123,6 +123,12 @@ t.test('works around, and nowhere else', async (t) => {
   t.throws(() => hashPassword(''), {
     message: 'The hashPassword hook requires a field name option',
   })
+  t.throws(() => hashPassword('password', { stratgy: 'local' } as object), {
+    message: "hashPassword(): unknown option 'stratgy'; did you mean 'strategy'?",
+  })
+  t.throws(() => passwordHash({ authentication: 'login' } as object), {
+    message: "passwordHash(): unknown option 'authentication', allowed are service, strategy",
+  })
 })
 
 t.test('says what is missing for hashing', async (t) => {

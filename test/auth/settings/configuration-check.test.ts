@@ -1,5 +1,5 @@
 import t from 'tap'
-import { AuthenticationService } from '../../../src/auth/index.ts'
+import { AuthenticationBaseStrategy, AuthenticationService } from '../../../src/auth/index.ts'
 import { createApp } from '../../../src/core/index.ts'
 import { CHEAP_SCRYPT, createLoginApp, SECRET, UserService } from '../login-app.ts'
 
@@ -13,24 +13,33 @@ t.test('AUTH-6: does not set up with what can not work, and says where it stands
     ],
     [{ parseStrategies: ['jtw'] }, /'authentication\.parseStrategies' names 'jtw'/],
     [{ authStrategies: ['constructor'] }, /'authentication\.authStrategies' names 'constructor'/],
-    [{ jwt: 'x' }, /'authentication\.jwt' must be an object/],
-    [{ loginThrottle: { store: {} } }, /'authentication\.loginThrottle' must be .* a store/],
+    [{ jwt: 'x' }, /'authentication': the option 'jwt' must be an object/],
+    [{ loginThrottle: { store: {} } }, /the option 'loginThrottle\.store' must be a store/],
     [
       { loginThrottle: { maxAttempts: '10' } },
-      /'authentication\.loginThrottle' must be .* numbers/,
+      /the option 'loginThrottle\.maxAttempts' must be a whole number/,
     ],
-    [{ local: { ...LOCAL, entity: 5 } }, /'authentication\.local\.entity' must be a text or null/],
-    [{ local: { ...LOCAL, entityId: 5 } }, /'authentication\.local\.entityId' must be a text/],
+    [
+      { local: { ...LOCAL, entity: 5 } },
+      /\.local': the option 'entity' must be a non-empty string or null/,
+    ],
+    [
+      { local: { ...LOCAL, entityId: 5 } },
+      /\.local': the option 'entityId' must be a non-empty string/,
+    ],
     [
       { local: { ...LOCAL, service: 'nope' } },
       /'nope' service that 'authentication\.local\.service'/,
     ],
-    [{ local: { ...LOCAL, service: 5 } }, /'5' service that 'authentication\.local\.service'/],
-    [{ onLogin: () => undefined }, /Unknown option 'authentication\.onLogin'/],
+    [
+      { local: { ...LOCAL, service: 5 } },
+      /\.local': the option 'service' must be the path of a service/,
+    ],
+    [{ onLogin: () => undefined }, /'authentication': unknown option 'onLogin'/],
   ]
   for (const [settings, message] of cases) {
-    const { app } = createLoginApp({ settings })
-    await t.rejects(app.setup(), { name: 'TypeError', message }, String(message))
+    const start = async () => createLoginApp({ settings }).app.setup()
+    await t.rejects(start(), { name: 'TypeError', message }, String(message))
   }
 })
 
@@ -45,6 +54,23 @@ t.test('JWT-16: does not set up with logins of one service and tokens of another
   await t.resolves(start({ service: '/users' }))
   await t.resolves(start({ service: 'admins', entity: 'admin' }), 'of which no token can be made')
   await t.resolves(start({ service: 'admins' }, ['jwt']), 'for hooks only')
+})
+
+/** A strategy of the application, with settings of its own beside those of the base class. */
+class GuestStrategy extends AuthenticationBaseStrategy {
+  override async authenticate() {
+    return { authentication: { strategy: this.name } }
+  }
+}
+
+t.test('checks what an own strategy says of the entity, and nothing else of it', async (t) => {
+  const start = async (guest: object) => {
+    const { app, authentication } = createLoginApp({ settings: { guest } })
+    authentication.register('guest', new GuestStrategy())
+    await app.setup()
+  }
+  await t.resolves(start({ entity: null, room: 7 }))
+  await t.rejects(start({ entity: 7 }), { message: /'authentication\.guest': the option 'entity'/ })
 })
 
 t.test('leaves the sections of other strategies to them', async (t) => {

@@ -77,12 +77,12 @@ t.test('a new setting that is wrong is logged once, and changes nothing', async 
   const request = { strategy: 'jwt', accessToken: await forge() }
   const cases: [settings: object, message: RegExp][] = [
     [{ secret: 'short' }, /'authentication\.secret' has 5 bytes/],
-    [{ secret: [] }, /'authentication\.secret' must be/],
+    [{ secret: [] }, /'authentication': the option 'secret' must be/],
     [{ secret: undefined }, /A 'secret' must be provided/],
     [{ jwtOptions: { expiresIn: 'never' } }, /expiresIn/],
     [{ loginThrottle: { maxAttempts: -1 } }, /'loginThrottle\.maxAttempts' must be a whole/],
-    [{ secrett: 'x' }, /Unknown option 'authentication\.secrett'/],
-    [{ jwt: { headr: 'x' } }, /Invalid JwtStrategy option 'authentication\.jwt\.headr'/],
+    [{ secrett: 'x' }, /unknown option 'secrett'/],
+    [{ jwt: { headr: 'x' } }, /'authentication\.jwt': unknown option 'headr'/],
     [{ local: {} }, /requires a 'usernameField' setting/],
     [{ service: 'people' }, /The 'people' service/],
   ]

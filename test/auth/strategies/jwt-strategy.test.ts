@@ -71,10 +71,11 @@ t.test('does not take options that are none of its own', (t) => {
   const cases: [section: object, message: string | RegExp][] = [
     [
       { expiresIn: '1h' },
-      "Invalid JwtStrategy option 'authentication.jwt.expiresIn'. Did you mean to set it in 'authentication.jwtOptions'?",
+      "the setting 'authentication.jwt': unknown option 'expiresIn', allowed are entity, service, entityId, header, schemes",
     ],
-    [{ header: 7 }, "The 'header' option for the jwt strategy must be a string"],
-    [{ schemes: 'Bearer' }, /'schemes' option for the jwt strategy/],
+    [{ headers: 'X-Token' }, /unknown option 'headers'; did you mean 'header'\?/],
+    [{ header: 7 }, /'authentication\.jwt': the option 'header' must be a non-empty string/],
+    [{ schemes: 'Bearer' }, /the option 'schemes' must be a list of non-empty strings/],
   ]
   for (const [jwt, message] of cases) {
     t.throws(() => createLoginApp({ settings: { jwt } }), { message })

@@ -39,7 +39,7 @@ t.test('a setting that is neither limits nor false does not switch them off', as
   for (const loginThrottle of [null, 0, '', 'off']) {
     await t.rejects(startLoginApp({ settings: { loginThrottle } }), {
       name: 'TypeError',
-      message: /'authentication\.loginThrottle' must be/,
+      message: /'authentication': the option 'loginThrottle' must be/,
     })
   }
 })

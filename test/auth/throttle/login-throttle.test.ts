@@ -162,6 +162,15 @@ t.test('begins anew when the window has passed', async (t) => {
   await t.resolves(throttle.begin('ada', undefined))
 })
 
+t.test('does not take what is no limit', (t) => {
+  t.throws(() => new LoginThrottle({ maxAttempts: 0 }), {
+    name: 'TypeError',
+    message: "LoginThrottle: the option 'maxAttempts' must be a whole number from 1 on",
+  })
+  t.throws(() => new LoginThrottle({ maxAttempt: 3 } as object), /did you mean 'maxAttempts'/)
+  t.end()
+})
+
 t.test('RES-17: a name that differs only in case makes no address known', async (t) => {
   const { authentication, local, users } = await start()
   const password = await local.hashPassword('evil pony')
