@@ -4,6 +4,7 @@ import type {
   AuthenticationRequest,
   NullableId,
 } from '../core/index.ts'
+import { createNotAuthenticated } from './auth-errors.ts'
 import type {
   Authentication,
   AuthenticationHttpRequest,
@@ -16,7 +17,6 @@ import { toAuthenticatedParams } from './authentication-params.ts'
 import { DEFAULT_SETTING, installDefaultAuthentication } from './default-authentication.ts'
 import { findEntityService, getIdName } from './entity-service.ts'
 import { installLoginHooks } from './hooks/login-events.ts'
-import { createNotAuthenticated } from './not-authenticated.ts'
 import type { AuthenticationConfiguration } from './settings/authentication-config.ts'
 import { checkConfiguration } from './settings/configuration-check.ts'
 import { LiveSettings } from './settings/live-settings.ts'
@@ -120,7 +120,7 @@ export class AuthenticationService implements Authentication {
   ): Promise<AccessTokenPayload> {
     const { issuer, revocationList } = this.#settings.current
     const payload = issuer.verify(token, options, secret)
-    // After the cache of verified tokens, so that a logout counts at once.
+    // Not part of what the issuer caches, so that a logout takes effect at once.
     if (revocationList !== null) await checkRevocation(payload, revocationList)
     return payload
   }
@@ -138,7 +138,7 @@ export class AuthenticationService implements Authentication {
     const strategy = this.getStrategy(name)
     if (strategy === undefined) return refuse('')
     const authenticated = toAuthenticatedParams(params)
-    // Not async, as every promise more is felt by every request with a token.
+    // Not async: one more promise would slow down every request with a token.
     const prove = (): Promise<AuthenticationResult> => {
       try {
         return Promise.resolve(strategy.authenticate(request, authenticated))

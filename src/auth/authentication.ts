@@ -35,7 +35,7 @@ export interface AuthenticationStrategy {
   setName?(name: string): void
   setApplication?(app: Application): void
   setAuthentication?(service: Authentication): void
-  /** Throws when the settings of the strategy are wrong. */
+  /** @throws {TypeError} the settings of the strategy are not valid */
   verifyConfiguration?(): void
   setup?(service: Authentication, name: string): unknown
   /**
@@ -114,7 +114,7 @@ export interface Authentication {
    * Has the strategy that a request names prove who is behind it, within its limits for guesses.
    * @param allowed the names of the strategies that may
    * @throws {NotAuthenticated} no strategy, one that is not allowed, or one that refuses
-   * @throws {TooManyRequests} too many guesses of callers outside were wrong
+   * @throws {TooManyRequests} too many guesses of callers outside have failed
    */
   authenticate(
     request: AuthenticationRequest | null | undefined,

@@ -33,7 +33,7 @@ export function installDefaultAuthentication(app: Application): void {
   Object.defineProperty(app, 'defaultAuthentication', { value, configurable: true, writable: true })
 }
 
-/** Keeps the list right while services come and go, so that requests need not search. */
+/** Keeps the list up to date while services come and go, so that requests need not search. */
 function observeServices(app: Application): ReadonlyMap<string, Authentication> {
   const services = new Map<string, Authentication>()
   const add = ({ service }: ServiceEntry): void => {

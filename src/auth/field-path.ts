@@ -1,11 +1,10 @@
 import { copyExternalForms } from '../core/index.ts'
-import { isPlainObject } from './settings-merge.ts'
+import { isObject, isPlainObject } from '../core/value-kind.ts'
 
 /** Returns the value at a dotted path, of own properties only; `undefined` where there is none. */
 export function getField(record: unknown, path: string): unknown {
   return path.split('.').reduce<unknown>((value, key) => {
-    const isHolder = typeof value === 'object' && value !== null && Object.hasOwn(value, key)
-    return isHolder ? (value as Record<string, unknown>)[key] : undefined
+    return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
   }, record)
 }
 
@@ -24,8 +23,8 @@ export function withField(
 
 /**
  * Returns a copy of a value without the fields at these paths, in each item of arrays on the way.
- * Objects with `toJSON` are first made plain by it; of those without, a copy has the same class.
- * What has no such field and is no plain object is returned itself.
+ * An object with `toJSON` is replaced by what that returns; the copy of an object of a class has the
+ * same class. An object of a class that has none of the fields is returned itself.
  */
 export function omitFields(value: unknown, paths: readonly string[]): unknown {
   const record = toPlain(value)
@@ -42,7 +41,7 @@ export function omitFields(value: unknown, paths: readonly string[]): unknown {
   return copy
 }
 
-/** Returns what JSON would take for a value; bytes are sent as they are. */
+/** Returns what JSON would make of a value; bytes are returned as they are. */
 export function toPlain(value: unknown): unknown {
   if (ArrayBuffer.isView(value)) return value
   const { toJSON } = (value ?? {}) as { toJSON?: unknown }
@@ -50,7 +49,7 @@ export function toPlain(value: unknown): unknown {
 }
 
 function hasField(record: unknown, paths: readonly string[]): record is Record<string, unknown> {
-  if (typeof record !== 'object' || record === null) return false
+  if (!isObject(record)) return false
   return paths.some((path) => Object.hasOwn(record, path.split('.', 1)[0] ?? ''))
 }
 

@@ -1,17 +1,12 @@
+import { isPlainObject } from '../core/value-kind.ts'
+
 /** Keys that reach the prototype of an object; no setting has such a name. */
 const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
 
-/** A setting of which only its being an object is known. */
+/** Settings of which nothing is known but that they are an object. */
 export type SettingsObject = Record<string, unknown>
 
-/** Whether a value is an object literal, as parsed JSON is. */
-export function isPlainObject(value: unknown): value is SettingsObject {
-  if (typeof value !== 'object' || value === null) return false
-  const prototype: unknown = Object.getPrototypeOf(value)
-  return prototype === Object.prototype || prototype === null
-}
-
-/** Whether a value is merged and copied: an object with methods is a thing, and not a setting. */
+/** Whether a value is merged and copied. Objects with methods, stores for example, are kept. */
 function isSettings(value: unknown): value is SettingsObject {
   return isPlainObject(value) && !Object.values(value).some((one) => typeof one === 'function')
 }
@@ -45,8 +40,8 @@ export function freezeDeep<T>(value: T): T {
 }
 
 /**
- * Whether two settings are the same: lists and settings by what is in them, everything else only if
- * it is one and the same thing. Two objects of a class may differ in what nobody can see.
+ * Whether two settings are the same: lists and settings are compared by what is in them, everything
+ * else by identity, as objects of a class may differ in private fields.
  */
 export function isSameSetting(one: unknown, other: unknown): boolean {
   if (Object.is(one, other)) return true

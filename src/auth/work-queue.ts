@@ -3,8 +3,8 @@ import { Unavailable } from '../core/index.ts'
 type Task = () => Promise<void>
 
 /**
- * Runs a few tasks at a time and lets a limited number wait. What comes beyond is refused at once:
- * an answer after half a minute helps nobody, and those who wait longer have given up.
+ * Runs a few tasks at a time and lets a limited number wait. More are refused at once: callers who
+ * would wait for half a minute have given up by then.
  */
 export class WorkQueue {
   readonly #concurrency: number
@@ -36,7 +36,7 @@ export class WorkQueue {
   /** Runs a task when its turn comes, however many are waiting. */
   runLater<T>(work: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      // Its place is free before its end is told.
+      // The next task begins before the caller hears that this one has ended.
       this.#waiting.push(() =>
         work()
           .finally(() => this.#leave())

@@ -2,11 +2,11 @@ import type { Application, Params } from '../../core/index.ts'
 import type { OptionRules } from '../../core/option-check.ts'
 import { checkOptions, OPTION } from '../../core/option-check.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
+import { createNotAuthenticated } from '../auth-errors.ts'
 import type { Authentication, AuthenticationResult } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import { toInternalParams } from '../authentication-params.ts'
 import { findAuthentication } from '../default-authentication.ts'
-import { createNotAuthenticated } from '../not-authenticated.ts'
 import type { Proof } from '../strategies/proof.ts'
 import { findProof, proveAuthentication } from '../strategies/proof.ts'
 import { limitProof } from '../throttle/guess-limits.ts'
@@ -106,7 +106,7 @@ interface ParamsHolder {
   readonly service?: object
 }
 
-/** Returns nothing where nothing is to be done, so that nothing has to be awaited. */
+/** Proves who calls. Returns `undefined`, and no promise, where nothing has to be proven. */
 function proveParams(
   service: Authentication,
   holder: ParamsHolder,
@@ -120,8 +120,8 @@ function proveParams(
 }
 
 /**
- * Whether a hook before has proven these params, or params that they were spread from. Callers
- * inside the process may also say so themselves: they could as well leave the authentication out.
+ * Whether an earlier hook has proven these params, or params that they were spread from. Calls inside
+ * the process may also set `authenticated` themselves, as they could leave out the authentication.
  */
 function isProven(
   service: Authentication,
@@ -139,7 +139,7 @@ function isProven(
   )
 }
 
-/** Whether the service that is called is that of the entity, which a login shows to its owner. */
+/** Whether the call is for the entity's own service, as the one that reads it for a login is. */
 function isOfEntity({ entityService }: Proof, { service }: ParamsHolder): boolean {
   return entityService !== undefined && entityService === service
 }
@@ -185,8 +185,8 @@ async function proveAnew(
 }
 
 /**
- * Params of the caller are left as they are. Those that a transport made may have properties that
- * are only on their prototype, which a copy would lose, and belong to this call alone.
+ * Returns params that may be changed. Plain objects may belong to the caller: they are copied. Objects
+ * of a class come from a transport and belong to this call alone; a copy would lose their getters.
  */
 function toWritable(params: object): Record<string, unknown> {
   return isPlainObject(params) ? { ...params } : (params as Record<string, unknown>)

@@ -27,19 +27,19 @@ interface HashingStrategy extends AuthenticationStrategy {
 
 type Hash = (password: unknown) => Promise<string>
 
-/** Update operators that write a value as it is: what is in them stands at the place of their own. */
+/** Update operators that write a value as it is. They add nothing to the path of a field inside. */
 const WRITE_OPERATORS: ReadonlySet<string> = new Set([
   ...['$set', '$setOnInsert', '$push', '$addToSet', '$each'],
 ])
 
-/** Places in arrays, which stand in the keys of an update: `profiles.0.password`, `profiles.$[]`. */
-const ARRAY_PLACES = /\.(?:\d+|\$[^.]*)(?=\.|$)/g
+/** Positions in arrays, as the keys of an update have them: `profiles.0.password`, `profiles.$[]`. */
+const ARRAY_POSITIONS = /\.(?:\d+|\$[^.]*)(?=\.|$)/g
 
 /**
  * Returns a before or around hook that replaces a password in the data by its hash: wherever it
  * stands at its path, in each item of arrays on the way, and below operators that write it. The field
  * may be a dotted path; the data of the caller is not changed.
- * @throws {BadRequest} in calls: the password is no text, or no strategy is there to hash it
+ * @throws {BadRequest} in calls: the password is no string, or there is no strategy to hash it
  */
 export function hashPassword(field: string, options: HashPasswordOptions = {}): HashPasswordHook {
   if (!isNonEmptyString(field)) {
@@ -88,26 +88,26 @@ function createHash(
   return async (password) => (hashing as HashingStrategy).hashPassword(password, context.params)
 }
 
-/** One after the other: many at once would take the places of those who want to log in. */
+/** Hashes one after the other: many at once would keep logins waiting. */
 async function hashEach(items: readonly unknown[], path: string, hash: Hash): Promise<unknown[]> {
   const hashed: unknown[] = []
   for (const item of items) hashed.push(await hashField(item, path, hash))
   return hashed
 }
 
-/** Any key may hold a part of the path, or all of it: a database takes `'a.b'` for `{ a: { b } }`. */
+/** A key may hold several parts of the path: in an update, `'a.b'` stands for `{ a: { b } }`. */
 async function hashField(value: unknown, path: string, hash: Hash): Promise<unknown> {
   if (Array.isArray(value)) return hashEach(value, path, hash)
-  // What the driver of a database takes for an object, too.
+  // The driver of MongoDB stores a map as an object.
   if (value instanceof Map) return hashField(Object.fromEntries(value), path, hash)
   if (typeof value !== 'object' || value === null) return value
   const changed: Record<string, unknown> = {}
   for (const [key, inner] of Object.entries(value)) {
-    const place = key.replace(ARRAY_PLACES, '')
+    const part = key.replace(ARRAY_POSITIONS, '')
     if (WRITE_OPERATORS.has(key)) changed[key] = await hashField(inner, path, hash)
-    else if (place === path) changed[key] = await hashValue(inner, hash)
-    else if (path.startsWith(`${place}.`)) {
-      changed[key] = await hashField(inner, path.slice(place.length + 1), hash)
+    else if (part === path) changed[key] = await hashValue(inner, hash)
+    else if (path.startsWith(`${part}.`)) {
+      changed[key] = await hashField(inner, path.slice(part.length + 1), hash)
     }
   }
   if (Object.keys(changed).length === 0) return value
@@ -115,7 +115,7 @@ async function hashField(value: unknown, path: string, hash: Hash): Promise<unkn
   return Object.setPrototypeOf({ ...value, ...changed }, prototype as object | null)
 }
 
-/** `null` takes a password away: nobody can log in with it. */
+/** `null` is stored as it is: it removes a password, and nobody can log in with it. */
 async function hashValue(password: unknown, hash: Hash): Promise<unknown> {
   return password === undefined || password === null ? password : hash(password)
 }

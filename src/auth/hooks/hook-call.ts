@@ -1,8 +1,8 @@
 import type { HookContext } from '../../core/index.ts'
 
 /**
- * What the hooks here read and write of a context, whatever service it is of: without the id, whose
- * type is the service's own business.
+ * The part of a context that the hooks of authentication read and write. It is the same for every
+ * service, as it has no id, whose type differs.
  */
 export type HookCall = Pick<
   HookContext,

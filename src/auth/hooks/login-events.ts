@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto'
 import type { HookContext } from '../../core/index.ts'
 import { ServiceError } from '../../core/index.ts'
+import { toReason } from '../auth-errors.ts'
 import type { Authentication, AuthenticationResult } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import { getField } from '../field-path.ts'
-import { toReason } from '../not-authenticated.ts'
 
 type LoginEvent = 'login' | 'logout'
 
-/** Adds the hooks that tell of logins and logouts to an authentication service, once it is registered. */
+/** Adds the hooks that tell of logins and logouts to a service, as soon as it is registered. */
 export function installLoginHooks(service: Authentication): void {
   service.app.observe((change, _path, entry) => {
     if (change !== 'added' || entry.service !== (service as object)) return
@@ -33,7 +33,8 @@ function createLoginHook(
   return async (context, next) => {
     const params = context.params as AuthenticationParams
     if (!params.provider) return next()
-    // Such answers hold tokens: for no cache, and never compressed beside what the caller sent.
+    // The answer holds a token: it must not be cached. `no-store` keeps it from being compressed, too,
+    // as the size of a compressed answer could reveal the token.
     context.http.headers = { 'Cache-Control': 'no-store', ...context.http.headers }
     try {
       await next()
@@ -55,7 +56,7 @@ function createLoginHook(
   }
 }
 
-/** Logs a failure once, with the reason that the caller is not told. */
+/** Logs a refused login or logout, with the reason that the caller is not told. */
 export function reportFailure(
   service: Authentication,
   event: LoginEvent,
@@ -73,7 +74,7 @@ export function reportFailure(
   )
 }
 
-/** The user name in the data of a login as a hash: a log is no place for e-mail addresses. */
+/** Returns the hash of the user name in the data of a login: no e-mail addresses in the log. */
 function toAccount(strategy: object | undefined, data: unknown): object {
   const { configuration } = (strategy ?? {}) as { configuration?: { usernameField?: unknown } }
   const usernameField = configuration?.usernameField

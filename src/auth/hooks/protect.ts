@@ -1,7 +1,7 @@
 import type { ExternalForm } from '../../core/index.ts'
 import { addExternalForm } from '../../core/index.ts'
+import { isObject } from '../../core/value-kind.ts'
 import { omitFields, toPlain } from '../field-path.ts'
-import { isRecord } from '../value-kind.ts'
 import type { HookCall } from './hook-call.ts'
 
 /** A hook for after or around: what `protect` returns. */
@@ -13,8 +13,8 @@ export type ProtectHook = (
 /**
  * Returns an after or around hook that keeps fields from callers outside, at any depth
  * (`'profile.token'`) and in arrays. It sets `context.dispatch`; for external calls the result, and
- * with it the data of events, loses the fields too. What calls inside the process get has all
- * fields, and loses them wherever it ends up in an answer. COPIES OF IT DO NOT.
+ * with it the data of events, loses the fields too. A record that calls inside the process get has
+ * all fields, and loses them wherever it ends up in an answer. COPIES OF IT DO NOT.
  */
 export function protect(...fields: string[]): ProtectHook {
   if (fields.length === 0) throw new TypeError('The protect hook needs at least one field')
@@ -25,7 +25,7 @@ export function protect(...fields: string[]): ProtectHook {
   }
   const protectContext = (context: HookCall): void => {
     const { result, dispatch = result } = context
-    // Elsewhere `data` is a field like any other.
+    // Only `find` returns pages: elsewhere `data` is a field like any other.
     const toForm = context.method === 'find' ? omitInPage : omit
     context.dispatch = toForm(dispatch)
     if (context.params.provider) context.result = context.dispatch
@@ -45,11 +45,11 @@ export function protect(...fields: string[]): ProtectHook {
 }
 
 function isPage(result: unknown): result is { readonly data: readonly unknown[] } {
-  return isRecord(result) && Array.isArray(result['data'])
+  return isObject(result) && Array.isArray(result['data'])
 }
 
 function addForms(records: readonly unknown[], form: ExternalForm): void {
   for (const record of records) {
-    if (isRecord(record) && !ArrayBuffer.isView(record)) addExternalForm(record, form)
+    if (isObject(record) && !ArrayBuffer.isView(record)) addExternalForm(record, form)
   }
 }

@@ -21,9 +21,9 @@ export interface HashUpgrade {
 }
 
 /**
- * Stores a new hash of the same password. The service's hooks don't run, which would hash the hash
- * and tell of a change that is none. A password that was changed meanwhile stays: the outdated hash
- * is part of the query. A failure is logged; the login was right in any case.
+ * Stores a new hash of the same password. The hooks of the service don't run: they would hash the
+ * hash, and emit an event for a user who has changed nothing. A password that was changed meanwhile
+ * stays, as the outdated hash is part of the query. A failure is logged: the login itself went well.
  */
 export async function upgradeHash(
   strategy: Strategy,
@@ -37,7 +37,7 @@ export async function upgradeHash(
   const id = entity[String(strategy.configuration.entityId ?? service.id ?? 'id')]
   const params = { query: { [field]: stored } }
   try {
-    // What else is in the outermost field is read as it is stored: hooks may have added to the entity.
+    // The outermost field is read once more as it is stored: hooks may have changed it in the entity.
     const isNested = field.includes('.')
     const record = isNested ? await get.original.call(service, id, { ...params }) : entity
     await patch.original.call(service, id, toChange(record as Entity, field, hash), params)

@@ -3,6 +3,7 @@ import bcrypt from 'bcryptjs'
 import { BadRequest } from '../../core/index.ts'
 import type { OptionRule } from '../../core/option-check.ts'
 import { checkOptions, withDefaults } from '../../core/option-check.ts'
+import { isNonEmptyString } from '../../core/value-kind.ts'
 import { AUTH_OPTION } from '../option-rules.ts'
 import { WorkQueue } from '../work-queue.ts'
 import type { ScryptCost, ScryptHash } from './scrypt-hash.ts'
@@ -33,13 +34,14 @@ export interface PasswordOptions extends Partial<ScryptCost> {
 
 /** What came of checking a password. */
 export interface PasswordVerdict {
-  readonly isRight: boolean
+  readonly isCorrect: boolean
   /**
-   * The stored hash was made with other parameters than those of today, or by bcrypt, and the
-   * password may be hashed anew. With more than 72 bytes it may not: bcrypt has not read them.
+   * The stored hash was made with other parameters than the configured ones, or by bcrypt, and the
+   * password may be hashed anew. After bcrypt it may not if it has more than 72 bytes: bcrypt ignores
+   * the rest, so it was not checked.
    */
   readonly isOutdated: boolean
-  /** The stored text is no hash. */
+  /** What is stored is no hash that can be read. */
   readonly isMalformed: boolean
 }
 
@@ -56,8 +58,8 @@ const RULES: Readonly<Record<keyof PasswordOptions, OptionRule>> = {
 
 const MAX_PASSWORD_BYTES = 4096
 
-/** Hashes of Feathers and others. The cost is limited, for each step doubles the time. */
-const BCRYPT_TEXT = /^\$2[aby]\$(?:0[4-9]|1[0-5])\$[./A-Za-z0-9]{53}$/
+/** Hashes of Feathers and others. Costs above 15 are refused: each step doubles the time. */
+const BCRYPT_HASH = /^\$2[aby]\$(?:0[4-9]|1[0-5])\$[./A-Za-z0-9]{53}$/
 
 /**
  * Hashes and checks passwords, a few at a time, on threads of their own. Hashes by bcrypt are the
@@ -86,17 +88,17 @@ export class Passwords {
   }
 
   /**
-   * Returns the hash of a password as text in PHC format.
-   * @throws {BadRequest} the password is empty, longer than 4096 bytes, or no text
+   * Returns the hash of a password as a string in PHC format.
+   * @throws {BadRequest} the password is empty, longer than 4096 bytes, or no string
    * @throws {Unavailable} too many passwords are being hashed
-   * @param options `isPatient`: wait in any case
+   * @param options `isPatient`: wait however many are waiting
    */
   async hash(
     password: unknown,
     { isPatient = false }: { readonly isPatient?: boolean } = {},
   ): Promise<string> {
-    if (typeof password !== 'string' || password === '') {
-      throw new BadRequest('A password must be a text that is not empty')
+    if (!isNonEmptyString(password)) {
+      throw new BadRequest('A password must be a non-empty string')
     }
     checkPasswordLength(password)
     const compute = () => hashByScrypt(password, this.#cost)
@@ -106,33 +108,37 @@ export class Passwords {
 
   /**
    * Checks a password against a stored hash. It takes the same time when there is no hash, when the
-   * stored text is none, and when the hash is a cheaper one: scrypt is computed in any case.
+   * stored value can't be read, and when the hash is a cheaper one: scrypt with the configured
+   * parameters is computed in any case.
    * @throws {Unavailable} too many passwords are being checked
    */
   async verify(password: string, stored: unknown): Promise<PasswordVerdict> {
-    const text = typeof stored === 'string' ? stored : ''
-    if (BCRYPT_TEXT.test(text)) {
-      const check = () => bcrypt.compare(password, text)
-      const isRight = await this.#queue.run(() => this.#checkBesideDummy(password, check))
-      // Bcrypt reads 72 bytes: a mistake behind them would become the password.
-      return { isRight, isOutdated: !bcrypt.truncates(password), isMalformed: false }
+    const storedHash = typeof stored === 'string' ? stored : ''
+    if (BCRYPT_HASH.test(storedHash)) {
+      const check = () => bcrypt.compare(password, storedHash)
+      const isCorrect = await this.#queue.run(() => this.#checkBesideDummy(password, check))
+      // What stands behind the 72 bytes that bcrypt reads was not checked: it may be mistyped.
+      return { isCorrect, isOutdated: !bcrypt.truncates(password), isMalformed: false }
     }
-    const hash = parseScryptHash(text)
+    const hash = parseScryptHash(storedHash)
     const isOutdated = hash !== null && !isSameCost(hash, this.#cost)
     const matches = await this.#queue.run(() => {
       const check = () => matchesScrypt(password, hash ?? this.#dummy)
       return isOutdated ? this.#checkBesideDummy(password, check) : check()
     })
     return {
-      isRight: matches && hash !== null,
+      isCorrect: matches && hash !== null,
       isOutdated,
-      isMalformed: hash === null && text !== '',
+      isMalformed: hash === null && storedHash !== '',
     }
   }
 
-  /** At the same time, or a cheaper hash would show in how soon a wrong password is refused. */
+  /**
+   * Checks a password while a hash with the configured parameters is computed. Otherwise the time of
+   * the answer would tell that the user has a cheaper hash.
+   */
   async #checkBesideDummy(password: string, check: () => Promise<boolean>): Promise<boolean> {
-    // First, as it has a thread of its own: bcrypt takes the main one until it lets go for once.
+    // Begun first, as scrypt has a thread of its own, and bcrypt blocks the main one.
     const dummy = matchesScrypt(password, this.#dummy)
     const settled = await Promise.allSettled([begin(check), dummy])
     for (const result of settled) {
@@ -142,12 +148,12 @@ export class Passwords {
   }
 }
 
-/** Calls a function now; what it throws at once is a rejection too. */
+/** Calls a function; an error that it throws before it returns a promise is a rejection too. */
 async function begin<T>(work: () => Promise<T>): Promise<T> {
   return work()
 }
 
-/** @throws {BadRequest} the password is longer than any that is meant */
+/** @throws {BadRequest} the password has more than 4096 bytes */
 export function checkPasswordLength(password: string): void {
   if (Buffer.byteLength(password) > MAX_PASSWORD_BYTES) {
     throw new BadRequest(`A password has at most ${MAX_PASSWORD_BYTES} bytes`)

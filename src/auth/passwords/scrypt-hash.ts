@@ -1,11 +1,11 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 
-/** What a hash costs, by the names of Node's `crypto.scrypt`. */
+/** The parameters of a hash, by the names of Node's `crypto.scrypt`. */
 export interface ScryptCost {
   /** A power of two: how much memory and time. */
   readonly cost: number
   readonly blockSize: number
-  /** How many times over, one after the other. */
+  /** How many times the work is done, one after the other. */
   readonly parallelization: number
 }
 
@@ -22,7 +22,7 @@ const KEY_BYTES = 32
 const MAX_MEMORY_BYTES = 2 ** 29
 export const MAX_PARALLELIZATION = 16
 
-const PHC_TEXT =
+const PHC_FORMAT =
   /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{22,86})$/
 
 /** Returns the hash of a password with a new salt. The work is done on another thread. */
@@ -36,24 +36,24 @@ export async function matchesScrypt(password: string, hash: ScryptHash): Promise
   return timingSafeEqual(await deriveKey(password, hash.salt, hash.key.length, hash), hash.key)
 }
 
-/** Returns a hash that no password has and that costs as much to check as any. */
+/** Returns a hash that no password has and that takes as long to check as any. */
 export function createDummyHash(cost: ScryptCost): ScryptHash {
   return { ...cost, salt: randomBytes(SALT_BYTES), key: randomBytes(KEY_BYTES) }
 }
 
 /**
- * Returns a hash as text in PHC format: `$scrypt$ln=17,r=8,p=1$<salt>$<key>`.
+ * Returns a hash as a string in PHC format: `$scrypt$ln=17,r=8,p=1$<salt>$<key>`.
  * @see https://github.com/P-H-C/phc-string-format
  */
 export function formatScryptHash(hash: ScryptHash): string {
   const { cost, blockSize, parallelization, salt, key } = hash
   const parameters = `ln=${Math.log2(cost)},r=${blockSize},p=${parallelization}`
-  return ['', 'scrypt', parameters, toText(salt), toText(key)].join('$')
+  return ['', 'scrypt', parameters, toUnpaddedBase64(salt), toUnpaddedBase64(key)].join('$')
 }
 
-/** Returns the hash that a text in PHC format stands for, `null` for any other text. */
-export function parseScryptHash(text: string): ScryptHash | null {
-  const match = PHC_TEXT.exec(text)
+/** Returns the hash that a string in PHC format stands for, `null` for any other string. */
+export function parseScryptHash(hash: string): ScryptHash | null {
+  const match = PHC_FORMAT.exec(hash)
   if (match === null) return null
   const [, ln, r, p, salt = '', key = ''] = match
   const cost = { cost: 2 ** Number(ln), blockSize: Number(r), parallelization: Number(p) }
@@ -61,7 +61,7 @@ export function parseScryptHash(text: string): ScryptHash | null {
   return { ...cost, salt: Buffer.from(salt, 'base64'), key: Buffer.from(key, 'base64') }
 }
 
-/** Whether these parameters are possible and within what this process is willing to spend. */
+/** Whether scrypt can take these parameters, and they are within the limits for time and memory. */
 export function isScryptCost({ cost, blockSize, parallelization }: ScryptCost): boolean {
   return (
     [cost, blockSize, parallelization].every((one) => Number.isInteger(one) && one >= 1) &&
@@ -86,7 +86,7 @@ function deriveKey(
   bytes: number,
   { cost, blockSize, parallelization }: ScryptCost,
 ): Promise<Buffer> {
-  // A little more than the algorithm itself needs; Node's own limit is below what OWASP advises.
+  // A little more than the algorithm needs; Node's default limit is below what OWASP advises.
   const maxmem = 128 * blockSize * (cost + parallelization + 2) + 1024
   const options = { cost, blockSize, parallelization, maxmem }
   return new Promise((resolve, reject) => {
@@ -97,7 +97,7 @@ function deriveKey(
   })
 }
 
-/** Base64 without padding, as PHC has it. */
-function toText(bytes: Buffer): string {
+/** Returns Base64 without padding, as the PHC format demands. */
+function toUnpaddedBase64(bytes: Buffer): string {
   return bytes.toString('base64').replaceAll('=', '')
 }

@@ -35,7 +35,7 @@ export interface AuthenticationConfiguration {
   readonly [strategy: string]: unknown
 }
 
-/** The key whose tokens carry no name of their service, as there is usually but one. */
+/** Tokens of the service with this key don't name their service: usually there is only one. */
 const DEFAULT_KEY = 'authentication'
 
 const DEFAULTS = {

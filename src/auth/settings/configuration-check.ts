@@ -31,7 +31,7 @@ export function checkConfiguration(service: Checked, sections: readonly string[]
   for (const name of sections) checkSection(service, name)
 }
 
-/** A section announces a strategy that is registered later. */
+/** Names of strategies must be registered, or have a section: that of one that is registered later. */
 function checkNames({ configKey, configuration, strategyNames }: Checked): void {
   for (const list of ['authStrategies', 'parseStrategies'] as const) {
     const unknown = configuration[list]?.find(
@@ -64,7 +64,7 @@ function checkSection({ app, configKey, configuration }: Checked, name: string):
   checkExists(app, service, `${place}.service`)
   const isOther = toServicePath(service as string) !== toServicePath(configuration.service ?? '')
   const isSameEntity = entity === undefined || entity === configuration.entity
-  // The id of a record there would be taken for the id of another one here.
+  // The id in a token would be looked up in the other service, and may be that of somebody else.
   if (isOther && isSameEntity && configuration.authStrategies.includes(name)) {
     throw new TypeError(
       `'${place}.service' is '${service}', but tokens are for '${configuration.service}': use a second AuthenticationService`,

@@ -5,7 +5,7 @@ import { PreparedSettings } from './prepared-settings.ts'
 
 /**
  * The setting of an authentication service, which `app.set()` may replace while the service runs. A
- * new one takes effect only if it is valid: a slip must not lock everybody out.
+ * new one takes effect only if it is valid: a mistake must not lock everybody out.
  */
 export class LiveSettings {
   readonly #app: Application

@@ -8,9 +8,9 @@ import type { AuthenticationConfiguration } from './authentication-config.ts'
 import { toTokenBinding } from './authentication-config.ts'
 
 /**
- * One state of the configuration with what is made of it, each thing when it is first asked for.
- * Counters and revocations are taken over from the state before, unless their settings differ: they
- * survive a change of keys.
+ * One state of the configuration, with the issuer, the limits and the revocation list that are made
+ * of it when they are first used. Counters and revocations are taken over from the state before
+ * unless their settings differ, so they survive a change of keys.
  */
 export class PreparedSettings {
   readonly configuration: AuthenticationConfiguration
@@ -34,7 +34,7 @@ export class PreparedSettings {
     if (isSameSetting(configuration.revocation, revocation)) this.#revocation = previous.#revocation
   }
 
-  /** @throws {TypeError} the secret or an option for tokens is wrong */
+  /** @throws {TypeError} the secret or an option for tokens is not valid */
   get issuer(): TokenIssuer {
     if (this.#issuer === undefined) {
       const { secret, jwtOptions } = this.configuration
@@ -44,7 +44,7 @@ export class PreparedSettings {
     return this.#issuer
   }
 
-  /** @throws {TypeError} a limit is wrong */
+  /** @throws {TypeError} a limit is not valid */
   get loginThrottle(): LoginThrottle | null {
     if (this.#throttle === undefined) {
       this.#throttle = toLoginThrottle(this.configuration.loginThrottle)

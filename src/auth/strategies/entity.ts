@@ -1,20 +1,20 @@
 import { createContext, findServiceEntry, runMethod } from '../../core/index.ts'
+import { isObject } from '../../core/value-kind.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import { toInternalParams } from '../authentication-params.ts'
 import type { Entity } from '../entity-service.ts'
-import { isRecord } from '../value-kind.ts'
 import { proveAuthentication } from './proof.ts'
 import type { AuthenticationBaseStrategy } from './strategy.ts'
 
 /** Returns the records of a page, an array, or a single record. */
 export function toEntities(result: unknown): readonly unknown[] {
   if (Array.isArray(result)) return result
-  if (!isRecord(result)) return []
+  if (!isObject(result)) return []
   const { data, total } = result
   return Array.isArray(data) && total !== undefined ? data : [result]
 }
 
-/** Returns params to read an entity with, inside this process: nothing of the request's query. */
+/** Returns params for an internal call that reads an entity; the query of the request is left out. */
 export function toEntityParams(
   params: AuthenticationParams,
   query: Record<string, unknown>,
@@ -25,8 +25,8 @@ export function toEntityParams(
 }
 
 /**
- * Returns an entity as callers outside may see it: what an external `get` of it answers, for only
- * the hooks of its service know what they let through.
+ * Returns an entity as callers outside may see it: the result of an external `get`, since the hooks
+ * of its service decide which fields are sent.
  */
 export async function toExternalEntity(
   strategy: AuthenticationBaseStrategy,
@@ -37,8 +37,9 @@ export async function toExternalEntity(
   const service = strategy.entityService
   if (service === null) return undefined
   const name = String(strategy.configuration['entity'])
-  // Whose entity this is was proven, which is enough for every hook of the entity service. What they
-  // call of other services asks for more: that it was proven by the service that is named there.
+  // The strategy has proven whose entity this is, which is enough for the hooks of the entity service,
+  // whichever authentication service they name. Hooks of other services that are called from there
+  // accept it only if they name the service of this strategy.
   const proof = {
     service: strategy.authentication,
     entityService: service,

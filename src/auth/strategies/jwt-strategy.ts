@@ -3,6 +3,7 @@ import { ServiceError } from '../../core/index.ts'
 import type { OptionRules } from '../../core/option-check.ts'
 import { checkOptions, OPTION } from '../../core/option-check.ts'
 import { isObject } from '../../core/value-kind.ts'
+import { createNotAuthenticated } from '../auth-errors.ts'
 import type {
   AuthenticationHttpRequest,
   AuthenticationResult,
@@ -10,7 +11,6 @@ import type {
 } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import type { Entity } from '../entity-service.ts'
-import { createNotAuthenticated } from '../not-authenticated.ts'
 import type { AuthenticationConfiguration } from '../settings/authentication-config.ts'
 import { ENTITY_RULES, getSection } from '../settings/authentication-config.ts'
 import type { AccessTokenPayload } from '../tokens/token-claims.ts'
@@ -52,12 +52,12 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
     return this.#prepare().configuration
   }
 
-  /** @throws {TypeError} an unknown option, one of a wrong kind, or an entity of its own */
+  /** @throws {TypeError} an unknown option, a value that it can't have, or an entity of its own */
   verifyConfiguration(): void {
     const { configKey, configuration } = this.authentication
     const section = getSection(configuration, this.name)
     checkOptions(`the setting '${configKey}.${this.name}'`, section, RULES)
-    // A token says nothing about the service that its subject is a record of.
+    // A token names the id of its user, and not the service that the user is a record of.
     for (const name of ['entity', 'service'] as const) {
       if (section[name] === undefined || configuration[name] === undefined) continue
       if (section[name] === configuration[name]) continue
@@ -69,20 +69,20 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
 
   /**
    * Returns the token of a header with one of the schemes, `Bearer token` or `Bearer: token`; a single
-   * word is all token.
+   * word is a token without scheme.
    */
   parse(request: Partial<AuthenticationHttpRequest>): AuthenticationRequest | null {
     const { headerName, schemes } = this.#prepare()
     const value = request.headers?.[headerName]
     if (typeof value !== 'string') return null
-    const text = value.trim()
-    if (text === '') return null
-    const blank = text.search(/\s/)
-    if (blank === -1) return { strategy: this.name, accessToken: text }
-    const scheme = text.slice(0, blank).toLowerCase()
+    const credentials = value.trim()
+    if (credentials === '') return null
+    const blank = credentials.search(/\s/)
+    if (blank === -1) return { strategy: this.name, accessToken: credentials }
+    const scheme = credentials.slice(0, blank).toLowerCase()
     const isKnown =
       schemes.has(scheme) || (scheme.endsWith(':') && schemes.has(scheme.slice(0, -1)))
-    return isKnown ? { strategy: this.name, accessToken: text.slice(blank).trim() } : null
+    return isKnown ? { strategy: this.name, accessToken: credentials.slice(blank).trim() } : null
   }
 
   /**
@@ -147,8 +147,8 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
         ? ((await toExternalEntity(this, entity, id, params)) as Entity)
         : entity
     } catch (error) {
-      // An id that is unknown or malformed; everything else, a database that is away for instance,
-      // says nothing about the token.
+      // An id that is unknown or malformed. Any other error, of the database for example, says nothing
+      // about the token.
       const isMissing = error instanceof ServiceError && (error.code === 404 || error.code === 400)
       if (!isMissing) throw error
       throw createNotAuthenticated(`The ${name} of the token does not exist`, undefined, error)
@@ -173,7 +173,7 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
     }
     const current = connection['authentication'] as { accessToken?: unknown } | undefined
     if (event === 'logout' && current?.accessToken !== accessToken) return
-    // Afterwards, so that whoever else is told of the event still sees who it was.
+    // Later, so that other listeners of the event still see who it was.
     process.nextTick(() => {
       watchExpiry(connection, null)
       delete connection['authentication']

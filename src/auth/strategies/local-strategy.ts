@@ -2,11 +2,11 @@ import type { AuthenticationRequest, NotAuthenticated } from '../../core/index.t
 import type { OptionRules } from '../../core/option-check.ts'
 import { checkOptions, OPTION } from '../../core/option-check.ts'
 import { isNonEmptyString, isObject } from '../../core/value-kind.ts'
+import { createNotAuthenticated } from '../auth-errors.ts'
 import type { AuthenticationResult } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import type { Entity } from '../entity-service.ts'
 import { getField } from '../field-path.ts'
-import { createNotAuthenticated } from '../not-authenticated.ts'
 import type { PasswordOptions, PasswordVerdict } from '../passwords/password.ts'
 import { checkPasswordLength, Passwords } from '../passwords/password.ts'
 import { upgradeHash } from '../passwords/password-upgrade.ts'
@@ -94,8 +94,9 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
   }
 
   /**
-   * Returns `{ authentication: { strategy }, user }`. Whatever is wrong, the caller is told the same
-   * after the same work: one check of a password. Guesses are limited by the service and the hooks.
+   * Returns `{ authentication: { strategy }, user }`. Every failure has the same message and takes the
+   * same work, one check of a password: neither tells whether the user exists. Guesses are limited by
+   * the service and the hooks.
    * @throws {NotAuthenticated} with the configured message
    */
   async authenticate(
@@ -151,14 +152,14 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
   }
 
   /**
-   * Returns the entity if the password is right, and stores a new hash when the old one is outdated.
+   * Returns the entity if the password is correct, and stores a new hash when the old one is outdated.
    * @throws {NotAuthenticated} the password is wrong, or the entity has none
    */
   async comparePassword(entity: Entity, password: string): Promise<Entity> {
     const { entityPasswordField } = this.configuration
     const stored = getField(entity, entityPasswordField)
     const verdict = await this.verifyPassword(password, stored)
-    if (!verdict.isRight) {
+    if (!verdict.isCorrect) {
       const reason = verdict.isMalformed ? 'the stored hash is malformed' : 'wrong password'
       throw this.#createError(stored === undefined ? 'user without password' : reason)
     }
@@ -169,14 +170,14 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
     return entity
   }
 
-  /** Checks a password against a stored hash, `undefined` when there is none: the work is the same. */
+  /** Checks a password against a stored hash; the work is the same for `undefined`, without a hash. */
   verifyPassword(password: string, stored: unknown): Promise<PasswordVerdict> {
     return this.#getPasswords().verify(password, stored)
   }
 
   /**
    * Returns the hash of a password, as it is to be stored.
-   * @throws {BadRequest} the password is empty, longer than 4096 bytes, or no text
+   * @throws {BadRequest} the password is empty, longer than 4096 bytes, or no string
    * @throws {Unavailable} too many passwords are being hashed; not for internal calls
    */
   hashPassword(password: unknown, params?: AuthenticationParams): Promise<string> {
@@ -193,16 +194,15 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
     return toExternalEntity(this, entity, id, params)
   }
 
-  /** Two texts that are not empty, or nothing: an object in a query would be an operator. */
+  /** Returns two non-empty strings, or `null`: an object would be an operator in the query. */
   #readCredentials(request: AuthenticationRequest): Credentials | null {
     const { usernameField, passwordField } = this.configuration
     const username = getField(request, usernameField)
     const password = getField(request, passwordField)
-    if (typeof username !== 'string' || typeof password !== 'string') return null
-    return username === '' || password === '' ? null : { username, password }
+    return isNonEmptyString(username) && isNonEmptyString(password) ? { username, password } : null
   }
 
-  /** Does what checking a password takes, then refuses. */
+  /** Refuses after as much work as checking a password takes. */
   async #refuse(password: string, reason: string): Promise<never> {
     await this.verifyPassword(password, undefined)
     throw this.#createError(reason)

@@ -1,17 +1,17 @@
-/** Whose word stands behind a proven authentication. */
+/** What was proven about an authentication, and by whom. */
 export interface Proof {
   /** The authentication service. */
   readonly service: object
-  /** The service with the entity, where its own hooks may rely on it whichever service they ask for. */
+  /** A service whose own hooks accept the proof whichever authentication service they name. */
   readonly entityService?: object
-  /** The name of the strategy, `null` where a hook for any of them may rely on it. */
+  /** The name of the strategy, `null` where hooks accept the proof whichever strategies they name. */
   readonly strategy: string | null
   readonly entity: unknown
-  /** The key of the entity in params. Default: the one that the service has for it. */
+  /** The key of the entity in params. Default: `entity` of the authentication service. */
   readonly entityName?: string
 }
 
-/** Has a constructor return an object that is there already, which then gets the private fields. */
+/** Its constructor returns the given object, to which a subclass then adds its private fields. */
 class ExistingObject {
   constructor(existing: object) {
     // biome-ignore lint/correctness/noConstructorReturn: this is what the class is for
@@ -20,10 +20,10 @@ class ExistingObject {
 }
 
 /**
- * The proof of a `params.authentication` that a strategy has confirmed, as a private field of this
- * very object: nothing that can be written into a request, a query or a setting has such a field, and
- * a copy has it not. It goes along where params are spread for a further call. A WeakMap would do the
- * same at five times the cost, on every request.
+ * Adds the proof to a `params.authentication` that a strategy has confirmed, as a private field: no
+ * request, query or setting can have such a field, and copies of the object don't have it. Params that
+ * are spread for a further call keep the object, and with it the proof. A WeakMap would do the same at
+ * five times the cost, on every request.
  */
 class ProvenAuthentication extends ExistingObject {
   readonly #proof: Proof
@@ -43,8 +43,8 @@ export function proveAuthentication(
   authentication: object | undefined,
   proof: Proof,
 ): Record<string, unknown> {
-  // A copy, for the object may be one that its maker hands out again and again. Not by spreading,
-  // which makes an object without room for one more field: adding it would cost ten times as much.
+  // Copied, as a strategy may return the same object for several calls. Not by spreading: the object
+  // that V8 makes then has no room for one more field, and adding it takes ten times as long.
   const proven: Record<string, unknown> = {}
   Object.assign(proven, authentication)
   new ProvenAuthentication(proven, proof)

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../core/index.ts'
+import { toReason } from '../auth-errors.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
-import { toReason } from '../not-authenticated.ts'
 import type { AccessTokenPayload } from '../tokens/token-claims.ts'
 import type { AuthenticationBaseStrategy } from './strategy.ts'
 
@@ -11,8 +11,8 @@ const MAX_LINES = 10
 const WINDOW_MS = 10_000
 
 /**
- * Tells the log of refused tokens, ten times in ten seconds at most: a flood of them is to cost next
- * to nothing, and no room on a disk.
+ * Logs refused tokens, ten times in ten seconds at most: a flood of forged tokens must not fill the
+ * disk.
  */
 export class RefusalLog {
   readonly #strategy: AuthenticationBaseStrategy
@@ -25,8 +25,8 @@ export class RefusalLog {
   }
 
   /**
-   * Logs why a token was refused; not that it has expired, which happens to every client, nor
-   * faults, and not for logins and logouts from outside, which are logged as such.
+   * Logs why a token was refused. Not logged are tokens that have expired, as those of every client
+   * do, errors of the server, and logins and logouts from outside, which have their own line.
    */
   report(error: unknown, { jti, sub }: Known, { provider, address }: AuthenticationParams): void {
     if (provider || !isRefusal(error)) return

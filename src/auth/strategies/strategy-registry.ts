@@ -7,7 +7,7 @@ import type {
 
 /** The strategies of one authentication service, by their names. */
 export class StrategyRegistry {
-  // A map: names come from requests, and `constructor` is no strategy.
+  // A map, as names come from requests: an object would have a strategy `constructor`.
   readonly #strategies = new Map<string, AuthenticationStrategy>()
   #isReady = false
 
@@ -15,7 +15,7 @@ export class StrategyRegistry {
     return [...this.#strategies.keys()]
   }
 
-  /** Tells the strategy who it is, has it check its settings, and keeps it. */
+  /** Gives the strategy its name, application and service, has it check its settings, and keeps it. */
   register(service: Authentication, name: string, strategy: AuthenticationStrategy): void {
     if (typeof strategy?.authenticate !== 'function') {
       throw new TypeError(`The strategy '${name}' has no authenticate method`)
@@ -37,7 +37,7 @@ export class StrategyRegistry {
     for (const strategy of this.#strategies.values()) strategy.verifyConfiguration?.()
   }
 
-  /** Sets up those that are registered, one after the other; later ones when they come. */
+  /** Sets up the strategies, one after the other; those that are registered later at once. */
   async setup(service: Authentication): Promise<void> {
     this.#isReady = true
     for (const [name, strategy] of this.#strategies) await strategy.setup?.(service, name)

@@ -13,7 +13,7 @@ interface Service {
 /**
  * Runs a proof of a caller outside within the limits for guesses that its strategy has; any other
  * proof as it is.
- * @throws {TooManyRequests} too many guesses were wrong
+ * @throws {TooManyRequests} too many guesses have failed
  */
 export function limitProof<T>(
   service: Service,
@@ -27,13 +27,16 @@ export function limitProof<T>(
   return strategy.limitGuesses(request, params, prove)
 }
 
-/** The services that have told of a proxy. */
+/**
+ * The services that have logged the warning. Here, and not in the service, whose interface would have
+ * to show it to every strategy.
+ */
 const WARNED = new WeakSet<object>()
 
 /**
- * Says once that all callers share the address of a proxy, and with it one limit. The transport has
- * the address from `X-Forwarded-For` where it trusts the proxy; a client that invents the header
- * costs one line.
+ * Logs once that all callers share the address of a proxy, and with it one limit. Where the transport
+ * trusts the proxy, the address is one of those in `X-Forwarded-For`. A client that invents the header
+ * causes one line in the log at most.
  */
 function warnOfProxy(service: Service, { address, headers }: AuthenticationParams): void {
   const forwarded = headers?.['x-forwarded-for']

@@ -25,11 +25,11 @@ export interface LoginThrottleOptions {
   readonly store?: ThrottleStore
 }
 
-/** One login that was let in to prove itself, and has been counted as failing until it has. */
+/** A login that is being checked. It is counted as a failing one until it has succeeded. */
 export interface LoginAttempt {
-  /** To be called when the login went well. */
+  /** To be called when the login went well: it is no longer counted. */
   succeed(): Promise<void>
-  /** To be called when it could not be told whether the login is right. */
+  /** To be called when the login could not be checked: it is no longer counted. */
   cancel(): Promise<void>
 }
 
@@ -48,7 +48,7 @@ export const THROTTLE_RULES: OptionRules = {
 const DAY_MS = 86_400_000
 const DEFAULT_ATTEMPTS = 10
 
-/** An office has several people who mistype. */
+/** Several people share the address of an office, and each may mistype. */
 const ATTEMPTS_PER_ADDRESS = 3
 
 /** Limits failing logins per account and per address. */
@@ -72,8 +72,8 @@ export class LoginThrottle {
   }
 
   /**
-   * Runs a login within the limits: it counts if it is refused. Logins from one address take turns,
-   * so that right ones that come together don't count against each other.
+   * Runs a login within the limits: it counts if it is refused. Logins from one address take turns:
+   * while a login runs it is counted as failing, and many valid ones at once would reach the limit.
    * @param account the user name, `null` where the login names none: it counts for the address only
    * @throws {TooManyRequests} with the seconds to wait as `data.retryAfter`
    */
@@ -95,8 +95,8 @@ export class LoginThrottle {
    * Counts a login before it is tried, so that parallel ones count too.
    *
    * An address from which the account has logged in before has a counter of its own for the account:
-   * whoever fails from elsewhere does not lock the owner out. Such logins are counted apart for the
-   * address as well: whoever tries names at random there does not lock out those who are known.
+   * logins that fail elsewhere do not lock the owner out. Such logins have a counter of their own for
+   * the address as well: somebody who tries many names there does not lock out those who are known.
    * @throws {TooManyRequests} with the seconds to wait as `data.retryAfter`
    */
   async begin(account: string | null, address: string | undefined): Promise<LoginAttempt> {
@@ -105,7 +105,7 @@ export class LoginThrottle {
     // Counted by the exact user name: `Ann` and `ann` may be two accounts.
     const pair = network === null || account === null ? null : `${network} ${account}`
     const isKnown = pair !== null && (await this.#store.isRemembered(toKey('known', pair)))
-    // First, so that an address that is refused makes no counters for names that it invents.
+    // The address first: once it is refused, the names that it invents make no counters.
     if (network !== null) {
       const key = toKey(isKnown ? 'address-known' : 'address', network)
       await this.#count(key, this.#maxAttemptsPerAddress, counters)
@@ -124,7 +124,7 @@ export class LoginThrottle {
     }
   }
 
-  /** A refused login isn't counted: the limit ends with its window, however often one asks. */
+  /** A login beyond the limit isn't counted: however many come, the limit ends with its window. */
   async #count(key: string, maxAttempts: number, counters: Counter[]): Promise<void> {
     const counter = await this.#store.add(key, this.#windowMs)
     counters.push(counter)
@@ -149,12 +149,12 @@ export function toLoginThrottle(setting: LoginThrottleOptions | boolean): LoginT
   return new LoginThrottle(setting === true ? {} : setting)
 }
 
-/** Hashed, for names may be long, and a store of counters is no place for e-mail addresses. */
-function toKey(kind: string, text: string): string {
-  return `${kind} ${createHash('sha256').update(text).digest('base64url')}`
+/** Returns a key with a hash: names may be long, and e-mail addresses are not to be stored here. */
+function toKey(kind: string, name: string): string {
+  return `${kind} ${createHash('sha256').update(name).digest('base64url')}`
 }
 
-/** Returns what one customer of a provider has: an IPv4 address, or the first half of an IPv6 one. */
+/** Returns the part of an address that one customer has: all of IPv4, the first 64 bits of IPv6. */
 function toNetwork(address: string): string {
   const [bare = ''] = stripPort(address).split('%')
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(bare)
@@ -170,7 +170,7 @@ function toNetwork(address: string): string {
     .join(':')
 }
 
-/** Some proxies tell `203.0.113.9:40001` or `[2001:db8::1]:40001`. */
+/** Some proxies add the port: `203.0.113.9:40001` or `[2001:db8::1]:40001`. */
 function stripPort(address: string): string {
   return address
     .replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1')

@@ -1,15 +1,19 @@
 import { TooManyRequests } from '../../core/index.ts'
 import { WorkQueue } from '../work-queue.ts'
 
-/** As many as hash at a time by default: one would halve what a proxy with all callers gets through. */
+/**
+ * As many passwords as are hashed at a time by default. With one, callers behind a proxy that is not
+ * trusted, who share an address, would get through half as many logins.
+ */
 const PLACES = 2
 const MAX_WAITING = 50
 const MAX_TURN_MS = 5000
 
 /**
- * Has logins of one address take turns, two at a time, so that most begin when it is known what came
- * of those before. This is a courtesy to right ones that come at the same time: who begins is counted in any
- * case. So a turn ends after five seconds, and a login that hangs does not hold up the others.
+ * Has logins of one address take turns, two at a time: most begin when it is known whether those
+ * before went well. The limits do not depend on this, as every login is counted when it begins; it
+ * only keeps valid logins that come at the same time from being refused. So a turn ends after five
+ * seconds at the latest, and a login that hangs does not hold up the others.
  */
 export class LoginTurns {
   readonly #queues = new Map<string, WorkQueue>()

@@ -1,4 +1,4 @@
-import { Unavailable } from '../../core/index.ts'
+import { orUnavailable } from '../auth-errors.ts'
 import { BoundedMap } from '../bounded-map.ts'
 
 /** A counter after one was added to it. */
@@ -6,7 +6,7 @@ export interface Counter {
   readonly count: number
   /** Milliseconds until it begins anew. */
   readonly remainingMs: number
-  /** Takes the one back from this very counter: from none that has begun anew since. */
+  /** Takes the one back from this counter; a counter that has begun anew since is left alone. */
   undo(): unknown
 }
 
@@ -15,7 +15,7 @@ export interface ThrottleStore {
   /**
    * Adds one to the counter of a key and returns it, as one atomic step. A counter begins at zero,
    * and again when its window has passed.
-   * @param key a text of at most 100 characters, which begins with `account`, `address` or `pair`
+   * @param key at most 100 characters, which begin with `account`, `address` or `pair`
    */
   add(key: string, windowMs: number): Counter | Promise<Counter>
   /** Keeps a key for a time, from now on. */
@@ -31,10 +31,10 @@ interface StoredCounter {
   readonly endsAt: number
 }
 
-/** Counters of one process. There is a limited number of them; the least used are forgotten. */
+/** Counters of one process. Their number is limited; those that are least used are forgotten. */
 export class MemoryThrottleStore implements ThrottleStore {
-  // Apart, or those who have many addresses could push out the counters of accounts, and made-up
-  // accounts what good logins have earned.
+  // Apart: otherwise a caller with many addresses could push out the counters of accounts, and a
+  // caller who invents accounts the addresses that owners have logged in from.
   readonly #addresses: BoundedMap<string, StoredCounter>
   readonly #accounts: BoundedMap<string, StoredCounter>
   readonly #kept: BoundedMap<string, number>
@@ -65,7 +65,7 @@ export class MemoryThrottleStore implements ThrottleStore {
       remainingMs: counter.endsAt - now,
       undo: () => {
         counter.count -= 1
-        // Room for others: right logins and refused ones leave nothing behind.
+        // Logins that went well or were refused must not take the room of counters.
         if (counter.count === 0 && counters.get(key) === counter) counters.delete(key)
       },
     }
@@ -79,6 +79,8 @@ export class MemoryThrottleStore implements ThrottleStore {
     return (this.#kept.get(key) ?? 0) > performance.now()
   }
 }
+
+const STORED = 'The counters of failing logins'
 
 /** The part of a MongoDB collection that counters need. */
 export interface ThrottleCollection {
@@ -96,7 +98,8 @@ export interface ThrottleCollection {
  * length, and each has a document of its own. A TTL index lets the database forget:
  * `createIndex({ expiresAt: 1 }, { expireAfterSeconds: 0 })`.
  *
- * Every method throws `Unavailable` while the database does.
+ * Every method throws `Unavailable` where the database fails: whether a login is within the limits
+ * is not known.
  */
 export class CollectionThrottleStore implements ThrottleStore {
   readonly #collection: ThrottleCollection
@@ -110,7 +113,7 @@ export class CollectionThrottleStore implements ThrottleStore {
     const window = Math.floor(now / windowMs)
     const endsAt = (window + 1) * windowMs
     const _id = `${key} ${window}`
-    const counter = await reach(
+    const counter = await orUnavailable(STORED, () =>
       this.#collection.findOneAndUpdate(
         { _id },
         { $inc: { count: 1 }, $set: { expiresAt: new Date(endsAt) } },
@@ -122,27 +125,23 @@ export class CollectionThrottleStore implements ThrottleStore {
 
   async remember(key: string, forMs: number): Promise<void> {
     const expiresAt = new Date(Date.now() + forMs)
-    await reach(this.#collection.updateOne({ _id: key }, { $set: { expiresAt } }, { upsert: true }))
+    await orUnavailable(STORED, () =>
+      this.#collection.updateOne({ _id: key }, { $set: { expiresAt } }, { upsert: true }),
+    )
   }
 
   async isRemembered(key: string): Promise<boolean> {
     const filter = { _id: key, expiresAt: { $gt: new Date() } }
-    return (await reach(this.#collection.findOne(filter))) !== null
+    const found = await orUnavailable(STORED, () => this.#collection.findOne(filter))
+    return found !== null
   }
 
-  /** A document that is gone isn't made anew: it would begin below zero. */
+  /** Without `upsert`: a counter that has expired meanwhile would begin below zero. */
   async #undo(_id: string): Promise<void> {
     const filter = { _id, count: { $gt: 0 } }
-    await reach(this.#collection.updateOne(filter, { $inc: { count: -1 } }, { upsert: false }))
-  }
-}
-
-/** @throws {Unavailable} the command failed: whether the login is right can't be told */
-async function reach<T>(command: Promise<T>): Promise<T> {
-  try {
-    return await command
-  } catch (cause) {
-    throw new Unavailable('The counters of logins are away', { retryAfter: 1 }, { cause })
+    await orUnavailable(STORED, () =>
+      this.#collection.updateOne(filter, { $inc: { count: -1 } }, { upsert: false }),
+    )
   }
 }
 

@@ -1,9 +1,9 @@
 import { createHmac, createSecretKey, randomUUID, timingSafeEqual } from 'node:crypto'
 import { createSigner, createVerifier } from 'fast-jwt'
+import { isObject } from '../../core/value-kind.ts'
+import { runWithoutStack } from '../auth-errors.ts'
 import { BoundedMap } from '../bounded-map.ts'
-import { runWithoutStack } from '../not-authenticated.ts'
 import { freezeDeep } from '../settings-merge.ts'
-import { isRecord } from '../value-kind.ts'
 import type { AccessTokenPayload } from './token-claims.ts'
 import { AUTHORITY_CLAIM, checkClaims, checkTimes, createTokenError } from './token-claims.ts'
 import type { TokenKey } from './token-key.ts'
@@ -15,14 +15,14 @@ type Claims = Record<string, unknown>
 interface Verifier {
   /** Checks type, algorithm and signature of a token and returns its claims, or throws. */
   readonly verify: (token: string) => Claims
-  /** Whether the signature is of this key; `null` where finding out is most of the work anyway. */
+  /** Whether the signature is of this key; `null` for key pairs, where `verify` finds out as fast. */
   readonly isSigned: ((token: string) => boolean) | null
 }
 
-/** No header of a request is longer; a longer text is refused unread. */
+/** No header of a request is longer; a longer string is refused unread. */
 const MAX_TOKEN_LENGTH = 8192
 
-/** What callers are told of an error of the library, by its code; everything else is malformed. */
+/** What callers are told, by the code of the library's error; every other token is malformed. */
 const MESSAGES: Readonly<Record<string, string>> = {
   FAST_JWT_MISSING_SIGNATURE: 'jwt signature is required',
   FAST_JWT_INVALID_ALGORITHM: 'invalid algorithm',
@@ -65,7 +65,7 @@ export class AccessTokens {
 
   /**
    * Returns a token with these claims and those that the rules demand.
-   * @throws {TypeError} the token would be refused, as a claim is missing or of a wrong type
+   * @throws {TypeError} the token would be refused, as a claim is missing or of another type
    */
   sign(payload: Readonly<Claims>, subject: string | null, jwtid: string | null): string {
     const rules = this.#rules
@@ -108,7 +108,7 @@ export class AccessTokens {
     return freezeDeep(claims)
   }
 
-  /** A token that names no key was made when there was only one: it may be any of them by now. */
+  /** A token that names no key was signed while there was only one, which may be any of today's. */
   #checkSignature(token: string): Claims {
     const kid = this.#verifiers.size === 1 ? undefined : readKeyId(token)
     const named = typeof kid === 'string' ? this.#verifiers.get(kid) : undefined
@@ -128,7 +128,7 @@ export class AccessTokens {
   }
 }
 
-/** What is refused on every use had better not be handed out. */
+/** Checks the claims of a new token as those of a token that comes in: it must not be refused. */
 function checkSigned(claims: Claims, rules: TokenRules): void {
   try {
     checkClaims(claims, rules)
@@ -148,14 +148,14 @@ function toSigner(keys: readonly TokenKey[], rules: TokenRules): (claims: Claims
   const [{ kid, signing } = { kid: '', signing: null }] = keys
   if (signing === null) throw new TypeError('The first key must be one that can sign')
   const { algorithm, header } = rules
-  // A single key needs no name, and most programs that read tokens expect no more than alg and typ.
+  // Named only where there are several: many programs that read tokens expect `alg` and `typ` alone.
   const name = keys.length > 1 ? { kid } : {}
   return createSigner({ key: signing, algorithm, header: { alg: algorithm, ...header, ...name } })
 }
 
 /**
- * Returns a check of the signature by a secret. The library answers a forged token with several
- * errors, one out of the other, which costs four times what accepting a good one does.
+ * Returns a check of the signature by a secret, which is done before the library verifies a token:
+ * for a forged one the library makes several errors, at four times the cost of accepting a valid one.
  */
 function toSignatureCheck(secret: string, algorithm: string): Verifier['isSigned'] {
   if (!algorithm.startsWith('HS')) return null
@@ -175,7 +175,7 @@ function readKeyId(token: string): unknown {
     const header: unknown = JSON.parse(
       Buffer.from(token.slice(0, token.indexOf('.')), 'base64url').toString(),
     )
-    return isRecord(header) && Object.hasOwn(header, 'kid') ? header['kid'] : undefined
+    return isObject(header) && Object.hasOwn(header, 'kid') ? header['kid'] : undefined
   } catch (error) {
     throw createTokenError('jwt malformed', error)
   }
@@ -186,7 +186,7 @@ const LAST_CHARACTERS: readonly (RegExp | null)[] = [/[\w-]/, null, /[AQgw]/, /[
 
 /**
  * Whether a token is three segments of base64url of which each is the only way to write its bytes.
- * Otherwise several texts would be one token.
+ * Otherwise one token could be written in several ways.
  */
 function isCanonical(token: string): boolean {
   const segments = token.split('.', 4)

@@ -11,19 +11,19 @@ const SECONDS_PER_UNIT: Readonly<Record<string, number>> = {
 const TIME_SPAN = /^(-?\d{1,9}) ?([a-z]{1,12})$/
 
 /**
- * Returns a span of time in whole seconds: numbers are seconds already, text is a number with a
+ * Returns a span of time in whole seconds: numbers are seconds already, strings are a number with a
  * unit, as in `'90s'`, `'15m'`, `'1d'` or `'2 weeks'`.
  * @param name how errors name the option
- * @throws {TypeError} neither a number nor such a text
+ * @throws {TypeError} neither a number nor such a string
  */
 export function toSeconds(span: unknown, name: string): number {
   if (typeof span === 'number' && Number.isFinite(span)) return Math.floor(span)
-  const text = typeof span === 'string' ? span.toLowerCase() : ''
-  const [, count, unit = ''] = TIME_SPAN.exec(text) ?? []
+  const lowered = typeof span === 'string' ? span.toLowerCase() : ''
+  const [, count, unit = ''] = TIME_SPAN.exec(lowered) ?? []
   const seconds = toUnitSeconds(unit) ?? toUnitSeconds(toSingular(unit))
   if (count !== undefined && seconds !== undefined) return Math.floor(Number(count) * seconds)
   throw new TypeError(
-    `The '${name}' option is ${JSON.stringify(span)}: it takes seconds or a text like '15m' or '1d'`,
+    `The '${name}' option is ${JSON.stringify(span)}: it takes seconds or a string like '15m' or '1d'`,
   )
 }
 
@@ -31,7 +31,7 @@ function toUnitSeconds(unit: string): number | undefined {
   return Object.hasOwn(SECONDS_PER_UNIT, unit) ? SECONDS_PER_UNIT[unit] : undefined
 }
 
-/** `ms` are no more than one `m`. */
+/** Not of `ms`, which is no plural of `m`. */
 function toSingular(unit: string): string {
   return unit.length > 2 && unit.endsWith('s') ? unit.slice(0, -1) : unit
 }

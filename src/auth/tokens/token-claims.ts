@@ -1,5 +1,5 @@
 import { isNonEmptyString } from '../../core/value-kind.ts'
-import { createNotAuthenticated } from '../not-authenticated.ts'
+import { createNotAuthenticated } from '../auth-errors.ts'
 import { isStringOrList } from '../option-rules.ts'
 import type { TokenRules } from './token-options.ts'
 
@@ -13,7 +13,7 @@ export interface AccessTokenPayload {
   readonly nbf?: number
   readonly aud: string | readonly string[]
   readonly iss: string
-  /** The id of the entity, as text; services without entity may leave it out. */
+  /** The id of the entity as a string; services without entity may leave it out. */
   readonly sub?: string
   readonly jti: string
   readonly [claim: string]: unknown
@@ -39,7 +39,7 @@ const REQUIRED_CLAIMS = ['exp', 'iat', 'aud', 'iss', 'jti'] as const
 
 /**
  * Checks everything about the claims of a token that does not change while time passes.
- * @throws {NotAuthenticated} a claim is missing, of a wrong type, or not for this service
+ * @throws {NotAuthenticated} a claim is missing, of another type, or not for this service
  */
 export function checkClaims(
   claims: Claims,
@@ -91,7 +91,7 @@ export function checkTimes(claims: AccessTokenPayload, rules: TokenRules): void 
   if (claims.iat > latestStart) throw createTokenError('jwt was issued in the future')
 }
 
-/** Returns the error for a token that is wrong, whatever the time. */
+/** Returns the error for a token that is not valid at any time. */
 export function createTokenError(message: string, cause?: unknown): Error {
   return createNotAuthenticated(message, { name: 'JsonWebTokenError' }, cause)
 }

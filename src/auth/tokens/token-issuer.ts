@@ -21,7 +21,7 @@ export interface TokenSettings extends Pick<TokenRules, 'needsSubject' | 'author
 export class TokenIssuer {
   readonly #settings: TokenSettings
   readonly #configKey: string
-  /** Of the tokens that calls without options of their own accept, in seconds. */
+  /** How long tokens may live unless a call says otherwise, in seconds. */
   #maxLifetime: number | undefined
   readonly #standard: AccessTokens
   readonly #variants = new BoundedMap<string, AccessTokens>(MAX_VARIANTS)
@@ -38,7 +38,7 @@ export class TokenIssuer {
 
   /**
    * Returns a token with these claims.
-   * @throws {TypeError} an option is wrong, or the token would be refused
+   * @throws {TypeError} an option is not valid, or the token would be refused
    */
   sign(payload: object, options: TokenOptions = {}, secret?: unknown): string {
     const { subject, jwtid, ...others } = options
@@ -70,7 +70,7 @@ export class TokenIssuer {
     const settings = this.#settings
     const name = `${this.#configKey}.jwtOptions`
     const rules = resolveTokenRules(
-      // Said by a call itself it may be longer: whoever verifies has to say the same.
+      // A call may set a longer `maxLifetime`; its tokens are verified only with the same option.
       mergeSettings(settings.jwtOptions, { maxLifetime: this.#maxLifetime }, options),
       name,
       settings,

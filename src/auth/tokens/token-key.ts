@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import { createHash, createHmac, createPrivateKey, createPublicKey } from 'node:crypto'
+import { isNonEmptyString } from '../../core/value-kind.ts'
 
 /** The algorithms that tokens can be signed with; a service uses one of them. */
 export type Algorithm =
@@ -49,7 +50,7 @@ const KEY_KINDS: Readonly<Record<string, string>> = {
 }
 
 /**
- * Returns the keys for the setting `secret`: a text, or a list of which the first signs and all
+ * Returns the keys for the setting `secret`: one key, or a list of which the first signs and all
  * verify.
  * @param name how errors name the setting, `'authentication.secret'`
  * @throws {TypeError} no key, one that is too short, or of the wrong kind for the algorithm
@@ -59,7 +60,7 @@ export function toTokenKeys(secret: unknown, algorithm: Algorithm, name: string)
   const toKey = algorithm.startsWith('HS') ? toSecretKey : toKeyPair
   const keys = secrets.map((one, index) => {
     const place = Array.isArray(secret) ? `${name}[${index}]` : name
-    if (typeof one !== 'string' || one === '') throw new TypeError(`'${place}' must be a text`)
+    if (!isNonEmptyString(one)) throw new TypeError(`'${place}' must be a non-empty string`)
     return toKey(one, algorithm, place)
   })
   if (keys[0]?.signing == null) {
@@ -69,10 +70,10 @@ export function toTokenKeys(secret: unknown, algorithm: Algorithm, name: string)
 }
 
 function toSecretKey(secret: string, algorithm: Algorithm, name: string): TokenKey {
-  // Public by nature, and a secret for whoever is told so: the oldest way to forge tokens.
+  // A public key that is taken for a secret is known to everybody, who could then sign tokens.
   if (/-----BEGIN [A-Z0-9 ]+-----/.test(secret) || isJsonWebKey(secret)) {
     throw new TypeError(
-      `'${name}' holds a key of another algorithm: ${algorithm} takes a secret text`,
+      `'${name}' holds a key of another algorithm: ${algorithm} takes a secret string`,
     )
   }
   const bytes = Buffer.byteLength(secret)
@@ -124,8 +125,8 @@ function checkKeyKind(key: KeyObject, algorithm: Algorithm, name: string): void 
   }
 }
 
-/** Whether a text is a JSON Web Key, a set of them, or a list. */
-function isJsonWebKey(text: string): boolean {
-  if (!/^\s*[[{]/.test(text)) return false
-  return /"kty"\s*:/.test(text)
+/** Whether a string is a JSON Web Key, a set of them, or a list. */
+function isJsonWebKey(secret: string): boolean {
+  if (!/^\s*[[{]/.test(secret)) return false
+  return /"kty"\s*:/.test(secret)
 }

@@ -7,7 +7,7 @@ import { toSeconds } from './time-span.ts'
 import type { Algorithm } from './token-key.ts'
 import { ALGORITHMS, isAlgorithm } from './token-key.ts'
 
-/** The setting `jwtOptions`, and what single calls may say otherwise. */
+/** The setting `jwtOptions`, and options of single calls, which win over it. */
 export interface TokenOptions {
   /** Further header parameters; `typ` is checked on every token. Default: `{ typ: 'access' }`. */
   readonly header?: Readonly<Record<string, unknown>> | undefined
@@ -17,9 +17,9 @@ export interface TokenOptions {
   readonly issuer?: string | undefined
   /** The one algorithm that is signed with and accepted. Default: `'HS256'`. */
   readonly algorithm?: Algorithm | undefined
-  /** How long tokens live: seconds, or a text like `'12h'`. Default: `'1d'`. */
+  /** How long tokens live: seconds, or a string like `'12h'`. Default: `'1d'`. */
   readonly expiresIn?: number | string | undefined
-  /** From when on tokens are valid: seconds from now, or a text. Default: at once. */
+  /** From when on tokens are valid: seconds from now, or a string. Default: at once. */
   readonly notBefore?: number | string | undefined
   /** Tokens that live longer are refused. Default: `'365d'`, or `expiresIn` if that is longer. */
   readonly maxLifetime?: number | string | undefined

@@ -1,4 +1,4 @@
-import { Unavailable } from '../../core/index.ts'
+import { orUnavailable } from '../auth-errors.ts'
 import type { AccessTokenPayload } from './token-claims.ts'
 import { createTokenError } from './token-claims.ts'
 import type { TokenOptions } from './token-options.ts'
@@ -6,7 +6,7 @@ import type { TokenOptions } from './token-options.ts'
 /** Where a logout notes that a token is no longer valid. */
 export interface RevocationList {
   /**
-   * Notes a token by its claim `jti`, never by its text.
+   * Notes a token by its claim `jti`: one token can be written in several ways.
    * @param expiresAt from when on the token is refused anyway and can be forgotten; some minutes
    * after its expiry, for the clocks of other processes
    */
@@ -50,6 +50,8 @@ export class MemoryRevocationList implements RevocationList {
   }
 }
 
+const STORED = 'The list of revoked tokens'
+
 /** The part of a MongoDB collection that a revocation list needs. */
 export interface RevocationCollection {
   updateOne(filter: object, update: object, options: { upsert: boolean }): Promise<unknown>
@@ -59,7 +61,7 @@ export interface RevocationCollection {
 /**
  * A revocation list in a MongoDB collection, which all processes share and which outlives them. A TTL
  * index lets the database forget: `createIndex({ expiresAt: 1 }, { expireAfterSeconds: 0 })`. Its
- * methods throw `Unavailable` where the database fails: whether a token counts can't be told.
+ * methods throw `Unavailable` where the database fails: whether a token was revoked is not known.
  */
 export class CollectionRevocationList implements RevocationList {
   readonly #collection: RevocationCollection
@@ -70,11 +72,14 @@ export class CollectionRevocationList implements RevocationList {
 
   async revoke(jti: string, expiresAt: Date): Promise<void> {
     const update = { $set: { expiresAt } }
-    await reach(() => this.#collection.updateOne({ _id: jti }, update, { upsert: true }))
+    await orUnavailable(STORED, () =>
+      this.#collection.updateOne({ _id: jti }, update, { upsert: true }),
+    )
   }
 
   async isRevoked(jti: string): Promise<boolean> {
-    return (await reach(() => this.#collection.findOne({ _id: jti }))) !== null
+    const found = await orUnavailable(STORED, () => this.#collection.findOne({ _id: jti }))
+    return found !== null
   }
 }
 
@@ -93,7 +98,7 @@ export async function checkRevocation(
   if (await list.isRevoked(jti)) throw createTokenError('jwt was revoked', { jti, sub })
 }
 
-/** What clocks of processes that share a list may differ, the database's own among them. */
+/** By how much the clocks of the processes that share a list, and of the database, may differ. */
 const CLOCK_MARGIN_SECONDS = 300
 
 /**
@@ -107,13 +112,4 @@ export function toExpiryDate(
 ): Date {
   const tolerance = Math.max(0, ...options.map((one) => one?.clockTolerance ?? 0))
   return new Date((exp + tolerance + CLOCK_MARGIN_SECONDS) * 1000)
-}
-
-async function reach<T>(ask: () => Promise<T>): Promise<T> {
-  try {
-    return await ask()
-  } catch (error) {
-    const data = { retryAfter: 1 }
-    throw new Unavailable('The list of revoked tokens can not be reached', data, { cause: error })
-  }
 }

@@ -31,7 +31,7 @@ t.test('AUTH-4: hashes once, whichever way the password is written', async (t) =
   for (const { name, password } of written) {
     t.equal(name, 'x')
     t.match(password, HASH)
-    t.match(await local.verifyPassword('pony', password), { isRight: true })
+    t.match(await local.verifyPassword('pony', password), { isCorrect: true })
   }
   t.strictSame(data, { name: 'x', password: 'pony' }, 'the data of the caller stays')
   const list = (await echo.create([data, { name: 'y' }, data])) as { password?: string }[]

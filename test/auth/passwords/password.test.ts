@@ -20,9 +20,9 @@ t.test('checks passwords against hashes', async (t) => {
   const passwords = new Passwords(CHEAP_SCRYPT, 'scrypt')
   const hash = await passwords.hash('pony')
   t.not(hash, await passwords.hash('pony'), 'each has a salt of its own')
-  const right = { isRight: true, isOutdated: false, isMalformed: false }
+  const right = { isCorrect: true, isOutdated: false, isMalformed: false }
   t.strictSame(await passwords.verify('pony', hash), right)
-  t.strictSame(await passwords.verify('Pony', hash), { ...right, isRight: false })
+  t.strictSame(await passwords.verify('Pony', hash), { ...right, isCorrect: false })
   const stronger = new Passwords({ ...CHEAP_SCRYPT, parallelization: 2 }, 'scrypt')
   t.strictSame(await stronger.verify('pony', hash), { ...right, isOutdated: true })
 })
@@ -115,7 +115,7 @@ t.test('AUTH-3: bcrypt reads 72 bytes, and a longer password is not hashed anew'
   const passwords = new Passwords(CHEAP_SCRYPT, 'scrypt')
   const read = 'x'.repeat(72)
   const stored = await bcrypt.hash(`${read}right end`, 4)
-  const verdict = { isRight: true, isMalformed: false }
+  const verdict = { isCorrect: true, isMalformed: false }
   t.strictSame(await passwords.verify(`${read}typo`, stored), { ...verdict, isOutdated: false })
   t.strictSame(await passwords.verify(read, stored), { ...verdict, isOutdated: true })
 })
@@ -130,10 +130,10 @@ t.test('takes nothing for a hash that is none, or that costs too much to check',
   ]
   for (const text of stored) {
     const verdict = await passwords.verify('pony', text)
-    t.strictSame(verdict, { isRight: false, isOutdated: false, isMalformed: true }, String(text))
+    t.strictSame(verdict, { isCorrect: false, isOutdated: false, isMalformed: true }, String(text))
   }
   for (const nothing of [undefined, null, '', 7, {}, [hash]]) {
-    t.match(await passwords.verify('pony', nothing), { isRight: false, isMalformed: false })
+    t.match(await passwords.verify('pony', nothing), { isCorrect: false, isMalformed: false })
   }
 })
 
@@ -163,7 +163,7 @@ t.test('RES-11: 200 logins at once leave the event loop free and are bounded', a
   t.equal(refused.length, 200 - 21, 'one runs, twenty wait')
   t.match(refused[0], { reason: { name: 'Unavailable', code: 503, data: { retryAfter: 1 } } })
   t.ok(turns >= 20, `others had ${turns} turns beside 21 hashes`)
-  t.match(await passwords.verify('pony', hash), { isRight: true }, 'and goes on')
+  t.match(await passwords.verify('pony', hash), { isCorrect: true }, 'and goes on')
 })
 
 t.test('lets those wait who are patient', async (t) => {

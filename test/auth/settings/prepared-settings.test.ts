@@ -25,7 +25,7 @@ class Vault {
 class VaultStrategy extends AuthenticationBaseStrategy {
   override async authenticate(request: { key?: unknown }) {
     const { vault } = this.configuration as { vault: Vault }
-    return { isRight: vault.has(request.key) }
+    return { isOpen: vault.has(request.key) }
   }
 }
 
@@ -57,9 +57,9 @@ t.test('uses a new object of a class, even if nobody can see how it differs', as
   authentication.register('key', new VaultStrategy())
   const ask = (key: string) => authentication.authenticate({ strategy: 'key', key }, {}, 'key')
   replace(started, { key: { vault: new Vault('old') } })
-  t.match(await ask('old'), { isRight: true })
+  t.match(await ask('old'), { isOpen: true })
   replace(started, { key: { vault: new Vault('new') } })
-  t.match([await ask('old'), await ask('new')], [{ isRight: false }, { isRight: true }])
+  t.match([await ask('old'), await ask('new')], [{ isOpen: false }, { isOpen: true }])
   t.equal(authentication.loginThrottle, loginThrottle, 'what is the same stays')
 
   replace(started, { revocation: new CollectionRevocationList(second) })

@@ -148,7 +148,7 @@ t.test('JWT-11: refuses claims of another type', async (t) => {
 t.test('JWT-13: is exact about expiry and lenient about clocks that run ahead', async (t) => {
   const { authentication } = await startLoginApp()
   const start = now()
-  const cases: [claims: Record<string, number>, isRight: boolean][] = [
+  const cases: [claims: Record<string, number>, isAccepted: boolean][] = [
     [{ exp: start - 1 }, false],
     [{ exp: start }, false],
     [{ exp: start + 1 }, true],
@@ -157,10 +157,10 @@ t.test('JWT-13: is exact about expiry and lenient about clocks that run ahead', 
     [{ iat: start + 31 }, false],
     [{ iat: start + 30 }, true],
   ]
-  for (const [claims, isRight] of cases) {
+  for (const [claims, isAccepted] of cases) {
     const token = await forge({ claims })
     const verified = atTime(start * 1000, () => authentication.verifyAccessToken(token))
-    if (isRight) await t.resolves(verified, JSON.stringify(claims))
+    if (isAccepted) await t.resolves(verified, JSON.stringify(claims))
     else await t.rejects(verified, REFUSED, JSON.stringify(claims))
   }
 })

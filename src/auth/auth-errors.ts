@@ -1,12 +1,12 @@
 import type { ServiceError } from '../core/index.ts'
-import { NotAuthenticated } from '../core/index.ts'
+import { NotAuthenticated, Unavailable } from '../core/index.ts'
 
-/** False where the built-in objects are frozen; then stacks are captured as ever. */
+/** False where `Error` is frozen, with `--frozen-intrinsics` for example: errors keep their stack. */
 const CAN_SET_LIMIT = Object.getOwnPropertyDescriptor(Error, 'stackTraceLimit')?.writable === true
 
 /**
  * Runs a function whose errors get no stack. Refusing a forged token must not cost more than
- * accepting a good one, and capturing the stack is most of what an error costs.
+ * accepting a valid one, and capturing the stack is most of what an error costs.
  */
 export function runWithoutStack<T>(run: () => T): T {
   if (!CAN_SET_LIMIT) return run()
@@ -33,8 +33,21 @@ export function createNotAuthenticated(
   return new NotAuthenticated(message, data, options)
 }
 
-/** Returns why a call was refused, for the log: the message, and what the cause says beyond it. */
+/** Returns why a call was refused, for the log: the message, and the fields of the cause. */
 export function toReason({ message, cause }: ServiceError): object {
   const isExplained = typeof cause === 'object' && cause !== null && !(cause instanceof Error)
   return isExplained ? { reason: message, ...cause } : { reason: message }
+}
+
+/**
+ * Resolves as a command to the database does.
+ * @param what begins the message of the error: `'The list of revoked tokens'`
+ * @throws {Unavailable} the command failed; callers outside don't see the cause
+ */
+export async function orUnavailable<T>(what: string, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run()
+  } catch (cause) {
+    throw new Unavailable(`${what} can not be reached`, { retryAfter: 1 }, { cause })
+  }
 }
