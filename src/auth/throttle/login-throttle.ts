@@ -82,8 +82,8 @@ export class LoginThrottle {
     return this.#turns.run(place, async () => {
       const attempt = await this.begin(account, address)
       const result = await login().catch(async (error: unknown) => {
-        // A database that is away says nothing about the password.
-        if (isFault(error)) await attempt.cancel()
+        // An error of the database, for example, says nothing about the password.
+        if (isFault(error)) await cancelQuietly(attempt)
         throw error
       })
       await attempt.succeed()
@@ -137,6 +137,18 @@ export class LoginThrottle {
 
 async function undo(counters: readonly Counter[]): Promise<void> {
   await Promise.all(counters.map((counter) => counter.undo()))
+}
+
+/**
+ * Cancels an attempt whose login has failed by a fault. Where the store fails as well, the fault is
+ * what the caller has to know: the attempt stays counted until its window ends.
+ */
+async function cancelQuietly(attempt: LoginAttempt): Promise<void> {
+  try {
+    await attempt.cancel()
+  } catch {
+    // The next login asks the store as well, and its failure is reported then.
+  }
 }
 
 function isFault(error: unknown): boolean {

@@ -1,4 +1,6 @@
+import { MongoClient } from 'mongodb'
 import t from 'tap'
+import { startEmbeddedMongo } from '../../../src/adapter/embedded/index.ts'
 import {
   CollectionThrottleStore,
   LoginThrottle,
@@ -109,4 +111,20 @@ t.test('counters that can not be reached are 503 with the seconds to wait', asyn
     t.notMatch(JSON.stringify(error), /client/i, 'the cause is not sent')
   }
   await t.rejects(store.remember('known', 1), { code: 503 })
+})
+
+t.test('a store that fails while a login fails does not hide why the login failed', async (t) => {
+  const embedded = await startEmbeddedMongo()
+  t.teardown(() => embedded.close())
+  const client = new MongoClient(embedded.url)
+  t.teardown(() => client.close())
+  const collection = client.db('test').collection<{ _id: string }>('logins')
+  const throttle = new LoginThrottle({ store: new CollectionThrottleStore(collection) })
+  const fault = new Error('the users can not be read')
+  const login = throttle.run('ada', '192.0.2.1', async () => {
+    await client.close()
+    throw fault
+  })
+  t.equal(await login.catch((error: unknown) => error), fault)
+  await t.rejects(throttle.begin('ada', '192.0.2.1'), { code: 503 }, 'the next login tells')
 })
