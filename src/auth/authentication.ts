@@ -130,6 +130,14 @@ export interface Authentication {
     reply: unknown,
     ...strategies: string[]
   ): AuthenticationRequest | null | Promise<AuthenticationRequest | null>
+  /** Returns further claims for the token of a login: those of `params.payload`. */
+  getPayload(
+    result: AuthenticationResult,
+    params: AuthenticationParams,
+  ): Promise<Record<string, unknown>>
+  /** Returns the options for the token of a login, with the id of the entity as its subject. */
+  getTokenOptions(result: AuthenticationResult, params: AuthenticationParams): Promise<TokenOptions>
+
   /** Tells every strategy that a real-time connection logs in or out, or is gone. */
   handleConnection(
     event: ConnectionEvent,

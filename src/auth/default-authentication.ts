@@ -10,7 +10,10 @@ export interface WithAuthentication {
   defaultAuthentication(path?: string): Authentication | null
 }
 
-/** The authentication services of each application by the key of their settings, the first of each. */
+/**
+ * The authentication services of each application by the key of their settings, the first of each.
+ * In the module, as an application made by `createApp()` knows nothing of authentication.
+ */
 const SERVICES = new WeakMap<object, Map<string, Authentication>>()
 
 /**

@@ -116,9 +116,10 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
     { address }: AuthenticationParams,
     prove: () => Promise<T>,
   ): Promise<T> {
-    const throttle = this.authentication.loginThrottle
-    if (throttle === null) return prove()
-    return throttle.run(this.#readCredentials(request)?.username ?? null, address, prove)
+    const { app, loginThrottle } = this.authentication
+    if (loginThrottle === null) return prove()
+    const account = this.#readCredentials(request)?.username ?? null
+    return loginThrottle.run(account, address, prove, app.logger)
   }
 
   async #prove(request: AuthenticationRequest, params: AuthenticationParams): Promise<Entity> {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isIPv6 } from 'node:net'
+import type { Logger } from '../../core/index.ts'
 import { ServiceError, TooManyRequests } from '../../core/index.ts'
 import type { OptionRules } from '../../core/option-check.ts'
 import { checkOptions } from '../../core/option-check.ts'
@@ -75,15 +76,21 @@ export class LoginThrottle {
    * Runs a login within the limits: it counts if it is refused. Logins from one address take turns:
    * while a login runs it is counted as failing, and many valid ones at once would reach the limit.
    * @param account the user name, `null` where the login names none: it counts for the address only
+   * @param logger is told when the store fails while a login fails by a fault
    * @throws {TooManyRequests} with the seconds to wait as `data.retryAfter`
    */
-  run<T>(account: string | null, address: string | undefined, login: () => Promise<T>): Promise<T> {
+  run<T>(
+    account: string | null,
+    address: string | undefined,
+    login: () => Promise<T>,
+    logger: Pick<Logger, 'error'> = console,
+  ): Promise<T> {
     const place = address === undefined ? (account ?? '') : toNetwork(address)
     return this.#turns.run(place, async () => {
       const attempt = await this.begin(account, address)
       const result = await login().catch(async (error: unknown) => {
         // An error of the database, for example, says nothing about the password.
-        if (isFault(error)) await cancelQuietly(attempt)
+        if (isFault(error)) await cancelOrLog(attempt, logger)
         throw error
       })
       await attempt.succeed()
@@ -143,11 +150,11 @@ async function undo(counters: readonly Counter[]): Promise<void> {
  * Cancels an attempt whose login has failed by a fault. Where the store fails as well, the fault is
  * what the caller has to know: the attempt stays counted until its window ends.
  */
-async function cancelQuietly(attempt: LoginAttempt): Promise<void> {
+async function cancelOrLog(attempt: LoginAttempt, logger: Pick<Logger, 'error'>): Promise<void> {
   try {
     await attempt.cancel()
-  } catch {
-    // The next login asks the store as well, and its failure is reported then.
+  } catch (error) {
+    logger.error({ err: error }, 'The store of the login throttle failed')
   }
 }
 

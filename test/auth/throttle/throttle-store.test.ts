@@ -121,10 +121,14 @@ t.test('a store that fails while a login fails does not hide why the login faile
   const collection = client.db('test').collection<{ _id: string }>('logins')
   const throttle = new LoginThrottle({ store: new CollectionThrottleStore(collection) })
   const fault = new Error('the users can not be read')
-  const login = throttle.run('ada', '192.0.2.1', async () => {
+  const logged: unknown[] = []
+  const logger = { error: (...values: unknown[]) => logged.push(values) }
+  const fail = async (): Promise<never> => {
     await client.close()
     throw fault
-  })
+  }
+  const login = throttle.run('ada', '192.0.2.1', fail, logger)
   t.equal(await login.catch((error: unknown) => error), fault)
+  t.match(logged, [[{ err: { code: 503 } }, 'The store of the login throttle failed']])
   await t.rejects(throttle.begin('ada', '192.0.2.1'), { code: 503 }, 'the next login tells')
 })
