@@ -6,35 +6,29 @@ import { HookRegistry } from './hook-registry.ts'
 import type { LifecycleHook } from './lifecycle.ts'
 import { ServiceLifecycle } from './lifecycle.ts'
 import type { Logger } from './logger.ts'
+import type { ServiceEntryFace } from './method-entry.ts'
+import type { MethodName, MethodNames } from './method-name.ts'
 import type { StandardMethod } from './method-table.ts'
-import type { ServiceEntry } from './service-entry.ts'
 import { toRegistered } from './service-entry.ts'
 import { checkServiceInput } from './service-input.ts'
-import type {
-  AnyService,
-  AnyServices,
-  MethodName,
-  MethodNames,
-  RegisteredService,
-  ServiceInput,
-} from './service-map.ts'
+import type { AnyService, AnyServices, RegisteredService, ServiceInput } from './service-map.ts'
 import type { ServiceMixin } from './service-mixins.ts'
 import { applyMixins, createMixins } from './service-mixins.ts'
 import type { ServiceOptions } from './service-options.ts'
 import { resolveServiceOptions } from './service-options.ts'
 import { toServicePath } from './service-path.ts'
 
+type Entry = ServiceEntryFace<Application>
+
+type LifecycleHooks = LifecycleHook<Application> | LifecycleHook<Application>[]
+
 /** What `app.hooks()` takes: hooks for every service, or hooks around `setup` and `teardown`. */
 export type ApplicationHookOptions<A, Name extends string = string> =
   | HookOptions<AnyService, A, Name>
-  | { setup?: LifecycleHook | LifecycleHook[]; teardown?: LifecycleHook | LifecycleHook[] }
+  | { setup?: LifecycleHooks; teardown?: LifecycleHooks }
 
 /** Told of every service that comes (`'added'`) or goes (`'removed'`). */
-export type ServiceObserver = (
-  change: 'added' | 'removed',
-  path: string,
-  entry: ServiceEntry,
-) => void
+export type ServiceObserver = (change: 'added' | 'removed', path: string, entry: Entry) => void
 
 /** The registry of named services, with settings, hooks for all of them and events of its own. */
 export class Application<
@@ -46,7 +40,7 @@ export class Application<
   /** The release of Feathers whose interface for plug-ins this is. */
   readonly version: string = '5.0.50'
   /** Functions that run with each service when it is registered; plug-ins of Feathers add theirs. */
-  readonly mixins: ServiceMixin[] = createMixins()
+  readonly mixins: ServiceMixin<Application>[] = createMixins()
   /** Where errors go that no caller can be told. Default: `console`. */
   logger: Logger = console
   /** What has to work before the application can serve, by name; a check that rejects says it can't. */
@@ -57,7 +51,7 @@ export class Application<
     shortGroup: 'around',
     hasMethod: () => true,
   })
-  readonly #entries = new Map<string, ServiceEntry>()
+  readonly #entries = new Map<string, Entry>()
   readonly #observers = new Set<ServiceObserver>()
   // What the untyped inside of the registry knows of this application.
   readonly #untyped: Application = this as unknown as Application
@@ -68,7 +62,7 @@ export class Application<
   }
 
   /** The registered services by path, in the order of their registration. */
-  get entries(): ReadonlyMap<string, ServiceEntry> {
+  get entries(): ReadonlyMap<string, Entry> {
     return this.#entries
   }
 
@@ -196,7 +190,7 @@ export class Application<
     return this
   }
 
-  #add(path: string, entry: ServiceEntry): this {
+  #add(path: string, entry: Entry): this {
     this.#entries.set(path, entry)
     this.#notify('added', path, entry)
     this.#lifecycle.add(path, entry.service)
@@ -207,7 +201,7 @@ export class Application<
     if (this.#entries.has(path)) throw new TypeError(`Path '${path}' is already in use`)
   }
 
-  #notify(change: 'added' | 'removed', path: string, entry: ServiceEntry): void {
+  #notify(change: 'added' | 'removed', path: string, entry: Entry): void {
     for (const observer of this.#observers) observer(change, path, entry)
   }
 }

@@ -1,8 +1,9 @@
 import { noteExternalForm } from './external-form.ts'
+import type { CalledMethod } from './hook-context.ts'
 import { HookContext } from './hook-context.ts'
+import type { MethodEntry } from './method-entry.ts'
 import type { MethodSpec } from './method-table.ts'
 import type { MethodCall } from './run-hooks.ts'
-import type { MethodEntry } from './service-entry.ts'
 import { emitServiceEvent } from './service-events.ts'
 
 type ServiceFunction = (...args: unknown[]) => unknown
@@ -27,11 +28,11 @@ export function createMethodCall(spec: MethodSpec, original: ServiceFunction): M
  * Returns the context of a call with the given arguments, in the order of the method table.
  * `params` becomes `{}` when it is missing.
  */
-export function createContext(
-  method: MethodEntry,
+export function createContext<A>(
+  method: CalledMethod<A>,
   self: object,
   args: readonly unknown[],
-): HookContext {
+): HookContext<object, string, A> {
   const { withId, arguments: names } = method.spec
   const id = withId ? args[0] : undefined
   const dataIndex = withId ? 1 : 0

@@ -1,8 +1,20 @@
-import type { Application } from './app.ts'
+import type { Logger } from './logger.ts'
+import type { DataOf, IdOf, ParamsOf, ResultOf } from './method-arguments.ts'
+import type { MethodSpec } from './method-table.ts'
 import { toMethodSpec } from './method-table.ts'
 import type { TransportParams } from './params.ts'
-import type { MethodEntry } from './service-entry.ts'
-import type { DataOf, IdOf, ParamsOf, ResultOf } from './service-map.ts'
+
+/** What running the hooks needs of an application. Hooks themselves get the whole one. */
+export interface HookApplication {
+  readonly logger: Logger
+}
+
+/** The method that a context is the call of. */
+export interface CalledMethod<A = HookApplication> {
+  readonly name: string
+  readonly spec: MethodSpec
+  readonly entry: { readonly app: A; readonly path: string; readonly service: object }
+}
 
 /** What a hook may say about the HTTP answer; other transports ignore it. */
 export interface HttpAnswer {
@@ -21,7 +33,7 @@ export type HookType = 'around' | 'before' | 'after' | 'error'
  * without them. `result` is an own property once it is set: setting it before the method runs
  * skips the method.
  */
-export class HookContext<S = object, M extends string = string, A = Application> {
+export class HookContext<S = object, M extends string = string, A = HookApplication> {
   // Never set: mapped types make the compiler compare contexts by their properties, so that a hook
   // for any service fits each service. From the types above it concludes that none fits another.
   declare protected readonly shape?: { [K in keyof S]?: unknown } & { [K in M]?: unknown }
@@ -46,13 +58,13 @@ export class HookContext<S = object, M extends string = string, A = Application>
   declare error?: unknown
   /** The own properties of the context at the moment when the error was thrown. */
   declare original?: Readonly<Record<string, unknown>>
-  readonly #method: MethodEntry
+  readonly #method: CalledMethod<A>
   /** The params that have been looked at by {@link settleParams}. */
   #settled: ParamsOf<S, M>
 
-  constructor(method: MethodEntry, self: object, id: unknown, data: unknown, params: unknown) {
+  constructor(method: CalledMethod<A>, self: object, id: unknown, data: unknown, params: unknown) {
     const { entry } = method
-    this.app = entry.app as A
+    this.app = entry.app
     this.service = entry.service as S
     this.path = entry.path
     this.method = method.name as M
@@ -110,7 +122,7 @@ export class HookContext<S = object, M extends string = string, A = Application>
   }
 
   /** Whether this is a call of the given method: such a context may be handed to it. */
-  isFor(method: MethodEntry): boolean {
+  isFor(method: CalledMethod<unknown>): boolean {
     return #method in this && this.#method === method
   }
 

@@ -1,15 +1,14 @@
-import type { Application } from './app.ts'
-import type { HookContext, HookType } from './hook-context.ts'
+import type { HookApplication, HookContext, HookType } from './hook-context.ts'
+import type { MethodName } from './method-name.ts'
 import type { StandardMethod } from './method-table.ts'
-import type { MethodName } from './service-map.ts'
 
 /** Runs before, after or on an error. A returned object is assigned onto the context. */
-export type Hook<S = object, M extends string = string, A = Application> = (
+export type Hook<S = object, M extends string = string, A = HookApplication> = (
   context: HookContext<S, M, A>,
 ) => unknown
 
 /** Runs around the rest of the call, which `next` starts; await it to see the result. */
-export type AroundHook<S = object, M extends string = string, A = Application> = (
+export type AroundHook<S = object, M extends string = string, A = HookApplication> = (
   context: HookContext<S, M, A>,
   next: () => Promise<void>,
 ) => unknown
@@ -46,7 +45,7 @@ export interface HooksByKind<S, A, Name extends string> {
 type NoKinds = { [K in HookType | 'setup' | 'teardown']?: undefined }
 
 /** What `service.hooks()` takes: the four kinds, or around hooks in short. */
-export type HookOptions<S, A = Application, Name extends string = MethodName<S>> =
+export type HookOptions<S, A = HookApplication, Name extends string = MethodName<S>> =
   | HooksByKind<S, A, Name>
   | List<AroundHook<S, string, A>>
   | (NoKinds & AroundHooksByMethod<S, A, Name>)

@@ -1,5 +1,17 @@
 export type { AnyApplication, ApplicationHookOptions, ServiceObserver } from './app.ts'
 export { Application, createApp } from './app.ts'
+export type {
+  AroundHook,
+  EventListener,
+  Hook,
+  HookOptions,
+  LifecycleContext,
+  LifecycleHook,
+  MethodEntry,
+  ServiceAddons,
+  ServiceMixin,
+} from './application-defaults.ts'
+export { findServiceEntry, HookContext, ServiceEntry } from './application-defaults.ts'
 export { callMethod, createContext, runMethod } from './call.ts'
 export type { Listener } from './emitter.ts'
 export { Emitter } from './emitter.ts'
@@ -7,10 +19,8 @@ export * from './errors/index.ts'
 export type { ExternalForm } from './external-form.ts'
 export { addExternalForm, copyExternalForms, toExternalForm } from './external-form.ts'
 export type { HookType, HttpAnswer } from './hook-context.ts'
-export { HookContext } from './hook-context.ts'
-export type { AroundHook, Hook, HookOptions } from './hook-registry.ts'
-export type { LifecycleContext, LifecycleHook } from './lifecycle.ts'
 export type { Logger } from './logger.ts'
+export type { MethodName } from './method-name.ts'
 export type { MethodSpec, StandardMethod } from './method-table.ts'
 export { CUSTOM_METHOD, isStandardMethod, METHOD_TABLE } from './method-table.ts'
 export type {
@@ -22,15 +32,6 @@ export type {
   Params,
   Query,
 } from './params.ts'
-export type { EventListener, MethodEntry, ServiceAddons } from './service-entry.ts'
-export { findServiceEntry, ServiceEntry } from './service-entry.ts'
-export type {
-  AnyService,
-  AnyServices,
-  MethodName,
-  RegisteredService,
-  ServiceInput,
-} from './service-map.ts'
-export type { ServiceMixin } from './service-mixins.ts'
+export type { AnyService, AnyServices, RegisteredService, ServiceInput } from './service-map.ts'
 export type { ServiceOptions } from './service-options.ts'
 export { stripSlashes, toServicePath } from './service-path.ts'

@@ -1,11 +1,11 @@
-import type { Application } from './app.ts'
 import { composeAround } from './hook-chain.ts'
+import type { HookApplication } from './hook-context.ts'
 
 /** What hooks around `setup` and `teardown` of an application get. */
-export interface LifecycleContext {
-  readonly app: Application
+export interface LifecycleContext<A = HookApplication> {
+  readonly app: A
   /** What the method was called on: the application. */
-  readonly self: Application
+  readonly self: A
   readonly method: LifecycleMethod
   /** The HTTP server, when there is one. */
   readonly server: unknown
@@ -13,11 +13,14 @@ export interface LifecycleContext {
 
 export type LifecycleMethod = 'setup' | 'teardown'
 
-export type LifecycleHook = (context: LifecycleContext, next: () => Promise<void>) => unknown
+export type LifecycleHook<A = HookApplication> = (
+  context: LifecycleContext<A>,
+  next: () => Promise<void>,
+) => unknown
 
 interface WithLifecycle {
-  setup?(app: Application, path: string): unknown
-  teardown?(app: Application, path: string): unknown
+  setup?(app: HookApplication, path: string): unknown
+  teardown?(app: HookApplication, path: string): unknown
 }
 
 interface Registered {
@@ -36,12 +39,12 @@ const HOOK_KINDS: readonly string[] = ['around', 'before', 'after', 'error']
  * `setup` is torn down only if that went through.
  */
 export class ServiceLifecycle {
-  readonly #app: Application
+  readonly #app: HookApplication
   readonly #registered = new Map<string, Registered>()
   readonly #hooks: Record<LifecycleMethod, LifecycleHook[]> = { setup: [], teardown: [] }
   #isStarted = false
 
-  constructor(app: Application) {
+  constructor(app: HookApplication) {
     this.#app = app
   }
 
@@ -135,7 +138,11 @@ function succeeds(promise: Promise<void>): Promise<boolean> {
   )
 }
 
-async function callSetup(service: WithLifecycle, app: Application, path: string): Promise<void> {
+async function callSetup(
+  service: WithLifecycle,
+  app: HookApplication,
+  path: string,
+): Promise<void> {
   await service.setup?.(app, path)
 }
 

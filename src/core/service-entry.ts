@@ -1,75 +1,40 @@
-import type { Application } from './app.ts'
 import { createMethodCall } from './call.ts'
 import { compileChain } from './hook-chain.ts'
-import type { HookContext } from './hook-context.ts'
-import type { HookOptions } from './hook-registry.ts'
 import { HookRegistry } from './hook-registry.ts'
-import type { MethodSpec } from './method-table.ts'
+import type { EntryApplication, MethodEntry, ServiceEntryFace } from './method-entry.ts'
 import { STANDARD_METHODS, toMethodSpec } from './method-table.ts'
-import type { Chain, MethodCall } from './run-hooks.ts'
-import type { EventData } from './service-map.ts'
+import type { ServiceAddons } from './service-addons.ts'
 import { installMembers } from './service-members.ts'
 import type { ResolvedServiceOptions } from './service-options.ts'
 import { hasMethod } from './service-options.ts'
-
-/** What every registered service has beside its own methods. */
-export interface ServiceAddons<S, A = Application> {
-  /** Adds hooks; repeated calls append. */
-  hooks(options: HookOptions<S, A>): this
-  on<E extends string>(event: E, listener: EventListener<S, E, A>): this
-  once<E extends string>(event: E, listener: EventListener<S, E, A>): this
-  off<E extends string>(event: E, listener: EventListener<S, E, A>): this
-  addListener<E extends string>(event: E, listener: EventListener<S, E, A>): this
-  removeListener<E extends string>(event: E, listener: EventListener<S, E, A>): this
-  removeAllListeners(event?: string): this
-  emit(event: string, ...values: unknown[]): boolean
-  listenerCount(event: string): number
-}
-
-/** Called with the record that was written and the context of the call. */
-export type EventListener<S, E, A = Application> = (
-  data: EventData<S, E>,
-  context: HookContext<S, string, A>,
-) => unknown
-
-/** One method of a registered service. */
-export interface MethodEntry {
-  readonly entry: ServiceEntry
-  readonly name: string
-  readonly spec: MethodSpec
-  /** The function of the service, without hooks and events. */
-  readonly original: (...args: unknown[]) => unknown
-  /** Whether the method may be called from outside. */
-  readonly external: boolean
-  /** Calls {@link original} with the arguments of a context. */
-  readonly call: MethodCall
-  /** The hooks around {@link call}; `null` when there are none. */
-  chain: Chain | null
-}
 
 /** The entry of each registered service, by the object that callers hold. */
 const ENTRIES = new WeakMap<object, ServiceEntry>()
 
 /** Returns the entry of a registered service, `undefined` for any other object. */
-export function findServiceEntry(service: object): ServiceEntry | undefined {
-  return ENTRIES.get(service)
+export function findServiceEntry<A extends EntryApplication = EntryApplication>(
+  service: object,
+): ServiceEntry<A> | undefined {
+  // Who asks knows by what class of application its services are registered.
+  return ENTRIES.get(service) as ServiceEntry<A> | undefined
 }
 
 /** A service as its application holds it: its methods with their chains, its hooks and events. */
-export class ServiceEntry {
-  readonly app: Application
+export class ServiceEntry<A extends EntryApplication = EntryApplication>
+  implements ServiceEntryFace<A>
+{
+  readonly app: A
   readonly path: string
-  /** What callers hold: the given instance itself, or an object derived from a given literal. */
   readonly service: object
   readonly options: ResolvedServiceOptions
-  readonly methods: ReadonlyMap<string, MethodEntry>
+  readonly methods: ReadonlyMap<string, MethodEntry<A>>
   readonly hooks: HookRegistry
   /** What transports keep for the service, each by a symbol of its own. */
   readonly attachments: Map<symbol, unknown> = new Map()
   readonly #uninstall: () => void
 
   /** @throws {TypeError} a method that is listed is not there */
-  constructor(app: Application, path: string, service: object, options: ResolvedServiceOptions) {
+  constructor(app: A, path: string, service: object, options: ResolvedServiceOptions) {
     this.app = app
     this.path = path
     this.service = service
@@ -135,7 +100,11 @@ function toMethodNames(service: object, options: ResolvedServiceOptions): string
   return [...new Set([...standard, ...options.methods])]
 }
 
-function createMethod(entry: ServiceEntry, service: object, name: string): MethodEntry {
+function createMethod<A>(
+  entry: ServiceEntryFace<A>,
+  service: object,
+  name: string,
+): MethodEntry<A> {
   if (!hasMethod(service, name)) {
     const { path } = entry
     throw new TypeError(`Can not apply hooks. '${name}' is not a function of service '${path}'`)

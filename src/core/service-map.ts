@@ -1,5 +1,5 @@
 import type { Id, NullableId, Params } from './params.ts'
-import type { ServiceAddons } from './service-entry.ts'
+import type { ServiceAddons } from './service-addons.ts'
 
 /** A service of which no type is known: the standard methods, and whatever else is called. */
 export interface AnyService {
@@ -27,81 +27,3 @@ export type ServiceInput<S> = AnyService extends S ? object | Partial<AnyService
 
 /** A service with its hooks and events: what `app.service(path)` returns. */
 export type RegisteredService<S, A> = S & ServiceAddons<S, A>
-
-// `any` stands for the arguments here: every function must match, whatever it takes.
-// biome-ignore lint/suspicious/noExplicitAny: a generic constraint
-type AnyFunction = (...args: any[]) => unknown
-
-/** Names that a service has and that are no methods for callers. */
-type ReservedName =
-  | keyof ServiceAddons<object, unknown>
-  | 'setup'
-  | 'teardown'
-  | 'publish'
-  | `_${string}`
-
-/** Names of the methods of a service that hooks can run around. */
-export type MethodName<S> = {
-  [K in keyof S & string]-?: NonNullable<S[K]> extends AnyFunction
-    ? K extends ReservedName
-      ? never
-      : K
-    : never
-}[keyof S & string]
-
-/** Names of the methods of all services together. */
-export type MethodNames<Services> = {
-  [Path in keyof Services & string]: MethodName<Services[Path]>
-}[keyof Services & string]
-
-/** Up to four overloads of a method; a function with fewer matches with its first one repeated. */
-type Overloads<F> = F extends {
-  (...args: infer A1): infer R1
-  (...args: infer A2): infer R2
-  (...args: infer A3): infer R3
-  (...args: infer A4): infer R4
-}
-  ? { arguments: A1 | A2 | A3 | A4; result: Awaited<R1 | R2 | R3 | R4> }
-  : never
-
-type Method<S, M> = M extends keyof S ? Overloads<NonNullable<S[M]>> : never
-
-/** The argument at a position, `undefined` where the method takes fewer. */
-type ArgumentAt<S, M, Index extends 0 | 1 | 2> = Method<S, M>['arguments'][Index]
-
-type ParamsIndex<M> = M extends 'find' ? 0 : M extends 'update' | 'patch' ? 2 : 1
-
-/** The id that a method takes; `undefined` for methods without one. */
-export type IdOf<S, M> = string extends M
-  ? NullableId | undefined
-  : M extends 'get' | 'update' | 'patch' | 'remove'
-    ? ArgumentAt<S, M, 0>
-    : undefined
-
-/** The data that a method takes; `undefined` for `find`, `get` and `remove`. */
-export type DataOf<S, M> = string extends M
-  ? unknown
-  : M extends 'find' | 'get' | 'remove'
-    ? undefined
-    : ArgumentAt<S, M, M extends 'update' | 'patch' ? 1 : 0>
-
-/** The params that a method takes, never `undefined` in a hook; {@link Params} where it takes none. */
-export type ParamsOf<S, M> = string extends M
-  ? Params
-  : [ArgumentAt<S, M, ParamsIndex<M>>] extends [infer P]
-    ? [NonNullable<P>] extends [never]
-      ? Params
-      : NonNullable<P>
-    : never
-
-/** What a method resolves to. */
-export type ResultOf<S, M> = M extends keyof S ? Method<S, M>['result'] : unknown
-
-type EventMethod = { created: 'create'; updated: 'update'; patched: 'patch'; removed: 'remove' }
-
-type ItemOf<T> = T extends readonly (infer Item)[] ? Item : T
-
-/** What the listeners of an event get first: one record, also when many were written. */
-export type EventData<S, E> = E extends keyof EventMethod
-  ? ItemOf<ResultOf<S, EventMethod[E]>>
-  : unknown

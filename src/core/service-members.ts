@@ -1,12 +1,12 @@
 import { callMethod, createContext } from './call.ts'
+import type { MethodEntry, ServiceEntryFace } from './method-entry.ts'
 import { createEmitterMethods } from './service-emitter.ts'
-import type { MethodEntry, ServiceEntry } from './service-entry.ts'
 
 /**
  * Gives a service its hooked methods, `hooks` and the methods of an emitter. Returns the function
  * that puts everything back as it was.
  */
-export function installMembers(entry: ServiceEntry): () => void {
+export function installMembers(entry: ServiceEntryFace): () => void {
   const { app, path, service } = entry
   const members = {
     hooks: createHooksMethod(entry),
@@ -56,7 +56,7 @@ function createHooked(method: MethodEntry): object {
   })
 }
 
-function createHooksMethod(entry: ServiceEntry): (options: unknown) => object {
+function createHooksMethod(entry: ServiceEntryFace): (options: unknown) => object {
   return (options) => {
     entry.hooks.add(options)
     entry.compile()

@@ -1,4 +1,4 @@
-import type { Application } from './app.ts'
+import type { EntryApplication } from './method-entry.ts'
 import { findServiceEntry, ServiceEntry } from './service-entry.ts'
 import type { ResolvedServiceOptions } from './service-options.ts'
 
@@ -6,15 +6,15 @@ import type { ResolvedServiceOptions } from './service-options.ts'
  * Called with each service that an application gets, as plug-ins of Feathers are: before the first
  * one of the list, which adds the hooks, the service has its own methods alone.
  */
-export type ServiceMixin = (
-  this: Application,
+export type ServiceMixin<A> = (
+  this: A,
   service: object,
   path: string,
   options: ResolvedServiceOptions,
 ) => unknown
 
 /** Returns the mixins that every application has: the one that gives a service hooks and events. */
-export function createMixins(): ServiceMixin[] {
+export function createMixins<A extends EntryApplication>(): ServiceMixin<A>[] {
   return [
     function addHooks(service, path, options) {
       // A service of a mounted application has the hooks of that one.
@@ -28,12 +28,12 @@ export function createMixins(): ServiceMixin[] {
  * service is left without hooks again.
  * @throws {TypeError} the mixin that adds hooks is gone, or a method that is listed is not there
  */
-export function applyMixins(
-  app: Application,
+export function applyMixins<A extends EntryApplication>(
+  app: A & { readonly mixins: readonly ServiceMixin<A>[] },
   service: object,
   path: string,
   options: ResolvedServiceOptions,
-): ServiceEntry {
+): ServiceEntry<A> {
   const isNew = findServiceEntry(service) === undefined
   try {
     for (const mixin of app.mixins) mixin.call(app, service, path, options)
@@ -41,7 +41,7 @@ export function applyMixins(
     if (isNew) findServiceEntry(service)?.release()
     throw error
   }
-  const entry = findServiceEntry(service)
+  const entry = findServiceEntry<A>(service)
   if (entry === undefined) throw new TypeError('app.mixins lacks the mixin that adds the hooks')
   return entry
 }

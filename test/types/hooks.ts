@@ -1,5 +1,15 @@
-import type { Application, AroundHook, Hook, HookContext, Id } from '../../src/core/index.ts'
-import { createApp } from '../../src/core/index.ts'
+import type {
+  Application,
+  AroundHook,
+  Hook,
+  HookContext,
+  Id,
+  LifecycleHook,
+  MethodEntry,
+  ServiceAddons,
+} from '../../src/core/index.ts'
+import { createApp, createContext, findServiceEntry } from '../../src/core/index.ts'
+import type { AddonName } from '../../src/core/method-name.ts'
 import type {
   Services,
   Settings,
@@ -148,6 +158,27 @@ users.hooks({
 users.hooks([time])
 app.hooks({ before: [log], error: { get: [log] }, around: [time] })
 app.service('clock').hooks({ before: { get: log } })
+
+// Hooks for any application get the whole of it
+declare function audit(given: Application): void
+const watch: Hook = (context) => {
+  expectType<Application>()(context.app)
+  audit(context.app)
+}
+const report: LifecycleHook = async (context, next) => {
+  await next()
+  audit(context.app)
+}
+declare const method: MethodEntry
+app.hooks({ after: [watch] })
+app.hooks({ setup: report })
+expectType<HookContext>()(createContext(method, {}, []))
+expectType<Application | undefined>()(findServiceEntry(users)?.app)
+users.on('created', (_user, context) => watch(context))
+
+// The members that hooks are not for
+declare const addon: keyof ServiceAddons<object>
+expectType<AddonName>()(addon)
 
 // Hooks for services that offer something
 const load: Hook<{ get(id: Id): Promise<unknown> }> = (context) => context.service.get(1)

@@ -1,0 +1,66 @@
+import type { Application } from './app.ts'
+import * as context from './hook-context.ts'
+import type * as registry from './hook-registry.ts'
+import type * as lifecycle from './lifecycle.ts'
+import type * as methods from './method-entry.ts'
+import type { MethodName } from './method-name.ts'
+import type * as addons from './service-addons.ts'
+import * as entries from './service-entry.ts'
+import type * as mixins from './service-mixins.ts'
+
+// Inside the core, hooks and services know of their application only what they need of it, so that no
+// file below needs `app.ts`. Users get these names with the whole application filled in.
+
+/** Runs before, after or on an error. A returned copy of the context is assigned onto it. */
+export type Hook<S = object, M extends string = string, A = Application> = registry.Hook<S, M, A>
+
+/** Runs around the rest of the call, which `next` starts; await it to see the result. */
+export type AroundHook<
+  S = object,
+  M extends string = string,
+  A = Application,
+> = registry.AroundHook<S, M, A>
+
+/** What `service.hooks()` takes: the four kinds, or around hooks in short. */
+export type HookOptions<
+  S,
+  A = Application,
+  Name extends string = MethodName<S>,
+> = registry.HookOptions<S, A, Name>
+
+/**
+ * One call of a service method, as hooks see it. `result` is an own property once it is set: setting
+ * it before the method runs skips the method.
+ */
+export type HookContext<
+  S = object,
+  M extends string = string,
+  A = Application,
+> = context.HookContext<S, M, A>
+export const HookContext: typeof context.HookContext = context.HookContext
+
+/** What hooks around `setup` and `teardown` of an application get. */
+export type LifecycleContext<A = Application> = lifecycle.LifecycleContext<A>
+
+/** Runs around `setup` or `teardown` of an application. */
+export type LifecycleHook<A = Application> = lifecycle.LifecycleHook<A>
+
+/** What every registered service has beside its own methods. */
+export type ServiceAddons<S, A = Application> = addons.ServiceAddons<S, A>
+
+/** Called with the record that was written and the context of the call. */
+export type EventListener<S, E, A = Application> = addons.EventListener<S, E, A>
+
+/** Called with each service that an application gets; see `app.mixins`. */
+export type ServiceMixin<A = Application> = mixins.ServiceMixin<A>
+
+/** One method of a registered service. */
+export type MethodEntry<A = Application> = methods.MethodEntry<A>
+
+/** A service as its application holds it: its methods with their chains, its hooks and events. */
+export type ServiceEntry<A = Application> = methods.ServiceEntryFace<A>
+export const ServiceEntry: typeof entries.ServiceEntry = entries.ServiceEntry
+
+/** Returns the entry of a registered service, `undefined` for any other object. */
+export const findServiceEntry: (service: object) => ServiceEntry | undefined =
+  entries.findServiceEntry

@@ -1,0 +1,42 @@
+import type { CalledMethod, HookApplication } from './hook-context.ts'
+import type { HookRegistry } from './hook-registry.ts'
+import type { Chain, MethodCall } from './run-hooks.ts'
+import type { ResolvedServiceOptions } from './service-options.ts'
+
+/** What a registered service needs of its application. */
+export interface EntryApplication extends HookApplication {
+  /** The hooks that run around those of the service. */
+  readonly hookRegistry: HookRegistry
+  /** Takes the error of an event listener, which no caller can be told. */
+  logListenerError(error: unknown, event: string): void
+}
+
+/** One method of a registered service. */
+export interface MethodEntry<A = EntryApplication> extends CalledMethod<A> {
+  readonly entry: ServiceEntryFace<A>
+  /** The function of the service, without hooks and events. */
+  readonly original: (...args: unknown[]) => unknown
+  /** Whether the method may be called from outside. */
+  readonly external: boolean
+  /** Calls {@link original} with the arguments of a context. */
+  readonly call: MethodCall
+  /** The hooks around {@link call}; `null` when there are none. */
+  chain: Chain | null
+}
+
+/** The members of a `ServiceEntry`, for what it is made of: its methods, their calls and events. */
+export interface ServiceEntryFace<A = EntryApplication> {
+  readonly app: A
+  readonly path: string
+  /** What callers hold: the given instance itself, or an object derived from a given literal. */
+  readonly service: object
+  readonly options: ResolvedServiceOptions
+  readonly methods: ReadonlyMap<string, MethodEntry<A>>
+  readonly hooks: HookRegistry
+  /** Puts the chains together anew: to be called whenever hooks of the app or the service change. */
+  compile(): void
+  /** Emits to the listeners of the service; one that fails is logged and changes nothing. */
+  emit(event: string, ...values: unknown[]): void
+  /** Takes hooks and events off the instance again, so that it is what it was. */
+  release(): void
+}
