@@ -1,28 +1,9 @@
 import { noteExternalForm } from './external-form.ts'
 import type { CalledMethod } from './hook-context.ts'
 import { HookContext } from './hook-context.ts'
+import { readArguments, setResult } from './method-call.ts'
 import type { MethodEntry } from './method-entry.ts'
-import type { MethodSpec } from './method-table.ts'
-import type { MethodCall } from './run-hooks.ts'
 import { emitServiceEvent } from './service-events.ts'
-
-type ServiceFunction = (...args: unknown[]) => unknown
-
-/** How the arguments of a context are handed to the method, by the row of the method table. */
-const INVOKE: Readonly<Record<string, (fn: ServiceFunction, context: HookContext) => unknown>> = {
-  params: (fn, context) => fn.call(context.self, context.params),
-  'id params': (fn, context) => fn.call(context.self, context.id, context.params),
-  'data params': (fn, context) => fn.call(context.self, context.data, context.params),
-  'id data params': (fn, context) =>
-    fn.call(context.self, context.id, context.data, context.params),
-}
-
-/** Returns the call of a method with the arguments of a context. */
-export function createMethodCall(spec: MethodSpec, original: ServiceFunction): MethodCall {
-  const invoke = INVOKE[spec.arguments.join(' ')]
-  if (invoke === undefined) throw new TypeError(`No way to pass (${spec.arguments.join(', ')})`)
-  return (context) => invoke(original, context)
-}
 
 /**
  * Returns the context of a call with the given arguments, in the order of the method table.
@@ -33,11 +14,8 @@ export function createContext<A>(
   self: object,
   args: readonly unknown[],
 ): HookContext<object, string, A> {
-  const { withId, arguments: names } = method.spec
-  const id = withId ? args[0] : undefined
-  const dataIndex = withId ? 1 : 0
-  const data = names[dataIndex] === 'data' ? args[dataIndex] : undefined
-  return new HookContext(method, self, id, data, args[names.length - 1])
+  const { id, data, params } = readArguments(method.spec, self, args)
+  return new HookContext(method, self, id, data, params)
 }
 
 /** Runs hooks, method and events. Resolves to `context.result`; the rest stands in the context. */
@@ -49,12 +27,8 @@ export function runMethod(method: MethodEntry, context: HookContext): Promise<un
     return context.result
   }
   try {
-    if (chain !== null) return chain(context).then(finish)
-    if ('result' in context) return Promise.resolve(finish())
-    return Promise.resolve(method.call(context)).then((result) => {
-      context.result = result as typeof context.result
-      return finish()
-    })
+    const done = chain === null ? setResult(method.call, context) : chain(context)
+    return done.then(finish)
   } catch (error) {
     return Promise.reject(error)
   }
@@ -77,15 +51,8 @@ export function callMethod(method: MethodEntry, self: object, args: unknown[]): 
 
 /** Without hooks and events there is nothing that a context could tell. */
 function callDirectly(method: MethodEntry, self: object, args: unknown[]): Promise<unknown> {
-  const paramsIndex = method.spec.arguments.length - 1
   try {
-    const params = args[paramsIndex] || {}
-    const returned =
-      paramsIndex === 0
-        ? method.original.call(self, params)
-        : paramsIndex === 1
-          ? method.original.call(self, args[0], params)
-          : method.original.call(self, args[0], args[1], params)
+    const returned = method.call(readArguments(method.spec, self, args))
     return returned instanceof Promise ? returned : Promise.resolve(returned)
   } catch (error) {
     return Promise.reject(error)

@@ -1,3 +1,5 @@
+import { isObject, isPromise } from './value-kind.ts'
+
 /** The functions for `app.configure()` that factories have made, with the names of these. */
 const FACTORY_NAMES = new WeakMap<object, string>()
 
@@ -52,13 +54,9 @@ export function isClass(value: object): boolean {
 }
 
 function isApplicationLike(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  const { configure, use } = value as { configure?: unknown; use?: unknown }
+  if (!isObject(value)) return false
+  const { configure, use } = value
   return typeof configure === 'function' && typeof use === 'function'
-}
-
-function isPromise(value: unknown): boolean {
-  return typeof (value as PromiseLike<unknown> | null | undefined)?.then === 'function'
 }
 
 function describe(value: unknown): string {

@@ -1,3 +1,5 @@
+import { isObject } from './value-kind.ts'
+
 /** Returns a copy of a record without what callers outside may not see. */
 export type ExternalForm = (record: unknown) => unknown
 
@@ -30,7 +32,7 @@ export function copyExternalForms(record: object, copy: object): void {
 /** Takes note of records that hold their form themselves: the result, its items, those of a page. */
 export function noteExternalForm(result: unknown): void {
   if (hasForms || !isObject(result)) return
-  const { data = result } = result as { readonly data?: unknown }
+  const { data = result } = result
   const items: readonly unknown[] = Array.isArray(data) ? data : []
   hasForms = [result, ...items].some((one) => isObject(one) && DISPATCH in one)
 }
@@ -50,7 +52,7 @@ function holdsForm(value: unknown): boolean {
   if (Array.isArray(value)) return value.some(holdsForm)
   if (hasToJSON(value)) return !isLeaf(value) && holdsForm(value.toJSON())
   if (ArrayBuffer.isView(value)) return false
-  for (const key in value) if (holdsForm((value as Record<string, unknown>)[key])) return true
+  for (const key in value) if (holdsForm(value[key])) return true
   return false
 }
 
@@ -80,8 +82,4 @@ function hasDispatch(value: object): value is { [DISPATCH]: unknown } {
 
 function hasToJSON(value: object): value is { toJSON(): unknown } {
   return typeof (value as { toJSON?: unknown }).toJSON === 'function'
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null
 }

@@ -1,6 +1,8 @@
 import type { HookRegistry, StoredHook } from './hook-registry.ts'
-import type { Chain, Layer, MethodCall } from './run-hooks.ts'
-import { invoke, toChain } from './run-hooks.ts'
+import type { MethodCall } from './method-call.ts'
+import { setResult } from './method-call.ts'
+import type { Chain, Layer } from './run-hooks.ts'
+import { toChain } from './run-hooks.ts'
 
 type AroundStep<C> = (context: C, next: () => Promise<void>) => unknown
 
@@ -25,10 +27,10 @@ export function compileChain(
   const innermost = steps.at(-1)
   if (innermost === undefined) return null
   const [outer, chain]: [Step[], Chain] = isLayer(innermost)
-    ? [steps.slice(0, -1), toChain(innermost, call, null)]
-    : [steps, (context) => invoke(call, context)]
+    ? [steps.slice(0, -1), toChain(innermost, null, call)]
+    : [steps, (context) => setResult(call, context)]
   return outer.reduceRight<Chain>(
-    (inner, step) => (isLayer(step) ? toChain(step, null, inner) : toAroundChain(step, inner)),
+    (inner, step) => (isLayer(step) ? toChain(step, inner, call) : toAroundChain(step, inner)),
     chain,
   )
 }

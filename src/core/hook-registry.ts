@@ -1,6 +1,7 @@
 import type { HookApplication, HookContext, HookType } from './hook-context.ts'
 import type { MethodName } from './method-name.ts'
 import type { StandardMethod } from './method-table.ts'
+import { isObject } from './value-kind.ts'
 
 /** Runs before, after or on an error. A returned object is assigned onto the context. */
 export type Hook<S = object, M extends string = string, A = HookApplication> = (
@@ -100,7 +101,7 @@ export class HookRegistry {
     if (Array.isArray(options) || typeof options === 'function') {
       return [{ key: toKey(shortGroup, 'all'), hooks: this.#toHooks(options, 'around') }]
     }
-    if (!isRecord(options)) {
+    if (!isObject(options)) {
       throw new TypeError(`The hooks of ${label} must be an object or an array`)
     }
     const names = Object.keys(options)
@@ -115,7 +116,7 @@ export class HookRegistry {
     if (Array.isArray(map) || typeof map === 'function') {
       return [{ key: toKey(kind, 'all'), hooks: this.#toHooks(map, kind) }]
     }
-    if (!isRecord(map)) {
+    if (!isObject(map)) {
       throw new TypeError(
         `The ${kind} hooks of ${this.#options.label} must be functions, a list or a map`,
       )
@@ -153,8 +154,4 @@ function toKey(group: HookGroup, name: string): string {
 
 function isHookType(name: string): name is HookType {
   return (HOOK_KINDS as readonly string[]).includes(name)
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null
 }

@@ -1,5 +1,6 @@
 import { composeAround } from './hook-chain.ts'
 import type { HookApplication } from './hook-context.ts'
+import { isObject } from './value-kind.ts'
 
 /** What hooks around `setup` and `teardown` of an application get. */
 export interface LifecycleContext<A = HookApplication> {
@@ -50,11 +51,11 @@ export class ServiceLifecycle {
 
   /** Takes hooks around `setup` and `teardown`. Returns whether the options hold such hooks. */
   addHooks(options: unknown): boolean {
-    if (typeof options !== 'object' || options === null) return false
+    if (!isObject(options)) return false
     const names = Object.keys(options)
     if (names.some((name) => HOOK_KINDS.includes(name))) return false
     if (!names.some((name) => LIFECYCLE_METHODS.some((method) => method === name))) return false
-    const additions = names.map((name) => [toMethod(name), toHooks(name, options)] as const)
+    const additions = names.map((name) => [toMethod(name), toHooks(name, options[name])] as const)
     for (const [method, hooks] of additions) this.#hooks[method].push(...hooks)
     return true
   }
@@ -152,8 +153,7 @@ function toMethod(name: string): LifecycleMethod {
   throw new TypeError(`'${name}' is not a lifecycle method: ${LIFECYCLE_METHODS.join(', ')}`)
 }
 
-function toHooks(name: string, options: object): LifecycleHook[] {
-  const value = (options as Record<string, unknown>)[name]
+function toHooks(name: string, value: unknown): LifecycleHook[] {
   const hooks = Array.isArray(value) ? value : [value]
   if (hooks.some((hook) => typeof hook !== 'function')) {
     throw new TypeError(`The ${name} hooks of the application must be functions`)

@@ -1,6 +1,7 @@
 import type { CalledMethod, HookApplication } from './hook-context.ts'
 import type { HookRegistry } from './hook-registry.ts'
-import type { Chain, MethodCall } from './run-hooks.ts'
+import type { MethodCall } from './method-call.ts'
+import type { Chain } from './run-hooks.ts'
 import type { ResolvedServiceOptions } from './service-options.ts'
 
 /** What a registered service needs of its application. */
@@ -18,7 +19,7 @@ export interface MethodEntry<A = EntryApplication> extends CalledMethod<A> {
   readonly original: (...args: unknown[]) => unknown
   /** Whether the method may be called from outside. */
   readonly external: boolean
-  /** Calls {@link original} with the arguments of a context. */
+  /** Calls {@link original} with the arguments of a call. */
   readonly call: MethodCall
   /** The hooks around {@link call}; `null` when there are none. */
   chain: Chain | null

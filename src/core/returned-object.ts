@@ -1,4 +1,5 @@
 import { HookContext } from './hook-context.ts'
+import { isObject, isPlainObject } from './value-kind.ts'
 
 /** What a call is about, which no hook can change. */
 const FIXED: ReadonlySet<string> = new Set(['app', 'service', 'path', 'method', 'self', 'type'])
@@ -16,7 +17,7 @@ const WARNED = new WeakSet<object>()
  * tells once of a hook that seems to have meant otherwise.
  */
 export function mergeReturned(context: HookContext, returned: unknown, hook: object): void {
-  if (returned === context || typeof returned !== 'object' || returned === null) return
+  if (returned === context || !isObject(returned)) return
   if (isCopy(context, returned)) copyOnto(context, returned)
   else if (isMeantForContext(context, returned)) warnOnce(context, hook)
 }
@@ -42,8 +43,7 @@ function copyOnto(context: HookContext, copy: object): void {
 
 /** `(context) => (context.data = data)` returns a part of the context and has done its work. */
 function isMeantForContext(context: HookContext, returned: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(returned)
-  if (prototype !== Object.prototype && prototype !== null) return false
+  if (!isPlainObject(returned)) return false
   if (!MEANT_FOR_CONTEXT.some((name) => Object.hasOwn(returned, name))) return false
   const parts: unknown[] = [...Object.values(context), ...Object.values(context.params)]
   return !parts.includes(returned)

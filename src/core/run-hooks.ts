@@ -1,6 +1,9 @@
 import type { HookContext, HookType } from './hook-context.ts'
 import type { StoredHook } from './hook-registry.ts'
+import type { MethodCall } from './method-call.ts'
+import { startMethod } from './method-call.ts'
 import { mergeReturned } from './returned-object.ts'
+import { isPromise } from './value-kind.ts'
 
 /** Everything that runs for one method of one service, put together when hooks change. */
 export type Chain = (context: HookContext) => Promise<void>
@@ -12,22 +15,11 @@ export interface Layer {
   readonly error: readonly StoredHook[]
 }
 
-/** Calls the method with the arguments of the context and returns what it returns. */
-export type MethodCall = (context: HookContext) => unknown
-
-/** Calls the method and sets the result, unless there is one; throws what the method throws at once. */
-export function invoke(call: MethodCall, context: HookContext): Promise<void> {
-  if ('result' in context) return Promise.resolve()
-  return Promise.resolve(call(context)).then((result) => {
-    context.result = result as typeof context.result
-  })
-}
-
 /**
  * Returns the chain of one layer: its before hooks, the inner chain or the method call, its after
  * hooks. One function serves both, since each async function on the way costs as much as ten hooks.
  */
-export function toChain(layer: Layer, call: MethodCall | null, inner: Chain | null): Chain {
+export function toChain(layer: Layer, inner: Chain | null, call: MethodCall): Chain {
   const { before, after, error: onError } = layer
   return async (context) => {
     try {
@@ -36,9 +28,9 @@ export function toChain(layer: Layer, call: MethodCall | null, inner: Chain | nu
         if (pending !== undefined) await pending
       }
       if (inner !== null) await inner(context)
-      else if (call !== null && !('result' in context)) {
-        const returned = call(context) as typeof context.result
-        context.result = isPromise(returned) ? await returned : returned
+      else {
+        const pending = startMethod(call, context)
+        if (pending !== undefined) context.result = await pending
       }
       if (after.length > 0) {
         const pending = runEach(after, 0, context, 'after')
@@ -118,8 +110,4 @@ async function runErrorHooks(
 /** Error hooks clear `context.error` to swallow it, so `throw undefined` has to leave something there. */
 function toError(thrown: unknown): unknown {
   return thrown ?? new Error(`${thrown} was thrown`)
-}
-
-function isPromise(value: unknown): value is PromiseLike<unknown> {
-  return typeof (value as PromiseLike<unknown> | undefined)?.then === 'function'
 }

@@ -1,12 +1,13 @@
-import { createMethodCall } from './call.ts'
 import { compileChain } from './hook-chain.ts'
 import { HookRegistry } from './hook-registry.ts'
+import { createMethodCall } from './method-call.ts'
 import type { EntryApplication, MethodEntry, ServiceEntryFace } from './method-entry.ts'
 import { STANDARD_METHODS, toMethodSpec } from './method-table.ts'
 import type { ServiceAddons } from './service-addons.ts'
 import { installMembers } from './service-members.ts'
 import type { ResolvedServiceOptions } from './service-options.ts'
 import { hasMethod } from './service-options.ts'
+import { isPlainObject } from './value-kind.ts'
 
 /** The entry of each registered service, by the object that callers hold. */
 const ENTRIES = new WeakMap<object, ServiceEntry>()
@@ -83,15 +84,10 @@ export class ServiceEntry<A extends EntryApplication = EntryApplication>
  */
 export function toRegistered(path: string, service: object): object {
   const registered = ENTRIES.get(service)
-  if (registered === undefined) return isLiteral(service) ? Object.create(service) : service
+  if (registered === undefined) return isPlainObject(service) ? Object.create(service) : service
   throw new TypeError(
     `The service for path '${path}' is registered already, at '${registered.path}': make a new instance`,
   )
-}
-
-function isLiteral(service: object): boolean {
-  const prototype = Object.getPrototypeOf(service)
-  return prototype === Object.prototype || prototype === null
 }
 
 /** Standard methods take hooks even when they are not for callers from outside. */

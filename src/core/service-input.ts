@@ -1,4 +1,5 @@
 import { findFactoryName, isClass } from './configurator.ts'
+import { isObject, isPromise } from './value-kind.ts'
 
 /** @throws {TypeError} the value is no service; says what it seems to be, and where that belongs */
 export function checkServiceInput(path: string, value: unknown): asserts value is object {
@@ -11,12 +12,12 @@ export function checkServiceInput(path: string, value: unknown): asserts value i
 /** Returns `null` for a service, `''` for something that is nothing in particular. */
 function findProblem(path: string, value: unknown): string | null {
   if (typeof value === 'function') return describeFunction(path, value)
-  if (typeof value !== 'object' || value === null) return ''
-  const { service, services, then } = value as Record<string, unknown>
+  if (!isObject(value)) return ''
+  const { service, services } = value
   if (typeof service === 'function' && typeof services === 'object') {
     return 'it is an application that createApp() did not make; register its services one by one'
   }
-  return typeof then === 'function' ? 'it is a promise, await it first' : null
+  return isPromise(value) ? 'it is a promise, await it first' : null
 }
 
 /** Says what a function is that stands where a service is meant. */

@@ -1,4 +1,7 @@
 import { STANDARD_EVENTS, STANDARD_METHODS } from './method-table.ts'
+import type { OptionRules } from './option-check.ts'
+import { checkOptions, OPTION } from './option-check.ts'
+import { isObject, isPlainObject } from './value-kind.ts'
 
 /** Options of `app.use(path, service, options)`. */
 export interface ServiceOptions<Name extends string = string> {
@@ -15,7 +18,12 @@ export interface ServiceOptions<Name extends string = string> {
 /** Options with every default filled in. */
 export type ResolvedServiceOptions = Required<ServiceOptions>
 
-const OPTION_NAMES: readonly string[] = ['methods', 'events', 'serviceEvents', 'routeParams']
+const RULES: OptionRules = {
+  methods: OPTION.stringList,
+  events: OPTION.stringList,
+  serviceEvents: OPTION.stringList,
+  routeParams: { expected: 'an object of strings', isValid: isStringMap },
+}
 
 const SERVICE_METHODS: readonly string[] = [...STANDARD_METHODS, 'setup', 'teardown']
 
@@ -31,14 +39,14 @@ const PROTECTED_NAMES: ReadonlySet<string> = new Set([
 
 /**
  * Returns the options with their defaults.
- * @throws {TypeError} an unknown option, a protected method, no service or a second one
+ * @throws {TypeError} an unknown option or an invalid one, a protected method, no service or a second one
  */
 export function resolveServiceOptions(
   path: string,
   service: object,
   options: ServiceOptions,
 ): ResolvedServiceOptions {
-  checkOptionNames(path, options)
+  checkServiceOptions(path, options)
   const methods = options.methods ?? STANDARD_METHODS.filter((name) => hasMethod(service, name))
   if (!isService(service) && methods.length === 0) {
     throw new TypeError(`Invalid service object passed for path \`${path}\``)
@@ -63,15 +71,15 @@ export function hasMethod(service: object, name: string): boolean {
   return typeof (service as Record<string, unknown>)[name] === 'function'
 }
 
-function checkOptionNames(path: string, options: ServiceOptions): void {
-  if (isService(options)) {
+function checkServiceOptions(path: string, options: ServiceOptions): void {
+  if (isObject(options) && isService(options)) {
     throw new TypeError(`app.use() takes one service for path '${path}', and its options after it`)
   }
-  const unknown = Object.keys(options).find((name) => !OPTION_NAMES.includes(name))
-  if (unknown === undefined) return
-  throw new TypeError(
-    `Unknown option '${unknown}' for service '${path}': allowed are ${OPTION_NAMES.join(', ')}`,
-  )
+  checkOptions(`app.use('${path}')`, options, RULES)
+}
+
+function isStringMap(value: unknown): boolean {
+  return isPlainObject(value) && Object.values(value).every((one) => typeof one === 'string')
 }
 
 function checkName(path: string, name: string): void {

@@ -245,17 +245,40 @@ t.test('refuses a second service where the options stand', async (t) => {
   }
 })
 
-t.test('takes any options object, and refuses names that are no option', async (t) => {
+t.test('takes any options object, and an option that is undefined', async (t) => {
   const app = createApp()
   app.use('a', todos, {}).use('b', todos, { routeParams: {} })
-  app.use('c', todos, { serviceEvents: ['done'] })
-  const wrong = { method: ['find'] } as object
+  app.use('c', todos, { serviceEvents: ['done'], methods: undefined } as object)
 
   t.same(app.entries.get('c')?.options.serviceEvents, ['done'])
-  t.throws(() => app.use('d', todos, wrong), {
-    message:
-      "Unknown option 'method' for service 'd': allowed are methods, events, serviceEvents, routeParams",
-  })
+  t.same(app.entries.get('c')?.options.methods, ['find', 'get'])
+})
+
+t.test('refuses an option that is unknown, or has a value that it can not have', async (t) => {
+  const app = createApp()
+  const wrong: readonly [options: unknown, message: string][] = [
+    [{ method: ['find'] }, "unknown option 'method'; did you mean 'methods'?"],
+    [
+      { public: ['find'] },
+      "unknown option 'public', allowed are methods, events, serviceEvents, routeParams",
+    ],
+    [{ methods: 'find' }, "the option 'methods' must be a list of non-empty strings"],
+    [{ methods: ['find', ''] }, "the option 'methods' must be a list of non-empty strings"],
+    [{ methods: { find: true } }, "the option 'methods' must be a list of non-empty strings"],
+    [{ events: 'done' }, "the option 'events' must be a list of non-empty strings"],
+    [{ events: [Symbol('done')] }, "the option 'events' must be a list of non-empty strings"],
+    [{ serviceEvents: null }, "the option 'serviceEvents' must be a list of non-empty strings"],
+    [{ routeParams: ['a'] }, "the option 'routeParams' must be an object of strings"],
+    [{ routeParams: { tenant: 1 } }, "the option 'routeParams' must be an object of strings"],
+    [null, 'the options must be an object, not null'],
+  ]
+  for (const [options, message] of wrong) {
+    t.throws(() => app.use('d', todos, options as object), {
+      constructor: TypeError,
+      message: `app.use('d'): ${message}`,
+    })
+  }
+  t.equal(app.entries.size, 0)
 })
 
 t.test('refuses every protected name as a custom method', async (t) => {

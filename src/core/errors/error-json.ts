@@ -35,7 +35,7 @@ export function toErrorClass(code: number): ErrorClass {
  * becomes a {@link errorClasses.GeneralError}.
  */
 export function errorFromJSON(json: unknown, options?: ErrorOptions): ServiceError {
-  if (!isRecord(json)) {
+  if (!isObject(json)) {
     const text = json == null ? undefined : String(json)
     return new errorClasses.GeneralError(text, undefined, options)
   }
@@ -44,11 +44,11 @@ export function errorFromJSON(json: unknown, options?: ErrorOptions): ServiceErr
   const ErrorOfName = findClass(name) ?? toErrorClass(code ?? 500)
   const text = typeof message === 'string' ? message : undefined
   const error = new ErrorOfName(text, undefined, options)
-  if (isText(name)) error.name = name
+  if (isNonEmptyString(name)) error.name = name
   const kept = Object.entries(json).filter(([key]) => !isReserved(key))
   return Object.assign(error, Object.fromEntries(kept), {
     ...(code === undefined ? {} : { code }),
-    ...(isText(className) ? { className } : {}),
+    ...(isNonEmptyString(className) ? { className } : {}),
     ...(data === undefined ? {} : { data }),
     ...(errors === undefined ? {} : { errors }),
   })
@@ -60,12 +60,15 @@ export function errorFromJSON(json: unknown, options?: ErrorOptions): ServiceErr
  */
 export function convert(value: unknown): unknown {
   if (!value || value instanceof ServiceError) return value
-  if (!isRecord(value)) return new Error(String(value))
+  if (!isObject(value)) return new Error(String(value))
   const { name, message } = value
   if (findClass(name) !== undefined) return errorFromJSON(toBody(value))
   if (value instanceof Error) return value
   const kept = Object.entries(value).filter(([key]) => key === 'name' || !(key in Error.prototype))
-  return Object.assign(new Error(isText(message) ? message : ''), Object.fromEntries(kept))
+  return Object.assign(
+    new Error(isNonEmptyString(message) ? message : ''),
+    Object.fromEntries(kept),
+  )
 }
 
 /**
@@ -122,10 +125,11 @@ function isErrorCode(code: unknown): code is number {
   return Number.isInteger(code) && Number(code) >= 400 && Number(code) <= 599
 }
 
-function isText(value: unknown): value is string {
+// `core/value-kind.ts` has these two as well; errors stand below the core and can't import it.
+function isNonEmptyString(value: unknown): value is string {
   return typeof value === 'string' && value !== ''
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
+function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
 }

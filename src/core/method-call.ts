@@ -1,0 +1,76 @@
+import type { HookContext } from './hook-context.ts'
+import type { MethodSpec } from './method-table.ts'
+import { isPromise } from './value-kind.ts'
+
+/** What a method is called on and with. A {@link HookContext} has all of it. */
+export interface CallArguments {
+  readonly self: object
+  readonly id: unknown
+  readonly data: unknown
+  readonly params: unknown
+}
+
+/** Calls the function of a service with those arguments that its method takes. */
+export type MethodCall = (values: CallArguments) => unknown
+
+type ServiceFunction = (...args: unknown[]) => unknown
+
+/** How the arguments are handed over, by the order in the row of the method table. */
+const HAND_OVER: Readonly<Record<string, (fn: ServiceFunction, values: CallArguments) => unknown>> =
+  {
+    params: (fn, { self, params }) => fn.call(self, params),
+    'id params': (fn, { self, id, params }) => fn.call(self, id, params),
+    'data params': (fn, { self, data, params }) => fn.call(self, data, params),
+    'id data params': (fn, { self, id, data, params }) => fn.call(self, id, data, params),
+  }
+
+/** Returns the call of a method by its row of the method table. */
+export function createMethodCall(spec: MethodSpec, original: ServiceFunction): MethodCall {
+  const handOver = HAND_OVER[spec.arguments.join(' ')]
+  if (handOver === undefined) throw new TypeError(`No way to pass (${spec.arguments.join(', ')})`)
+  return (values) => handOver(original, values)
+}
+
+/**
+ * Returns the arguments of a call by their names; they are given in the order of the method table.
+ * `params` becomes `{}` when it is missing.
+ */
+export function readArguments(
+  spec: MethodSpec,
+  self: object,
+  args: readonly unknown[],
+): CallArguments {
+  const { withId, arguments: names } = spec
+  const dataIndex = withId ? 1 : 0
+  return {
+    self,
+    id: withId ? args[0] : undefined,
+    data: names[dataIndex] === 'data' ? args[dataIndex] : undefined,
+    params: args[names.length - 1] || {},
+  }
+}
+
+/**
+ * Calls the method, unless `context.result` is there. What it returns at once becomes the result; a
+ * promise is returned instead, for the caller to await and set, since a promise more for each call
+ * costs as much as many hooks.
+ */
+export function startMethod(
+  call: MethodCall,
+  context: HookContext,
+): PromiseLike<unknown> | undefined {
+  if ('result' in context) return undefined
+  const returned = call(context)
+  if (isPromise(returned)) return returned
+  context.result = returned
+  return undefined
+}
+
+/** Calls the method and sets its result, unless there is one; throws what the method throws at once. */
+export function setResult(call: MethodCall, context: HookContext): Promise<void> {
+  const pending = startMethod(call, context)
+  if (pending === undefined) return Promise.resolve()
+  return Promise.resolve(pending).then((result) => {
+    context.result = result
+  })
+}
