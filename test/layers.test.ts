@@ -40,14 +40,8 @@ const LAYERS: Readonly<Record<string, Layer>> = {
 const FORBIDDEN_NAME = /^(utils?|helpers?|common|types)(\.ts)?$/
 const MAX_LINES = 250
 
-/** Text by path below `src`, with slashes: `core/app.ts`. */
+/** Source code by path below `src`, with slashes: `core/app.ts`. */
 type Sources = Readonly<Record<string, string>>
-
-interface Import {
-  readonly specifier: string
-  /** `import type` and `export type … from`: gone from the compiled file. */
-  readonly isType: boolean
-}
 
 interface Edge {
   readonly from: string
@@ -59,49 +53,41 @@ const OPAQUE =
   /\/\/[^\n]*|\/\*[\s\S]*?\*\/|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\[\s\S]|[^`\\])*`|(?<=(?:^|[(,=:[!&|?{};+\-*%<>~^]|\breturn|\btypeof|\bcase)\s*)\/(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\[\n])+\//gm
 /** A string is `"n"` by now, n its place in the list of strings. */
 const STATEMENT =
-  /\b(?:import|export)\s+(type\s+)?(?:(?:(?!\b(?:import|export)\b)[\w$\s{},*])*?\bfrom\s*)?"(\d+)"/g
+  /\b(?:import|export)\s+(?:type\s+)?(?:(?:(?!\b(?:import|export)\b)[\w$\s{},*])*?\bfrom\s*)?"(\d+)"/g
 const CALL = /\bimport\s*\(\s*(?:"(\d+)"|[^)]*)/g
 
-/** Returns every import of a source; `import()` of something that is not a plain string is `?`. */
-function readImports(source: string): Import[] {
+/** Returns what a source imports, types included; `import()` of no plain string is `?`. */
+function readImports(source: string): string[] {
   const strings: string[] = []
   const code = source.replace(OPAQUE, (text) => {
     if (!/^['"`]/.test(text)) return ' '
     if (text.includes('${')) return '`'
     return `"${strings.push(text.slice(1, -1)) - 1}"`
   })
-  const toSpecifier = (index: string | undefined): string => strings[Number(index)] ?? '?'
-  const statements = [...code.matchAll(STATEMENT)].map((match) => ({
-    specifier: toSpecifier(match[2]),
-    isType: match[1] !== undefined,
-  }))
-  const calls = [...code.matchAll(CALL)].map((match) => ({
-    specifier: toSpecifier(match[1]),
-    isType: false,
-  }))
-  return [...statements, ...calls]
+  return [...code.matchAll(STATEMENT), ...code.matchAll(CALL)].map(
+    ([, index]) => strings[Number(index)] ?? '?',
+  )
 }
 
 /** Returns a sentence for every breach of the rule, none when all is well. */
 function checkSources(sources: Sources, layers: typeof LAYERS = LAYERS): string[] {
   const found = Object.entries(sources).flatMap(([file, source]) =>
-    readImports(source).map((one) => ({
-      ...one,
+    readImports(source).map((specifier) => ({
       from: file,
-      to: resolvePath(file, one.specifier),
+      specifier,
+      to: resolvePath(file, specifier),
     })),
   )
-  const inside = found.flatMap(({ from, to, isType }) =>
-    to === undefined || sources[to] === undefined ? [] : [{ from, to, isType }],
+  // Type imports are edges as well. Nothing is loaded for a type, so they could do no harm at run
+  // time; but of files in a circle none can be understood, tested or moved without all the others.
+  const fileEdges = found.flatMap(({ from, to }) =>
+    to === undefined || sources[to] === undefined ? [] : [{ from, to }],
   )
-  const folderEdges = inside
+  const folderEdges = fileEdges
     .map(({ from, to }) => ({ from: toFolder(from), to: toFolder(to) }))
-    // A folder inside another one is a part of it and may share its files; the rule above has a row
-    // for those that have to stand alone.
+    // A folder inside another one is a part of it: both may use each other, as long as their files
+    // make no circle. LAYERS has a row for those that have to stand alone.
     .filter(({ from, to }) => !`${from}/`.startsWith(`${to}/`) && !`${to}/`.startsWith(`${from}/`))
-  // Types may recurse from file to file: a hook's context names the application, whose hooks name
-  // the context. Nothing is loaded for a type, so only values can meet a half-loaded file.
-  const fileEdges = inside.filter(({ isType }) => !isType)
   return [
     ...Object.entries(sources).flatMap(([file, source]) => checkFile(file, source, layers)),
     ...found.flatMap(({ from, specifier, to }) => {
@@ -236,16 +222,11 @@ const thirteen = import(\`thirteen\`)
 const unknown = import(name)
 const mixed = import(\`./\${name}.ts\`)
 `
-  const imports = readImports(source)
   t.strictSame(
-    imports.map(({ specifier }) => specifier),
+    readImports(source),
     'one ./two.ts three four five six seven eight nine ten fifteen eleven twelve thirteen ? ?'.split(
       ' ',
     ),
-  )
-  t.strictSame(
-    imports.filter(({ isType }) => isType).map(({ specifier }) => specifier),
-    ['four', 'eight'],
   )
   t.end()
 })
@@ -264,7 +245,7 @@ export class Thing {}
 const from = 'five'
 `
   t.strictSame(readImports(source), [])
-  t.strictSame(readImports(`${source}import 'six'`), [{ specifier: 'six', isType: false }])
+  t.strictSame(readImports(`${source}import 'six'`), ['six'])
   t.end()
 })
 
@@ -329,6 +310,35 @@ t.test('names every breach', (t) => {
       'core/a.ts → core/b.ts → core/c.ts → core/a.ts',
     ],
     [
+      'a file that imports itself',
+      { 'core/a.ts': "export type { A } from './a.ts'" },
+      'core/a.ts → core/a.ts',
+    ],
+    [
+      'a cycle of types',
+      {
+        'core/a.ts': "import type { B } from './b.ts'",
+        'core/b.ts': "export type { A } from './a.ts'",
+      },
+      'core/a.ts → core/b.ts → core/a.ts',
+    ],
+    [
+      'a cycle that a type closes',
+      {
+        'core/a.ts': "import { b } from './b.ts'",
+        'core/b.ts': "type A = import('./a.ts').A",
+      },
+      'core/a.ts → core/b.ts → core/a.ts',
+    ],
+    [
+      'a cycle between a folder and one inside it',
+      {
+        'core/a.ts': "import './hooks/b.ts'",
+        'core/hooks/b.ts': "import type { A } from '../a.ts'",
+      },
+      'cycle between files: core/a.ts → core/hooks/b.ts → core/a.ts',
+    ],
+    [
       'a cycle between folders, types included',
       {
         'core/hooks/a.ts': "import '../events/b.ts'",
@@ -349,8 +359,9 @@ t.test('names every breach', (t) => {
 t.test('lets pass what is allowed', (t) => {
   const sources = {
     'core/index.ts': "export * from './a.ts'",
-    'core/a.ts': "import type { B } from './b.ts'",
-    'core/b.ts': `import { a } from './a.ts'${'\n'.repeat(250)}`,
+    'core/a.ts': "import type { B } from './b.ts'\nimport { c } from './c.ts'",
+    'core/b.ts': `import { c } from './c.ts'${'\n'.repeat(250)}`,
+    'core/c.ts': '',
     'core/schema/index.ts': "import Ajv from 'ajv/dist/2020.js'\nimport '../index.ts'",
     'auth/index.ts': "import 'node:crypto'\nimport '../core/index.ts'",
     'adapter/embedded/index.ts': "import 'bson'\nimport './commands/find.ts'",
