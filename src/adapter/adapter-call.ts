@@ -2,15 +2,16 @@ import type { Collection } from 'mongodb'
 
 import { BadRequest } from '../core/errors/index.ts'
 import type { Query } from '../core/params.ts'
+import { toCallSettings, withQuery } from './call-settings.ts'
 import { callDatabase } from './driver-error.ts'
 import type { DriverOptions, Operation } from './driver-options.ts'
 import { toDriverOptions } from './driver-options.ts'
 import { checkHiddenQuery } from './hidden-query.ts'
 import type { MongoDBSettings } from './mongodb-options.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
-import { checkParams, checkUpsert, toCallSettings, toHidden } from './mongodb-params.ts'
+import { checkParams, checkUpsert, toHidden } from './mongodb-params.ts'
 import { sanitizeQuery } from './query-operators.ts'
-import { hasLazySignal, ReadSignal, toAbortError } from './read-signal.ts'
+import { ReadSignal, toAbortError } from './read-signal.ts'
 import type { SplitQuery } from './split-query.ts'
 import { splitQuery } from './split-query.ts'
 import { checkChange } from './write-data.ts'
@@ -28,17 +29,17 @@ export interface AdapterCall {
 
 /**
  * Resolves to what a function makes of a call.
+ * @param settings the options for this call
  * @throws {ServiceError} what the database answers or the params are refused for
- * @throws {TypeError} an option in the params is not known; a fault of the code that calls
+ * @throws {TypeError} an option in `params.docdb` is not known; a fault of the code that calls
  */
 export async function callAdapter<R>(
   operation: Operation,
-  options: MongoDBSettings,
+  settings: MongoDBSettings,
   params: MongoDBParams = {},
   run: (call: AdapterCall) => Promise<R>,
 ): Promise<R> {
   checkParams(params)
-  const settings = toCallSettings(options, params)
   const query = splitQuery(params.query ?? {}, settings)
   const driver = toDriverOptions(params, operation)
   const hidden = toHidden(settings, params)
@@ -77,30 +78,19 @@ async function runRead<R>(
   }
 }
 
-/** Returns params whose query is a checked copy. */
+/**
+ * Returns params whose query is a checked copy.
+ * @param options those of the service
+ * @param settings those of the call
+ */
 export function toChecked<P extends MongoDBParams>(
-  settings: MongoDBSettings,
   params: P | undefined,
+  options: MongoDBSettings,
+  settings: MongoDBSettings = toCallSettings(options, params),
 ): P {
-  const current = toCallSettings(settings, params)
-  const query = sanitizeQuery(params?.query ?? {}, current)
-  if (toHidden(current, params).length > 0) checkHiddenQuery(query, current)
-  return params !== undefined && hasLazySignal(params)
-    ? Object.assign(new CheckedParams(params), params, { query })
-    : ({ ...params, query } as P)
-}
-
-/** Params that were copied, and still know the signal of the original. */
-class CheckedParams {
-  readonly #original: MongoDBParams
-
-  constructor(original: MongoDBParams) {
-    this.#original = original
-  }
-
-  get signal(): AbortSignal | undefined {
-    return this.#original.signal
-  }
+  const query = sanitizeQuery(params?.query ?? {}, settings)
+  if (toHidden(settings, params).length > 0) checkHiddenQuery(query, settings)
+  return withQuery(params, query, options, settings)
 }
 
 /** @throws {BadRequest} many records were to be replaced by one */
@@ -126,12 +116,11 @@ export function checkSelect(query: Query | undefined, settings: MongoDBSettings)
  * @throws {BadRequest} data that is not allowed, or an upsert that would take the caller's id
  */
 export function checkOutsideChange(
-  options: MongoDBSettings,
+  settings: MongoDBSettings,
   id: unknown,
   data: unknown,
   params: MongoDBParams | undefined,
 ): void {
-  const settings = toCallSettings(options, params)
   checkUpsert(settings, params)
   checkChange(data, id, settings)
 }

@@ -8,6 +8,7 @@ import {
   Unavailable,
   Unprocessable,
 } from '../core/errors/index.ts'
+import { isObject } from '../core/value-kind.ts'
 
 interface ErrorRow {
   readonly ErrorClass: typeof ServiceError
@@ -136,7 +137,5 @@ function toFacts(thrown: unknown): DriverFacts {
 }
 
 function toFields(keyPattern: unknown): { readonly fields: readonly string[] } | null {
-  return typeof keyPattern === 'object' && keyPattern !== null
-    ? { fields: Object.keys(keyPattern) }
-    : null
+  return isObject(keyPattern) ? { fields: Object.keys(keyPattern) } : null
 }

@@ -1,6 +1,6 @@
 import { BadRequest } from '../core/errors/index.ts'
 import type { Query } from '../core/params.ts'
-import { isPlainObject } from '../core/value-kind.ts'
+import { isObject, isPlainObject } from '../core/value-kind.ts'
 import { relate } from './field-path.ts'
 import type { MongoDBSettings } from './mongodb-options.ts'
 import { isObjectId } from './object-id.ts'
@@ -99,12 +99,13 @@ function checkOperand(value: unknown, path: string, hidden: readonly string[]): 
   for (const item of items) {
     if (isPlainObject(item) && Object.hasOwn(item, '$elemMatch')) {
       checkHiddenConditions(item, path, hidden)
-    } else if (!isSimple(item)) refuse(path)
+    } else if (!isWithoutFields(item)) refuse(path)
   }
 }
 
-function isSimple(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return true
+/** Other types of BSON are refused: in a `DBRef`, for example, there are fields. */
+function isWithoutFields(value: unknown): boolean {
+  if (!isObject(value)) return true
   return value instanceof Date || value instanceof RegExp || isObjectId(value)
 }
 

@@ -1,7 +1,7 @@
 import type { Collection } from 'mongodb'
 import type { OptionRule, OptionRules } from '../core/option-check.ts'
 import { checkOptions, OPTION, withDefaults } from '../core/option-check.ts'
-import { isPlainObject } from '../core/value-kind.ts'
+import { isObject, isPlainObject } from '../core/value-kind.ts'
 import { isFieldPath, withoutPositions } from './field-path.ts'
 import { UPDATE_OPERATORS } from './update-operators.ts'
 
@@ -121,7 +121,7 @@ const PAGINATE: OptionRule = {
 const CALL_RULES: Readonly<Record<Exclude<keyof MongoDBSettings, 'events'>, OptionRule>> = {
   Model: {
     expected: 'a MongoDB collection, or a promise of one',
-    isValid: (value) => typeof value === 'object' && value !== null,
+    isValid: isObject,
   },
   id: {
     expected: 'the name of a field',

@@ -2,7 +2,6 @@ import { BadRequest, MethodNotAllowed, NotImplemented } from '../core/errors/ind
 import type { Params, Query } from '../core/params.ts'
 import type { DriverParams } from './driver-options.ts'
 import type { MongoDBOptions, MongoDBSettings, MultiMethod, Paginate } from './mongodb-options.ts'
-import { overrideSettings } from './mongodb-options.ts'
 import { isEmptyFilter, splitQuery } from './split-query.ts'
 import { createIdError } from './write-data.ts'
 
@@ -35,19 +34,6 @@ export function checkParams(params: MongoDBParams): void {
 }
 
 /**
- * Returns the options for one call: the service's, `params.paginate`, then `params.adapter`.
- * @throws {TypeError} an option in them is not known, or no value for it
- */
-export function toCallSettings(
-  settings: MongoDBSettings,
-  params: MongoDBParams | undefined,
-): MongoDBSettings {
-  const { paginate, adapter } = params ?? {}
-  if (paginate === undefined && adapter === undefined) return settings
-  return overrideSettings(settings, paginate, adapter)
-}
-
-/**
  * Checks a call from outside that may add a record with the id of its caller.
  * @throws {BadRequest} it may, and the option `allowClientId` does not let callers choose ids
  */
@@ -65,12 +51,7 @@ export function toHidden(
 }
 
 /** @throws {MethodNotAllowed} the option `multi` does not allow the method to write many records */
-export function checkMulti(
-  method: MultiMethod,
-  settings: MongoDBSettings,
-  params: MongoDBParams | undefined,
-): void {
-  const { multi } = toCallSettings(settings, params)
+export function checkMulti(method: MultiMethod, { multi }: MongoDBSettings): void {
   if (multi === true || (Array.isArray(multi) && multi.includes(method))) return
   throw new MethodNotAllowed(`Can not ${method} multiple entries`)
 }
@@ -85,10 +66,9 @@ export function checkReach(
   settings: MongoDBSettings,
   params: MongoDBParams,
 ): void {
-  checkMulti(method, settings, params)
-  const current = toCallSettings(settings, params)
-  if (!isExternal(params) || current.allowEmptyFilter) return
-  if (isEmptyFilter(splitQuery(params.query ?? {}, current).filter)) {
+  checkMulti(method, settings)
+  if (!isExternal(params) || settings.allowEmptyFilter) return
+  if (isEmptyFilter(splitQuery(params.query ?? {}, settings).filter)) {
     throw new BadRequest(`Can not ${method} all entries: the query has no condition`)
   }
 }

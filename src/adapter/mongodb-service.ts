@@ -8,11 +8,12 @@ import {
   checkSelect,
   toChecked,
 } from './adapter-call.ts'
+import { toCallSettings, withSettings } from './call-settings.ts'
 import { countRecords, findPage, getRecord, openCursor } from './find.ts'
 import type { MongoDBOptions, MongoDBSettings } from './mongodb-options.ts'
 import { resolveMongoDBOptions } from './mongodb-options.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
-import { checkMulti, checkReach, isExternal, toCallSettings } from './mongodb-params.ts'
+import { checkMulti, checkReach, isExternal } from './mongodb-params.ts'
 import type { AdapterId } from './object-id.ts'
 import { checkId } from './object-id.ts'
 import { checkUnmixed, hasOperators } from './update-document.ts'
@@ -69,12 +70,12 @@ export class MongoDBService<
   find(params: P & { paginate: false }): Promise<T[]>
   find(params?: P): Promise<Page<T> | T[]>
   async find(params?: P): Promise<Page<T> | T[]> {
-    return this._find(toChecked(this.options, params))
+    return this._find(toChecked(params, this.options))
   }
 
   /** @throws {NotFound} no record has this id, or the query excludes it */
   async get(id: AdapterId, params?: P): Promise<T> {
-    return this._get(id, toChecked(this.options, params))
+    return this._get(id, toChecked(params, this.options))
   }
 
   /**
@@ -85,13 +86,13 @@ export class MongoDBService<
   create(data: D[], params?: P): Promise<T[]>
   create(data: D | D[], params?: P): Promise<T | T[]>
   async create(data: D | D[], params?: P): Promise<T | T[]> {
-    if (Array.isArray(data)) checkMulti('create', this.options, params)
+    const settings = toCallSettings(this.options, params)
+    if (Array.isArray(data)) checkMulti('create', settings)
     if (isExternal(params)) {
-      const settings = toCallSettings(this.options, params)
       checkSelect(params?.query, settings)
       for (const record of toRecords(data)) checkNewRecord(record, settings)
     }
-    return this._create(data, params)
+    return this._create(data, withSettings(params, this.options, settings))
   }
 
   /**
@@ -101,8 +102,9 @@ export class MongoDBService<
    */
   async update(id: AdapterId, data: D, params?: P): Promise<T> {
     checkOne(id, data)
-    if (isExternal(params)) checkOutsideChange(this.options, id, data, params)
-    return this._update(id, data, toChecked(this.options, params))
+    const settings = toCallSettings(this.options, params)
+    if (isExternal(params)) checkOutsideChange(settings, id, data, params)
+    return this._update(id, data, toChecked(params, this.options, settings))
   }
 
   /**
@@ -114,9 +116,10 @@ export class MongoDBService<
   patch(id: AdapterId, data: PatchData<D>, params?: P): Promise<T>
   patch(id: AdapterId | null, data: PatchData<D>, params?: P): Promise<T | T[]>
   async patch(id: AdapterId | null, data: PatchData<D>, params?: P): Promise<T | T[]> {
-    const checked = toChecked(this.options, params)
-    if (id === null) checkReach('patch', this.options, checked)
-    if (isExternal(params)) checkOutsideChange(this.options, id, data, params)
+    const settings = toCallSettings(this.options, params)
+    const checked = toChecked(params, this.options, settings)
+    if (id === null) checkReach('patch', settings, checked)
+    if (isExternal(params)) checkOutsideChange(settings, id, data, params)
     return this._patch(id, data, checked)
   }
 
@@ -129,8 +132,9 @@ export class MongoDBService<
   remove(id: AdapterId, params?: P): Promise<T>
   remove(id: AdapterId | null, params?: P): Promise<T | T[]>
   async remove(id: AdapterId | null, params?: P): Promise<T | T[]> {
-    const checked = toChecked(this.options, params)
-    if (id === null) checkReach('remove', this.options, checked)
+    const settings = toCallSettings(this.options, params)
+    const checked = toChecked(params, this.options, settings)
+    if (id === null) checkReach('remove', settings, checked)
     return this._remove(id, checked)
   }
 
@@ -138,13 +142,15 @@ export class MongoDBService<
   _find(params: P & { paginate: false }): Promise<T[]>
   _find(params?: P): Promise<Page<T> | T[]>
   async _find(params?: P): Promise<Page<T> | T[]> {
-    return callAdapter('read', this.options, params, findPage) as Promise<Page<T> | T[]>
+    const settings = toCallSettings(this.options, params)
+    return callAdapter('read', settings, params, findPage) as Promise<Page<T> | T[]>
   }
 
   /** `get` without hooks and without a check of the query. */
   async _get(id: AdapterId, params?: P): Promise<T> {
     checkId(id)
-    return callAdapter('read', this.options, params, (call) => getRecord(call, id)) as Promise<T>
+    const settings = toCallSettings(this.options, params)
+    return callAdapter('read', settings, params, (call) => getRecord(call, id)) as Promise<T>
   }
 
   /** `create` without hooks and without a check of the data. */
@@ -153,16 +159,17 @@ export class MongoDBService<
   _create(data: D | D[], params?: P): Promise<T | T[]>
   async _create(data: D | D[], params?: P): Promise<T | T[]> {
     const records = toRecords(data)
+    const settings = toCallSettings(this.options, params)
     // Of the query, only the fields of the result matter: nothing is looked up.
     const selecting = { ...params, query: { $select: params?.query?.$select } }
     if (Array.isArray(data)) {
-      checkMulti('create', this.options, params)
-      return callAdapter('create', this.options, selecting, (call) =>
+      checkMulti('create', settings)
+      return callAdapter('create', settings, selecting, (call) =>
         createRecords(call, records),
       ) as Promise<T[]>
     }
     const [record = {}] = records
-    return callAdapter('create', this.options, selecting, (call) =>
+    return callAdapter('create', settings, selecting, (call) =>
       createRecord(call, record),
     ) as Promise<T>
   }
@@ -173,7 +180,8 @@ export class MongoDBService<
     checkId(id)
     checkUnmixed(data)
     const operation = hasOperators(data) ? 'patch' : 'update'
-    return callAdapter(operation, this.options, params, (call) =>
+    const settings = toCallSettings(this.options, params)
+    return callAdapter(operation, settings, params, (call) =>
       updateRecord(call, id, data),
     ) as Promise<T>
   }
@@ -184,14 +192,15 @@ export class MongoDBService<
   _patch(id: AdapterId | null, data: PatchData<D>, params?: P): Promise<T | T[]>
   async _patch(id: AdapterId | null, data: PatchData<D>, params?: P): Promise<T | T[]> {
     checkRecord(data)
+    const settings = toCallSettings(this.options, params)
     if (id === null) {
-      checkMulti('patch', this.options, params)
-      return callAdapter('patch of many', this.options, params, (call) =>
+      checkMulti('patch', settings)
+      return callAdapter('patch of many', settings, params, (call) =>
         patchRecords(call, data),
       ) as Promise<T[]>
     }
     checkId(id)
-    return callAdapter('patch', this.options, params, (call) =>
+    return callAdapter('patch', settings, params, (call) =>
       patchRecord(call, id, data),
     ) as Promise<T>
   }
@@ -201,14 +210,13 @@ export class MongoDBService<
   _remove(id: AdapterId, params?: P): Promise<T>
   _remove(id: AdapterId | null, params?: P): Promise<T | T[]>
   async _remove(id: AdapterId | null, params?: P): Promise<T | T[]> {
+    const settings = toCallSettings(this.options, params)
     if (id === null) {
-      checkMulti('remove', this.options, params)
-      return callAdapter('remove of many', this.options, params, removeRecords) as Promise<T[]>
+      checkMulti('remove', settings)
+      return callAdapter('remove of many', settings, params, removeRecords) as Promise<T[]>
     }
     checkId(id)
-    return callAdapter('remove', this.options, params, (call) =>
-      removeRecord(call, id),
-    ) as Promise<T>
+    return callAdapter('remove', settings, params, (call) => removeRecord(call, id)) as Promise<T>
   }
 
   /** Lets the application be ready only while the collection can be reached. */
@@ -228,11 +236,13 @@ export class MongoDBService<
 
   /** Resolves to a cursor over the records of a query, which is not checked. */
   async findRaw(params?: P): Promise<FindCursor> {
-    return callAdapter('cursor', this.options, params, async (call) => openCursor(call))
+    const settings = toCallSettings(this.options, params)
+    return callAdapter('cursor', settings, params, async (call) => openCursor(call))
   }
 
   /** Resolves to the number of records that match a query, which is not checked. */
   async countDocuments(params?: P): Promise<number> {
-    return callAdapter('read', this.options, params, countRecords)
+    const settings = toCallSettings(this.options, params)
+    return callAdapter('read', settings, params, countRecords)
   }
 }

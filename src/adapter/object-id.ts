@@ -2,6 +2,7 @@ import { ObjectId } from 'mongodb'
 
 import { BadRequest } from '../core/errors/index.ts'
 import type { Id } from '../core/params.ts'
+import { isObject } from '../core/value-kind.ts'
 
 /** What addresses one record of a MongoDB service. */
 export type AdapterId = Id | ObjectId
@@ -14,11 +15,10 @@ const HEX_24 = /^[0-9a-f]{24}$/i
  */
 export function isObjectId(value: unknown): value is ObjectId {
   return (
-    typeof value === 'object' &&
-    value !== null &&
+    isObject(value) &&
     !Object.hasOwn(value, '_bsontype') &&
-    (value as { _bsontype?: unknown })._bsontype === 'ObjectId' &&
-    typeof (value as { toHexString?: unknown }).toHexString === 'function'
+    value['_bsontype'] === 'ObjectId' &&
+    typeof value['toHexString'] === 'function'
   )
 }
 

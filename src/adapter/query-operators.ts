@@ -1,6 +1,6 @@
 import { BadRequest } from '../core/errors/index.ts'
 import type { Query } from '../core/params.ts'
-import { isPlainObject } from '../core/value-kind.ts'
+import { isObject, isPlainObject, isSingleValue } from '../core/value-kind.ts'
 import type { MongoDBSettings, QueryFilter } from './mongodb-options.ts'
 import { readCount, readSelect, readSort, toList } from './query-filters.ts'
 
@@ -128,14 +128,9 @@ function checkValue(value: unknown, name: string, depth: number, check: Check): 
   checkDefined(value, name)
   if (Array.isArray(value)) return checkList(value, name, depth, check)
   if (isPlainObject(value)) return checkObject(value, 'query parameter', depth, check)
-  if (typeof value !== 'object' || value === null || isSingleValue(value)) return value
+  // No operator can be inside what the server gets as one value.
+  if (!isObject(value) || isSingleValue(value)) return value
   throw new BadRequest(`The query has an object of an unknown class for ${name}`)
-}
-
-/** Whether the server gets an object as one value, so that no operator can be inside. */
-function isSingleValue(value: object): boolean {
-  if (value instanceof Date || value instanceof RegExp || value instanceof Uint8Array) return true
-  return !Object.hasOwn(value, '_bsontype') && '_bsontype' in value
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Document } from 'mongodb'
-import { isPlainObject } from '../core/value-kind.ts'
+import { isObject, isPlainObject, isSingleValue } from '../core/value-kind.ts'
 import { relate, toOutermost } from './field-path.ts'
 
 /** Which fields of its records a call returns, and who leaves out the others. */
@@ -42,7 +42,7 @@ export function omitFields(record: Document, paths: readonly string[]): Document
 
 function omit(value: unknown, paths: readonly string[]): unknown {
   if (Array.isArray(value)) return value.map((item) => omit(item, paths))
-  if (typeof value !== 'object' || value === null || isOneValue(value)) return value
+  if (!isObject(value) || isSingleValue(value)) return value
   // Objects of classes are stored as their fields, and maps as their entries.
   const entries = value instanceof Map ? [...value] : Object.entries(value)
   const kept = entries.flatMap(([name, inner]): [string, unknown][] => {
@@ -54,12 +54,6 @@ function omit(value: unknown, paths: readonly string[]): unknown {
     return [[name, below.length === 0 ? inner : omit(inner, below)]]
   })
   return Object.fromEntries(kept)
-}
-
-/** Bytes, and the types of BSON: inside them are no fields. */
-function isOneValue(value: object): boolean {
-  if (value instanceof Date || value instanceof RegExp || ArrayBuffer.isView(value)) return true
-  return !Object.hasOwn(value, '_bsontype') && '_bsontype' in value
 }
 
 /** Returns the projection for the server: the named fields and the id. */

@@ -1,4 +1,5 @@
 import { BadRequest } from '../core/errors/index.ts'
+import { isObject } from '../core/value-kind.ts'
 import { checkValue } from './data-values.ts'
 import type { MongoDBSettings } from './mongodb-options.ts'
 import { checkId, isSameId } from './object-id.ts'
@@ -12,7 +13,7 @@ export type WriteData = Readonly<Record<string, unknown>>
  * @throws {BadRequest} an array, `null` or no object
  */
 export function checkRecord(data: unknown): asserts data is WriteData {
-  if (typeof data === 'object' && data !== null && !Array.isArray(data)) return
+  if (isObject(data) && !Array.isArray(data)) return
   throw new BadRequest('The data must be an object')
 }
 

@@ -1,4 +1,4 @@
-import { isObject } from './value-kind.ts'
+import { isObject, isSingleValue } from './value-kind.ts'
 
 /** Returns a copy of a record without what callers outside may not see. */
 export type ExternalForm = (record: unknown) => unknown
@@ -50,7 +50,8 @@ function holdsForm(value: unknown): boolean {
   if (!isObject(value)) return false
   if (FORMS.has(value) || hasDispatch(value)) return true
   if (Array.isArray(value)) return value.some(holdsForm)
-  if (hasToJSON(value)) return !isLeaf(value) && holdsForm(value.toJSON())
+  // The JSON of bytes, dates and ids takes time and holds no record.
+  if (hasToJSON(value)) return !isSingleValue(value) && holdsForm(value.toJSON())
   if (ArrayBuffer.isView(value)) return false
   for (const key in value) if (holdsForm(value[key])) return true
   return false
@@ -69,11 +70,6 @@ function toForm(value: object): unknown {
   const seen: unknown = hasDispatch(value) ? value[DISPATCH] : value
   const form = (FORMS.get(value) ?? []).reduce((record, toOuter) => toOuter(record), seen)
   return isObject(form) && hasToJSON(form) ? form.toJSON() : form
-}
-
-/** Bytes, dates, and the ids and numbers of databases: their JSON takes time and holds no record. */
-function isLeaf(value: object): boolean {
-  return ArrayBuffer.isView(value) || value instanceof Date || '_bsontype' in value
 }
 
 function hasDispatch(value: object): value is { [DISPATCH]: unknown } {

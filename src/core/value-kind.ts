@@ -13,6 +13,15 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
   return prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
+/**
+ * Whether an object is one value, and not a set of fields: bytes, a date, a regular expression, or one
+ * of a class of BSON, as an ObjectId is. A literal with a key `_bsontype`, which JSON can hold, is none.
+ */
+export function isSingleValue(value: object): boolean {
+  if (value instanceof Date || value instanceof RegExp || value instanceof Uint8Array) return true
+  return '_bsontype' in value && !Object.hasOwn(value, '_bsontype')
+}
+
 /** Whether a value can be awaited. */
 export function isPromise(value: unknown): value is PromiseLike<unknown> {
   return typeof (value as PromiseLike<unknown> | null | undefined)?.then === 'function'

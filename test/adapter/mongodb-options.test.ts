@@ -3,8 +3,6 @@ import t from 'tap'
 
 import type { MongoDBOptions } from '../../src/adapter/mongodb-options.ts'
 import { resolveMongoDBOptions } from '../../src/adapter/mongodb-options.ts'
-import type { MongoDBParams } from '../../src/adapter/mongodb-params.ts'
-import { toCallSettings } from '../../src/adapter/mongodb-params.ts'
 
 const Model = {} as Collection
 
@@ -102,39 +100,4 @@ t.test('undefined is an option that is not given, and switches no limit off', as
     paginate: false,
     hidden: [],
   })
-})
-
-t.test('reads a call by params.adapter, then params.paginate, then the options', async (t) => {
-  const settings = resolveMongoDBOptions({ Model, paginate: { default: 1 }, multi: true })
-  t.equal(toCallSettings(settings, {}), settings)
-  t.match(toCallSettings(settings, { paginate: false }), { paginate: false, multi: true })
-  const adapter = { paginate: { default: 3 }, multi: false }
-  t.match(toCallSettings(settings, { paginate: false, adapter }), adapter)
-})
-
-t.test('a call changes only what it names, and names only what there is', async (t) => {
-  const settings = resolveMongoDBOptions({ Model, paginate: { default: 1 }, multi: true })
-  const adapter = { limits: { depth: 3 }, paginate: undefined, multi: undefined }
-  t.match(toCallSettings(settings, { adapter } as unknown as MongoDBParams), {
-    limits: { depth: 3, conditions: 150 },
-    paginate: { default: 1 },
-    multi: true,
-  })
-  const wrong: readonly [object, RegExp][] = [
-    [{ adapter: { mutli: true } }, /params\.adapter: unknown option 'mutli'; did you mean 'multi'/],
-    [{ adapter: { hidden: 'password' } }, /params\.adapter: the option 'hidden' must be/],
-    [
-      { adapter: { limits: { dept: 3 } } },
-      /params\.adapter: unknown option 'limits\.dept'; did you mean 'depth'/,
-    ],
-    [{ adapter: { events: [] } }, /params\.adapter: unknown option 'events'/],
-    [
-      { paginate: { defualt: 3 } },
-      /params: unknown option 'paginate\.defualt'; did you mean 'default'/,
-    ],
-    [{ paginate: 10 }, /params: the option 'paginate' must be/],
-  ]
-  for (const [params, message] of wrong) {
-    t.throws(() => toCallSettings(settings, params as MongoDBParams), { message })
-  }
 })
