@@ -43,7 +43,7 @@ export async function callAdapter<R>(
   const query = splitQuery(params.query ?? {}, settings)
   const driver = toDriverOptions(params, operation)
   const hidden = toHidden(settings, params)
-  // A cursor outlives this call, and with it whatever is followed only during the call.
+  // A cursor outlives this call: it needs the signal itself, not one that ends with the call.
   if (operation === 'cursor' && params.signal !== undefined) driver.signal ??= params.signal
   const start = async (): Promise<R> =>
     run({ collection: await settings.Model, settings, query, hidden, driver })
@@ -53,8 +53,8 @@ export async function callAdapter<R>(
 }
 
 /**
- * Runs a read for as long as its caller is there. A write is never called off: nobody would know
- * what became of it.
+ * Runs a read until its caller aborts it. A write is never aborted: nobody would know whether it
+ * happened.
  */
 async function runRead<R>(
   params: MongoDBParams,
@@ -68,7 +68,7 @@ async function runRead<R>(
   try {
     signal.throwIfAborted()
     const result = await read()
-    // The driver may end a cursor that was called off as if there were no more records.
+    // The driver may end the cursor of an aborted read as if there were no more records.
     signal.throwIfAborted()
     return result
   } catch (error) {
@@ -93,15 +93,15 @@ export function toChecked<P extends MongoDBParams>(
   return withQuery(params, query, options, settings)
 }
 
-/** @throws {BadRequest} many records were to be replaced by one */
+/** @throws {BadRequest} no id or a list of data: `update` replaces one record by one */
 export function checkOne(id: unknown, data: unknown): void {
   if (id !== null && !Array.isArray(data)) return
   throw new BadRequest("You can not replace multiple instances. Did you mean 'patch'?")
 }
 
 /**
- * Checks the fields that a caller outside wants of a new record: of its query, nothing else matters.
- * @throws {BadRequest} one is hidden
+ * Checks the `$select` of a caller outside who creates a record; nothing else of the query is used.
+ * @throws {BadRequest} it names a hidden field
  */
 export function checkSelect(query: Query | undefined, settings: MongoDBSettings): void {
   if (settings.hidden.length === 0) return

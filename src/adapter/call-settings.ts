@@ -5,7 +5,7 @@ import { hasLazySignal } from './read-signal.ts'
 
 /**
  * Returns the options for one call: the service's, `params.paginate`, then `params.adapter`.
- * @throws {TypeError} an option in them is not known, or no value for it
+ * @throws {TypeError} an option in them is unknown, or has an invalid value
  */
 export function toCallSettings(
   options: MongoDBSettings,

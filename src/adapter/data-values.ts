@@ -1,7 +1,7 @@
 import { BadRequest } from '../core/errors/index.ts'
 import { isPlainObject } from '../core/value-kind.ts'
 
-/** What the server stores at most; also bounds the recursion here. */
+/** The deepest record that the server stores; it bounds the recursion here as well. */
 const MAX_DEPTH = 100
 
 /** No names beyond those of fields. */
@@ -11,7 +11,7 @@ export const NO_NAMES: ReadonlySet<string> = new Set()
  * Checks a value that a caller outside sent to be stored.
  * @param allowed names that are otherwise refused, for the keys of the value itself
  * @param allowedBelow the same for the keys of what is inside it
- * @throws {BadRequest} operators, dotted names, numbers that JSON has no text for, too many levels
+ * @throws {BadRequest} operators, dotted names, numbers that JSON can't hold, too many levels
  */
 export function checkValue(
   value: unknown,
@@ -35,7 +35,7 @@ export function checkValue(
   }
 }
 
-/** @throws {BadRequest} the name of an operator, a path, or one that objects have a meaning for */
+/** @throws {BadRequest} an operator, a dotted path, or a name that JavaScript or BSON gives a meaning */
 export function checkName(name: string): void {
   const isPath = name.includes('.')
   if (!isPath && !name.startsWith('$') && name !== '__proto__' && name !== '_bsontype') return

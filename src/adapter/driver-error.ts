@@ -23,8 +23,8 @@ interface ErrorRow {
 const TOO_LARGE = 10334
 
 /**
- * What callers hear of an error of the database. The text of the driver holds values, index and
- * database names, and never leaves the process.
+ * What callers learn of an error of the database. The driver's own messages hold values, names of
+ * indexes and of databases, and never leave the process.
  * @see https://www.mongodb.com/docs/manual/reference/error-codes/
  */
 const ERROR_TABLE: readonly ErrorRow[] = [
@@ -49,8 +49,8 @@ const ERROR_TABLE: readonly ErrorRow[] = [
   {
     // Bad value, parse, type, overflow, length, BSON; path not viable, conflicting updates, dollar, dot,
     // empty name, ids and references of a wrong type, immutable field, options, namespace; a sort that
-    // is too large or too long; two lists in one index, conversion; paths of fields; places on the
-    // earth, languages, keys of an index; broken positional update, regular expression, overlapping
+    // is too large or too long; two lists in one index, conversion; paths of fields; geometry,
+    // languages, keys of an index; broken positional update, regular expression, overlapping
     // paths, negative number.
     ErrorClass: BadRequest,
     message: 'The database refuses a value of the query or the data',
@@ -121,7 +121,7 @@ export async function callDatabase<R>(operation: () => Promise<R>): Promise<R> {
   }
 }
 
-/** Of a list of records the driver measures each one itself, and has no code for what it finds. */
+/** In `insertMany` the driver measures each record itself; its error has no code then. */
 function isTooLarge(thrown: unknown): boolean {
   return thrown instanceof Error && thrown.message.startsWith('Document is larger than')
 }

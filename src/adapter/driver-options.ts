@@ -30,7 +30,7 @@ export interface DriverParams {
   collation?: CollationOptions | undefined
 }
 
-/** How data gets to the server and back, in every command. */
+/** Options of every command. */
 const EVERYWHERE = [
   ...['session', 'comment', 'maxTimeMS', 'collation'],
   ...['readPreference', 'readConcern', 'writeConcern'],
@@ -43,12 +43,12 @@ const READING = [
 ]
 const CHANGING = ['bypassDocumentValidation', 'hint', 'let', 'projection', 'sort', 'upsert']
 
-/** What a call sends to the server, as far as options differ. A cursor is a read that goes on. */
+/** What a call does at the server, told apart by the options that its commands take. */
 export type Operation =
   | ('read' | 'cursor' | 'create' | 'update' | 'patch' | 'remove')
   | ('patch of many' | 'remove of many')
 
-/** The options that reach a command of the operation; the driver leaves out others in silence. */
+/** The options that a command of each operation takes; the driver would ignore any other. */
 const OPTIONS_BY_OPERATION: Readonly<Record<Operation, ReadonlySet<string>>> = {
   read: new Set([...EVERYWHERE, ...READING, 'signal']),
   cursor: new Set([...EVERYWHERE, ...READING, 'signal']),

@@ -10,8 +10,8 @@ import { chooseFields, omitFields } from './select.ts'
 import { toRecordFilter } from './split-query.ts'
 
 /**
- * So many records fit into the first answer of the server, as far as its 16 MiB go. The server's own
- * choice is 101, and a second command for the rest.
+ * The size of the first batch. By default the server sends 101 records, and the rest on a second
+ * command; with this it sends as many as its limit of 16 MiB for one answer allows.
  */
 const ALL_IN_ONE_BATCH = 1_000_000
 

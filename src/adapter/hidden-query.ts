@@ -26,8 +26,8 @@ const NO_CONDITION: ReadonlySet<string> = new Set([
 
 /**
  * Checks that a query of a caller outside, sanitised before, does not ask for hidden fields.
- * @throws {BadRequest} it does, or by an operator that can read any field; the text names the field
- *   or the operator as the caller wrote it
+ * @throws {BadRequest} it does, or uses an operator that can read any field; the message names the
+ *   field or the operator as the caller wrote it
  */
 export function checkHiddenQuery(query: Query, settings: MongoDBSettings): void {
   const { hidden, filters } = settings
@@ -68,7 +68,7 @@ function checkCondition(
   hidden: readonly string[],
 ): void {
   if (LOGICAL.has(name)) {
-    // What a filter of one's own makes of `$or` is for the server to judge.
+    // The option `filters` may have made something else of `$or`, which the server judges.
     const items: readonly unknown[] = Array.isArray(value) ? value : []
     for (const item of items) checkHiddenConditions(item, path, hidden)
   } else if (!name.startsWith('$')) {

@@ -108,7 +108,7 @@ const BOUND: OptionRule = {
   expected: `${OPTION.count.expected}, or Infinity`,
   isValid: (value) => OPTION.count.isValid(value) || value === Number.POSITIVE_INFINITY,
 }
-/** Who takes the options, in errors. */
+/** Names the owner of the options in errors. */
 const OWNER = 'MongoDBService'
 
 const PAGINATE: OptionRule = {
@@ -175,14 +175,14 @@ function isUpdateName(name: unknown): boolean {
   return UPDATE_OPERATORS.has(name) || (!name.startsWith('$') && name.includes('.'))
 }
 
-/** Places in lists are left out wherever a path is compared, so that none of them would match. */
+/** Paths are compared without places in lists, so that a hidden `tags.0` would match nothing. */
 function isHideable(path: unknown): boolean {
   return isFieldPath(path) && path !== '_id' && withoutPositions(path) === path
 }
 
 /**
  * Returns a new object with all options set.
- * @throws {TypeError} `Model` is missing, an option is not known, or has no value that it can have
+ * @throws {TypeError} `Model` is missing, an option is unknown, or has an invalid value
  */
 export function resolveMongoDBOptions(options: MongoDBOptions): MongoDBSettings {
   const given: object = isPlainObject(options) ? options : {}

@@ -18,24 +18,24 @@ export function isExternal(params: MongoDBParams | undefined): boolean {
   return params?.provider !== undefined
 }
 
-/** Params that adapters of Feathers know and this one does not know yet. */
+/** Params of Feathers' adapter that are not implemented yet. */
 const MISSING_PARAMS = ['pipeline']
 
 /**
- * Checks that a call asks for nothing that is not there: without the stages of a pipeline, the
- * records of all tenants may come back.
- * @throws {NotImplemented} it does; names the param
+ * Refuses params that are not implemented yet. Ignored, they would be dangerous: without the stages of
+ * a pipeline, the records of all tenants may come back.
+ * @throws {NotImplemented} names the param
  */
 export function checkParams(params: MongoDBParams): void {
   for (const name of MISSING_PARAMS) {
     if ((params as Readonly<Record<string, unknown>>)[name] === undefined) continue
-    throw new NotImplemented(`params.${name} is not there yet`)
+    throw new NotImplemented(`params.${name} is not implemented yet`)
   }
 }
 
 /**
  * Checks a call from outside that may add a record with the id of its caller.
- * @throws {BadRequest} it may, and the option `allowClientId` does not let callers choose ids
+ * @throws {BadRequest} `upsert` is set, and the option `allowClientId` does not let callers choose ids
  */
 export function checkUpsert(settings: MongoDBSettings, params: MongoDBParams | undefined): void {
   const { upsert } = params?.docdb ?? params?.mongodb ?? {}
@@ -61,7 +61,7 @@ export function checkMulti(method: MultiMethod, { multi }: MongoDBSettings): voi
  * @throws {MethodNotAllowed} as {@link checkMulti}
  * @throws {BadRequest} a caller outside would reach every record of the collection
  */
-export function checkReach(
+export function checkWriteToMany(
   method: MultiMethod,
   settings: MongoDBSettings,
   params: MongoDBParams,

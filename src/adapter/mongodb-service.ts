@@ -13,7 +13,7 @@ import { countRecords, findPage, getRecord, openCursor } from './find.ts'
 import type { MongoDBOptions, MongoDBSettings } from './mongodb-options.ts'
 import { resolveMongoDBOptions } from './mongodb-options.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
-import { checkMulti, checkReach, isExternal } from './mongodb-params.ts'
+import { checkMulti, checkWriteToMany, isExternal } from './mongodb-params.ts'
 import type { AdapterId } from './object-id.ts'
 import { checkId } from './object-id.ts'
 import { checkUnmixed, hasOperators } from './update-document.ts'
@@ -45,7 +45,7 @@ interface WithReadiness {
  *
  * All methods fail with an error of `remex/errors`: `BadRequest`, `NotFound`, `MethodNotAllowed`, or
  * what the database's error stands for; with a `TypeError` where `params.adapter` or `params.docdb` has
- * an option that is not known. Callers outside get no field of the option `hidden`.
+ * an unknown option. Callers outside get no field of the option `hidden`.
  */
 export class MongoDBService<
   T extends Document = Document,
@@ -59,7 +59,7 @@ export class MongoDBService<
   /** Names of further events that this service emits. */
   readonly events: readonly string[]
 
-  /** @throws {TypeError} an option is missing, not known, or has no value that it can have */
+  /** @throws {TypeError} an option is missing, unknown, or has an invalid value */
   constructor(options: MongoDBOptions) {
     this.options = resolveMongoDBOptions(options)
     this.id = this.options.id
@@ -118,7 +118,7 @@ export class MongoDBService<
   async patch(id: AdapterId | null, data: PatchData<D>, params?: P): Promise<T | T[]> {
     const settings = toCallSettings(this.options, params)
     const checked = toChecked(params, this.options, settings)
-    if (id === null) checkReach('patch', settings, checked)
+    if (id === null) checkWriteToMany('patch', settings, checked)
     if (isExternal(params)) checkOutsideChange(settings, id, data, params)
     return this._patch(id, data, checked)
   }
@@ -134,7 +134,7 @@ export class MongoDBService<
   async remove(id: AdapterId | null, params?: P): Promise<T | T[]> {
     const settings = toCallSettings(this.options, params)
     const checked = toChecked(params, this.options, settings)
-    if (id === null) checkReach('remove', settings, checked)
+    if (id === null) checkWriteToMany('remove', settings, checked)
     return this._remove(id, checked)
   }
 

@@ -43,7 +43,7 @@ const FILTER_READERS: Readonly<Record<string, Reader>> = {
  * Returns a checked copy of a query from outside: only allowed operators at every depth, lists where
  * lists are meant, `$limit` and `$skip` as numbers, nothing `undefined`. The query itself is not changed.
  * @throws {BadRequest} an operator that is not allowed, a malformed value, or more than the limits
- *   allow; the text names operators and limits, never values
+ *   allow; the message names operators and limits, never values
  */
 export function sanitizeQuery(query: Query, settings: MongoDBSettings): Query {
   if (!isPlainObject(query)) throw new BadRequest('The query must be an object')
@@ -143,17 +143,17 @@ export function checkDefined(value: unknown, name: string): void {
   throw new BadRequest(`The query has no value for ${name}`)
 }
 
-const LIMIT_TEXTS = {
+const LIMIT_MESSAGES = {
   depth: (limit: number) => `The query is nested more than ${limit} levels deep`,
   conditions: (limit: number) => `The query has more than ${limit} conditions`,
   values: (limit: number) => `The lists of the query have more than ${limit} values`,
   skip: (limit: number) => `$skip must not be more than ${limit}`,
 } as const
 
-function checkLimit(name: keyof typeof LIMIT_TEXTS, value: number, { settings }: Check): void {
+function checkLimit(name: keyof typeof LIMIT_MESSAGES, value: number, { settings }: Check): void {
   const limit = settings.limits[name]
-  // Not the other way round: a limit that somebody unset would let everything pass.
-  if (!(value <= limit)) throw new BadRequest(LIMIT_TEXTS[name](limit))
+  // Not `value > limit`: that is false for a limit of `undefined` or `NaN`, and all would pass.
+  if (!(value <= limit)) throw new BadRequest(LIMIT_MESSAGES[name](limit))
 }
 
 function count(name: 'conditions' | 'values', more: number, check: Check): void {

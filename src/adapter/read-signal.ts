@@ -9,7 +9,7 @@ type Listener = (this: ReadSignal) => void
 /**
  * Follows the signal of a caller for one read, as the driver wants to have it. A signal of the
  * platform costs as much as a tenth of a read, and the one of a request is only made when somebody
- * asks for it: this one asks when the read has taken a moment, which is when leaving is of use.
+ * asks for it: this one asks when the read has gone on for a moment, for most reads are over by then.
  * It has the members of an `AbortSignal` that the driver uses.
  */
 export class ReadSignal {
@@ -47,7 +47,7 @@ export class ReadSignal {
     if (this.aborted) throw this.reason
   }
 
-  /** Stops to follow: the read is over. */
+  /** Stops following the signal of the caller: the read is over. */
   end(): void {
     if (this.#timer !== null) clearTimeout(this.#timer)
     this.#source?.removeEventListener('abort', this.#abort)
@@ -78,11 +78,11 @@ export function hasLazySignal(params: Params): boolean {
   return 'signal' in params && !Object.prototype.propertyIsEnumerable.call(params, 'signal')
 }
 
-/** Returns what callers hear of a read that was called off: nothing that is the server's fault. */
+/** Returns the error for an aborted read. It is no fault of the server, so no status of 500. */
 export function toAbortError(reason: unknown): ServiceError {
   if (reason instanceof ServiceError) return reason
   const isTimeout = reason instanceof Error && reason.name === 'TimeoutError'
   return isTimeout
     ? new Timeout('The call took too long', null, { cause: reason })
-    : new BadRequest('The call was called off', null, { cause: reason })
+    : new BadRequest('The call was aborted', null, { cause: reason })
 }

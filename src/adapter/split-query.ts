@@ -43,7 +43,7 @@ export function splitQuery(query: Query, settings: MongoDBSettings): SplitQuery 
   }
 }
 
-/** Returns a filter that matches when both do; the id comes first, and is never overridden. */
+/** Returns a filter for the record with an id; conditions on the id in the filter apply as well. */
 export function toRecordFilter(filter: Document, id: string, value: unknown): Document {
   return Object.hasOwn(filter, id)
     ? { $and: [{ [id]: value }, filter] }

@@ -47,7 +47,10 @@ function checkPath(name: string, path: string, settings: MongoDBSettings): void 
   if (!settings.updateOperators.includes(path)) checkName(path)
 }
 
-/** A hidden field is written as a field or not at all: an operator would tell something of it. */
+/**
+ * A hidden field can be written by its plain name, `{ password }`, but by no operator: what the operator
+ * makes of the field could reveal its value.
+ */
 function checkHidden(
   name: string,
   { reads }: UpdateOperator,

@@ -7,7 +7,7 @@ export interface UpdateOperator {
   /** Whether the value is the path of another field. */
   readonly takesPath: boolean
   /**
-   * What it reads of the field, and so may tell of a hidden field in it: `conditions` read the
+   * What it reads of the field, and so may reveal of a hidden field in it: `conditions` read the
    * fields that they name, `all` is compared or moved as a whole.
    */
   readonly reads: 'nothing' | 'conditions' | 'all'

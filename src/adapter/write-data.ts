@@ -31,7 +31,7 @@ export function toRecords(data: unknown): WriteData[] {
 /**
  * Checks data that a caller outside sent for a new record: fields only, and no id, unless the option
  * `allowClientId` lets callers choose a usable one.
- * @throws {BadRequest} operators, dotted names, numbers that JSON has no text for, an id
+ * @throws {BadRequest} operators, dotted names, numbers that JSON can't hold, an id
  */
 export function checkNewRecord(data: WriteData, settings: MongoDBSettings): void {
   checkValue(data)
@@ -42,7 +42,7 @@ export function checkNewRecord(data: WriteData, settings: MongoDBSettings): void
   }
 }
 
-/** Returns the error for an id that a caller outside has no say in. */
+/** Returns the error for an id that a caller outside may not choose. */
 export function createIdError(name: string): BadRequest {
   return new BadRequest(`The field '${name}' is set by the server`)
 }

@@ -27,7 +27,7 @@ export type ApplicationHookOptions<A, Name extends string = string> =
   | HookOptions<AnyService, A, Name>
   | { setup?: LifecycleHooks; teardown?: LifecycleHooks }
 
-/** Told of every service that comes (`'added'`) or goes (`'removed'`). */
+/** Called with every service that is registered (`'added'`) or removed (`'removed'`). */
 export type ServiceObserver = (change: 'added' | 'removed', path: string, entry: Entry) => void
 
 /** The registry of named services, with settings, hooks for all of them and events of its own. */
@@ -37,13 +37,13 @@ export class Application<
 > extends Emitter {
   /** Without prototype, so that no setting is there before it is set. */
   readonly settings: Partial<Settings> = Object.create(null)
-  /** The release of Feathers whose interface for plug-ins this is. */
+  /** The release of Feathers whose plug-ins work here; they compare it. */
   readonly version: string = '5.0.50'
   /** Functions that run with each service when it is registered; plug-ins of Feathers add theirs. */
   readonly mixins: ServiceMixin<Application>[] = createMixins()
-  /** Where errors go that no caller can be told. Default: `console`. */
+  /** Gets the errors that can't be reported to a caller. Default: `console`. */
   logger: Logger = console
-  /** What has to work before the application can serve, by name; a check that rejects says it can't. */
+  /** Checks by name, of a database for example. The application is ready while none of them rejects. */
   readonly readiness: Map<string, () => Promise<unknown>> = new Map()
   /** The hooks of the application; method names differ from service to service and are free here. */
   readonly hookRegistry: HookRegistry = new HookRegistry({
@@ -53,7 +53,7 @@ export class Application<
   })
   readonly #entries = new Map<string, Entry>()
   readonly #observers = new Set<ServiceObserver>()
-  // What the untyped inside of the registry knows of this application.
+  // Without its type parameters, as the parts of the core take an application.
   readonly #untyped: Application = this as unknown as Application
   readonly #lifecycle: ServiceLifecycle = new ServiceLifecycle(this.#untyped)
 
@@ -84,7 +84,7 @@ export class Application<
 
   /**
    * Runs a function with the application, for set-up code that lives in files of its own.
-   * @throws {TypeError} it is no function, or takes more than the application
+   * @throws {TypeError} not a function, or one that takes more than the application
    */
   configure(configurator: (this: this, app: this) => unknown): this {
     checkConfigurator(configurator)
@@ -94,7 +94,7 @@ export class Application<
 
   /**
    * Registers a service at a path, or every service of another application below it.
-   * @throws {TypeError} the path is taken, the service offers nothing, or an option is wrong
+   * @throws {TypeError} the path is taken, the service has no methods, or an option is invalid
    */
   use(path: string, subApp: AnyApplication): this
   use<Path extends keyof Services & string>(
@@ -169,7 +169,7 @@ export class Application<
     return this
   }
 
-  /** Tells an observer of services that come and go from now on. Returns what ends that again. */
+  /** Calls an observer with every service added or removed from now on. Returns what stops that. */
   observe(observer: ServiceObserver): () => void {
     this.#observers.add(observer)
     return () => void this.#observers.delete(observer)

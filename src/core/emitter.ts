@@ -6,7 +6,7 @@ interface Registration {
   readonly once: boolean
 }
 
-/** Told of a listener that threw or rejected. */
+/** Called with what a listener threw or rejected with. */
 export type ListenerErrorHandler = (error: unknown, event: string | symbol) => void
 
 /**
@@ -63,7 +63,7 @@ export class Emitter {
     const registrations = this.#registrations.get(event)
     if (registrations === undefined) return false
     for (const registration of registrations) {
-      // One that is gone by now was called by an event that another listener emitted.
+      // It may be gone by now: another listener may have emitted the same event and used it up.
       if (registration.once && !this.#remove(event, registration)) continue
       callListener(registration.listener, undefined, values, (error) => {
         this.#onListenerError(error, event)

@@ -3,16 +3,16 @@ import { isObject, isSingleValue } from './value-kind.ts'
 /** Returns a copy of a record without what callers outside may not see. */
 export type ExternalForm = (record: unknown) => unknown
 
-/** By record, so that nothing is added to it: it may be frozen, compared, cloned or stored. */
+/** The forms of each record. It gets no property for them: it may be frozen, compared or stored. */
 const FORMS = new WeakMap<object, readonly ExternalForm[]>()
 
 /** Where `resolveExternal` of `@feathersjs/schema` keeps how a record looks outside. */
 const DISPATCH = Symbol.for('@feathersjs/schema/dispatch')
 
-/** Processes without such records, or before the first one, look through no answers. */
+/** Whether any record has a form of its own: until then answers are not searched for one. */
 let hasForms = false
 
-/** Has a record look different wherever it ends up in an answer; further forms are applied after it. */
+/** Sets how a record looks wherever it ends up in an answer; further forms are applied after it. */
 export function addExternalForm(record: object, form: ExternalForm): void {
   const forms = FORMS.get(record) ?? []
   if (forms.includes(form)) return
@@ -29,7 +29,7 @@ export function copyExternalForms(record: object, copy: object): void {
   if (forms !== undefined) FORMS.set(copy, forms)
 }
 
-/** Takes note of records that hold their form themselves: the result, its items, those of a page. */
+/** Notes whether the result, one of its items or one of a page holds its form itself. */
 export function noteExternalForm(result: unknown): void {
   if (hasForms || !isObject(result)) return
   const { data = result } = result
@@ -45,7 +45,7 @@ export function toExternalForm(value: unknown): unknown {
   return hasForms && holdsForm(value) ? replaceForms(value as object) : value
 }
 
-/** Looks where JSON would: most answers hold no such record and need no copy. */
+/** Whether a record with a form of its own is in a value, anywhere that JSON would look. */
 function holdsForm(value: unknown): boolean {
   if (!isObject(value)) return false
   if (FORMS.has(value) || hasDispatch(value)) return true

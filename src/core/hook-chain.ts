@@ -6,7 +6,7 @@ import { toChain } from './run-hooks.ts'
 
 type AroundStep<C> = (context: C, next: () => Promise<void>) => unknown
 
-/** What hooks around a method or around `setup` run with. */
+/** What the chain of around hooks uses of their context: that of a method, or of `setup`. */
 interface Surrounded {
   readonly self?: object
   settleParams?(): void

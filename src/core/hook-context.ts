@@ -47,7 +47,7 @@ export class HookContext<S = object, M extends string = string, A = HookApplicat
   type: HookType
   id: IdOf<S, M>
   data: DataOf<S, M>
-  /** Always an object for hooks and methods: `{}` after a hook has taken it away. */
+  /** Always an object for hooks and methods: `{}` after a hook has removed it. */
   params: ParamsOf<S, M>
   /** The event to emit after the call, `null` for none. */
   event: string | null
@@ -80,7 +80,7 @@ export class HookContext<S = object, M extends string = string, A = HookApplicat
     this.#method = method
   }
 
-  /** Whether an object is the context of a call, and no copy of one. */
+  /** Whether an object is the context of a call itself, rather than a copy like `{ ...context }`. */
   static isContext(value: object): value is HookContext {
     return #method in value
   }
@@ -100,8 +100,8 @@ export class HookContext<S = object, M extends string = string, A = HookApplicat
   }
 
   /**
-   * To be called after each hook: makes `{}` of params that it has taken away. What it has put in
-   * their place is mostly a copy, `{ ...context.params, tenant }`, and gets what a copy lacks.
+   * To be called after each hook. Params that it removed become `{}`. Params that it replaced are
+   * usually a copy, `{ ...context.params, tenant }`, and get the properties that a spread leaves out.
    */
   settleParams(): void {
     if (this.params === this.#settled) return

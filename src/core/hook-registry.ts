@@ -52,8 +52,8 @@ export type HookOptions<S, A = HookApplication, Name extends string = MethodName
   | (NoKinds & AroundHooksByMethod<S, A, Name>)
 
 /**
- * A hook as it is stored: what it may read is known where it was registered. Around hooks alone are
- * called with `next`: many hooks of the community tell by it how they are used.
+ * A hook as it is stored, without the types of its service. Only around hooks are called with `next`:
+ * many hooks written for Feathers look at it to know as which kind they run.
  */
 export type StoredHook = (context: HookContext, next?: () => Promise<void>) => unknown
 

@@ -26,7 +26,7 @@ interface WithLifecycle {
 
 interface Registered {
   readonly service: WithLifecycle
-  /** Settles when `setup` of the service has; not there before it, and after it failed. */
+  /** Settles with `setup` of the service. Absent before the first `setup`, and after one failed. */
   started?: Promise<void>
   isDown: boolean
 }
@@ -88,7 +88,7 @@ export class ServiceLifecycle {
     })
   }
 
-  /** Rejects with the first error, once every service has been told; further ones are logged. */
+  /** Rejects with the first error, after all services were torn down; further errors are logged. */
   teardown(server: unknown): Promise<void> {
     return this.#runHooked('teardown', server, async () => {
       this.#isStarted = false

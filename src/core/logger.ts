@@ -1,4 +1,4 @@
-/** Where Remex writes what no caller can be told; `console` and Fastify's logger both fit. */
+/** Takes what can't be reported to a caller; `console` and Fastify's logger both fit. */
 export interface Logger {
   error(details: object, message?: string): void
   warn(details: object, message?: string): void

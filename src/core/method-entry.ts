@@ -8,7 +8,7 @@ import type { ResolvedServiceOptions } from './service-options.ts'
 export interface EntryApplication extends HookApplication {
   /** The hooks that run around those of the service. */
   readonly hookRegistry: HookRegistry
-  /** Takes the error of an event listener, which no caller can be told. */
+  /** Logs the error of an event listener, which can't be reported to the caller of a method. */
   logListenerError(error: unknown, event: string): void
 }
 

@@ -46,7 +46,7 @@ export const OPTION: Readonly<
 }
 
 /**
- * Checks options by a table: what is ignored in silence is a limit or a guard that is not there. An
+ * Checks options by a table: a mistyped limit or guard that was ignored would simply be missing. An
  * option that is `undefined` is one that is not given. The value is not repeated in the error, since
  * it may be a secret.
  * @param owner who takes the options, for the error: `rest()`, `params.adapter`

@@ -39,7 +39,7 @@ export interface Params<Q = Query> {
   requestId?: string | undefined
 }
 
-/** Params of a transport, some properties of which a copy lacks: they are worked out on demand. */
+/** Params of a transport. Some of their properties are computed on demand, and a spread lacks them. */
 export interface TransportParams extends Params {
   /** Gives a copy that a hook has put in place of these params what it lacks. */
   completeCopy(copy: object): void

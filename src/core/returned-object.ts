@@ -1,20 +1,20 @@
 import { HookContext } from './hook-context.ts'
 import { isObject, isPlainObject } from './value-kind.ts'
 
-/** What a call is about, which no hook can change. */
+/** Properties that say which call it is; no hook can change them. */
 const FIXED: ReadonlySet<string> = new Set(['app', 'service', 'path', 'method', 'self', 'type'])
 
 /** Keys by which one sees that a returned object was meant for the context. */
 const MEANT_FOR_CONTEXT = ['params', 'data', 'result', 'dispatch', 'id', 'http', 'error'] as const
 
-/** Hooks that have been told of; one warning each is enough. */
+/** Hooks that were warned about. It spans all applications: one warning for a hook is enough. */
 const WARNED = new WeakSet<object>()
 
 /**
- * Takes over what a before, after or error hook returned, if it is a copy of the context with
- * changes: `{ ...context, data }`. That it is one shows by the application in it, which no data from
- * outside can hold. Anything else is left alone, for the data of a caller may name `params`; the log
- * tells once of a hook that seems to have meant otherwise.
+ * Assigns onto the context what a before, after or error hook returned, if it is a copy of the context
+ * with changes: `{ ...context, data }`. A copy is recognised by the application in it, which no data
+ * from outside can hold. Anything else changes nothing: it may be data of a caller, with a key `params`
+ * by chance. If it looks like a part of a context, a warning is logged, once for each hook.
  */
 export function mergeReturned(context: HookContext, returned: unknown, hook: object): void {
   if (returned === context || !isObject(returned)) return
@@ -41,7 +41,7 @@ function copyOnto(context: HookContext, copy: object): void {
   }
 }
 
-/** `(context) => (context.data = data)` returns a part of the context and has done its work. */
+/** Not for `(context) => (context.data = data)`, which returns a part of the context by chance. */
 function isMeantForContext(context: HookContext, returned: object): boolean {
   if (!isPlainObject(returned)) return false
   if (!MEANT_FOR_CONTEXT.some((name) => Object.hasOwn(returned, name))) return false

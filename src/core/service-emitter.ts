@@ -7,7 +7,7 @@ const EMITTER_METHODS = [
   ...['prependListener', 'prependOnceListener', 'emit', 'listeners', 'listenerCount', 'eventNames'],
 ] as const
 
-/** Told of a listener of the service that threw or rejected. */
+/** Called with what a listener of the service threw or rejected with. */
 type OnError = (error: unknown, event: string | symbol) => void
 
 interface NodeEmitter {
@@ -42,7 +42,7 @@ function findOwner(object: object | null, name: string): object | null {
 function createEmit(service: NodeEmitter, onError: OnError): NodeEmitter['emit'] {
   const original = service.emit
   return (event, ...values) => {
-    // Node throws an `error` that nobody listens to.
+    // Node's emitter throws an `error` event that has no listener.
     if (event === 'error') return original.call(service, event, ...values)
     const listeners = service.rawListeners(event)
     for (const listener of listeners) {

@@ -16,7 +16,7 @@ const ENTRIES = new WeakMap<object, ServiceEntry>()
 export function findServiceEntry<A extends EntryApplication = EntryApplication>(
   service: object,
 ): ServiceEntry<A> | undefined {
-  // Who asks knows by what class of application its services are registered.
+  // The entries of all applications are in one map, which can't hold the type of each application.
   return ENTRIES.get(service) as ServiceEntry<A> | undefined
 }
 
@@ -34,7 +34,7 @@ export class ServiceEntry<A extends EntryApplication = EntryApplication>
   readonly attachments: Map<symbol, unknown> = new Map()
   readonly #uninstall: () => void
 
-  /** @throws {TypeError} a method that is listed is not there */
+  /** @throws {TypeError} the service lacks a method that its options list */
   constructor(app: A, path: string, service: object, options: ResolvedServiceOptions) {
     this.app = app
     this.path = path

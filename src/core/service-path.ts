@@ -9,13 +9,13 @@ export function toServicePath(path: unknown): string {
   return stripped === '' ? '/' : stripped
 }
 
-/** Returns the text without the slashes at its ends, in linear time whatever it holds. */
-export function stripSlashes(text: string): string {
+/** Returns a path without the slashes at its ends, in linear time however many there are. */
+export function stripSlashes(path: string): string {
   let start = 0
-  let end = text.length
-  while (start < end && text.charCodeAt(start) === SLASH) start += 1
-  while (end > start && text.charCodeAt(end - 1) === SLASH) end -= 1
-  return text.slice(start, end)
+  let end = path.length
+  while (start < end && path.charCodeAt(start) === SLASH) start += 1
+  while (end > start && path.charCodeAt(end - 1) === SLASH) end -= 1
+  return path.slice(start, end)
 }
 
 const SLASH = '/'.charCodeAt(0)

@@ -62,9 +62,9 @@ t.test('refuses options under both names, as one of them would be lost', async (
   t.throws(() => toDriverOptions({ docdb: {}, mongodb: {} }, 'read'), /params\.mongodb/)
 })
 
-t.test('refuses params that are not there yet in every method, by no command', async (t) => {
+t.test('refuses params that are not implemented yet in every method, by no command', async (t) => {
   const notes = new MongoDBService({ Model: await empty('notes'), multi: true })
-  const missing = new NotImplemented('params.pipeline is not there yet')
+  const missing = new NotImplemented('params.pipeline is not implemented yet')
   const commands = await commandsOf(async () => {
     for (const pipeline of [[], [{ $match: { tenant: 'a' } }], null]) {
       const params = { pipeline } as MongoDBParams

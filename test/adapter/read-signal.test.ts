@@ -72,10 +72,10 @@ t.test('tells nobody who has stopped to listen, and nothing after its end', asyn
   t.doesNotThrow(() => other.throwIfAborted())
 })
 
-t.test('a read that was called off is no fault of the server', async (t) => {
+t.test('an aborted read is no fault of the server', async (t) => {
   const gone = new BadRequest('The client has gone')
   t.equal(toAbortError(gone), gone)
-  t.match(toAbortError(AbortSignal.abort().reason), { code: 400, message: /called off/ })
+  t.match(toAbortError(AbortSignal.abort().reason), { code: 400, message: /aborted/ })
   t.match(toAbortError('anything'), { code: 400, cause: 'anything' })
   const timeout = new DOMException('secret', 'TimeoutError')
   t.match(toAbortError(timeout), { code: 408, message: 'The call took too long' })

@@ -132,7 +132,7 @@ t.test('ABORT-4: a signal that is handed on reaches each kind of read', async (t
     const controller = new AbortController()
     const reading = t.rejects(read(controller.signal), {
       name: 'BadRequest',
-      message: 'The call was called off',
+      message: 'The call was aborted',
     })
     await commands.reaches(index + 1)
     controller.abort()

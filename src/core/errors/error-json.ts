@@ -36,14 +36,17 @@ export function toErrorClass(code: number): ErrorClass {
  */
 export function errorFromJSON(json: unknown, options?: ErrorOptions): ServiceError {
   if (!isObject(json)) {
-    const text = json == null ? undefined : String(json)
-    return new errorClasses.GeneralError(text, undefined, options)
+    const message = json == null ? undefined : String(json)
+    return new errorClasses.GeneralError(message, undefined, options)
   }
   const { name, message, className, data, errors } = json
   const code = isErrorCode(json['code']) ? json['code'] : undefined
   const ErrorOfName = findClass(name) ?? toErrorClass(code ?? 500)
-  const text = typeof message === 'string' ? message : undefined
-  const error = new ErrorOfName(text, undefined, options)
+  const error = new ErrorOfName(
+    typeof message === 'string' ? message : undefined,
+    undefined,
+    options,
+  )
   if (isNonEmptyString(name)) error.name = name
   const kept = Object.entries(json).filter(([key]) => !isReserved(key))
   return Object.assign(error, Object.fromEntries(kept), {
@@ -72,8 +75,8 @@ export function convert(value: unknown): unknown {
 }
 
 /**
- * Returns what a caller outside the process may see of anything that was thrown. The text of an
- * ordinary `new Error('text')` is kept; a `TypeError`, an error of the driver, of the system or of
+ * Returns what a caller outside the process may see of anything that was thrown. The message of an
+ * ordinary `new Error('message')` is kept; a `TypeError`, an error of the driver, of the system or of
  * another library becomes "Internal error". The original is the `cause`, for the log only.
  */
 export function toServiceError(thrown: unknown): ServiceError {
@@ -115,7 +118,7 @@ function toBody(error: Record<string, unknown>): Record<string, unknown> {
   return { ...error, name: error['name'], message: error['message'] }
 }
 
-/** Whether the key is spoken for, by errors themselves or by every object: `__proto__`, `toString`. */
+/** Whether a key belongs to errors themselves, or to every object: `__proto__`, `toString`. */
 function isReserved(key: string): boolean {
   return OWN_PLACE.has(key) || key in ServiceError.prototype
 }

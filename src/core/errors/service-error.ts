@@ -12,7 +12,7 @@ export interface ErrorJSON {
 /** Structured information for the caller; a key `errors` in it becomes `error.errors`. */
 export type ErrorData = Readonly<Record<string, unknown>> | readonly unknown[]
 
-/** False where the built-in objects are frozen, or know no limit; then stacks are captured as ever. */
+/** Whether stacks can be limited: not where built-in objects are frozen, or on other engines than V8. */
 const CAN_SET_LIMIT = Object.getOwnPropertyDescriptor(Error, 'stackTraceLimit')?.writable === true
 
 /**
@@ -26,8 +26,9 @@ export class ServiceError extends Error {
   static readonly className: string = 'general-error'
 
   /**
-   * How many stack frames errors below 500 keep. They are answers to the caller and not faults to
-   * find, and collecting the frames costs more than the rest of the answer. Raise it to debug.
+   * How many stack frames errors below 500 keep. Such errors are answers to the caller rather than
+   * faults of the program, and to collect frames costs more than the rest of the answer. Raise it to
+   * debug.
    * Default: 0.
    */
   static expectedStackFrames: number = 0
@@ -38,9 +39,9 @@ export class ServiceError extends Error {
   declare readonly errors?: unknown
 
   /**
-   * @param message text for the caller, or an object `{ message?, errors?, ...data }`, or an error:
-   *   its message and `errors` are taken over, of one made by hand all that was put there, and it
-   *   becomes the `cause`
+   * @param message a string for the caller; or an object `{ message?, errors?, ...data }`; or an error,
+   *   which becomes the `cause`: its message and `errors` are copied, and the other properties as well
+   *   if it is an ordinary `new Error()`
    * @param data further information; its `errors` key is lifted to `error.errors`
    */
   constructor(
@@ -106,23 +107,24 @@ function toParts(message: unknown, data: unknown): ErrorParts {
     return { message: message.message, ...toData(isGiven ? data : toErrorData(message)) }
   }
   if (typeof message === 'object' && message !== null && !Array.isArray(message)) {
-    const { message: text, ...rest } = message as Record<string, unknown>
-    return { message: typeof text === 'string' ? text : 'Error', ...toData(rest) }
+    const { message: given, ...rest } = message as Record<string, unknown>
+    return { message: typeof given === 'string' ? given : 'Error', ...toData(rest) }
   }
   if (Array.isArray(message)) return { message: 'Error', data: message }
   return { message: message == null ? 'Error' : String(message), ...toData(data) }
 }
 
 /**
- * What a caller may see of an error beside its text: of one made by hand what was put there, of others
- * `errors` alone. The driver of a database keeps whole records in its errors.
+ * What a caller may see of an error beside its message: all properties of an ordinary `new Error()`,
+ * which the service itself has set, else `errors` alone. Drivers of databases keep whole records in
+ * theirs.
  */
 function toErrorData(error: Error & { errors?: unknown }): object {
   const { errors } = error
   return isOrdinaryError(error) ? { ...error } : { errors }
 }
 
-/** An `Error` made by hand: of no subclass, and without the `code` that systems and drivers set. */
+/** Whether this is a `new Error()`: of no subclass, and without the `code` that systems and drivers set. */
 export function isOrdinaryError(thrown: unknown): thrown is Error & { errors?: unknown } {
   return (
     thrown instanceof Error &&
