@@ -174,8 +174,9 @@ function findCycles(edges: readonly Edge[]): string[] {
   return cycles
 }
 
-function readSources(): Sources {
-  const root = fileURLToPath(new URL('../../src/', import.meta.url))
+/** Reads every source below a folder of the repository, by its path there. */
+function readSources(folder: string): Sources {
+  const root = fileURLToPath(new URL(`../../${folder}/`, import.meta.url))
   const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.ts'))
     .sort()
@@ -185,10 +186,22 @@ function readSources(): Sources {
 }
 
 t.test('src keeps to the layers', (t) => {
-  const sources = readSources()
+  const sources = readSources('src')
   t.ok(sources['core/index.ts'], 'the sources are there')
   t.ok(Object.values(sources).flatMap(readImports).length > 50, 'their imports are read')
   t.strictSame(checkSources(sources), [])
+  t.end()
+})
+
+t.test('what tests share needs none of them', (t) => {
+  const shared = Object.entries(readSources('test/support')).flatMap(([file, source]) =>
+    readImports(source).map((specifier) => `${file} ${specifier}`),
+  )
+  t.ok(shared.length > 20, 'their imports are read')
+  t.strictSame(
+    shared.filter((one) => one.includes(' ../') && !one.includes(' ../../src/')),
+    [],
+  )
   t.end()
 })
 

@@ -1,90 +1,17 @@
 import { SignJWT } from 'jose'
 import type { AuthenticationParams } from '../../src/auth/index.ts'
 import { AuthenticationService, JwtStrategy, LocalStrategy } from '../../src/auth/index.ts'
-import type { Application, Params } from '../../src/core/index.ts'
-import { createApp, NotFound } from '../../src/core/index.ts'
+import type { Application } from '../../src/core/index.ts'
+import { createApp } from '../../src/core/index.ts'
+import { CHEAP_SCRYPT, SECRET, UserService } from '../support/users.ts'
 
-export const SECRET = 'a secret of the tests, with 32 bytes and more'
-
-/** Hashes that take about a millisecond. */
-export const CHEAP_SCRYPT = { cost: 2 ** 10, blockSize: 8, parallelization: 1 }
+export type { User } from '../support/users.ts'
+export { CHEAP_SCRYPT, CREDENTIALS, SECRET, UserService } from '../support/users.ts'
 
 export const AUDIENCE = 'https://yourdomain.com'
 export const ISSUER = 'feathers'
 
-export interface User {
-  id: number
-  email?: string
-  password?: string
-  [field: string]: unknown
-}
-
-export interface Call {
-  readonly method: string
-  readonly query: Record<string, unknown> | undefined
-  readonly provider: string | undefined
-  readonly params: Params
-}
-
-/** Users in memory. Every call is written down: each would be a command to a database. */
-export class UserService {
-  readonly id = 'id'
-  readonly users = new Map<string, User>()
-  readonly calls: Call[] = []
-
-  async find(params: Params = {}): Promise<User[]> {
-    this.#note('find', params)
-    return this.#match(params).slice(0, 10)
-  }
-
-  async get(id: string | number, params: Params = {}): Promise<User> {
-    this.#note('get', params)
-    const user = this.#match(params).find((one) => String(one.id) === String(id))
-    if (user === undefined) throw new NotFound(`No record found for id '${id}'`)
-    return user
-  }
-
-  async create(data: Partial<User>, params: Params = {}): Promise<User> {
-    this.#note('create', params)
-    const user = { ...data, id: data.id ?? this.users.size + 1 }
-    this.users.set(String(user.id), user)
-    return { ...user }
-  }
-
-  async patch(id: string | number, data: Partial<User>, params: Params = {}): Promise<User> {
-    this.#note('patch', params)
-    const user = this.#match(params).find((one) => String(one.id) === String(id))
-    if (user === undefined) throw new NotFound(`No record found for id '${id}'`)
-    this.users.set(String(id), { ...user, ...data })
-    return { ...user, ...data }
-  }
-
-  async remove(id: string | number, params: Params = {}): Promise<User> {
-    const user = await this.get(id, params)
-    this.users.delete(String(id))
-    return user
-  }
-
-  /** Methods called since the last time. */
-  takeCalls(): Call[] {
-    return this.calls.splice(0)
-  }
-
-  #note(method: string, params: Params): void {
-    const { query, provider } = params
-    this.calls.push({ method, query, provider, params })
-  }
-
-  #match({ query = {} }: Params): User[] {
-    const conditions = Object.entries(query).filter(([name]) => !name.startsWith('$'))
-    const matches = [...this.users.values()].filter((user) =>
-      conditions.every(([name, value]) => user[name] === value),
-    )
-    return matches.map((user) => ({ ...user }))
-  }
-}
-
-export interface LogLine {
+interface LogLine {
   readonly level: string
   readonly details: Record<string, unknown>
   readonly message: string | undefined
@@ -137,12 +64,6 @@ export async function startLoginApp(options: LoginAppOptions = {}): Promise<Logi
   return started
 }
 
-export const CREDENTIALS = Object.freeze({
-  strategy: 'local',
-  email: 'ada@example.org',
-  password: 'correct horse',
-})
-
 /** Params of a call from outside. */
 export function external(params: Partial<AuthenticationParams> = {}): AuthenticationParams {
   return { provider: 'rest', query: {}, headers: {}, ...params }
@@ -158,7 +79,7 @@ export function collectLog(app: Application): LogLine[] {
   return log
 }
 
-export interface Forgery {
+interface Forgery {
   readonly header?: Record<string, unknown>
   /** Over valid claims; `undefined` takes one away. */
   readonly claims?: Record<string, unknown>

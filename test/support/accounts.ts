@@ -6,8 +6,8 @@ import {
   LocalStrategy,
 } from '../../src/auth/index.ts'
 import type { Application, Params } from '../../src/transport/index.ts'
-import { CHEAP_SCRYPT, CREDENTIALS, SECRET, UserService } from '../auth/login-app.ts'
 import type { Answer, TestServer } from './http.ts'
+import { CHEAP_SCRYPT, CREDENTIALS, SECRET, UserService } from './users.ts'
 
 /** The part of a server that requests need. */
 export type Server = Pick<TestServer, 'request'>
@@ -73,7 +73,7 @@ async function hidePassword(
 }
 
 /** What a call of the service `echo` had in its params, but for the service's own business. */
-export interface Echo {
+interface Echo {
   provider?: string
   query?: object
   route?: object

@@ -1,7 +1,7 @@
 import type { TestScope } from './http.ts'
 
 /** A clock that stands still until the test moves it on. */
-export interface TestClock {
+interface TestClock {
   advance(ms: number): void
 }
 
@@ -25,7 +25,7 @@ export function stopClock(t: Pick<TestScope, 'teardown'>): TestClock {
 }
 
 /** Timers of one length, which wait for the test instead of the time. */
-export interface HeldTimers {
+interface HeldTimers {
   /** How many have been set and neither cleared nor called. */
   readonly size: number
   /** Has their time come. */

@@ -5,7 +5,7 @@ import type { Collection, CommandStartedEvent, Db, Document } from 'mongodb'
 import { MongoClient } from 'mongodb'
 
 /** The part of a tap test that opens things here. */
-export interface TestScope {
+interface TestScope {
   comment(...text: string[]): void
   teardown(close: () => unknown): void
 }

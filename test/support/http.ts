@@ -90,7 +90,7 @@ export interface ListeningServer extends TestServer {
   raw(bytes: string | Buffer): Promise<string>
 }
 
-export interface LoggedError {
+interface LoggedError {
   readonly details: object
   readonly message: string | undefined
 }

@@ -1,5 +1,5 @@
 /** The part of a tap test that a suite needs. */
-export interface SuiteScope {
+interface SuiteScope {
   test(title: string, options: object, run: (t: SuiteScope) => Promise<void>): PromiseLike<unknown>
   pass(message: string): unknown
 }

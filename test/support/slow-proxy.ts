@@ -4,7 +4,7 @@ import { connect, createServer } from 'node:net'
 import type { TestScope } from './http.ts'
 
 /** Stands between a driver and its server, and is as slow as a test wants. */
-export interface SlowProxy {
+interface SlowProxy {
   readonly port: number
   /** From now on answers are kept, while connections stay open: a server that hangs. */
   hold(): void

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { TestScope } from './http.ts'
 
 /** Where a server can listen later on, or again: nobody else takes the place meanwhile. */
-export interface SocketPath {
+interface SocketPath {
   readonly path: string
   /** The URL of a MongoDB that listens there. */
   readonly url: string

@@ -1,7 +1,7 @@
 import type { Id, NullableId, Params } from '../../src/core/index.ts'
 
 /** A record, or what a call with many records answers. */
-export type Todo = Record<string, unknown>
+type Todo = Record<string, unknown>
 
 /** A service that only says what it was called with, for tests of the way to it. */
 export class TodoService {
