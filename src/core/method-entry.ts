@@ -34,6 +34,8 @@ export interface ServiceEntryFace<A = EntryApplication> {
   readonly options: ResolvedServiceOptions
   readonly methods: ReadonlyMap<string, MethodEntry<A>>
   readonly hooks: HookRegistry
+  /** What transports keep for the service, each by a symbol of its own. */
+  readonly attachments: Map<symbol, unknown>
   /** Puts the chains together anew: to be called whenever hooks of the app or the service change. */
   compile(): void
   /** Emits to the listeners of the service; one that fails is logged and changes nothing. */

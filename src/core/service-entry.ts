@@ -30,7 +30,6 @@ export class ServiceEntry<A extends EntryApplication = EntryApplication>
   readonly options: ResolvedServiceOptions
   readonly methods: ReadonlyMap<string, MethodEntry<A>>
   readonly hooks: HookRegistry
-  /** What transports keep for the service, each by a symbol of its own. */
   readonly attachments: Map<symbol, unknown> = new Map()
   readonly #uninstall: () => void
 
@@ -53,14 +52,12 @@ export class ServiceEntry<A extends EntryApplication = EntryApplication>
     this.compile()
   }
 
-  /** Puts the chains together anew: to be called whenever hooks of the app or the service change. */
   compile(): void {
     for (const method of this.methods.values()) {
       method.chain = compileChain([this.app.hookRegistry, this.hooks], method.name, method.call)
     }
   }
 
-  /** Emits to the listeners of the service; one that fails is logged and changes nothing. */
   emit(event: string, ...values: unknown[]): void {
     const emitter = this.service as Pick<ServiceAddons<object>, 'emit'>
     try {
@@ -70,7 +67,6 @@ export class ServiceEntry<A extends EntryApplication = EntryApplication>
     }
   }
 
-  /** Takes hooks and events off the instance again, so that it is what it was. */
   release(): void {
     this.#uninstall()
     ENTRIES.delete(this.service)

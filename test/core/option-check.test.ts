@@ -27,7 +27,7 @@ const RULES: OptionRules = {
 t.test('takes every value that an option can have, and undefined for one not given', async () => {
   const options: readonly object[] = [
     {},
-    { limit: 0, count: 0, bodyLimit: 1, isOn: false, name: 'a', names: [], run: () => {} },
+    { limit: 0, count: 0, bodyLimit: 1, isOn: false, name: 'a', names: [], run: () => undefined },
     { limit: Number.POSITIVE_INFINITY, bodyLimit: Number.POSITIVE_INFINITY, names: ['a'] },
     { limit: undefined, json: undefined, sources: undefined },
     { json: {}, sources: {} },
