@@ -11,8 +11,11 @@ export interface HookApplication {
 
 /** The method that a context is the call of. */
 export interface CalledMethod<A = HookApplication> {
+  /** The name of the method. */
   readonly name: string
+  /** How the method maps to HTTP, its arguments and its event. */
   readonly spec: MethodSpec
+  /** The service that the method belongs to. */
   readonly entry: { readonly app: A; readonly path: string; readonly service: object }
 }
 
@@ -34,6 +37,8 @@ export type HookType = 'around' | 'before' | 'after' | 'error'
  * skips the method.
  */
 export class HookContext<S = object, M extends string = string, A = HookApplication> {
+  /** Written out, because bundlers rename the class: its public name is that of another constant. */
+  static readonly name: string = 'HookContext'
   // Never set: mapped types make the compiler compare contexts by their properties, so that a hook
   // for any service fits each service. From the types above it concludes that none fits another.
   declare protected readonly shape?: { [K in keyof S]?: unknown } & { [K in M]?: unknown }

@@ -4,16 +4,20 @@ import { isObject } from './value-kind.ts'
 
 /** What hooks around `setup` and `teardown` of an application get. */
 export interface LifecycleContext<A = HookApplication> {
+  /** The application that starts or stops. */
   readonly app: A
   /** What the method was called on: the application. */
   readonly self: A
+  /** Whether it starts or stops. */
   readonly method: LifecycleMethod
   /** The HTTP server, when there is one. */
   readonly server: unknown
 }
 
+/** The methods of an application that such hooks run around. */
 export type LifecycleMethod = 'setup' | 'teardown'
 
+/** Runs around `setup` or `teardown` of the services, which `next` starts. */
 export type LifecycleHook<A = HookApplication> = (
   context: LifecycleContext<A>,
   next: () => Promise<void>,

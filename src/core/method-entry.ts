@@ -14,6 +14,7 @@ export interface EntryApplication extends HookApplication {
 
 /** One method of a registered service. */
 export interface MethodEntry<A = EntryApplication> extends CalledMethod<A> {
+  /** The service that the method belongs to. */
   readonly entry: ServiceEntryFace<A>
   /** The function of the service, without hooks and events. */
   readonly original: (...args: unknown[]) => unknown
@@ -27,12 +28,17 @@ export interface MethodEntry<A = EntryApplication> extends CalledMethod<A> {
 
 /** The members of a `ServiceEntry`, for what it is made of: its methods, their calls and events. */
 export interface ServiceEntryFace<A = EntryApplication> {
+  /** The application that the service was registered with. */
   readonly app: A
+  /** The path of the service, without slashes at its ends. */
   readonly path: string
   /** What callers hold: the given instance itself, or an object derived from a given literal. */
   readonly service: object
+  /** The options of the service, with every default filled in. */
   readonly options: ResolvedServiceOptions
+  /** The methods by name: the standard ones that are there, and those of the options. */
   readonly methods: ReadonlyMap<string, MethodEntry<A>>
+  /** The hooks of the service, without those of the application. */
   readonly hooks: HookRegistry
   /** What transports keep for the service, each by a symbol of its own. */
   readonly attachments: Map<symbol, unknown>
