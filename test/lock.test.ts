@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 
-/** What stands in package-lock.json for the project (''), or for one installed copy of a package. */
+/** What stands in package-lock.json for the project (''), a workspace, or an installed copy of a package. */
 interface Entry {
   readonly version?: string
   readonly integrity?: string
   readonly resolved?: string
+  /** Whether it is a link to a workspace. */
+  readonly link?: boolean
   readonly os?: readonly string[]
   readonly cpu?: readonly string[]
   readonly libc?: readonly string[]
@@ -27,7 +29,8 @@ t.test('the lock names every package that it needs, those of other platforms too
 })
 
 t.test('the lock holds what each package is to be checked against, and no registry', async (t) => {
-  const entries = Object.entries(packages).filter(([path]) => path !== '')
+  // The others are the project and its workspaces, and the links to these.
+  const entries = Object.entries(packages).filter(([path, { link }]) => !isOwn(path) && !link)
   t.ok(entries.length > 0)
   t.strictSame(
     entries.filter(([, { integrity }]) => !integrity?.startsWith('sha512-')).map(([path]) => path),
@@ -93,8 +96,13 @@ function findNames(path: string, entry: Entry): string[] {
     ...Object.keys(entry.dependencies ?? {}),
     ...Object.keys(entry.optionalDependencies ?? {}),
     ...Object.keys(peerDependencies).filter((name) => !peerDependenciesMeta[name]?.optional),
-    ...(path === '' ? Object.keys(entry.devDependencies ?? {}) : []),
+    ...(isOwn(path) ? Object.keys(entry.devDependencies ?? {}) : []),
   ]
+}
+
+/** Whether an entry is the project or a workspace of it, whose devDependencies are installed too. */
+function isOwn(path: string): boolean {
+  return !path.includes('node_modules/')
 }
 
 /** Returns the folders in which Node looks for what a package imports, the nearest first. */

@@ -15,6 +15,7 @@ export interface DriverOptions
   extends Omit<FindOptions, 'explain' | 'hint' | 'limit' | 'raw' | 'skip' | 'timeoutMS'>,
     Pick<FindOneAndUpdateOptions, WriteOption>,
     Pick<BulkWriteOptions, 'ordered'> {
+  /** The index to use: its name, or its keys. */
   hint?: Hint
   /** Calls a read off; it is followed in the place of `params.signal`. */
   signal?: AbortSignal

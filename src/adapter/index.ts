@@ -1,3 +1,8 @@
+/**
+ * Services on collections of MongoDB.
+ * @module remex/mongodb
+ */
+
 export type { DriverOptions } from './driver-options.ts'
 export type {
   AnyCollection,

@@ -73,7 +73,9 @@ export interface MongoDBSettings {
 /** Options of {@link MongoDBService}; all but `Model` have a default. */
 export interface MongoDBOptions
   extends Readonly<Partial<Omit<MongoDBSettings, 'Model' | 'limits'>>> {
+  /** The collection, or a promise of it. */
   readonly Model: AnyCollection | Promise<AnyCollection>
+  /** Upper bounds for queries; those that are not given keep their defaults. */
   readonly limits?: Readonly<Partial<QueryLimits>>
 }
 

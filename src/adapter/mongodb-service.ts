@@ -225,6 +225,7 @@ export class MongoDBService<
     app.readiness.set(`mongodb ${path}`, check)
   }
 
+  /** Makes the readiness of the application independent of the collection again. */
   async teardown(app: WithReadiness, path: string): Promise<void> {
     app.readiness.delete(`mongodb ${path}`)
   }

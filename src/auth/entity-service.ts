@@ -9,7 +9,9 @@ export type Entity = Record<string, unknown>
 export interface EntityService {
   /** The name of the id of its records. */
   readonly id?: string
+  /** Resolves to the entity with an id. */
   get(id: string, params: AuthenticationParams): Promise<unknown>
+  /** Resolves to the entities that match `params.query`, or one page of them. */
   find(params: AuthenticationParams): Promise<unknown>
 }
 

@@ -1,3 +1,8 @@
+/**
+ * The authentication service with its strategies, and the hooks that protect services and fields.
+ * @module remex/auth
+ */
+
 export type {
   AuthenticationHttpRequest,
   AuthenticationResult,

@@ -77,6 +77,7 @@ export class Application<
     return this.settings[name]
   }
 
+  /** Changes a setting. */
   set<Name extends keyof Settings & string>(name: Name, value: Settings[Name]): this {
     this.settings[name] = value
     return this
@@ -175,6 +176,7 @@ export class Application<
     return () => void this.#observers.delete(observer)
   }
 
+  /** Logs that a listener of an event has failed. */
   logListenerError(error: unknown, event: string): void {
     this.logger.error({ err: error, event }, 'An event listener failed')
   }

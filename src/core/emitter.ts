@@ -21,26 +21,32 @@ export class Emitter {
     this.#onListenerError = onListenerError
   }
 
+  /** Adds a listener behind the others of an event. */
   on(event: string | symbol, listener: Listener): this {
     return this.#add(event, { listener, once: false }, 'last')
   }
 
+  /** The same as {@link on}. */
   addListener(event: string | symbol, listener: Listener): this {
     return this.on(event, listener)
   }
 
+  /** Adds a listener that is called for the next event alone. */
   once(event: string | symbol, listener: Listener): this {
     return this.#add(event, { listener, once: true }, 'last')
   }
 
+  /** Adds a listener before the others of an event. */
   prependListener(event: string | symbol, listener: Listener): this {
     return this.#add(event, { listener, once: false }, 'first')
   }
 
+  /** Adds a listener before the others that is called for the next event alone. */
   prependOnceListener(event: string | symbol, listener: Listener): this {
     return this.#add(event, { listener, once: true }, 'first')
   }
 
+  /** Removes a listener; of one that was added several times the latest. */
   off(event: string | symbol, listener: Listener): this {
     const registrations = this.#registrations.get(event) ?? []
     const latest = registrations.findLast((registration) => registration.listener === listener)
@@ -48,10 +54,12 @@ export class Emitter {
     return this
   }
 
+  /** The same as {@link off}. */
   removeListener(event: string | symbol, listener: Listener): this {
     return this.off(event, listener)
   }
 
+  /** Removes the listeners of an event, or of all events. */
   removeAllListeners(event?: string | symbol): this {
     if (event === undefined) this.#registrations.clear()
     else this.#registrations.delete(event)
@@ -72,14 +80,17 @@ export class Emitter {
     return true
   }
 
+  /** Returns the listeners of an event in the order of their calls. */
   listeners(event: string | symbol): Listener[] {
     return (this.#registrations.get(event) ?? []).map(({ listener }) => listener)
   }
 
+  /** Returns how many listeners an event has. */
   listenerCount(event: string | symbol): number {
     return this.#registrations.get(event)?.length ?? 0
   }
 
+  /** Returns the events that have listeners. */
   eventNames(): (string | symbol)[] {
     return [...this.#registrations.keys()]
   }

@@ -29,6 +29,7 @@ export interface HttpAnswer {
   location?: string
 }
 
+/** When a hook runs: around the call, before the method, after it, or on an error. */
 export type HookType = 'around' | 'before' | 'after' | 'error'
 
 /**
@@ -41,25 +42,35 @@ export class HookContext<S = object, M extends string = string, A = HookApplicat
   static readonly name: string = 'HookContext'
   // Never set: mapped types make the compiler compare contexts by their properties, so that a hook
   // for any service fits each service. From the types above it concludes that none fits another.
+  /** @internal */
   declare protected readonly shape?: { [K in keyof S]?: unknown } & { [K in M]?: unknown }
+  /** The application of the service. */
   readonly app: A
+  /** The service as callers hold it, with hooks and events. */
   readonly service: S
   /** The path of the service, without slashes at its ends. */
   readonly path: string
+  /** The name of the method. */
   readonly method: M
   /** The object that the method was called on: usually the service itself. */
   readonly self: object
+  /** The kind of hook that is running. */
   type: HookType
+  /** The id that the method is called with. */
   id: IdOf<S, M>
+  /** The data that the method is called with. */
   data: DataOf<S, M>
   /** Always an object for hooks and methods: `{}` after a hook has removed it. */
   params: ParamsOf<S, M>
   /** The event to emit after the call, `null` for none. */
   event: string | null
+  /** What hooks have said about the HTTP answer. */
   http: HttpAnswer
   /** What transports send instead of `result`. */
   dispatch?: unknown
+  /** What the method has returned, or a hook in its place. */
   declare result?: ResultOf<S, M>
+  /** What was thrown; an error hook may replace it, or clear it to swallow it. */
   declare error?: unknown
   /** The own properties of the context at the moment when the error was thrown. */
   declare original?: Readonly<Record<string, unknown>>
@@ -121,6 +132,7 @@ export class HookContext<S = object, M extends string = string, A = HookApplicat
     return this.http.status
   }
 
+  /** `undefined` leaves the status to the method and its result again. */
   set statusCode(status: number | undefined) {
     if (status === undefined) delete this.http.status
     else this.http.status = status

@@ -1,3 +1,8 @@
+/**
+ * Applications, services, hooks, events and errors, without HTTP; runs in browsers too.
+ * @module remex/core
+ */
+
 export type { AnyApplication, ApplicationHookOptions, ServiceObserver } from './app.ts'
 export { Application, createApp } from './app.ts'
 export type {

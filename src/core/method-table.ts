@@ -1,8 +1,10 @@
 /** One row of {@link METHOD_TABLE}: how a service method maps to HTTP, its arguments and its event. */
 export interface MethodSpec {
+  /** The HTTP method. */
   readonly verb: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Whether the id is the first argument and the last segment of the URL. */
   readonly withId: boolean
+  /** The arguments of the method in their order. */
   readonly arguments: readonly ('id' | 'data' | 'params')[]
   /** The event emitted after a successful call, `null` for none. */
   readonly event: string | null
@@ -38,6 +40,7 @@ export const STANDARD_EVENTS: readonly string[] = Object.freeze(
   STANDARD_METHODS.flatMap((name) => METHOD_TABLE[name].event ?? []),
 )
 
+/** Whether a name is that of a standard method. */
 export function isStandardMethod(name: string): name is StandardMethod {
   return Object.hasOwn(METHOD_TABLE, name)
 }

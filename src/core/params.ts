@@ -12,18 +12,22 @@ export type Headers = Record<string, string | string[] | undefined>
 
 /** What a strategy reads to authenticate a call: `{ strategy, accessToken }` from a bearer token. */
 export interface AuthenticationRequest {
+  /** The name of the strategy that is to authenticate the call. */
   strategy?: string | undefined
   [key: string]: unknown
 }
 
 /** The last argument of every service method. Extend it for what your hooks add. */
 export interface Params<Q = Query> {
+  /** The query: over HTTP the parsed query string. */
   query?: Q | undefined
   /** Name of the transport (`'rest'`) of an external call, `undefined` for an internal one. */
   provider?: string | undefined
+  /** The headers of the request, of an external call. */
   headers?: Headers | undefined
   /** Values of the placeholders in the service path, percent-decoded. */
   route?: Readonly<Record<string, string>> | undefined
+  /** What the call is to be authenticated by, or has been. */
   authentication?: AuthenticationRequest | undefined
   /** Set by the `authenticate` hook: the user behind the call. */
   user?: unknown
@@ -51,6 +55,8 @@ export interface Page<T> {
   total: number
   /** The page size that was used. */
   limit: number
+  /** How many matching records come before this page. */
   skip: number
+  /** The records of this page. */
   data: T[]
 }

@@ -29,6 +29,7 @@ export class ServiceEntry<A extends EntryApplication = EntryApplication>
   readonly app: A
   readonly path: string
   readonly service: object
+  /** The options of the service, with every default filled in. */
   readonly options: ResolvedServiceOptions
   readonly methods: ReadonlyMap<string, MethodEntry<A>>
   readonly hooks: HookRegistry

@@ -3,11 +3,17 @@ import type { ServiceAddons } from './service-addons.ts'
 
 /** A service of which no type is known: the standard methods, and whatever else is called. */
 export interface AnyService {
+  /** Resolves to the records that match `params.query`, or one page of them. */
   find(params?: Params): Promise<unknown>
+  /** Resolves to one record. */
   get(id: Id, params?: Params): Promise<unknown>
+  /** Adds a record, or several. Resolves to what was added. */
   create(data: unknown, params?: Params): Promise<unknown>
+  /** Replaces a record. Resolves to the new one. */
   update(id: NullableId, data: unknown, params?: Params): Promise<unknown>
+  /** Changes fields of a record, or of many. Resolves to what was changed. */
   patch(id: NullableId, data: unknown, params?: Params): Promise<unknown>
+  /** Removes a record, or many. Resolves to what was removed. */
   remove(id: NullableId, params?: Params): Promise<unknown>
   [method: string]: UnknownMethod
 }

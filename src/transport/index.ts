@@ -1,3 +1,8 @@
+/**
+ * Services over REST on Fastify, as a plugin or with a server of their own, and all of `remex/core`.
+ * @module remex
+ */
+
 export * from '../core/index.ts'
 export { authenticateRequest } from './authenticate-request.ts'
 export type {

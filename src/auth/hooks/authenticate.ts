@@ -17,6 +17,7 @@ import { reportFailure } from './login-events.ts'
 export interface AuthenticateOptions {
   /** The path of the authentication service. Default: the default one. */
   readonly service?: string
+  /** The names of the strategies that may prove it. */
   readonly strategies: readonly string[]
 }
 

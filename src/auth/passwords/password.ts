@@ -34,6 +34,7 @@ export interface PasswordOptions extends Partial<ScryptCost> {
 
 /** What came of checking a password. */
 export interface PasswordVerdict {
+  /** Whether the password is the one that was hashed. */
   readonly isCorrect: boolean
   /**
    * The stored hash was made with other parameters than the configured ones, or by bcrypt, and the

@@ -26,6 +26,7 @@ export interface AuthenticationConfiguration {
   readonly authStrategies: readonly string[]
   /** The strategies that read HTTP requests. Default: those of `authStrategies`. */
   readonly parseStrategies?: readonly string[]
+  /** How tokens are signed and verified. */
   readonly jwtOptions: TokenOptions
   /** Limits failing logins; `true` for the default limits, `false` for none. Default: `true`. */
   readonly loginThrottle: LoginThrottleOptions | boolean

@@ -23,6 +23,7 @@ import { AuthenticationBaseStrategy } from './strategy.ts'
 export interface JwtConfiguration {
   /** The name of the entity in results and params, `null` for none. */
   readonly entity: string | null
+  /** The name of the id of an entity. Default: the property `id` of the entity service. */
   readonly entityId: string | undefined
   /** The path of the entity service. */
   readonly service: string | undefined

@@ -15,10 +15,12 @@ export abstract class AuthenticationBaseStrategy implements AuthenticationStrate
   #app: Application | undefined
   #authentication: Authentication | undefined
 
+  /** Takes the name that the strategy is registered under. */
   setName(name: string): void {
     this.#name = name
   }
 
+  /** Takes the application of the authentication service. */
   setApplication(app: Application): void {
     this.#app = app
   }
@@ -32,6 +34,7 @@ export abstract class AuthenticationBaseStrategy implements AuthenticationStrate
     return checkRegistered(this.#name)
   }
 
+  /** The application of the authentication service. */
   get app(): Application {
     return checkRegistered(this.#app)
   }

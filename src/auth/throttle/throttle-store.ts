@@ -3,6 +3,7 @@ import { BoundedMap } from '../bounded-map.ts'
 
 /** A counter after one was added to it. */
 export interface Counter {
+  /** How many were counted, this one included. */
   readonly count: number
   /** Milliseconds until it begins anew. */
   readonly remainingMs: number
@@ -84,12 +85,15 @@ const STORED = 'The counters of failing logins'
 
 /** The part of a MongoDB collection that counters need. */
 export interface ThrottleCollection {
+  /** As that of the driver. */
   findOneAndUpdate(
     filter: object,
     update: object,
     options: { upsert: boolean; returnDocument: 'after' },
   ): Promise<unknown>
+  /** As that of the driver. */
   updateOne(filter: object, update: object, options: { upsert: boolean }): Promise<unknown>
+  /** As that of the driver. */
   findOne(filter: object): Promise<unknown>
 }
 

@@ -11,10 +11,13 @@ export interface AccessTokenPayload {
   readonly exp: number
   /** From when on it is accepted, in seconds since the epoch. */
   readonly nbf?: number
+  /** Whom the token is meant for. */
   readonly aud: string | readonly string[]
+  /** Who issued the token. */
   readonly iss: string
   /** The id of the entity as a string; services without entity may leave it out. */
   readonly sub?: string
+  /** The id of the token, by which a logout revokes it. */
   readonly jti: string
   readonly [claim: string]: unknown
 }

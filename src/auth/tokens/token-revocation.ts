@@ -27,6 +27,7 @@ export class MemoryRevocationList implements RevocationList {
     this.#maxSize = maxSize
   }
 
+  /** How many tokens are noted. */
   get size(): number {
     return this.#expiries.size
   }
@@ -54,7 +55,9 @@ const STORED = 'The list of revoked tokens'
 
 /** The part of a MongoDB collection that a revocation list needs. */
 export interface RevocationCollection {
+  /** As that of the driver. */
   updateOne(filter: object, update: object, options: { upsert: boolean }): Promise<unknown>
+  /** As that of the driver. */
   findOne(filter: object): Promise<unknown>
 }
 

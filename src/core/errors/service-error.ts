@@ -1,11 +1,16 @@
 /** The body of every failed request. */
 export interface ErrorJSON {
+  /** The name of the error's class: `NotFound`. */
   name: string
+  /** What went wrong, for the caller. */
   message: string
   /** The HTTP status. */
   code: number
+  /** The name in kebab case, as clients of Feathers know it: `not-found`. */
   className: string
+  /** Structured information, where there is some. */
   data?: unknown
+  /** What is wrong with each part of the input, where that was told. */
   errors?: unknown
 }
 
@@ -22,7 +27,9 @@ const CAN_SET_LIMIT = Object.getOwnPropertyDescriptor(Error, 'stackTraceLimit')?
 export class ServiceError extends Error {
   /** Written out in every class here, because bundlers shorten the names of classes. */
   static override readonly name: string = 'ServiceError'
+  /** The HTTP status of errors of this class. */
   static readonly code: number = 500
+  /** The name of this class in kebab case. */
   static readonly className: string = 'general-error'
 
   /**
@@ -33,9 +40,13 @@ export class ServiceError extends Error {
    */
   static expectedStackFrames: number = 0
 
+  /** The HTTP status. */
   readonly code: number
+  /** The name in kebab case, as clients of Feathers know it: `not-found`. */
   readonly className: string
+  /** Structured information for the caller; an own property only where there is some. */
   declare readonly data?: unknown
+  /** What is wrong with each part of the input; an own property only where that was told. */
   declare readonly errors?: unknown
 
   /**

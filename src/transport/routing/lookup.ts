@@ -6,6 +6,7 @@ import { ID_PLACEHOLDER, ServiceRouter } from './service-router.ts'
 
 /** What a path addresses: a service, and the values of its placeholders. */
 export interface ServiceLookup {
+  /** The service as callers hold it, with hooks and events. */
   readonly service: object
   /** The route values, and the id as `__id` where the path ends in one. */
   readonly params: Readonly<Record<string, string>>

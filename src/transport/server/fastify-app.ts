@@ -77,14 +77,14 @@ export type FastifyApplication<Services = AnyServices, Settings = Record<string,
 
 const DEFAULT_HOST = '127.0.0.1'
 
+/** Returns a plain Fastify server. */
+export function fastifyApp(): FastifyInstance
 /**
  * Returns the application, extended by `listen`, `close` and the Fastify server behind it. Without
  * an application it returns a plain Fastify server.
  * @param server options for a new Fastify server, or an existing one, which keeps its own limits,
- *   and
- *   its own answers to errors and unknown paths outside of services
+ *   and its own answers to errors and unknown paths outside of services
  */
-export function fastifyApp(): FastifyInstance
 export function fastifyApp<Services, Settings>(
   app: Application<Services, Settings>,
   server?: FastifyAppOptions | FastifyInstance,

@@ -1,0 +1,35 @@
+// How the API reference is made, and what counts as documented: `npm run docs:api`, `npm run check:api`.
+import { readFileSync } from 'node:fs'
+
+const root = new URL('../../', import.meta.url)
+const { exports: entries } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'))
+const declarations = Object.values(entries).flatMap((entry) => entry.types ?? [])
+
+/** @type {Partial<import('typedoc').TypeDocOptions>} */
+export default {
+  name: 'Remex',
+  tsconfig: 'tsconfig.json',
+  // A name belongs to the first entry that exports it: sorted, `core` comes before `transport`, which
+  // exports it again.
+  entryPoints: declarations
+    .map((path) => path.replace(/^\.\/dist\/(.*)\.d\.ts$/, '../../src/$1.ts'))
+    .sort(),
+  out: '../../build-api',
+  readme: 'none',
+  excludePrivate: true,
+  excludeInternal: true,
+  treatWarningsAsErrors: true,
+  validation: {
+    invalidLink: true,
+    notDocumented: true,
+    // Types that only others refer to stay inside: they are shown by name.
+    notExported: false,
+  },
+  // Keys of object types that are written within a type; the docstring of the whole describes them.
+  intentionallyNotDocumented: [
+    'remex/auth.AuthenticationResult.authentication.__type.payload',
+    'remex/auth.AuthenticationResult.authentication.__type.strategy',
+    'remex/core.ApplicationHookOptions.__type.setup',
+    'remex/core.ApplicationHookOptions.__type.teardown',
+  ],
+}
