@@ -1,0 +1,164 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { API, SymbolFlags } from 'typescript/unstable/sync'
+
+/** The public names of an entry. A change of these lists is a change for users: see docs/releasing.md. */
+interface Names {
+  /** What programs can import: classes, functions, constants. */
+  readonly values: readonly string[]
+  /** What only the compiler sees: interfaces and types. */
+  readonly types: readonly string[]
+}
+
+interface WrittenNames {
+  readonly again?: Names
+  readonly values: string
+  readonly types: string
+}
+
+const ERRORS = toNames({
+  values: `
+    BadGateway BadRequest Conflict Forbidden GeneralError Gone LengthRequired MethodNotAllowed
+    NotAcceptable NotAuthenticated NotFound NotImplemented PayloadTooLarge PaymentError
+    PreconditionFailed ServiceError Timeout TooManyRequests Unavailable Unprocessable
+    UnsupportedMediaType convert errorFromJSON toErrorClass toServiceError
+  `,
+  types: 'ErrorData ErrorJSON',
+})
+
+const CORE = toNames({
+  again: ERRORS,
+  values: `
+    Application CUSTOM_METHOD Emitter HookContext METHOD_TABLE ServiceEntry addExternalForm
+    callMethod copyExternalForms createApp createContext findServiceEntry isStandardMethod
+    runMethod stripSlashes toExternalForm toServicePath
+  `,
+  types: `
+    AnyApplication AnyService AnyServices ApplicationHookOptions AroundHook AuthenticationRequest
+    EventListener ExternalForm Headers Hook HookOptions HookType HttpAnswer Id LifecycleContext
+    LifecycleHook Listener Logger MethodEntry MethodName MethodSpec NullableId Page Params Query
+    RegisteredService ServiceAddons ServiceInput ServiceMixin ServiceObserver ServiceOptions
+    StandardMethod
+  `,
+})
+
+const REMEX = toNames({
+  again: CORE,
+  values: `
+    authenticateRequest compress configuration cors default errorHandler fastifyApp json notFound
+    parseAuthentication remex rest serveStatic urlencoded
+  `,
+  types: `
+    ConfigurationOptions Configurator ErrorHandlerOptions ErrorResponder ErrorResponders
+    FastifyAppOptions FastifyApplication FeathersParams FormOptions Formatter JsonOptions
+    Middleware NotFoundOptions ParseAuthenticationOptions QueryOptions QueryParser RemexOptions
+    RestOptions ServerMembers ServiceLookup
+  `,
+})
+
+const AUTH = toNames({
+  values: `
+    AuthenticationBaseStrategy AuthenticationService CollectionRevocationList
+    CollectionThrottleStore JwtStrategy LocalStrategy LoginThrottle MemoryRevocationList
+    MemoryThrottleStore Passwords authenticate authenticateParams findAuthentication hashPassword
+    passwordHash protect
+  `,
+  types: `
+    AccessTokenPayload Algorithm AuthenticateHook AuthenticateOptions AuthenticationConfiguration
+    AuthenticationHttpRequest AuthenticationParams AuthenticationResult AuthenticationStrategy
+    ConnectionEvent Counter Entity EntityService HashPasswordHook HashPasswordOptions HookCall
+    JwtConfiguration LocalConfiguration LoginAttempt LoginThrottleOptions PasswordOptions
+    PasswordVerdict ProtectHook RevocationCollection RevocationList ThrottleCollection
+    ThrottleStore TokenOptions WithAuthentication
+  `,
+})
+
+const MONGODB = toNames({
+  values: 'MongoDBService resolveMongoDBOptions',
+  types: `
+    AdapterId AnyCollection DriverOptions MongoDBOptions MongoDBParams MongoDBSettings MultiMethod
+    Paginate PatchData QueryFilter QueryLimits
+  `,
+})
+
+const EMBEDDED = toNames({
+  values: 'startEmbeddedMongo',
+  types: 'EmbeddedMongo EmbeddedMongoOptions',
+})
+
+const PUBLIC_NAMES: Readonly<Record<string, Names>> = {
+  remex: REMEX,
+  'remex/core': CORE,
+  'remex/errors': ERRORS,
+  'remex/auth': AUTH,
+  'remex/mongodb': MONGODB,
+  'remex/embedded': EMBEDDED,
+}
+
+interface Manifest {
+  readonly name: string
+  readonly exports: Readonly<Record<string, string | { readonly types: string }>>
+}
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const manifest: Manifest = JSON.parse(readFileSync(`${root}package.json`, 'utf8'))
+/** The path of the declarations by the name that users import. */
+const declarations = new Map(
+  Object.entries(manifest.exports).flatMap(([path, entry]) =>
+    typeof entry === 'string' ? [] : [[path.replace(/^\./, manifest.name), entry.types] as const],
+  ),
+)
+const readNames = openProject('tsconfig.build.json')
+
+t.test('the package has these entries and no others', async (t) => {
+  t.strictSame([...declarations.keys()].sort(), Object.keys(PUBLIC_NAMES).sort())
+})
+
+for (const [specifier, path] of declarations) {
+  const { values, types } = PUBLIC_NAMES[specifier] ?? { values: [], types: [] }
+
+  t.test(`${specifier} exports these values and no others`, async (t) => {
+    t.strictSame(Object.keys(await import(specifier)).sort(), [...values].sort())
+  })
+
+  t.test(`${specifier} declares these names and no others`, async (t) => {
+    const source = path.replace(/^\.\/dist\/(.*)\.d\.ts$/, 'src/$1.ts')
+    const names = readNames(source)
+    t.strictSame([...names.values].sort(), [...values].sort())
+    t.strictSame([...names.types].sort(), [...types].sort())
+  })
+}
+
+/** Returns the names that are written out, and those of an entry that this one exports again. */
+function toNames({ again, values, types }: WrittenNames): Names {
+  return {
+    values: [...(again?.values ?? []), ...values.trim().split(/\s+/)],
+    types: [...(again?.types ?? []), ...types.trim().split(/\s+/)],
+  }
+}
+
+/** Returns a function that reads what a source file exports, as the compiler sees it. */
+function openProject(configFile: string): (source: string) => Names {
+  const api = new API({ cwd: root })
+  t.teardown(() => api.close())
+  const project = api.updateSnapshot({ openProjects: [root + configFile] }).getProjects()[0]
+  if (project === undefined) throw new Error(`${configFile} is no project`)
+  const { program, checker } = project
+  return (path) => {
+    const file = program.getSourceFile(root + path)
+    const module = file && checker.getSymbolAtLocation(file)
+    if (module === undefined) throw new Error(`${path} is no module of ${configFile}`)
+    const symbols = checker.getExportsOfModule(module).map((symbol) => ({
+      name: symbol.name,
+      // What is exported from another file is an alias there.
+      flags:
+        symbol.flags & SymbolFlags.Alias ? checker.getAliasedSymbol(symbol).flags : symbol.flags,
+    }))
+    const isValue = ({ flags }: { flags: number }): boolean => (flags & SymbolFlags.Value) !== 0
+    return {
+      values: symbols.filter(isValue).map(({ name }) => name),
+      types: symbols.filter((symbol) => !isValue(symbol)).map(({ name }) => name),
+    }
+  }
+}
