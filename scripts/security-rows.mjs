@@ -1,120 +1,95 @@
-// Compares the rows of docs/security.md with the tests: prints for each id the test files that hold
-// it, and at the end the rows that have neither a test nor a reason. With `--write` it fills in the
-// column `tests`, and lists ids that only the tests know in the last table.
+// The tables of docs/security.md list attacks and faults, a row for each, with an id such as `INJ-4`.
+// The title of a test that tries one begins with its id: 'INJ-4: …', 'RES-16, FST-5: …', 'INJ-1..12: …'.
+//
+//   node scripts/security-rows.mjs           prints each row with the files of its tests
+//   node scripts/security-rows.mjs --write   writes the files into the column `tests`, and makes the last
+//                                            table of the ids that no other table has
+//
+// The columns `id`, `what is tried` and `note` are written by hand, but for the last table: there the
+// titles of the tests say what is tried. `test/security-doc.test.ts` fails where the page and the tests
+// say different things, and where a row has neither a test nor a note.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-const root = new URL('../', import.meta.url)
-const DOCUMENT = new URL('docs/security.md', root)
-const ID = /\b([A-Z][A-Z0-9]{1,6})-(\d{1,2})(?:\.\.(\d{1,2}))?\b/g
-/** Names with a number that are no rows. */
-const OTHER_NAMES = new Set([
-  'UTF',
-  'ISO',
-  'SHA',
-  'RFC',
-  'HS',
-  'RS',
-  'ES',
-  'INV',
-  'E',
-  'AES',
-  'RSA',
-  'MD',
-])
-/** The note of a row whose test is still to be written; it goes as soon as there is one. */
-const PENDING = 'no test yet'
-/** What is a comment, and strings, in which nothing is one. */
-const OPAQUE =
-  /\/\/[^\n]*|\/\*[\s\S]*?\*\/|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\[\s\S]|[^`\\])*`/g
+const PAGE = new URL('../docs/security.md', import.meta.url)
+const TESTS = new URL('../test/', import.meta.url)
+/** The test of this script: the ids in it are examples. */
+const OWN_TEST = 'security-doc.test.ts'
+const LAST_TABLE = '### Tests of other parts\n'
+const HEAD_END = '|---|---|---|---|\n'
 const ROW = /^\| ([A-Z]+\d?-\d+) \| (.*?) \|(.*?)\|(.*?)\|$/
+/** A string of a test that begins with ids: the quote, the ids, and what comes behind the colon. */
+const TITLE = /(['"`])((?:[A-Z]+\d?-\d+(?:\.\.\d+)?(?:, )?)+): ((?:\\.|(?!\1).)*)\1/gs
 
-/** Returns the ids in a text; `INJ-1..12` is twelve of them. */
-export function findIds(text) {
-  return [...text.matchAll(ID)].flatMap(([, prefix, from, to = from]) => {
-    if (OTHER_NAMES.has(prefix)) return []
-    const count = Number(to) - Number(from) + 1
-    return Array.from(
-      { length: Math.max(count, 0) },
-      (_, index) => `${prefix}-${Number(from) + index}`,
-    )
-  })
-}
-
-/** Returns the files below `test` by the ids in their strings, with the title of the first. */
-export function findTests() {
-  const folder = new URL('test/', root)
-  const found = new Map()
-  for (const file of readdirSync(folder, { recursive: true }).map(String).sort()) {
-    if (!file.endsWith('.test.ts') || file === 'security-doc.test.ts') continue
-    const strings = readFileSync(new URL(file, folder), 'utf8').match(OPAQUE) ?? []
-    for (const text of strings.filter((string) => !string.startsWith('/'))) {
-      for (const id of findIds(text)) {
-        const entry = found.get(id) ?? { files: new Set(), title: '' }
-        if (entry.title === '') entry.title = toTitle(text)
-        entry.files.add(file.slice(0, -'.test.ts'.length))
-        found.set(id, entry)
-      }
-    }
-  }
-  return found
-}
-
-/** Returns the rows of the document: id, what is tried, test files, and the reason. */
-export function readRows(text = readFileSync(DOCUMENT, 'utf8')) {
-  return text.split('\n').flatMap((line) => {
+/** Returns the rows of a page: id, what is tried, test files, and the note. */
+export function readRows(page = readFileSync(PAGE, 'utf8')) {
+  return page.split('\n').flatMap((line) => {
     const [, id, what, tests, note] = ROW.exec(line) ?? []
     if (id === undefined) return []
     return [{ id, what, tests: tests.match(/[\w./-]+/g) ?? [], note: note.trim() }]
   })
 }
 
-/** Returns what a test is about, without its id and what is put in. */
-function toTitle(text) {
-  const [, title = ''] = /^.[^:]*: (.*).$/s.exec(text) ?? []
-  return title
-    .replace(/\$\{[^}]*\}/g, '…')
-    .replaceAll('|', '\\|')
-    .trim()
+/** Returns the titles in a test that begin with ids: the ids of each, and the text behind them. */
+export function readTitles(test) {
+  return [...test.matchAll(TITLE)].map(([, , ids, text]) => ({
+    ids: ids.split(', ').flatMap(toIds),
+    text: text.replace(/\$\{[^}]*\}/g, '…').replaceAll('|', '\\|'),
+  }))
 }
 
-function toLine({ id, what, note }, tests) {
-  const files = [...(tests.get(id)?.files ?? [])].map((file) => `\`${file}\``)
-  const kept = files.length > 0 && note === PENDING ? '' : note
-  return `| ${id} | ${what} | ${files.join(', ')} | ${kept} |`.replace(/ {2,}/g, ' ')
+/** Returns `['INJ-1', 'INJ-2', 'INJ-3']` for `INJ-1..3`, and a single id as it is. */
+function toIds(range) {
+  const [, family, first, last = first] = /^(.*)-(\d+)(?:\.\.(\d+))?$/.exec(range)
+  const count = Number(last) - Number(first) + 1
+  return Array.from({ length: count }, (_, index) => `${family}-${Number(first) + index}`)
 }
 
-function write(tests) {
-  const text = readFileSync(DOCUMENT, 'utf8')
-  const [tables, others] = text.split('### Tests of other parts\n')
-  const known = new Set(readRows(tables).map(({ id }) => id))
-  const unknown = [...tests.keys()].filter((id) => !known.has(id)).sort(compareIds)
-  const lines = tables.split('\n').map((line) => {
+/** Returns the test files by the ids in their titles, with the text of the first of these titles. */
+export function findTests() {
+  const found = new Map()
+  for (const file of readdirSync(TESTS, { recursive: true }).map(String).sort()) {
+    if (!file.endsWith('.test.ts') || file === OWN_TEST) continue
+    for (const { ids, text } of readTitles(readFileSync(new URL(file, TESTS), 'utf8'))) {
+      for (const id of ids) {
+        if (!found.has(id)) found.set(id, { title: text, files: new Set() })
+        found.get(id).files.add(file.slice(0, -'.test.ts'.length).replaceAll('\\', '/'))
+      }
+    }
+  }
+  return found
+}
+
+/** Returns the page with the test files that were found, and the last table made anew. */
+function fillIn(page, tests) {
+  const [byHand, lastTable] = page.split(LAST_TABLE)
+  const toLine = ({ id, what, note }) => {
+    const files = [...(tests.get(id)?.files ?? [])].map((file) => `\`${file}\``)
+    return `| ${id} | ${what} | ${files.join(', ')} | ${note} |`.replace(/ {2,}/g, ' ')
+  }
+  const filled = byHand.split('\n').map((line) => {
     const [row] = readRows(line)
-    return row === undefined ? line : toLine(row, tests)
+    return row === undefined ? line : toLine(row)
   })
-  const head = others.slice(0, others.indexOf('|---|---|---|---|\n') + '|---|---|---|---|\n'.length)
-  const rest = unknown.map((id) => toLine({ id, what: tests.get(id).title, note: '' }, tests))
-  const end = rest.length === 0 ? '' : `${rest.join('\n')}\n`
-  writeFileSync(DOCUMENT, `${lines.join('\n')}### Tests of other parts\n${head}${end}`)
+  const known = new Set(readRows(byHand).map(({ id }) => id))
+  const others = [...tests.keys()]
+    .filter((id) => !known.has(id))
+    .sort((one, other) => one.localeCompare(other, 'en', { numeric: true }))
+    .map((id) => `${toLine({ id, what: tests.get(id).title, note: '' })}\n`)
+  const [head] = lastTable.split(HEAD_END)
+  return `${filled.join('\n')}${LAST_TABLE}${head}${HEAD_END}${others.join('')}`
 }
 
-function compareIds(one, other) {
-  return one.localeCompare(other, 'en', { numeric: true })
-}
-
-function main() {
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const tests = findTests()
-  if (process.argv.includes('--write')) write(tests)
+  if (process.argv.includes('--write')) {
+    writeFileSync(PAGE, fillIn(readFileSync(PAGE, 'utf8'), tests))
+  }
   const rows = readRows()
   for (const { id, note } of rows) {
     const files = [...(tests.get(id)?.files ?? [])].join(', ')
     console.log(`${id.padEnd(9)} ${files || `- ${note}`}`)
   }
-  const missing = rows.filter(({ id, note }) => !tests.has(id) && ['', PENDING].includes(note))
-  console.log(
-    `\n${rows.length} rows, without test or reason: ${missing.map(({ id }) => id).join(' ')}`,
-  )
+  const bare = rows.filter(({ id, note }) => !tests.has(id) && note === '').map(({ id }) => id)
+  console.log(`\n${rows.length} rows, without test or reason: ${bare.join(' ')}`)
 }
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) main()

@@ -13,14 +13,14 @@ interface Row {
 }
 
 interface SecurityRows {
-  findIds(text: string): string[]
   findTests(): Map<string, { readonly files: ReadonlySet<string> }>
-  readRows(text?: string): Row[]
+  readRows(page?: string): Row[]
+  readTitles(test: string): { readonly ids: readonly string[]; readonly text: string }[]
 }
 
 const root = new URL('../../', import.meta.url)
 const script = new URL('scripts/security-rows.mjs', root).href
-const { findIds, findTests, readRows } = (await import(script)) as SecurityRows
+const { findTests, readRows, readTitles } = (await import(script)) as SecurityRows
 const HINT = 'run: node scripts/security-rows.mjs --write'
 
 const rows = readRows()
@@ -60,8 +60,14 @@ t.test('every row names files that hold its id', async (t) => {
   }
 })
 
-t.test('reads ranges, and no other names with numbers', async (t) => {
-  t.strictSame(findIds('INJ-1..3: bad UTF-8, RES-2'), ['INJ-1', 'INJ-2', 'INJ-3', 'RES-2'])
+t.test('reads ids at the beginning of a string, and no other names with numbers', async (t) => {
+  const test = "t.test('INJ-1..3, RES-2: bad UTF-8 in RFC-8', …) // HTTP-1: 'SHA-1'"
+  t.strictSame(readTitles(test), [
+    { ids: ['INJ-1', 'INJ-2', 'INJ-3', 'RES-2'], text: 'bad UTF-8 in RFC-8' },
+  ])
+  t.strictSame(readTitles(`t.test(\`QS-1: takes \${name} | b\`, …)`), [
+    { ids: ['QS-1'], text: 'takes … \\| b' },
+  ])
   t.match(readRows('| QS-1 | a | `a/b`, `c` | why |'), [
     { id: 'QS-1', what: 'a', tests: ['a/b', 'c'], note: 'why' },
   ])

@@ -29,13 +29,13 @@ t.test('RES-17: refuses the eleventh failing login of a minute for an account', 
   t.strictSame(users.takeCalls(), [], 'no command and no hash')
 })
 
-t.test('RES-17: refuses the thirty-first failing login of a minute from an address', async (t) => {
+t.test('RES-17, MDB-9: refuses the 31st failing login of a minute from an address', async (t) => {
   const { authentication } = await start()
   const login = (email: string, address: string) =>
     authentication.create({ ...WRONG, email }, external({ address }))
   for (let index = 0; index < 30; index += 1) {
     const neighbour = `2001:db8:0:1::${index.toString(16)}`
-    await t.rejects(login(`user${index}@example.org`, neighbour), { code: 401 }, 'MDB-9')
+    await t.rejects(login(`user${index}@example.org`, neighbour), { code: 401 })
   }
   await t.rejects(login('new@example.org', '2001:db8:0:1:ffff::1'), TOO_MANY, 'the same /64')
   await t.rejects(login('new@example.org', '2001:0db8::1:0:0:0:7%eth0'), TOO_MANY)

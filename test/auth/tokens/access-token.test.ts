@@ -210,7 +210,7 @@ t.test('JWT-18: rotates keys without a restart', async (t) => {
   await t.resolves(authentication.verifyAccessToken(before))
   await t.resolves(authentication.verifyAccessToken(after))
   const foreign = await forge({ header: { kid: 'unknown' } })
-  await t.rejects(authentication.verifyAccessToken(foreign), { message: 'unknown key' }, 'JWT-4')
+  await t.rejects(authentication.verifyAccessToken(foreign), { message: 'unknown key' })
   replace(newSecret)
   await t.rejects(authentication.verifyAccessToken(before), REFUSED)
   await t.resolves(authentication.verifyAccessToken(after))
