@@ -38,6 +38,7 @@ await t.test('packs the compiled files, their sources, docs and examples alone',
     'CONTRIBUTING.md',
     'LICENSE',
     'README.md',
+    'SECURITY.md',
     'package.json',
   ])
   t.strictSame(
