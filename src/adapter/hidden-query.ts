@@ -4,9 +4,7 @@ import { isObject, isPlainObject } from '../core/value-kind.ts'
 import { relate } from './field-path.ts'
 import type { MongoDBSettings } from './mongodb-options.ts'
 import { isObjectId } from './object-id.ts'
-
-/** Operators that join conditions, each with a list of them. */
-const LOGICAL: ReadonlySet<string> = new Set(['$or', '$and', '$nor'])
+import { LOGICAL } from './operator-names.ts'
 
 /** Operators that hold conditions on the same field, or on fields of its items. */
 const NESTING: ReadonlySet<string> = new Set(['$not', '$elemMatch'])

@@ -2,19 +2,13 @@ import { BadRequest } from '../core/errors/index.ts'
 import type { Query } from '../core/params.ts'
 import { isObject, isPlainObject, isSingleValue } from '../core/value-kind.ts'
 import type { MongoDBSettings, QueryFilter } from './mongodb-options.ts'
+import { COMPARING, LOGICAL } from './operator-names.ts'
 import { readCount, readSelect, readSort, toList } from './query-filters.ts'
-
-/** Operators that join conditions, each with a list of them. */
-const LOGICAL: ReadonlySet<string> = new Set(['$or', '$and', '$nor'])
 
 /** Operators that take a list of values. */
 const WITH_LIST: ReadonlySet<string> = new Set(['$in', '$nin', '$all'])
 
-/** Operators that compare one field, and so never stand where a field name is expected. */
-const COMPARING = ['$eq', '$ne', '$in', '$nin', '$lt', '$lte', '$gt', '$gte']
-
 const ALLOWED: ReadonlySet<string> = new Set(['$or', '$and', ...COMPARING])
-const ONLY_IN_FIELDS: ReadonlySet<string> = new Set(COMPARING)
 const ALIASES: ReadonlyMap<string, string> = new Map([
   ['$le', '$lte'],
   ['$ge', '$gte'],
@@ -74,8 +68,7 @@ function toReader(name: string, settings: MongoDBSettings): Reader | undefined {
 /** Checks an object whose keys are fields and logical operators: a query, or an item of `$or`. */
 function checkConditions(conditions: Query, kind: string, depth: number, check: Check): Query {
   for (const name of Object.keys(conditions)) {
-    if (ONLY_IN_FIELDS.has(ALIASES.get(name) ?? name))
-      throw new BadRequest(`Invalid ${kind} ${name}`)
+    if (COMPARING.has(ALIASES.get(name) ?? name)) throw new BadRequest(`Invalid ${kind} ${name}`)
   }
   return checkObject(conditions, kind, depth, check)
 }

@@ -5,6 +5,7 @@ import type { Query } from '../core/params.ts'
 import { isPlainObject } from '../core/value-kind.ts'
 import type { MongoDBSettings } from './mongodb-options.ts'
 import { toObjectId } from './object-id.ts'
+import { COMPARING, LOGICAL } from './operator-names.ts'
 import type { PageSize } from './page.ts'
 import { toPageSize } from './page.ts'
 import { readCount, readSelect, toList } from './query-filters.ts'
@@ -21,11 +22,7 @@ export interface SplitQuery extends PageSize {
 }
 
 /** Operators whose value is compared with the field, and is an id where the field is. */
-const COMPARES: ReadonlySet<string> = new Set([
-  ...['$eq', '$ne', '$in', '$nin', '$gt', '$gte', '$lt', '$lte', '$all', '$not'],
-])
-
-const LOGICAL: ReadonlySet<string> = new Set(['$or', '$and', '$nor'])
+const COMPARES: ReadonlySet<string> = new Set([...COMPARING, '$all', '$not'])
 
 /**
  * Returns the parts of a query. Operators are not checked here, so that trusted callers can use all

@@ -1,3 +1,5 @@
+import { COMPARING } from './operator-names.ts'
+
 /** What an update operator takes for a field, and how callers outside may use it. */
 export interface UpdateOperator {
   /** Keys that say how and not what: `{ $push: { tags: { $each: […] } } }`. */
@@ -13,8 +15,6 @@ export interface UpdateOperator {
   readonly reads: 'nothing' | 'conditions' | 'all'
 }
 
-const COMPARING = ['$eq', '$ne', '$in', '$nin', '$lt', '$lte', '$gt', '$gte']
-
 /** Operators by name; what any other one would do with a field is not known. */
 export const UPDATE_OPERATORS: ReadonlyMap<string, UpdateOperator> = new Map([
   row('$set', { reads: 'nothing' }),
@@ -27,7 +27,7 @@ export const UPDATE_OPERATORS: ReadonlyMap<string, UpdateOperator> = new Map([
     modifiers: new Set(['$each', '$position', '$slice', '$sort']),
   }),
   row('$addToSet', { modifiers: new Set(['$each']) }),
-  row('$pull', { reads: 'conditions', modifiers: new Set(COMPARING), isDeep: true }),
+  row('$pull', { reads: 'conditions', modifiers: COMPARING, isDeep: true }),
   row('$pullAll'),
   row('$rename', { takesPath: true }),
   row('$inc'),
