@@ -54,7 +54,8 @@ export const OPTION: Readonly<
  */
 export function checkOptions(owner: string, options: unknown, rules: OptionRules): void {
   if (!isObject(options)) {
-    throw new TypeError(`${owner}: the options must be an object, not ${String(options)}`)
+    const kind = options === null ? 'null' : typeof options
+    throw new TypeError(`${owner}: the options must be an object, not ${kind}`)
   }
   checkKeys(owner, '', options, rules)
 }

@@ -38,7 +38,7 @@ t.test('takes every value that an option can have, and undefined for one not giv
 
 const WRONG: readonly (readonly [options: unknown, message: string])[] = [
   [null, 'make(): the options must be an object, not null'],
-  ['text', 'make(): the options must be an object, not text'],
+  ['hunter2', 'make(): the options must be an object, not string'],
   [{ limit: Number.NaN }, "make(): the option 'limit' must be a number from 0 on"],
   [{ limit: -1 }, "make(): the option 'limit' must be a number from 0 on"],
   [{ limit: '10' }, "make(): the option 'limit' must be a number from 0 on"],
