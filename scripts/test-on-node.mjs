@@ -1,19 +1,31 @@
-// Runs the compiled tests on other versions of Node: on the lowest of each range in `engines`, and on
-// the newest 24, or on those named: `node scripts/test-on-node.mjs 22 20.19.4`. Each comes from the
-// package `node` of the registry into a temporary folder.
+// Runs the compiled tests on other versions of Node: on the lowest of each range in `engines` and on the
+// newest 24, or on those named, with all files or those named after them:
+//
+//   node scripts/test-on-node.mjs [22 20.19.4 …] [build/test/core/app.test.js …]
+//
+// Each version comes from the package `node` of the registry into a temporary folder. All run at the same
+// time, so that with three of them each core has three processes of tests or more to serve: this is
+// also the check that no test depends on how fast the machine is. A test that fails here and passes with
+// its version alone does, and `scripts/repeat-tests.mjs` finds out how often.
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { findTestFiles, runTestFiles } from './test-files.mjs'
 
 const { engines } = JSON.parse(readFileSync('package.json', 'utf8'))
 const lowest = engines.node.match(/\d+\.\d+\.\d+/g)
-const wanted = process.argv.length > 2 ? process.argv.slice(2) : [...lowest, '24']
+const named = process.argv.slice(2)
+const namedFiles = named.filter((name) => name.endsWith('.js'))
+const namedVersions = named.filter((name) => !name.endsWith('.js'))
+const files = namedFiles.length > 0 ? namedFiles : findTestFiles()
+const versions = namedVersions.length > 0 ? namedVersions : [...lowest, '24']
 const windows = process.platform === 'win32'
 
-/** Returns the path of an executable of Node below the folder. */
-function install(version, folder) {
+/** Installs a version of Node into a folder that it makes. Returns the path of its executable. */
+function install(version, parent) {
+  const folder = join(parent, version)
+  mkdirSync(folder)
   // The script of the package fetches the executable for this platform.
   writeFileSync(
     join(folder, 'package.json'),
@@ -28,13 +40,13 @@ function install(version, folder) {
   return join(folder, 'node_modules/node/bin', windows ? 'node.exe' : 'node')
 }
 
-/** Runs the whole suite; resolves to whether it passed. */
+/** Runs the tests, and prints how that went. Resolves to whether they passed. */
 async function runTests(node) {
   const version = execFileSync(node, ['--version'], { encoding: 'utf8' }).trim().slice(1)
   const started = Date.now()
   // What the tests start by name, npm for one, runs on the same version.
   const env = { PATH: `${dirname(node)}${delimiter}${process.env.PATH}` }
-  const { total, failures } = await runTestFiles({ node, files: findTestFiles(), env })
+  const { total, failures } = await runTestFiles({ node, files, env, label: version })
   const passed = failures.length === 0 && total > 0
   const seconds = Math.round((Date.now() - started) / 1000)
   console.log(`${passed ? 'ok' : 'not ok'} - Node ${version}: ${total} assertions in ${seconds} s`)
@@ -48,11 +60,11 @@ function findFailures(output) {
   return found.join('\n') || output.slice(-4000)
 }
 
-for (const version of wanted) {
-  const folder = mkdtempSync(join(tmpdir(), 'remex-node-'))
-  try {
-    if (!(await runTests(install(version, folder)))) process.exitCode = 1
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
+const folder = mkdtempSync(join(tmpdir(), 'remex-node-'))
+try {
+  const nodes = versions.map((version) => install(version, folder))
+  const results = await Promise.all(nodes.map(runTests))
+  if (results.includes(false)) process.exitCode = 1
+} finally {
+  rmSync(folder, { recursive: true, force: true })
 }
