@@ -3,9 +3,10 @@
 // and ends with status 1 then. The output of what failed stays in `.tap/repeat`.
 //
 //   node scripts/repeat-tests.mjs --quiet 5 --busy 5 --loops 4 [--keep-going] [--no-build] [files]
-import { spawn, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { startBusyLoops } from './busy-loops.mjs'
 import { findFailedLines, findTestFiles, runTestFiles } from './test-files.mjs'
 
 const RESULTS = '.tap/repeat'
@@ -35,27 +36,11 @@ const toCount = (name) => {
 }
 const counts = { quiet: toCount('quiet'), busy: toCount('busy'), loops: toCount('loops') }
 
-/** Ends by itself when this process is gone, however that ended. */
-const LOOP = `
-const parent = process.ppid
-const spin = () => {
-  for (const end = Date.now() + 100; Date.now() < end; );
-  if (process.ppid === parent) setImmediate(spin)
-}
-spin()`
-
 const children = new Set()
 
-const start = (args, stdio) => {
-  const child = spawn(process.execPath, args, { stdio })
-  children.add(child)
-  child.once('exit', () => children.delete(child))
-  return child
-}
-
-const end = (child) => child.kill('SIGTERM')
-
-process.once('exit', () => children.forEach(end))
+process.once('exit', () => {
+  for (const child of children) child.kill('SIGTERM')
+})
 for (const [signal, number] of [
   ['SIGINT', 2],
   ['SIGTERM', 15],
@@ -83,7 +68,7 @@ const show = ({ total, failures }, title, seconds, resultFile) => {
 
 const run = async (kind, index) => {
   const loops = kind === 'busy' ? counts.loops : 0
-  const busy = Array.from({ length: loops }, () => start(['-e', LOOP], 'ignore'))
+  const endLoops = startBusyLoops(loops)
   const resultFile = `${RESULTS}/${kind}-${index}.tap`
   const from = Date.now()
   try {
@@ -93,7 +78,7 @@ const run = async (kind, index) => {
     show(result, title, Math.round((Date.now() - from) / 1000), resultFile)
     return result.failures.length === 0
   } finally {
-    busy.forEach(end)
+    endLoops()
   }
 }
 

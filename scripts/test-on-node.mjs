@@ -1,21 +1,25 @@
 // Runs the compiled tests on other versions of Node: on the lowest of each range in `engines` and on the
 // newest 24, or on those named, with all files or those named after them:
 //
-//   node scripts/test-on-node.mjs [22 20.19.4 …] [build/test/core/app.test.js …]
+//   node scripts/test-on-node.mjs [--loops 4] [22 20.19.4 …] [build/test/core/app.test.js …]
 //
-// Each version comes from the package `node` of the registry into a temporary folder. All run at the same
-// time, so that with three of them each core has three processes of tests or more to serve: this is
-// also the check that no test depends on how fast the machine is. A test that fails here and passes with
-// its version alone does, and `scripts/repeat-tests.mjs` finds out how often.
+// Each version comes from the package `node` of the registry into a temporary folder. All run at the
+// same time, and beside as many busy loops as are asked for. A test that fails here, and passes with its
+// version alone, depends on how fast the machine is: `scripts/repeat-tests.mjs` finds out how often.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { startBusyLoops } from './busy-loops.mjs'
 import { findTestFiles, runTestFiles } from './test-files.mjs'
 
 const { engines } = JSON.parse(readFileSync('package.json', 'utf8'))
 const lowest = engines.node.match(/\d+\.\d+\.\d+/g)
-const named = process.argv.slice(2)
+const { values: options, positionals: named } = parseArgs({
+  allowPositionals: true,
+  options: { loops: { type: 'string', default: '0' } },
+})
 const namedFiles = named.filter((name) => name.endsWith('.js'))
 const namedVersions = named.filter((name) => !name.endsWith('.js'))
 const files = namedFiles.length > 0 ? namedFiles : findTestFiles()
@@ -63,8 +67,13 @@ function findFailures(output) {
 const folder = mkdtempSync(join(tmpdir(), 'remex-node-'))
 try {
   const nodes = versions.map((version) => install(version, folder))
-  const results = await Promise.all(nodes.map(runTests))
-  if (results.includes(false)) process.exitCode = 1
+  const endLoops = startBusyLoops(Number(options.loops))
+  try {
+    const results = await Promise.all(nodes.map(runTests))
+    if (results.includes(false)) process.exitCode = 1
+  } finally {
+    endLoops()
+  }
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }
