@@ -105,9 +105,9 @@ export const COLUMNS: readonly Column[] = [
 /** @throws {Error} the answer is not the one that the column asks for */
 export function checkAnswer(column: Column, server: string, { status, body }: Answer): void {
   const parsed: unknown = JSON.parse(body.toString())
-  const isRight =
+  const isExpected =
     typeof column.body === 'function' ? column.body(parsed) : isDeepStrictEqual(parsed, column.body)
-  if (status === column.status && isRight) return
+  if (status === column.status && isExpected) return
   throw new Error(`'${column.name}' of ${server} answers ${status} ${body}`)
 }
 

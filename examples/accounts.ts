@@ -111,7 +111,7 @@ function checkUser(context: HookContext): void {
 
 function signNote(context: HookContext): void {
   const { text } = (context.data ?? {}) as Partial<Record<string, unknown>>
-  if (typeof text !== 'string') throw new BadRequest('The text of a note must be a text')
+  if (typeof text !== 'string') throw new BadRequest('The text of a note must be a string')
   const { email: author } = context.params.user as User
   context.data = { text, author }
 }
