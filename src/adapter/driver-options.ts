@@ -6,7 +6,7 @@ import type {
   Hint,
 } from 'mongodb'
 
-import { suggestName } from '../core/near-name.ts'
+import { suggestName } from '../core/name-suggestion.ts'
 
 type WriteOption = 'arrayFilters' | 'bypassDocumentValidation' | 'upsert' | 'writeConcern'
 

@@ -17,7 +17,6 @@ export type {
   ServiceMixin,
 } from './application-defaults.ts'
 export { findServiceEntry, HookContext, ServiceEntry } from './application-defaults.ts'
-export { callMethod, createContext, runMethod } from './call.ts'
 export type { Listener } from './emitter.ts'
 export { Emitter } from './emitter.ts'
 export * from './errors/index.ts'
@@ -37,6 +36,7 @@ export type {
   Params,
   Query,
 } from './params.ts'
+export { callMethod, createContext, runMethod } from './run-method.ts'
 export type { AnyService, AnyServices, RegisteredService, ServiceInput } from './service-map.ts'
 export type { ServiceOptions } from './service-options.ts'
 export { stripSlashes, toServicePath } from './service-path.ts'

@@ -1,4 +1,4 @@
-import { suggestName } from './near-name.ts'
+import { suggestName } from './name-suggestion.ts'
 import { isNonEmptyString, isObject, isPlainObject, isStringList } from './value-kind.ts'
 
 /** What an option may be, in words and as a test. */

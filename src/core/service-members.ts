@@ -1,5 +1,5 @@
-import { callMethod, createContext } from './call.ts'
 import type { MethodEntry, ServiceEntryFace } from './method-entry.ts'
+import { callMethod, createContext } from './run-method.ts'
 import { createEmitterMethods } from './service-emitter.ts'
 
 /**

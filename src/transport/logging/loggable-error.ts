@@ -1,0 +1,50 @@
+import { redactText } from './redact.ts'
+
+/**
+ * How many nested causes of an error are logged; deeper ones are left out, which also ends circles.
+ */
+const MAX_CAUSES = 5
+
+/** An error as it is logged: nothing else that it holds. */
+export interface LoggedError {
+  [key: string]: unknown
+  type: string
+  message: string
+  stack: string
+}
+
+/** The name, message and stack of an error and of its causes, without other properties. */
+export function serializeError(error: unknown, depth = 0): LoggedError {
+  if (!(error instanceof Error)) return { type: typeof error, message: toText(error), stack: '' }
+  const { name, message, stack = '', cause } = error
+  const hasCause = cause !== undefined && depth < MAX_CAUSES
+  return {
+    type: toText(name),
+    message: toText(message),
+    stack: toText(stack),
+    ...(hasCause ? { cause: serializeError(cause, depth + 1) } : {}),
+  }
+}
+
+/** Anything can be thrown, even an object whose conversion to a string throws. */
+function toText(value: unknown): string {
+  const isObject = typeof value === 'object' && value !== null
+  return redactText(isObject ? Object.prototype.toString.call(value) : String(value))
+}
+
+function toPlainError({ type, message, stack, cause }: LoggedError): Error {
+  const options = cause === undefined ? {} : { cause: toPlainError(cause as LoggedError) }
+  const error = new Error(message, options)
+  for (const [name, value] of Object.entries({ name: type, stack })) {
+    Object.defineProperty(error, name, { value, enumerable: false })
+  }
+  return error
+}
+
+/**
+ * Returns a copy of an error that any logger may write: without properties added to it, which may
+ * be secrets.
+ */
+export function toLoggableError(error: unknown): Error {
+  return toPlainError(serializeError(error))
+}

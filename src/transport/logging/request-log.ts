@@ -1,0 +1,51 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { LogController } from 'fastify'
+import type { Logger } from '../../core/index.ts'
+import type { WithLogger } from './plain-logger.ts'
+import { createPlainLogger } from './plain-logger.ts'
+
+/** Used where logging is off: a fault after the status was sent would be seen nowhere else. */
+export class StreamErrorLog extends LogController {
+  readonly #logger: Logger
+
+  constructor(app: WithLogger) {
+    super()
+    this.#logger = createPlainLogger(app)
+  }
+
+  override streamError(error: Error & { code?: string }): void {
+    if (error.code === 'ERR_STREAM_PREMATURE_CLOSE') return
+    this.#logger.error({ err: error }, 'An answer broke off')
+  }
+}
+
+/** Logs one line for each answered request: what was called, the status, and how long it took. */
+export class RequestLog extends LogController {
+  override incomingRequest(): void {
+    // The line for the answer names the request as well.
+  }
+
+  override requestCompleted(
+    error: Error | null | undefined,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): void {
+    if (this.isLogDisabled(request)) return
+    const { service, serviceMethod } = request.routeOptions.config as ServiceRouteConfig
+    const line = {
+      req: request,
+      service: reply.hook?.path ?? service,
+      method: reply.hook?.method ?? serviceMethod,
+      statusCode: reply.statusCode,
+      ms: Math.round(reply.elapsedTime * 100) / 100,
+    }
+    if (error) request.log.error({ ...line, err: error }, 'request')
+    else request.log.info(line, 'request')
+  }
+}
+
+/** What the routes of services carry in their configuration. */
+interface ServiceRouteConfig {
+  readonly service?: string
+  readonly serviceMethod?: string
+}
