@@ -35,7 +35,10 @@ export function checkValue(
   }
 }
 
-/** @throws {BadRequest} an operator, a dotted path, or a name that JavaScript or BSON gives a meaning */
+/**
+ * @throws {BadRequest} an operator, a dotted path, or a name that JavaScript or BSON gives a
+ * meaning
+ */
 export function checkName(name: string): void {
   const isPath = name.includes('.')
   if (!isPath && !name.startsWith('$') && name !== '__proto__' && name !== '_bsontype') return

@@ -47,11 +47,11 @@ const ERROR_TABLE: readonly ErrorRow[] = [
     names: [],
   },
   {
-    // Bad value, parse, type, overflow, length, BSON; path not viable, conflicting updates, dollar, dot,
-    // empty name, ids and references of a wrong type, immutable field, options, namespace; a sort that
-    // is too large or too long; two lists in one index, conversion; paths of fields; geometry,
-    // languages, keys of an index; broken positional update, regular expression, overlapping
-    // paths, negative number.
+    // Bad value, parse, type, overflow, length, BSON; path not viable, conflicting updates, dollar,
+    // dot, empty name, ids and references of a wrong type, immutable field, options, namespace; a
+    // sort that is too large or too long; two lists in one index, conversion; paths of fields;
+    // geometry, languages, keys of an index; broken positional update, regular expression,
+    // overlapping paths, negative number.
     ErrorClass: BadRequest,
     message: 'The database refuses a value of the query or the data',
     codes: [

@@ -24,7 +24,10 @@ export type MultiMethod = 'create' | 'patch' | 'remove'
 export interface QueryLimits {
   /** Objects and lists inside each other. Default: 10. */
   readonly depth: number
-  /** Field names and operators in the whole query, alternatives of `$or` and `$and` too. Default: 150. */
+  /**
+   * Field names and operators in the whole query, alternatives of `$or` and `$and` too. Default:
+   * 150.
+   */
   readonly conditions: number
   /** Values in all lists of the query, those of `$in` for example. Default: 10,000. */
   readonly values: number
@@ -32,10 +35,14 @@ export interface QueryLimits {
   readonly skip: number
 }
 
-/** Handles a further `$name` at the top of a query: `true` keeps the value, a function converts it. */
+/**
+ * Handles a further `$name` at the top of a query: `true` keeps the value, a function converts it.
+ */
 export type QueryFilter = true | ((value: unknown, options: MongoDBSettings) => unknown)
 
-/** The options of a service after {@link resolveMongoDBOptions}; they are read anew in each call. */
+/**
+ * The options of a service after {@link resolveMongoDBOptions}; they are read anew in each call.
+ */
 export interface MongoDBSettings {
   /** The collection, or a promise of it. Required. */
   Model: AnyCollection | Promise<AnyCollection>
@@ -43,9 +50,14 @@ export interface MongoDBSettings {
   id: string
   /** Page sizes, `false` for none. Default: `false`. */
   paginate: Paginate | false
-  /** Which methods may write many records: all (`true`), none (`false`) or a list. Default: `false`. */
+  /**
+   * Which methods may write many records: all (`true`), none (`false`) or a list. Default: `false`.
+   */
   multi: boolean | readonly MultiMethod[]
-  /** Query operators that are allowed beside the built-in ones: `['$regex', '$exists']`. Default: `[]`. */
+  /**
+   * Query operators that are allowed beside the built-in ones: `['$regex', '$exists']`. Default:
+   * `[]`.
+   */
   operators: readonly string[]
   /** Further `$names` at the top of a query. Default: `{}`. */
   filters: Readonly<Record<string, QueryFilter>>
@@ -58,11 +70,16 @@ export interface MongoDBSettings {
   hidden: readonly string[]
   /** Whether callers outside may choose the id of a new record. Default: `false`. */
   allowClientId: boolean
-  /** Whether callers outside may patch or remove all records by an empty query. Default: `false`. */
+  /**
+   * Whether callers outside may patch or remove all records by an empty query. Default: `false`.
+   */
   allowEmptyFilter: boolean
   /** Leaves strings of 24 hexadecimal digits in `_id` as they are. Default: `false`. */
   disableObjectify: boolean
-  /** Counts a page's `total` by the collection's metadata when there is no condition. Default: `false`. */
+  /**
+   * Counts a page's `total` by the collection's metadata when there is no condition. Default:
+   * `false`.
+   */
   useEstimatedDocumentCount: boolean
   /** Names of further events that the service emits. Default: `[]`. */
   events: readonly string[]

@@ -22,8 +22,8 @@ export function isExternal(params: MongoDBParams | undefined): boolean {
 const MISSING_PARAMS = ['pipeline']
 
 /**
- * Refuses params that are not implemented yet. Ignored, they would be dangerous: without the stages of
- * a pipeline, the records of all tenants may come back.
+ * Refuses params that are not implemented yet. Ignored, they would be dangerous: without the stages
+ * of a pipeline, the records of all tenants may come back.
  * @throws {NotImplemented} names the param
  */
 export function checkParams(params: MongoDBParams): void {
@@ -35,7 +35,8 @@ export function checkParams(params: MongoDBParams): void {
 
 /**
  * Checks a call from outside that may add a record with the id of its caller.
- * @throws {BadRequest} `upsert` is set, and the option `allowClientId` does not let callers choose ids
+ * @throws {BadRequest} `upsert` is set, and the option `allowClientId` does not let callers choose
+ *   ids
  */
 export function checkUpsert(settings: MongoDBSettings, params: MongoDBParams | undefined): void {
   const { upsert } = params?.docdb ?? params?.mongodb ?? {}

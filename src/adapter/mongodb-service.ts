@@ -43,9 +43,9 @@ interface WithReadiness {
  *
  * `T` is a record, `D` the data that `create` and `update` take, `P` the params.
  *
- * All methods fail with an error of `remex/errors`: `BadRequest`, `NotFound`, `MethodNotAllowed`, or
- * what the database's error stands for; with a `TypeError` where `params.adapter` or `params.docdb` has
- * an unknown option. Callers outside get no field of the option `hidden`.
+ * All methods fail with an error of `remex/errors`: `BadRequest`, `NotFound`, `MethodNotAllowed`,
+ * or what the database's error stands for; with a `TypeError` where `params.adapter` or
+ * `params.docdb` has an unknown option. Callers outside get no field of the option `hidden`.
  */
 export class MongoDBService<
   T extends Document = Document,
@@ -108,7 +108,8 @@ export class MongoDBService<
   }
 
   /**
-   * Resolves to the record after the change, with the id `null` to all records that match the query.
+   * Resolves to the record after the change, with the id `null` to all records that match the
+   * query.
    * @throws {MethodNotAllowed} the id is `null`, and the option `multi` does not allow it
    * @throws {NotFound} no record has this id, or the query excludes it
    */

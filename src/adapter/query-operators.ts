@@ -34,8 +34,9 @@ const FILTER_READERS: Readonly<Record<string, Reader>> = {
 }
 
 /**
- * Returns a checked copy of a query from outside: only allowed operators at every depth, lists where
- * lists are meant, `$limit` and `$skip` as numbers, nothing `undefined`. The query itself is not changed.
+ * Returns a checked copy of a query from outside: only allowed operators at every depth, lists
+ * where lists are meant, `$limit` and `$skip` as numbers, nothing `undefined`. The query itself is
+ * not changed.
  * @throws {BadRequest} an operator that is not allowed, a malformed value, or more than the limits
  *   allow; the message names operators and limits, never values
  */
@@ -127,8 +128,8 @@ function checkValue(value: unknown, name: string, depth: number, check: Check): 
 }
 
 /**
- * Checks that a value of a query is one that reaches the server. The driver leaves out others, and a
- * condition that is left out matches everything.
+ * Checks that a value of a query is one that reaches the server. The driver leaves out others, and
+ * a condition that is left out matches everything.
  * @throws {BadRequest} `undefined`, a function or a symbol
  */
 export function checkDefined(value: unknown, name: string): void {

@@ -9,8 +9,8 @@ type Listener = (this: ReadSignal) => void
 /**
  * Follows the signal of a caller for one read, as the driver wants to have it. A signal of the
  * platform costs as much as a tenth of a read, and the one of a request is only made when somebody
- * asks for it: this one asks when the read has gone on for a moment, for most reads are over by then.
- * It has the members of an `AbortSignal` that the driver uses.
+ * asks for it: this one asks when the read has gone on for a moment, for most reads are over by
+ * then. It has the members of an `AbortSignal` that the driver uses.
  */
 export class ReadSignal {
   aborted = false

@@ -48,8 +48,8 @@ function checkPath(name: string, path: string, settings: MongoDBSettings): void 
 }
 
 /**
- * A hidden field can be written by its plain name, `{ password }`, but by no operator: what the operator
- * makes of the field could reveal its value.
+ * A hidden field can be written by its plain name, `{ password }`, but by no operator: what the
+ * operator makes of the field could reveal its value.
  */
 function checkHidden(
   name: string,

@@ -29,8 +29,8 @@ export function toRecords(data: unknown): WriteData[] {
 }
 
 /**
- * Checks data that a caller outside sent for a new record: fields only, and no id, unless the option
- * `allowClientId` lets callers choose a usable one.
+ * Checks data that a caller outside sent for a new record: fields only, and no id, unless the
+ * option `allowClientId` lets callers choose a usable one.
  * @throws {BadRequest} operators, dotted names, numbers that JSON can't hold, an id
  */
 export function checkNewRecord(data: WriteData, settings: MongoDBSettings): void {
@@ -48,8 +48,8 @@ export function createIdError(name: string): BadRequest {
 }
 
 /**
- * Checks data that a caller outside sent for `update` or `patch`: operators and dotted names only as
- * the option `updateOperators` lists them, and no other id than the record's.
+ * Checks data that a caller outside sent for `update` or `patch`: operators and dotted names only
+ * as the option `updateOperators` lists them, and no other id than the record's.
  * @throws {BadRequest} as in {@link checkNewRecord}
  */
 export function checkChange(data: unknown, id: unknown, settings: MongoDBSettings): void {

@@ -28,8 +28,8 @@ export async function createRecords(
 }
 
 /**
- * Resolves to the record after it was replaced, or changed when the data holds update operators: one
- * command.
+ * Resolves to the record after it was replaced, or changed when the data holds update operators:
+ * one command.
  * @throws {NotFound} no record has this id, or the query excludes it
  */
 export async function updateRecord(

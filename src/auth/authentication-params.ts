@@ -3,7 +3,9 @@ import type { TokenOptions } from './tokens/token-options.ts'
 
 /** What the authentication service and strategies read from params, beside the usual. */
 export interface AuthenticationParams extends Params {
-  /** The strategies that `create` accepts in this call. Default: `authStrategies` of the setting. */
+  /**
+   * The strategies that `create` accepts in this call. Default: `authStrategies` of the setting.
+   */
   authStrategies?: readonly string[] | undefined
   /** Options for the token that `create` makes. */
   jwtOptions?: TokenOptions | undefined
@@ -19,7 +21,8 @@ export interface AuthenticationParams extends Params {
 
 /**
  * Returns a copy of params for a call inside this process that needs no authentication. The fields
- * stand before the spread so that none has to be added after it, which would take ten times as long.
+ * stand before the spread so that none has to be added after it, which would take ten times as
+ * long.
  */
 export function toInternalParams(params: AuthenticationParams): AuthenticationParams {
   const copy: AuthenticationParams = {
@@ -36,8 +39,8 @@ export function toInternalParams(params: AuthenticationParams): AuthenticationPa
 }
 
 /**
- * Returns params with `authenticated`, for a strategy's own calls. The address is copied by name: on
- * the params of a transport it is a getter of their class, which spreading leaves out.
+ * Returns params with `authenticated`, for a strategy's own calls. The address is copied by name:
+ * on the params of a transport it is a getter of their class, which spreading leaves out.
  */
 export function toAuthenticatedParams(params: AuthenticationParams): AuthenticationParams {
   if (params.authenticated === true) return params

@@ -30,7 +30,9 @@ export interface AuthenticationResult {
 /** The events of a connection that strategies are told of. */
 export type ConnectionEvent = 'login' | 'logout' | 'disconnect'
 
-/** A way to prove identity, registered under a name. Everything but `authenticate` may be missing. */
+/**
+ * A way to prove identity, registered under a name. Everything but `authenticate` may be missing.
+ */
 export interface AuthenticationStrategy {
   setName?(name: string): void
   setApplication?(app: Application): void
@@ -77,9 +79,9 @@ export interface Authentication {
   /** The key of the setting with the configuration. */
   readonly configKey: string
   /**
-   * The configuration with its defaults, as a frozen copy. After `setup` the setting itself is frozen
-   * too: replace it with `app.set()` to change something, keys for example. A new setting that is not
-   * valid is logged, and the last valid one stays in effect.
+   * The configuration with its defaults, as a frozen copy. After `setup` the setting itself is
+   * frozen too: replace it with `app.set()` to change something, keys for example. A new setting
+   * that is not valid is logged, and the last valid one stays in effect.
    */
   readonly configuration: AuthenticationConfiguration
   /** The names of the registered strategies. */
@@ -122,8 +124,8 @@ export interface Authentication {
     ...allowed: string[]
   ): Promise<AuthenticationResult>
   /**
-   * Returns what the first of the named strategies reads from an HTTP request, `null` when none does.
-   * Nothing is verified. Where the strategies parse without waiting there is no promise.
+   * Returns what the first of the named strategies reads from an HTTP request, `null` when none
+   * does. Nothing is verified. Where the strategies parse without waiting there is no promise.
    */
   parse(
     request: AuthenticationHttpRequest,

@@ -1,8 +1,8 @@
 /**
  * A map that holds a limited number of entries and forgets those that were not used for the longest
  * time, so that keys may come from outside. It has two generations of half the size: when the young
- * one is full it becomes the old one, and the entries of the old one that were not read meanwhile are
- * forgotten. A read of a young entry writes nothing, unlike in a list that is sorted by use.
+ * one is full it becomes the old one, and the entries of the old one that were not read meanwhile
+ * are forgotten. A read of a young entry writes nothing, unlike in a list that is sorted by use.
  */
 export class BoundedMap<K, V> {
   readonly #generationSize: number

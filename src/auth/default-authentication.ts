@@ -17,9 +17,9 @@ export interface WithAuthentication {
 const SERVICES = new WeakMap<object, Map<string, Authentication>>()
 
 /**
- * Returns the authentication service at a path. Without a path, that whose configuration the setting
- * `defaultAuthentication` names, `null` when there is none. The look-up is cheap enough for every
- * request.
+ * Returns the authentication service at a path. Without a path, that whose configuration the
+ * setting `defaultAuthentication` names, `null` when there is none. The look-up is cheap enough for
+ * every request.
  * @throws {NotFound} there is no service at the path
  */
 export function findAuthentication(app: Application, path?: string): Authentication | null {

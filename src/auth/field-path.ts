@@ -8,7 +8,9 @@ export function getField(record: unknown, path: string): unknown {
   }, record)
 }
 
-/** Returns a copy of a record with another value at a dotted path; objects on the way are copied. */
+/**
+ * Returns a copy of a record with another value at a dotted path; objects on the way are copied.
+ */
 export function withField(
   record: Readonly<Record<string, unknown>>,
   path: string,
@@ -23,8 +25,8 @@ export function withField(
 
 /**
  * Returns a copy of a value without the fields at these paths, in each item of arrays on the way.
- * An object with `toJSON` is replaced by what that returns; the copy of an object of a class has the
- * same class. An object of a class that has none of the fields is returned itself.
+ * An object with `toJSON` is replaced by what that returns; the copy of an object of a class has
+ * the same class. An object of a class that has none of the fields is returned itself.
  */
 export function omitFields(value: unknown, paths: readonly string[]): unknown {
   const record = toPlain(value)

@@ -39,13 +39,19 @@ export class Application<
   readonly settings: Partial<Settings> = Object.create(null)
   /** The release of Feathers whose plug-ins work here; they compare it. */
   readonly version: string = '5.0.50'
-  /** Functions that run with each service when it is registered; plug-ins of Feathers add theirs. */
+  /**
+   * Functions that run with each service when it is registered; plug-ins of Feathers add theirs.
+   */
   readonly mixins: ServiceMixin<Application>[] = createMixins()
   /** Gets the errors that can't be reported to a caller. Default: `console`. */
   logger: Logger = console
-  /** Checks by name, of a database for example. The application is ready while none of them rejects. */
+  /**
+   * Checks by name, of a database for example. The application is ready while none of them rejects.
+   */
   readonly readiness: Map<string, () => Promise<unknown>> = new Map()
-  /** The hooks of the application; method names differ from service to service and are free here. */
+  /**
+   * The hooks of the application; method names differ from service to service and are free here.
+   */
   readonly hookRegistry: HookRegistry = new HookRegistry({
     label: 'the application',
     shortGroup: 'around',
@@ -133,7 +139,9 @@ export class Application<
     throw new NotFound(`Can not find service '${path}'`)
   }
 
-  /** Tears a service down and removes it. Resolves to the service, `undefined` if there was none. */
+  /**
+   * Tears a service down and removes it. Resolves to the service, `undefined` if there was none.
+   */
   async unuse<Path extends keyof Services & string>(
     path: Path,
   ): Promise<Services[Path] | undefined> {

@@ -8,8 +8,8 @@ import type * as addons from './service-addons.ts'
 import * as entries from './service-entry.ts'
 import type * as mixins from './service-mixins.ts'
 
-// Inside the core, hooks and services know of their application only what they need of it, so that no
-// file below needs `app.ts`. Users get these names with the whole application filled in.
+// Inside the core, hooks and services know of their application only what they need of it, so that
+// no file below needs `app.ts`. Users get these names with the whole application filled in.
 
 /** Runs before, after or on an error. A returned copy of the context is assigned onto it. */
 export type Hook<S = object, M extends string = string, A = Application> = registry.Hook<S, M, A>
@@ -29,8 +29,8 @@ export type HookOptions<
 > = registry.HookOptions<S, A, Name>
 
 /**
- * One call of a service method, as hooks see it. `result` is an own property once it is set: setting
- * it before the method runs skips the method.
+ * One call of a service method, as hooks see it. `result` is an own property once it is set:
+ * setting it before the method runs skips the method.
  */
 export type HookContext<
   S = object,

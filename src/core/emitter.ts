@@ -1,4 +1,6 @@
-/** Called with what was emitted. A promise may be returned; its rejection is reported, not thrown. */
+/**
+ * Called with what was emitted. A promise may be returned; its rejection is reported, not thrown.
+ */
 export type Listener = (...values: never[]) => unknown
 
 interface Registration {

@@ -38,8 +38,8 @@ export function noteExternalForm(result: unknown): void {
 }
 
 /**
- * Returns what callers outside get to see of a value: itself if nothing in it has a form of its own,
- * else a copy in which each such record, at any depth, is replaced by that.
+ * Returns what callers outside get to see of a value: itself if nothing in it has a form of its
+ * own, else a copy in which each such record, at any depth, is replaced by that.
  */
 export function toExternalForm(value: unknown): unknown {
   return hasForms && holdsForm(value) ? replaceForms(value as object) : value

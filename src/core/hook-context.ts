@@ -38,7 +38,9 @@ export type HookType = 'around' | 'before' | 'after' | 'error'
  * skips the method.
  */
 export class HookContext<S = object, M extends string = string, A = HookApplication> {
-  /** Written out, because bundlers rename the class: its public name is that of another constant. */
+  /**
+   * Written out, because bundlers rename the class: its public name is that of another constant.
+   */
   static readonly name: string = 'HookContext'
   // Never set: mapped types make the compiler compare contexts by their properties, so that a hook
   // for any service fits each service. From the types above it concludes that none fits another.
@@ -96,7 +98,9 @@ export class HookContext<S = object, M extends string = string, A = HookApplicat
     this.#method = method
   }
 
-  /** Whether an object is the context of a call itself, rather than a copy like `{ ...context }`. */
+  /**
+   * Whether an object is the context of a call itself, rather than a copy like `{ ...context }`.
+   */
   static isContext(value: object): value is HookContext {
     return #method in value
   }
@@ -117,7 +121,8 @@ export class HookContext<S = object, M extends string = string, A = HookApplicat
 
   /**
    * To be called after each hook. Params that it removed become `{}`. Params that it replaced are
-   * usually a copy, `{ ...context.params, tenant }`, and get the properties that a spread leaves out.
+   * usually a copy, `{ ...context.params, tenant }`, and get the properties that a spread leaves
+   * out.
    */
   settleParams(): void {
     if (this.params === this.#settled) return
@@ -148,7 +153,10 @@ export class HookContext<S = object, M extends string = string, A = HookApplicat
     return { ...(this as Record<string, unknown>) }
   }
 
-  /** Returns what can be logged: all but `app`, `service` and `self`, which hold settings and secrets. */
+  /**
+   * Returns what can be logged: all but `app`, `service` and `self`, which hold settings and
+   * secrets.
+   */
   toJSON(): Record<string, unknown> {
     const { app, service, self, ...call } = this.toObject()
     return { ...call, arguments: this.arguments }

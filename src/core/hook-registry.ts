@@ -52,14 +52,16 @@ export type HookOptions<S, A = HookApplication, Name extends string = MethodName
   | (NoKinds & AroundHooksByMethod<S, A, Name>)
 
 /**
- * A hook as it is stored, without the types of its service. Only around hooks are called with `next`:
- * many hooks written for Feathers look at it to know as which kind they run.
+ * A hook as it is stored, without the types of its service. Only around hooks are called with
+ * `next`: many hooks written for Feathers look at it to know as which kind they run.
  */
 export type StoredHook = (context: HookContext, next?: () => Promise<void>) => unknown
 
 const HOOK_KINDS: readonly HookType[] = ['around', 'before', 'after', 'error']
 
-/** `short` are the around hooks of a service given as a list or map; they run outside of `around`. */
+/**
+ * `short` are the around hooks of a service given as a list or map; they run outside of `around`.
+ */
 export type HookGroup = HookType | 'short'
 
 export interface HookRegistryOptions {

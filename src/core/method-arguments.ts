@@ -31,7 +31,9 @@ export type DataOf<S, M> = string extends M
     ? undefined
     : ArgumentAt<S, M, M extends 'update' | 'patch' ? 1 : 0>
 
-/** The params that a method takes, never `undefined` in a hook; {@link Params} where it takes none. */
+/**
+ * The params that a method takes, never `undefined` in a hook; {@link Params} where it takes none.
+ */
 export type ParamsOf<S, M> = string extends M
   ? Params
   : [ArgumentAt<S, M, ParamsIndex<M>>] extends [infer P]

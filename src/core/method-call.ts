@@ -66,7 +66,9 @@ export function startMethod(
   return undefined
 }
 
-/** Calls the method and sets its result, unless there is one; throws what the method throws at once. */
+/**
+ * Calls the method and sets its result, unless there is one; throws what the method throws at once.
+ */
 export function setResult(call: MethodCall, context: HookContext): Promise<void> {
   const pending = startMethod(call, context)
   if (pending === undefined) return Promise.resolve()

@@ -42,7 +42,9 @@ export interface ServiceEntryFace<A = EntryApplication> {
   readonly hooks: HookRegistry
   /** What transports keep for the service, each by a symbol of its own. */
   readonly attachments: Map<symbol, unknown>
-  /** Puts the chains together anew: to be called whenever hooks of the app or the service change. */
+  /**
+   * Puts the chains together anew: to be called whenever hooks of the app or the service change.
+   */
   compile(): void
   /** Emits to the listeners of the service; one that fails is logged and changes nothing. */
   emit(event: string, ...values: unknown[]): void

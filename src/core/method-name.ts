@@ -1,6 +1,6 @@
 /**
- * Names of the members that every registered service gets. They are the keys of `ServiceAddons`, whose
- * hooks are typed by {@link MethodName} and which can't be asked here for that reason.
+ * Names of the members that every registered service gets. They are the keys of `ServiceAddons`,
+ * whose hooks are typed by {@link MethodName} and which can't be asked here for that reason.
  */
 export type AddonName =
   | 'hooks'

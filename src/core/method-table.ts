@@ -1,4 +1,6 @@
-/** One row of {@link METHOD_TABLE}: how a service method maps to HTTP, its arguments and its event. */
+/**
+ * One row of {@link METHOD_TABLE}: how a service method maps to HTTP, its arguments and its event.
+ */
 export interface MethodSpec {
   /** The HTTP method. */
   readonly verb: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -23,7 +25,9 @@ export const METHOD_TABLE: Readonly<Record<StandardMethod, MethodSpec>> = {
   remove: { verb: 'DELETE', withId: true, arguments: ['id', 'params'], event: 'removed' },
 }
 
-/** How every custom method is called: `POST` with `X-Service-Method`, `(data, params)`, no event. */
+/**
+ * How every custom method is called: `POST` with `X-Service-Method`, `(data, params)`, no event.
+ */
 export const CUSTOM_METHOD: MethodSpec = {
   verb: 'POST',
   withId: false,

@@ -6,7 +6,9 @@ export interface OptionRule {
   /** Completes the sentence `The option must be …`. */
   readonly expected: string
   readonly isValid: (value: unknown) => boolean
-  /** Rules for the keys of an option that is an object or a list of objects; there are no others. */
+  /**
+   * Rules for the keys of an option that is an object or a list of objects; there are no others.
+   */
   readonly keys?: OptionRules
 }
 
@@ -47,8 +49,8 @@ export const OPTION: Readonly<
 
 /**
  * Checks options by a table: a mistyped limit or guard that was ignored would simply be missing. An
- * option that is `undefined` is one that is not given. The value is not repeated in the error, since
- * it may be a secret.
+ * option that is `undefined` is one that is not given. The value is not repeated in the error,
+ * since it may be a secret.
  * @param owner who takes the options, for the error: `rest()`, `params.adapter`
  * @throws {TypeError} no object, an option that is not known, or a value that it can't have
  */

@@ -10,7 +10,9 @@ export type Query = Record<string, unknown>
 /** Request headers with lower-case names, as Node gives them. */
 export type Headers = Record<string, string | string[] | undefined>
 
-/** What a strategy reads to authenticate a call: `{ strategy, accessToken }` from a bearer token. */
+/**
+ * What a strategy reads to authenticate a call: `{ strategy, accessToken }` from a bearer token.
+ */
 export interface AuthenticationRequest {
   /** The name of the strategy that is to authenticate the call. */
   strategy?: string | undefined
@@ -43,7 +45,9 @@ export interface Params<Q = Query> {
   requestId?: string | undefined
 }
 
-/** Params of a transport. Some of their properties are computed on demand, and a spread lacks them. */
+/**
+ * Params of a transport. Some of their properties are computed on demand, and a spread lacks them.
+ */
 export interface TransportParams extends Params {
   /** Gives a copy that a hook has put in place of these params what it lacks. */
   completeCopy(copy: object): void

@@ -11,10 +11,11 @@ const MEANT_FOR_CONTEXT = ['params', 'data', 'result', 'dispatch', 'id', 'http',
 const WARNED = new WeakSet<object>()
 
 /**
- * Assigns onto the context what a before, after or error hook returned, if it is a copy of the context
- * with changes: `{ ...context, data }`. A copy is recognised by the application in it, which no data
- * from outside can hold. Anything else changes nothing: it may be data of a caller, with a key `params`
- * by chance. If it looks like a part of a context, a warning is logged, once for each hook.
+ * Assigns onto the context what a before, after or error hook returned, if it is a copy of the
+ * context with changes: `{ ...context, data }`. A copy is recognised by the application in it,
+ * which no data from outside can hold. Anything else changes nothing: it may be data of a caller,
+ * with a key `params` by chance. If it looks like a part of a context, a warning is logged, once
+ * for each hook.
  */
 export function mergeReturned(context: HookContext, returned: unknown, hook: object): void {
   if (returned === context || !isObject(returned)) return

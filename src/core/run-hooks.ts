@@ -46,7 +46,9 @@ export function toChain(layer: Layer, inner: Chain | null, call: MethodCall): Ch
   }
 }
 
-/** Runs hooks one after the other; returns a promise only from the first hook on that returns one. */
+/**
+ * Runs hooks one after the other; returns a promise only from the first hook on that returns one.
+ */
 function runEach(
   hooks: readonly StoredHook[],
   start: number,
@@ -107,7 +109,10 @@ async function runErrorHooks(
   if (!isSwallowed) throw context.error
 }
 
-/** Error hooks clear `context.error` to swallow it, so `throw undefined` has to leave something there. */
+/**
+ * Error hooks clear `context.error` to swallow it, so `throw undefined` has to leave something
+ * there.
+ */
 function toError(thrown: unknown): unknown {
   return thrown ?? new Error(`${thrown} was thrown`)
 }

@@ -36,8 +36,8 @@ export function runMethod(method: MethodEntry, context: HookContext): Promise<un
 
 /**
  * Calls a method as `service.method(...args)` does and returns its result. A context of this method
- * as the last argument is used for the call, which then resolves to the context; the arguments before
- * it take the places of those in the context.
+ * as the last argument is used for the call, which then resolves to the context; the arguments
+ * before it take the places of those in the context.
  */
 export function callMethod(method: MethodEntry, self: object, args: unknown[]): Promise<unknown> {
   const last = args.at(-1)

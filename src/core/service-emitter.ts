@@ -25,7 +25,9 @@ export function createEmitterMethods(service: object, onError: OnError): Record<
   return bindEmitter(new Emitter(onError), service)
 }
 
-/** Whether the service inherits from an emitter like Node's, and does not emit in a way of its own. */
+/**
+ * Whether the service inherits from an emitter like Node's, and does not emit in a way of its own.
+ */
 function isNodeEmitter(service: object): service is NodeEmitter {
   return (
     hasMethod(service, 'rawListeners') &&

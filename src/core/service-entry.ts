@@ -24,7 +24,9 @@ export function findServiceEntry<A extends EntryApplication = EntryApplication>(
 export class ServiceEntry<A extends EntryApplication = EntryApplication>
   implements ServiceEntryFace<A>
 {
-  /** Written out, because bundlers rename the class: its public name is that of another constant. */
+  /**
+   * Written out, because bundlers rename the class: its public name is that of another constant.
+   */
   static readonly name: string = 'ServiceEntry'
   readonly app: A
   readonly path: string

@@ -31,8 +31,8 @@ export function installMembers(entry: ServiceEntryFace): () => void {
 }
 
 /**
- * Returns the function that callers call; the one without hooks is its property `original`. It has the
- * name, the length and the enumerable properties of that one.
+ * Returns the function that callers call; the one without hooks is its property `original`. It has
+ * the name, the length and the enumerable properties of that one.
  */
 function createHooked(method: MethodEntry): object {
   const { original } = method

@@ -5,7 +5,10 @@ import { isObject, isPlainObject } from './value-kind.ts'
 
 /** Options of `app.use(path, service, options)`. */
 export interface ServiceOptions<Name extends string = string> {
-  /** All methods that may be called from outside. Default: the standard methods that the service has. */
+  /**
+   * All methods that may be called from outside. Default: the standard methods that the service
+   * has.
+   */
   readonly methods?: readonly Name[]
   /** Events that the service emits itself. Default: `service.events`, or none. */
   readonly events?: readonly string[]
@@ -39,7 +42,8 @@ const PROTECTED_NAMES: ReadonlySet<string> = new Set([
 
 /**
  * Returns the options with their defaults.
- * @throws {TypeError} an unknown option or an invalid one, a protected method, no service or a second one
+ * @throws {TypeError} an unknown option or an invalid one, a protected method, no service or a
+ *   second one
  */
 export function resolveServiceOptions(
   path: string,
@@ -61,7 +65,9 @@ export function resolveServiceOptions(
   }
 }
 
-/** Whether an object has what only services have; one of custom methods alone is named by options. */
+/**
+ * Whether an object has what only services have; one of custom methods alone is named by options.
+ */
 function isService(value: object): boolean {
   return SERVICE_METHODS.some((name) => hasMethod(value, name))
 }

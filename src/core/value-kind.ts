@@ -14,8 +14,9 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
 }
 
 /**
- * Whether an object is one value, and not a set of fields: bytes, a date, a regular expression, or one
- * of a class of BSON, as an ObjectId is. A literal with a key `_bsontype`, which JSON can hold, is none.
+ * Whether an object is one value, and not a set of fields: bytes, a date, a regular expression, or
+ * one of a class of BSON, as an ObjectId is. A literal with a key `_bsontype`, which JSON can hold,
+ * is none.
  */
 export function isSingleValue(value: object): boolean {
   if (value instanceof Date || value instanceof RegExp || value instanceof Uint8Array) return true

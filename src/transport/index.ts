@@ -1,5 +1,6 @@
 /**
- * Services over REST on Fastify, as a plugin or with a server of their own, and all of `remex/core`.
+ * Services over REST on Fastify, as a plugin or with a server of their own, and all of
+ * `remex/core`.
  * @module remex
  */
 

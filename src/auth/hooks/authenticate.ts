@@ -121,8 +121,9 @@ function proveParams(
 }
 
 /**
- * Whether an earlier hook has proven these params, or params that they were spread from. Calls inside
- * the process may also set `authenticated` themselves, as they could leave out the authentication.
+ * Whether an earlier hook has proven these params, or params that they were spread from. Calls
+ * inside the process may also set `authenticated` themselves, as they could leave out the
+ * authentication.
  */
 function isProven(
   service: Authentication,
@@ -186,8 +187,9 @@ async function proveAnew(
 }
 
 /**
- * Returns params that may be changed. Plain objects may belong to the caller: they are copied. Objects
- * of a class come from a transport and belong to this call alone; a copy would lose their getters.
+ * Returns params that may be changed. Plain objects may belong to the caller: they are copied.
+ * Objects of a class come from a transport and belong to this call alone; a copy would lose their
+ * getters.
  */
 function toWritable(params: object): Record<string, unknown> {
   return isPlainObject(params) ? { ...params } : (params as Record<string, unknown>)

@@ -32,13 +32,15 @@ const WRITE_OPERATORS: ReadonlySet<string> = new Set([
   ...['$set', '$setOnInsert', '$push', '$addToSet', '$each'],
 ])
 
-/** Positions in arrays, as the keys of an update have them: `profiles.0.password`, `profiles.$[]`. */
+/**
+ * Positions in arrays, as the keys of an update have them: `profiles.0.password`, `profiles.$[]`.
+ */
 const ARRAY_POSITIONS = /\.(?:\d+|\$[^.]*)(?=\.|$)/g
 
 /**
  * Returns a before or around hook that replaces a password in the data by its hash: wherever it
- * stands at its path, in each item of arrays on the way, and below operators that write it. The field
- * may be a dotted path; the data of the caller is not changed.
+ * stands at its path, in each item of arrays on the way, and below operators that write it. The
+ * field may be a dotted path; the data of the caller is not changed.
  * @throws {BadRequest} in calls: the password is no string, or there is no strategy to hash it
  */
 export function hashPassword(field: string, options: HashPasswordOptions = {}): HashPasswordHook {
@@ -58,8 +60,8 @@ export function hashPassword(field: string, options: HashPasswordOptions = {}): 
 }
 
 /**
- * Returns a property resolver that hashes: `resolve({ properties: { password: passwordHash({ strategy:
- * 'local' }) } })`. A missing password stays missing.
+ * Returns a property resolver that hashes: `resolve({ properties: { password: passwordHash({
+ * strategy: 'local' }) } })`. A missing password stays missing.
  */
 export function passwordHash(
   options: { readonly service?: string; readonly strategy?: string } = {},

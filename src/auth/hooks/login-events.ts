@@ -33,8 +33,8 @@ function createLoginHook(
   return async (context, next) => {
     const params = context.params as AuthenticationParams
     if (!params.provider) return next()
-    // The answer holds a token: it must not be cached. `no-store` keeps it from being compressed, too,
-    // as the size of a compressed answer could reveal the token.
+    // The answer holds a token: it must not be cached. `no-store` keeps it from being compressed,
+    // too, as the size of a compressed answer could reveal the token.
     context.http.headers = { 'Cache-Control': 'no-store', ...context.http.headers }
     try {
       await next()

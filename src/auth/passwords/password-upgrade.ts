@@ -23,7 +23,8 @@ export interface HashUpgrade {
 /**
  * Stores a new hash of the same password. The hooks of the service don't run: they would hash the
  * hash, and emit an event for a user who has changed nothing. A password that was changed meanwhile
- * stays, as the outdated hash is part of the query. A failure is logged: the login itself went well.
+ * stays, as the outdated hash is part of the query. A failure is logged: the login itself went
+ * well.
  */
 export async function upgradeHash(
   strategy: Strategy,
@@ -37,7 +38,8 @@ export async function upgradeHash(
   const id = entity[String(strategy.configuration.entityId ?? service.id ?? 'id')]
   const params = { query: { [field]: stored } }
   try {
-    // The outermost field is read once more as it is stored: hooks may have changed it in the entity.
+    // The outermost field is read once more as it is stored: hooks may have changed it in the
+    // entity.
     const isNested = field.includes('.')
     const record = isNested ? await get.original.call(service, id, { ...params }) : entity
     await patch.original.call(service, id, toChange(record as Entity, field, hash), params)

@@ -26,7 +26,9 @@ export interface PasswordOptions extends Partial<ScryptCost> {
   readonly blockSize?: number
   /** Default: 1. */
   readonly parallelization?: number
-  /** How many hashes are computed at a time. Default: 2, or 1 where there are fewer than 4 cores. */
+  /**
+   * How many hashes are computed at a time. Default: 2, or 1 where there are fewer than 4 cores.
+   */
   readonly concurrency?: number
   /** How many may wait; more are refused with 503. Default: 50. */
   readonly maxQueued?: number
@@ -38,8 +40,8 @@ export interface PasswordVerdict {
   readonly isCorrect: boolean
   /**
    * The stored hash was made with other parameters than the configured ones, or by bcrypt, and the
-   * password may be hashed anew. After bcrypt it may not if it has more than 72 bytes: bcrypt ignores
-   * the rest, so it was not checked.
+   * password may be hashed anew. After bcrypt it may not if it has more than 72 bytes: bcrypt
+   * ignores the rest, so it was not checked.
    */
   readonly isOutdated: boolean
   /** What is stored is no hash that can be read. */
@@ -135,8 +137,8 @@ export class Passwords {
   }
 
   /**
-   * Checks a password while a hash with the configured parameters is computed. Otherwise the time of
-   * the answer would tell that the user has a cheaper hash.
+   * Checks a password while a hash with the configured parameters is computed. Otherwise the time
+   * of the answer would tell that the user has a cheaper hash.
    */
   async #checkBesideDummy(password: string, check: () => Promise<boolean>): Promise<boolean> {
     // Begun first, as scrypt has a thread of its own, and bcrypt blocks the main one.

@@ -30,7 +30,10 @@ export interface AuthenticationConfiguration {
   readonly jwtOptions: TokenOptions
   /** Limits failing logins; `true` for the default limits, `false` for none. Default: `true`. */
   readonly loginThrottle: LoginThrottleOptions | boolean
-  /** Where logout notes its token; `true` for a list in memory. Default: tokens live until they expire. */
+  /**
+   * Where logout notes its token; `true` for a list in memory. Default: tokens live until they
+   * expire.
+   */
   readonly revocation?: RevocationList | boolean
   /** Any other key is the section of the strategy with this name. */
   readonly [strategy: string]: unknown
@@ -86,8 +89,8 @@ export function resolveAuthenticationConfig(
 }
 
 /**
- * Checks that each option has a known name and a valid value. The names of strategies are known too:
- * of those that are registered, and of those that are named as still to come.
+ * Checks that each option has a known name and a valid value. The names of strategies are known
+ * too: of those that are registered, and of those that are named as still to come.
  * @throws {TypeError} an unknown option, or a value that it can't have
  */
 export function checkAuthenticationConfig(

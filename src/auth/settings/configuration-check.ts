@@ -8,7 +8,8 @@ import { checkAuthenticationConfig, ENTITY_RULES, getSection } from './authentic
 type Checked = Pick<Authentication, 'app' | 'configKey' | 'configuration' | 'strategyNames'>
 
 /**
- * Checks everything about the configuration of a service that its strategies don't check themselves.
+ * Checks everything about the configuration of a service that its strategies don't check
+ * themselves.
  * @param sections the names of the strategies whose sections may have other values for `entity`,
  *   `entityId` and `service`
  * @throws {TypeError} a setting is missing or not valid; the message names it
@@ -31,7 +32,9 @@ export function checkConfiguration(service: Checked, sections: readonly string[]
   for (const name of sections) checkSection(service, name)
 }
 
-/** Names of strategies must be registered, or have a section: that of one that is registered later. */
+/**
+ * Names of strategies must be registered, or have a section: that of one that is registered later.
+ */
 function checkNames({ configKey, configuration, strategyNames }: Checked): void {
   for (const list of ['authStrategies', 'parseStrategies'] as const) {
     const unknown = configuration[list]?.find(

@@ -14,7 +14,9 @@ export function toEntities(result: unknown): readonly unknown[] {
   return Array.isArray(data) && total !== undefined ? data : [result]
 }
 
-/** Returns params for an internal call that reads an entity; the query of the request is left out. */
+/**
+ * Returns params for an internal call that reads an entity; the query of the request is left out.
+ */
 export function toEntityParams(
   params: AuthenticationParams,
   query: Record<string, unknown>,
@@ -37,9 +39,9 @@ export async function toExternalEntity(
   const service = strategy.entityService
   if (service === null) return undefined
   const name = String(strategy.configuration['entity'])
-  // The strategy has proven whose entity this is, which is enough for the hooks of the entity service,
-  // whichever authentication service they name. Hooks of other services that are called from there
-  // accept it only if they name the service of this strategy.
+  // The strategy has proven whose entity this is, which is enough for the hooks of the entity
+  // service, whichever authentication service they name. Hooks of other services that are called
+  // from there accept it only if they name the service of this strategy.
   const proof = {
     service: strategy.authentication,
     entityService: service,

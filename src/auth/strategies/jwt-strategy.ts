@@ -69,8 +69,8 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
   }
 
   /**
-   * Returns the token of a header with one of the schemes, `Bearer token` or `Bearer: token`; a single
-   * word is a token without scheme.
+   * Returns the token of a header with one of the schemes, `Bearer token` or `Bearer: token`; a
+   * single word is a token without scheme.
    */
   parse(request: Partial<AuthenticationHttpRequest>): AuthenticationRequest | null {
     const { headerName, schemes } = this.#prepare()
@@ -148,8 +148,8 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
         ? ((await toExternalEntity(this, entity, id, params)) as Entity)
         : entity
     } catch (error) {
-      // An id that is unknown or malformed. Any other error, of the database for example, says nothing
-      // about the token.
+      // An id that is unknown or malformed. Any other error, of the database for example, says
+      // nothing about the token.
       const isMissing = error instanceof ServiceError && (error.code === 404 || error.code === 400)
       if (!isMissing) throw error
       throw createNotAuthenticated(`The ${name} of the token does not exist`, undefined, error)

@@ -95,9 +95,9 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
   }
 
   /**
-   * Returns `{ authentication: { strategy }, user }`. Every failure has the same message and takes the
-   * same work, one check of a password: neither tells whether the user exists. Guesses are limited by
-   * the service and the hooks.
+   * Returns `{ authentication: { strategy }, user }`. Every failure has the same message and takes
+   * the same work, one check of a password: neither tells whether the user exists. Guesses are
+   * limited by the service and the hooks.
    * @throws {NotAuthenticated} with the configured message
    */
   async authenticate(
@@ -111,7 +111,9 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
     return { authentication, [name]: await this.getEntity(found, params) }
   }
 
-  /** @throws {TooManyRequests} too many logins have failed, for this account or from this address */
+  /**
+   * @throws {TooManyRequests} too many logins have failed, for this account or from this address
+   */
   limitGuesses<T>(
     request: AuthenticationRequest,
     { address }: AuthenticationParams,
@@ -154,7 +156,8 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
   }
 
   /**
-   * Returns the entity if the password is correct, and stores a new hash when the old one is outdated.
+   * Returns the entity if the password is correct, and stores a new hash when the old one is
+   * outdated.
    * @throws {NotAuthenticated} the password is wrong, or the entity has none
    */
   async comparePassword(entity: Entity, password: string): Promise<Entity> {
@@ -172,7 +175,9 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
     return entity
   }
 
-  /** Checks a password against a stored hash; the work is the same for `undefined`, without a hash. */
+  /**
+   * Checks a password against a stored hash; the work is the same for `undefined`, without a hash.
+   */
   verifyPassword(password: string, stored: unknown): Promise<PasswordVerdict> {
     return this.#getPasswords().verify(password, stored)
   }

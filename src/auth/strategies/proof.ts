@@ -4,7 +4,9 @@ export interface Proof {
   readonly service: object
   /** A service whose own hooks accept the proof whichever authentication service they name. */
   readonly entityService?: object
-  /** The name of the strategy, `null` where hooks accept the proof whichever strategies they name. */
+  /**
+   * The name of the strategy, `null` where hooks accept the proof whichever strategies they name.
+   */
   readonly strategy: string | null
   readonly entity: unknown
   /** The key of the entity in params. Default: `entity` of the authentication service. */
@@ -21,9 +23,9 @@ class ExistingObject {
 
 /**
  * Adds the proof to a `params.authentication` that a strategy has confirmed, as a private field: no
- * request, query or setting can have such a field, and copies of the object don't have it. Params that
- * are spread for a further call keep the object, and with it the proof. A WeakMap would do the same at
- * five times the cost, on every request.
+ * request, query or setting can have such a field, and copies of the object don't have it. Params
+ * that are spread for a further call keep the object, and with it the proof. A WeakMap would do the
+ * same at five times the cost, on every request.
  */
 class ProvenAuthentication extends ExistingObject {
   readonly #proof: Proof
@@ -43,8 +45,9 @@ export function proveAuthentication(
   authentication: object | undefined,
   proof: Proof,
 ): Record<string, unknown> {
-  // Copied, as a strategy may return the same object for several calls. Not by spreading: the object
-  // that V8 makes then has no room for one more field, and adding it takes ten times as long.
+  // Copied, as a strategy may return the same object for several calls. Not by spreading: the
+  // object that V8 makes then has no room for one more field, and adding it takes ten times as
+  // long.
   const proven: Record<string, unknown> = {}
   Object.assign(proven, authentication)
   new ProvenAuthentication(proven, proof)

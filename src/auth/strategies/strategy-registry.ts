@@ -15,7 +15,9 @@ export class StrategyRegistry {
     return [...this.#strategies.keys()]
   }
 
-  /** Gives the strategy its name, application and service, has it check its settings, and keeps it. */
+  /**
+   * Gives the strategy its name, application and service, has it check its settings, and keeps it.
+   */
   register(service: Authentication, name: string, strategy: AuthenticationStrategy): void {
     if (typeof strategy?.authenticate !== 'function') {
       throw new TypeError(`The strategy '${name}' has no authenticate method`)

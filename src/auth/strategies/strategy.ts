@@ -9,7 +9,9 @@ import type { EntityService } from '../entity-service.ts'
 import { findEntityService } from '../entity-service.ts'
 import { getSection } from '../settings/authentication-config.ts'
 
-/** What own strategies begin with: their name, their section of the settings, the entity service. */
+/**
+ * What own strategies begin with: their name, their section of the settings, the entity service.
+ */
 export abstract class AuthenticationBaseStrategy implements AuthenticationStrategy {
   #name: string | undefined
   #app: Application | undefined

@@ -28,15 +28,15 @@ export function limitProof<T>(
 }
 
 /**
- * The services that have logged the warning. Here, and not in the service, whose interface would have
- * to show it to every strategy.
+ * The services that have logged the warning. Here, and not in the service, whose interface would
+ * have to show it to every strategy.
  */
 const WARNED = new WeakSet<object>()
 
 /**
- * Logs once that all callers share the address of a proxy, and with it one limit. Where the transport
- * trusts the proxy, the address is one of those in `X-Forwarded-For`. A client that invents the header
- * causes one line in the log at most.
+ * Logs once that all callers share the address of a proxy, and with it one limit. Where the
+ * transport trusts the proxy, the address is one of those in `X-Forwarded-For`. A client that
+ * invents the header causes one line in the log at most.
  */
 function warnOfProxy(service: Service, { address, headers }: AuthenticationParams): void {
   const forwarded = headers?.['x-forwarded-for']

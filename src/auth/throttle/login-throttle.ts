@@ -14,8 +14,8 @@ export interface LoginThrottleOptions {
   /** Failing logins of one account in one window. Default: 10. */
   readonly maxAttempts?: number
   /**
-   * Failing logins from one address in one window, and as many again for the accounts that have logged
-   * in from there before. Default: three times `maxAttempts`.
+   * Failing logins from one address in one window, and as many again for the accounts that have
+   * logged in from there before. Default: three times `maxAttempts`.
    */
   readonly maxAttemptsPerAddress?: number
   /** Default: 60. */
@@ -101,9 +101,10 @@ export class LoginThrottle {
   /**
    * Counts a login before it is tried, so that parallel ones count too.
    *
-   * An address from which the account has logged in before has a counter of its own for the account:
-   * logins that fail elsewhere do not lock the owner out. Such logins have a counter of their own for
-   * the address as well: somebody who tries many names there does not lock out those who are known.
+   * An address from which the account has logged in before has a counter of its own for the
+   * account: logins that fail elsewhere do not lock the owner out. Such logins have a counter of
+   * their own for the address as well: somebody who tries many names there does not lock out those
+   * who are known.
    * @throws {TooManyRequests} with the seconds to wait as `data.retryAfter`
    */
   async begin(account: string | null, address: string | undefined): Promise<LoginAttempt> {

@@ -2,8 +2,8 @@ import { TooManyRequests } from '../../core/index.ts'
 import { WorkQueue } from '../work-queue.ts'
 
 /**
- * As many passwords as are hashed at a time by default. With one, callers behind a proxy that is not
- * trusted, who share an address, would get through half as many logins.
+ * As many passwords as are hashed at a time by default. With one, callers behind a proxy that is
+ * not trusted, who share an address, would get through half as many logins.
  */
 const PLACES = 2
 const MAX_WAITING = 50

@@ -15,7 +15,9 @@ type Claims = Record<string, unknown>
 interface Verifier {
   /** Checks type, algorithm and signature of a token and returns its claims, or throws. */
   readonly verify: (token: string) => Claims
-  /** Whether the signature is of this key; `null` for key pairs, where `verify` finds out as fast. */
+  /**
+   * Whether the signature is of this key; `null` for key pairs, where `verify` finds out as fast.
+   */
   readonly isSigned: ((token: string) => boolean) | null
 }
 
@@ -148,14 +150,16 @@ function toSigner(keys: readonly TokenKey[], rules: TokenRules): (claims: Claims
   const [{ kid, signing } = { kid: '', signing: null }] = keys
   if (signing === null) throw new TypeError('The first key must be one that can sign')
   const { algorithm, header } = rules
-  // Named only where there are several: many programs that read tokens expect `alg` and `typ` alone.
+  // Named only where there are several: many programs that read tokens expect `alg` and `typ`
+  // alone.
   const name = keys.length > 1 ? { kid } : {}
   return createSigner({ key: signing, algorithm, header: { alg: algorithm, ...header, ...name } })
 }
 
 /**
  * Returns a check of the signature by a secret, which is done before the library verifies a token:
- * for a forged one the library makes several errors, at four times the cost of accepting a valid one.
+ * for a forged one the library makes several errors, at four times the cost of accepting a valid
+ * one.
  */
 function toSignatureCheck(secret: string, algorithm: string): Verifier['isSigned'] {
   if (!algorithm.startsWith('HS')) return null

@@ -27,7 +27,9 @@ export const AUTHORITY_CLAIM = 'auth_service'
 
 type Claims = Readonly<Record<string, unknown>>
 
-/** Whether the value of a claim can be accepted; those that are not listed are the application's. */
+/**
+ * Whether the value of a claim can be accepted; those that are not listed are the application's.
+ */
 const CLAIM_TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
   exp: isNumericDate,
   iat: isNumericDate,

@@ -41,7 +41,9 @@ export interface TokenKey {
 const MIN_SECRET_BYTES = 32
 const MIN_RSA_BITS = 2048
 
-/** What kind of key an algorithm takes: a key type of Node, with the curve where there is a choice. */
+/**
+ * What kind of key an algorithm takes: a key type of Node, with the curve where there is a choice.
+ */
 const KEY_KINDS: Readonly<Record<string, string>> = {
   ES256: 'ec prime256v1',
   ES384: 'ec secp384r1',

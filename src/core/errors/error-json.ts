@@ -30,8 +30,8 @@ export function toErrorClass(code: number): ErrorClass {
 }
 
 /**
- * Returns the error that an error body stands for, of the class that it names, else of the class for
- * its `code`. Name, code and further keys of the body are kept; a body that is no error at all
+ * Returns the error that an error body stands for, of the class that it names, else of the class
+ * for its `code`. Name, code and further keys of the body are kept; a body that is no error at all
  * becomes a {@link errorClasses.GeneralError}.
  */
 export function errorFromJSON(json: unknown, options?: ErrorOptions): ServiceError {
@@ -76,8 +76,8 @@ export function convert(value: unknown): unknown {
 
 /**
  * Returns what a caller outside the process may see of anything that was thrown. The message of an
- * ordinary `new Error('message')` is kept; a `TypeError`, an error of the driver, of the system or of
- * another library becomes "Internal error". The original is the `cause`, for the log only.
+ * ordinary `new Error('message')` is kept; a `TypeError`, an error of the driver, of the system or
+ * of another library becomes "Internal error". The original is the `cause`, for the log only.
  */
 export function toServiceError(thrown: unknown): ServiceError {
   try {

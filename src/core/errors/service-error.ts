@@ -17,7 +17,10 @@ export interface ErrorJSON {
 /** Structured information for the caller; a key `errors` in it becomes `error.errors`. */
 export type ErrorData = Readonly<Record<string, unknown>> | readonly unknown[]
 
-/** Whether stacks can be limited: not where built-in objects are frozen, or on other engines than V8. */
+/**
+ * Whether stacks can be limited: not where built-in objects are frozen, or on other engines than
+ * V8.
+ */
 const CAN_SET_LIMIT = Object.getOwnPropertyDescriptor(Error, 'stackTraceLimit')?.writable === true
 
 /**
@@ -34,9 +37,8 @@ export class ServiceError extends Error {
 
   /**
    * How many stack frames errors below 500 keep. Such errors are answers to the caller rather than
-   * faults of the program, and to collect frames costs more than the rest of the answer. Raise it to
-   * debug.
-   * Default: 0.
+   * faults of the program, and to collect frames costs more than the rest of the answer. Raise it
+   * to debug. Default: 0.
    */
   static expectedStackFrames: number = 0
 
@@ -50,9 +52,9 @@ export class ServiceError extends Error {
   declare readonly errors?: unknown
 
   /**
-   * @param message a string for the caller; or an object `{ message?, errors?, ...data }`; or an error,
-   *   which becomes the `cause`: its message and `errors` are copied, and the other properties as well
-   *   if it is an ordinary `new Error()`
+   * @param message a string for the caller; or an object `{ message?, errors?, ...data }`; or an
+   *   error, which becomes the `cause`: its message and `errors` are copied, and the other properties
+   *   as well if it is an ordinary `new Error()`
    * @param data further information; its `errors` key is lifted to `error.errors`
    */
   constructor(
@@ -73,8 +75,8 @@ export class ServiceError extends Error {
   }
 
   /**
-   * The status that Fastify answers with where no handler of ours does, on a plain route of a host for
-   * instance: `code`, or 500 if that is no status of an error. It stands on the prototype.
+   * The status that Fastify answers with where no handler of ours does, on a plain route of a host
+   * for instance: `code`, or 500 if that is no status of an error. It stands on the prototype.
    */
   get statusCode(): number {
     const { code } = this
@@ -95,7 +97,8 @@ export class ServiceError extends Error {
   }
 }
 
-// On the prototype, and not enumerable there: a property of each error would cost as much as the error.
+// On the prototype, and not enumerable there: a property of each error would cost as much as the
+// error.
 Object.defineProperty(ServiceError.prototype, 'name', {
   get(this: ServiceError): string {
     return (this.constructor as typeof ServiceError).name
@@ -126,16 +129,19 @@ function toParts(message: unknown, data: unknown): ErrorParts {
 }
 
 /**
- * What a caller may see of an error beside its message: all properties of an ordinary `new Error()`,
- * which the service itself has set, else `errors` alone. Drivers of databases keep whole records in
- * theirs.
+ * What a caller may see of an error beside its message: all properties of an ordinary `new
+ * Error()`, which the service itself has set, else `errors` alone. Drivers of databases keep whole
+ * records in theirs.
  */
 function toErrorData(error: Error & { errors?: unknown }): object {
   const { errors } = error
   return isOrdinaryError(error) ? { ...error } : { errors }
 }
 
-/** Whether this is a `new Error()`: of no subclass, and without the `code` that systems and drivers set. */
+/**
+ * Whether this is a `new Error()`: of no subclass, and without the `code` that systems and drivers
+ * set.
+ */
 export function isOrdinaryError(thrown: unknown): thrown is Error & { errors?: unknown } {
   return (
     thrown instanceof Error &&

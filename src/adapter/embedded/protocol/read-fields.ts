@@ -48,8 +48,8 @@ const CHECKS: Readonly<Record<FieldType, (value: unknown) => boolean>> = {
 /**
  * Returns the fields of a document, checked by a table.
  * @throws {CommandError} 14 it is not a document, or a field has the wrong type
- * @throws {CommandError} `unknown` (40415) it has a field that is not in the table, since nothing is
- *   ignored in silence
+ * @throws {CommandError} `unknown` (40415) it has a field that is not in the table, since nothing
+ *   is ignored in silence
  * @throws {CommandError} `refused` (72) it has a field that this server does not support
  */
 export function readFields<Types extends FieldTypes>(
