@@ -1,11 +1,14 @@
 import type { Application } from './app.ts'
-import * as context from './hook-context.ts'
+import { HookContext as HookContextClass } from './hook-context.ts'
 import type * as registry from './hook-registry.ts'
 import type * as lifecycle from './lifecycle.ts'
 import type * as methods from './method-entry.ts'
 import type { MethodName } from './method-name.ts'
 import type * as addons from './service-addons.ts'
-import * as entries from './service-entry.ts'
+import {
+  findServiceEntry as findEntry,
+  ServiceEntry as ServiceEntryClass,
+} from './service-entry.ts'
 import type * as mixins from './service-mixins.ts'
 
 // Inside the core, hooks and services know of their application only what they need of it, so that
@@ -32,12 +35,12 @@ export type HookOptions<
  * One call of a service method, as hooks see it. `result` is an own property once it is set:
  * setting it before the method runs skips the method.
  */
-export type HookContext<
-  S = object,
-  M extends string = string,
-  A = Application,
-> = context.HookContext<S, M, A>
-export const HookContext: typeof context.HookContext = context.HookContext
+export type HookContext<S = object, M extends string = string, A = Application> = HookContextClass<
+  S,
+  M,
+  A
+>
+export const HookContext: typeof HookContextClass = HookContextClass
 
 /** What hooks around `setup` and `teardown` of an application get. */
 export type LifecycleContext<A = Application> = lifecycle.LifecycleContext<A>
@@ -59,8 +62,7 @@ export type MethodEntry<A = Application> = methods.MethodEntry<A>
 
 /** A service as its application holds it: its methods with their chains, its hooks and events. */
 export type ServiceEntry<A = Application> = methods.ServiceEntryFace<A>
-export const ServiceEntry: typeof entries.ServiceEntry = entries.ServiceEntry
+export const ServiceEntry: typeof ServiceEntryClass = ServiceEntryClass
 
 /** Returns the entry of a registered service, `undefined` for any other object. */
-export const findServiceEntry: (service: object) => ServiceEntry | undefined =
-  entries.findServiceEntry
+export const findServiceEntry: (service: object) => ServiceEntry | undefined = findEntry

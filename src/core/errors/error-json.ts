@@ -1,10 +1,52 @@
-import * as errorClasses from './error-classes.ts'
+import {
+  BadGateway,
+  BadRequest,
+  Conflict,
+  Forbidden,
+  GeneralError,
+  Gone,
+  LengthRequired,
+  MethodNotAllowed,
+  NotAcceptable,
+  NotAuthenticated,
+  NotFound,
+  NotImplemented,
+  PayloadTooLarge,
+  PaymentError,
+  PreconditionFailed,
+  Timeout,
+  TooManyRequests,
+  Unavailable,
+  Unprocessable,
+  UnsupportedMediaType,
+} from './error-classes.ts'
 import { isOrdinaryError, ServiceError } from './service-error.ts'
 
 type ErrorClass = typeof ServiceError
 
 // Maps, because names come from outside and `constructor` is no error class.
-const CLASSES: readonly ErrorClass[] = Object.values(errorClasses)
+const CLASSES: readonly ErrorClass[] = [
+  BadRequest,
+  NotAuthenticated,
+  PaymentError,
+  Forbidden,
+  NotFound,
+  MethodNotAllowed,
+  NotAcceptable,
+  Timeout,
+  Conflict,
+  Gone,
+  LengthRequired,
+  PreconditionFailed,
+  PayloadTooLarge,
+  UnsupportedMediaType,
+  Unprocessable,
+  TooManyRequests,
+  GeneralError,
+  NotImplemented,
+  BadGateway,
+  Unavailable,
+]
 const CLASS_BY_NAME: ReadonlyMap<string, ErrorClass> = new Map([
   ['ServiceError', ServiceError],
   ...CLASSES.map((errorClass): [string, ErrorClass] => [errorClass.name, errorClass]),
@@ -24,20 +66,20 @@ const OWN_PLACE: ReadonlySet<string> = new Set([
   'type',
 ])
 
-/** Returns the class for an HTTP status, {@link errorClasses.GeneralError} when there is none. */
+/** Returns the class for an HTTP status, {@link GeneralError} when there is none. */
 export function toErrorClass(code: number): ErrorClass {
-  return CLASS_BY_CODE.get(code) ?? errorClasses.GeneralError
+  return CLASS_BY_CODE.get(code) ?? GeneralError
 }
 
 /**
  * Returns the error that an error body stands for, of the class that it names, else of the class
  * for its `code`. Name, code and further keys of the body are kept; a body that is no error at all
- * becomes a {@link errorClasses.GeneralError}.
+ * becomes a {@link GeneralError}.
  */
 export function errorFromJSON(json: unknown, options?: ErrorOptions): ServiceError {
   if (!isObject(json)) {
     const message = json == null ? undefined : String(json)
-    return new errorClasses.GeneralError(message, undefined, options)
+    return new GeneralError(message, undefined, options)
   }
   const { name, message, className, data, errors } = json
   const code = isErrorCode(json['code']) ? json['code'] : undefined
@@ -84,7 +126,7 @@ export function toServiceError(thrown: unknown): ServiceError {
     return readError(thrown)
   } catch (failure) {
     // What is thrown may throw itself when it is read: a getter, `toJSON`, a revoked proxy.
-    return new errorClasses.GeneralError('Internal error', undefined, { cause: failure })
+    return new GeneralError('Internal error', undefined, { cause: failure })
   }
 }
 
@@ -93,11 +135,11 @@ function readError(thrown: unknown): ServiceError {
   const options = { cause: thrown }
   if (isForeignServiceError(thrown)) return errorFromJSON(thrown.toJSON(), options)
   if (!isOrdinaryError(thrown)) {
-    return new errorClasses.GeneralError('Internal error', undefined, options)
+    return new GeneralError('Internal error', undefined, options)
   }
   const { message, errors } = thrown
   const data = errors === undefined ? undefined : { errors }
-  return new errorClasses.GeneralError(message, data, options)
+  return new GeneralError(message, data, options)
 }
 
 /** An error of `@feathersjs/errors`: services that were moved here may still throw them. */
