@@ -1,6 +1,6 @@
 import { BadRequest } from '../core/errors/index.ts'
 import { isObject } from '../core/value-kind.ts'
-import { checkValue } from './data-values.ts'
+import { checkValue } from './data-check.ts'
 import type { MongoDBSettings } from './mongodb-options.ts'
 import { checkId, isSameId } from './object-id.ts'
 import { checkUpdateOperator } from './update-check.ts'

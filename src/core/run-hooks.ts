@@ -1,8 +1,8 @@
 import type { HookContext, HookType } from './hook-context.ts'
 import type { StoredHook } from './hook-registry.ts'
+import { mergeReturned } from './merge-returned.ts'
 import type { MethodCall } from './method-call.ts'
 import { startMethod } from './method-call.ts'
-import { mergeReturned } from './returned-object.ts'
 import { isPromise } from './value-kind.ts'
 
 /** Everything that runs for one method of one service, put together when hooks change. */

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from '../core/index.ts'
 import { Application } from '../core/index.ts'
+import { TimeLimit } from './call-time-limit.ts'
 import { ErrorAnswers } from './errors/error-handler.ts'
 import { createPlainLogger } from './logging/plain-logger.ts'
 import type { ParseAuthenticationOptions } from './parse-authentication.ts'
@@ -11,7 +12,6 @@ import type { RestOptions } from './rest-options.ts'
 import { LoginPaths } from './routing/login-paths.ts'
 import { getRouting } from './routing/request-path.ts'
 import { ServiceRouter } from './routing/service-router.ts'
-import { TimeLimit } from './time-limit.ts'
 
 /**
  * What requests need to be answered by the services of an application in one Fastify scope, created

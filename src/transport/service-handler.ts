@@ -1,6 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AuthenticationRequest, MethodEntry } from '../core/index.ts'
 import { BadRequest, HookContext, NotAcceptable, runMethod, Unavailable } from '../core/index.ts'
+import type { TimedCall, Watch } from './call-time-limit.ts'
+import { endWatch } from './call-time-limit.ts'
 import type { Middleware } from './middleware.ts'
 import { getMiddleware, runMiddleware } from './middleware.ts'
 import { parseCaller, takeQueryToken } from './parse-authentication.ts'
@@ -11,8 +13,6 @@ import { isAnswered } from './replies/reply-state.ts'
 import { getFeathersParams, RestParams } from './request-params.ts'
 import type { RestTransport } from './rest-transport.ts'
 import { answerCall, answerError } from './service-reply.ts'
-import type { TimedCall, Watch } from './time-limit.ts'
-import { endWatch } from './time-limit.ts'
 
 /** What a request addresses, beside the method: the id and the route values. */
 export interface Target {

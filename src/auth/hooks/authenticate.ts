@@ -9,7 +9,7 @@ import { toInternalParams } from '../authentication-params.ts'
 import { findAuthentication } from '../default-authentication.ts'
 import type { Proof } from '../strategies/proof.ts'
 import { findProof, proveAuthentication } from '../strategies/proof.ts'
-import { limitProof } from '../throttle/guess-limits.ts'
+import { limitProof } from '../throttle/limit-proof.ts'
 import type { HookCall } from './hook-call.ts'
 import { reportFailure } from './login-events.ts'
 

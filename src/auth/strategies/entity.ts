@@ -3,8 +3,8 @@ import { isObject } from '../../core/value-kind.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import { toInternalParams } from '../authentication-params.ts'
 import type { Entity } from '../entity-service.ts'
+import type { AuthenticationBaseStrategy } from './base-strategy.ts'
 import { proveAuthentication } from './proof.ts'
-import type { AuthenticationBaseStrategy } from './strategy.ts'
 
 /** Returns the records of a page, an array, or a single record. */
 export function toEntities(result: unknown): readonly unknown[] {

@@ -14,10 +14,10 @@ import type { Entity } from '../entity-service.ts'
 import type { AuthenticationConfiguration } from '../settings/authentication-config.ts'
 import { ENTITY_RULES, getSection } from '../settings/authentication-config.ts'
 import type { AccessTokenPayload } from '../tokens/token-claims.ts'
+import { AuthenticationBaseStrategy } from './base-strategy.ts'
 import { watchExpiry } from './connection-expiry.ts'
 import { toEntityParams, toExternalEntity } from './entity.ts'
 import { RefusalLog } from './refusal-log.ts'
-import { AuthenticationBaseStrategy } from './strategy.ts'
 
 /** The section of the JWT strategy, with what it takes from the settings of the service. */
 export interface JwtConfiguration {

@@ -7,13 +7,13 @@ import type { AuthenticationResult } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import type { Entity } from '../entity-service.ts'
 import { getField } from '../field-path.ts'
-import type { PasswordOptions, PasswordVerdict } from '../passwords/password.ts'
-import { checkPasswordLength, Passwords } from '../passwords/password.ts'
 import { upgradeHash } from '../passwords/password-upgrade.ts'
+import type { PasswordOptions, PasswordVerdict } from '../passwords/passwords.ts'
+import { checkPasswordLength, Passwords } from '../passwords/passwords.ts'
 import type { AuthenticationConfiguration } from '../settings/authentication-config.ts'
 import { ENTITY_RULES, getSection } from '../settings/authentication-config.ts'
+import { AuthenticationBaseStrategy } from './base-strategy.ts'
 import { toEntities, toEntityParams, toExternalEntity } from './entity.ts'
-import { AuthenticationBaseStrategy } from './strategy.ts'
 
 /** The section of the local strategy, with what it takes from the settings of the service. */
 export interface LocalConfiguration {

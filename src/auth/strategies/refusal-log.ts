@@ -2,7 +2,7 @@ import { ServiceError } from '../../core/index.ts'
 import { toReason } from '../auth-errors.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import type { AccessTokenPayload } from '../tokens/token-claims.ts'
-import type { AuthenticationBaseStrategy } from './strategy.ts'
+import type { AuthenticationBaseStrategy } from './base-strategy.ts'
 
 /** What is known of a refused token. */
 type Known = Partial<Pick<AccessTokenPayload, 'jti' | 'sub'>>

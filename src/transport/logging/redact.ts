@@ -1,6 +1,6 @@
 import { decodePercent } from '../percent-encoding.ts'
 import { isSecretField, isSecretName } from './secret-name.ts'
-import { findUserInfo } from './user-info.ts'
+import { findUserInfo } from './url-credentials.ts'
 
 /** Replaces each secret. */
 export const REDACTED = '[redacted]'

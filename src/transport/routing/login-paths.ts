@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { isAuthentication } from '../../auth/default-authentication.ts'
 import type { Application } from '../../core/index.ts'
-import { createPathTest } from './path-test.ts'
+import { createPathTest } from './path-matcher.ts'
 
 /**
  * Tells which URLs are at or below an authentication service, also those that no service answers.

@@ -5,7 +5,7 @@ import { isDocument, typeOrderOf } from '../values/bson-type.ts'
 import { compareValues } from '../values/compare.ts'
 import { startsWithOperator } from '../values/field-paths.ts'
 import { group } from './group-stage.ts'
-import type { Run, Stage, StageScope } from './stage.ts'
+import type { Run, Stage, StageScope } from './stage-type.ts'
 
 /** The stage `$sortByCount`. */
 export const sortByCount: Stage = (spec, scope) => {

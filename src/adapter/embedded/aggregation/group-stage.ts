@@ -4,7 +4,7 @@ import { isDocument } from '../values/bson-type.ts'
 import { keyOf } from '../values/compare.ts'
 import { isPlainName, setField } from '../values/field-paths.ts'
 import { ACCUMULATORS } from './accumulators.ts'
-import type { Stage } from './stage.ts'
+import type { Stage } from './stage-type.ts'
 
 /** The stage `$group`. */
 export const group: Stage = (spec, { collation, compileExpression }) => {

@@ -6,7 +6,7 @@ import type { Collation } from '../values/collation.ts'
 import { keysOf } from '../values/compare.ts'
 import { valuesAt, withField } from '../values/field-paths.ts'
 import { checkVariable } from './operators/variables.ts'
-import type { Stage, StageScope } from './stage.ts'
+import type { Stage, StageScope } from './stage-type.ts'
 
 const FIELDS = {
   from: 'string',

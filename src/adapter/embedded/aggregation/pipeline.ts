@@ -3,8 +3,8 @@ import { CommandError } from '../errors/command-error.ts'
 import { isDocument } from '../values/bson-type.ts'
 import type { Collation } from '../values/collation.ts'
 import { createCompiler } from './expressions.ts'
-import type { Run, StageScope } from './stage.ts'
-import { STAGES } from './stages.ts'
+import { STAGES } from './stage-table.ts'
+import type { Run, StageScope } from './stage-type.ts'
 
 /** What a pipeline needs beside its documents. */
 export interface PipelineOptions {

@@ -4,8 +4,8 @@ import { createCollation } from '../protocol/collation-option.ts'
 import type { Collation } from '../values/collation.ts'
 import { keyOf } from '../values/compare.ts'
 import { IndexKeys } from './index-keys.ts'
-import type { Owner } from './lock.ts'
-import { LockedError } from './lock.ts'
+import type { Owner } from './write-lock.ts'
+import { LockedError } from './write-lock.ts'
 
 /** The documents one command sees and changes: a collection, or a transaction's view of it. */
 export interface View {

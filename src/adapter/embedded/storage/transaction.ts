@@ -1,7 +1,7 @@
 import type { Document } from 'bson'
 import { CommandError } from '../errors/command-error.ts'
 import type { Clock, Collection, Overlay, View } from './collection.ts'
-import type { Owner } from './lock.ts'
+import type { Owner } from './write-lock.ts'
 
 const LIFETIME_MS = 60_000
 

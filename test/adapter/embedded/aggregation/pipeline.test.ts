@@ -2,7 +2,7 @@ import type { Document } from 'mongodb'
 import { ObjectId } from 'mongodb'
 import t from 'tap'
 import { ACCUMULATORS } from '../../../../src/adapter/embedded/aggregation/accumulators.ts'
-import { STAGES } from '../../../../src/adapter/embedded/aggregation/stages.ts'
+import { STAGES } from '../../../../src/adapter/embedded/aggregation/stage-table.ts'
 import { openDatabase } from '../open-database.ts'
 
 const ID = new ObjectId('000000000000000000000001')

@@ -1,6 +1,6 @@
 import type { FastifyContentTypeParser, FastifyInstance, onRequestHookHandler } from 'fastify'
 import { UnsupportedMediaType } from '../core/index.ts'
-import { findMatch, handleAnyRequest, leaveNotFound } from './fallback-handler.ts'
+import { findMatch, handleAnyRequest, leaveNotFound } from './catch-all-handler.ts'
 import type { RestTransport } from './rest-transport.ts'
 
 const VERBS_WITHOUT_BODY: readonly string[] = ['GET', 'HEAD']

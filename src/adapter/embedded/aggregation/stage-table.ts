@@ -11,7 +11,7 @@ import { isPlainName, valueAt, withField } from '../values/field-paths.ts'
 import { bucket, sortByCount } from './bucket-stages.ts'
 import { group } from './group-stage.ts'
 import { lookup } from './lookup-stage.ts'
-import type { Run, Stage, StageScope } from './stage.ts'
+import type { Run, Stage, StageScope } from './stage-type.ts'
 
 const addFields: Stage = each((spec, scope) => compileAddFields(spec, scope.compileExpression))
 

@@ -2,7 +2,7 @@ import type { Collection } from 'mongodb'
 import { ObjectId } from 'mongodb'
 import t from 'tap'
 
-import { checkHiddenQuery } from '../../src/adapter/hidden-query.ts'
+import { checkHiddenQuery } from '../../src/adapter/hidden-field-check.ts'
 import type { MongoDBOptions } from '../../src/adapter/mongodb-options.ts'
 import { resolveMongoDBOptions } from '../../src/adapter/mongodb-options.ts'
 import { sanitizeQuery } from '../../src/adapter/query-operators.ts'
