@@ -16,6 +16,8 @@ export default {
     .sort(),
   out: '../../build-api',
   readme: 'none',
+  // Links to the sources would need a remote of git, which not every checkout has.
+  disableSources: true,
   excludePrivate: true,
   excludeInternal: true,
   treatWarningsAsErrors: true,

@@ -53,22 +53,34 @@ class CallParams {
   declare readonly paginate?: MongoDBParams['paginate']
   readonly #options: MongoDBSettings
   readonly #settings: MongoDBSettings
-  readonly #adapter: MongoDBParams['adapter']
-  readonly #paginate: MongoDBParams['paginate']
+  readonly #adapter: object
+  readonly #paginate: object
+  readonly #hasPages: boolean
 
   constructor(params: MongoDBParams, options: MongoDBSettings, settings: MongoDBSettings) {
     this.#options = options
     this.#settings = settings
-    this.#adapter = params.adapter
-    this.#paginate = params.paginate
+    this.#adapter = { ...params.adapter }
+    this.#paginate = { ...params.paginate }
+    this.#hasPages = params.paginate !== false
   }
 
   /** Returns the settings that are known for params, unless others were put into them since. */
   static findSettings(params: object, options: MongoDBSettings): MongoDBSettings | undefined {
     if (!(#settings in params) || params.#options !== options) return undefined
-    const isChanged = params.adapter !== params.#adapter || params.paginate !== params.#paginate
-    return isChanged ? undefined : params.#settings
+    const isSame =
+      (params.paginate !== false) === params.#hasPages &&
+      hasSameValues({ ...params.adapter }, params.#adapter) &&
+      hasSameValues({ ...params.paginate }, params.#paginate)
+    return isSame ? params.#settings : undefined
   }
+}
+
+/** Whether two objects have the same keys with the same values. */
+function hasSameValues(one: object, other: object): boolean {
+  const entries = Object.entries(one)
+  if (entries.length !== Object.keys(other).length) return false
+  return entries.every(([key, value]) => Object.is((other as Record<string, unknown>)[key], value))
 }
 
 /** Params that know the signal of the original, which a spread of it would lose. */

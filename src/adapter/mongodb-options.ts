@@ -25,8 +25,8 @@ export interface QueryLimits {
   /** Objects and lists inside each other. Default: 10. */
   readonly depth: number
   /**
-   * Field names and operators in the whole query, alternatives of `$or` and `$and` too. Default:
-   * 150.
+   * Field names and operators in the whole query, alternatives of `$or` and `$and` too.
+   * Default: 150.
    */
   readonly conditions: number
   /** Values in all lists of the query, those of `$in` for example. Default: 10,000. */
@@ -55,8 +55,8 @@ export interface MongoDBSettings {
    */
   multi: boolean | readonly MultiMethod[]
   /**
-   * Query operators that are allowed beside the built-in ones: `['$regex', '$exists']`. Default:
-   * `[]`.
+   * Query operators that are allowed beside the built-in ones: `['$regex', '$exists']`.
+   * Default: `[]`.
    */
   operators: readonly string[]
   /** Further `$names` at the top of a query. Default: `{}`. */
@@ -77,8 +77,8 @@ export interface MongoDBSettings {
   /** Leaves strings of 24 hexadecimal digits in `_id` as they are. Default: `false`. */
   disableObjectify: boolean
   /**
-   * Counts a page's `total` by the collection's metadata when there is no condition. Default:
-   * `false`.
+   * Counts a page's `total` by the collection's metadata when there is no condition.
+   * Default: `false`.
    */
   useEstimatedDocumentCount: boolean
   /** Names of further events that the service emits. Default: `[]`. */

@@ -3,7 +3,7 @@ import type { MethodName } from './method-name.ts'
 import type { StandardMethod } from './method-table.ts'
 import { isObject } from './value-kind.ts'
 
-/** Runs before, after or on an error. A returned object is assigned onto the context. */
+/** Runs before, after or on an error. A returned copy of the context is assigned onto it. */
 export type Hook<S = object, M extends string = string, A = HookApplication> = (
   context: HookContext<S, M, A>,
 ) => unknown

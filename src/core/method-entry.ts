@@ -48,6 +48,6 @@ export interface ServiceEntryFace<A = EntryApplication> {
   compile(): void
   /** Emits to the listeners of the service; one that fails is logged and changes nothing. */
   emit(event: string, ...values: unknown[]): void
-  /** Takes hooks and events off the instance again, so that it is what it was. */
+  /** Removes hooks and events from the instance, which may be registered elsewhere then. */
   release(): void
 }

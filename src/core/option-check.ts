@@ -1,5 +1,5 @@
 import { suggestName } from './name-suggestion.ts'
-import { isNonEmptyString, isObject, isPlainObject, isStringList } from './value-kind.ts'
+import { isNonEmptyString, isObject, isStringList } from './value-kind.ts'
 
 /** What an option may be, in words and as a test. */
 export interface OptionRule {
@@ -33,7 +33,7 @@ export const OPTION: Readonly<
     expected: 'a whole number from 0 on',
     isValid: (value) => Number.isSafeInteger(value) && Number(value) >= 0,
   },
-  /** Anything but `Infinity` is a bound. */
+  /** `Infinity` stands for no limit. */
   limit: {
     expected: 'a number from 0 on',
     isValid: (value) => typeof value === 'number' && value >= 0,
@@ -44,7 +44,7 @@ export const OPTION: Readonly<
     isValid: (value) => typeof value === 'number' && value >= 1,
   },
   function: { expected: 'a function', isValid: (value) => typeof value === 'function' },
-  object: { expected: 'an object', isValid: isPlainObject },
+  object: { expected: 'an object', isValid: isOptionsObject },
 }
 
 /**
@@ -76,9 +76,14 @@ function checkKeys(
       throw new TypeError(`${owner}: the option '${prefix}${name}' must be ${rule.expected}`)
     }
     for (const part of rule.keys === undefined ? [] : [value].flat()) {
-      if (isPlainObject(part)) checkKeys(owner, `${prefix}${name}.`, part, rule.keys ?? {})
+      if (isOptionsObject(part)) checkKeys(owner, `${prefix}${name}.`, part, rule.keys ?? {})
     }
   }
+}
+
+/** Instances of a class are options too, as long as they are no list. */
+function isOptionsObject(value: unknown): value is Record<string, unknown> {
+  return isObject(value) && !Array.isArray(value)
 }
 
 function createUnknownOption(

@@ -27,6 +27,8 @@ export function runMethod(method: MethodEntry, context: HookContext): Promise<un
     return context.result
   }
   try {
+    // A result that is there needs no promise, and its event is emitted at once.
+    if (chain === null && 'result' in context) return Promise.resolve(finish())
     const done = chain === null ? setResult(method.call, context) : chain(context)
     return done.then(finish)
   } catch (error) {

@@ -64,33 +64,24 @@ export async function runMiddleware(
  * given. They do not run for the health probes, which must answer whoever asks. Where a route finds
  * nothing, a folder of files for example, Fastify runs the hooks again for its 404 handler:
  * functions that have run for a request do not run a second time.
- * @param place the position of the functions among all those of the server, from 1
  */
 export function addMiddleware(
   server: FastifyInstance,
   path: string,
   functions: readonly Middleware[],
-  place: number,
 ): void {
-  const fits = createPathTest(path, server)
+  const isBelow = createPathTest(path, server)
+  /** The requests that these functions have run for. */
+  const served = new WeakSet<FastifyRequest>()
   // A callback, since it need not be called when the client has gone: a promise would go on to the
   // handler.
   server.addHook('preHandler', (request, reply, done) => {
-    if (!fits(request.url) || isProbe(request) || hasRun(request, place)) return done()
+    if (!isBelow(request.url) || isProbe(request) || served.has(request)) return done()
+    served.add(request)
     runMiddleware(functions, request, reply).then((goesOn) => {
       if (goesOn) done()
     }, done)
   })
-}
-
-const LAST_PLACE = Symbol('remex.lastPlace')
-
-/** Whether the functions at a place have run for a request; notes that they do now. */
-function hasRun(request: FastifyRequest, place: number): boolean {
-  const passed = request as { [LAST_PLACE]?: number }
-  if ((passed[LAST_PLACE] ?? 0) >= place) return true
-  passed[LAST_PLACE] = place
-  return false
 }
 
 function isProbe(request: FastifyRequest): boolean {

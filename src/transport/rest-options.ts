@@ -34,8 +34,8 @@ export interface RestOptions {
   /** How errors are answered and logged. */
   readonly errorHandler?: ErrorHandlerOptions
   /**
-   * Where to find out who calls, `false` for nowhere; `parseAuthentication()` adds to it. Default:
-   * the default authentication service.
+   * Where to find out who calls, `false` for nowhere; `parseAuthentication()` adds to it.
+   * Default: the default authentication service.
    */
   readonly authentication?:
     | ParseAuthenticationOptions

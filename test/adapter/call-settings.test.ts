@@ -10,16 +10,16 @@ import { openDatabase } from '../support/database.ts'
 const { empty } = await openDatabase(t)
 const Model = {} as Collection
 
-/** Returns an adapter param, and how often its options were listed: once to check, once to copy. */
-function countReads(adapter: object): { adapter: object; reads: () => number } {
+/** Returns limits, and how often they were listed: once to check, once to fill in the defaults. */
+function countReads(given: object): { limits: object; reads: () => number } {
   let count = 0
-  const counting = new Proxy(adapter, {
+  const limits = new Proxy(given, {
     ownKeys: (target) => {
       count += 1
       return Reflect.ownKeys(target)
     },
   })
-  return { adapter: counting, reads: () => count }
+  return { limits, reads: () => count }
 }
 
 t.test('reads a call by params.adapter, then params.paginate, then the options', async (t) => {
@@ -68,8 +68,8 @@ t.test('the options of a call are checked once, whatever steps it has', async (t
     (params) => people._remove(null, params),
   ]
   for (const call of calls) {
-    const { adapter, reads } = countReads({ multi: true })
-    await call({ adapter, provider: 'rest' })
+    const { limits, reads } = countReads({ depth: 5 })
+    await call({ adapter: { multi: true, limits }, provider: 'rest' })
     t.equal(reads(), 2)
   }
 })
@@ -84,6 +84,9 @@ t.test('a step checks anew what was put into the params since', async (t) => {
   t.equal(toCallSettings(options, next), settings)
   t.match(toCallSettings(options, { ...next, adapter: { multi: false } }), { multi: false })
   t.match(toCallSettings({ ...options, id: 'key' }, next), { id: 'key', multi: true })
+  const changed = withQuery({ adapter: { multi: true } }, {}, options, { ...settings })
+  Object.assign(changed.adapter as object, { multi: false })
+  t.match(toCallSettings(options, changed), { multi: false }, 'changed in place')
   next.paginate = false
   t.match(toCallSettings(options, next), { paginate: false, multi: true })
   next.adapter = { mutli: true } as object

@@ -60,8 +60,9 @@ export function hashPassword(field: string, options: HashPasswordOptions = {}): 
 }
 
 /**
- * Returns a property resolver that hashes: `resolve({ properties: { password: passwordHash({
- * strategy: 'local' }) } })`. A missing password stays missing.
+ * Returns a property resolver that hashes:
+ * `resolve({ properties: { password: passwordHash({ strategy: 'local' }) } })`. A missing password
+ * stays missing.
  */
 export function passwordHash(
   options: { readonly service?: string; readonly strategy?: string } = {},

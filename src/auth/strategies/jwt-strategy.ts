@@ -14,6 +14,7 @@ import type { Entity } from '../entity-service.ts'
 import type { AuthenticationConfiguration } from '../settings/authentication-config.ts'
 import { ENTITY_RULES, getSection } from '../settings/authentication-config.ts'
 import type { AccessTokenPayload } from '../tokens/token-claims.ts'
+import { TOKEN_RULES } from '../tokens/token-options.ts'
 import { AuthenticationBaseStrategy } from './base-strategy.ts'
 import { watchExpiry } from './connection-expiry.ts'
 import { toEntityParams, toExternalEntity } from './entity.ts'
@@ -57,7 +58,16 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
   verifyConfiguration(): void {
     const { configKey, configuration } = this.authentication
     const section = getSection(configuration, this.name)
-    checkOptions(`the setting '${configKey}.${this.name}'`, section, RULES)
+    const owner = `the setting '${configKey}.${this.name}'`
+    const misplaced = Object.keys(section).find(
+      (name) => !Object.hasOwn(RULES, name) && Object.hasOwn(TOKEN_RULES, name),
+    )
+    if (misplaced !== undefined) {
+      throw new TypeError(
+        `${owner}: the option '${misplaced}' belongs to the setting '${configKey}.jwtOptions'`,
+      )
+    }
+    checkOptions(owner, section, RULES)
     // A token names the id of its user, and not the service that the user is a record of.
     for (const name of ['entity', 'service'] as const) {
       if (section[name] === undefined || configuration[name] === undefined) continue

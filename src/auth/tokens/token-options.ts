@@ -66,7 +66,7 @@ const FINITE: OptionRule = {
   isValid: (value) => Number.isFinite(value) && Number(value) >= 0,
 }
 
-const RULES: Readonly<Record<keyof TokenOptions, OptionRule>> = {
+export const TOKEN_RULES: Readonly<Record<keyof TokenOptions, OptionRule>> = {
   header: {
     expected: "an object without 'alg', 'kid', 'crit' and 'b64', its 'typ' a non-empty string",
     isValid: isHeader,
@@ -97,7 +97,7 @@ export function resolveTokenRules(
   name: string,
   { needsSubject, authority }: Pick<TokenRules, 'needsSubject' | 'authority'>,
 ): TokenRules {
-  checkOptions(`the setting '${name}'`, options, RULES)
+  checkOptions(`the setting '${name}'`, options, TOKEN_RULES)
   const { header, audience, issuer, algorithm, notBefore, clockTolerance, cacheSize } =
     options as TokenOptions
   if (header === undefined || audience === undefined || issuer === undefined) {

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ErrorJSON, Logger, ServiceError } from '../../core/index.ts'
 import { toExternalForm, toServiceError } from '../../core/index.ts'
 import type { OptionRule } from '../../core/option-check.ts'
-import { isObject, isPlainObject } from '../../core/value-kind.ts'
+import { isPlainObject } from '../../core/value-kind.ts'
 import { toLoggableError } from '../logging/loggable-error.ts'
 import { redactData, redactErrors, redactText } from '../logging/redact.ts'
 import { prefersHtml } from '../replies/accept.ts'
@@ -52,7 +52,7 @@ export const ERROR_HANDLER_RULES: Readonly<Record<keyof ErrorHandlerOptions, Opt
   logger: {
     expected: 'false, or an object with error()',
     isValid: (value) =>
-      value === false || (isObject(value) && typeof value['error'] === 'function'),
+      value === false || typeof (value as Partial<Logger> | null)?.error === 'function',
   },
 }
 

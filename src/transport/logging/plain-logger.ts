@@ -10,7 +10,7 @@ export interface WithLogger {
 
 /**
  * Returns a logger that writes to the one an application has at the time, which may print every
- * property of an error, as `console` does: errors become copies with name, text, stack and causes.
+ * property of an error, as `console` does: errors become copies with name, message, stack and causes.
  */
 export function createPlainLogger(app: WithLogger): Logger {
   const createLog =

@@ -1,6 +1,6 @@
 import type { Query } from '../../core/index.ts'
 import { BadRequest } from '../../core/index.ts'
-import { decodeParameter } from '../percent-encoding.ts'
+import { decodeParameter } from '../routing/percent-encoding.ts'
 import { quoteName } from './quote-name.ts'
 
 /** What is parsed, for error messages. */

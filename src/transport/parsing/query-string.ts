@@ -4,7 +4,7 @@ import type { Query } from '../../core/index.ts'
 import { BadRequest } from '../../core/index.ts'
 import type { OptionRule } from '../../core/option-check.ts'
 import { checkOptions, OPTION, withDefaults } from '../../core/option-check.ts'
-import { decodeParameter } from '../percent-encoding.ts'
+import { decodeParameter } from '../routing/percent-encoding.ts'
 import type { QueryNoun } from './lost-parameter.ts'
 import { checkName, checkParameters } from './lost-parameter.ts'
 

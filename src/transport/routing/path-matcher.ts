@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { decodePercent } from '../percent-encoding.ts'
+import { decodePercent } from './percent-encoding.ts'
 import type { Routing } from './request-path.ts'
 import { fold, getRouting, splitPath, toPath, toSegments } from './request-path.ts'
 

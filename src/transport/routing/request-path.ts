@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { decodePercent } from '../percent-encoding.ts'
+import { decodePercent } from './percent-encoding.ts'
 
 /** Scheme and host, which proxies and old clients send before the path. */
 const ORIGIN = /^https?:\/\/[^/?#]*/i

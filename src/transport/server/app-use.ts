@@ -56,7 +56,7 @@ function addBefore(setup: ServerSetup, path: string, functions: readonly Middlew
   const servicePath = toServicePath(path)
   // Refuses '/admin/*': a guard there would never run.
   toPatterns(servicePath)
-  setup.addFunctions(servicePath, functions)
+  setup.addMiddleware(servicePath, functions)
 }
 
 function toParts(path: string, values: readonly unknown[]): UseParts {

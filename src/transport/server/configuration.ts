@@ -51,10 +51,9 @@ function hasCheck(
 const RULES: OptionRules = { directory: OPTION.string, validate: OPTION.function }
 
 function checkConfigurationOptions(options: ConfigurationOptions): void {
-  const { validate } = options
   // A schema of a library is an object of a class, with more in it than `validate`.
   const isSchema = !isPlainObject(options) && isObject(options)
-  checkOptions('configuration()', isSchema ? { validate } : options, RULES)
+  checkOptions('configuration()', isSchema ? { validate: options.validate } : options, RULES)
 }
 
 function readFiles(directory: string | undefined): Record<string, unknown> {

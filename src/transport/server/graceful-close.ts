@@ -30,13 +30,14 @@ const CLOSE_DEFAULTS: Required<CloseOptions> = Object.freeze({
 
 const CLOSE_RULES: Readonly<Record<keyof CloseOptions, OptionRule>> = {
   closeDelayMs: {
-    expected: 'a finite number from 0 on: nothing would ever close',
+    // With an infinite delay nothing would ever close.
+    expected: 'a finite number from 0 on',
     isValid: (value) => OPTION.limit.isValid(value) && Number.isFinite(value),
   },
   closeTimeoutMs: OPTION.limit,
 }
 
-/** Node takes a longer timer for one of 1 ms. */
+/** Longest delay of a timer of Node, which ends after 1 ms for a longer one. */
 const LONGEST_TIMER_MS = 2_147_483_647
 
 const SWEEP_MS = 50

@@ -46,8 +46,8 @@ export function errorHandler(options: ErrorHandlerOptions = {}): Configurator {
 }
 
 /**
- * Sets how paths are answered that nothing is served at: `app.configure(notFound({ verbose: true
- * }))`.
+ * Sets how paths are answered that nothing is served at:
+ * `app.configure(notFound({ verbose: true }))`.
  */
 export function notFound(options: NotFoundOptions = {}): Configurator {
   return createOptionSetter('notFound', options)
@@ -69,8 +69,8 @@ export function parseAuthentication(options: ParseAuthenticationOptions): Config
 }
 
 /**
- * Sets the limits for JSON bodies, which are read without it too: `app.configure(json({ maxDepth:
- * 20 }))`.
+ * Sets the limits for JSON bodies, which are read without it too:
+ * `app.configure(json({ maxDepth: 20 }))`.
  */
 export function json(options: JsonOptions = {}): Configurator {
   return createOptionSetter('json', options)

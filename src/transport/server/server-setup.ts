@@ -23,16 +23,19 @@ export type ServerPlugin = (server: FastifyInstance) => unknown
 /** What a server can have only once. */
 type UniqueName = 'rest' | 'cors' | 'compress'
 
+/**
+ * What each server has of these. In the module, as a server may serve several applications, each with
+ * a set-up of its own.
+ */
+const CONFIGURED = new WeakMap<FastifyInstance, Set<UniqueName>>()
+
 /** What `app.configure()` and `app.use()` have said of a server that has not started yet. */
 export class ServerSetup {
   readonly #server: FastifyInstance
-  readonly #configured = new Set<UniqueName>()
   /** Plugins that are not loaded yet. */
   #pending: ServerPlugin[] = []
   #restOptions: RestOptions = {}
   #hasStarted = false
-  /** How many functions have been added: they run in this order. */
-  #functionCount = 0
 
   constructor(server: FastifyInstance) {
     this.#server = server
@@ -62,10 +65,11 @@ export class ServerSetup {
 
   /** @throws {TypeError} the server has it already */
   configureOnce(name: UniqueName): void {
-    if (this.#configured.has(name)) {
+    const configured = CONFIGURED.get(this.#server) ?? new Set()
+    if (configured.has(name)) {
       throw new TypeError(`${name}() is configured already, and a server can have it once`)
     }
-    this.#configured.add(name)
+    CONFIGURED.set(this.#server, configured.add(name))
   }
 
   /**
@@ -90,13 +94,9 @@ export class ServerSetup {
     for (const plugin of plugins) await plugin(server)
   }
 
-  /**
-   * Has functions run before every request at or below a path, after those that were added before.
-   */
-  addFunctions(path: string, functions: readonly Middleware[]): void {
-    this.#functionCount += 1
-    const place = this.#functionCount
-    this.addPlugin((server) => addMiddleware(server, path, functions, place))
+  /** Has functions run before every request at or below a path, in the order of these calls. */
+  addMiddleware(path: string, functions: readonly Middleware[]): void {
+    this.addPlugin((server) => addMiddleware(server, path, functions))
   }
 }
 

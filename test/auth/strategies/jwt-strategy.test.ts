@@ -71,7 +71,11 @@ t.test('does not take options that are none of its own', (t) => {
   const cases: [section: object, message: string | RegExp][] = [
     [
       { expiresIn: '1h' },
-      "the setting 'authentication.jwt': unknown option 'expiresIn', allowed are entity, service, entityId, header, schemes",
+      "the setting 'authentication.jwt': the option 'expiresIn' belongs to the setting 'authentication.jwtOptions'",
+    ],
+    [
+      { nonsense: 1 },
+      "the setting 'authentication.jwt': unknown option 'nonsense', allowed are entity, service, entityId, header, schemes",
     ],
     [{ headers: 'X-Token' }, /unknown option 'headers'; did you mean 'header'\?/],
     [{ header: 7 }, /'authentication\.jwt': the option 'header' must be a non-empty string/],

@@ -230,3 +230,40 @@ t.test('a factory that is configured itself says that it has to be called', asyn
     await app.close()
   }
 })
+
+t.test('functions of several applications on one server run all of them', async (t) => {
+  const refuse: Middleware = (_request, reply) => reply.code(401).send({ refused: true })
+  const one = fastifyApp(createApp())
+  t.teardown(() => one.close())
+  const other = fastifyApp(createApp(), one.fastify)
+  one.configure(rest({ health: false }))
+  one.use('/', step('a'))
+  one.use('admin', echo)
+  other.use('/admin', refuse)
+  t.equal((await one.fastify.inject('/admin/1')).statusCode, 401)
+})
+
+t.test('a function of an application on a child scope runs beside those of its host', async (t) => {
+  const refuse: Middleware = (_request, reply) => reply.code(401).send({ refused: true })
+  const host = fastifyApp(createApp())
+  t.teardown(() => host.close())
+  host.use('/', step('a'))
+  host.fastify.register(async (scope) => {
+    const inner = fastifyApp(createApp(), scope)
+    inner.configure(rest({ health: false }))
+    inner.use('/admin', refuse)
+    inner.use('admin', echo)
+  })
+  t.equal((await host.fastify.inject('/admin/1')).statusCode, 401)
+})
+
+t.test('what a server can have once is refused to a second application on it', async (t) => {
+  const one = fastifyApp(createApp())
+  t.teardown(() => one.close())
+  const other = fastifyApp(createApp(), one.fastify)
+  for (const [name, factory] of Object.entries({ rest, cors, compress })) {
+    one.configure(factory())
+    const message = `${name}() is configured already, and a server can have it once`
+    t.throws(() => other.configure(factory()), { name: 'TypeError', message })
+  }
+})
