@@ -34,9 +34,10 @@ import { checkRevocation, toExpiryDate } from './tokens/token-revocation.ts'
 /**
  * The service that logs users in and out: `create` takes `{ strategy, ... }` and returns
  * `{ accessToken, authentication, user }`, `remove` ends a login. Strategies are registered under
- * names; each method may be overridden. What {@link Authentication} declares is documented there.
+ * names; each method may be overridden.
  */
 export class AuthenticationService implements Authentication {
+  /** The application that the service was made for. */
   readonly app: Application
   readonly configKey: string
   readonly #registry = new StrategyRegistry()

@@ -16,6 +16,7 @@ import type { RevocationList } from './tokens/token-revocation.ts'
 export interface AuthenticationHttpRequest {
   /** With lower-case names, as Node gives them. */
   readonly headers: Headers
+  /** The parsed query string. */
   readonly query?: Query | undefined
 }
 
@@ -23,6 +24,7 @@ export interface AuthenticationHttpRequest {
 export interface AuthenticationResult {
   /** Where there is one, `create` makes no other. */
   accessToken?: string
+  /** How the identity was proven: the name of the strategy, the claims of a token. */
   authentication?: { strategy?: string; payload?: unknown; [key: string]: unknown }
   [entityOrOther: string]: unknown
 }
@@ -34,11 +36,15 @@ export type ConnectionEvent = 'login' | 'logout' | 'disconnect'
  * A way to prove identity, registered under a name. Everything but `authenticate` may be missing.
  */
 export interface AuthenticationStrategy {
+  /** Takes the name that the strategy is registered under. */
   setName?(name: string): void
+  /** Takes the application of the authentication service. */
   setApplication?(app: Application): void
+  /** Takes the authentication service that the strategy is registered at. */
   setAuthentication?(service: Authentication): void
   /** @throws {TypeError} the settings of the strategy are not valid */
   verifyConfiguration?(): void
+  /** Called when the authentication service is set up. */
   setup?(service: Authentication, name: string): unknown
   /**
    * Returns who is behind a request.
@@ -66,6 +72,7 @@ export interface AuthenticationStrategy {
     request: AuthenticationHttpRequest,
     reply?: unknown,
   ): AuthenticationRequest | null | Promise<AuthenticationRequest | null>
+  /** Called when a real-time connection logs in or out, or is gone. */
   handleConnection?(
     event: ConnectionEvent,
     connection: Record<string, unknown>,

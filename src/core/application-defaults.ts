@@ -40,6 +40,7 @@ export type HookContext<S = object, M extends string = string, A = Application> 
   M,
   A
 >
+/** The class of the contexts, for `instanceof`. */
 export const HookContext: typeof HookContextClass = HookContextClass
 
 /** What hooks around `setup` and `teardown` of an application get. */
@@ -62,6 +63,7 @@ export type MethodEntry<A = Application> = methods.MethodEntry<A>
 
 /** A service as its application holds it: its methods with their chains, its hooks and events. */
 export type ServiceEntry<A = Application> = methods.ServiceEntryFace<A>
+/** The class of the entries, for `instanceof`. */
 export const ServiceEntry: typeof ServiceEntryClass = ServiceEntryClass
 
 /** Returns the entry of a registered service, `undefined` for any other object. */

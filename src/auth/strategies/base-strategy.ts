@@ -27,6 +27,7 @@ export abstract class AuthenticationBaseStrategy implements AuthenticationStrate
     this.#app = app
   }
 
+  /** Takes the authentication service that the strategy is registered at. */
   setAuthentication(service: Authentication): void {
     this.#authentication = service
   }
