@@ -53,8 +53,8 @@ export async function callAdapter<R>(
 }
 
 /**
- * Runs a read until its caller aborts it. A write is never aborted: nobody would know whether it
- * happened.
+ * Runs a read until its caller aborts it. A write is never aborted: nobody would know whether
+ * it happened.
  */
 async function runRead<R>(
   params: MongoDBParams,

@@ -36,8 +36,8 @@ export function checkValue(
 }
 
 /**
- * @throws {BadRequest} an operator, a dotted path, or a name that JavaScript or BSON gives a
- * meaning
+ * @throws {BadRequest} an operator, a dotted path, or a name that JavaScript or BSON gives
+ *   a meaning
  */
 export function checkName(name: string): void {
   const isPath = name.includes('.')

@@ -35,8 +35,8 @@ export function checkParams(params: MongoDBParams): void {
 
 /**
  * Checks a call from outside that may add a record with the id of its caller.
- * @throws {BadRequest} `upsert` is set, and the option `allowClientId` does not let callers choose
- *   ids
+ * @throws {BadRequest} `upsert` is set, and the option `allowClientId` does not let callers
+ *   choose ids
  */
 export function checkUpsert(settings: MongoDBSettings, params: MongoDBParams | undefined): void {
   const { upsert } = params?.docdb ?? params?.mongodb ?? {}

@@ -108,8 +108,8 @@ export class MongoDBService<
   }
 
   /**
-   * Resolves to the record after the change, with the id `null` to all records that match the
-   * query.
+   * Resolves to the record after the change, with the id `null` to all records that match
+   * the query.
    * @throws {MethodNotAllowed} the id is `null`, and the option `multi` does not allow it
    * @throws {NotFound} no record has this id, or the query excludes it
    */

@@ -20,9 +20,9 @@ export interface AuthenticationParams extends Params {
 }
 
 /**
- * Returns a copy of params for a call inside this process that needs no authentication. The fields
- * stand before the spread so that none has to be added after it, which would take ten times as
- * long.
+ * Returns a copy of params for a call inside this process that needs no authentication. The
+ * fields stand before the spread so that none has to be added after it, which would take ten
+ * times as long.
  */
 export function toInternalParams(params: AuthenticationParams): AuthenticationParams {
   const copy: AuthenticationParams = {

@@ -177,8 +177,8 @@ export class AuthenticationService implements Authentication {
   }
 
   /**
-   * Returns the options for the token of a login: those of the params, with the entity's id as
-   * subject.
+   * Returns the options for the token of a login: those of the params, with the entity's id
+   * as subject.
    * @throws {NotAuthenticated} there is no entity, or it has no id
    */
   async getTokenOptions(

@@ -91,8 +91,8 @@ function isLayer(step: Step | undefined): step is Layer {
 }
 
 /**
- * Returns the chain of an around hook, which is called with the object that the method is called
- * on.
+ * Returns the chain of an around hook, which is called with the object that the method is
+ * called on.
  */
 function toAroundChain<C extends Surrounded>(
   hook: AroundStep<C>,

@@ -120,9 +120,9 @@ export class HookContext<S = object, M extends string = string, A = HookApplicat
   }
 
   /**
-   * To be called after each hook. Params that it removed become `{}`. Params that it replaced are
-   * usually a copy, `{ ...context.params, tenant }`, and get the properties that a spread leaves
-   * out.
+   * To be called after each hook. Params that it removed become `{}`. Params that it replaced
+   * are usually a copy, `{ ...context.params, tenant }`, and get the properties that a spread
+   * leaves out.
    */
   settleParams(): void {
     if (this.params === this.#settled) return
@@ -154,8 +154,8 @@ export class HookContext<S = object, M extends string = string, A = HookApplicat
   }
 
   /**
-   * Returns what can be logged: all but `app`, `service` and `self`, which hold settings and
-   * secrets.
+   * Returns what can be logged: all but `app`, `service` and `self`, which hold settings
+   * and secrets.
    */
   toJSON(): Record<string, unknown> {
     const { app, service, self, ...call } = this.toObject()

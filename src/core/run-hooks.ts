@@ -110,8 +110,8 @@ async function runErrorHooks(
 }
 
 /**
- * Error hooks clear `context.error` to swallow it, so `throw undefined` has to leave something
- * there.
+ * Error hooks clear `context.error` to swallow it, so `throw undefined` has to leave
+ * something there.
  */
 function toError(thrown: unknown): unknown {
   return thrown ?? new Error(`${thrown} was thrown`)

@@ -26,8 +26,8 @@ export function createMixins<A extends EntryApplication>(): ServiceMixin<A>[] {
 /**
  * Runs the mixins of an application with a service and returns its entry. If one of them fails, a
  * new service is left without hooks again.
- * @throws {TypeError} the mixin that adds hooks is gone, or the service lacks a method that is
- *   listed
+ * @throws {TypeError} the mixin that adds hooks is gone, or the service lacks a method that
+ *   is listed
  */
 export function applyMixins<A extends EntryApplication>(
   app: A & { readonly mixins: readonly ServiceMixin<A>[] },

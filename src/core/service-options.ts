@@ -6,8 +6,8 @@ import { isObject, isPlainObject } from './value-kind.ts'
 /** Options of `app.use(path, service, options)`. */
 export interface ServiceOptions<Name extends string = string> {
   /**
-   * All methods that may be called from outside. Default: the standard methods that the service
-   * has.
+   * All methods that may be called from outside. Default: the standard methods that the
+   * service has.
    */
   readonly methods?: readonly Name[]
   /** Events that the service emits itself. Default: `service.events`, or none. */

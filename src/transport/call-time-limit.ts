@@ -56,8 +56,8 @@ export class TimeLimit {
   }
 
   /**
-   * Moves to the step of the present: in a busy process the timer is late, by several steps
-   * perhaps.
+   * Moves to the step of the present: in a busy process the timer is late, by several
+   * steps perhaps.
    */
   #catchUp(): void {
     const now = performance.now()

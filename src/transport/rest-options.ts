@@ -16,8 +16,8 @@ import type { QueryOptions, QueryParser } from './parsing/query-string.ts'
 import { QUERY_RULES } from './parsing/query-string.ts'
 
 /**
- * Writes the answer of a call: it reads `reply.data`, may read `reply.hook`, and sends or returns
- * it.
+ * Writes the answer of a call: it reads `reply.data`, may read `reply.hook`, and sends or
+ * returns it.
  */
 export type Formatter = (request: FastifyRequest, reply: FastifyReply) => unknown
 

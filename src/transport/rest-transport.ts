@@ -14,8 +14,8 @@ import { getRouting } from './routing/request-path.ts'
 import { ServiceRouter } from './routing/service-router.ts'
 
 /**
- * What requests need to be answered by the services of an application in one Fastify scope, created
- * once.
+ * What requests need to be answered by the services of an application in one Fastify scope,
+ * created once.
  */
 export class RestTransport {
   readonly app: Application

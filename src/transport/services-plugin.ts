@@ -128,8 +128,8 @@ interface Lifecycle {
 }
 
 /**
- * The applications that are served by any server; in a module, as an application knows nothing of
- * transports.
+ * The applications that are served by any server; in a module, as an application knows nothing
+ * of transports.
  */
 const SERVED = new WeakSet<object>()
 

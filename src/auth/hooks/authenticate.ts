@@ -188,8 +188,8 @@ async function proveAnew(
 
 /**
  * Returns params that may be changed. Plain objects may belong to the caller: they are copied.
- * Objects of a class come from a transport and belong to this call alone; a copy would lose their
- * getters.
+ * Objects of a class come from a transport and belong to this call alone; a copy would lose
+ * their getters.
  */
 function toWritable(params: object): Record<string, unknown> {
   return isPlainObject(params) ? { ...params } : (params as Record<string, unknown>)

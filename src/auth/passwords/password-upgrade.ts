@@ -21,10 +21,10 @@ export interface HashUpgrade {
 }
 
 /**
- * Stores a new hash of the same password. The hooks of the service don't run: they would hash the
- * hash, and emit an event for a user who has changed nothing. A password that was changed meanwhile
- * stays, as the outdated hash is part of the query. A failure is logged: the login itself went
- * well.
+ * Stores a new hash of the same password. The hooks of the service don't run: they would hash
+ * the hash, and emit an event for a user who has changed nothing. A password that was changed
+ * meanwhile stays, as the outdated hash is part of the query. A failure is logged: the login
+ * itself went well.
  */
 export async function upgradeHash(
   strategy: Strategy,

@@ -31,8 +31,8 @@ export interface AuthenticationConfiguration {
   /** Limits failing logins; `true` for the default limits, `false` for none. Default: `true`. */
   readonly loginThrottle: LoginThrottleOptions | boolean
   /**
-   * Where logout notes its token; `true` for a list in memory. Default: tokens live until they
-   * expire.
+   * Where logout notes its token; `true` for a list in memory. Default: tokens live until
+   * they expire.
    */
   readonly revocation?: RevocationList | boolean
   /** Any other key is the section of the strategy with this name. */

@@ -8,8 +8,8 @@ import { checkAuthenticationConfig, ENTITY_RULES, getSection } from './authentic
 type Checked = Pick<Authentication, 'app' | 'configKey' | 'configuration' | 'strategyNames'>
 
 /**
- * Checks everything about the configuration of a service that its strategies don't check
- * themselves.
+ * Checks everything about the configuration of a service that its strategies don't
+ * check themselves.
  * @param sections the names of the strategies whose sections may have other values for `entity`,
  *   `entityId` and `service`
  * @throws {TypeError} a setting is missing or not valid; the message names it

@@ -7,8 +7,8 @@ const MAX_WAIT_MS = 2 ** 31 - 1
 const TIMERS = new WeakMap<object, NodeJS.Timeout>()
 
 /**
- * Calls back when the token of a connection has expired, unless the connection is watched anew
- * before.
+ * Calls back when the token of a connection has expired, unless the connection is watched
+ * anew before.
  * @param expiresAt milliseconds since the epoch, `null` to watch no longer
  */
 export function watchExpiry(

@@ -156,8 +156,8 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
   }
 
   /**
-   * Returns the entity if the password is correct, and stores a new hash when the old one is
-   * outdated.
+   * Returns the entity if the password is correct, and stores a new hash when the old one
+   * is outdated.
    * @throws {NotAuthenticated} the password is wrong, or the entity has none
    */
   async comparePassword(entity: Entity, password: string): Promise<Entity> {

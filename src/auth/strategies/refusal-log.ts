@@ -11,8 +11,8 @@ const MAX_LINES = 10
 const WINDOW_MS = 10_000
 
 /**
- * Logs refused tokens, ten times in ten seconds at most: a flood of forged tokens must not fill the
- * disk.
+ * Logs refused tokens, ten times in ten seconds at most: a flood of forged tokens must not fill
+ * the disk.
  */
 export class RefusalLog {
   readonly #strategy: AuthenticationBaseStrategy

@@ -157,9 +157,9 @@ function toSigner(keys: readonly TokenKey[], rules: TokenRules): (claims: Claims
 }
 
 /**
- * Returns a check of the signature by a secret, which is done before the library verifies a token:
- * for a forged one the library makes several errors, at four times the cost of accepting a valid
- * one.
+ * Returns a check of the signature by a secret, which is done before the library verifies a
+ * token: for a forged one the library makes several errors, at four times the cost of accepting
+ * a valid one.
  */
 function toSignatureCheck(secret: string, algorithm: string): Verifier['isSigned'] {
   if (!algorithm.startsWith('HS')) return null

@@ -52,8 +52,8 @@ const KEY_KINDS: Readonly<Record<string, string>> = {
 }
 
 /**
- * Returns the keys for the setting `secret`: one key, or a list of which the first signs and all
- * verify.
+ * Returns the keys for the setting `secret`: one key, or a list of which the first signs and
+ * all verify.
  * @param name how errors name the setting, `'authentication.secret'`
  * @throws {TypeError} no key, one that is too short, or of the wrong kind for the algorithm
  */

@@ -62,10 +62,10 @@ export interface RevocationCollection {
 }
 
 /**
- * A revocation list in a MongoDB collection, which all processes share and which outlives them. A
- * TTL index lets the database forget: `createIndex({ expiresAt: 1 }, { expireAfterSeconds: 0 })`.
- * Its methods throw `Unavailable` where the database fails: whether a token was revoked is not
- * known.
+ * A revocation list in a MongoDB collection, which all processes share and which outlives them.
+ * A TTL index lets the database forget:
+ * `createIndex({ expiresAt: 1 }, { expireAfterSeconds: 0 })`. Its methods throw `Unavailable` where
+ * the database fails: whether a token was revoked is not known then.
  */
 export class CollectionRevocationList implements RevocationList {
   readonly #collection: RevocationCollection

@@ -18,8 +18,8 @@ export interface ErrorJSON {
 export type ErrorData = Readonly<Record<string, unknown>> | readonly unknown[]
 
 /**
- * Whether stacks can be limited: not where built-in objects are frozen, or on other engines than
- * V8.
+ * Whether stacks can be limited: not where built-in objects are frozen, or on other engines
+ * than V8.
  */
 const CAN_SET_LIMIT = Object.getOwnPropertyDescriptor(Error, 'stackTraceLimit')?.writable === true
 
@@ -129,8 +129,8 @@ function toParts(message: unknown, data: unknown): ErrorParts {
 }
 
 /**
- * What a caller may see of an error beside its message: all properties of an ordinary `new
- * Error()`, which the service itself has set, else `errors` alone. Drivers of databases keep whole
+ * What a caller may see of an error beside its message: all properties of an ordinary
+ * `new Error()`, which the service itself has set, else `errors` alone. Drivers of databases keep whole
  * records in theirs.
  */
 function toErrorData(error: Error & { errors?: unknown }): object {
@@ -139,8 +139,8 @@ function toErrorData(error: Error & { errors?: unknown }): object {
 }
 
 /**
- * Whether this is a `new Error()`: of no subclass, and without the `code` that systems and drivers
- * set.
+ * Whether this is a `new Error()`: of no subclass, and without the `code` that systems and
+ * drivers set.
  */
 export function isOrdinaryError(thrown: unknown): thrown is Error & { errors?: unknown } {
   return (

@@ -74,8 +74,8 @@ export class ErrorAnswers {
   }
 
   /**
-   * Answers an error; 500 where the answer itself fails, by a getter of the error that throws for
-   * example.
+   * Answers an error; 500 where the answer itself fails, by a getter of the error that throws
+   * for example.
    */
   send(error: ServiceError, request: FastifyRequest, reply: FastifyReply): void {
     try {

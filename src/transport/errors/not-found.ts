@@ -16,8 +16,8 @@ export const NOT_FOUND_RULES: Readonly<Record<keyof NotFoundOptions, OptionRule>
 }
 
 /**
- * Clients whose base URL ends in a slash ask for `//users`, and their authors rarely see why that
- * fails.
+ * Clients whose base URL ends in a slash ask for `//users`, and their authors rarely see why
+ * that fails.
  */
 const SLASHES_HINT = ' (a path has one slash before each segment)'
 

@@ -104,8 +104,8 @@ function redactEntry(key: string, value: unknown): unknown {
 }
 
 /**
- * Returns the primitive properties of an object that JSON can't hold: one with circles, for
- * example.
+ * Returns the primitive properties of an object that JSON can't hold: one with circles,
+ * for example.
  */
 function toShallow(value: object): unknown {
   try {

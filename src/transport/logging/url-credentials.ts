@@ -46,8 +46,8 @@ export function findUserInfo(text: string): readonly UserInfo[] {
 }
 
 /**
- * The rest of the URL, up to a space or a quote, that was searched last, so that none is searched
- * twice.
+ * The rest of the URL, up to a space or a quote, that was searched last, so that none is
+ * searched twice.
  */
 class QuotedUrl {
   readonly #text: string

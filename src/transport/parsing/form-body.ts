@@ -45,8 +45,8 @@ export function addFormParser(
 }
 
 /**
- * Invalid UTF-8 has become U+FFFD by now. A client that means that character has to percent-encode
- * it.
+ * Invalid UTF-8 has become U+FFFD by now. A client that means that character has to
+ * percent-encode it.
  */
 function checkText(text: string): void {
   if (!text.includes('\ufffd')) return

@@ -90,8 +90,8 @@ export function createQueryParser(
 let qsParse: typeof parse | undefined
 
 /**
- * Returns the parser of qs: its fifty modules are a tenth of a server's start, and many never need
- * it.
+ * Returns the parser of qs: its fifty modules are a tenth of a server's start, and many never
+ * need it.
  */
 function loadParser(): typeof parse {
   qsParse ??= (require('qs') as typeof import('qs')).parse

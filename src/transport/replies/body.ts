@@ -51,8 +51,8 @@ export function isSentAsItIs(body: unknown): boolean {
 }
 
 /**
- * Told by its tag: to name the class `Response` would load all of Node's `fetch`, which takes 20
- * ms.
+ * Told by its tag: to name the class `Response` would load all of Node's `fetch`, which takes
+ * 20 ms.
  */
 function isResponse(body: { [Symbol.toStringTag]?: unknown }): boolean {
   return body[Symbol.toStringTag] === 'Response'

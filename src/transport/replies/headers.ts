@@ -38,8 +38,8 @@ function isSet(header: readonly [string, unknown]): header is [string, string | 
 }
 
 /**
- * Removes what {@link setHeaders} has set, since another answer is sent than the one it was meant
- * for.
+ * Removes what {@link setHeaders} has set, since another answer is sent than the one it was
+ * meant for.
  */
 export function removeHeaders(reply: FastifyReply, http: HttpAnswer): void {
   for (const name of Object.keys(http.headers ?? {})) {

@@ -14,8 +14,8 @@ export function setPrivate(reply: FastifyReply): void {
 }
 
 /**
- * Whether an answer is for one caller only: that of an authentication service, or one to
- * credentials.
+ * Whether an answer is for one caller only: that of an authentication service, or one
+ * to credentials.
  */
 export function isPrivate(
   service: object | undefined,

@@ -1,9 +1,9 @@
 import type { HookContext } from '../../core/index.ts'
 
 /**
- * Returns the status of an answer: `context.http.status`, 303 with a location, 204 without a body,
- * 201 for `create`, else 200. Only `null` and `undefined` are no body: `0`, `false` and `''` are
- * sent.
+ * Returns the status of an answer: `context.http.status`, 303 with a location, 204 without a
+ * body, 201 for `create`, else 200. Only `null` and `undefined` are no body: `0`, `false` and
+ * `''` are sent.
  * @throws {TypeError} `context.http.status` is no integer from 200 to 599
  */
 export function toStatus(context: HookContext, body: unknown): number {

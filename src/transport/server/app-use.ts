@@ -102,8 +102,8 @@ function toMiddleware(path: string, values: readonly unknown[]): Middleware[] {
 }
 
 /**
- * @throws {TypeError} a configurator, a class or a plugin: called with a request it would do
- * nothing
+ * @throws {TypeError} a configurator, a class or a plugin: called with a request it would
+ *   do nothing
  */
 function checkFunction(path: string, value: { readonly name: string }): void {
   const factory = FACTORIES.get(value)

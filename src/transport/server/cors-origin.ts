@@ -19,8 +19,8 @@ export function findOriginFaults(origin: unknown): readonly OriginFault[] {
 }
 
 /**
- * Origins of sites that have nothing in common: an expression that matches all of them matches
- * anything.
+ * Origins of sites that have nothing in common: an expression that matches all of them
+ * matches anything.
  */
 const STRANGERS = ['https://a.invalid', 'http://b.test:8080']
 

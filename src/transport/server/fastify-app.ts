@@ -165,8 +165,8 @@ function warnUnserved(app: Application): void {
 }
 
 /**
- * Whether a server was created by the user, for HTTPS for example, so that its requests must be led
- * here.
+ * Whether a server was created by the user, for HTTPS for example, so that its requests must be
+ * led here.
  */
 function isOtherServer(server: unknown, instance: FastifyInstance): server is Server {
   return typeof (server as Server | undefined)?.on === 'function' && server !== instance.server

@@ -53,9 +53,9 @@ interface TrackedSocket extends Socket {
 }
 
 /**
- * Makes `close()` wait for requests, not for connections: a connection ends as soon as its request
- * is answered, and after the time limit in any case. Fastify alone waits for the keep-alive
- * timeout.
+ * Makes `close()` wait for requests, not for connections: a connection ends as soon as its
+ * request is answered, and after the time limit in any case. Fastify alone waits for the
+ * keep-alive timeout.
  */
 export class GracefulClose {
   /** The port is closed: a request that comes now, on a connection that is open, is not handled. */

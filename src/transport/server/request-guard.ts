@@ -50,8 +50,8 @@ function findFault({ raw }: FastifyRequest): Error | null {
 }
 
 /**
- * Both targets have to be valid: the one that was sent, and what `rewriteUrl` made of it, which is
- * routed.
+ * Both targets have to be valid: the one that was sent, and what `rewriteUrl` made of it, which
+ * is routed.
  */
 function hasTarget(raw: FastifyRequest['raw'] & { originalUrl?: string }): boolean {
   const { method, url, originalUrl = url } = raw

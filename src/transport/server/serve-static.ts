@@ -77,8 +77,8 @@ function isOpen(path: string): boolean {
 }
 
 /**
- * Leaves paths with repeated slashes to the services: the plugin would refuse them, as no file has
- * one.
+ * Leaves paths with repeated slashes to the services: the plugin would refuse them, as no file
+ * has one.
  */
 const leaveToServices: preHandlerHookHandler = (request, reply, done) => {
   const path = toPath(request.raw.url ?? '', getRouting(request.server))

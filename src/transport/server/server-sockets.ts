@@ -14,8 +14,8 @@ export function trackSockets({ server }: FastifyInstance): ReadonlySet<Socket> {
 }
 
 /**
- * Returns the set of the open sessions of HTTP/2 of a server, kept up to date; empty without
- * HTTP/2.
+ * Returns the set of the open sessions of HTTP/2 of a server, kept up to date; empty
+ * without HTTP/2.
  */
 export function trackSessions({ server }: FastifyInstance): ReadonlySet<ServerHttp2Session> {
   const sessions = new Set<ServerHttp2Session>()
