@@ -25,10 +25,13 @@ const ID = 'record-0042'
 const RECORD = getRecord(ID) ?? {}
 const NEW_RECORD = toNewRecord(7)
 
+/** With encoded names, as clients send them: `age%5B%24gte%5D=20`. */
 const BRACKETS = [
   ...['age[$gte]=20', 'age[$lt]=60', '$or[0][active]=true', '$or[1][name]=Name', '$sort[age]=-1'],
   ...['$select[]=name', '$select[]=email', '$limit=10'],
-].join('&')
+]
+  .map((parameter) => parameter.split('=').map(encodeURIComponent).join('='))
+  .join('&')
 
 const NOT_FOUND = { name: 'NotFound', code: 404, className: 'not-found' }
 

@@ -7,6 +7,7 @@ import { checkOptions, OPTION, withDefaults } from '../../core/option-check.ts'
 import { decodeParameter } from '../routing/percent-encoding.ts'
 import type { QueryNoun } from './lost-parameter.ts'
 import { checkName, checkParameters } from './lost-parameter.ts'
+import { createNestedParser } from './nested-query.ts'
 
 const require = createRequire(import.meta.url)
 
@@ -57,6 +58,7 @@ export function createQueryParser(
   if (typeof options === 'function') return (raw) => callParser(options, raw, noun)
   checkOptions(noun, options, QUERY_RULES)
   const limits = withDefaults(QUERY_DEFAULTS, options)
+  const parseNested = createNestedParser(limits)
   const qsOptions = {
     depth: limits.depth,
     strictDepth: true,
@@ -65,10 +67,10 @@ export function createQueryParser(
     // well.
     parameterLimit: Number.POSITIVE_INFINITY,
   } satisfies IParseOptions
-  const parseNested: QueryParser = (raw) => {
-    const parseBrackets = loadParser()
+  const parseByQs: QueryParser = (raw) => {
+    const parseAny = loadParser()
     try {
-      return parseBrackets(raw, qsOptions) as Query
+      return parseAny(raw, qsOptions) as Query
     } catch (error) {
       throw new BadRequest(`The ${noun} is nested deeper than ${limits.depth} levels`, null, {
         cause: error,
@@ -78,10 +80,10 @@ export function createQueryParser(
   return (raw) => {
     if (raw === '') return {}
     checkLength(raw, limits, noun)
-    const flat = hasBracket(raw) ? null : parseFlat(raw, limits.arrayLimit, noun)
-    if (flat !== null) return flat
-    const query = parseNested(raw)
-    checkParameters(raw, query, parseNested, noun)
+    const usual = hasBracket(raw) ? parseNested(raw) : parseFlat(raw, limits.arrayLimit, noun)
+    if (usual !== null) return usual
+    const query = parseByQs(raw)
+    checkParameters(raw, query, parseByQs, noun)
     return query
   }
 }

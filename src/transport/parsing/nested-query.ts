@@ -1,0 +1,152 @@
+import type { Query } from '../../core/index.ts'
+
+/** The limits that decide what a query becomes; the same as those of qs. */
+export interface NestedLimits {
+  /** Deepest nesting in brackets. */
+  readonly depth: number
+  /** Longest array. */
+  readonly arrayLimit: number
+}
+
+/** A part of a name: a key, an index, or `null` for the empty brackets of `a[]`. */
+type Segment = string | number | null
+
+/** `{ a: { b: ['1'] } }` while it is built. */
+type Container = Record<string, unknown> | unknown[]
+
+/** A name before the brackets, and then pairs of brackets with at most a name in each. */
+const NAME = /^[^[\]]+(?:\[[^[\]]*\])*$/
+const INDEX = /^(?:0|[1-9]\d{0,8})$/
+
+/**
+ * Clients send the same names again and again; names that nobody repeats are forgotten together.
+ */
+const MAX_KNOWN_NAMES = 1_000
+const MAX_NAME_LENGTH = 200
+
+/**
+ * Returns a parser for the queries that clients write: names in brackets, percent-encoded or not,
+ * that do not contradict each other. It is several times as fast as qs and has the same outcome.
+ * Everything else (names repeated without brackets, gaps in indexes, invalid percent-encoding,
+ * names of `Object.prototype`, whatever exceeds a limit) it leaves to qs, by `null`.
+ */
+export function createNestedParser(limits: NestedLimits): (raw: string) => Query | null {
+  const known = new Map<string, readonly Segment[] | null>()
+  const readName = (encoded: string): readonly Segment[] | null => {
+    const found = known.get(encoded)
+    if (found !== undefined) return found
+    const segments = toSegments(encoded, limits)
+    if (encoded.length <= MAX_NAME_LENGTH) {
+      if (known.size === MAX_KNOWN_NAMES) known.clear()
+      known.set(encoded, segments)
+    }
+    return segments
+  }
+  return (raw) => {
+    const query: Query = {}
+    /**
+     * The arrays that were filled by indexes, where empty brackets would come before or after them.
+     */
+    const indexed = new Set<unknown[]>()
+    for (const parameter of raw.split('&')) {
+      if (parameter === '') continue
+      const equals = parameter.indexOf('=')
+      const segments = readName(equals === -1 ? parameter : parameter.slice(0, equals))
+      const value = equals === -1 ? '' : readValue(parameter.slice(equals + 1))
+      if (segments === null || value === null) return null
+      if (!setValue(query, segments, value, limits.arrayLimit, indexed)) return null
+    }
+    return query
+  }
+}
+
+/**
+ * Returns a value decoded, `null` where qs would take a part of it for the name: it ends that at
+ * `]=`.
+ */
+function readValue(encoded: string): string | null {
+  const mayHoldName = encoded.includes('=') && /(?:\]|%5d)=/i.test(encoded)
+  return mayHoldName ? null : decode(encoded)
+}
+
+/** Returns the parts of a name, `null` for a name that is left to qs. */
+function toSegments(encoded: string, { depth }: NestedLimits): readonly Segment[] | null {
+  const name = decode(encoded)
+  if (name === null || !NAME.test(name)) return null
+  const [root = '', ...rest] = name.split('[')
+  const keys = rest.map((part) => part.slice(0, -1))
+  if (keys.length > depth || [root, ...keys].some((key) => key in Object.prototype)) return null
+  // Only the last brackets may be empty: `a[][b]` makes objects by rules of its own.
+  if (keys.slice(0, -1).includes('')) return null
+  return [root, ...keys.map(toSegment)]
+}
+
+function toSegment(key: string): Segment {
+  if (key === '') return null
+  return INDEX.test(key) ? Number(key) : key
+}
+
+/** Returns a string decoded as qs does, `null` where the percent-encoding is invalid. */
+function decode(encoded: string): string | null {
+  const spaced = encoded.includes('+') ? encoded.replaceAll('+', ' ') : encoded
+  if (!spaced.includes('%')) return spaced
+  try {
+    return decodeURIComponent(spaced)
+  } catch {
+    return null
+  }
+}
+
+/** Sets a value at the place that a name stands for. Returns whether the name fits the others. */
+function setValue(
+  query: Query,
+  segments: readonly Segment[],
+  value: string,
+  arrayLimit: number,
+  indexed: Set<unknown[]>,
+): boolean {
+  let container: Container = query
+  const last = segments.length - 1
+  for (let depth = 0; depth < last; depth += 1) {
+    const key = segments[depth] as string | number
+    const isArray = typeof segments[depth + 1] !== 'string'
+    let child = getChild(container, key)
+    if (child === undefined) {
+      child = isArray ? [] : {}
+      if (!addChild(container, key, child, arrayLimit, indexed)) return false
+    } else if (typeof child !== 'object' || Array.isArray(child) !== isArray) return false
+    container = child as Container
+  }
+  const key = segments[last] as Segment
+  if (key !== null && getChild(container, key) !== undefined) return false
+  return addChild(container, key, value, arrayLimit, indexed)
+}
+
+function getChild(container: Container, key: string | number): unknown {
+  return (container as Record<string | number, unknown>)[key]
+}
+
+/**
+ * Adds to an object by a key, or to the end of an array. Returns whether there is a place for it.
+ */
+function addChild(
+  container: Container,
+  key: Segment,
+  child: unknown,
+  arrayLimit: number,
+  indexed: Set<unknown[]>,
+): boolean {
+  if (!Array.isArray(container)) {
+    container[key as string] = child
+    return true
+  }
+  const isIndexed = indexed.has(container)
+  const isNext = key === null ? !isIndexed : key === container.length
+  if (!isNext || container.length >= arrayLimit) return false
+  if (key !== null && !isIndexed) {
+    if (container.length > 0) return false
+    indexed.add(container)
+  }
+  container.push(child)
+  return true
+}
