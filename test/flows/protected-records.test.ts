@@ -125,6 +125,22 @@ for (const [kind, user] of Object.entries(STORED)) {
   }
 }
 
+t.test('BOLA-6: fields with the names of a stream do not make a record one', async (t) => {
+  const names = { pipe: 'steel', getReader: 'Bob', [Symbol.toStringTag]: 'Record' }
+  const shown = { ...SHOWN, pipe: 'steel', getReader: 'Bob' }
+  const ofClass = (): object => Object.assign(new Person(), createUser())
+  for (const create of [createUser, ofClass]) {
+    const server = await open(
+      t,
+      (user) => user,
+      () => Object.assign(create(), names),
+    )
+    for (const path of ['/users/1', '/posts/7']) {
+      t.strictSame((await server.request(path)).body, shown, path)
+    }
+  }
+})
+
 t.test('BOLA-6: so do pages and lists that a hook has read', async (t) => {
   const server = await open(t, async (_user, app) => ({
     page: await app.service('users').find(),

@@ -29,6 +29,7 @@ function toJSONText(body: unknown): string {
  * Whether `toJSON()` of an object returns nothing; buffers have one too, but are sent as they are.
  */
 function hasNoJSON(body: { toJSON?: unknown }): boolean {
+  if (isLiteral(body) && !Object.hasOwn(body, 'toJSON')) return false
   if (typeof body.toJSON !== 'function' || ArrayBuffer.isView(body)) return false
   return body.toJSON() === undefined
 }
@@ -46,8 +47,20 @@ function isJsonOrNoType(reply: FastifyReply): boolean {
 
 /** Whether a body is bytes, or something to read them from. */
 export function isSentAsItIs(body: unknown): boolean {
-  if (typeof body !== 'object' || body === null) return false
-  return ArrayBuffer.isView(body) || 'pipe' in body || 'getReader' in body || isResponse(body)
+  if (typeof body !== 'object' || body === null || isLiteral(body)) return false
+  const { pipe, getReader } = body as { pipe?: unknown; getReader?: unknown }
+  return (
+    ArrayBuffer.isView(body) ||
+    typeof pipe === 'function' ||
+    typeof getReader === 'function' ||
+    isResponse(body)
+  )
+}
+
+/** Whether a body is a literal, as most are: to look for each name that is not there takes time. */
+function isLiteral(body: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(body)
+  return prototype === Object.prototype || prototype === Array.prototype || prototype === null
 }
 
 /**
