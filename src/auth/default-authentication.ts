@@ -11,8 +11,7 @@ export interface WithAuthentication {
 }
 
 /**
- * The authentication services of each application by the key of their settings, the first of each.
- * In the module, as an application made by `createApp()` knows nothing of authentication.
+ * What {@link authenticationServices} has found for each application. In the module, as an application made by `createApp()` knows nothing of authentication.
  */
 const SERVICES = new WeakMap<object, Map<string, Authentication>>()
 
@@ -24,9 +23,18 @@ const SERVICES = new WeakMap<object, Map<string, Authentication>>()
  */
 export function findAuthentication(app: Application, path?: string): Authentication | null {
   if (path !== undefined) return app.service(path) as unknown as Authentication
-  const services = SERVICES.get(app) ?? observeServices(app)
+  const services = authenticationServices(app)
+  if (services.size === 0) return null
   const key = app.get(DEFAULT_SETTING) ?? 'authentication'
   return services.get(String(key)) ?? null
+}
+
+/**
+ * Returns the authentication services of an application by the key of their settings, the first of
+ * each. The map is kept up to date while services come and go, so that requests need not search.
+ */
+export function authenticationServices(app: Application): ReadonlyMap<string, Authentication> {
+  return SERVICES.get(app) ?? observeServices(app)
 }
 
 /** Gives the application its method `defaultAuthentication`, if it has none yet. */
@@ -36,7 +44,6 @@ export function installDefaultAuthentication(app: Application): void {
   Object.defineProperty(app, 'defaultAuthentication', { value, configurable: true, writable: true })
 }
 
-/** Keeps the list up to date while services come and go, so that requests need not search. */
 function observeServices(app: Application): ReadonlyMap<string, Authentication> {
   const services = new Map<string, Authentication>()
   const add = ({ service }: ServiceEntry): void => {
