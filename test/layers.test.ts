@@ -24,7 +24,10 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   },
   transport: {
     layers: ['auth', ...CORE],
-    packages: ['fastify', '@fastify/*', 'fastify-plugin', 'find-my-way', 'qs', 'config'],
+    packages: [
+      ...['fastify', '@fastify/*', 'fastify-plugin', 'find-my-way', 'fast-querystring', 'qs'],
+      'config',
+    ],
     node: true,
   },
   auth: {

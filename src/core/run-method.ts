@@ -1,7 +1,7 @@
 import { noteExternalForm } from './external-form.ts'
 import type { CalledMethod } from './hook-context.ts'
 import { HookContext } from './hook-context.ts'
-import { readArguments, setResult } from './method-call.ts'
+import { readArguments, startMethod } from './method-call.ts'
 import type { MethodEntry } from './method-entry.ts'
 import { emitServiceEvent } from './service-events.ts'
 
@@ -20,20 +20,42 @@ export function createContext<A>(
 
 /** Runs hooks, method and events. Resolves to `context.result`; the rest stands in the context. */
 export function runMethod(method: MethodEntry, context: HookContext): Promise<unknown> {
-  const { chain, entry } = method
-  const finish = (): unknown => {
-    emitServiceEvent(entry, context)
-    if (context.dispatch !== undefined) noteExternalForm(context.result)
-    return context.result
-  }
   try {
+    const pending = startCall(method, context)
     // A result that is there needs no promise, and its event is emitted at once.
-    if (chain === null && 'result' in context) return Promise.resolve(finish())
-    const done = chain === null ? setResult(method.call, context) : chain(context)
-    return done.then(finish)
+    if (pending === undefined) return Promise.resolve(finishCall(method, context, context.result))
+    return Promise.resolve(pending).then((returned) => finishCall(method, context, returned))
   } catch (error) {
     return Promise.reject(error)
   }
+}
+
+/**
+ * Runs hooks and method. Returns what has to be awaited for {@link finishCall}, `undefined` for
+ * nothing. In two steps for callers to whom each promise more costs as much as a hook.
+ * @throws what the method throws at once
+ */
+export function startCall(
+  { chain, call }: MethodEntry,
+  context: HookContext,
+): PromiseLike<unknown> | undefined {
+  return chain === null ? startMethod(call, context) : chain(context)
+}
+
+/**
+ * Sets the result and emits the events of a call. Returns `context.result`.
+ * @param returned what the promise of {@link startCall} resolves to; without one, the result
+ */
+export function finishCall(
+  { chain, entry }: MethodEntry,
+  context: HookContext,
+  returned: unknown,
+): unknown {
+  // A chain sets the result itself.
+  if (chain === null) context.result = returned
+  emitServiceEvent(entry, context)
+  if (context.dispatch !== undefined) noteExternalForm(context.result)
+  return context.result
 }
 
 /**

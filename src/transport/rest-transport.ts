@@ -1,5 +1,6 @@
-import type { FastifyInstance } from 'fastify'
-import type { Logger } from '../core/index.ts'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { authenticationServices, isAuthentication } from '../auth/default-authentication.ts'
+import type { Logger, Query } from '../core/index.ts'
 import { Application } from '../core/index.ts'
 import { TimeLimit } from './call-time-limit.ts'
 import { ErrorAnswers } from './errors/error-handler.ts'
@@ -7,11 +8,20 @@ import { createPlainLogger } from './logging/plain-logger.ts'
 import type { ParseAuthenticationOptions } from './parse-authentication.ts'
 import { toSources } from './parse-authentication.ts'
 import type { QueryParser } from './parsing/query-string.ts'
-import { createQueryParser } from './parsing/query-string.ts'
+import { createQueryParser, toRawQuery } from './parsing/query-string.ts'
+import type { ServerQueries } from './parsing/server-queries.ts'
 import type { RestOptions } from './rest-options.ts'
 import { LoginPaths } from './routing/login-paths.ts'
 import { getRouting } from './routing/request-path.ts'
 import { ServiceRouter } from './routing/service-router.ts'
+
+/** Options of a transport beside those that users give. */
+export interface ScopeOptions extends RestOptions {
+  /** Whether paths that nothing is served at are left to the server. */
+  readonly leavesNotFound: boolean
+  /** Where the server parses queries for us. Default: it does not. */
+  readonly serverQueries?: ServerQueries | null
+}
 
 /**
  * What requests need to be answered by the services of an application in one Fastify scope,
@@ -24,13 +34,14 @@ export class RestTransport {
   readonly options: RestOptions
   /** Whether paths that nothing is served at are left to the server. */
   readonly leavesNotFound: boolean
-  readonly parseQuery: QueryParser
   /** The authentication services that read the credentials of requests, in this order. */
   readonly authentication: readonly ParseAuthenticationOptions[]
   /** Whether links may carry a token. */
   readonly acceptsQueryToken: boolean
   readonly router: ServiceRouter
   readonly loginPaths: LoginPaths
+  /** The authentication services by the key of their settings, kept up to date. */
+  readonly logins: ReadonlyMap<string, object>
   readonly errors: ErrorAnswers
   /** The logger of the server, or that of the application where the server logs nothing. */
   readonly logger: Logger
@@ -42,13 +53,13 @@ export class RestTransport {
   isDynamic = false
   /** Whether the server is closing: requests in flight are answered, new ones are not. */
   isClosing = false
+  readonly #parseQuery: QueryParser
+  /** The queries that the server has parsed already; `null` where the server is not ours. */
+  readonly #queries: ServerQueries | null
+  readonly #queryDelimiter: RegExp
 
   /** @throws {TypeError} there is no application, or an option is not what it has to be */
-  constructor(
-    app: Application,
-    scope: FastifyInstance,
-    options: RestOptions & { readonly leavesNotFound: boolean },
-  ) {
+  constructor(app: Application, scope: FastifyInstance, options: ScopeOptions) {
     if (!(app instanceof Application)) {
       throw new TypeError("The option 'app' must be an application made by createApp()")
     }
@@ -56,15 +67,31 @@ export class RestTransport {
     this.prefix = scope.prefix
     this.options = options
     this.leavesNotFound = options.leavesNotFound
-    this.parseQuery = createQueryParser(options.query)
+    this.#parseQuery = createQueryParser(options.query)
+    this.#queries = options.serverQueries ?? null
+    this.#queries?.use(this.#parseQuery)
     this.authentication = toSources(options.authentication)
     this.acceptsQueryToken = this.authentication.some(({ queryToken }) => queryToken === true)
     this.timeLimit = createTimeLimit(options.handlerTimeoutMs ?? 0)
-    this.router = new ServiceRouter(app, { prefix: scope.prefix, ...getRouting(scope) })
+    const routing = getRouting(scope)
+    this.#queryDelimiter = routing.useSemicolonDelimiter ? /[?;]/ : /\?/
+    this.router = new ServiceRouter(app, { prefix: scope.prefix, ...routing })
     this.loginPaths = new LoginPaths(app, scope)
+    this.logins = authenticationServices(app)
     const isLogging = scope.log.level !== undefined
     this.logger = isLogging ? scope.log : createPlainLogger(app)
     this.errors = new ErrorAnswers(options.errorHandler ?? {}, isLogging ? null : this.logger)
+  }
+
+  /** Returns the query of a request. @throws {BadRequest} it can't be read, or exceeds a limit */
+  readQuery(request: FastifyRequest): Query {
+    const parsed = this.#queries?.get(request)
+    return parsed ?? this.#parseQuery(toRawQuery(request.raw.url ?? '', this.#queryDelimiter))
+  }
+
+  /** Whether a service is one that logs users in; most applications with none are told soon. */
+  isLogin(service: object | undefined): boolean {
+    return service !== undefined && this.logins.size > 0 && isAuthentication(service)
   }
 }
 

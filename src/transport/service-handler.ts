@@ -1,12 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AuthenticationRequest, MethodEntry } from '../core/index.ts'
-import { BadRequest, HookContext, NotAcceptable, runMethod, Unavailable } from '../core/index.ts'
+import { BadRequest, HookContext, NotAcceptable, Unavailable } from '../core/index.ts'
+import { finishCall, startCall } from '../core/run-method.ts'
 import type { TimedCall, Watch } from './call-time-limit.ts'
 import { endWatch } from './call-time-limit.ts'
-import type { Middleware } from './middleware.ts'
+import type { Middleware, ServiceMiddleware } from './middleware.ts'
 import { getMiddleware, runMiddleware } from './middleware.ts'
 import { parseCaller, takeQueryToken } from './parse-authentication.ts'
-import { toRawQuery } from './parsing/query-string.ts'
 import { acceptsJson } from './replies/accept.ts'
 import { isPrivate, setPrivate } from './replies/private-reply.ts'
 import { isAnswered } from './replies/reply-state.ts'
@@ -21,6 +21,9 @@ export interface Target {
 }
 
 type Caller = AuthenticationRequest | null
+
+const RESOLVED = Promise.resolve()
+const NONE: readonly Middleware[] = []
 
 /** Calls a service method for a request and answers with its result, or with what it throws. */
 export function handleServiceRequest(
@@ -40,6 +43,7 @@ class RestCall implements TimedCall {
   readonly #target: Target
   readonly #request: FastifyRequest
   readonly #reply: FastifyReply
+  readonly #middleware: ServiceMiddleware | null
   /** `null` until the functions before the service have run. */
   #context: HookContext | null = null
   #params: RestParams | null = null
@@ -57,16 +61,17 @@ class RestCall implements TimedCall {
     this.#target = target
     this.#request = request
     this.#reply = reply
+    this.#middleware = getMiddleware(method.entry)
   }
 
   start(): void {
-    const { app, authentication, timeLimit } = this.#transport
+    const { app, authentication, logins, timeLimit } = this.#transport
     this.#watch = timeLimit === null ? null : timeLimit.start(this)
     try {
-      const caller = parseCaller(app, authentication, this.#request, this.#reply)
-      const middleware = getMiddleware(this.#method.entry)
-      if (middleware === null && !(caller instanceof Promise)) this.#call(caller)
-      else this.#callLater(caller, middleware?.before ?? [])
+      const caller =
+        logins.size === 0 ? null : parseCaller(app, authentication, this.#request, this.#reply)
+      if (this.#middleware === null && !(caller instanceof Promise)) this.#call(caller)
+      else this.#callLater(caller, this.#middleware?.before ?? NONE)
     } catch (error) {
       this.#fail(error)
     }
@@ -107,12 +112,22 @@ class RestCall implements TimedCall {
     this.#params = params
     this.#context = context
     // Called from a microtask, where the stack is short: that halves the cost of an error.
-    Promise.resolve()
-      .then(() => runMethod(method, context))
-      .then(
-        () => this.#answer(context),
-        (error: unknown) => this.#fail(error),
-      )
+    RESOLVED.then(() => this.#run(context))
+  }
+
+  #run(context: HookContext): void {
+    try {
+      const pending = startCall(this.#method, context)
+      if (pending === undefined) this.#answer(context, context.result)
+      else {
+        Promise.resolve(pending).then(
+          (returned) => this.#answer(context, returned),
+          (error: unknown) => this.#fail(error),
+        )
+      }
+    } catch (error) {
+      this.#fail(error)
+    }
   }
 
   /**
@@ -121,7 +136,7 @@ class RestCall implements TimedCall {
   #keepPrivate(): void {
     const { service } = this.#method.entry
     const caller = getFeathersParams(this.#request)?.['authentication']
-    if (isPrivate(service, caller, this.#request)) setPrivate(this.#reply)
+    if (isPrivate(this.#transport.isLogin(service), caller, this.#request)) setPrivate(this.#reply)
   }
 
   #createParams(): RestParams {
@@ -132,14 +147,15 @@ class RestCall implements TimedCall {
     if (transport.options.formatter == null && !acceptsJson(request.headers.accept)) {
       throw new NotAcceptable('The answer is JSON, which the Accept header excludes')
     }
-    const query = transport.parseQuery(toRawQuery(request.raw.url ?? ''))
+    const query = transport.readQuery(request)
     setCaller(request, takeQueryToken(query, transport.acceptsQueryToken, reply))
     return new RestParams(request, reply, query, this.#target.route, getFeathersParams(request))
   }
 
-  #answer(context: HookContext): void {
+  #answer(context: HookContext, returned: unknown): void {
     try {
-      const after = getMiddleware(this.#method.entry)?.after ?? []
+      finishCall(this.#method, context, returned)
+      const after = this.#middleware?.after ?? NONE
       const formatting = answerCall(this.#transport, context, after, this.#request, this.#reply)
       if (!(formatting instanceof Promise)) this.#end()
       else {

@@ -90,6 +90,6 @@ function setCommonHeaders(
   service: object | undefined,
 ): void {
   if (transport.isClosing && request.raw.httpVersionMajor < 2) reply.header('connection', 'close')
-  if (!isPrivate(service, getFeathersParams(request)?.['authentication'], request)) return
-  setPrivate(reply)
+  const caller = getFeathersParams(request)?.['authentication']
+  if (isPrivate(transport.isLogin(service), caller, request)) setPrivate(reply)
 }

@@ -13,6 +13,7 @@ import { keepPrivate } from './replies/private-reply.ts'
 import { addDecorators } from './request-params.ts'
 import type { RestOptions } from './rest-options.ts'
 import { checkRestOptions } from './rest-options.ts'
+import type { ScopeOptions } from './rest-transport.ts'
 import { RestTransport } from './rest-transport.ts'
 import { toPatterns } from './routing/service-router.ts'
 import { addHealthRoutes } from './server/health-routes.ts'
@@ -55,12 +56,6 @@ export const remex: FastifyPluginAsync<RemexOptions> = fastifyPlugin(
   },
   { name: 'remex', fastify: '5.x' },
 )
-
-/** Options of {@link serveServices}. */
-export interface ScopeOptions extends RestOptions {
-  /** Whether paths that nothing is served at are left to the server. */
-  readonly leavesNotFound: boolean
-}
 
 /** Serves the services of an application in a scope of Fastify that is theirs alone. */
 export async function serveServices(

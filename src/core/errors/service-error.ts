@@ -86,14 +86,10 @@ export class ServiceError extends Error {
   /** Returns the body that goes over the wire, keys in this order, absent ones left out. */
   toJSON(): ErrorJSON {
     const { name, message, code, className, data, errors } = this
-    return {
-      name,
-      message,
-      code,
-      className,
-      ...(data === undefined ? {} : { data }),
-      ...(errors === undefined ? {} : { errors }),
-    }
+    const json: ErrorJSON = { name, message, code, className }
+    if (data !== undefined) json.data = data
+    if (errors !== undefined) json.errors = errors
+    return json
   }
 }
 

@@ -100,9 +100,12 @@ function loadParser(): typeof parse {
   return qsParse
 }
 
-/** Returns the part of a URL after its first `?`, without it; `''` when there is none. */
-export function toRawQuery(url: string): string {
-  const mark = url.indexOf('?')
+/**
+ * Returns the part of a URL after its first `?`, without it; `''` when there is none.
+ * @param delimiter what begins a query: `;` as well on a server that is told so
+ */
+export function toRawQuery(url: string, delimiter: RegExp = /\?/): string {
+  const mark = url.search(delimiter)
   if (mark === -1) return ''
   const hash = url.indexOf('#', mark)
   return hash === -1 ? url.slice(mark + 1) : url.slice(mark + 1, hash)

@@ -1,5 +1,4 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { isAuthentication } from '../../auth/default-authentication.ts'
 import { redactText } from '../logging/redact.ts'
 import type { LoginPaths } from '../routing/login-paths.ts'
 import { addVary } from './headers.ts'
@@ -18,16 +17,12 @@ export function setPrivate(reply: FastifyReply): void {
  * to credentials.
  */
 export function isPrivate(
-  service: object | undefined,
+  isLogin: boolean,
   caller: unknown,
   { headers }: Pick<FastifyRequest, 'headers'>,
 ): boolean {
   // The header counts too, since an error may come before it is read.
-  return (
-    caller !== undefined ||
-    headers.authorization !== undefined ||
-    (service !== undefined && isAuthentication(service))
-  )
+  return isLogin || caller !== undefined || headers.authorization !== undefined
 }
 
 /**

@@ -7,6 +7,7 @@ import { Application } from '../../core/index.ts'
 import { checkOptionNames, withDefaults } from '../../core/option-check.ts'
 import type { ServiceInput } from '../../core/service-map.ts'
 import type { Middleware } from '../middleware.ts'
+import { ServerQueries } from '../parsing/server-queries.ts'
 import { addDecorators } from '../request-params.ts'
 import type { ServiceLookup } from '../routing/app-lookup.ts'
 import { createLookup } from '../routing/app-lookup.ts'
@@ -17,7 +18,7 @@ import { GracefulClose } from './graceful-close.ts'
 import { addRequestGuard } from './request-guard.ts'
 import { ServerLifecycle } from './server-lifecycle.ts'
 import type { ServerOptions } from './server-options.ts'
-import { toServerOptions } from './server-options.ts'
+import { hasQueryParser, toServerOptions } from './server-options.ts'
 import type { WithServer } from './server-setup.ts'
 import { ServerSetup } from './server-setup.ts'
 import { addWriteTimeout } from './write-timeout.ts'
@@ -97,23 +98,25 @@ export function fastifyApp(
   if (!(app instanceof Application)) {
     throw new TypeError('fastifyApp() needs an application made by createApp()')
   }
-  if (isFastify(server)) return addMembers(app, server, null)
+  if (isFastify(server)) return addMembers(app, server, null, null)
   const { closeDelayMs, closeTimeoutMs, writeTimeoutMs = 60_000, ...serverOptions } = server
-  const instance = fastify(toServerOptions(serverOptions, app))
+  const queries = hasQueryParser(serverOptions) ? null : new ServerQueries()
+  const instance = fastify(toServerOptions(serverOptions, app, queries))
   if (instance.log.level !== undefined) app.logger = instance.log
   const closing = new GracefulClose(app, instance, { closeDelayMs, closeTimeoutMs })
   addRequestGuard(instance, closing)
   addWriteTimeout(instance, writeTimeoutMs)
-  return addMembers(app, instance, closing)
+  return addMembers(app, instance, closing, queries)
 }
 
 type Members = Omit<ServerMembers<AnyServices>, 'use'> & Pick<Application, 'setup' | 'teardown'>
 
-/** @param closing `null` for an existing server, which its owner closes */
+/** @param closing `null` for an existing server, which its owner closes; as are `queries` */
 function addMembers(
   app: Application,
   instance: FastifyInstance,
   closing: GracefulClose | null,
+  queries: ServerQueries | null,
 ): FastifyApplication {
   addDecorators(instance)
   const services = { setup: app.setup.bind(app), teardown: app.teardown.bind(app) }
@@ -128,7 +131,7 @@ function addMembers(
       server.addHook('onReady', async () => warnUnserved(app))
     }),
   )
-  const serverSetup = new ServerSetup(instance)
+  const serverSetup = new ServerSetup(instance, queries)
   const members: Members = {
     fastify: instance,
     ownsServer: closing !== null,

@@ -7,7 +7,7 @@ import { Unavailable } from '../../core/index.ts'
 import type { Given, OptionRule } from '../../core/option-check.ts'
 import { checkOptions, OPTION, withDefaults } from '../../core/option-check.ts'
 import { redactUrl } from '../logging/redact.ts'
-import { trackSessions, trackSockets } from './server-sockets.ts'
+import { getAnswer, trackSessions, trackSockets } from './server-sockets.ts'
 
 /** How a server ends. */
 export interface CloseOptions {
@@ -43,13 +43,11 @@ const LONGEST_TIMER_MS = 2_147_483_647
 const SWEEP_MS = 50
 /** How long a connection that has sent no request yet is waited for: it may be on its way. */
 const SILENCE_MS = 300
-const LAST_REQUEST = Symbol('remex.lastRequest')
+const HAS_ASKED = Symbol('remex.hasAsked')
 
 interface TrackedSocket extends Socket {
-  /**
-   * Verb and URL, for the log; not the request itself, which would be held by an idle connection.
-   */
-  [LAST_REQUEST]?: string
+  /** Whether a request has come by this connection. */
+  [HAS_ASKED]?: boolean
 }
 
 /**
@@ -88,14 +86,16 @@ export class GracefulClose {
     fastify.addHook('onClose', async () => this.#end())
   }
 
-  /** Notes what a connection is busy with. */
+  /** Notes that a connection is in use. */
   track(request: IncomingMessage | Http2ServerRequest): void {
-    const text = `${request.method} ${request.url}`
     if (this.#isHttp2 && 'stream' in request) {
       const { stream } = request
-      this.#streams.set(stream, text)
+      this.#streams.set(stream, toLogText(request))
       stream.once('close', () => this.#streams.delete(stream))
-    } else (request.socket as TrackedSocket)[LAST_REQUEST] = text
+      return
+    }
+    const socket: TrackedSocket = request.socket
+    if (socket[HAS_ASKED] !== true) socket[HAS_ASKED] = true
   }
 
   async #begin(): Promise<void> {
@@ -125,11 +125,13 @@ export class GracefulClose {
     // Browsers open connections in advance, which Node does not count as idle before the first
     // request.
     if (performance.now() - this.#closedAt < SILENCE_MS) return
-    for (const socket of this.#sockets) if (socket[LAST_REQUEST] === undefined) socket.destroy()
+    for (const socket of this.#sockets) if (socket[HAS_ASKED] !== true) socket.destroy()
   }
 
   #closeAll(): void {
-    const onSockets = [...this.#sockets].flatMap((socket) => socket[LAST_REQUEST] ?? [])
+    const onSockets = [...this.#sockets]
+      .flatMap((socket) => getAnswer(socket)?.req ?? [])
+      .map(toLogText)
     const requests = [...onSockets, ...this.#streams.values()].map(redactUrl)
     this.cutOff = requests.length
     if (requests.length > 0) {
@@ -137,4 +139,8 @@ export class GracefulClose {
     }
     for (const socket of this.#sockets) socket.destroy()
   }
+}
+
+function toLogText({ method, url }: Pick<IncomingMessage, 'method' | 'url'>): string {
+  return `${method} ${url}`
 }

@@ -102,7 +102,11 @@ async function serve(server: FastifyInstance, app: WithServer): Promise<void> {
   const restOptions = app.serverSetup.readRestOptions()
   const services = app as WithServer & Application<never, never>
   await server.register(async (scope) => {
-    const options = { ...restOptions, leavesNotFound: !app.ownsServer }
+    const options = {
+      ...restOptions,
+      leavesNotFound: !app.ownsServer,
+      serverQueries: app.serverSetup.queries,
+    }
     const transport = await serveServices(scope, services, options)
     if (app.ownsServer) {
       server.setNotFoundHandler(handleAnyRequest.bind(null, transport))

@@ -9,10 +9,12 @@ import { checkOptions, OPTION, withDefaults } from '../../core/option-check.ts'
 import { ErrorAnswers } from '../errors/error-handler.ts'
 import { fromFastifyError, toStatusError } from '../errors/fastify-error.ts'
 import { toLoggerOptions } from '../logging/logger-options.ts'
+import type { ServerQueries } from '../parsing/server-queries.ts'
 import { setPrivate } from '../replies/private-reply.ts'
 import { REST_RULES } from '../rest-options.ts'
 import { MAX_PARAM_LENGTH } from '../routing/request-path.ts'
 import type { WithServer } from './server-setup.ts'
+import { getAnswer } from './server-sockets.ts'
 
 /** Limits of a server made by `fastifyApp()`, all in milliseconds or bytes. */
 export interface ServerLimits {
@@ -66,6 +68,7 @@ const LIMIT_RULES: Readonly<Record<keyof ServerLimits, OptionRule>> = {
 export function toServerOptions(
   options: ServerOptions,
   app: { readonly logger: Logger } & Partial<Pick<WithServer, 'serverSetup'>>,
+  queries: ServerQueries | null,
 ): FastifyServerOptions {
   checkNames(options)
   const { headersTimeout, connectionsCheckingInterval, ...limits } = resolveLimits(options)
@@ -90,10 +93,19 @@ export function toServerOptions(
       : { https: { handshakeTimeout: headersTimeout, ...https, ...http } }),
     ...toLoggerOptions(options, app),
     return503OnClosing: false,
-    routerOptions: withDefaults({ maxParamLength }, options.routerOptions ?? {}),
+    routerOptions: withDefaults(
+      { maxParamLength, ...(queries === null ? {} : { querystringParser: queries.read }) },
+      options.routerOptions ?? {},
+    ),
     frameworkErrors: options.frameworkErrors ?? createFrameworkErrors(app),
     clientErrorHandler: options.clientErrorHandler ?? answerSocketError,
   } as FastifyServerOptions
+}
+
+/** Whether the user has chosen how the server parses queries. */
+export function hasQueryParser(options: FastifyServerOptions): boolean {
+  const { querystringParser, routerOptions } = options
+  return (querystringParser ?? routerOptions?.querystringParser) !== undefined
 }
 
 /**
@@ -171,9 +183,12 @@ const REASONS: Readonly<Record<number, string>> = {
   431: 'Request Header Fields Too Large',
 }
 
-/** Answers bytes that are no HTTP request, in the shape of every other error, and hangs up. */
+/**
+ * Answers bytes that are no HTTP request, in the shape of every other error, and hangs up; not in the
+ * middle of another answer.
+ */
 function answerSocketError(error: { code?: string }, socket: Socket): void {
-  if (socket.writable && error.code !== 'ECONNRESET' && !isAnswering(socket)) {
+  if (socket.writable && error.code !== 'ECONNRESET' && getAnswer(socket)?.headersSent !== true) {
     const known = SOCKET_STATUS.get(error.code)
     const [status, text] = known ?? [400, 'The request is malformed']
     const body = JSON.stringify(toStatusError(status, text).toJSON())
@@ -183,10 +198,4 @@ function answerSocketError(error: { code?: string }, socket: Socket): void {
     )
   }
   socket.destroySoon()
-}
-
-/** Whether an answer has begun, so that a second one would end up in the middle of it. */
-function isAnswering(socket: Socket): boolean {
-  const { _httpMessage: answer } = socket as { _httpMessage?: { headersSent?: boolean } | null }
-  return answer?.headersSent === true
 }

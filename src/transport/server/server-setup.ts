@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Middleware } from '../middleware.ts'
 import { addMiddleware } from '../middleware.ts'
+import type { ServerQueries } from '../parsing/server-queries.ts'
 import type { RestOptions } from '../rest-options.ts'
 
 /** What `fastifyApp()` gives an application that configurators write to. */
@@ -31,14 +32,17 @@ const CONFIGURED = new WeakMap<FastifyInstance, Set<UniqueName>>()
 
 /** What `app.configure()` and `app.use()` have said of a server that has not started yet. */
 export class ServerSetup {
+  readonly queries: ServerQueries | null
   readonly #server: FastifyInstance
   /** Plugins that are not loaded yet. */
   #pending: ServerPlugin[] = []
   #restOptions: RestOptions = {}
   #hasStarted = false
 
-  constructor(server: FastifyInstance) {
+  /** @param queries the queries that the server parses for its services; `null` where it does not */
+  constructor(server: FastifyInstance, queries: ServerQueries | null) {
     this.#server = server
+    this.queries = queries
   }
 
   /** Options of the REST transport; `rest()`, `errorHandler()` and others write them. */

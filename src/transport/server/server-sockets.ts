@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import type { ServerHttp2Session } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
@@ -24,4 +25,14 @@ export function trackSessions({ server }: FastifyInstance): ReadonlySet<ServerHt
     session.once('close', () => sessions.delete(session))
   })
   return sessions
+}
+
+/**
+ * Returns the answer that a connection of HTTP/1 is busy with, `null` when it is idle. Node has no
+ * public name for it.
+ */
+export function getAnswer(
+  socket: Socket & { _httpMessage?: ServerResponse | null },
+): ServerResponse | null {
+  return socket._httpMessage ?? null
 }
