@@ -20,7 +20,8 @@ export type Watch = Link
 /**
  * One time limit for many calls, with one timer for all of them. A timer for each call, or a set of
  * calls, would cost as much as the call itself; links are only put in and taken out. A call is told
- * at the limit or up to a tenth later, a second at most.
+ * at the limit or up to a tenth later, a second at most; in a process that is too busy for its timers
+ * as much later as these are.
  */
 export class TimeLimit {
   readonly #limitMs: number
@@ -41,7 +42,7 @@ export class TimeLimit {
 
   /** Begins to watch a call, until {@link endWatch}. */
   start(call: TimedCall): Watch {
-    this.#catchUp()
+    if (this.#timer === null) this.#begin()
     const list = this.#steps[this.#current] as Link
     const link: Link = { call, previous: list, next: list.next }
     list.next.previous = link
@@ -55,19 +56,23 @@ export class TimeLimit {
     this.#timer = null
   }
 
+  #begin(): void {
+    this.#timer = setInterval(() => this.#catchUp(), this.#stepMs).unref()
+    this.#beganAt = performance.now()
+  }
+
   /**
-   * Moves to the step of the present: in a busy process the timer is late, by several
-   * steps perhaps.
+   * Moves to the step of the present: in a busy process the timer is late, by several steps perhaps.
+   * The calls of its last step begin anew then, since the clock is not looked at for each of them: none
+   * has less time than it is promised.
    */
   #catchUp(): void {
-    const now = performance.now()
-    if (this.#timer === null) {
-      this.#timer = setInterval(() => this.#catchUp(), this.#stepMs).unref()
-      this.#beganAt = now
-    }
-    const steps = Math.floor((now - this.#beganAt) / this.#stepMs)
+    const steps = Math.floor((performance.now() - this.#beganAt) / this.#stepMs)
     this.#beganAt += steps * this.#stepMs
+    const latest = createList()
+    if (steps > 1) moveAll(this.#steps[this.#current] as Link, latest)
     for (let step = 0; step < Math.min(steps, this.#steps.length); step += 1) this.#step()
+    moveAll(latest, this.#steps[this.#current] as Link)
   }
 
   #step(): void {
@@ -86,6 +91,18 @@ export function endWatch(watch: Watch): void {
   watch.next.previous = watch.previous
   watch.previous = watch
   watch.next = watch
+}
+
+/** Moves all calls of a list to the end of another one. */
+function moveAll(from: Link, to: Link): void {
+  if (from.next === from) return
+  const { next: first, previous: last } = from
+  from.next = from
+  from.previous = from
+  first.previous = to.previous
+  to.previous.next = first
+  last.next = to
+  to.previous = last
 }
 
 function createList(): Link {

@@ -8,7 +8,7 @@ import t from 'tap'
 import { startEmbeddedMongo } from '../../src/adapter/embedded/index.ts'
 import { MongoDBService } from '../../src/adapter/index.ts'
 import type { Params } from '../../src/transport/index.ts'
-import { stopClock } from '../support/clock.ts'
+import { stopTime } from '../support/clock.ts'
 import { Gate } from '../support/gate.ts'
 import type { Answer } from '../support/http.ts'
 import { MODES, startServer } from '../support/http.ts'
@@ -32,7 +32,7 @@ for (const mode of MODES) {
   t.test(
     `ABORT-2: a call that takes too long answers 503 and is told to stop, ${mode}`,
     async (t) => {
-      const clock = stopClock(t)
+      const time = stopTime(t)
       const gate = new Gate()
       const seen: unknown[] = []
       const server = await startServer(t, mode, {
@@ -54,7 +54,7 @@ for (const mode of MODES) {
       const answers = [server.request('/slow/1'), server.request('/slow')]
       await gate.arrivals(2)
       t.strictSame(seen, [], 'nobody is told before the time')
-      clock.advance(400)
+      time.pass(400)
       const [{ status, body, headers }, { status: other }] = (await Promise.all(answers)) as [
         Answer,
         Answer,
@@ -140,7 +140,7 @@ for (const mode of MODES) {
 }
 
 t.test('ABORT-3: a write on the wire is never called off; its outcome decides', async (t) => {
-  const clock = stopClock(t)
+  const time = stopTime(t)
   const embedded = await startEmbeddedMongo()
   t.teardown(() => embedded.close())
   const proxy = await startSlowProxy(t, Number(new URL(embedded.url).port))
@@ -191,7 +191,7 @@ t.test('ABORT-3: a write on the wire is never called off; its outcome decides', 
   // The time limit calls off the answer to the second, and not the write behind it.
   const late = server.request('/people', { data: { _id: 10, name: 'new' } })
   await until(() => started.length === 2)
-  clock.advance(300)
+  time.pass(300)
   t.equal((await late).status, 503)
   t.strictSame(done, [])
   proxy.release()

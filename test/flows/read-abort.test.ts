@@ -7,7 +7,7 @@ import t from 'tap'
 import { startEmbeddedMongo } from '../../src/adapter/embedded/index.ts'
 import { MongoDBService } from '../../src/adapter/index.ts'
 import type { Hook, Params } from '../../src/core/index.ts'
-import { stopClock } from '../support/clock.ts'
+import { stopTime } from '../support/clock.ts'
 import type { TestScope } from '../support/http.ts'
 import { startOwnServer } from '../support/own-server.ts'
 import { startSlowProxy } from '../support/slow-proxy.ts'
@@ -102,7 +102,7 @@ for (const [title, hooks] of Object.entries(COPIES)) {
 
 t.test('ABORT-2: a read that takes too long gives its connection back', async (t) => {
   const { proxy, people, commands, closed } = await openDatabase(t)
-  const clock = stopClock(t)
+  const time = stopTime(t)
   const server = await startOwnServer(
     t,
     (app) => app.use('people', new MongoDBService({ Model: people })),
@@ -111,7 +111,7 @@ t.test('ABORT-2: a read that takes too long gives its connection back', async (t
   proxy.hold()
   const answer = server.request('/people')
   await commands.reaches(1)
-  clock.advance(200)
+  time.pass(200)
   const { status, body } = await answer
   t.match([status, body], [503, { message: 'No answer within 100 ms' }])
   await closed.reaches(1)

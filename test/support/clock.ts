@@ -63,3 +63,46 @@ export function holdTimers(t: Pick<TestScope, 'teardown'>, lengthMs: number): He
     },
   }
 }
+
+/** Holds back all intervals until the end of the test; each firing calls all of them once. */
+export function holdIntervals(t: Pick<TestScope, 'teardown'>): Pick<HeldTimers, 'fire'> {
+  const { setInterval: set, clearInterval: clear } = globalThis
+  const held = new Map<unknown, () => unknown>()
+  t.teardown(() => Object.assign(globalThis, { setInterval: set, clearInterval: clear }))
+  const setInterval = (callback: () => unknown, ms?: number): NodeJS.Timeout => {
+    const timer = set(() => undefined, ms)
+    clear(timer)
+    held.set(timer, callback)
+    return timer
+  }
+  const clearInterval = (timer: NodeJS.Timeout): void => {
+    held.delete(timer)
+    clear(timer)
+  }
+  Object.assign(globalThis, { setInterval, clearInterval })
+  return {
+    fire() {
+      for (const callback of [...held.values()]) callback()
+    },
+  }
+}
+
+/** A time that passes when the test says so: the clock, and all intervals with it. */
+interface TestTime {
+  pass(ms: number): void
+}
+
+/** Stops the clock and all intervals that are set from now on, until the end of the test. */
+export function stopTime(t: Pick<TestScope, 'teardown'>): TestTime {
+  const clock = stopClock(t)
+  const intervals = holdIntervals(t)
+  return {
+    pass(ms) {
+      // In steps shorter than any interval: a timer that is late is another matter.
+      for (let passed = 0; passed < ms; passed += 1) {
+        clock.advance(1)
+        intervals.fire()
+      }
+    },
+  }
+}

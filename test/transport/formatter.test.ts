@@ -9,7 +9,7 @@ import {
   remex,
   rest,
 } from '../../src/transport/index.ts'
-import { stopClock } from '../support/clock.ts'
+import { stopTime } from '../support/clock.ts'
 import type { TestScope } from '../support/http.ts'
 import { injectServer, MODES } from '../support/http.ts'
 import { startOwnServer } from '../support/own-server.ts'
@@ -147,7 +147,7 @@ t.test('an answer that a formatter never sends ends with the time limit', async 
 })
 
 t.test('one that is sent late is sent once', async (t) => {
-  const clock = stopClock(t)
+  const time = stopTime(t)
   const server = await startOwnServer(t, (app) => app.use('records', records), {
     formatter: (_request, reply) => {
       setImmediate(() => reply.send(reply.data))
@@ -157,7 +157,7 @@ t.test('one that is sent late is sent once', async (t) => {
   for (const id of ['1', '2']) {
     t.strictSame((await server.request(`/records/${id}`)).body, { id, text: 'a' })
     // The next request finds the time of this one passed.
-    clock.advance(1_000)
+    time.pass(1_000)
   }
   t.strictSame(server.logged, [])
 })

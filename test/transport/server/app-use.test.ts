@@ -16,7 +16,7 @@ import {
   serveStatic,
   urlencoded,
 } from '../../../src/transport/index.ts'
-import { stopClock } from '../../support/clock.ts'
+import { stopTime } from '../../support/clock.ts'
 import { Gate } from '../../support/gate.ts'
 import { startOwnServer } from '../../support/own-server.ts'
 import { laterTurns } from '../../support/until.ts'
@@ -149,7 +149,7 @@ t.test('a function that returns the reply is done', async (t) => {
 })
 
 t.test('functions before a service are within the time limit', async (t) => {
-  const clock = stopClock(t)
+  const time = stopTime(t)
   const gate = new Gate()
   let calls = 0
   const server = await startOwnServer(
@@ -164,7 +164,7 @@ t.test('functions before a service are within the time limit', async (t) => {
   )
   const answer = server.request('/echo/1')
   await gate.arrivals(1)
-  clock.advance(100)
+  time.pass(100)
   const { status, body } = await answer
   t.match([status, body], [503, { message: 'No answer within 50 ms' }])
   gate.open()

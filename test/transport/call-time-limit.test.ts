@@ -1,0 +1,63 @@
+import t from 'tap'
+
+import { endWatch, TimeLimit } from '../../src/transport/call-time-limit.ts'
+import { holdIntervals, stopClock } from '../support/clock.ts'
+import type { TestScope } from '../support/http.ts'
+
+const LIMIT_MS = 1_000
+const STEP_MS = 100
+
+/** A time limit of one second with a clock and a timer that the test moves on. */
+function open(t: TestScope): {
+  start(name: string): () => void
+  /** Moves the clock on and fires the timer once, as a busy process does. */
+  wait(ms: number): string[]
+} {
+  const clock = stopClock(t)
+  const timers = holdIntervals(t)
+  const limit = new TimeLimit(LIMIT_MS)
+  const told: string[] = []
+  t.teardown(() => limit.close())
+  return {
+    start(name) {
+      const watch = limit.start({ timeOut: () => told.push(name) })
+      return () => endWatch(watch)
+    },
+    wait(ms) {
+      clock.advance(ms)
+      timers.fire()
+      return told.splice(0)
+    },
+  }
+}
+
+t.test('a call is told once, at the limit or up to a tenth later', async (t) => {
+  const { start, wait } = open(t)
+  start('first')
+  for (let ms = 0; ms < LIMIT_MS; ms += STEP_MS) t.strictSame(wait(STEP_MS), [], `${ms}`)
+  t.strictSame(wait(STEP_MS), ['first'])
+  for (let ms = 0; ms < 2 * LIMIT_MS; ms += STEP_MS) t.strictSame(wait(STEP_MS), [], `${ms}`)
+})
+
+t.test('a call that has ended is not told', async (t) => {
+  const { start, wait } = open(t)
+  const ends = ['first', 'second', 'third'].map(start)
+  ends[1]?.()
+  ends[1]?.()
+  for (let ms = 0; ms < LIMIT_MS; ms += STEP_MS) t.strictSame(wait(STEP_MS), [], `${ms}`)
+  t.strictSame(wait(STEP_MS).toSorted(), ['first', 'third'])
+})
+
+t.test('calls that begin while the timer is late have all of their time', async (t) => {
+  for (const late of [2 * STEP_MS, LIMIT_MS - STEP_MS, LIMIT_MS, 5 * LIMIT_MS]) {
+    const { start, wait } = open(t)
+    start('before')
+    wait(STEP_MS)
+    start('during')
+    const told = wait(late)
+    t.strictSame(told, late < LIMIT_MS ? [] : ['before'], `${late} ms late`)
+    const later = Array.from({ length: 11 }, () => wait(STEP_MS))
+    t.strictSame(later.slice(0, 10).flat().includes('during'), false, `${late} ms late`)
+    t.strictSame(later[10], ['during'], `${late} ms late`)
+  }
+})
