@@ -105,7 +105,7 @@ export class AccessTokens {
   }
 
   #verifyNew(token: string): AccessTokenPayload {
-    if (token.length > MAX_TOKEN_LENGTH || !isCanonical(token)) {
+    if (token.length > MAX_TOKEN_LENGTH || !CANONICAL.test(token)) {
       throw createTokenError('jwt malformed')
     }
     const claims = this.#checkSignature(token)
@@ -205,19 +205,8 @@ function readKeyId(token: string): unknown {
   }
 }
 
-/** What the last character of a segment may be, by the length of the segment modulo 4. */
-const LAST_CHARACTERS: readonly (RegExp | null)[] = [/[\w-]/, null, /[AQgw]/, /[AEIMQUYcgkosw048]/]
+/** Base64url of which the bits after the last byte are 0: any other spelling has the same bytes. */
+const SEGMENT = String.raw`(?:[\w-]{4})*(?:[\w-][AQgw]|[\w-]{2}[AEIMQUYcgkosw048])?`
 
-/**
- * Whether a token is three segments of base64url of which each is the only way to write its bytes.
- * Otherwise one token could be written in several ways.
- */
-function isCanonical(token: string): boolean {
-  const segments = token.split('.', 4)
-  return segments.length === 3 && segments.every((segment) => isCanonicalSegment(segment))
-}
-
-function isCanonicalSegment(segment: string): boolean {
-  if (!/^[\w-]*$/.test(segment)) return false
-  return segment === '' || LAST_CHARACTERS[segment.length % 4]?.test(segment.at(-1) ?? '') === true
-}
+/** Three segments of which each is the only way to write its bytes: no token has two spellings. */
+const CANONICAL = new RegExp(String.raw`^${SEGMENT}\.${SEGMENT}\.${SEGMENT}$`)

@@ -30,17 +30,18 @@ type Claims = Readonly<Record<string, unknown>>
 /**
  * Whether the value of a claim can be accepted; those that are not listed are the application's.
  */
-const CLAIM_TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
-  exp: isNumericDate,
-  iat: isNumericDate,
-  nbf: isNumericDate,
-  sub: isNonEmptyString,
-  jti: isNonEmptyString,
-  iss: isNonEmptyString,
-  aud: isStringOrList,
-}
+const CLAIM_TYPES: readonly (readonly [name: string, isValid: (value: unknown) => boolean])[] = [
+  ['exp', isNumericDate],
+  ['iat', isNumericDate],
+  ['nbf', isNumericDate],
+  ['sub', isNonEmptyString],
+  ['jti', isNonEmptyString],
+  ['iss', isNonEmptyString],
+  ['aud', isStringOrList],
+]
 
 const REQUIRED_CLAIMS = ['exp', 'iat', 'aud', 'iss', 'jti'] as const
+const REQUIRED_WITH_SUBJECT = [...REQUIRED_CLAIMS, 'sub'] as const
 
 /**
  * Checks everything about the claims of a token that does not change while time passes.
@@ -50,10 +51,10 @@ export function checkClaims(
   claims: Claims,
   rules: TokenRules,
 ): asserts claims is AccessTokenPayload {
-  for (const name of rules.needsSubject ? [...REQUIRED_CLAIMS, 'sub'] : REQUIRED_CLAIMS) {
+  for (const name of rules.needsSubject ? REQUIRED_WITH_SUBJECT : REQUIRED_CLAIMS) {
     if (!Object.hasOwn(claims, name)) throw createTokenError(`jwt ${name} claim is required`)
   }
-  for (const [name, isValid] of Object.entries(CLAIM_TYPES)) {
+  for (const [name, isValid] of CLAIM_TYPES) {
     if (Object.hasOwn(claims, name) && !isValid(claims[name])) {
       throw createTokenError(`invalid ${name} value`)
     }
