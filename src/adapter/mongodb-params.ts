@@ -2,8 +2,8 @@ import { BadRequest, MethodNotAllowed, NotImplemented } from '../core/errors/ind
 import type { Params, Query } from '../core/params.ts'
 import type { DriverParams } from './driver-options.ts'
 import type { MongoDBOptions, MongoDBSettings, MultiMethod, Paginate } from './mongodb-options.ts'
-import { isEmptyFilter, splitQuery } from './split-query.ts'
-import { createIdError } from './write-data.ts'
+import { isEmptyFilter, splitQuery } from './queries/split-query.ts'
+import { createIdError } from './writes/write-data.ts'
 
 /** The last argument of the methods of a MongoDB service. */
 export interface MongoDBParams<Q = Query> extends Params<Q>, DriverParams {

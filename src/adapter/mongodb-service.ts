@@ -9,14 +9,14 @@ import {
   toChecked,
 } from './adapter-call.ts'
 import { toCallSettings, withSettings } from './call-settings.ts'
-import { countRecords, findPage, getRecord, openCursor } from './find.ts'
 import type { MongoDBOptions, MongoDBSettings } from './mongodb-options.ts'
 import { resolveMongoDBOptions } from './mongodb-options.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
 import { checkMulti, checkWriteToMany, isExternal } from './mongodb-params.ts'
 import type { AdapterId } from './object-id.ts'
 import { checkId } from './object-id.ts'
-import { checkUnmixed, hasOperators } from './update-document.ts'
+import { countRecords, findPage, getRecord, openCursor } from './queries/find.ts'
+import { checkUnmixed, hasOperators } from './writes/update-document.ts'
 import {
   createRecord,
   createRecords,
@@ -25,8 +25,8 @@ import {
   removeRecord,
   removeRecords,
   updateRecord,
-} from './write.ts'
-import { checkNewRecord, checkRecord, toRecords } from './write-data.ts'
+} from './writes/write.ts'
+import { checkNewRecord, checkRecord, toRecords } from './writes/write-data.ts'
 
 /** What `patch` takes: fields to set, update operators (`{ $inc: { age: 1 } }`), or both. */
 export type PatchData<D> = Partial<D> | { readonly [operator: `$${string}`]: unknown }

@@ -1,10 +1,10 @@
 import { ObjectId } from 'mongodb'
 import t from 'tap'
 
-import type { MongoDBOptions } from '../../src/adapter/index.ts'
-import { MongoDBService } from '../../src/adapter/index.ts'
-import { BadRequest, Conflict, NotFound } from '../../src/core/errors/index.ts'
-import { openDatabase } from '../support/database.ts'
+import type { MongoDBOptions } from '../../../src/adapter/index.ts'
+import { MongoDBService } from '../../../src/adapter/index.ts'
+import { BadRequest, Conflict, NotFound } from '../../../src/core/errors/index.ts'
+import { openDatabase } from '../../support/database.ts'
 
 interface Person {
   _id: ObjectId | number | string

@@ -1,11 +1,11 @@
 import type { Document, FindOneAndReplaceOptions, FindOneAndUpdateOptions } from 'mongodb'
 
-import type { AdapterCall } from './adapter-call.ts'
-import { toWriteOptions } from './driver-options.ts'
-import { checkFound, findAll, findIds, toFields, toIdFilter } from './find.ts'
-import type { AdapterId } from './object-id.ts'
-import type { FieldChoice } from './select.ts'
-import { omitFields, pickSelected } from './select.ts'
+import type { AdapterCall } from '../adapter-call.ts'
+import { toWriteOptions } from '../driver-options.ts'
+import type { AdapterId } from '../object-id.ts'
+import { checkFound, findAll, findIds, toFields, toIdFilter } from '../queries/find.ts'
+import type { FieldChoice } from '../queries/select.ts'
+import { omitFields, pickSelected } from '../queries/select.ts'
 import { hasOperators, toNewDocument, toReplacement, toUpdateDocument } from './update-document.ts'
 import type { WriteData } from './write-data.ts'
 

@@ -1,8 +1,8 @@
 import t from 'tap'
 
-import { ReadSignal, toAbortError } from '../../src/adapter/read-signal.ts'
-import { BadRequest, Timeout } from '../../src/core/errors/index.ts'
-import type { Params } from '../../src/core/params.ts'
+import { ReadSignal, toAbortError } from '../../../src/adapter/connection/read-signal.ts'
+import { BadRequest, Timeout } from '../../../src/core/errors/index.ts'
+import type { Params } from '../../../src/core/params.ts'
 
 /** Params like those of a request, whose signal is made when it is asked for. */
 class RequestParams implements Params {

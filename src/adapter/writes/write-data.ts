@@ -1,8 +1,8 @@
-import { BadRequest } from '../core/errors/index.ts'
-import { isObject } from '../core/value-kind.ts'
+import { BadRequest } from '../../core/errors/index.ts'
+import { isObject } from '../../core/value-kind.ts'
+import type { MongoDBSettings } from '../mongodb-options.ts'
+import { checkId, isSameId } from '../object-id.ts'
 import { checkValue } from './data-check.ts'
-import type { MongoDBSettings } from './mongodb-options.ts'
-import { checkId, isSameId } from './object-id.ts'
 import { checkUpdateOperator } from './update-check.ts'
 
 /** The data of one record, or update operators. */

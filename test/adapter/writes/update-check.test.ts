@@ -1,10 +1,10 @@
 import type { Collection } from 'mongodb'
 import t from 'tap'
 
-import { resolveMongoDBOptions } from '../../src/adapter/mongodb-options.ts'
-import { checkUpdateOperator } from '../../src/adapter/update-check.ts'
-import { UPDATE_OPERATORS } from '../../src/adapter/update-operators.ts'
-import { BadRequest } from '../../src/core/errors/index.ts'
+import { resolveMongoDBOptions } from '../../../src/adapter/mongodb-options.ts'
+import { UPDATE_OPERATORS } from '../../../src/adapter/update-operators.ts'
+import { checkUpdateOperator } from '../../../src/adapter/writes/update-check.ts'
+import { BadRequest } from '../../../src/core/errors/index.ts'
 
 const settings = resolveMongoDBOptions({
   Model: {} as Collection,

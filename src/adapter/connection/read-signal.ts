@@ -1,5 +1,5 @@
-import { BadRequest, ServiceError, Timeout } from '../core/errors/index.ts'
-import type { Params } from '../core/params.ts'
+import { BadRequest, ServiceError, Timeout } from '../../core/errors/index.ts'
+import type { Params } from '../../core/params.ts'
 
 /** How long a read goes on before it asks whether its caller is still there. */
 const FOLLOW_AFTER_MS = 20

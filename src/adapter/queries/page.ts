@@ -1,4 +1,4 @@
-import type { Paginate } from './mongodb-options.ts'
+import type { Paginate } from '../mongodb-options.ts'
 
 /** How many records one `find` returns, and in which form. */
 export interface PageSize {

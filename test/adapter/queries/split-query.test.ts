@@ -1,12 +1,16 @@
 import type { Collection } from 'mongodb'
 import { ObjectId } from 'mongodb'
 import t from 'tap'
-import type { MongoDBOptions } from '../../src/adapter/mongodb-options.ts'
-import { resolveMongoDBOptions } from '../../src/adapter/mongodb-options.ts'
-import type { SplitQuery } from '../../src/adapter/split-query.ts'
-import { isEmptyFilter, splitQuery, toRecordFilter } from '../../src/adapter/split-query.ts'
-import { BadRequest } from '../../src/core/errors/index.ts'
-import type { Query } from '../../src/core/params.ts'
+import type { MongoDBOptions } from '../../../src/adapter/mongodb-options.ts'
+import { resolveMongoDBOptions } from '../../../src/adapter/mongodb-options.ts'
+import type { SplitQuery } from '../../../src/adapter/queries/split-query.ts'
+import {
+  isEmptyFilter,
+  splitQuery,
+  toRecordFilter,
+} from '../../../src/adapter/queries/split-query.ts'
+import { BadRequest } from '../../../src/core/errors/index.ts'
+import type { Query } from '../../../src/core/params.ts'
 
 const HEX = '507f1f77bcf86cd799439011'
 const ID = new ObjectId(HEX)

@@ -2,10 +2,10 @@ import type { Collection } from 'mongodb'
 import { ObjectId } from 'mongodb'
 import t from 'tap'
 
-import { resolveMongoDBOptions } from '../../src/adapter/mongodb-options.ts'
-import type { WriteData } from '../../src/adapter/write-data.ts'
-import { checkChange, checkNewRecord, toRecords } from '../../src/adapter/write-data.ts'
-import { BadRequest } from '../../src/core/errors/index.ts'
+import { resolveMongoDBOptions } from '../../../src/adapter/mongodb-options.ts'
+import type { WriteData } from '../../../src/adapter/writes/write-data.ts'
+import { checkChange, checkNewRecord, toRecords } from '../../../src/adapter/writes/write-data.ts'
+import { BadRequest } from '../../../src/core/errors/index.ts'
 
 const HEX = '507f1f77bcf86cd799439011'
 const Model = {} as Collection

@@ -1,8 +1,8 @@
-import { BadRequest } from '../core/errors/index.ts'
-import type { Query } from '../core/params.ts'
-import { isObject, isPlainObject, isSingleValue } from '../core/value-kind.ts'
-import type { MongoDBSettings, QueryFilter } from './mongodb-options.ts'
-import { COMPARING, LOGICAL } from './operator-names.ts'
+import { BadRequest } from '../../core/errors/index.ts'
+import type { Query } from '../../core/params.ts'
+import { isObject, isPlainObject, isSingleValue } from '../../core/value-kind.ts'
+import type { MongoDBSettings, QueryFilter } from '../mongodb-options.ts'
+import { COMPARING, LOGICAL } from '../operator-names.ts'
 import { readCount, readSelect, readSort, toList } from './query-filters.ts'
 
 /** Operators that take a list of values. */

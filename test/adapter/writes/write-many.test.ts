@@ -1,9 +1,9 @@
 import t from 'tap'
 
-import type { MongoDBOptions } from '../../src/adapter/index.ts'
-import { MongoDBService } from '../../src/adapter/index.ts'
-import { MethodNotAllowed } from '../../src/core/errors/index.ts'
-import { openDatabase } from '../support/database.ts'
+import type { MongoDBOptions } from '../../../src/adapter/index.ts'
+import { MongoDBService } from '../../../src/adapter/index.ts'
+import { MethodNotAllowed } from '../../../src/core/errors/index.ts'
+import { openDatabase } from '../../support/database.ts'
 
 interface Person {
   name: string

@@ -1,13 +1,12 @@
 import type { Collection } from 'mongodb'
 import { ObjectId } from 'mongodb'
 import t from 'tap'
-
-import { checkHiddenQuery } from '../../src/adapter/hidden-field-check.ts'
-import type { MongoDBOptions } from '../../src/adapter/mongodb-options.ts'
-import { resolveMongoDBOptions } from '../../src/adapter/mongodb-options.ts'
-import { sanitizeQuery } from '../../src/adapter/query-operators.ts'
-import { BadRequest } from '../../src/core/errors/index.ts'
-import type { Query } from '../../src/core/params.ts'
+import type { MongoDBOptions } from '../../../src/adapter/mongodb-options.ts'
+import { resolveMongoDBOptions } from '../../../src/adapter/mongodb-options.ts'
+import { checkHiddenQuery } from '../../../src/adapter/queries/hidden-field-check.ts'
+import { sanitizeQuery } from '../../../src/adapter/queries/query-operators.ts'
+import { BadRequest } from '../../../src/core/errors/index.ts'
+import type { Query } from '../../../src/core/params.ts'
 
 const OPTIONS: MongoDBOptions = {
   Model: {} as Collection,

@@ -1,6 +1,6 @@
-import { BadRequest } from '../core/errors/index.ts'
-import { isPlainObject } from '../core/value-kind.ts'
-import { isFieldPath, toOutermost } from './field-path.ts'
+import { BadRequest } from '../../core/errors/index.ts'
+import { isPlainObject } from '../../core/value-kind.ts'
+import { isFieldPath, toOutermost } from '../field-path.ts'
 
 /** What `$limit`, `$skip`, `$sort` and `$select` of a query say, after they were read. */
 export type SortOrder = Readonly<Record<string, 1 | -1>>

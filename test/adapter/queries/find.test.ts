@@ -1,11 +1,11 @@
 import type { ObjectId } from 'mongodb'
 import t from 'tap'
 
-import type { MongoDBOptions, MongoDBParams } from '../../src/adapter/index.ts'
-import { MongoDBService } from '../../src/adapter/index.ts'
-import { BadRequest, NotFound } from '../../src/core/errors/index.ts'
-import type { Page } from '../../src/core/params.ts'
-import { openDatabase } from '../support/database.ts'
+import type { MongoDBOptions, MongoDBParams } from '../../../src/adapter/index.ts'
+import { MongoDBService } from '../../../src/adapter/index.ts'
+import { BadRequest, NotFound } from '../../../src/core/errors/index.ts'
+import type { Page } from '../../../src/core/params.ts'
+import { openDatabase } from '../../support/database.ts'
 
 interface Person {
   _id: ObjectId | number | string

@@ -2,14 +2,14 @@ import type { Collection } from 'mongodb'
 import { ObjectId } from 'mongodb'
 import t from 'tap'
 
-import { resolveMongoDBOptions } from '../../src/adapter/mongodb-options.ts'
+import { resolveMongoDBOptions } from '../../../src/adapter/mongodb-options.ts'
 import {
   checkUnmixed,
   toNewDocument,
   toReplacement,
   toUpdateDocument,
-} from '../../src/adapter/update-document.ts'
-import { BadRequest } from '../../src/core/errors/index.ts'
+} from '../../../src/adapter/writes/update-document.ts'
+import { BadRequest } from '../../../src/core/errors/index.ts'
 
 const HEX = '507f1f77bcf86cd799439011'
 const settings = resolveMongoDBOptions({ Model: {} as Collection })

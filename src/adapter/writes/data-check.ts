@@ -1,5 +1,5 @@
-import { BadRequest } from '../core/errors/index.ts'
-import { isPlainObject } from '../core/value-kind.ts'
+import { BadRequest } from '../../core/errors/index.ts'
+import { isPlainObject } from '../../core/value-kind.ts'
 
 /** The deepest record that the server stores; it bounds the recursion here as well. */
 const MAX_DEPTH = 100

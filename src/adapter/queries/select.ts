@@ -1,6 +1,6 @@
 import type { Document } from 'mongodb'
-import { isObject, isPlainObject, isSingleValue } from '../core/value-kind.ts'
-import { relate, toOutermost } from './field-path.ts'
+import { isObject, isPlainObject, isSingleValue } from '../../core/value-kind.ts'
+import { relate, toOutermost } from '../field-path.ts'
 
 /** Which fields of its records a call returns, and who leaves out the others. */
 export interface FieldChoice {

@@ -1,10 +1,10 @@
 import type { Document } from 'mongodb'
 import { ObjectId } from 'mongodb'
 
-import { BadRequest } from '../core/errors/index.ts'
-import { isPlainObject } from '../core/value-kind.ts'
-import type { MongoDBSettings } from './mongodb-options.ts'
-import { toObjectId } from './object-id.ts'
+import { BadRequest } from '../../core/errors/index.ts'
+import { isPlainObject } from '../../core/value-kind.ts'
+import type { MongoDBSettings } from '../mongodb-options.ts'
+import { toObjectId } from '../object-id.ts'
 import type { WriteData } from './write-data.ts'
 import { checkRecord } from './write-data.ts'
 

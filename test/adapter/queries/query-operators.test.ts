@@ -2,11 +2,11 @@ import fc from 'fast-check'
 import type { Collection } from 'mongodb'
 import { ObjectId } from 'mongodb'
 import t from 'tap'
-import type { MongoDBOptions, MongoDBSettings } from '../../src/adapter/mongodb-options.ts'
-import { resolveMongoDBOptions } from '../../src/adapter/mongodb-options.ts'
-import { sanitizeQuery } from '../../src/adapter/query-operators.ts'
-import { BadRequest } from '../../src/core/errors/index.ts'
-import type { Query } from '../../src/core/params.ts'
+import type { MongoDBOptions, MongoDBSettings } from '../../../src/adapter/mongodb-options.ts'
+import { resolveMongoDBOptions } from '../../../src/adapter/mongodb-options.ts'
+import { sanitizeQuery } from '../../../src/adapter/queries/query-operators.ts'
+import { BadRequest } from '../../../src/core/errors/index.ts'
+import type { Query } from '../../../src/core/params.ts'
 
 function sanitize(query: Query, options: Partial<MongoDBOptions> = {}): Query {
   return sanitizeQuery(query, resolveMongoDBOptions({ Model: {} as Collection, ...options }))

@@ -1,11 +1,11 @@
-import { BadRequest } from '../core/errors/index.ts'
-import { isPlainObject } from '../core/value-kind.ts'
+import { BadRequest } from '../../core/errors/index.ts'
+import { isPlainObject } from '../../core/value-kind.ts'
+import { relate } from '../field-path.ts'
+import type { MongoDBSettings } from '../mongodb-options.ts'
+import { checkHiddenConditions } from '../queries/hidden-field-check.ts'
+import type { UpdateOperator } from '../update-operators.ts'
+import { UPDATE_OPERATORS } from '../update-operators.ts'
 import { checkName, checkValue, NO_NAMES } from './data-check.ts'
-import { relate } from './field-path.ts'
-import { checkHiddenConditions } from './hidden-field-check.ts'
-import type { MongoDBSettings } from './mongodb-options.ts'
-import type { UpdateOperator } from './update-operators.ts'
-import { UPDATE_OPERATORS } from './update-operators.ts'
 
 /**
  * Checks an update operator that a caller outside sent.

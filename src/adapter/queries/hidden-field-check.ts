@@ -1,10 +1,10 @@
-import { BadRequest } from '../core/errors/index.ts'
-import type { Query } from '../core/params.ts'
-import { isObject, isPlainObject } from '../core/value-kind.ts'
-import { relate } from './field-path.ts'
-import type { MongoDBSettings } from './mongodb-options.ts'
-import { isObjectId } from './object-id.ts'
-import { LOGICAL } from './operator-names.ts'
+import { BadRequest } from '../../core/errors/index.ts'
+import type { Query } from '../../core/params.ts'
+import { isObject, isPlainObject } from '../../core/value-kind.ts'
+import { relate } from '../field-path.ts'
+import type { MongoDBSettings } from '../mongodb-options.ts'
+import { isObjectId } from '../object-id.ts'
+import { LOGICAL } from '../operator-names.ts'
 
 /** Operators that hold conditions on the same field, or on fields of its items. */
 const NESTING: ReadonlySet<string> = new Set(['$not', '$elemMatch'])

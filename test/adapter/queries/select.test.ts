@@ -1,7 +1,7 @@
 import { Binary, Long, ObjectId } from 'mongodb'
 import t from 'tap'
 
-import { omitFields, pickSelected, toProjection } from '../../src/adapter/select.ts'
+import { omitFields, pickSelected, toProjection } from '../../../src/adapter/queries/select.ts'
 
 t.test('a projection always has the id', async (t) => {
   t.strictSame(toProjection(['name'], '_id'), { _id: 1, name: 1 })
