@@ -1,7 +1,7 @@
 import { hasLazySignal } from './connection/read-signal.ts'
 import type { MongoDBSettings } from './mongodb-options.ts'
-import { overrideSettings } from './mongodb-options.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
+import { overrideSettings } from './resolve-options.ts'
 
 /**
  * Returns the options for one call: the service's, `params.paginate`, then `params.adapter`.

@@ -4,6 +4,7 @@
  */
 
 export type { DriverOptions } from './driver-options.ts'
+export type { PatchData } from './hookless-methods.ts'
 export type {
   AnyCollection,
   MongoDBOptions,
@@ -13,8 +14,7 @@ export type {
   QueryFilter,
   QueryLimits,
 } from './mongodb-options.ts'
-export { resolveMongoDBOptions } from './mongodb-options.ts'
 export type { MongoDBParams } from './mongodb-params.ts'
-export type { PatchData } from './mongodb-service.ts'
 export { MongoDBService } from './mongodb-service.ts'
 export type { AdapterId } from './object-id.ts'
+export { resolveMongoDBOptions } from './resolve-options.ts'

@@ -3,8 +3,8 @@ import t from 'tap'
 
 import { toCallSettings, withQuery, withSettings } from '../../src/adapter/call-settings.ts'
 import { MongoDBService } from '../../src/adapter/index.ts'
-import { resolveMongoDBOptions } from '../../src/adapter/mongodb-options.ts'
 import type { MongoDBParams } from '../../src/adapter/mongodb-params.ts'
+import { resolveMongoDBOptions } from '../../src/adapter/resolve-options.ts'
 import { openDatabase } from '../support/database.ts'
 
 const { empty } = await openDatabase(t)

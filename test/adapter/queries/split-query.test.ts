@@ -2,13 +2,13 @@ import type { Collection } from 'mongodb'
 import { ObjectId } from 'mongodb'
 import t from 'tap'
 import type { MongoDBOptions } from '../../../src/adapter/mongodb-options.ts'
-import { resolveMongoDBOptions } from '../../../src/adapter/mongodb-options.ts'
 import type { SplitQuery } from '../../../src/adapter/queries/split-query.ts'
 import {
   isEmptyFilter,
   splitQuery,
   toRecordFilter,
 } from '../../../src/adapter/queries/split-query.ts'
+import { resolveMongoDBOptions } from '../../../src/adapter/resolve-options.ts'
 import { BadRequest } from '../../../src/core/errors/index.ts'
 import type { Query } from '../../../src/core/params.ts'
 

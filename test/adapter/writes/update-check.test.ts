@@ -1,7 +1,7 @@
 import type { Collection } from 'mongodb'
 import t from 'tap'
 
-import { resolveMongoDBOptions } from '../../../src/adapter/mongodb-options.ts'
+import { resolveMongoDBOptions } from '../../../src/adapter/resolve-options.ts'
 import { UPDATE_OPERATORS } from '../../../src/adapter/update-operators.ts'
 import { checkUpdateOperator } from '../../../src/adapter/writes/update-check.ts'
 import { BadRequest } from '../../../src/core/errors/index.ts'

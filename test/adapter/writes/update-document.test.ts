@@ -2,7 +2,7 @@ import type { Collection } from 'mongodb'
 import { ObjectId } from 'mongodb'
 import t from 'tap'
 
-import { resolveMongoDBOptions } from '../../../src/adapter/mongodb-options.ts'
+import { resolveMongoDBOptions } from '../../../src/adapter/resolve-options.ts'
 import {
   checkUnmixed,
   toNewDocument,

@@ -2,7 +2,7 @@ import type { Collection } from 'mongodb'
 import t from 'tap'
 
 import type { MongoDBOptions } from '../../src/adapter/mongodb-options.ts'
-import { resolveMongoDBOptions } from '../../src/adapter/mongodb-options.ts'
+import { resolveMongoDBOptions } from '../../src/adapter/resolve-options.ts'
 
 const Model = {} as Collection
 

@@ -1,0 +1,113 @@
+import type { Document } from 'mongodb'
+
+import type { Page } from '../core/params.ts'
+import { callAdapter, checkOne } from './adapter-call.ts'
+import { toCallSettings } from './call-settings.ts'
+import { CollectionAccess } from './collection-access.ts'
+import type { MongoDBParams } from './mongodb-params.ts'
+import { checkMulti } from './mongodb-params.ts'
+import type { AdapterId } from './object-id.ts'
+import { checkId } from './object-id.ts'
+import { findPage, getRecord } from './queries/find.ts'
+import { checkUnmixed, hasOperators } from './writes/update-document.ts'
+import {
+  createRecord,
+  createRecords,
+  patchRecord,
+  patchRecords,
+  removeRecord,
+  removeRecords,
+  updateRecord,
+} from './writes/write.ts'
+import { checkRecord, toRecords } from './writes/write-data.ts'
+
+/** What `patch` takes: fields to set, update operators (`{ $inc: { age: 1 } }`), or both. */
+export type PatchData<D> = Partial<D> | { readonly [operator: `$${string}`]: unknown }
+
+/** The methods for trusted callers: they run no hooks, and check neither query nor data. */
+export class HooklessMethods<
+  T extends Document = Document,
+  D = Partial<T>,
+  P extends MongoDBParams = MongoDBParams,
+> extends CollectionAccess<P> {
+  /** `find` without hooks and without a check of the query. */
+  _find(params: P & { paginate: false }): Promise<T[]>
+  _find(params?: P): Promise<Page<T> | T[]>
+  async _find(params?: P): Promise<Page<T> | T[]> {
+    const settings = toCallSettings(this.options, params)
+    return callAdapter('read', settings, params, findPage) as Promise<Page<T> | T[]>
+  }
+
+  /** `get` without hooks and without a check of the query. */
+  async _get(id: AdapterId, params?: P): Promise<T> {
+    checkId(id)
+    const settings = toCallSettings(this.options, params)
+    return callAdapter('read', settings, params, (call) => getRecord(call, id)) as Promise<T>
+  }
+
+  /** `create` without hooks and without a check of the data. */
+  _create(data: D, params?: P): Promise<T>
+  _create(data: D[], params?: P): Promise<T[]>
+  _create(data: D | D[], params?: P): Promise<T | T[]>
+  async _create(data: D | D[], params?: P): Promise<T | T[]> {
+    const records = toRecords(data)
+    const settings = toCallSettings(this.options, params)
+    // Of the query, only the fields of the result matter: nothing is looked up.
+    const selecting = { ...params, query: { $select: params?.query?.$select } }
+    if (Array.isArray(data)) {
+      checkMulti('create', settings)
+      return callAdapter('create', settings, selecting, (call) =>
+        createRecords(call, records),
+      ) as Promise<T[]>
+    }
+    const [record = {}] = records
+    return callAdapter('create', settings, selecting, (call) =>
+      createRecord(call, record),
+    ) as Promise<T>
+  }
+
+  /** `update` without hooks and without a check of query and data. */
+  async _update(id: AdapterId, data: D, params?: P): Promise<T> {
+    checkOne(id, data)
+    checkId(id)
+    checkUnmixed(data)
+    const operation = hasOperators(data) ? 'patch' : 'update'
+    const settings = toCallSettings(this.options, params)
+    return callAdapter(operation, settings, params, (call) =>
+      updateRecord(call, id, data),
+    ) as Promise<T>
+  }
+
+  /** `patch` without hooks and without a check of query and data. */
+  _patch(id: null, data: PatchData<D>, params?: P): Promise<T[]>
+  _patch(id: AdapterId, data: PatchData<D>, params?: P): Promise<T>
+  _patch(id: AdapterId | null, data: PatchData<D>, params?: P): Promise<T | T[]>
+  async _patch(id: AdapterId | null, data: PatchData<D>, params?: P): Promise<T | T[]> {
+    checkRecord(data)
+    const settings = toCallSettings(this.options, params)
+    if (id === null) {
+      checkMulti('patch', settings)
+      return callAdapter('patch of many', settings, params, (call) =>
+        patchRecords(call, data),
+      ) as Promise<T[]>
+    }
+    checkId(id)
+    return callAdapter('patch', settings, params, (call) =>
+      patchRecord(call, id, data),
+    ) as Promise<T>
+  }
+
+  /** `remove` without hooks and without a check of the query. */
+  _remove(id: null, params?: P): Promise<T[]>
+  _remove(id: AdapterId, params?: P): Promise<T>
+  _remove(id: AdapterId | null, params?: P): Promise<T | T[]>
+  async _remove(id: AdapterId | null, params?: P): Promise<T | T[]> {
+    const settings = toCallSettings(this.options, params)
+    if (id === null) {
+      checkMulti('remove', settings)
+      return callAdapter('remove of many', settings, params, removeRecords) as Promise<T[]>
+    }
+    checkId(id)
+    return callAdapter('remove', settings, params, (call) => removeRecord(call, id)) as Promise<T>
+  }
+}

@@ -1,0 +1,55 @@
+import type { OptionRules } from '../core/option-check.ts'
+import { checkOptions, withDefaults } from '../core/option-check.ts'
+import { isPlainObject } from '../core/value-kind.ts'
+import type { MongoDBOptions, MongoDBSettings, Paginate } from './mongodb-options.ts'
+import { DEFAULT_LIMITS, OPTION_RULES } from './option-rules.ts'
+
+/** Names the owner of the options in errors. */
+const OWNER = 'MongoDBService'
+
+const ROWS = Object.entries(OPTION_RULES)
+
+const DEFAULTS = Object.fromEntries(ROWS.map(([name, row]) => [name, row.default])) as Omit<
+  MongoDBSettings,
+  'Model'
+>
+
+/** The rules of the options that one call can change. */
+const CALL_RULES: OptionRules = Object.fromEntries(ROWS.filter(([, row]) => !row.isFixed))
+
+/**
+ * Returns a new object with all options set.
+ * @throws {TypeError} `Model` is missing, an option is unknown, or has an invalid value
+ */
+export function resolveMongoDBOptions(options: MongoDBOptions): MongoDBSettings {
+  const given: object = isPlainObject(options) ? options : {}
+  checkOptions(OWNER, given, OPTION_RULES)
+  if (options?.Model === undefined) throw createOptionError('Model')
+  const settings = withDefaults<MongoDBSettings>(
+    { ...DEFAULTS, Model: options.Model },
+    { ...options, limits: withDefaults(DEFAULT_LIMITS, options.limits ?? {}) },
+  )
+  if (settings.hidden.includes(settings.id)) throw createOptionError('hidden')
+  return settings
+}
+
+/**
+ * Returns the options for one call: the service's, then `paginate`, then `adapter`.
+ * @throws {TypeError} as {@link resolveMongoDBOptions}
+ */
+export function overrideSettings(
+  settings: MongoDBSettings,
+  paginate: Paginate | false | undefined,
+  adapter: Partial<MongoDBOptions> | undefined,
+): MongoDBSettings {
+  if (paginate) checkOptions('params', { paginate }, { paginate: OPTION_RULES.paginate })
+  const paged = paginate === undefined ? settings : { ...settings, paginate }
+  if (adapter === undefined) return paged
+  checkOptions('params.adapter', adapter, CALL_RULES)
+  const limits = withDefaults(settings.limits, adapter.limits ?? {})
+  return withDefaults(paged, { ...adapter, limits })
+}
+
+function createOptionError(name: keyof MongoDBSettings): TypeError {
+  return new TypeError(`${OWNER}: the option '${name}' must be ${OPTION_RULES[name].expected}`)
+}
