@@ -3,6 +3,7 @@ import type { Collection } from 'mongodb'
 import { BadRequest } from '../core/errors/index.ts'
 import type { Query } from '../core/params.ts'
 import { toCallSettings, withQuery } from './call-settings.ts'
+import { openModel } from './connection/model.ts'
 import { ReadSignal, toAbortError } from './connection/read-signal.ts'
 import { callDatabase } from './driver-error.ts'
 import type { DriverOptions, Operation } from './driver-options.ts'
@@ -31,7 +32,8 @@ export interface AdapterCall {
  * Resolves to what a function makes of a call.
  * @param settings the options for this call
  * @throws {ServiceError} what the database answers or the params are refused for
- * @throws {TypeError} an option in `params.docdb` is not known; a fault of the code that calls
+ * @throws {TypeError} a fault of the calling code: an option in `params.docdb` is not known, or `Model`
+ *   turns out to be no collection
  */
 export async function callAdapter<R>(
   operation: Operation,
@@ -45,8 +47,10 @@ export async function callAdapter<R>(
   const hidden = toHidden(settings, params)
   // A cursor outlives this call: it needs the signal itself, not one that ends with the call.
   if (operation === 'cursor' && params.signal !== undefined) driver.signal ??= params.signal
-  const start = async (): Promise<R> =>
-    run({ collection: await settings.Model, settings, query, hidden, driver })
+  // Outside of `callDatabase`: a `Model` that is no collection is a fault of the code, not of the
+  // database.
+  const collection = await openModel(settings.Model)
+  const start = async (): Promise<R> => run({ collection, settings, query, hidden, driver })
   return operation === 'read'
     ? callDatabase(() => runRead(params, driver, start))
     : callDatabase(start)

@@ -2,6 +2,7 @@ import type { Collection, FindCursor } from 'mongodb'
 
 import { callAdapter } from './adapter-call.ts'
 import { toCallSettings } from './call-settings.ts'
+import { openModel } from './connection/model.ts'
 import type { MongoDBOptions, MongoDBSettings } from './mongodb-options.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
 import { countRecords, openCursor } from './queries/find.ts'
@@ -30,7 +31,8 @@ export class CollectionAccess<P extends MongoDBParams = MongoDBParams> {
 
   /** Lets the application be ready only while the collection can be reached. */
   async setup(app: WithReadiness, path: string): Promise<void> {
-    const check = async (): Promise<number> => (await this.options.Model).estimatedDocumentCount()
+    const check = async (): Promise<number> =>
+      (await openModel(this.options.Model)).estimatedDocumentCount()
     app.readiness.set(`mongodb ${path}`, check)
   }
 
@@ -41,7 +43,7 @@ export class CollectionAccess<P extends MongoDBParams = MongoDBParams> {
 
   /** Resolves to the collection of the service, `params.adapter.Model` first. */
   async getModel(params?: P): Promise<Collection> {
-    return toCallSettings(this.options, params).Model
+    return openModel(toCallSettings(this.options, params).Model)
   }
 
   /** Resolves to a cursor over the records of a query, which is not checked. */

@@ -39,8 +39,11 @@ export type QueryFilter = true | ((value: unknown, options: MongoDBSettings) => 
  * The options of a service after {@link resolveMongoDBOptions}; they are read anew in each call.
  */
 export interface MongoDBSettings {
-  /** The collection, or a promise of it. Required. */
-  Model: AnyCollection | Promise<AnyCollection>
+  /**
+   * The collection, a promise of it, or a function that returns either. The function is called once,
+   * at the first need, and again after a failure. Required.
+   */
+  Model: AnyCollection | Promise<AnyCollection> | (() => AnyCollection | Promise<AnyCollection>)
   /** The field that ids refer to. Default: `'_id'`. */
   id: string
   /** Page sizes, `false` for none. Default: `false`. */
@@ -85,8 +88,8 @@ export interface MongoDBSettings {
 /** Options of {@link MongoDBService}; all but `Model` have a default. */
 export interface MongoDBOptions
   extends Readonly<Partial<Omit<MongoDBSettings, 'Model' | 'limits'>>> {
-  /** The collection, or a promise of it. */
-  readonly Model: AnyCollection | Promise<AnyCollection>
+  /** The collection, a promise of it, or a function that returns either. */
+  readonly Model: MongoDBSettings['Model']
   /** Upper bounds for queries; those that are not given keep their defaults. */
   readonly limits?: Readonly<Partial<QueryLimits>>
 }

@@ -19,7 +19,7 @@ import { checkNewRecord, toRecords } from './writes/write-data.ts'
  *
  * All methods fail with an error of `remex/errors`: `BadRequest`, `NotFound`, `MethodNotAllowed`,
  * or what the database's error stands for; with a `TypeError` where `params.adapter` or
- * `params.docdb` has an unknown option. Callers outside get no field of the option `hidden`.
+ * `params.docdb` has an unknown option, or a promise of `Model` leads to no collection. Callers outside get no field of the option `hidden`.
  */
 export class MongoDBService<
   T extends Document = Document,

@@ -1,6 +1,7 @@
 import type { OptionRule } from '../core/option-check.ts'
 import { OPTION } from '../core/option-check.ts'
-import { isObject, isPlainObject } from '../core/value-kind.ts'
+import { isPlainObject } from '../core/value-kind.ts'
+import { isModel, MODEL_EXPECTED } from './connection/model.ts'
 import { isFieldPath, withoutPositions } from './field-path.ts'
 import type { MongoDBSettings, QueryLimits } from './mongodb-options.ts'
 import { UPDATE_OPERATORS } from './update-operators.ts'
@@ -34,8 +35,8 @@ export const OPTION_RULES: {
 } = {
   Model: {
     default: undefined,
-    expected: 'a MongoDB collection, or a promise of one',
-    isValid: isObject,
+    expected: MODEL_EXPECTED,
+    isValid: isModel,
   },
   id: {
     default: '_id',

@@ -1,4 +1,3 @@
-import type { Collection } from 'mongodb'
 import t from 'tap'
 
 import { toCallSettings, withQuery, withSettings } from '../../src/adapter/call-settings.ts'
@@ -6,9 +5,10 @@ import { MongoDBService } from '../../src/adapter/index.ts'
 import type { MongoDBParams } from '../../src/adapter/mongodb-params.ts'
 import { resolveMongoDBOptions } from '../../src/adapter/resolve-options.ts'
 import { openDatabase } from '../support/database.ts'
+import { idleCollection } from '../support/idle-collection.ts'
 
 const { empty } = await openDatabase(t)
-const Model = {} as Collection
+const Model = idleCollection
 
 /** Returns limits, and how often they were listed: once to check, once to fill in the defaults. */
 function countReads(given: object): { limits: object; reads: () => number } {

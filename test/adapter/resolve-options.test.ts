@@ -1,10 +1,12 @@
-import type { Collection } from 'mongodb'
+import { MongoClient } from 'mongodb'
 import t from 'tap'
 
+import { MODEL_EXPECTED } from '../../src/adapter/connection/model.ts'
 import type { MongoDBOptions } from '../../src/adapter/mongodb-options.ts'
 import { resolveMongoDBOptions } from '../../src/adapter/resolve-options.ts'
+import { idleCollection } from '../support/idle-collection.ts'
 
-const Model = {} as Collection
+const Model = idleCollection
 
 t.test('sets a default for every option but Model', async (t) => {
   t.strictSame(resolveMongoDBOptions({ Model }), {
@@ -25,10 +27,19 @@ t.test('sets a default for every option but Model', async (t) => {
   })
 })
 
-t.test('refuses options without a Model, naming it', async (t) => {
-  for (const options of [undefined, {}, { Model: 'users' }]) {
-    t.throws(() => resolveMongoDBOptions(options as MongoDBOptions), /Model/)
+t.test('refuses options without a Model, and a Model that has no records', async (t) => {
+  const client = new MongoClient('mongodb://127.0.0.1:1')
+  const others = ['users', null, {}, [], client, client.db('shop')].map((Model) => ({ Model }))
+  for (const options of [undefined, {}, ...others]) {
+    t.throws(
+      () => resolveMongoDBOptions(options as unknown as MongoDBOptions),
+      new TypeError(`MongoDBService: the option 'Model' must be ${MODEL_EXPECTED}`),
+    )
   }
+})
+
+t.test('says how a collection is made where Model is none', async (t) => {
+  t.match(MODEL_EXPECTED, "a MongoDB collection, as db.collection('name') returns it")
 })
 
 const WRONG: readonly [object, string][] = [

@@ -1,4 +1,3 @@
-import type { Collection } from 'mongodb'
 import { ObjectId } from 'mongodb'
 import t from 'tap'
 import type { MongoDBOptions } from '../../../src/adapter/mongodb-options.ts'
@@ -7,9 +6,10 @@ import { sanitizeQuery } from '../../../src/adapter/queries/query-operators.ts'
 import { resolveMongoDBOptions } from '../../../src/adapter/resolve-options.ts'
 import { BadRequest } from '../../../src/core/errors/index.ts'
 import type { Query } from '../../../src/core/params.ts'
+import { idleCollection } from '../../support/idle-collection.ts'
 
 const OPTIONS: MongoDBOptions = {
-  Model: {} as Collection,
+  Model: idleCollection,
   hidden: ['password', 'profile.token', 'tokens.secret'],
   operators: [
     ...['$regex', '$exists', '$not', '$nor', '$elemMatch', '$all', '$size', '$type', '$mod'],

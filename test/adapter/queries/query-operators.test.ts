@@ -1,5 +1,4 @@
 import fc from 'fast-check'
-import type { Collection } from 'mongodb'
 import { ObjectId } from 'mongodb'
 import t from 'tap'
 import type { MongoDBOptions, MongoDBSettings } from '../../../src/adapter/mongodb-options.ts'
@@ -7,9 +6,10 @@ import { sanitizeQuery } from '../../../src/adapter/queries/query-operators.ts'
 import { resolveMongoDBOptions } from '../../../src/adapter/resolve-options.ts'
 import { BadRequest } from '../../../src/core/errors/index.ts'
 import type { Query } from '../../../src/core/params.ts'
+import { idleCollection } from '../../support/idle-collection.ts'
 
 function sanitize(query: Query, options: Partial<MongoDBOptions> = {}): Query {
-  return sanitizeQuery(query, resolveMongoDBOptions({ Model: {} as Collection, ...options }))
+  return sanitizeQuery(query, resolveMongoDBOptions({ Model: idleCollection, ...options }))
 }
 
 const OPERATORS: readonly [string, unknown][] = [
@@ -238,6 +238,6 @@ function messageOf(run: () => unknown): string {
 }
 
 t.test('a limit that somebody unset lets nothing pass', async (t) => {
-  const unset = { ...resolveMongoDBOptions({ Model: {} as Collection }), limits: {} }
+  const unset = { ...resolveMongoDBOptions({ Model: idleCollection }), limits: {} }
   t.throws(() => sanitizeQuery({ a: 1 }, unset as MongoDBSettings), /nested more than undefined/)
 })

@@ -1,4 +1,3 @@
-import type { Collection } from 'mongodb'
 import { ObjectId } from 'mongodb'
 import t from 'tap'
 import type { MongoDBOptions } from '../../../src/adapter/mongodb-options.ts'
@@ -11,12 +10,13 @@ import {
 import { resolveMongoDBOptions } from '../../../src/adapter/resolve-options.ts'
 import { BadRequest } from '../../../src/core/errors/index.ts'
 import type { Query } from '../../../src/core/params.ts'
+import { idleCollection } from '../../support/idle-collection.ts'
 
 const HEX = '507f1f77bcf86cd799439011'
 const ID = new ObjectId(HEX)
 
 function split(query: Query, options: Partial<MongoDBOptions> = {}): SplitQuery {
-  return splitQuery(query, resolveMongoDBOptions({ Model: {} as Collection, ...options }))
+  return splitQuery(query, resolveMongoDBOptions({ Model: idleCollection, ...options }))
 }
 
 t.test('takes a query apart', async (t) => {

@@ -1,13 +1,13 @@
-import type { Collection } from 'mongodb'
 import t from 'tap'
 
 import { resolveMongoDBOptions } from '../../../src/adapter/resolve-options.ts'
 import { UPDATE_OPERATORS } from '../../../src/adapter/update-operators.ts'
 import { checkUpdateOperator } from '../../../src/adapter/writes/update-check.ts'
 import { BadRequest } from '../../../src/core/errors/index.ts'
+import { idleCollection } from '../../support/idle-collection.ts'
 
 const settings = resolveMongoDBOptions({
-  Model: {} as Collection,
+  Model: idleCollection,
   hidden: ['password', 'profile.token', 'tokens.secret'],
   updateOperators: [
     ...UPDATE_OPERATORS.keys(),
@@ -122,7 +122,7 @@ for (const [operator, fields] of WRITING) {
 }
 
 t.test('takes only operators that the option lists', async (t) => {
-  const closed = resolveMongoDBOptions({ Model: {} as Collection, updateOperators: ['$inc'] })
+  const closed = resolveMongoDBOptions({ Model: idleCollection, updateOperators: ['$inc'] })
   t.throws(() => checkUpdateOperator('$set', { a: 1 }, closed), BadRequest)
   t.doesNotThrow(() => checkUpdateOperator('$inc', { a: 1 }, closed))
 })

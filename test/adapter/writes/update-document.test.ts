@@ -1,4 +1,3 @@
-import type { Collection } from 'mongodb'
 import { ObjectId } from 'mongodb'
 import t from 'tap'
 
@@ -10,10 +9,11 @@ import {
   toUpdateDocument,
 } from '../../../src/adapter/writes/update-document.ts'
 import { BadRequest } from '../../../src/core/errors/index.ts'
+import { idleCollection } from '../../support/idle-collection.ts'
 
 const HEX = '507f1f77bcf86cd799439011'
-const settings = resolveMongoDBOptions({ Model: {} as Collection })
-const withKey = resolveMongoDBOptions({ Model: {} as Collection, id: 'key' })
+const settings = resolveMongoDBOptions({ Model: idleCollection })
+const withKey = resolveMongoDBOptions({ Model: idleCollection, id: 'key' })
 
 const UPDATES: readonly [string, Record<string, unknown>, Record<string, unknown>][] = [
   ['puts fields into $set', { a: 1, 'b.c': 2 }, { $set: { a: 1, 'b.c': 2 } }],

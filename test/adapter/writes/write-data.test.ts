@@ -1,4 +1,3 @@
-import type { Collection } from 'mongodb'
 import { ObjectId } from 'mongodb'
 import t from 'tap'
 
@@ -6,9 +5,10 @@ import { resolveMongoDBOptions } from '../../../src/adapter/resolve-options.ts'
 import type { WriteData } from '../../../src/adapter/writes/write-data.ts'
 import { checkChange, checkNewRecord, toRecords } from '../../../src/adapter/writes/write-data.ts'
 import { BadRequest } from '../../../src/core/errors/index.ts'
+import { idleCollection } from '../../support/idle-collection.ts'
 
 const HEX = '507f1f77bcf86cd799439011'
-const Model = {} as Collection
+const Model = idleCollection
 const settings = resolveMongoDBOptions({ Model })
 const deep = (levels: number): unknown => (levels === 0 ? 1 : { a: deep(levels - 1) })
 
