@@ -27,22 +27,33 @@ export interface DriverParams {
   docdb?: DriverOptions | undefined
   /** Another name for {@link docdb}. */
   mongodb?: DriverOptions | undefined
-  /** How strings are compared and sorted in this call. */
+  /** How strings are compared and sorted in this call; `create` compares none. */
   collation?: CollationOptions | undefined
 }
 
 /** Options of every command. */
 const EVERYWHERE = [
-  ...['session', 'comment', 'maxTimeMS', 'collation'],
+  ...['session', 'comment', 'maxTimeMS'],
   ...['readPreference', 'readConcern', 'writeConcern'],
   ...['ignoreUndefined', 'serializeFunctions', 'checkKeys', 'enableUtf8Validation'],
   ...['bsonRegExp', 'promoteBuffers', 'promoteLongs', 'promoteValues', 'useBigInt64'],
 ]
 const READING = [
-  ...['hint', 'let', 'projection', 'sort', 'batchSize', 'allowDiskUse', 'allowPartialResults'],
+  ...[
+    'collation',
+    'hint',
+    'let',
+    'projection',
+    'sort',
+    'batchSize',
+    'allowDiskUse',
+    'allowPartialResults',
+  ],
   ...['max', 'min', 'noCursorTimeout', 'returnKey', 'showRecordId', 'singleBatch'],
 ]
-const CHANGING = ['bypassDocumentValidation', 'hint', 'let', 'projection', 'sort', 'upsert']
+const CHANGING = [
+  ...['bypassDocumentValidation', 'collation', 'hint', 'let', 'projection', 'sort', 'upsert'],
+]
 
 /** What a call does at the server, told apart by the options that its commands take. */
 export type Operation =
@@ -56,7 +67,7 @@ const OPTIONS_BY_OPERATION: Readonly<Record<Operation, ReadonlySet<string>>> = {
   create: new Set([...EVERYWHERE, 'bypassDocumentValidation', 'ordered']),
   update: new Set([...EVERYWHERE, ...CHANGING]),
   patch: new Set([...EVERYWHERE, ...CHANGING, 'arrayFilters']),
-  remove: new Set([...EVERYWHERE, 'hint', 'let', 'projection', 'sort']),
+  remove: new Set([...EVERYWHERE, 'collation', 'hint', 'let', 'projection', 'sort']),
   'patch of many': new Set([
     ...[...EVERYWHERE, ...READING],
     ...['arrayFilters', 'bypassDocumentValidation'],
@@ -75,7 +86,10 @@ export function toDriverOptions(params: DriverParams, operation: Operation): Dri
   }
   const given = docdb ?? mongodb
   if (given !== undefined) checkDriverOptions(given, operation)
-  return { ...(collation === undefined ? {} : { collation }), ...given }
+  // A hook sets the collation for all methods, and new records are compared with nothing: the server
+  // would refuse it.
+  const isCompared = collation !== undefined && operation !== 'create'
+  return { ...(isCompared ? { collation } : {}), ...given }
 }
 
 function checkDriverOptions(options: DriverOptions, operation: Operation): void {

@@ -4,7 +4,7 @@ import type { Operation } from '../../src/adapter/driver-options.ts'
 import { toDriverOptions } from '../../src/adapter/driver-options.ts'
 import type { MongoDBParams } from '../../src/adapter/index.ts'
 import { MongoDBService } from '../../src/adapter/index.ts'
-import { NotImplemented } from '../../src/core/errors/index.ts'
+import { NotFound, NotImplemented } from '../../src/core/errors/index.ts'
 import { openDatabase } from '../support/database.ts'
 
 const { empty, commandsOf } = await openDatabase(t)
@@ -21,6 +21,7 @@ const REFUSED: readonly [Operation, object, RegExp][] = [
   ['read', { raw: true }, /raw/],
   ['create', { upsert: true }, /upsert/],
   ['create', { projection: {} }, /projection/],
+  ['create', { collation: { locale: 'en' } }, /params\.docdb\.collation is not one for create/],
   ['create', { forceServerObjectId: true }, /forceServerObjectId/],
   ['create', { signal: new AbortController().signal }, /signal/],
   ['update', { arrayFilters: [] }, /arrayFilters/],
@@ -46,9 +47,10 @@ t.test(
   'passes on what a command of the operation takes, and leaves the params alone',
   async (t) => {
     const docdb = Object.freeze({ comment: 'a', maxTimeMS: 5, collation: { locale: 'en' } })
-    for (const operation of ['read', 'create', 'update', 'patch', 'remove'] as const) {
+    for (const operation of ['read', 'update', 'patch', 'remove'] as const) {
       t.strictSame(toDriverOptions({ docdb }, operation), docdb)
     }
+    t.strictSame(toDriverOptions({ docdb: { comment: 'a' } }, 'create'), { comment: 'a' })
     const collation = { locale: 'de' }
     t.strictSame(toDriverOptions({ collation }, 'read'), { collation })
     t.strictSame(toDriverOptions({ collation, mongodb: docdb }, 'read'), docdb)
@@ -60,6 +62,21 @@ t.test(
 
 t.test('refuses options under both names, as one of them would be lost', async (t) => {
   t.throws(() => toDriverOptions({ docdb: {}, mongodb: {} }, 'read'), /params\.mongodb/)
+})
+
+t.test('leaves params.collation out of create, and compares by it everywhere else', async (t) => {
+  const notes = new MongoDBService({ Model: await empty('notes'), multi: true })
+  const params = { collation: { locale: 'en', strength: 2 } }
+  const { _id } = await notes.create({ text: 'a' }, params)
+  await notes.create([{ text: 'b' }], params)
+  const matching = { ...params, query: { text: 'A' } }
+  t.match(await notes.find(matching), [{ text: 'a' }])
+  t.match(await notes.get(_id, matching), { text: 'a' })
+  t.match(await notes.update(_id, { text: 'a', n: 1 }, matching), { n: 1 })
+  t.match(await notes.patch(_id, { n: 2 }, matching), { n: 2 })
+  t.match(await notes.patch(null, { n: 3 }, matching), [{ n: 3 }])
+  t.match(await notes.remove(null, matching), [{ n: 3 }])
+  await t.rejects(notes.remove(_id, matching), NotFound)
 })
 
 t.test('refuses params that are not implemented yet in every method, by no command', async (t) => {
