@@ -5,6 +5,8 @@ import { toCallSettings } from './call-settings.ts'
 import { openModel } from './connection/model.ts'
 import type { MongoDBOptions, MongoDBSettings } from './mongodb-options.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
+import type { AdapterId } from './object-id.ts'
+import { toStoredId } from './object-id.ts'
 import { countRecords, openCursor } from './queries/find.ts'
 import { resolveMongoDBOptions } from './resolve-options.ts'
 
@@ -39,6 +41,14 @@ export class CollectionAccess<P extends MongoDBParams = MongoDBParams> {
   /** Makes the readiness of the application independent of the collection again. */
   async teardown(app: WithReadiness, path: string): Promise<void> {
     app.readiness.delete(`mongodb ${path}`)
+  }
+
+  /**
+   * Returns an id as it is stored: an ObjectId for 24 hexadecimal digits, where `_id` is the id and
+   * the option `disableObjectify` is off, and any other id as it is.
+   */
+  getObjectId(id: AdapterId): AdapterId {
+    return toStoredId(id, this.options)
   }
 
   /** Resolves to the collection of the service, `params.adapter.Model` first. */

@@ -33,6 +33,18 @@ export function toObjectId(value: unknown): unknown {
 }
 
 /**
+ * Returns an id as it is stored: an ObjectId for 24 hexadecimal digits, where `_id` is the id and the
+ * option `disableObjectify` is off, and any other id as it is.
+ */
+export function toStoredId(
+  id: AdapterId,
+  settings: { readonly id: string; readonly disableObjectify: boolean },
+): AdapterId {
+  const isObjectified = settings.id === '_id' && !settings.disableObjectify
+  return isObjectified ? (toObjectId(id) as AdapterId) : id
+}
+
+/**
  * Checks the id argument of a method.
  * @throws {BadRequest} neither a string, nor a number, nor an ObjectId
  */

@@ -1,3 +1,4 @@
+import { ObjectId } from 'mongodb'
 import t from 'tap'
 
 import type { MongoDBOptions } from '../../src/adapter/index.ts'
@@ -120,6 +121,17 @@ t.test('leaves Object.prototype alone, whatever keys come', async (t) => {
   await t.rejects(notes.create(JSON.parse(text) as object, OUTSIDE), BadRequest)
   await t.rejects(notes.find({ query: JSON.parse(text) as Record<string, unknown> }), BadRequest)
   t.equal(({} as { polluted?: unknown }).polluted, undefined)
+})
+
+t.test('gives ids as they are stored', async (t) => {
+  const hex = '507f1f77bcf86cd799439011'
+  const Model = await empty('notes')
+  const notes = new MongoDBService({ Model })
+  t.strictSame(notes.getObjectId(hex), new ObjectId(hex))
+  for (const id of ['ann', '', 7, new ObjectId()]) t.equal(notes.getObjectId(id), id)
+  t.equal(new MongoDBService({ Model, id: 'key' }).getObjectId(hex), hex)
+  notes.options.disableObjectify = true
+  t.equal(notes.getObjectId(hex), hex)
 })
 
 t.test('refuses options without a Model', async (t) => {

@@ -4,7 +4,7 @@ import { NotFound } from '../../core/errors/index.ts'
 import type { Page } from '../../core/params.ts'
 import type { AdapterCall } from '../adapter-call.ts'
 import type { AdapterId } from '../object-id.ts'
-import { toObjectId } from '../object-id.ts'
+import { toStoredId } from '../object-id.ts'
 import type { FieldChoice } from './select.ts'
 import { chooseFields, omitFields } from './select.ts'
 import { toRecordFilter } from './split-query.ts'
@@ -82,8 +82,7 @@ export async function getRecord(call: AdapterCall, id: AdapterId): Promise<Docum
 
 /** Returns the filter for one record: the query's conditions and the id. */
 export function toIdFilter({ settings, query }: AdapterCall, id: AdapterId): Document {
-  const isObjectified = settings.id === '_id' && !settings.disableObjectify
-  return toRecordFilter(query.filter, settings.id, isObjectified ? toObjectId(id) : id)
+  return toRecordFilter(query.filter, settings.id, toStoredId(id, settings))
 }
 
 /** Returns which fields the records of a call have. */
