@@ -99,10 +99,14 @@ const ROW_BY_NAME: ReadonlyMap<unknown, ErrorRow> = new Map(
  * Service errors stay as they are; the rest becomes a class of the table, else a `GeneralError`
  * "Internal error", with the original as `cause`, for the log only. The `data` of a duplicate holds
  * the names of the fields: `{ fields: ['email'] }`.
+ * @param keyPattern the key of the index that a duplicate broke, where the error itself has none
  */
-export function toDatabaseError(thrown: unknown): ServiceError {
+export function toDatabaseError(
+  thrown: unknown,
+  keyPattern: unknown = toFacts(thrown).keyPattern,
+): ServiceError {
   if (thrown instanceof ServiceError) return thrown
-  const { name, code, keyPattern } = toFacts(thrown)
+  const { name, code } = toFacts(thrown)
   const row = ROW_BY_NAME.get(name) ?? ROW_BY_CODE.get(isTooLarge(thrown) ? TOO_LARGE : code)
   if (row === undefined) return new GeneralError('Internal error', null, { cause: thrown })
   const data = row.ErrorClass === Conflict && keyPattern !== undefined ? toFields(keyPattern) : null

@@ -1,11 +1,18 @@
-import type { Document, FindOneAndReplaceOptions, FindOneAndUpdateOptions } from 'mongodb'
+import type {
+  Document,
+  FindOneAndReplaceOptions,
+  FindOneAndUpdateOptions,
+  InsertManyResult,
+} from 'mongodb'
 
 import type { AdapterCall } from '../adapter-call.ts'
+import { toDatabaseError } from '../driver-error.ts'
 import { toWriteOptions } from '../driver-options.ts'
 import type { AdapterId } from '../object-id.ts'
 import { checkFound, findAll, findIds, toFields, toIdFilter } from '../queries/find.ts'
 import type { FieldChoice } from '../queries/select.ts'
 import { omitFields, pickSelected } from '../queries/select.ts'
+import { findDuplicateKey } from './duplicate-key.ts'
 import { hasOperators, toNewDocument, toReplacement, toUpdateDocument } from './update-document.ts'
 import type { WriteData } from './write-data.ts'
 
@@ -16,14 +23,17 @@ export async function createRecord(call: AdapterCall, data: WriteData): Promise<
   return toCreated(call, document, insertedId)
 }
 
-/** Resolves to the new records in the order of the data: one command, none for an empty list. */
+/**
+ * Resolves to the new records in the order of the data: one command, none for an empty list.
+ * @throws {Conflict} a duplicate; a second command has told the fields
+ */
 export async function createRecords(
   call: AdapterCall,
   list: readonly WriteData[],
 ): Promise<Document[]> {
   if (list.length === 0) return []
   const documents = list.map((data) => toNewDocument(data, call.settings))
-  const { insertedIds } = await call.collection.insertMany(documents, toWriteOptions(call.driver))
+  const { insertedIds } = await insertAll(call, documents)
   return documents.map((document, index) => toCreated(call, document, insertedIds[index]))
 }
 
@@ -110,6 +120,17 @@ export async function removeRecords(call: AdapterCall): Promise<Document[]> {
   const remaining = { ...query, filter: { _id: { $in: ids } }, skip: 0 }
   const kept = new Set((await findIds({ ...call, query: remaining })).map(String))
   return records.filter(({ _id }) => !kept.has(String(_id)))
+}
+
+async function insertAll(
+  { collection, driver }: AdapterCall,
+  documents: Document[],
+): Promise<InsertManyResult> {
+  try {
+    return await collection.insertMany(documents, toWriteOptions(driver))
+  } catch (error) {
+    throw toDatabaseError(error, await findDuplicateKey(collection, error))
+  }
 }
 
 function toCreated(call: AdapterCall, document: Document, insertedId: unknown): Document {

@@ -201,7 +201,7 @@ t.test('answers a duplicate with 409 and the names of the fields, and no values'
       () => null,
       (thrown: unknown) => thrown,
     )
-    t.match(error, { name: 'Conflict', code: 409 })
+    t.match(error, { name: 'Conflict', code: 409, data: { fields: ['name'] } })
     t.notMatch(JSON.stringify(error), /secret|name_1|people|E11000/)
   }
 })

@@ -1,0 +1,91 @@
+import type { Collection, Document, IndexSpecification } from 'mongodb'
+import t from 'tap'
+
+import { MongoDBService } from '../../../src/adapter/index.ts'
+import { findDuplicateKey } from '../../../src/adapter/writes/duplicate-key.ts'
+import { openDatabase } from '../../support/database.ts'
+
+const { db, empty, commandsOf } = await openDatabase(t)
+
+interface UniqueIndex {
+  readonly title: string
+  readonly key: IndexSpecification
+  readonly name?: string
+  readonly records: readonly Document[]
+  readonly fields: readonly string[]
+}
+
+const INDEXES: readonly UniqueIndex[] = [
+  { title: 'one field', key: { a: 1 }, records: [{ a: 1 }, { a: 1 }], fields: ['a'] },
+  {
+    title: 'several fields',
+    key: { a: 1, 'b.c': -1 },
+    records: [
+      { a: 1, b: { c: 2 } },
+      { a: 1, b: { c: 2 } },
+    ],
+    fields: ['a', 'b.c'],
+  },
+  {
+    title: 'a name with spaces',
+    key: { a: 1 },
+    name: 'only one a',
+    records: [{ a: 1 }, { a: 1 }],
+    fields: ['a'],
+  },
+  {
+    title: 'values that look like the text of the server',
+    key: { a: 1 },
+    records: [
+      { a: 'x" } index: _id_ dup key: { _id: "y' },
+      { a: 'x" } index: _id_ dup key: { _id: "y' },
+    ],
+    fields: ['a'],
+  },
+]
+
+async function createUnique({ key, name }: UniqueIndex): Promise<Collection> {
+  const collection = await empty('unique')
+  await collection.dropIndexes().catch(() => undefined)
+  await collection.createIndex(key, { unique: true, ...(name === undefined ? {} : { name }) })
+  await collection.createIndex({ other: 1 }, { name: 'only one' })
+  return collection
+}
+
+for (const index of INDEXES) {
+  t.test(`names the fields of a duplicate among many: ${index.title}`, async (t) => {
+    const Model = await createUnique(index)
+    const service = new MongoDBService({ Model, multi: true })
+    const commands = await commandsOf(async () => {
+      await t.rejects(service.create([...index.records]), {
+        code: 409,
+        data: { fields: index.fields },
+      })
+    })
+    t.match(commands, [{ insert: 'unique' }, { listIndexes: 'unique' }])
+    t.equal(commands.length, 2)
+  })
+}
+
+t.test('names the id, and the first duplicate of a list that is not in order', async (t) => {
+  const service = new MongoDBService({ Model: await empty('ids'), multi: true })
+  const docdb = { ordered: false }
+  const records = [{ _id: 'a' }, { _id: 'a' }, { _id: 'b' }, { _id: 'b' }]
+  await t.rejects(service.create(records, { docdb }), { code: 409, data: { fields: ['_id'] } })
+  t.equal(await service.countDocuments(), 2)
+})
+
+t.test(
+  'names nothing where the text is of another kind, or the indexes can not be read',
+  async (t) => {
+    const duplicate = (message: string): Error => Object.assign(new Error(message), { code: 11000 })
+    t.equal(
+      await findDuplicateKey(db.collection('ids'), duplicate('E11000 duplicate key')),
+      undefined,
+    )
+    const away = db.collection('away')
+    const text = `E11000 duplicate key error collection: ${away.namespace} index: _id_ dup key: {}`
+    t.equal(await findDuplicateKey(away, duplicate(text)), undefined)
+    t.equal(await findDuplicateKey(away, new Error(text)), undefined)
+  },
+)
