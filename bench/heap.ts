@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { openConnection, sendLoad, toRequest } from './load.ts'
 import { toNewRecord } from './rest-records.ts'
-import { startServer } from './rest-server.ts'
+import { REST_CHILD, startServer } from './rest-server.ts'
 
 // Whether the heap grows: node build/bench/heap.js [--requests 10000] [--aborted 1000] [--gate]
 
@@ -32,7 +32,7 @@ const SEQUENTIAL = [
   toRequest('GET', '/no/such/path'),
 ]
 
-const server = await startServer('remex')
+const server = await startServer(REST_CHILD, 'remex')
 const port = server.ports.records
 try {
   await sendSequential(WARM_UP.requests)

@@ -2,21 +2,14 @@ import { performance } from 'node:perf_hooks'
 import { openConnection } from './load.ts'
 import type { ServerKind } from './rest-child.ts'
 import type { Column } from './rest-columns.ts'
-import { COLUMNS, checkAnswer } from './rest-columns.ts'
+import { checkAnswer } from './rest-columns.ts'
 import type { ServerProcess } from './rest-server.ts'
-import { STEADY_FLAGS, startServer } from './rest-server.ts'
+import { REST_CHILD, STEADY_FLAGS, startServer } from './rest-server.ts'
 import type { Measured, TurnSizes, TurnTimes } from './turns.ts'
 import { measureTurns } from './turns.ts'
 
-export interface Sizes extends TurnSizes {
-  /** How often all servers are started anew. */
-  readonly rounds: number
-  /** How often each server is started for its start and memory. */
-  readonly starts: number
-}
-
 /** By column: the times of each server. */
-export type Round = ReadonlyMap<string, TurnTimes<ServerKind>>
+export type Round<Kind extends string> = ReadonlyMap<string, TurnTimes<Kind>>
 
 export interface Start {
   /** CPU time from the start of the process to the first answer, in ms. */
@@ -26,15 +19,19 @@ export interface Start {
   readonly memoryBytes: number
 }
 
-/** Measures every column of every server, in processes of their own. */
-export async function measureRound(
-  kinds: readonly ServerKind[],
-  sizes: Sizes,
-  columns: readonly Column[] = COLUMNS,
-): Promise<Round> {
-  const servers = await Promise.all(kinds.map((kind) => startServer(kind, STEADY_FLAGS)))
+/**
+ * Measures every column of every server, in processes of their own.
+ * @param file what these processes run
+ */
+export async function measureRound<Kind extends string>(
+  file: URL,
+  kinds: readonly Kind[],
+  columns: readonly Column[],
+  sizes: TurnSizes,
+): Promise<Round<Kind>> {
+  const servers = await Promise.all(kinds.map((kind) => startServer(file, kind, STEADY_FLAGS)))
   try {
-    const round = new Map<string, TurnTimes<ServerKind>>()
+    const round = new Map<string, TurnTimes<Kind>>()
     for (const column of columns) {
       const measured = servers.map((server) => toMeasured(server, column))
       round.set(column.name, await measureTurns(measured, sizes))
@@ -48,7 +45,7 @@ export async function measureRound(
 /** Starts a server and asks it once. */
 export async function measureStart(kind: ServerKind, column: Column): Promise<Start> {
   const from = performance.now()
-  const server = await startServer(kind)
+  const server = await startServer(REST_CHILD, kind)
   try {
     const connection = await openConnection(server.ports.records)
     checkAnswer(column, kind, await connection.send(column.request))
@@ -61,12 +58,17 @@ export async function measureStart(kind: ServerKind, column: Column): Promise<St
   }
 }
 
-function toMeasured(server: ServerProcess, column: Column): Measured<ServerKind> {
+function toMeasured<Kind extends string>(
+  server: ServerProcess<Kind>,
+  column: Column,
+): Measured<Kind> {
   const { kind, ports } = server
+  const port = ports[column.port ?? 'records']
+  if (port === undefined) throw new TypeError(`'${kind}' has no port for '${column.name}'`)
   return {
     kind,
-    port: ports[column.port ?? 'records'],
-    request: (kind === 'remex' ? undefined : column.plainRequest) ?? column.request,
+    port,
+    request: (kind.startsWith('plain') ? column.plainRequest : undefined) ?? column.request,
     askCpu: () => server.ask('cpu'),
     check: (answer) => checkAnswer(column, kind, answer),
   }

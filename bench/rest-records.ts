@@ -1,3 +1,5 @@
+import { checkBrackets } from './rest-brackets.ts'
+
 /** The work that the compared servers share: the same records, found in the same way. */
 export interface BenchRecord {
   readonly id: string
@@ -48,8 +50,12 @@ export function getRecord(id: string): BenchRecord | undefined {
   return records.get(id)
 }
 
-/** Returns a page; filters are parsed and not applied, since it is not a database that is measured. */
+/**
+ * Returns a page; filters are parsed and not applied, since it is not a database that is measured.
+ * @throws {Error} the query in brackets was not parsed as it is meant
+ */
 export function findRecords(query: Readonly<Record<string, unknown>>): BenchPage {
+  checkBrackets(query)
   const limit = Number(query['$limit'] ?? 10)
   const skip = Number(query['$skip'] ?? 0)
   const data: BenchRecord[] = []
