@@ -1,17 +1,13 @@
 import type { ChildProcess } from 'node:child_process'
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { isDeepStrictEqual, parseArgs } from 'node:util'
-import { createSigner, createVerifier } from 'fast-jwt'
-import fastify from 'fastify'
-import { createApp, fastifyApp, NotFound, rest } from 'remex'
-import { AuthenticationService, authenticate, JwtStrategy } from 'remex/auth'
+import { startProtectedPlain } from './auth-plain.ts'
+import { startProtectedRemex } from './auth-remex.ts'
+import { OWN_RECORD, REFUSAL, SECRET, toSignedRequest } from './auth-token.ts'
 import type { Answer } from './load.ts'
-import { toRequest } from './load.ts'
 import { pinLoad } from './pin.ts'
-import { getRecord } from './rest-records.ts'
 import { STEADY_FLAGS } from './rest-server.ts'
 import { toMedian, toRatio } from './statistics.ts'
 import { printTable, toPercent, toVerdict } from './table.ts'
@@ -31,18 +27,12 @@ import { measureTurns } from './turns.ts'
 type Kind = 'plain' | 'remex' | 'remex without cache'
 
 const KINDS: readonly Kind[] = ['plain', 'remex', 'remex without cache']
-const SECRET = 'a secret of the benchmark, with 32 bytes and more'
-const AUDIENCE = 'https://bench.example'
-const ISSUER = 'bench'
-const USER_ID = 'record-0007'
-const RECORD_ID = 'record-0042'
-const CLAIMS = ['iat', 'exp', 'aud', 'iss', 'sub', 'jti']
-const REFUSAL = {
-  name: 'NotAuthenticated',
-  message: 'invalid signature',
-  code: 401,
-  className: 'not-authenticated',
-  data: { name: 'JsonWebTokenError' },
+
+/** Each returns its port. */
+const SERVERS: Readonly<Record<Kind, () => Promise<number>>> = {
+  plain: () => startProtectedPlain({ hasCache: false }),
+  remex: () => startProtectedRemex({ hasCache: true }),
+  'remex without cache': () => startProtectedRemex({ hasCache: false }),
 }
 
 interface Column {
@@ -93,17 +83,9 @@ function createColumns(): readonly Column[] {
   const get = { name: 'bearer token + user', target: 0.95, least: 0.8, status: 200 }
   const bad = { name: 'bad token 401', target: 1.5, least: 1, status: 401 }
   return [
-    { ...get, request: toSignedRequest(SECRET), body: getRecord(RECORD_ID) },
+    { ...get, request: toSignedRequest(SECRET), body: OWN_RECORD },
     { ...bad, request: toSignedRequest(`not ${SECRET}`), body: REFUSAL },
   ]
-}
-
-function toSignedRequest(key: string): Buffer {
-  const header = { alg: 'HS256', typ: 'access' } as const
-  const sign = createSigner({ key, algorithm: 'HS256', header, expiresIn: 86_400_000 })
-  const token = sign({ aud: AUDIENCE, iss: ISSUER, sub: USER_ID, jti: 'bench-token' })
-  const request = toRequest('GET', `/records/${RECORD_ID}`).toString()
-  return Buffer.from(request.replace('\r\n\r\n', `\r\nauthorization: Bearer ${token}\r\n\r\n`))
 }
 
 /** Each round has fresh processes. Returns the times of each column. */
@@ -178,74 +160,5 @@ async function serve(kind: Kind): Promise<void> {
     const { user, system } = process.cpuUsage()
     process.send?.((user + system) / 1_000)
   })
-  process.send?.(kind === 'plain' ? await startPlain() : await startRemex(kind === 'remex'))
-}
-
-async function startRemex(hasCache: boolean): Promise<number> {
-  const app = fastifyApp(createApp())
-  // Tokens are refused here on purpose.
-  app.logger = { error: ignore, warn: ignore, info: ignore }
-  app.configure(rest())
-  const authentication = new AuthenticationService(app, 'authentication', {
-    secret: SECRET,
-    entity: 'user',
-    service: 'users',
-    authStrategies: ['jwt'],
-    jwtOptions: { audience: AUDIENCE, issuer: ISSUER, ...(hasCache ? {} : { cacheSize: 0 }) },
-  })
-  authentication.register('jwt', new JwtStrategy())
-  const get = async (id: string) => {
-    const record = getRecord(id)
-    if (record === undefined) throw new NotFound(`No record found for id '${id}'`)
-    return record
-  }
-  app.use('authentication', authentication)
-  app.use('users', { id: 'id', get })
-  app.use('records', { get })
-  app.service('records').hooks({ before: { all: [authenticate('jwt')] } })
-  const server = await app.listen({ port: 0, host: '127.0.0.1' })
-  return (server.address() as AddressInfo).port
-}
-
-function ignore(): void {
-  // The log of a benchmark would only delay it.
-}
-
-async function startPlain(): Promise<number> {
-  const server = fastify()
-  const verify = createVerifier({
-    key: SECRET,
-    algorithms: ['HS256'],
-    allowedAud: AUDIENCE,
-    allowedIss: ISSUER,
-    requiredClaims: CLAIMS,
-    cache: false,
-  })
-  const { code: _code, data: _data, ...texts } = REFUSAL
-  const string = { type: 'string' }
-  const properties = Object.fromEntries(Object.keys(texts).map((name) => [name, string]))
-  const data = { type: 'object', properties: { name: string } }
-  const refusal = { type: 'object', properties: { ...properties, code: { type: 'integer' }, data } }
-  const record = {
-    type: 'object',
-    properties: {
-      ...{ id: string, name: string, email: string, createdAt: string },
-      ...{ age: { type: 'integer' }, active: { type: 'boolean' } },
-      address: { type: 'object', properties: { street: string, city: string, zip: string } },
-      tags: { type: 'array', items: string },
-    },
-  }
-  const schema = { response: { 200: record, 401: refusal } }
-  server.get<{ Params: { id: string } }>('/records/:id', { schema }, async (request, reply) => {
-    try {
-      const [, token = ''] = request.headers.authorization?.split(' ') ?? []
-      const { sub } = verify(token) as { sub: string }
-      if (getRecord(sub) === undefined) throw new Error('The user is gone')
-    } catch {
-      return reply.code(401).send(REFUSAL)
-    }
-    return getRecord(request.params.id)
-  })
-  await server.listen({ port: 0, host: '127.0.0.1' })
-  return (server.server.address() as AddressInfo).port
+  process.send?.(await SERVERS[kind]())
 }

@@ -14,7 +14,8 @@ export interface PlainOptions {
 const STRING = { type: 'string' }
 const INTEGER = { type: 'integer' }
 
-const RECORD = {
+/** The response schema of a record. */
+export const RECORD = {
   type: 'object',
   properties: {
     id: STRING,
