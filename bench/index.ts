@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
+// Only by name: `peers` installs packages, and `auth-timing` compares no costs.
 const BENCHES = ['core', 'adapter', 'rest', 'auth', 'heap']
 
 const options = process.argv.slice(2).filter((argument) => argument.startsWith('--'))

@@ -1,0 +1,66 @@
+import { startProtectedPlain } from './auth-plain.ts'
+import { startProtectedRemex } from './auth-remex.ts'
+import { AUDIENCE, getOwnRecord, ISSUER, SECRET, TYPE } from './auth-token.ts'
+import type { Ports } from './child-answers.ts'
+import { answerParent } from './child-answers.ts'
+import { PEERS_FOLDER } from './peers-install.ts'
+import { parseBrackets } from './rest-picoquery.ts'
+import { startPlain } from './rest-plain.ts'
+import { createRecord, findRecords, getRecord } from './rest-records.ts'
+import { startRemex } from './rest-remex.ts'
+
+// Runs one server of the benchmark `peers` in a process of its own.
+
+/** The servers that are compared; those of peers are files of `bench/peers`. */
+export type PeerKind = 'plain' | 'remex' | 'feathers-koa' | 'feathers-express' | 'hono' | 'elysia'
+
+type Start = () => Promise<Ports>
+
+/** By status: how errors are named, as services do it. */
+const ERRORS: Readonly<Record<number, object>> = {
+  401: { name: 'NotAuthenticated', className: 'not-authenticated' },
+  404: { name: 'NotFound', className: 'not-found' },
+}
+
+/** What the servers of peers are given: the same work, secret and answers. */
+const BENCH = {
+  auth: { secret: SECRET, type: TYPE, audience: AUDIENCE, issuer: ISSUER },
+  getRecord,
+  findRecords,
+  createRecord,
+  getOwnRecord,
+  parseBrackets,
+  /** That of Fastify: with the five seconds of Node, connections are closed while others are measured. */
+  keepAliveMs: 72_000,
+  toMissing: (id: string) => `No record found for id '${id}'`,
+  toError: (code: number, message: string) => ({ ...ERRORS[code], message, code }),
+}
+
+const OWN_KINDS: Readonly<Record<string, Start>> = {
+  plain: async () => ({
+    records: await startPlain({ hasSchema: true }),
+    brackets: await startPlain({ hasSchema: true, parseQuery: parseBrackets }),
+    bearer: await startProtectedPlain({ hasCache: true }),
+    uncached: await startProtectedPlain({ hasCache: false }),
+  }),
+  remex: async () => {
+    const records = await startRemex()
+    return {
+      records,
+      brackets: records,
+      bearer: await startProtectedRemex({ hasCache: true }),
+      uncached: await startProtectedRemex({ hasCache: false }),
+    }
+  },
+}
+
+async function startPeer(kind: string): Promise<Ports> {
+  const file = new URL(`${kind}.mjs`, PEERS_FOLDER)
+  const { start } = (await import(file.href)) as { start(bench: typeof BENCH): Promise<Ports> }
+  return start(BENCH)
+}
+
+const kind = String(process.argv[2])
+// Before anything of a peer is loaded: some of them explain errors at length elsewhere.
+process.env['NODE_ENV'] = 'production'
+await answerParent(OWN_KINDS[kind] ?? (() => startPeer(kind)))
