@@ -20,6 +20,9 @@ export interface TurnSizes {
   readonly requests: number
 }
 
+/** In rotation, so that no server closes connections as idle while slow ones warm up. */
+const WARM_UP_STEPS = 10
+
 /** CPU time per request, in µs: one number for each turn. */
 export type TurnTimes<Kind extends string> = ReadonlyMap<Kind, readonly number[]>
 
@@ -34,10 +37,12 @@ export async function measureTurns<Kind extends string>(
   const runs: { server: Measured<Kind>; load: Load; times: number[] }[] = []
   try {
     for (const server of servers) {
-      // Only now: a server closes connections that say nothing.
-      const load = await openLoad(server.port)
-      runs.push({ server, load, times: [] })
-      server.check(await load.send(server.request, warmUp))
+      runs.push({ server, load: await openLoad(server.port), times: [] })
+    }
+    for (let step = 0; step < WARM_UP_STEPS; step += 1) {
+      for (const { server, load } of runs) {
+        server.check(await load.send(server.request, warmUp / WARM_UP_STEPS))
+      }
     }
     for (let turn = 0; turn < turns; turn += 1) {
       for (const { server, load, times } of runs) {
