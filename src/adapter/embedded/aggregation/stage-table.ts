@@ -7,7 +7,7 @@ import type { Projector } from '../queries/projection.ts'
 import { compileAddFields, compileProjection } from '../queries/projection.ts'
 import { compileSort } from '../queries/sort.ts'
 import { isDocument, isNullish } from '../values/bson-type.ts'
-import { isPlainName, valueAt, withField } from '../values/field-paths.ts'
+import { getField, isPlainName, placeField, withField } from '../values/field-paths.ts'
 import { bucket, sortByCount } from './bucket-stages.ts'
 import { group } from './group-stage.ts'
 import { lookup } from './lookup-stage.ts'
@@ -139,10 +139,10 @@ function unwind(spec: unknown): Run {
   const withIndex = (document: unknown, index: number | null): Document =>
     includeArrayIndex === undefined
       ? (document as Document)
-      : (withField(document, includeArrayIndex.split('.'), index) as Document)
+      : (placeField(document, includeArrayIndex.split('.'), index) as Document)
   return (documents) =>
     documents.flatMap((document) => {
-      const value = valueAt(document, parts)
+      const value = nestedField(document, parts)
       if (Array.isArray(value) && value.length > 0) {
         spendItems(value.length)
         return value.map((item, at) => withIndex(withField(document, parts, item), at))
@@ -153,6 +153,14 @@ function unwind(spec: unknown): Run {
         withIndex(Array.isArray(value) ? withField(document, parts, undefined) : document, null),
       ]
     })
+}
+
+/** Unlike the path of an expression, this one does not lead through arrays. */
+function nestedField(document: Document, parts: readonly string[]): unknown {
+  return parts.reduce<unknown>(
+    (value, part) => (isDocument(value) ? getField(value, part) : undefined),
+    document,
+  )
 }
 
 function count(spec: unknown): Run {

@@ -96,3 +96,20 @@ export function withField(
   else setField(copy, name, field)
   return copy
 }
+
+/**
+ * Returns a copy with one field set, whose path leads through documents only: whatever else is on
+ * the way, arrays too, gives way to a document.
+ */
+export function placeField(
+  source: unknown,
+  parts: readonly string[],
+  value: unknown,
+  at = 0,
+): unknown {
+  const name = parts[at]
+  if (name === undefined) return value
+  const copy: Document = isDocument(source) ? { ...source } : {}
+  setField(copy, name, placeField(getField(copy, name), parts, value, at + 1))
+  return copy
+}

@@ -84,6 +84,20 @@ const CASES: readonly Case[] = [
     ],
   },
   {
+    title: '$unwind follows documents only, and puts the index in place of an array',
+    documents: [
+      { a: [{ b: [1, 2] }] },
+      { a: { b: [1, 2] }, i: [{ x: 1 }] },
+      { a: { b: 3 }, i: { x: 1 } },
+    ],
+    pipeline: [{ $unwind: { path: '$a.b', includeArrayIndex: 'i.n' } }, { $unset: '_id' }],
+    result: [
+      { a: { b: 1 }, i: { n: 0 } },
+      { a: { b: 2 }, i: { n: 1 } },
+      { a: { b: 3 }, i: { x: 1, n: null } },
+    ],
+  },
+  {
     title: '$set merges documents, and reaches into arrays',
     documents: [{ a: { b: 1 }, list: [{ x: 1 }] }],
     pipeline: [{ $set: { a: { c: 2 }, 'list.y': 3, gone: '$missing' } }, { $unset: ['_id'] }],
