@@ -1,10 +1,11 @@
 import type { Document } from 'bson'
 import { CommandError } from '../errors/command-error.ts'
 import { spendItems } from '../limits/work-limits.ts'
-import { readFields } from '../protocol/read-fields.ts'
+import { readFields, readPath } from '../protocol/read-fields.ts'
 import type { Collation } from '../values/collation.ts'
 import { keysOf } from '../values/compare.ts'
-import { valuesAt, withField } from '../values/field-paths.ts'
+import { placeField } from '../values/field-paths.ts'
+import { createFinder, joinValuesAt } from './join-keys.ts'
 import { checkVariable } from './operators/variables.ts'
 import type { Stage, StageScope } from './stage-type.ts'
 
@@ -28,43 +29,37 @@ export const lookup: Stage = (spec, scope) => {
   if ((localField === undefined) !== (foreignField === undefined) || (!isJoin && !pipeline)) {
     throw new CommandError(9, "$lookup needs a 'pipeline' or both 'localField' and 'foreignField'")
   }
+  if (given.let !== undefined && pipeline === undefined) {
+    throw new CommandError(9, "$lookup with 'let' needs a 'pipeline' as well")
+  }
+  const asPath = readPath('$lookup.as', as)
+  const local = isJoin ? readPath('$lookup.localField', localField) : []
+  const foreign = isJoin ? readPath('$lookup.foreignField', foreignField) : []
   const runInner = pipeline === undefined ? undefined : createInner(pipeline, given.let, scope)
   return (documents) => {
-    const foreign = scope.readCollection(from)
-    const join = isJoin
-      ? createJoin(foreign, localField, foreignField, scope.collation)
-      : () => foreign
+    const others = scope.readCollection(from)
+    const join = isJoin ? createJoin(others, local, foreign, scope.collation) : () => others
     return documents.map((document) => {
       const joined = join(document)
       spendItems(joined.length)
       const result = runInner === undefined ? joined : runInner(joined, document)
-      return withField(document, as.split('.'), result) as Document
+      return placeField(document, asPath, result) as Document
     })
   }
 }
 
-/** Joins by equality as in a filter: each item of an array counts, and missing equals null. */
+/** Joins by equality: each item of an array counts, and a field without a value is null. */
 function createJoin(
-  foreign: readonly Document[],
-  localField: string,
-  foreignField: string,
+  others: readonly Document[],
+  local: readonly string[],
+  foreign: readonly string[],
   collation: Collation | undefined,
 ): (document: Document) => Document[] {
-  const byKey = new Map<string, Set<number>>()
-  for (const [index, document] of foreign.entries()) {
-    for (const key of toKeys(document, foreignField, collation)) {
-      byKey.set(key, (byKey.get(key) ?? new Set()).add(index))
-    }
-  }
+  const find = createFinder(others, foreign, collation)
   return (document) => {
-    const keys = toKeys(document, localField, collation)
-    const found = new Set([...keys].flatMap((key) => [...(byKey.get(key) ?? [])]))
-    return [...found].sort((a, b) => a - b).flatMap((index) => foreign[index] ?? [])
+    const values = joinValuesAt(document, local)
+    return find(keysOf(values.length === 0 ? [null] : values, collation))
   }
-}
-
-function toKeys(document: Document, path: string, collation: Collation | undefined): Set<string> {
-  return keysOf(valuesAt(document, path.split('.')).flat(), collation)
 }
 
 /** Returns the inner pipeline; with `let` it is compiled for each document and its values. */

@@ -11,7 +11,7 @@ export interface PipelineOptions {
   readonly collation: Collation | undefined
   /** The values of the variables by their names: those of `let`, and the time. */
   readonly variables: Document
-  /** Returns all documents of another collection of the same database. */
+  /** Returns all documents of another collection of the same database. @throws {CommandError} 73 */
   readonly readCollection: (name: string) => Document[]
 }
 

@@ -11,7 +11,7 @@ export interface StageScope {
   /** The values of the variables by their names: those of `let`, and the time. */
   readonly variables: Document
   readonly compileExpression: CompileExpression
-  /** Returns all documents of another collection of the same database. */
+  /** Returns all documents of another collection of the same database. @throws {CommandError} 73 */
   readonly readCollection: (name: string) => Document[]
   /** Returns a pipeline that stands in the specification. @throws {CommandError} it is not valid */
   readonly compileInner: (pipeline: unknown, variables: Document) => Run

@@ -50,7 +50,10 @@ export function readPipelineOptions(
   return {
     collation,
     variables: variables(),
-    readCollection: (name) => readDocuments(store.read(database, name, transaction)),
+    readCollection: (name) => {
+      if (name === '') throw new CommandError(73, `Invalid namespace specified '${database}.'`)
+      return readDocuments(store.read(database, name, transaction))
+    },
   }
 }
 

@@ -81,6 +81,21 @@ export function readCount(name: string, value: unknown, fallback: number): numbe
   throw new CommandError(2, `The ${name} must be a whole number of at least 0`)
 }
 
+const PATH_FAULTS: readonly (readonly [fault: RegExp, code: number, rule: string])[] = [
+  [/^$/, 40352, 'be empty'],
+  [/\.$/, 40353, "end with a '.'"],
+  [/^\.|\.\./, 15998, 'hold an empty name'],
+  [/(?:^|\.)\$/, 16410, "hold a name that starts with '$'"],
+]
+
+/** Returns the names in a dotted path. @throws {CommandError} one is empty or starts with `$` */
+export function readPath(name: string, path: string): string[] {
+  const fault = PATH_FAULTS.find(([pattern]) => pattern.test(path))
+  if (fault === undefined) return path.split('.')
+  const [, code, rule] = fault
+  throw new CommandError(code, `The path '${path}' in ${name} must not ${rule}`)
+}
+
 function checkField(name: string, value: unknown, type: FieldType, refused: number): void {
   if (isNullish(value)) return
   if (type === 'refused') {

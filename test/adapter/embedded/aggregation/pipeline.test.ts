@@ -337,6 +337,8 @@ t.test(
   },
 )
 
+const JOIN = { localField: 'a', foreignField: 'b' }
+
 type Refusal = readonly [title: string, pipeline: Document[], code: number]
 
 const REFUSALS: readonly Refusal[] = [
@@ -405,6 +407,25 @@ const REFUSALS: readonly Refusal[] = [
   ],
   ['an unknown field of $lookup', [{ $lookup: { from: 'b', as: 'x', pipeline: [], on: 1 } }], 9],
   ['a $lookup of half a join', [{ $lookup: { from: 'b', as: 'x', localField: 'a' } }], 9],
+  [
+    'a $lookup with variables and no pipeline',
+    [{ $lookup: { from: 'b', as: 'x', ...JOIN, let: { n: 1 } } }],
+    9,
+  ],
+  ['a $lookup into a path with a dollar', [{ $lookup: { from: 'b', as: '$x', ...JOIN } }], 16410],
+  ['a $lookup into an empty path', [{ $lookup: { from: 'b', as: '', ...JOIN } }], 40352],
+  [
+    'a $lookup by a path with a dollar',
+    [{ $lookup: { from: 'b', as: 'x', ...JOIN, localField: '$a' } }],
+    16410,
+  ],
+  [
+    'a $lookup by a path that ends with a dot',
+    [{ $lookup: { from: 'b', as: 'x', ...JOIN, foreignField: 'b.' } }],
+    40353,
+  ],
+  ['a $lookup from a collection without a name', [{ $lookup: { from: '', as: 'x', ...JOIN } }], 73],
+  ['a $unionWith a collection without a name', [{ $unionWith: '' }], 73],
   ['a $lookup without a collection', [{ $lookup: { as: 'x', pipeline: [] } }], 9],
   [
     'an unknown stage inside $lookup',
