@@ -45,6 +45,18 @@ const BODIES: readonly Document[] = [
       { $match: { a: 1 } },
       { $group: { _id: '$a', n: { $sum: 1 } } },
       { $lookup: { from: 'c', localField: 'a', foreignField: 'a', as: 'l' } },
+      {
+        $graphLookup: {
+          from: 'c',
+          startWith: '$a',
+          connectFromField: 'a',
+          connectToField: '_id',
+          as: 'g',
+          maxDepth: 2,
+          depthField: 'd',
+          restrictSearchWithMatch: { a: { $gt: 1 } },
+        },
+      },
     ],
     cursor: { batchSize: 2 },
   },

@@ -9,6 +9,7 @@ import { compileSort } from '../queries/sort.ts'
 import { isDocument, isNullish } from '../values/bson-type.ts'
 import { getField, isPlainName, placeField, withField } from '../values/field-paths.ts'
 import { bucket, sortByCount } from './bucket-stages.ts'
+import { graphLookup } from './graph-lookup-stage.ts'
 import { group } from './group-stage.ts'
 import { lookup } from './lookup-stage.ts'
 import type { Run, Stage, StageScope } from './stage-type.ts'
@@ -49,6 +50,7 @@ export const STAGES: ReadonlyMap<string, Stage> = new Map<string, Stage>([
   ['$count', count],
   ['$facet', facet],
   ['$lookup', lookup],
+  ['$graphLookup', graphLookup],
   ['$unionWith', unionWith],
   ['$documents', documents],
 ])

@@ -13,6 +13,7 @@ const LOOPS: ReadonlySet<string> = new Set([
   '$reduce',
   '$range',
   '$lookup',
+  '$graphLookup',
   '$unionWith',
   '$unwind',
   '$facet',

@@ -351,7 +351,6 @@ const REFUSALS: readonly Refusal[] = [
     '$densify',
     '$fill',
     '$geoNear',
-    '$graphLookup',
     '$indexStats',
     '$listSessions',
     '$redact',
@@ -489,7 +488,7 @@ t.test('a pipeline is refused with MongoDB’s code for', async (t) => {
 
 t.test('no stage and no accumulator is allowed that has no case here', (t) => {
   const written = JSON.stringify(CASES)
-  const elsewhere = ['$lookup', '$unionWith', '$documents']
+  const elsewhere = ['$lookup', '$graphLookup', '$unionWith', '$documents']
   const names = [...STAGES.keys(), ...ACCUMULATORS.keys()].filter(
     (name) => !elsewhere.includes(name),
   )

@@ -21,15 +21,22 @@ export function checkInteger(
   code: number,
   least: number = Number.NEGATIVE_INFINITY,
 ): number {
-  if (typeof value === 'number' && Number.isInteger(value) && value >= least) return value
+  const number = toSafe(value)
+  if (typeof number === 'number' && Number.isInteger(number) && number >= least) return number
   throw new CommandError(code, `${name} requires a whole number, not ${String(value)}`)
 }
 
 /** @throws {CommandError} 28765 the value is no number, 2 JavaScript cannot compute with it */
 export function checkNumber(name: string, value: unknown): number {
-  if (typeof value === 'number') return value
+  const number = toSafe(value)
+  if (typeof number === 'number') return number
   if (value instanceof Decimal128 || value instanceof Long) {
     throw notSupported(`${name} with Decimal128 or a long beyond 2^53`)
   }
   throw new CommandError(28765, `${name} only supports numeric types, not ${typeNameOf(value)}`)
+}
+
+/** Returns a long up to 2^53, such as a depth of `$graphLookup`, as the number that it is. */
+function toSafe(value: unknown): unknown {
+  return value instanceof Long && Number.isSafeInteger(value.toNumber()) ? value.toNumber() : value
 }
