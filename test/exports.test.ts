@@ -75,10 +75,13 @@ const AUTH = toNames({
 })
 
 const MONGODB = toNames({
-  values: 'MongoDBService resolveMongoDBOptions',
+  values: `
+    MongoDBService ObjectIdSchema keywordObjectId resolveMongoDBOptions resolveObjectId
+    resolveQueryObjectId
+  `,
   types: `
     AdapterId AnyCollection DriverOptions MongoDBOptions MongoDBParams MongoDBSettings MultiMethod
-    Paginate PatchData QueryFilter QueryLimits
+    ObjectIdQuery Paginate PatchData QueryFilter QueryLimits
   `,
 })
 

@@ -5,6 +5,10 @@
 
 export type { DriverOptions } from './driver-options.ts'
 export type { PatchData } from './hookless-methods.ts'
+export { keywordObjectId } from './ids/object-id-keyword.ts'
+export type { ObjectIdQuery } from './ids/object-id-resolvers.ts'
+export { resolveObjectId, resolveQueryObjectId } from './ids/object-id-resolvers.ts'
+export { ObjectIdSchema } from './ids/object-id-schema.ts'
 export type {
   AnyCollection,
   MongoDBOptions,
