@@ -18,7 +18,7 @@ interface Sizes extends TurnSizes {
   readonly starts: number
 }
 
-const SIZES: Sizes = { rounds: 4, warmUp: 12_000, turns: 24, requests: 400, starts: 15 }
+const SIZES: Sizes = { rounds: 5, warmUp: 12_000, turns: 24, requests: 400, starts: 15 }
 const QUICK_SIZES: Sizes = { rounds: 2, warmUp: 12_000, turns: 10, requests: 400, starts: 5 }
 
 const KINDS: readonly ServerKind[] = ['plain', 'remex', 'plain without schema']

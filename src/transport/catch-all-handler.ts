@@ -1,13 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { BadRequest, MethodNotAllowed } from '../core/index.ts'
-import { toNotFound } from './errors/not-found.ts'
 import { keepPrivate, setPrivate } from './replies/private-reply.ts'
 import type { RestTransport } from './rest-transport.ts'
 import { isPathTarget, isServerTarget, MALFORMED_TARGET } from './routing/request-target.ts'
 import type { ServiceMatch } from './routing/service-router.ts'
 import { handleServiceRequest } from './service-handler.ts'
 import { findMethod, toAllow } from './service-method.ts'
-import { answerError } from './service-reply.ts'
+import { answerError, answerNotFound } from './service-reply.ts'
 
 /** Verbs that address many records when the URL holds no id. */
 const MULTI_VERBS: ReadonlySet<string> = new Set(['PUT', 'PATCH', 'DELETE'])
@@ -27,7 +26,7 @@ export function handleAnyRequest(
     return
   }
   const match = findMatch(transport, request)
-  if (match === null) answerNotFound(transport, request, reply)
+  if (match === null) answerUnknown(transport, request, reply)
   else if (request.method === 'OPTIONS') sendAllow(transport, match, request, reply)
   else callMatch(transport, match, request, reply)
 }
@@ -39,13 +38,13 @@ export function findMatch(transport: RestTransport, request: FastifyRequest): Se
 }
 
 /** Answers for a path that nothing is served at; a plugin without prefix leaves it to its host. */
-function answerNotFound(
+function answerUnknown(
   transport: RestTransport,
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
   if (transport.leavesNotFound) leaveNotFound(transport, request, reply)
-  else answerError(transport, toNotFound(request, transport.options.notFound ?? {}), request, reply)
+  else answerNotFound(transport, request, reply)
 }
 
 /** Has the host answer. Below an authentication service its answer is kept out of caches too. */

@@ -89,7 +89,7 @@ export class RestTransport {
     return parsed ?? this.#parseQuery(toRawQuery(request.raw.url ?? '', this.#queryDelimiter))
   }
 
-  /** Whether a service is one that logs users in; most applications with none are told soon. */
+  /** Whether a service is one that logs users in. Many applications have none, and look at none. */
   isLogin(service: object | undefined): boolean {
     return service !== undefined && this.logins.size > 0 && isAuthentication(service)
   }

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { HookContext } from '../core/index.ts'
-import { toExternalForm, toServiceError } from '../core/index.ts'
+import { NotFound, toExternalForm, toServiceError } from '../core/index.ts'
+import { toNotFoundBody } from './errors/not-found.ts'
 import type { Middleware } from './middleware.ts'
 import { runMiddleware } from './middleware.ts'
 import { isSentAsItIs, sendBody } from './replies/body.ts'
@@ -52,6 +53,20 @@ export function answerError(
   if (context === null) keepPrivate(transport.loginPaths, request, reply)
   setCommonHeaders(transport, request, reply, context?.service)
   transport.errors.send(toServiceError(thrown), request, reply)
+}
+
+/** Answers a request for a path that nothing is served at. */
+export function answerNotFound(
+  transport: RestTransport,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  const body = toNotFoundBody(request, transport.options.notFound ?? {})
+  if (isAnswered(reply)) return
+  keepPrivate(transport.loginPaths, request, reply)
+  setCommonHeaders(transport, request, reply, undefined)
+  if (transport.errors.sendBody(body, request, reply)) markAnswered(reply)
+  else answerError(transport, new NotFound(body.message, body.data), request, reply)
 }
 
 async function format(

@@ -85,6 +85,21 @@ export class ErrorAnswers {
     }
   }
 
+  /**
+   * Answers an error without anything secret by its body alone, where nothing but that is sent: no page
+   * and nothing of a responder. Returns whether it did.
+   */
+  sendBody(body: ErrorJSON, request: FastifyRequest, reply: FastifyReply): boolean {
+    const { html = {}, json = {} } = this.#options
+    if (toResponder(json, body.code) !== undefined) return false
+    if (html !== false) {
+      if (prefersHtml(request.headers.accept)) return false
+      addVary(reply, 'accept')
+    }
+    sendErrorBody(reply.code(body.code), body)
+    return true
+  }
+
   #send(error: ServiceError, request: FastifyRequest, reply: FastifyReply): void {
     this.#log(error, request)
     const status = error.statusCode
@@ -98,7 +113,7 @@ export class ErrorAnswers {
       return
     }
     const sendJSON = (): void => sendErrorBody(reply, toErrorBody(error))
-    const respond = typeof json === 'function' ? json : (json[status] ?? json['default'])
+    const respond = toResponder(json, status)
     if (respond === undefined) sendJSON()
     else run(respond, error, request, reply, sendJSON)
   }
@@ -110,7 +125,7 @@ export class ErrorAnswers {
     request: FastifyRequest,
     reply: FastifyReply,
   ): void {
-    const page = typeof html === 'function' ? html : (html[status] ?? html['default'])
+    const page = toResponder(html, status)
     if (typeof page === 'function') {
       run(page, error, request, reply, () => sendPage(reply, renderErrorPage(status)))
     } else if (page === undefined) sendPage(reply, renderErrorPage(status))
@@ -136,6 +151,16 @@ export class ErrorAnswers {
     this.#outages.set(outage, now)
     return true
   }
+}
+
+/** Returns what answers a status: one function for all, or that of the table. */
+function toResponder<T>(
+  responders: ErrorResponder | ErrorResponders<T>,
+  status: number,
+): T | ErrorResponder | undefined {
+  return typeof responders === 'function'
+    ? responders
+    : (responders[status] ?? responders['default'])
 }
 
 /** Returns the body of an error without secrets: its data may repeat what a request sent. */

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import type { ErrorJSON } from '../../core/index.ts'
 import { NotFound } from '../../core/index.ts'
 import type { OptionRule } from '../../core/option-check.ts'
 import { OPTION } from '../../core/option-check.ts'
@@ -22,10 +23,20 @@ export const NOT_FOUND_RULES: Readonly<Record<keyof NotFoundOptions, OptionRule>
 const SLASHES_HINT = ' (a path has one slash before each segment)'
 
 /**
- * Returns the error for a path that nothing is served at; its data holds the URL with the query.
+ * Returns the body of the error for a path that nothing is served at; its data holds the URL with the
+ * query. Not the error itself, which few answers need and which costs more than the rest of them.
  */
-export function toNotFound(request: FastifyRequest, { verbose }: NotFoundOptions): NotFound {
-  const url = redactUrl(request.originalUrl)
-  const hint = toPath(request.originalUrl, DEFAULT_ROUTING).includes('//') ? SLASHES_HINT : ''
-  return new NotFound(`Page not found${verbose ? `: ${url}` : ''}${hint}`, { url })
+export function toNotFoundBody(
+  { originalUrl }: Pick<FastifyRequest, 'originalUrl'>,
+  { verbose }: NotFoundOptions,
+): ErrorJSON & { data: { url: string } } {
+  const url = redactUrl(originalUrl)
+  const hint = hasEmptySegment(originalUrl) ? SLASHES_HINT : ''
+  const { name, code, className } = NotFound
+  const message = `Page not found${verbose ? `: ${url}` : ''}${hint}`
+  return { name, message, code, className, data: { url } }
+}
+
+function hasEmptySegment(url: string): boolean {
+  return url.includes('//') && toPath(url, DEFAULT_ROUTING).includes('//')
 }

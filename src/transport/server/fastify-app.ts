@@ -111,7 +111,7 @@ export function fastifyApp(
 
 type Members = Omit<ServerMembers<AnyServices>, 'use'> & Pick<Application, 'setup' | 'teardown'>
 
-/** @param closing `null` for an existing server, which its owner closes; as are `queries` */
+/** @param closing as `queries`, `null` for an existing server, which its owner closes */
 function addMembers(
   app: Application,
   instance: FastifyInstance,

@@ -32,6 +32,7 @@ const CONFIGURED = new WeakMap<FastifyInstance, Set<UniqueName>>()
 
 /** What `app.configure()` and `app.use()` have said of a server that has not started yet. */
 export class ServerSetup {
+  /** The queries that the server parses for its services, `null` where it does not. */
   readonly queries: ServerQueries | null
   readonly #server: FastifyInstance
   /** Plugins that are not loaded yet. */
@@ -39,7 +40,6 @@ export class ServerSetup {
   #restOptions: RestOptions = {}
   #hasStarted = false
 
-  /** @param queries the queries that the server parses for its services; `null` where it does not */
   constructor(server: FastifyInstance, queries: ServerQueries | null) {
     this.#server = server
     this.queries = queries
