@@ -91,7 +91,7 @@ export const COLUMNS: readonly Column[] = [
   {
     name: 'unknown path 404',
     target: 0.95,
-    least: 0.9,
+    least: 0.85,
     request: toRequest('GET', '/no/such/path'),
     status: 404,
     body: { ...NOT_FOUND, message: 'Page not found', data: { url: '/no/such/path' } },
