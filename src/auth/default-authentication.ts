@@ -11,7 +11,8 @@ export interface WithAuthentication {
 }
 
 /**
- * What {@link authenticationServices} has found for each application. In the module, as an application made by `createApp()` knows nothing of authentication.
+ * What {@link authenticationServices} has found for each application. In the module, as an
+ * application made by `createApp()` knows nothing of authentication.
  */
 const SERVICES = new WeakMap<object, Map<string, Authentication>>()
 

@@ -47,12 +47,12 @@ export function startCall(
  * @param returned what the promise of {@link startCall} resolves to; without one, the result
  */
 export function finishCall(
-  { chain, entry }: MethodEntry,
+  { entry }: MethodEntry,
   context: HookContext,
   returned: unknown,
 ): unknown {
-  // A chain sets the result itself.
-  if (chain === null) context.result = returned
+  // A chain has set it. Not told by `chain`, which hooks that are added meanwhile replace.
+  if (!('result' in context)) context.result = returned
   emitServiceEvent(entry, context)
   if (context.dispatch !== undefined) noteExternalForm(context.result)
   return context.result

@@ -20,8 +20,8 @@ export type Watch = Link
 /**
  * One time limit for many calls, with one timer for all of them. A timer for each call, or a set of
  * calls, would cost as much as the call itself; links are only put in and taken out. A call is told
- * at the limit or up to a tenth later, a second at most; in a process that is too busy for its timers
- * as much later as these are.
+ * at the limit or up to two tenths later, two seconds at most; in a process that is too busy for its
+ * timers as much later as these are.
  */
 export class TimeLimit {
   readonly #limitMs: number
@@ -36,7 +36,8 @@ export class TimeLimit {
   constructor(limitMs: number) {
     this.#limitMs = limitMs
     this.#stepMs = Math.max(1, Math.min(LONGEST_STEP_MS, Math.ceil(limitMs / 10)))
-    const count = Math.ceil(limitMs / this.#stepMs) + 1
+    // Two more than the limit takes: a call may begin at the end of a step whose timer is late.
+    const count = Math.ceil(limitMs / this.#stepMs) + 2
     this.#steps = Array.from({ length: count }, createList)
   }
 
@@ -63,8 +64,8 @@ export class TimeLimit {
 
   /**
    * Moves to the step of the present: in a busy process the timer is late, by several steps perhaps.
-   * The calls of its last step begin anew then, since the clock is not looked at for each of them: none
-   * has less time than it is promised.
+   * The calls of its last step begin anew then, since the clock is not looked at for each of them:
+   * none has less time than it is promised.
    */
   #catchUp(): void {
     const steps = Math.floor((performance.now() - this.#beganAt) / this.#stepMs)

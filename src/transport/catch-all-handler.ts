@@ -26,7 +26,7 @@ export function handleAnyRequest(
     return
   }
   const match = findMatch(transport, request)
-  if (match === null) answerUnknown(transport, request, reply)
+  if (match === null) answerUnknownPath(transport, request, reply)
   else if (request.method === 'OPTIONS') sendAllow(transport, match, request, reply)
   else callMatch(transport, match, request, reply)
 }
@@ -38,7 +38,7 @@ export function findMatch(transport: RestTransport, request: FastifyRequest): Se
 }
 
 /** Answers for a path that nothing is served at; a plugin without prefix leaves it to its host. */
-function answerUnknown(
+function answerUnknownPath(
   transport: RestTransport,
   request: FastifyRequest,
   reply: FastifyReply,

@@ -57,6 +57,8 @@ export class RestTransport {
   /** The queries that the server has parsed already; `null` where the server is not ours. */
   readonly #queries: ServerQueries | null
   readonly #queryDelimiter: RegExp
+  /** Whether an authentication service is named, which has to be there. */
+  readonly #namesLogin: boolean
 
   /** @throws {TypeError} there is no application, or an option is not what it has to be */
   constructor(app: Application, scope: FastifyInstance, options: ScopeOptions) {
@@ -69,8 +71,9 @@ export class RestTransport {
     this.leavesNotFound = options.leavesNotFound
     this.#parseQuery = createQueryParser(options.query)
     this.#queries = options.serverQueries ?? null
-    this.#queries?.use(this.#parseQuery)
+    this.#queries?.serve(scope, this.#parseQuery)
     this.authentication = toSources(options.authentication)
+    this.#namesLogin = this.authentication.some(({ service }) => service !== undefined)
     this.acceptsQueryToken = this.authentication.some(({ queryToken }) => queryToken === true)
     this.timeLimit = createTimeLimit(options.handlerTimeoutMs ?? 0)
     const routing = getRouting(scope)
@@ -87,6 +90,11 @@ export class RestTransport {
   readQuery(request: FastifyRequest): Query {
     const parsed = this.#queries?.get(request)
     return parsed ?? this.#parseQuery(toRawQuery(request.raw.url ?? '', this.#queryDelimiter))
+  }
+
+  /** Whether any service can tell who calls. Many applications have none. */
+  get hasLogins(): boolean {
+    return this.#namesLogin || this.logins.size > 0
   }
 
   /** Whether a service is one that logs users in. Many applications have none, and look at none. */

@@ -65,11 +65,10 @@ class RestCall implements TimedCall {
   }
 
   start(): void {
-    const { app, authentication, logins, timeLimit } = this.#transport
+    const { app, authentication, hasLogins, timeLimit } = this.#transport
     this.#watch = timeLimit === null ? null : timeLimit.start(this)
     try {
-      const caller =
-        logins.size === 0 ? null : parseCaller(app, authentication, this.#request, this.#reply)
+      const caller = hasLogins ? parseCaller(app, authentication, this.#request, this.#reply) : null
       if (this.#middleware === null && !(caller instanceof Promise)) this.#call(caller)
       else this.#callLater(caller, this.#middleware?.before ?? NONE)
     } catch (error) {

@@ -65,7 +65,7 @@ export function answerNotFound(
   if (isAnswered(reply)) return
   keepPrivate(transport.loginPaths, request, reply)
   setCommonHeaders(transport, request, reply, undefined)
-  if (transport.errors.sendBody(body, request, reply)) markAnswered(reply)
+  if (transport.errors.sendIfPlain(body, request, reply)) markAnswered(reply)
   else answerError(transport, new NotFound(body.message, body.data), request, reply)
 }
 

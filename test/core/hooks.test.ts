@@ -521,3 +521,29 @@ t.test(
     t.equal(Reflect.get(patch, 'hidden'), undefined)
   },
 )
+
+t.test('hooks that are added during a call leave its result alone', async (t) => {
+  const app = createApp()
+  let finish = (): void => undefined
+  const waits = new Promise<void>((resolve) => {
+    finish = resolve
+  })
+  const emitted: unknown[] = []
+  app.use('notes', {
+    get: async (id: string) => {
+      await waits
+      return { id }
+    },
+    create: async (data: object) => {
+      await waits
+      return { ...data, id: 1 }
+    },
+  })
+  const notes = app.service('notes')
+  notes.on('created', (record: unknown) => emitted.push(record))
+  const calls = [notes.get('1'), notes.create({ text: 'a' })]
+  app.hooks({ before: { all: [] }, after: { all: [() => undefined] } })
+  finish()
+  t.strictSame(await Promise.all(calls), [{ id: '1' }, { text: 'a', id: 1 }])
+  t.strictSame(emitted, [{ text: 'a', id: 1 }])
+})

@@ -31,10 +31,10 @@ function open(t: TestScope): {
   }
 }
 
-t.test('a call is told once, at the limit or up to a tenth later', async (t) => {
+t.test('a call is told once, at the limit or up to two tenths later', async (t) => {
   const { start, wait } = open(t)
   start('first')
-  for (let ms = 0; ms < LIMIT_MS; ms += STEP_MS) t.strictSame(wait(STEP_MS), [], `${ms}`)
+  for (let ms = 0; ms <= LIMIT_MS; ms += STEP_MS) t.strictSame(wait(STEP_MS), [], `${ms}`)
   t.strictSame(wait(STEP_MS), ['first'])
   for (let ms = 0; ms < 2 * LIMIT_MS; ms += STEP_MS) t.strictSame(wait(STEP_MS), [], `${ms}`)
 })
@@ -44,7 +44,7 @@ t.test('a call that has ended is not told', async (t) => {
   const ends = ['first', 'second', 'third'].map(start)
   ends[1]?.()
   ends[1]?.()
-  for (let ms = 0; ms < LIMIT_MS; ms += STEP_MS) t.strictSame(wait(STEP_MS), [], `${ms}`)
+  for (let ms = 0; ms <= LIMIT_MS; ms += STEP_MS) t.strictSame(wait(STEP_MS), [], `${ms}`)
   t.strictSame(wait(STEP_MS).toSorted(), ['first', 'third'])
 })
 
@@ -55,9 +55,35 @@ t.test('calls that begin while the timer is late have all of their time', async 
     wait(STEP_MS)
     start('during')
     const told = wait(late)
-    t.strictSame(told, late < LIMIT_MS ? [] : ['before'], `${late} ms late`)
-    const later = Array.from({ length: 11 }, () => wait(STEP_MS))
-    t.strictSame(later.slice(0, 10).flat().includes('during'), false, `${late} ms late`)
-    t.strictSame(later[10], ['during'], `${late} ms late`)
+    t.strictSame(told, late <= LIMIT_MS ? [] : ['before'], `${late} ms late`)
+    const later = Array.from({ length: 12 }, () => wait(STEP_MS))
+    t.strictSame(later.slice(0, 11).flat().includes('during'), false, `${late} ms late`)
+    t.strictSame(later[11], ['during'], `${late} ms late`)
   }
+})
+
+t.test('a call that begins at the end of a late step has all of its time', async (t) => {
+  const clock = stopClock(t)
+  const timers = holdIntervals(t)
+  const limit = new TimeLimit(LIMIT_MS)
+  t.teardown(() => limit.close())
+  let toldAfterMs: number | null = null
+  let passedMs = 0
+  const pass = (ms: number): void => {
+    clock.advance(ms)
+    passedMs += ms
+  }
+  endWatch(limit.start({ timeOut: () => undefined }))
+  pass(2 * STEP_MS - 10)
+  limit.start({ timeOut: () => (toldAfterMs = passedMs - (2 * STEP_MS - 10)) })
+  // The timer of the first step, nearly a step late; from now on it is on time.
+  pass(5)
+  timers.fire()
+  pass(5)
+  while (toldAfterMs === null) {
+    timers.fire()
+    pass(STEP_MS)
+  }
+  t.ok(toldAfterMs >= LIMIT_MS, `told after ${toldAfterMs} ms`)
+  t.ok(toldAfterMs <= LIMIT_MS + 2 * STEP_MS, `told after ${toldAfterMs} ms`)
 })

@@ -84,3 +84,14 @@ t.test('START-2: parseAuthentication() is checked as the option is', async (t) =
   t.teardown(() => app.fastify.close())
   await t.rejects(async () => app.fastify.ready(), { message: /is 'admin-login', where no/ })
 })
+
+t.test('a named authentication service that goes away lets nobody through', async (t) => {
+  const app = createApp()
+  addServices(app)
+  const host = fastify()
+  t.teardown(() => host.close())
+  host.register(remex, { app, authentication: { service: 'authentication' } })
+  t.equal((await host.inject('/open')).statusCode, 200)
+  await app.unuse('authentication')
+  t.equal((await host.inject('/open')).statusCode, 404)
+})

@@ -107,7 +107,11 @@ t.test('an application outlives its server, and no longer tells it of services',
   await host.close()
   app.use('late', new TodoService())
   const count = (wanted: string): number => told.filter((path) => path === wanted).length
-  t.equal(count('early') - count('late'), 1, 'what finds the logins of the application stays')
+  t.equal(
+    count('early') - count('late'),
+    1,
+    'one watcher, that of logins, belongs to the application',
+  )
 })
 
 t.test('hooks of the host see the requests for services, and its decorations stay', async (t) => {

@@ -86,10 +86,10 @@ export class ErrorAnswers {
   }
 
   /**
-   * Answers an error without anything secret by its body alone, where nothing but that is sent: no page
-   * and nothing of a responder. Returns whether it did.
+   * Answers an error by its body, which holds nothing secret, where nothing else is sent: neither a
+   * page nor what a responder makes. Returns whether it did.
    */
-  sendBody(body: ErrorJSON, request: FastifyRequest, reply: FastifyReply): boolean {
+  sendIfPlain(body: ErrorJSON, request: FastifyRequest, reply: FastifyReply): boolean {
     const { html = {}, json = {} } = this.#options
     if (toResponder(json, body.code) !== undefined) return false
     if (html !== false) {

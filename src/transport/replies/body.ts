@@ -29,7 +29,7 @@ function toJSONText(body: unknown): string {
  * Whether `toJSON()` of an object returns nothing; buffers have one too, but are sent as they are.
  */
 function hasNoJSON(body: { toJSON?: unknown }): boolean {
-  if (isLiteral(body) && !Object.hasOwn(body, 'toJSON')) return false
+  if (isPlain(body) && !Object.hasOwn(body, 'toJSON')) return false
   if (typeof body.toJSON !== 'function' || ArrayBuffer.isView(body)) return false
   return body.toJSON() === undefined
 }
@@ -47,7 +47,7 @@ function isJsonOrNoType(reply: FastifyReply): boolean {
 
 /** Whether a body is bytes, or something to read them from. */
 export function isSentAsItIs(body: unknown): boolean {
-  if (typeof body !== 'object' || body === null || isLiteral(body)) return false
+  if (typeof body !== 'object' || body === null || isPlain(body)) return false
   const { pipe, getReader } = body as { pipe?: unknown; getReader?: unknown }
   return (
     ArrayBuffer.isView(body) ||
@@ -57,8 +57,8 @@ export function isSentAsItIs(body: unknown): boolean {
   )
 }
 
-/** Whether a body is a literal, as most are: to look for each name that is not there takes time. */
-function isLiteral(body: object): boolean {
+/** Whether a body has no class, as most have none: to look for each absent name takes time. */
+function isPlain(body: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(body)
   return prototype === Object.prototype || prototype === Array.prototype || prototype === null
 }

@@ -104,7 +104,7 @@ export function fastifyApp(
   const instance = fastify(toServerOptions(serverOptions, app, queries))
   if (instance.log.level !== undefined) app.logger = instance.log
   const closing = new GracefulClose(app, instance, { closeDelayMs, closeTimeoutMs })
-  addRequestGuard(instance, closing)
+  addRequestGuard(instance, closing, queries)
   addWriteTimeout(instance, writeTimeoutMs)
   return addMembers(app, instance, closing, queries)
 }

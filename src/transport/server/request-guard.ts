@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { BadRequest, Unavailable } from '../../core/index.ts'
 import { toStatusError } from '../errors/fastify-error.ts'
+import type { ServerQueries } from '../parsing/server-queries.ts'
 import {
   isHost,
   isPathTarget,
@@ -19,10 +20,15 @@ const MAX_HEADERS = 100
  * of them without a body.
  * @see RFC 9112 §3.2
  */
-export function addRequestGuard(server: FastifyInstance, closing: GracefulClose): void {
+export function addRequestGuard(
+  server: FastifyInstance,
+  closing: GracefulClose,
+  queries: ServerQueries | null,
+): void {
   server.server.maxHeadersCount = 0
   server.server.on('checkExpectation', server.routing)
   server.addHook('onRequest', (request, _reply, done) => {
+    queries?.read(request)
     closing.track(request.raw)
     const error = findFault(request) ?? (closing.isClosed ? refuse(request) : null)
     if (error === null) done()

@@ -94,7 +94,7 @@ export function toServerOptions(
     ...toLoggerOptions(options, app),
     return503OnClosing: false,
     routerOptions: withDefaults(
-      { maxParamLength, ...(queries === null ? {} : { querystringParser: queries.read }) },
+      { maxParamLength, ...(queries === null ? {} : { querystringParser: queries.keep }) },
       options.routerOptions ?? {},
     ),
     frameworkErrors: options.frameworkErrors ?? createFrameworkErrors(app),
@@ -105,7 +105,7 @@ export function toServerOptions(
 /** Whether the user has chosen how the server parses queries. */
 export function hasQueryParser(options: FastifyServerOptions): boolean {
   const { querystringParser, routerOptions } = options
-  return (querystringParser ?? routerOptions?.querystringParser) !== undefined
+  return querystringParser != null || routerOptions?.querystringParser != null
 }
 
 /**
