@@ -81,7 +81,7 @@ const MONGODB = toNames({
   `,
   types: `
     AdapterId AnyCollection DriverOptions MongoDBOptions MongoDBParams MongoDBSettings MultiMethod
-    ObjectIdQuery Paginate PatchData QueryFilter QueryLimits
+    ObjectIdQuery Paginate PatchData PipelineStage QueryFilter QueryLimits
   `,
 })
 

@@ -10,12 +10,18 @@ import type { DriverOptions, Operation } from './driver-options.ts'
 import { toDriverOptions } from './driver-options.ts'
 import type { MongoDBSettings } from './mongodb-options.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
-import { checkParams, checkUpsert, toHidden } from './mongodb-params.ts'
+import { checkUpsert, toHidden } from './mongodb-params.ts'
+import type { Pipeline } from './pipelines/read-pipeline.ts'
+import { readPipeline } from './pipelines/read-pipeline.ts'
+import { checkPipelineUse } from './pipelines/write-check.ts'
 import { checkHiddenQuery } from './queries/hidden-field-check.ts'
 import { sanitizeQuery } from './queries/query-operators.ts'
 import type { SplitQuery } from './queries/split-query.ts'
 import { splitQuery } from './queries/split-query.ts'
 import { checkChange } from './writes/write-data.ts'
+
+/** Operations that hand out a cursor. */
+const CURSORS: ReadonlySet<Operation> = new Set(['cursor', 'aggregate'])
 
 /** Everything that one call of a method needs. */
 export interface AdapterCall {
@@ -24,6 +30,8 @@ export interface AdapterCall {
   readonly query: SplitQuery
   /** Fields that are left out of what the call returns. */
   readonly hidden: readonly string[]
+  /** The stages of `params.pipeline`, `null` when it has none. */
+  readonly pipeline: Pipeline | null
   /** Options for the driver, fresh for this call. */
   readonly driver: DriverOptions
 }
@@ -41,16 +49,18 @@ export async function callAdapter<R>(
   params: MongoDBParams = {},
   run: (call: AdapterCall) => Promise<R>,
 ): Promise<R> {
-  checkParams(params)
+  const pipeline = readPipeline(params.pipeline)
   const query = splitQuery(params.query ?? {}, settings)
   const driver = toDriverOptions(params, operation)
+  checkPipelineUse(operation, pipeline, driver)
   const hidden = toHidden(settings, params)
   // A cursor outlives this call: it needs the signal itself, not one that ends with the call.
-  if (operation === 'cursor' && params.signal !== undefined) driver.signal ??= params.signal
+  if (CURSORS.has(operation) && params.signal !== undefined) driver.signal ??= params.signal
   // Outside of `callDatabase`: a `Model` that is no collection is a fault of the code, not of the
   // database.
   const collection = await openModel(settings.Model)
-  const start = async (): Promise<R> => run({ collection, settings, query, hidden, driver })
+  const start = async (): Promise<R> =>
+    run({ collection, settings, query, hidden, pipeline, driver })
   return operation === 'read'
     ? callDatabase(() => runRead(params, driver, start))
     : callDatabase(start)

@@ -1,13 +1,21 @@
-import type { Collection, FindCursor } from 'mongodb'
+import type { AggregationCursor, Collection, Document, FindCursor } from 'mongodb'
 
 import { callAdapter } from './adapter-call.ts'
 import { toCallSettings } from './call-settings.ts'
 import { openModel } from './connection/model.ts'
+import { toDriverOptions } from './driver-options.ts'
 import type { MongoDBOptions, MongoDBSettings } from './mongodb-options.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
+import { isExternal, toHidden } from './mongodb-params.ts'
 import type { AdapterId } from './object-id.ts'
 import { toStoredId } from './object-id.ts'
-import { countRecords, openCursor } from './queries/find.ts'
+import { toOwnStages, toStages } from './pipelines/framework-stages.ts'
+import { openAggregation } from './pipelines/pipeline-find.ts'
+import { checkReadOnly, NO_STAGES, readPipeline } from './pipelines/read-pipeline.ts'
+import { openCursor } from './queries/find.ts'
+import { checkRawQuery } from './queries/hidden-field-check.ts'
+import { splitQuery } from './queries/split-query.ts'
+import { toCommands } from './record-commands.ts'
 import { resolveMongoDBOptions } from './resolve-options.ts'
 
 /** What the service needs of its application. */
@@ -56,15 +64,55 @@ export class CollectionAccess<P extends MongoDBParams = MongoDBParams> {
     return openModel(toCallSettings(this.options, params).Model)
   }
 
-  /** Resolves to a cursor over the records of a query, which is not checked. */
+  /**
+   * Resolves to a cursor over the records of a query. Operators are not checked; what a caller outside
+   * asks of hidden fields is.
+   */
   async findRaw(params?: P): Promise<FindCursor> {
-    const settings = toCallSettings(this.options, params)
+    const settings = this.#toRawSettings(params)
     return callAdapter('cursor', settings, params, async (call) => openCursor(call))
   }
 
-  /** Resolves to the number of records that match a query, which is not checked. */
+  /**
+   * Resolves to a cursor over what `params.pipeline` makes of the records of a query, which is checked
+   * as in {@link findRaw}. The last stage may write, by `$out` or `$merge`, but not for callers outside.
+   */
+  async aggregateRaw(params?: P): Promise<AggregationCursor> {
+    if (isExternal(params)) checkReadOnly(readPipeline(params?.pipeline) ?? NO_STAGES)
+    const settings = this.#toRawSettings(params)
+    return callAdapter('aggregate', settings, params, async (call) =>
+      openAggregation(call, toStages(call)),
+    )
+  }
+
+  /**
+   * Returns the stages that stand for a query in an aggregation: `$match`, `$sort`, `$skip`, `$limit`,
+   * and `$project`. They do not take part in `params.pipeline`. The query is checked as in
+   * {@link findRaw}.
+   */
+  makeFeathersPipeline(params?: P): Document[] {
+    const settings = this.#toRawSettings(params)
+    return toOwnStages({
+      settings,
+      query: splitQuery(params?.query ?? {}, settings),
+      hidden: toHidden(settings, params),
+      driver: toDriverOptions({ ...params, pipeline: undefined }, 'aggregate'),
+    })
+  }
+
+  /**
+   * Resolves to the number of records that match a query, or of what `params.pipeline` makes of them.
+   * The query is checked as in {@link findRaw}.
+   */
   async countDocuments(params?: P): Promise<number> {
+    const settings = this.#toRawSettings(params)
+    return callAdapter('read', settings, params, (call) => toCommands(call).count(call))
+  }
+
+  /** Custom methods hand the params of their caller on: what he asks there goes outside as well. */
+  #toRawSettings(params: P | undefined): MongoDBSettings {
     const settings = toCallSettings(this.options, params)
-    return callAdapter('read', settings, params, countRecords)
+    if (toHidden(settings, params).length > 0) checkRawQuery(params?.query ?? {}, settings)
+    return settings
   }
 }

@@ -21,6 +21,9 @@ export interface DriverOptions
   signal?: AbortSignal
 }
 
+/** One stage of an aggregation: `{ $lookup: … }`. */
+export type PipelineStage = Readonly<Record<`$${string}`, unknown>>
+
 /** The params that reach the driver. */
 export interface DriverParams {
   /** Options for the driver, in each command of this call: `session`, `hint`, `upsert`, … */
@@ -29,6 +32,11 @@ export interface DriverParams {
   mongodb?: DriverOptions | undefined
   /** How strings are compared and sorted in this call; `create` compares none. */
   collation?: CollationOptions | undefined
+  /**
+   * Stages that make the answer of this call. The stages for its query come first, or where
+   * `{ $framework: {} }` stands.
+   */
+  pipeline?: readonly PipelineStage[] | undefined
 }
 
 /** Options of every command. */
@@ -51,19 +59,25 @@ const READING = [
   ],
   ...['max', 'min', 'noCursorTimeout', 'returnKey', 'showRecordId', 'singleBatch'],
 ]
+/** A `projection` becomes a stage. */
+const AGGREGATING = [
+  ...['allowDiskUse', 'batchSize', 'bypassDocumentValidation', 'collation', 'hint', 'let'],
+  'projection',
+]
 const CHANGING = [
   ...['bypassDocumentValidation', 'collation', 'hint', 'let', 'projection', 'sort', 'upsert'],
 ]
 
 /** What a call does at the server, told apart by the options that its commands take. */
 export type Operation =
-  | ('read' | 'cursor' | 'create' | 'update' | 'patch' | 'remove')
+  | ('read' | 'cursor' | 'aggregate' | 'create' | 'update' | 'patch' | 'remove')
   | ('patch of many' | 'remove of many')
 
 /** The options that a command of each operation takes; the driver would ignore any other. */
 const OPTIONS_BY_OPERATION: Readonly<Record<Operation, ReadonlySet<string>>> = {
   read: new Set([...EVERYWHERE, ...READING, 'signal']),
   cursor: new Set([...EVERYWHERE, ...READING, 'signal']),
+  aggregate: new Set([...EVERYWHERE, ...AGGREGATING, 'signal']),
   create: new Set([...EVERYWHERE, 'bypassDocumentValidation', 'ordered']),
   update: new Set([...EVERYWHERE, ...CHANGING]),
   patch: new Set([...EVERYWHERE, ...CHANGING, 'arrayFilters']),
@@ -75,25 +89,39 @@ const OPTIONS_BY_OPERATION: Readonly<Record<Operation, ReadonlySet<string>>> = {
   'remove of many': new Set([...EVERYWHERE, ...READING]),
 }
 
+/** Reads by aggregation, and whatever else has to be done before one. */
+const READS: ReadonlySet<Operation> = new Set(['read', 'aggregate'])
+
 /**
  * Returns a new object for the driver, which writes into the options it gets.
  * @throws {TypeError} an option that no command of the operation takes; names it
  */
 export function toDriverOptions(params: DriverParams, operation: Operation): DriverOptions {
-  const { collation, docdb, mongodb } = params
+  const { collation, docdb, mongodb, pipeline } = params
   if (docdb !== undefined && mongodb !== undefined) {
     throw new TypeError('params.docdb and params.mongodb are the same: one of them would be lost')
   }
   const given = docdb ?? mongodb
-  if (given !== undefined) checkDriverOptions(given, operation)
+  const hasStages = pipeline !== undefined && pipeline.length > 0
+  if (given !== undefined) checkDriverOptions(given, operation, toKnown(operation, hasStages))
   // A hook sets the collation for all methods, and new records are compared with nothing: the server
-  // would refuse it.
-  const isCompared = collation !== undefined && operation !== 'create'
+  // would refuse it. Only what a pipeline makes of them may compare.
+  const isCompared = collation !== undefined && (operation !== 'create' || hasStages)
   return { ...(isCompared ? { collation } : {}), ...given }
 }
 
-function checkDriverOptions(options: DriverOptions, operation: Operation): void {
+function toKnown(operation: Operation, hasStages: boolean): ReadonlySet<string> {
   const known = OPTIONS_BY_OPERATION[operation]
+  if (!hasStages || operation === 'cursor') return known
+  if (READS.has(operation)) return OPTIONS_BY_OPERATION.aggregate
+  return new Set([...known, ...AGGREGATING])
+}
+
+function checkDriverOptions(
+  options: DriverOptions,
+  operation: Operation,
+  known: ReadonlySet<string>,
+): void {
   for (const [name, value] of Object.entries(options)) {
     if (known.has(name) || value === undefined) continue
     throw new TypeError(

@@ -8,17 +8,8 @@ import type { MongoDBParams } from './mongodb-params.ts'
 import { checkMulti } from './mongodb-params.ts'
 import type { AdapterId } from './object-id.ts'
 import { checkId } from './object-id.ts'
-import { findPage, getRecord } from './queries/find.ts'
+import { toCommands } from './record-commands.ts'
 import { checkUnmixed, hasOperators } from './writes/update-document.ts'
-import {
-  createRecord,
-  createRecords,
-  patchRecord,
-  patchRecords,
-  removeRecord,
-  removeRecords,
-  updateRecord,
-} from './writes/write.ts'
 import { checkRecord, toRecords } from './writes/write-data.ts'
 
 /** What `patch` takes: fields to set, update operators (`{ $inc: { age: 1 } }`), or both. */
@@ -35,14 +26,18 @@ export class HooklessMethods<
   _find(params?: P): Promise<Page<T> | T[]>
   async _find(params?: P): Promise<Page<T> | T[]> {
     const settings = toCallSettings(this.options, params)
-    return callAdapter('read', settings, params, findPage) as Promise<Page<T> | T[]>
+    return callAdapter('read', settings, params, (call) => toCommands(call).find(call)) as Promise<
+      Page<T> | T[]
+    >
   }
 
   /** `get` without hooks and without a check of the query. */
   async _get(id: AdapterId, params?: P): Promise<T> {
     checkId(id)
     const settings = toCallSettings(this.options, params)
-    return callAdapter('read', settings, params, (call) => getRecord(call, id)) as Promise<T>
+    return callAdapter('read', settings, params, (call) =>
+      toCommands(call).get(call, id),
+    ) as Promise<T>
   }
 
   /** `create` without hooks and without a check of the data. */
@@ -57,12 +52,12 @@ export class HooklessMethods<
     if (Array.isArray(data)) {
       checkMulti('create', settings)
       return callAdapter('create', settings, selecting, (call) =>
-        createRecords(call, records),
+        toCommands(call).createMany(call, records),
       ) as Promise<T[]>
     }
     const [record = {}] = records
     return callAdapter('create', settings, selecting, (call) =>
-      createRecord(call, record),
+      toCommands(call).create(call, record),
     ) as Promise<T>
   }
 
@@ -74,7 +69,7 @@ export class HooklessMethods<
     const operation = hasOperators(data) ? 'patch' : 'update'
     const settings = toCallSettings(this.options, params)
     return callAdapter(operation, settings, params, (call) =>
-      updateRecord(call, id, data),
+      toCommands(call).update(call, id, data),
     ) as Promise<T>
   }
 
@@ -88,12 +83,12 @@ export class HooklessMethods<
     if (id === null) {
       checkMulti('patch', settings)
       return callAdapter('patch of many', settings, params, (call) =>
-        patchRecords(call, data),
+        toCommands(call).patchMany(call, data),
       ) as Promise<T[]>
     }
     checkId(id)
     return callAdapter('patch', settings, params, (call) =>
-      patchRecord(call, id, data),
+      toCommands(call).patch(call, id, data),
     ) as Promise<T>
   }
 
@@ -105,9 +100,13 @@ export class HooklessMethods<
     const settings = toCallSettings(this.options, params)
     if (id === null) {
       checkMulti('remove', settings)
-      return callAdapter('remove of many', settings, params, removeRecords) as Promise<T[]>
+      return callAdapter('remove of many', settings, params, (call) =>
+        toCommands(call).removeMany(call),
+      ) as Promise<T[]>
     }
     checkId(id)
-    return callAdapter('remove', settings, params, (call) => removeRecord(call, id)) as Promise<T>
+    return callAdapter('remove', settings, params, (call) =>
+      toCommands(call).remove(call, id),
+    ) as Promise<T>
   }
 }

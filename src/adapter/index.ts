@@ -3,7 +3,7 @@
  * @module remex/mongodb
  */
 
-export type { DriverOptions } from './driver-options.ts'
+export type { DriverOptions, PipelineStage } from './driver-options.ts'
 export type { PatchData } from './hookless-methods.ts'
 export { keywordObjectId } from './ids/object-id-keyword.ts'
 export type { ObjectIdQuery } from './ids/object-id-resolvers.ts'

@@ -1,4 +1,4 @@
-import { BadRequest, MethodNotAllowed, NotImplemented } from '../core/errors/index.ts'
+import { BadRequest, MethodNotAllowed } from '../core/errors/index.ts'
 import type { Params, Query } from '../core/params.ts'
 import type { DriverParams } from './driver-options.ts'
 import type { MongoDBOptions, MongoDBSettings, MultiMethod, Paginate } from './mongodb-options.ts'
@@ -16,21 +16,6 @@ export interface MongoDBParams<Q = Query> extends Params<Q>, DriverParams {
 /** Returns whether a call comes from outside, through a transport. */
 export function isExternal(params: MongoDBParams | undefined): boolean {
   return params?.provider !== undefined
-}
-
-/** Params of Feathers' adapter that are not implemented yet. */
-const MISSING_PARAMS = ['pipeline']
-
-/**
- * Refuses params that are not implemented yet. Ignored, they would be dangerous: without the stages
- * of a pipeline, the records of all tenants may come back.
- * @throws {NotImplemented} names the param
- */
-export function checkParams(params: MongoDBParams): void {
-  for (const name of MISSING_PARAMS) {
-    if ((params as Readonly<Record<string, unknown>>)[name] === undefined) continue
-    throw new NotImplemented(`params.${name} is not implemented yet`)
-  }
 }
 
 /**

@@ -4,10 +4,10 @@ import type { Operation } from '../../src/adapter/driver-options.ts'
 import { toDriverOptions } from '../../src/adapter/driver-options.ts'
 import type { MongoDBParams } from '../../src/adapter/index.ts'
 import { MongoDBService } from '../../src/adapter/index.ts'
-import { NotFound, NotImplemented } from '../../src/core/errors/index.ts'
+import { NotFound } from '../../src/core/errors/index.ts'
 import { openDatabase } from '../support/database.ts'
 
-const { empty, commandsOf } = await openDatabase(t)
+const { empty } = await openDatabase(t)
 
 const REFUSED: readonly [Operation, object, RegExp][] = [
   ['read', { upsert: true }, /params\.docdb\.upsert is not one for read/],
@@ -77,36 +77,6 @@ t.test('leaves params.collation out of create, and compares by it everywhere els
   t.match(await notes.patch(null, { n: 3 }, matching), [{ n: 3 }])
   t.match(await notes.remove(null, matching), [{ n: 3 }])
   await t.rejects(notes.remove(_id, matching), NotFound)
-})
-
-t.test('refuses params that are not implemented yet in every method, by no command', async (t) => {
-  const notes = new MongoDBService({ Model: await empty('notes'), multi: true })
-  const missing = new NotImplemented('params.pipeline is not implemented yet')
-  const commands = await commandsOf(async () => {
-    for (const pipeline of [[], [{ $match: { tenant: 'a' } }], null]) {
-      const params = { pipeline } as MongoDBParams
-      await t.rejects(notes.find(params), missing)
-      await t.rejects(notes.get('a', params), missing)
-      await t.rejects(notes.create({}, params), missing)
-      await t.rejects(notes.create([{}], params), missing)
-      await t.rejects(notes.update('a', {}, params), missing)
-      await t.rejects(notes.patch('a', {}, params), missing)
-      await t.rejects(notes.patch(null, {}, params), missing)
-      await t.rejects(notes.remove('a', params), missing)
-      await t.rejects(notes.remove(null, params), missing)
-      await t.rejects(notes._find(params), missing)
-      await t.rejects(notes._get('a', params), missing)
-      await t.rejects(notes._create({}, params), missing)
-      await t.rejects(notes._update('a', {}, params), missing)
-      await t.rejects(notes._patch('a', {}, params), missing)
-      await t.rejects(notes._patch(null, {}, params), missing)
-      await t.rejects(notes._remove('a', params), missing)
-      await t.rejects(notes._remove(null, params), missing)
-      await t.rejects(notes.findRaw(params), missing)
-      await t.rejects(notes.countDocuments(params), missing)
-    }
-  })
-  t.strictSame(commands, [])
 })
 
 t.test('tells the caller in the process what is wrong with the params', async (t) => {

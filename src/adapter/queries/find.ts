@@ -13,7 +13,7 @@ import { toRecordFilter } from './split-query.ts'
  * The size of the first batch. By default the server sends 101 records, and the rest on a second
  * command; with this it sends as many as its limit of 16 MiB for one answer allows.
  */
-const ALL_IN_ONE_BATCH = 1_000_000
+export const ALL_IN_ONE_BATCH = 1_000_000
 
 /** Returns a cursor over the records of a query, in its order and with its fields. */
 export function openCursor(call: AdapterCall): FindCursor {

@@ -5,6 +5,7 @@ import { relate } from '../field-path.ts'
 import type { MongoDBSettings } from '../mongodb-options.ts'
 import { isObjectId } from '../object-id.ts'
 import { LOGICAL } from '../operator-names.ts'
+import { readSelect, readSort } from './query-filters.ts'
 
 /** Operators that hold conditions on the same field, or on fields of its items. */
 const NESTING: ReadonlySet<string> = new Set(['$not', '$elemMatch'])
@@ -39,6 +40,17 @@ export function checkHiddenQuery(query: Query, settings: MongoDBSettings): void 
     if (isFilter && !READS_ANY_FIELD.has(name) && !LOGICAL.has(name)) continue
     checkCondition(name, value, '', hidden)
   }
+}
+
+/**
+ * Checks a query of a caller outside that was not sanitised.
+ * @throws {BadRequest} as {@link checkHiddenQuery}, or `$select` or `$sort` is malformed: other forms
+ *   of them could name a hidden field as well
+ */
+export function checkRawQuery(query: Query, settings: MongoDBSettings): void {
+  const { $select, $sort, ...conditions } = query
+  const read = { $select: readSelect($select), $sort: readSort($sort) }
+  checkHiddenQuery({ ...conditions, ...read }, settings)
 }
 
 /**

@@ -77,16 +77,25 @@ export async function patchRecord(
  * The ids are fixed first, so that a change of the queried field loses no record of the result.
  */
 export async function patchRecords(call: AdapterCall, data: WriteData): Promise<Document[]> {
-  const { collection, query } = call
+  const { query } = call
   const update = toUpdateDocument(data, call.settings.id)
   const ids = await findIds(call)
   if (ids.length === 0) return []
+  const filter = await changeAll(call, ids, update)
+  return findAll({ ...call, query: { ...query, filter, limit: undefined, skip: 0 } })
+}
+
+/** Changes records that were found before. Resolves to the filter for those that were changed. */
+export async function changeAll(
+  { collection, query, driver }: AdapterCall,
+  ids: readonly unknown[],
+  update: Document,
+): Promise<Document> {
   // The conditions again: another call may have moved a record out of the caller's reach.
   const filter = toMatching(ids, query.filter)
-  const options = { ...toWriteOptions(call.driver), upsert: false }
+  const options = { ...toWriteOptions(driver), upsert: false }
   const { matchedCount } = await collection.updateMany(filter, update, options)
-  const result = matchedCount === ids.length ? { _id: { $in: ids } } : filter
-  return findAll({ ...call, query: { ...query, filter: result, limit: undefined, skip: 0 } })
+  return matchedCount === ids.length ? { _id: { $in: ids } } : filter
 }
 
 /**
@@ -106,13 +115,26 @@ export async function removeRecord(call: AdapterCall, id: AdapterId): Promise<Do
 
 /** Resolves to all records that matched, as they were: two commands, one when nothing matches. */
 export async function removeRecords(call: AdapterCall): Promise<Document[]> {
-  const { collection, query, driver } = call
+  const { query, driver } = call
   const projection = driver.projection && { ...driver.projection, _id: 1 }
   const readable = { ...driver, ...(projection === undefined ? {} : { projection }) }
   const all = { ...query, limit: undefined }
   const records = await findAll({ ...call, driver: readable, query: all })
   if (records.length === 0) return []
-  const ids = records.map(({ _id }) => _id)
+  return removeAll(
+    call,
+    records.map(({ _id }) => _id),
+    records,
+  )
+}
+
+/** Removes records that were found before. Resolves to those of them that were removed. */
+export async function removeAll(
+  call: AdapterCall,
+  ids: readonly unknown[],
+  records: Document[],
+): Promise<Document[]> {
+  const { collection, query, driver } = call
   const filter = toMatching(ids, query.filter)
   const { deletedCount } = await collection.deleteMany(filter, toWriteOptions(driver))
   if (deletedCount === ids.length) return records

@@ -1,0 +1,60 @@
+import type { Document } from 'mongodb'
+
+import type { AdapterCall } from '../adapter-call.ts'
+import { toOutermost } from '../field-path.ts'
+import { toProjection } from '../queries/select.ts'
+import { NO_STAGES } from './read-pipeline.ts'
+
+/** What stages are made of. */
+export type StageSource = Omit<AdapterCall, 'collection' | 'pipeline'>
+
+/** `$limit` takes no 0. */
+const NOTHING: Document = { $match: { _id: { $in: [] } } }
+
+/**
+ * Returns the stages that stand for the query of a call: `$match`, `$sort`, `$skip`, `$limit`, then
+ * `$project` when fields are selected, and `$unset` for fields that the caller must not get.
+ */
+export function toOwnStages(source: StageSource): Document[] {
+  const { filter, sort, skip, limit } = source.query
+  return [
+    { $match: filter },
+    ...(sort === undefined || Object.keys(sort).length === 0 ? [] : [{ $sort: sort }]),
+    { $skip: skip },
+    ...(limit === undefined ? [] : [limit === 0 ? NOTHING : { $limit: limit }]),
+    ...toFieldStages(source),
+  ]
+}
+
+/** Returns all stages of a call: those of `params.pipeline` around those of its query. */
+export function toStages(call: AdapterCall): Document[] {
+  return surround(call, toOwnStages(call))
+}
+
+/** Returns the stages that yield one document, of how many there are on all pages. */
+export function toCountStages(call: AdapterCall): Document[] {
+  const own = [{ $match: call.query.filter }, ...toFieldStages(call)]
+  return [...surround(call, own), { $count: 'total' }]
+}
+
+/** Returns whether the stages of a query do more than to find records, so that later ones see less. */
+export function hasFurtherStages(source: StageSource): boolean {
+  return source.query.skip > 0 || toFieldStages(source).length > 0
+}
+
+function surround({ pipeline, hidden }: AdapterCall, own: readonly Document[]): Document[] {
+  const { before, after } = pipeline ?? NO_STAGES
+  // Again at the end: a stage may have brought a field back, by `$lookup` in the same collection.
+  return [...before, ...own, ...after, ...(after.length === 0 ? [] : toUnset(hidden))]
+}
+
+function toFieldStages({ settings, query, hidden, driver }: StageSource): Document[] {
+  const { select } = query
+  const selected = select === undefined ? undefined : toProjection(select, settings.id)
+  const projection = driver.projection ?? selected
+  return [...(projection === undefined ? [] : [{ $project: projection }]), ...toUnset(hidden)]
+}
+
+function toUnset(hidden: readonly string[]): Document[] {
+  return hidden.length === 0 ? [] : [{ $unset: toOutermost(hidden) }]
+}

@@ -1,0 +1,130 @@
+import type { Document } from 'mongodb'
+
+import { NotFound } from '../../core/errors/index.ts'
+import type { AdapterCall } from '../adapter-call.ts'
+import type { AdapterId } from '../object-id.ts'
+import { toIdFilter } from '../queries/find.ts'
+import {
+  createRecord,
+  createRecords,
+  patchRecord,
+  removeRecord,
+  updateRecord,
+} from '../writes/write.ts'
+import type { WriteData } from '../writes/write-data.ts'
+import { toStages } from './framework-stages.ts'
+import { absorbMatches } from './leading-matches.ts'
+import { aggregateAll, getPipelineRecord } from './pipeline-find.ts'
+import { NO_STAGES } from './read-pipeline.ts'
+import { findSelecting } from './write-check.ts'
+
+/** Resolves to what the pipeline makes of the new record: two commands. */
+export async function createPipelineRecord(call: AdapterCall, data: WriteData): Promise<Document> {
+  const created = await createRecord(toInsertCall(call), data)
+  return readAnswer(call, created)
+}
+
+/** Resolves to what the pipeline makes of the new records, in the order of the data: two commands. */
+export async function createPipelineRecords(
+  call: AdapterCall,
+  list: readonly WriteData[],
+): Promise<Document[]> {
+  const created = await createRecords(toInsertCall(call), list)
+  if (created.length === 0) return []
+  const ids = created.map(({ _id }) => _id)
+  const places = new Map(ids.map((id, place) => [String(id), place]))
+  const placeOf = ({ _id }: Document): number => places.get(String(_id)) ?? places.size
+  const records = await aggregateAll(toAnswerCall(call, { _id: { $in: ids } }))
+  return records.sort((one, other) => placeOf(one) - placeOf(other))
+}
+
+/**
+ * Resolves to what the pipeline makes of the record after it was replaced or changed.
+ * @throws {NotFound} no record has this id, or the query or the pipeline excludes it
+ */
+export async function updatePipelineRecord(
+  call: AdapterCall,
+  id: AdapterId,
+  data: WriteData,
+): Promise<Document> {
+  return changeRecord(call, id, (change) => updateRecord(change, id, data))
+}
+
+/**
+ * Resolves to what the pipeline makes of the record after the change.
+ * @throws {NotFound} no record has this id, or the query or the pipeline excludes it
+ */
+export async function patchPipelineRecord(
+  call: AdapterCall,
+  id: AdapterId,
+  data: WriteData,
+): Promise<Document> {
+  return changeRecord(call, id, (change) => patchRecord(change, id, data))
+}
+
+/**
+ * Resolves to what the pipeline makes of the record as it was: two commands.
+ * @throws {NotFound} no record has this id, or the query or the pipeline excludes it
+ */
+export async function removePipelineRecord(call: AdapterCall, id: AdapterId): Promise<Document> {
+  const record = await getPipelineRecord(call, id)
+  await removeRecord(toIdsOnly(absorbMatches(call)), id)
+  return record
+}
+
+/** Returns a call that knows of its records by their ids, for what nobody reads. */
+export function toIdsOnly(call: AdapterCall): AdapterCall {
+  const { settings, query, driver } = call
+  const projection = { _id: 1, [settings.id]: 1 }
+  return {
+    ...call,
+    query: { ...query, select: undefined },
+    hidden: [],
+    driver: { ...driver, projection },
+  }
+}
+
+/** Returns a call for the stages that make the answer out of records that a filter names. */
+export function toAnswerCall(call: AdapterCall, filter: Document): AdapterCall {
+  return { ...call, query: { ...call.query, filter, skip: 0, limit: undefined } }
+}
+
+/**
+ * Changes one record by one command, and reads the answer: two commands. Where stages could leave the
+ * record out, a third one comes first and tells whether they do.
+ */
+async function changeRecord(
+  call: AdapterCall,
+  id: AdapterId,
+  change: (call: AdapterCall) => Promise<Document>,
+): Promise<Document> {
+  const absorbed = absorbMatches(call)
+  const isSelecting = findSelecting(absorbed.pipeline ?? NO_STAGES) !== undefined
+  if (isSelecting) await checkSelected(call, id)
+  return readAnswer(absorbed, await change(toIdsOnly(absorbed)))
+}
+
+async function checkSelected(call: AdapterCall, id: AdapterId): Promise<void> {
+  const filter = toIdFilter(call, id)
+  const query = { ...call.query, filter, sort: undefined, skip: 0, limit: 1 }
+  const stages = [...toStages({ ...call, query }), { $limit: 1 }, { $project: { _id: 1 } }]
+  const [found] = await aggregateAll(call, stages)
+  if (found === undefined) throw new NotFound(`No record found for id '${id}'`)
+}
+
+/**
+ * The record was written: where the pipeline makes nothing of what it has become, its ids tell so,
+ * and nothing else that the pipeline was to leave out.
+ */
+async function readAnswer(call: AdapterCall, written: Document): Promise<Document> {
+  const { id } = call.settings
+  const { _id } = written
+  const [answer] = await aggregateAll(toAnswerCall(call, { _id }))
+  return answer ?? { _id, [id]: written[id] }
+}
+
+/** The answer is read back: nothing of the new record is made up from its data. */
+function toInsertCall(call: AdapterCall): AdapterCall {
+  const { collation, ...driver } = call.driver
+  return { ...call, hidden: [], driver, query: { ...call.query, select: undefined } }
+}

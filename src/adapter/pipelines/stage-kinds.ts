@@ -1,0 +1,22 @@
+/** Stages that mark where the stages of a call's own query belong: ours, and that of Feathers. */
+export const MARKERS: ReadonlySet<string> = new Set(['$framework', '$feathers'])
+
+/** Stages that write. */
+export const WRITING: ReadonlySet<string> = new Set(['$out', '$merge'])
+
+/** Stages after which each record is still there, once, with its `_id`. */
+const ADDING: readonly string[] = [
+  ...['$addFields', '$set', '$unset', '$project', '$lookup', '$graphLookup', '$sort', '$fill'],
+  '$setWindowFields',
+]
+
+/** Stages after which each record is still there, once, whatever has become of it. */
+export const KEEPS_RECORDS: ReadonlySet<string> = new Set([
+  ...[...ADDING, '$replaceRoot', '$replaceWith'],
+])
+
+/** Stages after which an `_id` is still that of a record of the collection. */
+export const KEEPS_IDS: ReadonlySet<string> = new Set([
+  ...[...ADDING, '$match', '$limit', '$skip', '$sample', '$unwind', '$redact', '$geoNear'],
+  ...['$search', '$vectorSearch'],
+])

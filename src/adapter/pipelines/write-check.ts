@@ -1,0 +1,40 @@
+import type { DriverOptions, Operation, PipelineStage } from '../driver-options.ts'
+import type { Pipeline } from './read-pipeline.ts'
+import { checkReadOnly, toStageList, toStageName } from './read-pipeline.ts'
+import { KEEPS_IDS, KEEPS_RECORDS } from './stage-kinds.ts'
+
+const OF_MANY: ReadonlySet<Operation> = new Set(['patch of many', 'remove of many'])
+
+/**
+ * Checks that an operation can be done with a pipeline.
+ * @throws {TypeError} a stage writes, hides which records of the collection would be changed, or could
+ *   leave out the one that an upsert is about; names the stage
+ */
+export function checkPipelineUse(
+  operation: Operation,
+  pipeline: Pipeline | null,
+  driver: DriverOptions,
+): void {
+  if (pipeline === null || operation === 'aggregate') return
+  if (operation === 'cursor') {
+    throw new TypeError('findRaw takes no params.pipeline: aggregateRaw does')
+  }
+  checkReadOnly(pipeline)
+  const selecting = findSelecting(pipeline)
+  if (selecting === undefined) return
+  if (driver.upsert) {
+    throw new TypeError(
+      `params.docdb.upsert can not go with ${toStageName(selecting)} in a pipeline`,
+    )
+  }
+  const odd = toStageList(pipeline).find((stage) => !KEEPS_IDS.has(toStageName(stage)))
+  if (odd === undefined || !OF_MANY.has(operation)) return
+  throw new TypeError(
+    `A pipeline with ${toStageName(odd)} does not tell which records to ${operation.split(' ')[0]}`,
+  )
+}
+
+/** Returns the first stage that may leave out a record, or return it more than once. */
+export function findSelecting(pipeline: Pipeline): PipelineStage | undefined {
+  return toStageList(pipeline).find((stage) => !KEEPS_RECORDS.has(toStageName(stage)))
+}

@@ -1,0 +1,98 @@
+import type { Document } from 'mongodb'
+import t from 'tap'
+
+import { MongoDBService } from '../../../src/adapter/index.ts'
+import { BadRequest } from '../../../src/core/errors/index.ts'
+import { openDatabase } from '../../support/database.ts'
+
+const { empty, commandsOf } = await openDatabase(t)
+
+const ADDING = [{ $addFields: { aggregation: true } }]
+const PEOPLE = [
+  { _id: 1, age: 30, tags: ['a', 'b'] },
+  { _id: 2, age: 20, tags: [] },
+  { _id: 3, age: 40, tags: ['c'] },
+]
+
+async function createPeople() {
+  const Model = await empty('people')
+  await Model.insertMany(PEOPLE.map((person) => ({ ...person })) as unknown as Document[])
+  return { Model, people: new MongoDBService({ Model, multi: true }) }
+}
+
+const namesOf = (commands: Document[]) =>
+  commands.map((command) => Object.keys(command)[0]).join(' ')
+const idsOf = (records: Document[]) => records.map(({ _id }) => _id)
+
+t.test('patches many, in the order of the query, by three commands', async (t) => {
+  const { people, Model } = await createPeople()
+  const query = { age: { $gt: 20 }, $sort: { _id: -1 } } as const
+  const commands = await commandsOf(async () => {
+    t.match(await people.patch(null, { age: 1 }, { query: { ...query }, pipeline: ADDING }), [
+      { _id: 3, age: 1, aggregation: true },
+      { _id: 1, age: 1, aggregation: true },
+    ])
+  })
+  t.equal(namesOf(commands), 'find update aggregate')
+  t.equal(await Model.countDocuments({ age: 1 }), 2)
+  t.equal(await Model.countDocuments({ aggregation: true }), 0)
+})
+
+t.test('patches only what the stages select', async (t) => {
+  const { people, Model } = await createPeople()
+  const selecting = [{ $unwind: '$tags' }]
+  const commands = await commandsOf(async () => {
+    const patched = await people.patch(null, { n: 1 }, { query: {}, pipeline: selecting })
+    t.strictSame(idsOf(patched), [1, 1, 3])
+  })
+  t.equal(namesOf(commands), 'aggregate update aggregate')
+  t.strictSame(idsOf(await Model.find({ n: 1 }).toArray()), [1, 3])
+})
+
+t.test('takes conditions of the pipeline into the commands', async (t) => {
+  const { people, Model } = await createPeople()
+  const pipeline = [{ $match: { age: { $gt: 20 } } }, { $framework: {} }, ...ADDING]
+  const commands = await commandsOf(async () => {
+    t.match(await people.patch(null, { age: 5 }, { pipeline }), [{ _id: 1 }, { _id: 3 }])
+  })
+  t.equal(namesOf(commands), 'find update aggregate')
+  t.strictSame(idsOf(await Model.find({ age: 5 }).toArray()), [1, 3])
+})
+
+t.test('removes many by three commands', async (t) => {
+  const { people, Model } = await createPeople()
+  const pipeline = [{ $match: { age: { $gt: 20 } } }, ...ADDING]
+  const commands = await commandsOf(async () => {
+    t.match(await people.remove(null, { query: { $sort: { age: -1 } }, pipeline }), [
+      { _id: 3, age: 40, aggregation: true },
+      { _id: 1, age: 30, aggregation: true },
+    ])
+  })
+  t.equal(namesOf(commands), 'find aggregate delete')
+  t.strictSame(idsOf(await Model.find().toArray()), [2])
+})
+
+t.test('removes only what the stages select', async (t) => {
+  const { people, Model } = await createPeople()
+  await people.remove(null, { pipeline: [{ $unwind: '$tags' }] })
+  t.strictSame(idsOf(await Model.find().toArray()), [2])
+})
+
+t.test('sends one command when nothing matches', async (t) => {
+  const { people } = await createPeople()
+  for (const pipeline of [ADDING, [{ $unwind: '$tags' }]]) {
+    const params = { query: { age: 99 }, pipeline }
+    const commands = await commandsOf(async () => {
+      t.strictSame(await people.patch(null, { n: 1 }, params), [])
+      t.strictSame(await people.remove(null, params), [])
+    })
+    t.equal(commands.length, 2)
+  }
+})
+
+t.test('a pipeline is no condition of a caller outside', async (t) => {
+  const { people, Model } = await createPeople()
+  const params = { provider: 'rest', pipeline: [{ $match: { age: 30 } }] }
+  await t.rejects(people.remove(null, params), BadRequest)
+  t.equal(await Model.countDocuments(), 3)
+})
