@@ -184,7 +184,7 @@ t.test(
     const { people } = await createAnn()
     const session = client.startSession()
     t.teardown(() => session.endSession())
-  session.startTransaction()
+    session.startTransaction()
     const params = {
       ...{ collation: { locale: 'en', strength: 2 }, pipeline: OPEN_TEAMS },
       docdb: { session, comment: 'mine' },

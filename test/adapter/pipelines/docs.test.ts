@@ -1,0 +1,16 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+
+const root = fileURLToPath(new URL('../../../../', import.meta.url))
+const read = (path: string): string => readFileSync(root + path, 'utf8')
+
+t.test('every code block about pipelines stands in the example that runs', async (t) => {
+  const [, section = ''] = /^## Pipelines\n([\s\S]*?)^## /m.exec(read('docs/mongodb.md')) ?? []
+  const blocks = [...section.matchAll(/```ts\n([\s\S]*?)```/g)].flatMap(([, code = '']) =>
+    code.split('\n\n'),
+  )
+  t.equal(blocks.length, 4)
+  const example = read('examples/mongodb-pipeline.ts')
+  for (const block of blocks) t.ok(example.includes(block.trim()), block.split('\n')[0] ?? '')
+})
