@@ -3,7 +3,8 @@ import type { Document } from 'mongodb'
 import type { AdapterCall } from '../adapter-call.ts'
 import { toOutermost } from '../field-path.ts'
 import { toProjection } from '../queries/select.ts'
-import { NO_STAGES } from './read-pipeline.ts'
+import { NO_STAGES, toStageName } from './read-pipeline.ts'
+import { FIRST_ONLY } from './stage-kinds.ts'
 
 /** What stages are made of. */
 export type StageSource = Omit<AdapterCall, 'collection' | 'pipeline'>
@@ -29,6 +30,19 @@ export function toOwnStages(source: StageSource): Document[] {
 /** Returns all stages of a call: those of `params.pipeline` around those of its query. */
 export function toStages(call: AdapterCall): Document[] {
   return surround(call, toOwnStages(call))
+}
+
+/**
+ * Returns the stages that make an answer of records which were written. They see no others: what
+ * stands before the marker, `$sort` and `$limit` for example, does not select anew.
+ */
+export function toAnswerStages(call: AdapterCall, filter: Document): Document[] {
+  const query = { ...call.query, skip: 0, limit: undefined }
+  const [first] = call.pipeline?.before ?? []
+  if (first === undefined || FIRST_ONLY.has(toStageName(first))) {
+    return toStages({ ...call, query: { ...query, filter } })
+  }
+  return [{ $match: filter }, ...toStages({ ...call, query: { ...query, filter: {} } })]
 }
 
 /** Returns the stages that yield one document, of how many there are on all pages. */

@@ -5,10 +5,9 @@ import { findIds } from '../queries/find.ts'
 import { toUpdateDocument } from '../writes/update-document.ts'
 import { changeAll, removeAll } from '../writes/write.ts'
 import type { WriteData } from '../writes/write-data.ts'
-import { toStages } from './framework-stages.ts'
+import { toAnswerStages, toStages } from './framework-stages.ts'
 import { absorbMatches } from './leading-matches.ts'
 import { aggregateAll } from './pipeline-find.ts'
-import { toAnswerCall } from './pipeline-write.ts'
 import { NO_STAGES } from './read-pipeline.ts'
 import { findSelecting } from './write-check.ts'
 
@@ -22,9 +21,10 @@ export async function patchPipelineRecords(
 ): Promise<Document[]> {
   const absorbed = absorbMatches(call)
   const update = toUpdateDocument(data, call.settings.id)
-  const ids = await findPipelineIds(absorbed)
+  const ids = await findPipelineIds(call, absorbed)
   if (ids.length === 0) return []
-  return aggregateAll(toAnswerCall(absorbed, await changeAll(absorbed, ids, update)))
+  const changed = await changeAll(absorbed, ids, update)
+  return aggregateAll(absorbed, toAnswerStages(absorbed, changed))
 }
 
 /**
@@ -33,15 +33,15 @@ export async function patchPipelineRecords(
  */
 export async function removePipelineRecords(call: AdapterCall): Promise<Document[]> {
   const absorbed = absorbMatches(call)
-  const ids = await findPipelineIds(absorbed)
+  const ids = await findPipelineIds(call, absorbed)
   if (ids.length === 0) return []
-  const records = await aggregateAll(toAnswerCall(absorbed, { _id: { $in: ids } }))
+  const records = await aggregateAll(absorbed, toAnswerStages(absorbed, { _id: { $in: ids } }))
   return removeAll(absorbed, ids, records)
 }
 
 /** Resolves to the `_id` of all records of the collection that a pipeline does not leave out. */
-async function findPipelineIds(call: AdapterCall): Promise<unknown[]> {
-  if (findSelecting(call.pipeline ?? NO_STAGES) === undefined) return findIds(call)
+async function findPipelineIds(call: AdapterCall, absorbed: AdapterCall): Promise<unknown[]> {
+  if (findSelecting(absorbed.pipeline ?? NO_STAGES) === undefined) return findIds(absorbed)
   const query = { ...call.query, limit: undefined }
   const stages = [...toStages({ ...call, query }), { $group: { _id: '$_id' } }]
   return (await aggregateAll(call, stages)).map(({ _id }) => _id)

@@ -12,7 +12,7 @@ import {
   updateRecord,
 } from '../writes/write.ts'
 import type { WriteData } from '../writes/write-data.ts'
-import { toStages } from './framework-stages.ts'
+import { toAnswerStages, toStages } from './framework-stages.ts'
 import { absorbMatches } from './leading-matches.ts'
 import { aggregateAll, getPipelineRecord } from './pipeline-find.ts'
 import { NO_STAGES } from './read-pipeline.ts'
@@ -34,7 +34,7 @@ export async function createPipelineRecords(
   const ids = created.map(({ _id }) => _id)
   const places = new Map(ids.map((id, place) => [String(id), place]))
   const placeOf = ({ _id }: Document): number => places.get(String(_id)) ?? places.size
-  const records = await aggregateAll(toAnswerCall(call, { _id: { $in: ids } }))
+  const records = await aggregateAll(call, toAnswerStages(call, { _id: { $in: ids } }))
   return records.sort((one, other) => placeOf(one) - placeOf(other))
 }
 
@@ -73,7 +73,7 @@ export async function removePipelineRecord(call: AdapterCall, id: AdapterId): Pr
 }
 
 /** Returns a call that knows of its records by their ids, for what nobody reads. */
-export function toIdsOnly(call: AdapterCall): AdapterCall {
+function toIdsOnly(call: AdapterCall): AdapterCall {
   const { settings, query, driver } = call
   const projection = { _id: 1, [settings.id]: 1 }
   return {
@@ -82,11 +82,6 @@ export function toIdsOnly(call: AdapterCall): AdapterCall {
     hidden: [],
     driver: { ...driver, projection },
   }
-}
-
-/** Returns a call for the stages that make the answer out of records that a filter names. */
-export function toAnswerCall(call: AdapterCall, filter: Document): AdapterCall {
-  return { ...call, query: { ...call.query, filter, skip: 0, limit: undefined } }
 }
 
 /**
@@ -119,7 +114,7 @@ async function checkSelected(call: AdapterCall, id: AdapterId): Promise<void> {
 async function readAnswer(call: AdapterCall, written: Document): Promise<Document> {
   const { id } = call.settings
   const { _id } = written
-  const [answer] = await aggregateAll(toAnswerCall(call, { _id }))
+  const [answer] = await aggregateAll(call, toAnswerStages(call, { _id }))
   return answer ?? { _id, [id]: written[id] }
 }
 

@@ -4,6 +4,11 @@ export const MARKERS: ReadonlySet<string> = new Set(['$framework', '$feathers'])
 /** Stages that write. */
 export const WRITING: ReadonlySet<string> = new Set(['$out', '$merge'])
 
+/** Stages that the server takes only as the first one. */
+export const FIRST_ONLY: ReadonlySet<string> = new Set([
+  ...['$search', '$vectorSearch', '$geoNear', '$documents'],
+])
+
 /** Stages after which each record is still there, once, with its `_id`. */
 const ADDING: readonly string[] = [
   ...['$addFields', '$set', '$unset', '$project', '$lookup', '$graphLookup', '$sort', '$fill'],

@@ -12,10 +12,7 @@ const HIDDEN = ['password', 'profile.token', 'tokens.secret', 'tokens.secret.par
 const ANN = {
   ...{ name: 'ann', password: 'SECRET' },
   profile: { token: 'SECRET', city: 'Rome' },
-  tokens: [
-    { secret: 'SECRET', label: 'a' },
-    { secret: { part: 'SECRET' }, label: 'b' },
-  ],
+  tokens: [{ secret: 'SECRET', label: 'a' }, [{ secret: { part: 'SECRET' }, label: 'b' }], 'plain'],
 }
 
 /** Brings hidden fields back, from the same collection. */

@@ -49,6 +49,17 @@ t.test('patches only what the stages select', async (t) => {
   t.strictSame(idsOf(await Model.find({ n: 1 }).toArray()), [1, 3])
 })
 
+t.test('patches and removes the first by an order of the pipeline', async (t) => {
+  const { people, Model } = await createPeople()
+  const pipeline = [
+    ...[{ $match: { age: { $lt: 40 } } }, { $sort: { age: -1 } }, { $limit: 1 }],
+    { $framework: {} },
+  ]
+  t.match(await people.patch(null, { age: 50 }, { pipeline }), [{ _id: 1, age: 50 }])
+  t.match(await people.remove(null, { pipeline }), [{ _id: 2, age: 20 }])
+  t.strictSame(idsOf(await Model.find({}).toArray()), [1, 3])
+})
+
 t.test('takes conditions of the pipeline into the commands', async (t) => {
   const { people, Model } = await createPeople()
   const pipeline = [{ $match: { age: { $gt: 20 } } }, { $framework: {} }, ...ADDING]
