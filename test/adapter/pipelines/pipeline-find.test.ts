@@ -162,6 +162,20 @@ t.test('gets nothing that the query or the pipeline excludes', async (t) => {
   )
 })
 
+t.test('follows references, and puts something inside the record in its place', async (t) => {
+  const Model = await empty('people')
+  const bosses = [undefined, 1, 2].map((boss, index) => ({ _id: index + 1, boss }))
+  await Model.insertMany(bosses as unknown as Document[])
+  const people = new MongoDBService({ Model })
+  const links = { connectFromField: 'boss', connectToField: '_id', as: 'above' }
+  const graph = { $graphLookup: { from: 'people', startWith: '$boss', ...links } }
+  const found = await people.get(3, { pipeline: [graph] })
+  t.strictSame(idsOf(found['above']).sort(), [1, 2])
+  const first = { $replaceRoot: { newRoot: { $first: '$above' } } }
+  t.match(await people.patch(2, { n: 1 }, { pipeline: [graph, first] }), { _id: 1 })
+  t.match(await Model.find({ n: 1 }).toArray(), [{ _id: 2 }])
+})
+
 t.test('finds ids given as 24 hexadecimal digits', async (t) => {
   const Model = await empty('people')
   const people = new MongoDBService({ Model })
