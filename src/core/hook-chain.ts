@@ -14,6 +14,8 @@ interface Surrounded {
 
 type Step = StoredHook | Layer
 
+const CALLED_TWICE = 'next() called multiple times'
+
 /**
  * Returns the chain of a method, `null` when no hook is registered for it.
  * @param registries the hooks of the application, then those of the service: outermost first
@@ -99,12 +101,14 @@ function toAroundChain<C extends Surrounded>(
   inner: (context: C) => Promise<void>,
 ): (context: C) => Promise<void> {
   return (context) => {
-    let isCalled = false
+    let last: Promise<void> | null = null
     const next = (): Promise<void> => {
-      if (isCalled) throw new Error('next() called multiple times')
-      isCalled = true
-      context.settleParams?.()
-      return inner(context)
+      if (last !== null) last = runAgain(last, context, inner)
+      else {
+        context.settleParams?.()
+        last = inner(context)
+      }
+      return last
     }
     try {
       const returned = hook.call(context.self, context, next)
@@ -113,4 +117,25 @@ function toAroundChain<C extends Surrounded>(
       return Promise.reject(error)
     }
   }
+}
+
+/**
+ * Runs the rest of a call once more, for a hook that tries again what has failed. Only then is it
+ * looked at how the last run went: a promise more for every call would cost as much as a hook.
+ * @throws {Error} the last run has not failed: it has succeeded, goes on, or was refused itself
+ */
+async function runAgain<C extends Surrounded>(
+  last: Promise<void>,
+  context: C,
+  inner: (context: C) => Promise<void>,
+): Promise<void> {
+  let hasFailed = false
+  last.catch((error: unknown) => {
+    hasFailed = !(error instanceof Error && error.message === CALLED_TWICE)
+  })
+  // A promise that was rejected before has told so when this goes on.
+  await null
+  if (!hasFailed) throw new Error(CALLED_TWICE)
+  context.settleParams?.()
+  await inner(context)
 }

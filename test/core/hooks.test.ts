@@ -2,6 +2,7 @@ import { createRequire } from 'node:module'
 import t from 'tap'
 import type { Application, AroundHook, Hook } from '../../src/core/index.ts'
 import { createApp, HookContext } from '../../src/core/index.ts'
+import { Gate } from '../support/gate.ts'
 
 /** An application with one service that writes its calls down, and hooks that do the same. */
 function createLoggedApp(): {
@@ -316,6 +317,51 @@ t.test('refuses a second next()', async (t) => {
 
   await t.rejects(app.service('todos').find(), { message: 'next() called multiple times' })
   t.same(log, ['find'])
+})
+
+t.test('refuses a second next() while the first is running, and each one after that', async (t) => {
+  const { app, log } = createLoggedApp()
+  const gate = new Gate()
+  const hook: AroundHook = async (_context, next) => {
+    const first = next()
+    for (let count = 0; count < 3; count += 1) {
+      await t.rejects(next(), { message: 'next() called multiple times' })
+    }
+    gate.open()
+    await first
+  }
+  app.service('todos').hooks([hook])
+  app.service('todos').hooks({ before: { find: () => gate.pass() } })
+
+  t.same(await app.service('todos').find(), ['one'])
+  t.same(log, ['find'])
+})
+
+t.test('allows a further next() after one that has failed', async (t) => {
+  const { app, log, record, around } = createLoggedApp()
+  const refused: unknown[] = []
+  const hook: AroundHook = async (_context, next) => {
+    await next().catch(() => next().catch(() => next()))
+    await next().catch((error: Error) => refused.push(error.message))
+  }
+  let failures = 0
+  app.service('todos').hooks([hook, around('inner')])
+  app.service('todos').hooks({
+    before: {
+      find: [
+        record('before'),
+        () => {
+          failures += 1
+          if (failures < 3) throw new Error(`failure ${failures}`)
+        },
+      ],
+    },
+  })
+
+  t.same(await app.service('todos').find(), ['one'])
+  const attempt = ['inner in (around)', 'before (before)']
+  t.same(log, [...attempt, ...attempt, ...attempt, 'find', 'inner out (around)'])
+  t.same(refused, ['next() called multiple times'])
 })
 
 t.test('gives next() to around hooks only; others get one argument', async (t) => {
