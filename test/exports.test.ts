@@ -77,11 +77,12 @@ const AUTH = toNames({
 const MONGODB = toNames({
   values: `
     MongoDBService ObjectIdSchema keywordObjectId resolveMongoDBOptions resolveObjectId
-    resolveQueryObjectId
+    resolveQueryObjectId transaction
   `,
   types: `
     AdapterId AnyCollection DriverOptions MongoDBOptions MongoDBParams MongoDBSettings MultiMethod
-    ObjectIdQuery Paginate PatchData PipelineStage QueryFilter QueryLimits
+    ObjectIdQuery Paginate PatchData PipelineStage QueryFilter QueryLimits TransactionFunction
+    TransactionOptions
   `,
 })
 

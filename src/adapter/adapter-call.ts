@@ -18,6 +18,7 @@ import { checkHiddenQuery } from './queries/hidden-field-check.ts'
 import { sanitizeQuery } from './queries/query-operators.ts'
 import type { SplitQuery } from './queries/split-query.ts'
 import { splitQuery } from './queries/split-query.ts'
+import { joinTransaction } from './transactions/current-session.ts'
 import { checkChange } from './writes/write-data.ts'
 
 /** Operations that hand out a cursor. */
@@ -61,9 +62,10 @@ export async function callAdapter<R>(
   const collection = await openModel(settings.Model)
   const start = async (): Promise<R> =>
     run({ collection, settings, query, hidden, pipeline, driver })
-  return operation === 'read'
-    ? callDatabase(() => runRead(params, driver, start))
-    : callDatabase(start)
+  const runCall = (): Promise<R> =>
+    operation === 'read' ? callDatabase(() => runRead(params, driver, start)) : callDatabase(start)
+  const transaction = joinTransaction(collection, driver)
+  return transaction === undefined ? runCall() : transaction.runNext(runCall)
 }
 
 /**

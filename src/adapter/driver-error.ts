@@ -2,6 +2,7 @@ import {
   BadRequest,
   Conflict,
   GeneralError,
+  NotImplemented,
   PayloadTooLarge,
   ServiceError,
   Timeout,
@@ -21,6 +22,9 @@ interface ErrorRow {
 
 /** The record is larger than 16 MiB. */
 const TOO_LARGE = 10334
+
+/** The server takes no transactions; its code 20 stands for much else. */
+const STANDALONE = 'standalone'
 
 /**
  * What callers learn of an error of the database. The driver's own messages hold values, names of
@@ -74,6 +78,12 @@ const ERROR_TABLE: readonly ErrorRow[] = [
     names: ['MongoOperationTimeoutError'],
   },
   {
+    ErrorClass: NotImplemented,
+    message: 'Transactions need a replica set or a sharded cluster',
+    codes: [STANDALONE],
+    names: [],
+  },
+  {
     // Server codes: no primary, stepping down, shutting down, overloaded.
     ErrorClass: Unavailable,
     message: 'The database is not available',
@@ -106,8 +116,7 @@ export function toDatabaseError(
   keyPattern: unknown = toFacts(thrown).keyPattern,
 ): ServiceError {
   if (thrown instanceof ServiceError) return thrown
-  const { name, code } = toFacts(thrown)
-  const row = ROW_BY_NAME.get(name) ?? ROW_BY_CODE.get(isTooLarge(thrown) ? TOO_LARGE : code)
+  const row = ROW_BY_NAME.get(toFacts(thrown).name) ?? ROW_BY_CODE.get(toCode(thrown))
   if (row === undefined) return new GeneralError('Internal error', null, { cause: thrown })
   const data = row.ErrorClass === Conflict && keyPattern !== undefined ? toFields(keyPattern) : null
   return new row.ErrorClass(row.message, data, { cause: thrown })
@@ -125,15 +134,28 @@ export async function callDatabase<R>(operation: () => Promise<R>): Promise<R> {
   }
 }
 
+/** Returns the code of an error, or the one that stands for it where the driver left it out. */
+function toCode(thrown: unknown): unknown {
+  if (isTooLarge(thrown)) return TOO_LARGE
+  return isStandalone(thrown) ? STANDALONE : toFacts(thrown).code
+}
+
 /** In `insertMany` the driver measures each record itself; its error has no code then. */
 function isTooLarge(thrown: unknown): boolean {
   return thrown instanceof Error && thrown.message.startsWith('Document is larger than')
+}
+
+/** For a write the driver throws an error of its own, about writes that can be repeated. */
+function isStandalone(thrown: unknown): boolean {
+  const { originalError = thrown } = toFacts(thrown)
+  return originalError instanceof Error && originalError.message.startsWith('Transaction numbers ')
 }
 
 interface DriverFacts {
   readonly name?: unknown
   readonly code?: unknown
   readonly keyPattern?: unknown
+  readonly originalError?: unknown
 }
 
 function toFacts(thrown: unknown): DriverFacts {

@@ -64,7 +64,11 @@ export async function findPage(call: AdapterCall): Promise<Page<Document> | Docu
 /** Resolves to the number of records that match, over all pages. */
 export async function countRecords(call: AdapterCall): Promise<number> {
   const { collection, settings, query, driver } = call
-  const isEstimated = settings.useEstimatedDocumentCount && Object.keys(query.filter).length === 0
+  const isEstimated =
+    settings.useEstimatedDocumentCount &&
+    Object.keys(query.filter).length === 0 &&
+    // A transaction has no command for it, and sees records that the metadata does not count.
+    driver.session?.inTransaction() !== true
   return isEstimated
     ? collection.estimatedDocumentCount(driver as EstimatedDocumentCountOptions)
     : collection.countDocuments(query.filter, driver)

@@ -1,0 +1,73 @@
+import type { ClientSession, MongoClient } from 'mongodb'
+
+import type { DriverError } from './transaction-error.ts'
+import { isDriverError } from './transaction-error.ts'
+
+/** One attempt of a transaction: what was left of the one before takes no part in the next. */
+export class RunningTransaction {
+  readonly client: MongoClient
+  readonly session: ClientSession
+  /** The first error that the database answered: after it, nothing of the attempt can be kept. */
+  failure: DriverError | undefined
+  /** The transaction of another client that this one runs inside of. */
+  readonly #outer: RunningTransaction | undefined
+  readonly #events: (() => void)[] = []
+  #state: 'open' | 'closed' | 'committed' = 'open'
+  #last: Promise<unknown> = Promise.resolve()
+
+  constructor(session: ClientSession, client: MongoClient, outer: RunningTransaction | undefined) {
+    this.session = session
+    this.client = client
+    this.#outer = outer
+  }
+
+  /** Returns the transaction of a client: this one, or one around it. */
+  findFor(client: MongoClient): RunningTransaction | undefined {
+    return this.client === client ? this : this.#outer?.findFor(client)
+  }
+
+  /**
+   * Runs a call when those before it have ended: the server takes the commands of a session one
+   * after another.
+   * @throws {Error} the attempt has ended: outside of it the call would be written all the same
+   */
+  async runNext<R>(call: () => Promise<R>): Promise<R> {
+    const turn = this.#last.then(() => this.#run(call))
+    this.#last = turn.catch(() => undefined)
+    return turn
+  }
+
+  /** Keeps what emits the events of a call; returns `false` when nothing is to wait for. */
+  hold(emit: () => void): boolean {
+    if (this.#state === 'committed') return this.#outer?.hold(emit) ?? false
+    this.#events.push(emit)
+    return true
+  }
+
+  /** Takes no more calls. Resolves when the last one has ended. */
+  async close(): Promise<void> {
+    this.#state = 'closed'
+    await this.#last
+  }
+
+  /** Emits the events that were held back, in their order. To be called after the commit. */
+  release(): void {
+    this.#state = 'committed'
+    for (const emit of this.#events) {
+      if (!this.hold(emit)) emit()
+    }
+  }
+
+  async #run<R>(call: () => Promise<R>): Promise<R> {
+    if (this.#state !== 'open') {
+      throw new Error('The transaction of this call has ended: await each call inside of it')
+    }
+    try {
+      return await call()
+    } catch (error) {
+      const { cause } = error as Error
+      if (isDriverError(cause)) this.failure ??= cause
+      throw error
+    }
+  }
+}

@@ -1,0 +1,29 @@
+import { Unavailable } from '../../core/errors/index.ts'
+import { toDatabaseError } from '../driver-error.ts'
+
+/** An error of the driver, with labels that say what may be tried again. */
+export interface DriverError extends Error {
+  hasErrorLabel(label: string): boolean
+}
+
+/** Returns whether an error is one of the driver, whichever copy of it. */
+export function isDriverError(error: unknown): error is DriverError {
+  return (
+    error instanceof Error && typeof (error as Partial<DriverError>).hasErrorLabel === 'function'
+  )
+}
+
+/**
+ * Returns the error of a transaction for what the driver threw: that of a service; any other stays
+ * as it is.
+ */
+export function toTransactionError(thrown: unknown): unknown {
+  if (!isDriverError(thrown)) return thrown
+  if (!thrown.hasErrorLabel('UnknownTransactionCommitResult')) return toDatabaseError(thrown)
+  const errors = { outcome: 'unknown' }
+  return new Unavailable(
+    'The database has not confirmed the transaction',
+    { errors },
+    { cause: thrown },
+  )
+}

@@ -1,0 +1,119 @@
+import type {
+  TransactionOptions as DriverTransactionOptions,
+  MongoClient,
+  ReadConcernLike,
+  ReadPreferenceLike,
+  WriteConcern,
+} from 'mongodb'
+
+import type { AnyApplication } from '../../core/app.ts'
+import type { AroundHook } from '../../core/application-defaults.ts'
+import type { OptionRules } from '../../core/option-check.ts'
+import { checkOptions, OPTION } from '../../core/option-check.ts'
+import { isNonEmptyString, isObject } from '../../core/value-kind.ts'
+import { restoreContext, saveContext } from './context-snapshot.ts'
+import { findClient, findClientOf } from './find-client.ts'
+import type { TransactionFunction } from './run-transaction.ts'
+import { runTransaction } from './run-transaction.ts'
+
+/** Options of {@link transaction}. Those of the driver have its defaults. */
+export interface TransactionOptions {
+  /**
+   * The client whose session the transaction has. Default: that of the service, for a hook of a
+   * MongoDB service, else that of all MongoDB services of the application.
+   */
+  readonly client?: MongoClient | undefined
+  /** What the reads of the transaction see. */
+  readonly readConcern?: ReadConcernLike | undefined
+  /** When the commit is confirmed. */
+  readonly writeConcern?: WriteConcern | undefined
+  /** Where the reads of the transaction go to; with writes, to the primary. */
+  readonly readPreference?: ReadPreferenceLike | undefined
+  /** How long one attempt to commit may take, in ms. */
+  readonly maxCommitTimeMS?: number | undefined
+}
+
+type RunOptions = TransactionOptions & {
+  /** Stops further attempts once it is aborted. */
+  readonly signal?: AbortSignal | undefined
+}
+
+const RULES: OptionRules = {
+  client: {
+    expected: 'a MongoClient',
+    isValid: (value) => isObject(value) && typeof value['startSession'] === 'function',
+  },
+  readConcern: {
+    expected: "an object as { level: 'snapshot' }",
+    isValid: isObject,
+    keys: { level: OPTION.string },
+  },
+  writeConcern: { expected: "an object as { w: 'majority' }", isValid: isObject },
+  readPreference: {
+    expected: "a mode as 'primary', or a ReadPreference",
+    isValid: (value) => isNonEmptyString(value) || isObject(value),
+  },
+  maxCommitTimeMS: OPTION.count,
+}
+
+const RUN_RULES: OptionRules = {
+  ...RULES,
+  signal: { expected: 'an AbortSignal', isValid: (value) => value instanceof AbortSignal },
+}
+
+/**
+ * Resolves to what a function returns, after everything its calls have written was committed: all
+ * calls of services of the same client belong to the transaction. The function runs again when the
+ * database asks for it, so that it must not do anything else than such calls.
+ * @throws what the function throws: nothing was written then, and no event is emitted
+ * @throws {NotImplemented} the server is neither in a replica set nor in a sharded cluster
+ */
+export function transaction<R>(
+  app: AnyApplication,
+  fn: TransactionFunction<R>,
+  options?: RunOptions,
+): Promise<R>
+/** Returns an around hook that runs the rest of the call in a transaction. */
+export function transaction(options?: TransactionOptions): AroundHook
+export function transaction<R>(
+  target?: AnyApplication | TransactionOptions,
+  fn?: TransactionFunction<R>,
+  options?: RunOptions,
+): Promise<R> | AroundHook {
+  return fn === undefined
+    ? createHook(target as TransactionOptions | undefined)
+    : run(target as AnyApplication, fn, options)
+}
+
+async function run<R>(
+  app: AnyApplication,
+  fn: TransactionFunction<R>,
+  options: RunOptions = {},
+): Promise<R> {
+  checkOptions('transaction()', options, RUN_RULES)
+  if (typeof fn !== 'function') throw new TypeError('transaction(): needs a function')
+  const { client = await findClient(app), signal, ...driver } = options
+  return runTransaction({ client, driver: toDriver(driver), getSignal: () => signal }, fn)
+}
+
+function createHook(options: TransactionOptions = {}): AroundHook {
+  checkOptions('transaction()', options, RULES)
+  const { client: given, ...rest } = options
+  const driver = toDriver(rest)
+  return async (context, next) => {
+    const client = given ?? (await findClientOf(context.service)) ?? (await findClient(context.app))
+    const getSignal = (): AbortSignal | undefined => context.params.signal
+    const saved = saveContext(context)
+    let isRepeated = false
+    await runTransaction({ client, driver, getSignal }, async () => {
+      if (isRepeated) restoreContext(context, saved)
+      isRepeated = true
+      await next()
+    })
+  }
+}
+
+/** The driver takes `undefined` for a value. */
+function toDriver(options: Omit<TransactionOptions, 'client'>): DriverTransactionOptions {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
+}
