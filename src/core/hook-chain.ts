@@ -17,6 +17,12 @@ type Step = StoredHook | Layer
 const CALLED_TWICE = 'next() called multiple times'
 
 /**
+ * Handed to `next`, it allows a further run after one that has succeeded: for a hook that knows that
+ * nothing of what the run did has been kept.
+ */
+export const TAKEN_BACK: unique symbol = Symbol('remex.takenBack')
+
+/**
  * Returns the chain of a method, `null` when no hook is registered for it.
  * @param registries the hooks of the application, then those of the service: outermost first
  */
@@ -102,8 +108,8 @@ function toAroundChain<C extends Surrounded>(
 ): (context: C) => Promise<void> {
   return (context) => {
     let last: Promise<void> | null = null
-    const next = (): Promise<void> => {
-      if (last !== null) last = runAgain(last, context, inner)
+    const next = (reason?: unknown): Promise<void> => {
+      if (last !== null) last = runAgain(last, context, inner, reason === TAKEN_BACK)
       else {
         context.settleParams?.()
         last = inner(context)
@@ -122,20 +128,26 @@ function toAroundChain<C extends Surrounded>(
 /**
  * Runs the rest of a call once more, for a hook that tries again what has failed. Only then is it
  * looked at how the last run went: a promise more for every call would cost as much as a hook.
- * @throws {Error} the last run has not failed: it has succeeded, goes on, or was refused itself
+ * @throws {Error} the last run goes on, was refused itself, or has succeeded and was not taken back
  */
 async function runAgain<C extends Surrounded>(
   last: Promise<void>,
   context: C,
   inner: (context: C) => Promise<void>,
+  isTakenBack: boolean,
 ): Promise<void> {
-  let hasFailed = false
-  last.catch((error: unknown) => {
-    hasFailed = !(error instanceof Error && error.message === CALLED_TWICE)
-  })
-  // A promise that was rejected before has told so when this goes on.
+  let isAllowed = false
+  last.then(
+    () => {
+      isAllowed = isTakenBack
+    },
+    (error: unknown) => {
+      isAllowed = !(error instanceof Error && error.message === CALLED_TWICE)
+    },
+  )
+  // A promise that was settled before has told so when this goes on.
   await null
-  if (!hasFailed) throw new Error(CALLED_TWICE)
+  if (!isAllowed) throw new Error(CALLED_TWICE)
   context.settleParams?.()
   await inner(context)
 }

@@ -15,6 +15,13 @@ import { Conflict, GeneralError, NotFound } from '../../src/core/errors/index.ts
 const server = (code: number, more: object = {}) =>
   new MongoServerError({ message: 'secret text of shop.users', code, ...more })
 
+/** What a standalone server says to a read of a transaction; for a write the driver wraps it. */
+const STANDALONE = new MongoServerError({
+  message: 'Transaction numbers are only allowed on a replica set member or mongos',
+  code: 20,
+})
+const WRAPPED = new MongoServerError({ message: 'secret', originalError: STANDALONE })
+
 const ERRORS: readonly [string, Error, string, number][] = [
   ['duplicate key', server(11000), 'Conflict', 409],
   ['duplicate key, old', server(11001), 'Conflict', 409],
@@ -31,6 +38,9 @@ const ERRORS: readonly [string, Error, string, number][] = [
   ),
   ['BSON', new BSON.BSONError('secret'), 'BadRequest', 400],
   ['too large', server(10334), 'PayloadTooLarge', 413],
+  ['standalone', STANDALONE, 'NotImplemented', 501],
+  ['standalone, of a write', WRAPPED, 'NotImplemented', 501],
+  ['illegal operation', server(20), 'GeneralError', 500],
   ['time limit', server(50), 'Timeout', 408],
   ['time limit, exceeded', server(262), 'Timeout', 408],
   ['network', new MongoNetworkError('secret'), 'Unavailable', 503],

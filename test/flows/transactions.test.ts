@@ -109,6 +109,21 @@ t.test('DB-14: a write conflict is tried again, with the context as it was', asy
   t.strictSame(seen, ['stock patched', 'log created', 'orders created'])
 })
 
+t.test('a commit that the database refuses is tried again with all before it', async (t) => {
+  const errorLabels = ['TransientTransactionError']
+  script = failTimes(1, 'commitTransaction', {
+    code: 251,
+    errmsg: 'NoSuchTransaction',
+    errorLabels,
+  })
+  const { status, body, headers } = await order()
+  t.match({ status, body }, { status: 201, body: { item: 'pen', steps: 1 } })
+  t.equal(headers['x-attempts'], '2')
+  t.strictSame(await countAll(), [1, 1])
+  t.match(await db.collection('stock').findOne(), { left: 0 })
+  t.strictSame(seen, ['stock patched', 'log created', 'orders created'])
+})
+
 t.test('a write conflict in creating many is tried again', async (t) => {
   const errorLabels = ['TransientTransactionError']
   script = failTimes(1, 'insert', { code: 112, errmsg: 'WriteConflict', errorLabels })

@@ -8,6 +8,7 @@ import type {
 
 import type { AnyApplication } from '../../core/app.ts'
 import type { AroundHook } from '../../core/application-defaults.ts'
+import { TAKEN_BACK } from '../../core/hook-chain.ts'
 import type { OptionRules } from '../../core/option-check.ts'
 import { checkOptions, OPTION } from '../../core/option-check.ts'
 import { isNonEmptyString, isObject } from '../../core/value-kind.ts'
@@ -108,7 +109,8 @@ function createHook(options: TransactionOptions = {}): AroundHook {
     await runTransaction({ client, driver, getSignal }, async () => {
       if (isRepeated) restoreContext(context, saved)
       isRepeated = true
-      await next()
+      // What failed may have been the commit, after a run that has succeeded.
+      await (next as (reason: typeof TAKEN_BACK) => Promise<void>)(TAKEN_BACK)
     })
   }
 }
