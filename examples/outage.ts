@@ -3,40 +3,27 @@
 
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
-import { setTimeout as delay } from 'node:timers/promises'
-import { MongoClient } from 'mongodb'
+import type { MongoClient } from 'mongodb'
 import { createApp, fastifyApp, rest } from 'remex'
 import { startEmbeddedMongo } from 'remex/embedded'
-import { MongoDBService } from 'remex/mongodb'
+import { connectMongoDB, MongoDBService } from 'remex/mongodb'
 
 const mongoPort = await findFreePort()
 
-// Without these a call waits 30 seconds for a database that is gone, and forever for one that hangs.
-const client = new MongoClient(`mongodb://127.0.0.1:${mongoPort}/?directConnection=true`, {
-  serverSelectionTimeoutMS: 3_000,
-  connectTimeoutMS: 3_000,
-  socketTimeoutMS: 10_000,
-  waitQueueTimeoutMS: 1_000,
-  maxPoolSize: 50,
-})
-
-// The driver tries to connect once: what comes after an attempt that failed finds it closed.
-async function connectUntilThere(): Promise<void> {
-  for (;;) {
-    try {
-      await client.connect()
-      return
-    } catch (error) {
-      console.log(`no database yet: ${(error as Error).message}`)
-      await delay(500)
-    }
-  }
+// Its calls end within 3.5 seconds, also when the database is gone or hangs.
+let connecting: Promise<MongoClient> | undefined
+function connect(): Promise<MongoClient> {
+  connecting ??= connectMongoDB(`mongodb://127.0.0.1:${mongoPort}/?directConnection=true`)
+  // What failed is tried again by the next call; a client that was connected comes back by itself.
+  connecting.catch(() => {
+    connecting = undefined
+  })
+  return connecting
 }
 
-const connected = connectUntilThere()
-
 const app = fastifyApp(createApp()).configure(rest())
-app.use('notes', new MongoDBService({ Model: client.db('outage').collection('notes') }))
+const Model = async () => (await connect()).db('outage').collection('notes')
+app.use('notes', new MongoDBService({ Model }))
 app.logger = { error: () => undefined, warn: () => undefined, info: () => undefined }
 
 const server = await app.listen(0)
@@ -47,13 +34,12 @@ console.log('without a database: ready', await statusOf('/health/ready'))
 console.log('without a database: notes', await statusOf('/notes'))
 
 const embedded = await startEmbeddedMongo({ port: mongoPort })
-await connected
 
 console.log('with a database: ready', await statusOf('/health/ready'))
 console.log('with a database: notes', await statusOf('/notes'))
 
 await app.close()
-await client.close()
+await (await connect()).close()
 await embedded.close()
 
 async function findFreePort(): Promise<number> {

@@ -4,7 +4,7 @@ import type { MongoClientOptions } from 'mongodb'
 import { MongoClient } from 'mongodb'
 import t from 'tap'
 import { startEmbeddedMongo } from '../../src/adapter/embedded/index.ts'
-import { MongoDBService } from '../../src/adapter/index.ts'
+import { connectMongoDB, MongoDBService } from '../../src/adapter/index.ts'
 import { createApp, fastifyApp, rest } from '../../src/transport/index.ts'
 import { stopClock } from '../support/clock.ts'
 import type { ListeningServer, TestScope } from '../support/http.ts'
@@ -13,7 +13,7 @@ import { startSlowProxy } from '../support/slow-proxy.ts'
 import { createSocketPath } from '../support/socket-path.ts'
 import { laterTurns, until } from '../support/until.ts'
 
-/** Those of `docs/rest.md`, for a test to wait for: one second instead of three and ten. */
+/** For a test to wait for: one second instead of the driver's thirty and more. */
 const CLIENT_OPTIONS: MongoClientOptions = {
   serverSelectionTimeoutMS: 1_000,
   connectTimeoutMS: 1_000,
@@ -77,6 +77,25 @@ t.test('START-1: starts without its database, says so, and works once it is ther
   await until(async () => (await ask()).status === 200)
 })
 
+t.test('START-1: connects at the first need, and again after a failure', async (t) => {
+  const { path, url } = createSocketPath(t)
+  const clients: MongoClient[] = []
+  t.teardown(() => Promise.all(clients.map((client) => client.close())))
+  const Model = async () => {
+    const client = await connectMongoDB(url, { serverSelectionTimeoutMS: 100 })
+    clients.push(client)
+    return client.db('a').collection('people')
+  }
+  const server = await startOwnServer(t, (app) => app.use('people', new MongoDBService({ Model })))
+  const found = await server.request('/people')
+  t.match(found, { status: 503, body: { name: 'Unavailable' }, headers: { 'retry-after': '1' } })
+  const embedded = await startEmbeddedMongo({ path })
+  t.teardown(() => embedded.close())
+  await until(() => isServed(server))
+  t.ok(await isServed(server))
+  t.equal(clients.length, 1)
+})
+
 t.test('START-2: what can not work is an error, not an attempt forever', async (t) => {
   t.throws(() => new MongoClient('not a URL'), /scheme/)
   const client = createClient(t, createSocketPath(t).url)
@@ -94,14 +113,14 @@ t.test('START-2: what can not work is an error, not an attempt forever', async (
   t.notOk(app.server.listening)
 })
 
-t.test('a database that hangs is answered with 503, for every method', async (t) => {
+t.test('DB-3: a database that hangs is answered with 503, for every method', async (t) => {
   const embedded = await startEmbeddedMongo()
   t.teardown(() => embedded.close())
   const proxy = await startSlowProxy(t, Number(new URL(embedded.url).port))
-  const client = createClient(t, toUrl(proxy.port), { socketTimeoutMS: 500 })
-  await connectUntilThere(client)
+  const client = await connectMongoDB(`${toUrl(proxy.port)}/?directConnection=true`)
+  t.teardown(() => client.close())
   const server = await startWith(t, client)
-  await until(() => isServed(server))
+  t.ok(await isServed(server))
   proxy.hold()
   const id = '/people/64b7f0a1c2d3e4f5a6b7c8d9'
   const answers = await Promise.all([

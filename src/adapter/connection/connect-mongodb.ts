@@ -1,0 +1,88 @@
+import type { MongoClientOptions } from 'mongodb'
+import { MongoClient } from 'mongodb'
+
+import { Unavailable } from '../../core/errors/index.ts'
+import { isNonEmptyString } from '../../core/value-kind.ts'
+
+/** Options of {@link connectMongoDB}: those of the driver. They win over the URL. */
+export type ConnectOptions = Omit<MongoClientOptions, 'timeoutMS'>
+
+/**
+ * How long the driver tries, in milliseconds: by its own defaults a call waits 30 seconds for a
+ * database that is gone, and forever for one that hangs. There is no limit for a socket: it would
+ * cut off slow queries too. The heartbeat finds a server that hangs, and ends its connections.
+ */
+const BUDGETS = {
+  connectTimeoutMS: 1_000,
+  heartbeatFrequencyMS: 1_000,
+  maxPoolSize: 50,
+  serverSelectionTimeoutMS: 1_500,
+  waitQueueTimeoutMS: 1_000,
+} as const
+
+/**
+ * Resolves to a client of the driver that is connected, and that answers a call within 3.5 seconds
+ * when the database is gone or hangs: {@link BUDGETS}, unless the URL or the options have others.
+ * @throws {Unavailable} the database can not be reached, or refuses the user; the `cause` says why,
+ *   for the log. A later call may succeed
+ * @throws {TypeError} `timeoutMS`, or a URL that the driver does not take
+ * @throws {Error} of the driver: an option that it does not take
+ */
+export async function connectMongoDB(
+  url: string,
+  options: ConnectOptions = {},
+): Promise<MongoClient> {
+  const client = createClient(url, options)
+  try {
+    return await client.connect()
+  } catch (error) {
+    // Closed, it keeps no socket and no timer.
+    await client.close().catch(() => undefined)
+    throw new Unavailable('The database is not available', null, { cause: error })
+  }
+}
+
+function createClient(url: string, options: ConnectOptions): MongoClient {
+  if (!isNonEmptyString(url)) {
+    throw new TypeError('connectMongoDB: the URL must be a non-empty string')
+  }
+  const given = toGivenNames(url, options)
+  if (given.has('timeoutms')) {
+    throw new TypeError(
+      'connectMongoDB: driver 7 ignores timeoutMS; set serverSelectionTimeoutMS and waitQueueTimeoutMS, and maxTimeMS for each call',
+    )
+  }
+  const budgets = Object.entries(BUDGETS).filter(([name]) => !given.has(name.toLowerCase()))
+  // The driver takes `undefined` for an option that is not given, and would not see the budget.
+  const set = Object.entries(options).filter(([, value]) => value !== undefined)
+  const all: MongoClientOptions = Object.fromEntries([...budgets, ...set])
+  try {
+    return new MongoClient(url, all)
+  } catch (error) {
+    throw toSafeError(error, url, options)
+  }
+}
+
+/** Returns the names of the options that are set, in lower case: the driver reads them in any. */
+function toGivenNames(url: string, options: ConnectOptions): ReadonlySet<string> {
+  const mark = url.indexOf('?')
+  const inUrl = mark === -1 ? [] : [...new URLSearchParams(url.slice(mark)).keys()]
+  const inOptions = Object.entries(options).filter(([, value]) => value != null)
+  return new Set([...inUrl, ...inOptions.map(([name]) => name)].map((name) => name.toLowerCase()))
+}
+
+/**
+ * Returns the driver's error where it can not hold what stands before the `@` of a URL. Else it may
+ * quote a part of the password: one with a `?` in it looks like an option to the driver.
+ */
+function toSafeError(error: unknown, url: string, options: ConnectOptions): unknown {
+  if (!url.includes('@')) return error
+  try {
+    new MongoClient('mongodb://127.0.0.1', options)
+  } catch (fault) {
+    return fault
+  }
+  return new TypeError(
+    'connectMongoDB: the driver does not take the URL: user and password must be percent-encoded, and the options must be among its own',
+  )
+}

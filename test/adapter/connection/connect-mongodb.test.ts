@@ -1,0 +1,109 @@
+import { once } from 'node:events'
+import type { AddressInfo, Socket } from 'node:net'
+import { createServer } from 'node:net'
+import { inspect } from 'node:util'
+import t from 'tap'
+
+import type { ConnectOptions } from '../../../src/adapter/connection/connect-mongodb.ts'
+import { connectMongoDB } from '../../../src/adapter/connection/connect-mongodb.ts'
+import { startEmbeddedMongo } from '../../../src/adapter/embedded/index.ts'
+import { Unavailable } from '../../../src/core/errors/index.ts'
+import type { TestScope } from '../../support/http.ts'
+import { until } from '../../support/until.ts'
+
+const embedded = await startEmbeddedMongo()
+t.teardown(() => embedded.close())
+
+const toUrl = (query: string) => `mongodb://127.0.0.1:${new URL(embedded.url).port}/?${query}`
+
+const BUDGETS = {
+  connectTimeoutMS: 1_000,
+  heartbeatFrequencyMS: 1_000,
+  maxPoolSize: 50,
+  serverSelectionTimeoutMS: 1_500,
+  waitQueueTimeoutMS: 1_000,
+}
+
+const GIVEN: readonly [string, string, ConnectOptions, object][] = [
+  ['none', '', {}, BUDGETS],
+  ['undefined', '', { maxPoolSize: undefined } as never, BUDGETS],
+  ['one in the URL', 'waitQueueTimeoutMS=7', {}, { ...BUDGETS, waitQueueTimeoutMS: 7 }],
+  ['one in other letters', 'MAXPOOLSIZE=3', {}, { ...BUDGETS, maxPoolSize: 3 }],
+  ['an option', '', { connectTimeoutMS: 900 }, { ...BUDGETS, connectTimeoutMS: 900 }],
+  ['both', 'maxPoolSize=3', { maxPoolSize: 4 }, { ...BUDGETS, maxPoolSize: 4 }],
+]
+
+for (const [title, query, options, expected] of GIVEN) {
+  t.test(`gives the driver its budgets; set by the caller: ${title}`, async (t) => {
+    const client = await connectMongoDB(toUrl(query), options)
+    t.teardown(() => client.close())
+    t.match(client.options, expected)
+    t.equal(client.options.socketTimeoutMS, 0, 'a query that is slow is not cut off')
+    t.match(await client.db('a').command({ ping: 1 }), { ok: 1 })
+  })
+}
+
+t.test(
+  'DB-7: refuses timeoutMS in the URL and in the options, as driver 7 ignores it',
+  async (t) => {
+    const options = { timeoutMS: 5 } as ConnectOptions
+    await t.rejects(connectMongoDB(embedded.url, options), {
+      name: 'TypeError',
+      message: /timeoutMS/,
+    })
+    await t.rejects(connectMongoDB(toUrl('timeoutMS=5')), { message: /driver 7 ignores/ })
+    await t.rejects(connectMongoDB(toUrl('timeoutms=5')), TypeError)
+  },
+)
+
+/** Opens a port where connections are taken and nothing is answered. */
+async function openSilentPort(t: TestScope): Promise<{ port: number; sockets: Set<Socket> }> {
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => undefined).on('close', () => sockets.delete(socket))
+    socket.resume()
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  return { port: (server.address() as AddressInfo).port, sockets }
+}
+
+t.test('fails with Unavailable, without the credentials, and leaves no connection', async (t) => {
+  const { port, sockets } = await openSilentPort(t)
+  const url = `mongodb://secretuser:secretword@127.0.0.1:${port}/?serverSelectionTimeoutMS=50`
+  const error = await connectMongoDB(url).catch((thrown: unknown) => thrown)
+  t.ok(error instanceof Unavailable)
+  t.match(error, { message: 'The database is not available', cause: { name: /^Mongo/ } })
+  t.notMatch(inspect(error, { depth: 20, showHidden: true }), /secret/)
+  await until(() => sockets.size === 0)
+})
+
+const WRONG_URLS = [
+  'secretuser:secretword',
+  'mongodb://secretuser:secret@word@127.0.0.1',
+  'mongodb://secretuser:secret?word@127.0.0.1',
+  'mongodb://secretuser:secret/word@127.0.0.1',
+  'mongodb://secretuser:secret%word@127.0.0.1',
+]
+
+for (const url of WRONG_URLS) {
+  t.test(`says nothing of what is in a URL that the driver does not take: ${url}`, async (t) => {
+    const error = await connectMongoDB(url).catch((thrown: unknown) => thrown)
+    t.ok(error instanceof Error)
+    t.notOk(error instanceof Unavailable, 'no attempt mends it')
+    t.notMatch(inspect(error, { depth: 20, showHidden: true }).replace(/^ +at .*$/gm, ''), /secret/)
+  })
+}
+
+t.test('leaves the names of options to the driver, whose error says which', async (t) => {
+  const options = { maxPoolSise: 5 } as ConnectOptions
+  await t.rejects(connectMongoDB('mongodb://a:b@127.0.0.1', options), /maxpoolsise/i)
+  await t.rejects(connectMongoDB('mongodb://127.0.0.1/?maxPoolSise=5'), /maxpoolsise/i)
+  await t.rejects(
+    connectMongoDB(''),
+    new TypeError('connectMongoDB: the URL must be a non-empty string'),
+  )
+  await t.rejects(connectMongoDB(undefined as never), TypeError)
+})
