@@ -3,11 +3,11 @@ import type { Collection } from 'mongodb'
 import { BadRequest } from '../core/errors/index.ts'
 import type { Query } from '../core/params.ts'
 import { toCallSettings, withQuery } from './call-settings.ts'
+import { toCommandOptions } from './command-options.ts'
 import { openModel } from './connection/model.ts'
 import { ReadSignal, toAbortError } from './connection/read-signal.ts'
 import { callDatabase } from './driver-error.ts'
 import type { DriverOptions, Operation } from './driver-options.ts'
-import { toDriverOptions } from './driver-options.ts'
 import type { MongoDBSettings } from './mongodb-options.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
 import { checkUpsert, toHidden } from './mongodb-params.ts'
@@ -54,6 +54,8 @@ export async function callAdapter<R>(
   const query = splitQuery(params.query ?? {}, settings)
   const driver = toDriverOptions(params, operation)
   checkPipelineUse(operation, pipeline, driver)
+
+  const driver = toCommandOptions(settings, params, operation)
   const hidden = toHidden(settings, params)
   // A cursor outlives this call: it needs the signal itself, not one that ends with the call.
   if (CURSORS.has(operation) && params.signal !== undefined) driver.signal ??= params.signal

@@ -15,7 +15,10 @@ export interface Paginate {
 /** Methods that can write many records at once. */
 export type MultiMethod = 'create' | 'patch' | 'remove'
 
-/** Upper bounds for the queries of `find get update patch remove`. The `_` methods have none. */
+/**
+ * Upper bounds for the queries of `find get update patch remove`. The `_` methods have none but
+ * `timeMs`.
+ */
 export interface QueryLimits {
   /** Objects and lists inside each other. Default: 10. */
   readonly depth: number
@@ -28,6 +31,11 @@ export interface QueryLimits {
   readonly values: number
   /** The largest `$skip`. Default: 1,000,000. */
   readonly skip: number
+  /**
+   * How long the database may work on a read of a caller outside, in milliseconds; `Infinity` for
+   * as long as it takes. Default: 5,000.
+   */
+  readonly timeMs: number
 }
 
 /**

@@ -20,11 +20,20 @@ export const DEFAULT_LIMITS: QueryLimits = {
   conditions: 150,
   values: 10_000,
   skip: 1_000_000,
+  timeMs: 5_000,
 }
 
 const BOUND: OptionRule = {
   expected: `${OPTION.count.expected}, or Infinity`,
   isValid: (value) => OPTION.count.isValid(value) || value === Number.POSITIVE_INFINITY,
+}
+
+/** The server reads 0 as no limit, and takes 32 bits. */
+const DURATION: OptionRule = {
+  expected: `a whole number of milliseconds from 1 to ${2 ** 31 - 1}, or Infinity`,
+  isValid: (value) =>
+    value === Number.POSITIVE_INFINITY ||
+    (OPTION.count.isValid(value) && Number(value) >= 1 && Number(value) < 2 ** 31),
 }
 
 const SWITCH: OptionRow<boolean> = { ...OPTION.boolean, default: false }
@@ -86,7 +95,7 @@ export const OPTION_RULES: {
     default: DEFAULT_LIMITS,
     expected: 'an object of numbers',
     isValid: isPlainObject,
-    keys: { depth: BOUND, conditions: BOUND, values: BOUND, skip: BOUND },
+    keys: { depth: BOUND, conditions: BOUND, values: BOUND, skip: BOUND, timeMs: DURATION },
   },
   events: { ...OPTION.stringList, default: [], isFixed: true },
 }

@@ -23,7 +23,7 @@ t.test('sets a default for every option but Model', async (t) => {
     disableObjectify: false,
     useEstimatedDocumentCount: false,
     events: [],
-    limits: { depth: 10, conditions: 150, values: 10_000, skip: 1_000_000 },
+    limits: { depth: 10, conditions: 150, values: 10_000, skip: 1_000_000, timeMs: 5_000 },
   })
 })
 
@@ -75,6 +75,8 @@ const WRONG: readonly [object, string][] = [
   [{ limits: { dept: 3 } }, "'limits.dept'; did you mean 'depth'?"],
   [{ limits: { depth: '3' } }, "the option 'limits.depth' must be"],
   [{ limits: { skip: Number.NaN } }, "the option 'limits.skip' must be"],
+  [{ limits: { timeMs: 0 } }, "the option 'limits.timeMs' must be a whole number of milliseconds"],
+  [{ limits: { timeMs: 2 ** 31 } }, "the option 'limits.timeMs' must be"],
   [{ Paginate: false }, "unknown option 'Paginate'; did you mean 'paginate'?"],
   [{ hiden: [] }, "unknown option 'hiden'; did you mean 'hidden'?"],
   [{ whitelist: ['$regex'] }, "unknown option 'whitelist'"],
