@@ -6,7 +6,7 @@ import { toCallSettings, withQuery } from './call-settings.ts'
 import { toCommandOptions } from './command-options.ts'
 import { openModel } from './connection/model.ts'
 import { ReadSignal, toAbortError } from './connection/read-signal.ts'
-import { callDatabase } from './driver-error.ts'
+import { callDatabase, callWrite } from './driver-error.ts'
 import type { DriverOptions, Operation } from './driver-options.ts'
 import type { MongoDBSettings } from './mongodb-options.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
@@ -68,6 +68,12 @@ export async function callAdapter<R>(
     operation === 'read' ? callDatabase(() => runRead(params, driver, start)) : callDatabase(start)
   const transaction = joinTransaction(collection, driver)
   return transaction === undefined ? runCall() : transaction.runNext(runCall)
+
+  const start = async (): Promise<R> => run({ collection, settings, query, hidden, driver })
+  if (operation === 'read') return callDatabase(() => runRead(params, driver, start))
+  // What fails within a transaction is not written: the caller ends it by an abort.
+  const isAtOnce = operation !== 'cursor' && driver.session?.inTransaction() !== true
+  return isAtOnce ? callWrite(start) : callDatabase(start)
 }
 
 /**

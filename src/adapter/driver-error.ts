@@ -1,3 +1,4 @@
+import type { ErrorData } from '../core/errors/index.ts'
 import {
   BadRequest,
   Conflict,
@@ -14,11 +15,16 @@ import { isObject } from '../core/value-kind.ts'
 interface ErrorRow {
   readonly ErrorClass: typeof ServiceError
   readonly message: string
+  /** What a program can go by; a key `errors` becomes `error.errors`. */
+  readonly data?: ErrorData
   /** Codes of the server, and of Node where the driver writes past the end of its buffer. */
   readonly codes: readonly (number | string)[]
   /** Names of error classes: of the driver, and of BSON, which throws before a command is sent. */
   readonly names: readonly string[]
 }
+
+/** The write may have happened: who repeats it may do it twice. */
+const OUTCOME_UNKNOWN = { errors: { outcome: 'unknown' } } as const
 
 /** The record is larger than 16 MiB. */
 const TOO_LARGE = 10334
@@ -41,6 +47,8 @@ const ERROR_TABLE: readonly ErrorRow[] = [
   {
     ErrorClass: Conflict,
     message: 'Another call changed the record at the same time',
+    // Nothing was written; in seconds, as in the header that is made of it.
+    data: { retryAfter: 1 },
     codes: [112, 251],
     names: [],
   },
@@ -66,6 +74,18 @@ const ERROR_TABLE: readonly ErrorRow[] = [
     names: ['BSONError', 'BSONVersionError', 'BSONRuntimeError', 'BSONOffsetError'],
   },
   {
+    ErrorClass: BadRequest,
+    message: 'The query or the data has no value for the shard key',
+    codes: [61],
+    names: [],
+  },
+  {
+    ErrorClass: NotImplemented,
+    message: 'The database can not do this: transactions need a replica set or a sharded cluster',
+    codes: [20],
+    names: [],
+  },
+  {
     ErrorClass: PayloadTooLarge,
     message: 'The record is larger than the database allows',
     codes: [TOO_LARGE, 17419, 17420, 'ERR_OUT_OF_RANGE'],
@@ -85,12 +105,27 @@ const ERROR_TABLE: readonly ErrorRow[] = [
   },
   {
     // Server codes: no primary, stepping down, shutting down, overloaded.
+
+    // Written by the primary, and not confirmed by as many servers as was asked for.
+    ErrorClass: Unavailable,
+    message: 'The database has not confirmed the write',
+    data: OUTCOME_UNKNOWN,
+    codes: [64, 75, 79, 100],
+    names: ['MongoWriteConcernError'],
+  },
+  {
+    // Server codes: a cursor that is gone, no server for a read preference, no majority to read from;
+    // no primary, stepping down, shutting down, overloaded.
     ErrorClass: Unavailable,
     message: 'The database is not available',
-    codes: [6, 7, 89, 91, 189, 462, 9001, 10107, 11600, 11602, 13435, 13436],
+    codes: [
+      ...[6, 7, 43, 89, 91, 133, 134, 189],
+      ...[462, 9001, 10107, 11600, 11602, 13435, 13436],
+    ],
     names: [
       ...['MongoNetworkError', 'MongoNetworkTimeoutError', 'MongoServerSelectionError'],
-      ...['MongoPoolClearedError', 'MongoPoolClosedError', 'MongoWaitQueueTimeoutError'],
+      ...['MongoPoolClearedError', 'PoolClearedOnNetworkError', 'MongoPoolClosedError'],
+      'MongoWaitQueueTimeoutError',
       ...['MongoNotConnectedError', 'MongoTopologyClosedError', 'MongoServerClosedError'],
       ...['MongoClientClosedError', 'MongoStalePrimaryError'],
     ],
@@ -118,8 +153,8 @@ export function toDatabaseError(
   if (thrown instanceof ServiceError) return thrown
   const row = ROW_BY_NAME.get(toFacts(thrown).name) ?? ROW_BY_CODE.get(toCode(thrown))
   if (row === undefined) return new GeneralError('Internal error', null, { cause: thrown })
-  const data = row.ErrorClass === Conflict && keyPattern !== undefined ? toFields(keyPattern) : null
-  return new row.ErrorClass(row.message, data, { cause: thrown })
+  const fields = row.ErrorClass === Conflict ? toFields(keyPattern) : null
+  return new row.ErrorClass(row.message, fields ?? row.data, { cause: thrown })
 }
 
 /**
@@ -138,6 +173,21 @@ export async function callDatabase<R>(operation: () => Promise<R>): Promise<R> {
 function toCode(thrown: unknown): unknown {
   if (isTooLarge(thrown)) return TOO_LARGE
   return isStandalone(thrown) ? STANDALONE : toFacts(thrown).code
+
+/**
+ * Resolves to what a write resolves to.
+ * @throws {ServiceError} as {@link callDatabase}. An `Unavailable` has `errors.outcome: 'unknown'`: the
+ *   driver repeats some writes once, and what it throws then does not tell whether the first
+ *   command had come through
+ */
+export async function callWrite<R>(operation: () => Promise<R>): Promise<R> {
+  try {
+    return await operation()
+  } catch (thrown) {
+    const error = toDatabaseError(thrown)
+    if (!(error instanceof Unavailable) || error.errors !== undefined) throw error
+    throw new Unavailable(error.message, OUTCOME_UNKNOWN, { cause: error.cause })
+  }
 }
 
 /** In `insertMany` the driver measures each record itself; its error has no code then. */

@@ -6,10 +6,11 @@ import {
   MongoNetworkTimeoutError,
   MongoServerError,
   MongoServerSelectionError,
+  MongoWriteConcernError,
 } from 'mongodb'
 import t from 'tap'
 
-import { callDatabase, toDatabaseError } from '../../src/adapter/driver-error.ts'
+import { callDatabase, callWrite, toDatabaseError } from '../../src/adapter/driver-error.ts'
 import { Conflict, GeneralError, NotFound } from '../../src/core/errors/index.ts'
 
 const server = (code: number, more: object = {}) =>
@@ -49,6 +50,15 @@ const ERRORS: readonly [string, Error, string, number][] = [
   ['pool', named('MongoWaitQueueTimeoutError'), 'Unavailable', 503],
   ['pool cleared', named('MongoPoolClearedError'), 'Unavailable', 503],
   ['no primary', server(10107), 'Unavailable', 503],
+  ['pool cleared by the monitor', named('PoolClearedOnNetworkError'), 'Unavailable', 503],
+  ['cursor not found', server(43), 'Unavailable', 503],
+  ['no server for the read preference', server(133), 'Unavailable', 503],
+  ['no majority to read from', server(134), 'Unavailable', 503],
+  ['no shard key', server(61), 'BadRequest', 400],
+  ['transaction without a replica set', server(20), 'NotImplemented', 501],
+  ['write concern', unconfirmed(64), 'Unavailable', 503],
+  ['write concern, too many servers', unconfirmed(100), 'Unavailable', 503],
+  ['write concern, shutting down', unconfirmed(91), 'Unavailable', 503],
   ['not authorised', server(13), 'GeneralError', 500],
   ['wrong use of the driver', new MongoInvalidArgumentError('secret'), 'GeneralError', 500],
   ['a fault in code', new TypeError('secret'), 'GeneralError', 500],
@@ -74,6 +84,26 @@ t.test('names the fields of a duplicate, never values or indexes', async (t) => 
   })
 })
 
+t.test('says when to try again after a conflict', async (t) => {
+  for (const code of [112, 251]) {
+    t.match(toDatabaseError(server(code)).toJSON(), { code: 409, data: { retryAfter: 1 } })
+  }
+})
+
+t.test('says that a write may have happened, and nothing of the kind for a read', async (t) => {
+  const unknown = { code: 503, errors: { outcome: 'unknown' } }
+  t.match(toDatabaseError(unconfirmed(64)).toJSON(), unknown)
+  const lost = () => Promise.reject(new MongoNetworkError('secret'))
+  const error = await callWrite(lost).catch((thrown) => thrown)
+  t.match(error.toJSON(), { ...unknown, message: 'The database is not available' })
+  t.match(error.cause, { name: 'MongoNetworkError' })
+  const read = await callDatabase(lost).catch((thrown) => thrown)
+  t.notOk('errors' in read.toJSON())
+  const refused = await callWrite(() => Promise.reject(server(121))).catch((thrown) => thrown)
+  t.notOk('errors' in refused.toJSON(), 'refused is not unknown')
+  t.equal(await callWrite(async () => 5), 5)
+})
+
 t.test('reads the code of a failed write of many', async (t) => {
   const details = { message: 'secret', code: 11000, writeErrors: [] }
   const error = toDatabaseError(new MongoBulkWriteError(details, {} as never))
@@ -95,6 +125,11 @@ t.test('turns the rejection of an operation into the error of a service', async 
     GeneralError,
   )
 })
+
+function unconfirmed(code: number): MongoWriteConcernError {
+  const writeConcernError = { code, errmsg: 'secret text of shop.users' }
+  return new MongoWriteConcernError({ ok: 1, writeConcernError } as never)
+}
 
 function named(name: string): Error {
   return Object.assign(new Error('secret'), { name })
