@@ -14,7 +14,10 @@ import { checkUpsert, toHidden } from './mongodb-params.ts'
 import type { Pipeline } from './pipelines/read-pipeline.ts'
 import { readPipeline } from './pipelines/read-pipeline.ts'
 import { checkPipelineUse } from './pipelines/write-check.ts'
+
+import { checkParams, checkUpsert, isExternal, toHidden } from './mongodb-params.ts'
 import { checkHiddenQuery } from './queries/hidden-field-check.ts'
+import { checkPatterns } from './queries/pattern-check.ts'
 import { sanitizeQuery } from './queries/query-operators.ts'
 import type { SplitQuery } from './queries/split-query.ts'
 import { splitQuery } from './queries/split-query.ts'
@@ -114,6 +117,7 @@ export function toChecked<P extends MongoDBParams>(
 ): P {
   const query = sanitizeQuery(params?.query ?? {}, settings)
   if (toHidden(settings, params).length > 0) checkHiddenQuery(query, settings)
+  if (isExternal(params) && settings.operators.length > 0) checkPatterns(query, settings)
   return withQuery(params, query, options, settings)
 }
 

@@ -31,6 +31,8 @@ export interface QueryLimits {
   readonly values: number
   /** The largest `$skip`. Default: 1,000,000. */
   readonly skip: number
+  /** Characters of a `$regex` of a caller outside, where it is allowed. Default: 128. */
+  readonly patternLength: number
   /**
    * How long the database may work on a read of a caller outside, in milliseconds; `Infinity` for
    * as long as it takes. Default: 5,000.

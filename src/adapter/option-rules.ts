@@ -20,6 +20,7 @@ export const DEFAULT_LIMITS: QueryLimits = {
   conditions: 150,
   values: 10_000,
   skip: 1_000_000,
+  patternLength: 128,
   timeMs: 5_000,
 }
 
@@ -95,7 +96,14 @@ export const OPTION_RULES: {
     default: DEFAULT_LIMITS,
     expected: 'an object of numbers',
     isValid: isPlainObject,
-    keys: { depth: BOUND, conditions: BOUND, values: BOUND, skip: BOUND, timeMs: DURATION },
+    keys: {
+      depth: BOUND,
+      conditions: BOUND,
+      values: BOUND,
+      skip: BOUND,
+      patternLength: BOUND,
+      timeMs: DURATION,
+    },
   },
   events: { ...OPTION.stringList, default: [], isFixed: true },
 }

@@ -23,7 +23,14 @@ t.test('sets a default for every option but Model', async (t) => {
     disableObjectify: false,
     useEstimatedDocumentCount: false,
     events: [],
-    limits: { depth: 10, conditions: 150, values: 10_000, skip: 1_000_000, timeMs: 5_000 },
+    limits: {
+      depth: 10,
+      conditions: 150,
+      values: 10_000,
+      skip: 1_000_000,
+      patternLength: 128,
+      timeMs: 5_000,
+    },
   })
 })
 

@@ -85,13 +85,19 @@ function checkObject(object: Query, kind: string, depth: number, check: Check): 
       continue
     }
     const operator = ALIASES.get(key) ?? key
-    if (!ALLOWED.has(operator) && !check.settings.operators.includes(operator)) {
+    if (!isAllowed(operator, object, check)) {
       throw new BadRequest(`Invalid ${kind} ${key}`)
     }
     if (Object.hasOwn(copy, operator)) throw new BadRequest(`${operator} is given twice`)
     copy[operator] = checkOperand(value, operator, depth + 1, check)
   }
   return copy
+}
+
+/** The flags of a pattern are allowed wherever the pattern is. */
+function isAllowed(operator: string, { $regex }: Query, { settings }: Check): boolean {
+  if (ALLOWED.has(operator) || settings.operators.includes(operator)) return true
+  return operator === '$options' && $regex !== undefined && settings.operators.includes('$regex')
 }
 
 function checkOperand(value: unknown, operator: string, depth: number, check: Check): unknown {

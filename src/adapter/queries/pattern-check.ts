@@ -1,0 +1,126 @@
+import { BadRequest } from '../../core/errors/index.ts'
+import type { Query } from '../../core/params.ts'
+import { isPlainObject } from '../../core/value-kind.ts'
+import type { MongoDBSettings } from '../mongodb-options.ts'
+
+/** The flags that JavaScript and the database read alike. */
+const FLAGS = /^[ims]*$/
+
+/**
+ * Escapes that both read alike. After `\Q` the database takes brackets as they are, so that a group
+ * could hide from this check in what looks like a class.
+ */
+const FOREIGN_ESCAPE = /\\(?:[^\W_dDwWsSbBnrtfv\d])/
+
+/**
+ * A part of a pattern: an escape, a class, the start of a group, a quantifier, or one character.
+ * Newer databases read `{,2}` and `{ 1, 2 }` as quantifiers, too.
+ */
+const TOKEN =
+  /\\.|\[(?:\\.|[^\]\\])*\]?|\((?:\?(?:<?[=!]|<\w+>|[ims-]*:))?|(?:[*+?]|\{[\d, ]*\})\??|./gs
+const QUANTIFIER = /^(?:[*+?]|\{.*\})/
+
+interface PatternRule {
+  readonly fault: string
+  readonly isBroken: (pattern: string, flags: string, limit: number) => boolean
+}
+
+/** In their order: those behind may count on those before. */
+const PATTERN_RULES: readonly PatternRule[] = [
+  // Not `length > limit`: that is false for a limit of `undefined` or `NaN`.
+  { fault: 'is too long', isBroken: (pattern, _flags, limit) => !(pattern.length <= limit) },
+  { fault: 'has a zero byte', isBroken: (pattern) => pattern.includes('\0') },
+  { fault: 'has $options other than i, m and s', isBroken: (_, flags) => !FLAGS.test(flags) },
+  { fault: 'is not valid', isBroken: (pattern, flags) => !isCompilable(pattern, flags) },
+  {
+    fault: 'has an escape that is not allowed',
+    isBroken: (pattern) => FOREIGN_ESCAPE.test(withoutEscapedMarks(pattern)),
+  },
+  {
+    fault: 'repeats a group that has a quantifier or alternatives in it',
+    isBroken: hasNestedRepeat,
+  },
+]
+
+/**
+ * Checks the patterns of a sanitized query from outside. What a filter function has made is code.
+ * @throws {BadRequest} a `$regex` that is no string, is longer than `limits.patternLength`, does not
+ *   compile, or may take exponential time; `$options` without it. Names the field and the rule
+ */
+export function checkPatterns(query: Query, settings: MongoDBSettings): void {
+  for (const [name, value] of Object.entries(query)) {
+    const isMade = Object.hasOwn(settings.filters, name) && settings.filters[name] !== true
+    if (!isMade) checkPatternsIn(value, name, settings.limits.patternLength)
+  }
+}
+
+function checkPatternsIn(value: unknown, field: string, limit: number): void {
+  if (Array.isArray(value)) {
+    for (const item of value) checkPatternsIn(item, field, limit)
+  } else if (isPlainObject(value)) {
+    checkPattern(value, field, limit)
+    for (const [name, child] of Object.entries(value)) {
+      checkPatternsIn(child, name.startsWith('$') ? field : name, limit)
+    }
+  }
+}
+
+function checkPattern(conditions: Query, field: string, limit: number): void {
+  const hasOptions = Object.hasOwn(conditions, '$options')
+  if (!Object.hasOwn(conditions, '$regex')) {
+    if (hasOptions) throw new BadRequest(`$options needs a $regex for ${field}`)
+    return
+  }
+  const { $regex: pattern, $options: flags } = conditions
+  if (typeof pattern !== 'string') throw new BadRequest(`$regex must be a string for ${field}`)
+  if (hasOptions && typeof flags !== 'string') {
+    throw new BadRequest(`$options must be a string for ${field}`)
+  }
+  const given = hasOptions ? String(flags) : ''
+  const broken = PATTERN_RULES.find(({ isBroken }) => isBroken(pattern, given, limit))
+  if (broken !== undefined) throw new BadRequest(`The $regex for ${field} ${broken.fault}`)
+}
+
+function isCompilable(pattern: string, flags: string): boolean {
+  try {
+    new RegExp(pattern, flags)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** `\\Q` is a backslash and a letter. */
+function withoutEscapedMarks(pattern: string): string {
+  return pattern.replaceAll('\\\\', '')
+}
+
+/**
+ * Whether a group is repeated whose text can vary in length or has alternatives: `(a+)+`, `(a|a)*`,
+ * `(a?){9}`. There are more ways to match a text by it than anybody can try. What remains takes
+ * polynomial time at most.
+ */
+function hasNestedRepeat(pattern: string): boolean {
+  /** Whether the text of each open group varies so far; the first is the whole pattern. */
+  const groups = [{ varies: false }]
+  let last = { varies: false }
+  for (const [token] of pattern.matchAll(TOKEN)) {
+    const group = groups.at(-1) ?? last
+    const quantifier = QUANTIFIER.exec(token)?.[0]
+    if (quantifier !== undefined) {
+      if (last.varies && toMost(quantifier) > 1) return true
+      group.varies ||= !/^\{ *\d+ *\}$/.test(quantifier)
+    } else if (token === '|') group.varies = true
+    else if (token.startsWith('(')) groups.push({ varies: false })
+    last = (token === ')' && groups.pop()) || { varies: false }
+    if (last.varies) (groups.at(-1) ?? last).varies = true
+  }
+  return false
+}
+
+/** Returns how often a quantifier repeats at most. */
+function toMost(quantifier: string): number {
+  if (!quantifier.startsWith('{')) return quantifier === '?' ? 1 : Number.POSITIVE_INFINITY
+  const [least, most = least] = quantifier.slice(1, -1).split(',')
+  return most?.trim() ? Number(most) : Number.POSITIVE_INFINITY
+}
