@@ -2,6 +2,7 @@ import type { AggregationCursor, Collection, Document, FindCursor } from 'mongod
 
 import { callAdapter } from './adapter-call.ts'
 import { toCallSettings } from './call-settings.ts'
+import { createIndexes } from './connection/create-indexes.ts'
 import { openModel } from './connection/model.ts'
 import { toDriverOptions } from './driver-options.ts'
 import type { MongoDBOptions, MongoDBSettings } from './mongodb-options.ts'
@@ -39,8 +40,13 @@ export class CollectionAccess<P extends MongoDBParams = MongoDBParams> {
     this.events = this.options.events
   }
 
-  /** Lets the application be ready only while the collection can be reached. */
+  /**
+   * Creates the indexes of the service, and lets the application be ready only while the collection
+   * can be reached.
+   * @throws {Error} an index can not be created; names the service and the index
+   */
   async setup(app: WithReadiness, path: string): Promise<void> {
+    await createIndexes(path, this.options)
     const check = async (): Promise<number> =>
       (await openModel(this.options.Model)).estimatedDocumentCount()
     app.readiness.set(`mongodb ${path}`, check)

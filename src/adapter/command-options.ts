@@ -5,14 +5,14 @@ import type { MongoDBParams } from './mongodb-params.ts'
 import { isExternal } from './mongodb-params.ts'
 
 /**
- * What may be stopped halfway. A write has no time limit of ours: it would end with some records
- * changed and others not.
+ * What may be stopped halfway, and what may be read from any server. A write has no time limit of
+ * ours: it would end with some records changed and others not; what it reads comes from the primary.
  */
 const READS: ReadonlySet<Operation> = new Set(['read', 'cursor'])
 
 /**
- * Returns the options for the commands of a call: those of its params, and the time limit of the
- * service for reads of callers outside. An option in `params.docdb` wins.
+ * Returns the options for the commands of a call: those of its params, then the concerns of the
+ * service, and its time limit for reads of callers outside.
  * @throws {TypeError} as {@link toDriverOptions}
  */
 export function toCommandOptions(
@@ -21,9 +21,14 @@ export function toCommandOptions(
   operation: Operation,
 ): DriverOptions {
   const options = toDriverOptions(params, operation)
+  const isRead = READS.has(operation)
   const { timeMs } = settings.limits
-  if (isExternal(params) && READS.has(operation) && Number.isFinite(timeMs)) {
-    options.maxTimeMS ??= timeMs
-  }
+  if (isRead && isExternal(params) && Number.isFinite(timeMs)) options.maxTimeMS ??= timeMs
+  // The commands of a transaction share the concerns that it was started with.
+  if (options.session?.inTransaction() === true) return options
+  const { readPreference, readConcern, writeConcern } = settings
+  if (isRead && readPreference !== undefined) options.readPreference ??= readPreference
+  if (isRead && readConcern !== undefined) options.readConcern ??= readConcern
+  if (!isRead && writeConcern !== undefined) options.writeConcern ??= writeConcern
   return options
 }

@@ -1,4 +1,10 @@
-import type { Collection } from 'mongodb'
+import type {
+  Collection,
+  IndexDescription,
+  ReadConcernLevel,
+  ReadPreferenceLike,
+  WriteConcernSettings,
+} from 'mongodb'
 
 /** A collection of any record type. */
 // biome-ignore lint/suspicious/noExplicitAny: collections are invariant, and one of any record fits
@@ -93,6 +99,17 @@ export interface MongoDBSettings {
   events: readonly string[]
   /** Upper bounds for queries. */
   limits: QueryLimits
+  /**
+   * Indexes, each `{ key: { email: 1 }, unique: true, name, … }`: those that are not there are
+   * created when the application is set up, which fails where one can not be. Default: `[]`.
+   */
+  indexes: readonly IndexDescription[]
+  /** Which servers `find` and `get` read from. Default: that of the collection. */
+  readPreference: ReadPreferenceLike | undefined
+  /** Which writes `find` and `get` see. Default: that of the collection. */
+  readConcern: { readonly level: ReadConcernLevel } | undefined
+  /** How many servers confirm a write. Default: that of the collection. */
+  writeConcern: Pick<WriteConcernSettings, 'w' | 'journal' | 'wtimeoutMS'> | undefined
 }
 
 /** Options of {@link MongoDBService}; all but `Model` have a default. */

@@ -10,7 +10,7 @@ export interface MongoDBParams<Q = Query> extends Params<Q>, DriverParams {
   /** Page sizes for this call, `false` for all records. */
   paginate?: Paginate | false | undefined
   /** Options of the service for this call; they win over `paginate`. */
-  adapter?: Partial<Omit<MongoDBOptions, 'events'>> | undefined
+  adapter?: Partial<Omit<MongoDBOptions, 'events' | 'indexes'>> | undefined
 }
 
 /** Returns whether a call comes from outside, through a transport. */

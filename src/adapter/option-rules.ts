@@ -1,6 +1,8 @@
 import type { OptionRule } from '../core/option-check.ts'
 import { OPTION } from '../core/option-check.ts'
 import { isPlainObject } from '../core/value-kind.ts'
+import { READ_CONCERN, READ_PREFERENCE, WRITE_CONCERN } from './connection/concern-rules.ts'
+import { INDEX_RULES, isIndexList } from './connection/create-indexes.ts'
 import { isModel, MODEL_EXPECTED } from './connection/model.ts'
 import { isFieldPath, withoutPositions } from './field-path.ts'
 import type { MongoDBSettings, QueryLimits } from './mongodb-options.ts'
@@ -105,6 +107,16 @@ export const OPTION_RULES: {
       timeMs: DURATION,
     },
   },
+  indexes: {
+    default: [],
+    expected: 'a list of indexes, { key, unique, … }',
+    isValid: isIndexList,
+    keys: INDEX_RULES,
+    isFixed: true,
+  },
+  readPreference: { ...READ_PREFERENCE, default: undefined },
+  readConcern: { ...READ_CONCERN, default: undefined },
+  writeConcern: { ...WRITE_CONCERN, default: undefined },
   events: { ...OPTION.stringList, default: [], isFixed: true },
 }
 

@@ -1,10 +1,12 @@
-import type { Document } from 'mongodb'
+import type { ClientSession, Document } from 'mongodb'
 import t from 'tap'
 
+import { toCommandOptions } from '../../src/adapter/command-options.ts'
 import type { MongoDBParams } from '../../src/adapter/index.ts'
-import { MongoDBService } from '../../src/adapter/index.ts'
+import { MongoDBService, resolveMongoDBOptions } from '../../src/adapter/index.ts'
 import { Timeout } from '../../src/core/errors/index.ts'
 import { openDatabase } from '../support/database.ts'
+import { idleCollection } from '../support/idle-collection.ts'
 
 const { empty, commandsOf } = await openDatabase(t)
 const paginate = { default: 2 }
@@ -35,9 +37,9 @@ for (const [title, read] of Object.entries(READS)) {
       toLimits(await commandsOf(() => read(notes, params)))
     t.strictSame(await limitsOf({ provider: 'rest' }), [5_000])
     t.strictSame(await limitsOf({}), [undefined])
-    t.strictSame(await limitsOf({ provider: 'rest', docdb: { maxTimeMS: 7 } }), [7])
-    notes.options = { ...notes.options, limits: { ...notes.options.limits, timeMs: 9 } }
-    t.strictSame(await limitsOf({ provider: 'rest' }), [9])
+    t.strictSame(await limitsOf({ provider: 'rest', docdb: { maxTimeMS: 70_000 } }), [70_000])
+    notes.options = { ...notes.options, limits: { ...notes.options.limits, timeMs: 90_000 } }
+    t.strictSame(await limitsOf({ provider: 'rest' }), [90_000])
     notes.options = { ...notes.options, limits: { ...notes.options.limits, timeMs: Infinity } }
     t.strictSame(await limitsOf({ provider: 'rest' }), [undefined])
   })
@@ -66,4 +68,46 @@ t.test('INJ-16: an allowed pattern that takes too long ends at the time limit', 
   const query = { text: { $regex: '.*a.*b.*c.*' } }
   await t.rejects(notes.find({ provider: 'rest', query }), Timeout)
   t.match(await notes.find({ provider: 'rest', query: { text: { $ne: 'a' } } }), { length: 1 })
+})
+
+const CONCERNS = {
+  readPreference: 'secondaryPreferred',
+  readConcern: { level: 'majority' },
+  writeConcern: { w: 1, journal: true },
+} as const
+const settings = resolveMongoDBOptions({ Model: idleCollection, ...CONCERNS })
+const { writeConcern, ...reading } = CONCERNS
+
+t.test('gives reads and writes the concerns of the service', async (t) => {
+  for (const operation of ['read', 'cursor'] as const) {
+    t.strictSame(toCommandOptions(settings, {}, operation), reading)
+  }
+  const writes = ['create', 'update', 'patch', 'remove', 'patch of many', 'remove of many'] as const
+  for (const operation of writes) {
+    t.strictSame(toCommandOptions(settings, {}, operation), { writeConcern })
+  }
+})
+
+t.test('lets params.docdb win over the concerns of the service', async (t) => {
+  const docdb = { readPreference: 'primary', readConcern: { level: 'local' } } as const
+  t.strictSame(toCommandOptions(settings, { docdb }, 'read'), docdb)
+  const own = { writeConcern: { w: 'majority' } } as const
+  t.strictSame(toCommandOptions(settings, { mongodb: own }, 'patch'), own)
+})
+
+t.test('leaves the concerns of a transaction alone', async (t) => {
+  const session = { inTransaction: () => true } as ClientSession
+  t.strictSame(toCommandOptions(settings, { docdb: { session } }, 'read'), { session })
+  t.strictSame(toCommandOptions(settings, { docdb: { session } }, 'patch'), { session })
+})
+
+t.test('sends the concerns of the service', async (t) => {
+  const notes = new MongoDBService({ Model: await empty('notes'), multi: true, ...CONCERNS })
+  const concernsOf = async (run: () => Promise<unknown>) =>
+    (await commandsOf(run)).map(({ readConcern, writeConcern }) => readConcern ?? writeConcern)
+  t.match(await concernsOf(() => notes.find()), [{ level: 'majority' }])
+  t.match(await concernsOf(() => notes.countDocuments()), [{ level: 'majority' }])
+  t.match(await concernsOf(() => notes.create({ n: 1 })), [{ w: 1, j: true }])
+  t.match(await concernsOf(() => notes.patch(null, { n: 2 })), [undefined, { w: 1 }, undefined])
+  t.match(await concernsOf(() => notes.remove(null)), [undefined, { w: 1 }])
 })
