@@ -76,11 +76,11 @@ const AUTH = toNames({
 
 const MONGODB = toNames({
   values: `
-    MongoDBService ObjectIdSchema keywordObjectId resolveMongoDBOptions resolveObjectId
+    MongoDBService ObjectIdSchema connectMongoDB keywordObjectId resolveMongoDBOptions resolveObjectId
     resolveQueryObjectId transaction
   `,
   types: `
-    AdapterId AnyCollection DriverOptions MongoDBOptions MongoDBParams MongoDBSettings MultiMethod
+    AdapterId AnyCollection ConnectOptions DriverOptions MongoDBOptions MongoDBParams MongoDBSettings MultiMethod
     ObjectIdQuery Paginate PatchData PipelineStage QueryFilter QueryLimits TransactionFunction
     TransactionOptions
   `,

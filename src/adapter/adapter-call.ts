@@ -3,19 +3,18 @@ import type { Collection } from 'mongodb'
 import { BadRequest } from '../core/errors/index.ts'
 import type { Query } from '../core/params.ts'
 import { toCallSettings, withQuery } from './call-settings.ts'
-import { toCommandOptions } from './command-options.ts'
+import { addServiceOptions } from './command-options.ts'
 import { openModel } from './connection/model.ts'
 import { ReadSignal, toAbortError } from './connection/read-signal.ts'
 import { callDatabase, callWrite } from './driver-error.ts'
 import type { DriverOptions, Operation } from './driver-options.ts'
+import { toDriverOptions } from './driver-options.ts'
 import type { MongoDBSettings } from './mongodb-options.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
-import { checkUpsert, toHidden } from './mongodb-params.ts'
+import { checkUpsert, isExternal, toHidden } from './mongodb-params.ts'
 import type { Pipeline } from './pipelines/read-pipeline.ts'
 import { readPipeline } from './pipelines/read-pipeline.ts'
 import { checkPipelineUse } from './pipelines/write-check.ts'
-
-import { checkParams, checkUpsert, isExternal, toHidden } from './mongodb-params.ts'
 import { checkHiddenQuery } from './queries/hidden-field-check.ts'
 import { checkPatterns } from './queries/pattern-check.ts'
 import { sanitizeQuery } from './queries/query-operators.ts'
@@ -57,26 +56,23 @@ export async function callAdapter<R>(
   const query = splitQuery(params.query ?? {}, settings)
   const driver = toDriverOptions(params, operation)
   checkPipelineUse(operation, pipeline, driver)
-
-  const driver = toCommandOptions(settings, params, operation)
   const hidden = toHidden(settings, params)
   // A cursor outlives this call: it needs the signal itself, not one that ends with the call.
   if (CURSORS.has(operation) && params.signal !== undefined) driver.signal ??= params.signal
   // Outside of `callDatabase`: a `Model` that is no collection is a fault of the code, not of the
   // database.
   const collection = await openModel(settings.Model)
+  const transaction = joinTransaction(collection, driver)
+  addServiceOptions(driver, settings, params, operation)
   const start = async (): Promise<R> =>
     run({ collection, settings, query, hidden, pipeline, driver })
-  const runCall = (): Promise<R> =>
-    operation === 'read' ? callDatabase(() => runRead(params, driver, start)) : callDatabase(start)
-  const transaction = joinTransaction(collection, driver)
+  const runCall = (): Promise<R> => {
+    if (operation === 'read') return callDatabase(() => runRead(params, driver, start))
+    // What fails within a transaction is not written: the caller ends it by an abort.
+    const isAtOnce = !CURSORS.has(operation) && driver.session?.inTransaction() !== true
+    return isAtOnce ? callWrite(start) : callDatabase(start)
+  }
   return transaction === undefined ? runCall() : transaction.runNext(runCall)
-
-  const start = async (): Promise<R> => run({ collection, settings, query, hidden, driver })
-  if (operation === 'read') return callDatabase(() => runRead(params, driver, start))
-  // What fails within a transaction is not written: the caller ends it by an abort.
-  const isAtOnce = operation !== 'cursor' && driver.session?.inTransaction() !== true
-  return isAtOnce ? callWrite(start) : callDatabase(start)
 }
 
 /**

@@ -1,5 +1,4 @@
 import type { DriverOptions, Operation } from './driver-options.ts'
-import { toDriverOptions } from './driver-options.ts'
 import type { MongoDBSettings } from './mongodb-options.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
 import { isExternal } from './mongodb-params.ts'
@@ -8,27 +7,25 @@ import { isExternal } from './mongodb-params.ts'
  * What may be stopped halfway, and what may be read from any server. A write has no time limit of
  * ours: it would end with some records changed and others not; what it reads comes from the primary.
  */
-const READS: ReadonlySet<Operation> = new Set(['read', 'cursor'])
+const READS: ReadonlySet<Operation> = new Set(['read', 'cursor', 'aggregate'])
 
 /**
- * Returns the options for the commands of a call: those of its params, then the concerns of the
+ * Adds to the options for the commands of a call, whose session is known by now: the concerns of the
  * service, and its time limit for reads of callers outside.
- * @throws {TypeError} as {@link toDriverOptions}
  */
-export function toCommandOptions(
+export function addServiceOptions(
+  options: DriverOptions,
   settings: MongoDBSettings,
   params: MongoDBParams,
   operation: Operation,
-): DriverOptions {
-  const options = toDriverOptions(params, operation)
+): void {
   const isRead = READS.has(operation)
   const { timeMs } = settings.limits
   if (isRead && isExternal(params) && Number.isFinite(timeMs)) options.maxTimeMS ??= timeMs
   // The commands of a transaction share the concerns that it was started with.
-  if (options.session?.inTransaction() === true) return options
+  if (options.session?.inTransaction() === true) return
   const { readPreference, readConcern, writeConcern } = settings
   if (isRead && readPreference !== undefined) options.readPreference ??= readPreference
   if (isRead && readConcern !== undefined) options.readConcern ??= readConcern
   if (!isRead && writeConcern !== undefined) options.writeConcern ??= writeConcern
-  return options
 }

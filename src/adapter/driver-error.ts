@@ -80,12 +80,6 @@ const ERROR_TABLE: readonly ErrorRow[] = [
     names: [],
   },
   {
-    ErrorClass: NotImplemented,
-    message: 'The database can not do this: transactions need a replica set or a sharded cluster',
-    codes: [20],
-    names: [],
-  },
-  {
     ErrorClass: PayloadTooLarge,
     message: 'The record is larger than the database allows',
     codes: [TOO_LARGE, 17419, 17420, 'ERR_OUT_OF_RANGE'],
@@ -104,8 +98,6 @@ const ERROR_TABLE: readonly ErrorRow[] = [
     names: [],
   },
   {
-    // Server codes: no primary, stepping down, shutting down, overloaded.
-
     // Written by the primary, and not confirmed by as many servers as was asked for.
     ErrorClass: Unavailable,
     message: 'The database has not confirmed the write',
@@ -173,6 +165,7 @@ export async function callDatabase<R>(operation: () => Promise<R>): Promise<R> {
 function toCode(thrown: unknown): unknown {
   if (isTooLarge(thrown)) return TOO_LARGE
   return isStandalone(thrown) ? STANDALONE : toFacts(thrown).code
+}
 
 /**
  * Resolves to what a write resolves to.

@@ -3,11 +3,9 @@
  * @module remex/mongodb
  */
 
-export type { DriverOptions, PipelineStage } from './driver-options.ts'
-
 export type { ConnectOptions } from './connection/connect-mongodb.ts'
 export { connectMongoDB } from './connection/connect-mongodb.ts'
-export type { DriverOptions } from './driver-options.ts'
+export type { DriverOptions, PipelineStage } from './driver-options.ts'
 export type { PatchData } from './hookless-methods.ts'
 export { keywordObjectId } from './ids/object-id-keyword.ts'
 export type { ObjectIdQuery } from './ids/object-id-resolvers.ts'

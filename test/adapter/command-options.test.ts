@@ -1,7 +1,9 @@
 import type { ClientSession, Document } from 'mongodb'
 import t from 'tap'
 
-import { toCommandOptions } from '../../src/adapter/command-options.ts'
+import { addServiceOptions } from '../../src/adapter/command-options.ts'
+import type { DriverOptions, Operation } from '../../src/adapter/driver-options.ts'
+import { toDriverOptions } from '../../src/adapter/driver-options.ts'
 import type { MongoDBParams } from '../../src/adapter/index.ts'
 import { MongoDBService, resolveMongoDBOptions } from '../../src/adapter/index.ts'
 import { Timeout } from '../../src/core/errors/index.ts'
@@ -78,27 +80,33 @@ const CONCERNS = {
 const settings = resolveMongoDBOptions({ Model: idleCollection, ...CONCERNS })
 const { writeConcern, ...reading } = CONCERNS
 
+function toOptions(params: MongoDBParams, operation: Operation): DriverOptions {
+  const options = toDriverOptions(params, operation)
+  addServiceOptions(options, settings, params, operation)
+  return options
+}
+
 t.test('gives reads and writes the concerns of the service', async (t) => {
-  for (const operation of ['read', 'cursor'] as const) {
-    t.strictSame(toCommandOptions(settings, {}, operation), reading)
+  for (const operation of ['read', 'cursor', 'aggregate'] as const) {
+    t.strictSame(toOptions({}, operation), reading)
   }
   const writes = ['create', 'update', 'patch', 'remove', 'patch of many', 'remove of many'] as const
   for (const operation of writes) {
-    t.strictSame(toCommandOptions(settings, {}, operation), { writeConcern })
+    t.strictSame(toOptions({}, operation), { writeConcern })
   }
 })
 
 t.test('lets params.docdb win over the concerns of the service', async (t) => {
   const docdb = { readPreference: 'primary', readConcern: { level: 'local' } } as const
-  t.strictSame(toCommandOptions(settings, { docdb }, 'read'), docdb)
+  t.strictSame(toOptions({ docdb }, 'read'), docdb)
   const own = { writeConcern: { w: 'majority' } } as const
-  t.strictSame(toCommandOptions(settings, { mongodb: own }, 'patch'), own)
+  t.strictSame(toOptions({ mongodb: own }, 'patch'), own)
 })
 
 t.test('leaves the concerns of a transaction alone', async (t) => {
   const session = { inTransaction: () => true } as ClientSession
-  t.strictSame(toCommandOptions(settings, { docdb: { session } }, 'read'), { session })
-  t.strictSame(toCommandOptions(settings, { docdb: { session } }, 'patch'), { session })
+  t.strictSame(toOptions({ docdb: { session } }, 'read'), { session })
+  t.strictSame(toOptions({ docdb: { session } }, 'patch'), { session })
 })
 
 t.test('sends the concerns of the service', async (t) => {

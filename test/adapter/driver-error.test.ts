@@ -55,7 +55,6 @@ const ERRORS: readonly [string, Error, string, number][] = [
   ['no server for the read preference', server(133), 'Unavailable', 503],
   ['no majority to read from', server(134), 'Unavailable', 503],
   ['no shard key', server(61), 'BadRequest', 400],
-  ['transaction without a replica set', server(20), 'NotImplemented', 501],
   ['write concern', unconfirmed(64), 'Unavailable', 503],
   ['write concern, too many servers', unconfirmed(100), 'Unavailable', 503],
   ['write concern, shutting down', unconfirmed(91), 'Unavailable', 503],
