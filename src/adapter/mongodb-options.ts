@@ -107,7 +107,7 @@ export interface MongoDBSettings {
   /** Which servers `find` and `get` read from. Default: that of the collection. */
   readPreference: ReadPreferenceLike | undefined
   /** Which writes `find` and `get` see. Default: that of the collection. */
-  readConcern: { readonly level: ReadConcernLevel } | undefined
+  readConcern: Readonly<Record<'level', ReadConcernLevel>> | undefined
   /** How many servers confirm a write. Default: that of the collection. */
   writeConcern: Pick<WriteConcernSettings, 'w' | 'journal' | 'wtimeoutMS'> | undefined
 }

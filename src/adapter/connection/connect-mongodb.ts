@@ -22,7 +22,7 @@ const BUDGETS = {
 
 /**
  * Resolves to a client of the driver that is connected, and that answers a call within 3.5 seconds
- * when the database is gone or hangs: {@link BUDGETS}, unless the URL or the options have others.
+ * when the database is gone or hangs, unless the URL or the options give it more time.
  * @throws {Unavailable} the database can not be reached, or refuses the user; the `cause` says why,
  *   for the log. A later call may succeed
  * @throws {TypeError} `timeoutMS`, or a URL that the driver does not take
@@ -72,11 +72,12 @@ function toGivenNames(url: string, options: ConnectOptions): ReadonlySet<string>
 }
 
 /**
- * Returns the driver's error where it can not hold what stands before the `@` of a URL. Else it may
- * quote a part of the password: one with a `?` in it looks like an option to the driver.
+ * Returns the driver's error where the options are at fault. That of a URL may quote a part of the
+ * password: one with a `?` in it looks like an option to the driver, one without a host like a host.
  */
 function toSafeError(error: unknown, url: string, options: ConnectOptions): unknown {
-  if (!url.includes('@')) return error
+  const hasUser = /^mongodb(?:\+srv)?:\/\/[^/?]*:(?!\d+(?:[,/?]|$))/i.test(url) || url.includes('@')
+  if (!hasUser) return error
   try {
     new MongoClient('mongodb://127.0.0.1', options)
   } catch (fault) {

@@ -1,10 +1,11 @@
 import type { Document } from 'mongodb'
 
 import type { AdapterCall } from '../adapter-call.ts'
+import type { PipelineStage } from '../driver-options.ts'
 import { toOutermost } from '../field-path.ts'
 import { toProjection } from '../queries/select.ts'
 import { NO_STAGES, toStageName } from './read-pipeline.ts'
-import { FIRST_ONLY } from './stage-kinds.ts'
+import { COUNTING_OUT, FIRST_ONLY } from './stage-kinds.ts'
 
 /** What stages are made of. */
 export type StageSource = Omit<AdapterCall, 'collection' | 'pipeline'>
@@ -34,15 +35,19 @@ export function toStages(call: AdapterCall): Document[] {
 
 /**
  * Returns the stages that make an answer of records which were written. They see no others: what
- * stands before the marker, `$sort` and `$limit` for example, does not select anew.
+ * stands before the marker, `$sort` and `$limit` for example, does not select anew, and `$skip` and
+ * `$sample` have had their turn.
  */
 export function toAnswerStages(call: AdapterCall, filter: Document): Document[] {
   const query = { ...call.query, skip: 0, limit: undefined }
-  const [first] = call.pipeline?.before ?? []
+  const { before, after } = call.pipeline ?? NO_STAGES
+  const isLeft = (stage: PipelineStage): boolean => !COUNTING_OUT.has(toStageName(stage))
+  const pipeline = { before: before.filter(isLeft), after: after.filter(isLeft) }
+  const [first] = pipeline.before
   if (first === undefined || FIRST_ONLY.has(toStageName(first))) {
-    return toStages({ ...call, query: { ...query, filter } })
+    return toStages({ ...call, pipeline, query: { ...query, filter } })
   }
-  return [{ $match: filter }, ...toStages({ ...call, query: { ...query, filter: {} } })]
+  return [{ $match: filter }, ...toStages({ ...call, pipeline, query: { ...query, filter: {} } })]
 }
 
 /** Returns the stages that yield one document, of how many there are on all pages. */

@@ -9,6 +9,15 @@ export const FIRST_ONLY: ReadonlySet<string> = new Set([
   ...['$search', '$vectorSearch', '$geoNear', '$documents'],
 ])
 
+/** Stages that set fields of each record, the `_id` too where they name it. */
+export const SETS_FIELDS: ReadonlySet<string> = new Set([
+  ...['$addFields', '$set', '$project', '$lookup', '$graphLookup', '$fill', '$setWindowFields'],
+  '$unwind',
+])
+
+/** Stages that leave out records by their number, whichever these are. */
+export const COUNTING_OUT: ReadonlySet<string> = new Set(['$skip', '$sample'])
+
 /** Stages after which each record is still there, once, with its `_id`. */
 const ADDING: readonly string[] = [
   ...['$addFields', '$set', '$unset', '$project', '$lookup', '$graphLookup', '$sort', '$fill'],

@@ -1,7 +1,8 @@
+import { isObject } from '../../core/value-kind.ts'
 import type { DriverOptions, Operation, PipelineStage } from '../driver-options.ts'
 import type { Pipeline } from './read-pipeline.ts'
 import { checkReadOnly, toStageList, toStageName } from './read-pipeline.ts'
-import { KEEPS_IDS, KEEPS_RECORDS } from './stage-kinds.ts'
+import { KEEPS_IDS, KEEPS_RECORDS, SETS_FIELDS } from './stage-kinds.ts'
 
 const OF_MANY: ReadonlySet<Operation> = new Set(['patch of many', 'remove of many'])
 
@@ -27,7 +28,9 @@ export function checkPipelineUse(
       `params.docdb.upsert can not go with ${toStageName(selecting)} in a pipeline`,
     )
   }
-  const odd = toStageList(pipeline).find((stage) => !KEEPS_IDS.has(toStageName(stage)))
+  const odd = toStageList(pipeline).find(
+    (stage) => !KEEPS_IDS.has(toStageName(stage)) || setsId(stage),
+  )
   if (odd === undefined || !OF_MANY.has(operation)) return
   throw new TypeError(
     `A pipeline with ${toStageName(odd)} does not tell which records to ${operation.split(' ')[0]}`,
@@ -37,4 +40,24 @@ export function checkPipelineUse(
 /** Returns the first stage that may leave out a record, or return it more than once. */
 export function findSelecting(pipeline: Pipeline): PipelineStage | undefined {
   return toStageList(pipeline).find((stage) => !KEEPS_RECORDS.has(toStageName(stage)))
+}
+
+/** Whether a stage leaves another `_id` in a record than that by which it is found. */
+function setsId(stage: PipelineStage): boolean {
+  const name = toStageName(stage)
+  const { [name]: spec } = stage as Readonly<Record<string, unknown>>
+  if (name === '$unset') return [spec].flat().some(isOfId)
+  if (!isObject(spec) || !SETS_FIELDS.has(name)) return false
+  const { as, includeArrayIndex, output } = spec
+  if (isOfId(as) || isOfId(includeArrayIndex)) return true
+  if (isObject(output)) return Object.keys(output).some(isOfId)
+  return Object.entries(spec).some(([field, value]) => isOfId(field) && !isKept(name, value))
+}
+
+function isKept(name: string, value: unknown): boolean {
+  return name === '$project' && (value === 1 || value === true)
+}
+
+function isOfId(path: unknown): boolean {
+  return path === '_id' || (typeof path === 'string' && path.startsWith('_id.'))
 }

@@ -20,6 +20,11 @@ const TOKEN =
   /\\.|\[(?:\\.|[^\]\\])*\]?|\((?:\?(?:<?[=!]|<\w+>|[ims-]*:))?|(?:[*+?]|\{[\d, ]*\})\??|./gs
 const QUANTIFIER = /^(?:[*+?]|\{.*\})/
 
+/** The time that a pattern can take is a text's length to the power of the repetitions without end. */
+const MAX_REPEATS = 3
+/** Optional parts and alternatives: each one doubles the time at most. */
+const MAX_CHOICES = 8
+
 interface PatternRule {
   readonly fault: string
   readonly isBroken: (pattern: string, flags: string, limit: number) => boolean
@@ -39,6 +44,10 @@ const PATTERN_RULES: readonly PatternRule[] = [
   {
     fault: 'repeats a group that has a quantifier or alternatives in it',
     isBroken: hasNestedRepeat,
+  },
+  {
+    fault: `has more than ${MAX_REPEATS} repetitions or ${MAX_CHOICES} choices`,
+    isBroken: hasManyChoices,
   },
 ]
 
@@ -97,8 +106,7 @@ function withoutEscapedMarks(pattern: string): string {
 
 /**
  * Whether a group is repeated whose text can vary in length or has alternatives: `(a+)+`, `(a|a)*`,
- * `(a?){9}`. There are more ways to match a text by it than anybody can try. What remains takes
- * polynomial time at most.
+ * `(a?){9}`. There are more ways to match a text by it than anybody can try.
  */
 function hasNestedRepeat(pattern: string): boolean {
   /** Whether the text of each open group varies so far; the first is the whole pattern. */
@@ -116,6 +124,18 @@ function hasNestedRepeat(pattern: string): boolean {
     if (last.varies) (groups.at(-1) ?? last).varies = true
   }
   return false
+}
+
+/** Whether neighbours multiply: `a*a*a*a*` and `a?a?a?…` take as long as a group that is repeated. */
+function hasManyChoices(pattern: string): boolean {
+  const tokens = [...pattern.matchAll(TOKEN)].map(([token]) => token)
+  const most = tokens
+    .flatMap((token) => QUANTIFIER.exec(token)?.[0] ?? [])
+    .filter((quantifier) => !/^\{ *\d+ *\}$/.test(quantifier))
+    .map(toMost)
+  const repeats = most.filter((count) => count > 1).length
+  const choices = most.length - repeats + tokens.filter((token) => token === '|').length
+  return repeats > MAX_REPEATS || choices > MAX_CHOICES
 }
 
 /** Returns how often a quantifier repeats at most. */

@@ -53,6 +53,7 @@ export async function runTransaction<R>(
 class Attempt<R> {
   readonly #transaction: RunningTransaction
   #result: R | undefined
+  #isAborted = false
   /** What the function threw, hooks and all; the driver gets an error of its own in its place. */
   #thrown: { readonly error: unknown } | undefined
 
@@ -69,6 +70,10 @@ class Attempt<R> {
     }
     await transaction.close()
     const { failure } = transaction
+    // The function itself may have ended it: then the driver does not commit.
+    this.#isAborted = !transaction.session.inTransaction()
+    if (this.#isAborted || failure !== undefined || this.#thrown !== undefined)
+      transaction.discard()
     // The database has given the transaction up, even where an error was caught: a commit would
     // be refused with the request to run it all again.
     if (failure !== undefined) throw failure
@@ -77,12 +82,13 @@ class Attempt<R> {
 
   /** Returns the error of the call for what the driver threw in the end. */
   toError(error: unknown): unknown {
+    this.#transaction.discard()
     if (this.#thrown !== undefined) return toTransactionError(this.#thrown.error)
     return error === this.#transaction.failure ? toDatabaseError(error) : toTransactionError(error)
   }
 
   finish(): R {
-    this.#transaction.release()
+    if (!this.#isAborted) this.#transaction.release()
     return this.#result as R
   }
 }

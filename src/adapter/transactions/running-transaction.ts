@@ -12,7 +12,7 @@ export class RunningTransaction {
   /** The transaction of another client that this one runs inside of. */
   readonly #outer: RunningTransaction | undefined
   readonly #events: (() => void)[] = []
-  #state: 'open' | 'closed' | 'committed' = 'open'
+  #state: 'open' | 'closed' | 'committed' | 'aborted' = 'open'
   #last: Promise<unknown> = Promise.resolve()
 
   constructor(session: ClientSession, client: MongoClient, outer: RunningTransaction | undefined) {
@@ -39,7 +39,7 @@ export class RunningTransaction {
 
   /** Keeps what emits the events of a call; returns `false` when nothing is to wait for. */
   hold(emit: () => void): boolean {
-    if (this.#state === 'committed') return this.#outer?.hold(emit) ?? false
+    if (this.#hasEnded) return this.#outer?.hold(emit) ?? false
     this.#events.push(emit)
     return true
   }
@@ -50,6 +50,12 @@ export class RunningTransaction {
     await this.#last
   }
 
+  /** Forgets the events that were held back; later ones, of work that goes on, are not its own. */
+  discard(): void {
+    this.#state = 'aborted'
+    this.#events.length = 0
+  }
+
   /** Emits the events that were held back, in their order. To be called after the commit. */
   release(): void {
     this.#state = 'committed'
@@ -58,8 +64,13 @@ export class RunningTransaction {
     }
   }
 
+  get #hasEnded(): boolean {
+    return this.#state === 'committed' || this.#state === 'aborted'
+  }
+
   async #run<R>(call: () => Promise<R>): Promise<R> {
-    if (this.#state !== 'open') {
+    // Its function may have ended it by the session.
+    if (this.#state !== 'open' || !this.session.inTransaction()) {
       throw new Error('The transaction of this call has ended: await each call inside of it')
     }
     try {

@@ -27,9 +27,9 @@ const BUDGETS = {
 const GIVEN: readonly [string, string, ConnectOptions, object][] = [
   ['none', '', {}, BUDGETS],
   ['undefined', '', { maxPoolSize: undefined } as never, BUDGETS],
-  ['one in the URL', 'waitQueueTimeoutMS=7', {}, { ...BUDGETS, waitQueueTimeoutMS: 7 }],
+  ['one in the URL', 'waitQueueTimeoutMS=7000', {}, { ...BUDGETS, waitQueueTimeoutMS: 7_000 }],
   ['one in other letters', 'MAXPOOLSIZE=3', {}, { ...BUDGETS, maxPoolSize: 3 }],
-  ['an option', '', { connectTimeoutMS: 900 }, { ...BUDGETS, connectTimeoutMS: 900 }],
+  ['an option', '', { connectTimeoutMS: 9_000 }, { ...BUDGETS, connectTimeoutMS: 9_000 }],
   ['both', 'maxPoolSize=3', { maxPoolSize: 4 }, { ...BUDGETS, maxPoolSize: 4 }],
 ]
 
@@ -86,6 +86,8 @@ const WRONG_URLS = [
   'mongodb://secretuser:secret?word@127.0.0.1',
   'mongodb://secretuser:secret/word@127.0.0.1',
   'mongodb://secretuser:secret%word@127.0.0.1',
+  'mongodb://user:secretword/x',
+  'mongodb://user:1secretword',
 ]
 
 for (const url of WRONG_URLS) {

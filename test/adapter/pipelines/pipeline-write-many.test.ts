@@ -107,3 +107,36 @@ t.test('a pipeline is no condition of a caller outside', async (t) => {
   await t.rejects(people.remove(null, params), BadRequest)
   t.equal(await Model.countDocuments(), 3)
 })
+
+const MOVING: readonly Document[] = [
+  ...[{ $addFields: { _id: 2 } }, { $set: { '_id.a': 2 } }, { $project: { _id: 0, age: 1 } }],
+  ...[{ $unset: '_id' }, { $unset: ['age', '_id'] }],
+  { $lookup: { from: 'people', localField: 'age', foreignField: 'age', as: '_id' } },
+  { $unwind: { path: '$tags', includeArrayIndex: '_id' } },
+]
+
+for (const stage of MOVING) {
+  t.test(`changes nothing by a stage that moves ids: ${JSON.stringify(stage)}`, async (t) => {
+    const { people, Model } = await createPeople()
+    const pipeline = [{ $match: { age: 30 } }, { $unwind: '$tags' }, stage] as never
+    const message = /does not tell which records to/
+    await t.rejects(people.remove(null, { pipeline }), { name: 'TypeError', message })
+    await t.rejects(people.patch(null, { n: 1 }, { pipeline }), { name: 'TypeError', message })
+    t.strictSame(await Model.find({}).toArray(), PEOPLE)
+  })
+}
+
+t.test('keeps the ids that a projection names', async (t) => {
+  const { people } = await createPeople()
+  const pipeline = [{ $match: { age: 30 } }, { $limit: 1 }, { $project: { _id: 1, age: 1 } }]
+  t.strictSame(await people.patch(null, { n: 1 }, { pipeline }), [{ _id: 1, age: 30 }])
+})
+
+t.test('answers with all that was written where stages have skipped others', async (t) => {
+  const { people, Model } = await createPeople()
+  const after = [{ $framework: {} }, { $sort: { _id: 1 } }, { $skip: 1 }]
+  t.strictSame(idsOf(await people.patch(null, { n: 1 }, { pipeline: after })), [2, 3])
+  const before = [{ $sort: { _id: 1 } }, { $skip: 2 }, { $framework: {} }]
+  t.strictSame(idsOf(await people.remove(null, { pipeline: before })), [3])
+  t.strictSame(idsOf(await Model.find({}).toArray()), [1, 2])
+})

@@ -79,6 +79,17 @@ for (const $regex of REPEATED) {
   })
 }
 
+const MULTIPLIED = [
+  ...['a?'.repeat(9), '(a|a)'.repeat(9), 'a*'.repeat(4), 'a*b+c*d{2,}', 'a|b|c|d|e|f|g|h|i|j'],
+]
+
+for (const $regex of MULTIPLIED) {
+  t.test(`INJ-15: refuses what varies in too many places: ${$regex}`, async (t) => {
+    const message = /for name has more than 3 repetitions or 8 choices/
+    await t.rejects(notes.find(outside({ name: { $regex } })), message)
+  })
+}
+
 const ALLOWED = [
   ...['ann', '^ann$', 'a.*b', '(ab)+', '(a+)', '(a+)?', '(a|b)', '(a+|b)?c', 'a{2,3}', '(a{2})+'],
   ...['[(a+)+]', '\\(a+\\)+', '(?:a\\+)+', '[\\]+](b)*', '(a+)b+', '(a+){1}', '\\d+-\\w+', 'a{,2}'],
