@@ -67,7 +67,7 @@ t.test('INJ-16: an allowed pattern that takes too long ends at the time limit', 
   const Model = await empty('notes')
   await Model.insertOne({ text: 'ab'.repeat(20_000) })
   const notes = new MongoDBService({ Model, operators: ['$regex'], limits: { timeMs: 50 } })
-  const query = { text: { $regex: '.*a.*b.*c.*' } }
+  const query = { text: { $regex: '.*a.*b.*c' } }
   await t.rejects(notes.find({ provider: 'rest', query }), Timeout)
   t.match(await notes.find({ provider: 'rest', query: { text: { $ne: 'a' } } }), { length: 1 })
 })
