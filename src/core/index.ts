@@ -20,6 +20,7 @@ export { findServiceEntry, HookContext, ServiceEntry } from './application-defau
 export type { Listener } from './emitter.ts'
 export { Emitter } from './emitter.ts'
 export * from './errors/index.ts'
+export { noteEvent } from './event-note.ts'
 export type { ExternalForm } from './external-form.ts'
 export { addExternalForm, copyExternalForms, toExternalForm } from './external-form.ts'
 export type { HookType, HttpAnswer } from './hook-context.ts'

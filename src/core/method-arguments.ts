@@ -1,13 +1,15 @@
 import type { NullableId, Params } from './params.ts'
 
-/** Up to four overloads of a method; a function with fewer matches with its first one repeated. */
+/**
+ * The last three overloads of a method; a function with fewer matches with its first one repeated. Any
+ * before them are for calls out of the ordinary, whose results are no records.
+ */
 type Overloads<F> = F extends {
   (...args: infer A1): infer R1
   (...args: infer A2): infer R2
   (...args: infer A3): infer R3
-  (...args: infer A4): infer R4
 }
-  ? { arguments: A1 | A2 | A3 | A4; result: Awaited<R1 | R2 | R3 | R4> }
+  ? { arguments: A1 | A2 | A3; result: Awaited<R1 | R2 | R3> }
   : never
 
 type Method<S, M> = M extends keyof S ? Overloads<NonNullable<S[M]>> : never

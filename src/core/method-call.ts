@@ -1,3 +1,4 @@
+import { setReturned } from './event-note.ts'
 import type { HookContext } from './hook-context.ts'
 import type { MethodSpec } from './method-table.ts'
 import { isPromise } from './value-kind.ts'
@@ -62,7 +63,7 @@ export function startMethod(
   if ('result' in context) return undefined
   const returned = call(context)
   if (isPromise(returned)) return returned
-  context.result = returned
+  setReturned(context, returned)
   return undefined
 }
 
@@ -72,7 +73,5 @@ export function startMethod(
 export function setResult(call: MethodCall, context: HookContext): Promise<void> {
   const pending = startMethod(call, context)
   if (pending === undefined) return Promise.resolve()
-  return Promise.resolve(pending).then((result) => {
-    context.result = result
-  })
+  return Promise.resolve(pending).then((returned) => setReturned(context, returned))
 }

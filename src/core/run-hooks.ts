@@ -1,3 +1,4 @@
+import { setReturned } from './event-note.ts'
 import type { HookContext, HookType } from './hook-context.ts'
 import type { StoredHook } from './hook-registry.ts'
 import { mergeReturned } from './merge-returned.ts'
@@ -30,7 +31,7 @@ export function toChain(layer: Layer, inner: Chain | null, call: MethodCall): Ch
       if (inner !== null) await inner(context)
       else {
         const pending = startMethod(call, context)
-        if (pending !== undefined) context.result = await pending
+        if (pending !== undefined) setReturned(context, await pending)
       }
       if (after.length > 0) {
         const pending = runEach(after, 0, context, 'after')

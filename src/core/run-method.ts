@@ -1,3 +1,4 @@
+import { setReturned } from './event-note.ts'
 import { noteExternalForm } from './external-form.ts'
 import type { CalledMethod } from './hook-context.ts'
 import { HookContext } from './hook-context.ts'
@@ -52,7 +53,7 @@ export function finishCall(
   returned: unknown,
 ): unknown {
   // A chain has set it. Not told by `chain`, which hooks that are added meanwhile replace.
-  if (!('result' in context)) context.result = returned
+  if (!('result' in context)) setReturned(context, returned)
   emitServiceEvent(entry, context)
   if (context.dispatch !== undefined) noteExternalForm(context.result)
   return context.result

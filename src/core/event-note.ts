@@ -1,0 +1,37 @@
+import type { HookContext } from './hook-context.ts'
+import { toMethodSpec } from './method-table.ts'
+
+/** The events of results that stand for another one than their method has. */
+const EVENTS = new WeakMap<object, string | null>()
+
+/** Whether any result was noted: until then no call looks for one. */
+let hasNotes = false
+
+/**
+ * Notes the event that the result of a method stands for, in the place of the method's own: `created`
+ * for a record that an update has added, `null` for a result that is no record.
+ */
+export function noteEvent(result: object, event: string | null): void {
+  EVENTS.set(result, event)
+  hasNotes = true
+}
+
+/** Notes for a result what is noted for another one that it was made of. Returns it. */
+export function copyEventNote<R extends object>(from: object, to: R): R {
+  const event = EVENTS.get(from)
+  if (event !== undefined) EVENTS.set(to, event)
+  return to
+}
+
+/** Sets what a method has returned as the result of a call, with the event that it stands for. */
+export function setReturned(context: HookContext, returned: unknown): void {
+  context.result = returned as HookContext['result']
+  if (hasNotes) takeNote(context, returned as object)
+}
+
+/** An event that a hook has chosen stays. */
+function takeNote(context: HookContext, returned: object): void {
+  const event = EVENTS.get(returned)
+  if (event === undefined || context.event !== toMethodSpec(context.method).event) return
+  context.event = event
+}
