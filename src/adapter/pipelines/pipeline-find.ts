@@ -4,7 +4,7 @@ import { NotFound } from '../../core/errors/index.ts'
 import type { Page } from '../../core/params.ts'
 import type { AdapterCall } from '../adapter-call.ts'
 import type { AdapterId } from '../object-id.ts'
-import { ALL_IN_ONE_BATCH, toIdFilter } from '../queries/find.ts'
+import { ALL_IN_ONE_BATCH, runBoth, toIdFilter } from '../queries/find.ts'
 import { toCountStages, toStages } from './framework-stages.ts'
 
 /** Returns a cursor over what stages yield, those of the call unless others are given. */
@@ -49,14 +49,4 @@ export async function getPipelineRecord(call: AdapterCall, id: AdapterId): Promi
   const [record] = await aggregateAll(call, [...toStages({ ...call, query }), { $limit: 1 }])
   if (record === undefined) throw new NotFound(`No record found for id '${id}'`)
   return record
-}
-
-/** Commands of one session must come one after another. */
-async function runBoth<A, B>(
-  { driver }: AdapterCall,
-  first: () => Promise<A>,
-  second: () => Promise<B>,
-): Promise<[A, B]> {
-  if (driver.session === undefined) return Promise.all([first(), second()])
-  return [await first(), await second()]
 }

@@ -51,14 +51,26 @@ export async function findIds(call: AdapterCall): Promise<unknown[]> {
   return records.map(({ _id }) => _id)
 }
 
-/** Resolves to a page, or to an array when the query asks for none. */
+/** Resolves to a page, by two commands side by side; to an array when the query asks for none. */
 export async function findPage(call: AdapterCall): Promise<Page<Document> | Document[]> {
   const { limit, skip, paged } = call.query
-  const data = await findAll(call)
-  if (!paged || limit === undefined) return data
-  // A page that is not full is the last one: its total needs no command.
-  const isLast = data.length < limit && (data.length > 0 || skip === 0)
-  return { total: isLast ? skip + data.length : await countRecords(call), limit, skip, data }
+  if (!paged || limit === undefined) return findAll(call)
+  const [data, total] = await runBoth(
+    call,
+    () => findAll(call),
+    () => countRecords(call),
+  )
+  return { total, limit, skip, data }
+}
+
+/** Runs two reads at the same time, unless they share a session: its commands come in turn. */
+export async function runBoth<A, B>(
+  { driver }: AdapterCall,
+  first: () => Promise<A>,
+  second: () => Promise<B>,
+): Promise<[A, B]> {
+  if (driver.session === undefined) return Promise.all([first(), second()])
+  return [await first(), await second()]
 }
 
 /** Resolves to the number of records that match, over all pages. */

@@ -14,7 +14,7 @@ interface Person {
   tags?: string[]
 }
 
-const { empty, commandsOf } = await openDatabase(t)
+const { client, empty, commandsOf } = await openDatabase(t)
 
 async function createPeople(
   count: number,
@@ -68,16 +68,15 @@ t.test('finds ids given as strings, in lists and below $or', async (t) => {
 
 const PAGES: readonly [string, object, object, string[]][] = [
   ['a full page', { $limit: 2 }, { total: 5, limit: 2, skip: 0 }, ['find', 'aggregate']],
-  ['a page that is not full', { $skip: 4 }, { total: 5, limit: 3, skip: 4 }, ['find']],
-  ['a single page', { age: { $gt: 3 } }, { total: 1, limit: 3, skip: 0 }, ['find']],
-  ['no match', { age: 99 }, { total: 0, limit: 3, skip: 0 }, ['find']],
+  ['the last page', { $skip: 4 }, { total: 5, limit: 3, skip: 4 }, ['find', 'aggregate']],
+  ['no match', { age: 99 }, { total: 0, limit: 3, skip: 0 }, ['find', 'aggregate']],
   ['a page behind the end', { $skip: 9 }, { total: 5, limit: 3, skip: 9 }, ['find', 'aggregate']],
   ['$limit 0', { $limit: 0 }, { total: 5, limit: 0, skip: 0 }, ['aggregate']],
   ['$limit over max', { $limit: '99' }, { total: 5, limit: 4, skip: 0 }, ['find', 'aggregate']],
 ]
 
 for (const [title, query, page, sent] of PAGES) {
-  t.test(`counts only where a page does not tell the total: ${title}`, async (t) => {
+  t.test(`reads a page and its total by two commands: ${title}`, async (t) => {
     const people = await createPeople(5, { paginate: { default: 3, max: 4 } })
     const commands = await commandsOf(async () => {
       t.match(await people.find({ query: { ...query } }), page)
@@ -85,6 +84,38 @@ for (const [title, query, page, sent] of PAGES) {
     t.strictSame(namesOf(commands), sent)
   })
 }
+
+t.test('reads page and total at the same time, but in turn in a session', async (t) => {
+  const people = await createPeople(5, { paginate: { default: 3 } })
+  const sent: string[] = []
+  const note = ({ commandName }: { commandName: string }) => sent.push(`start ${commandName}`)
+  const noteEnd = ({ commandName }: { commandName: string }) => sent.push(`end ${commandName}`)
+  client.on('commandStarted', note)
+  client.on('commandSucceeded', noteEnd)
+  t.teardown(() => client.off('commandStarted', note).off('commandSucceeded', noteEnd))
+  t.match(await people.find(), { total: 5 })
+  t.strictSame(sent.splice(0, 2).sort(), ['start aggregate', 'start find'])
+  sent.length = 0
+  await client.withSession(async (session) => {
+    t.match(await people.find({ docdb: { session } }), { total: 5 })
+  })
+  t.strictSame(sent, ['start find', 'end find', 'start aggregate', 'end aggregate'])
+})
+
+t.test('collation, session and hint reach the count as well', async (t) => {
+  const people = await createPeople(2, { paginate: { default: 1 } })
+  await client.withSession(async (session) => {
+    const collation = { locale: 'en', strength: 2 } as const
+    const docdb = { session, hint: '_id_', comment: 'both' }
+    const params = { query: { name: 'NAME 1' }, collation, docdb }
+    const commands = await commandsOf(async () => {
+      t.match(await people.find(params), { total: 1, data: [{ name: 'name 1' }] })
+    })
+    for (const command of commands) {
+      t.match(command, { collation, hint: '_id_', comment: 'both', lsid: session.id })
+    }
+  })
+})
 
 t.test('counts by metadata only when there is no condition', async (t) => {
   const options = { paginate: { default: 1 }, useEstimatedDocumentCount: true }
