@@ -32,7 +32,7 @@ const CORE = toNames({
   values: `
     Application CUSTOM_METHOD Emitter HookContext METHOD_TABLE ServiceEntry addExternalForm
     callMethod copyExternalForms createApp createContext findServiceEntry isStandardMethod
-    runMethod stripSlashes toExternalForm toServicePath
+    noteEvent runMethod stripSlashes toExternalForm toServicePath
   `,
   types: `
     AnyApplication AnyService AnyServices ApplicationHookOptions AroundHook AuthenticationRequest
@@ -81,7 +81,7 @@ const MONGODB = toNames({
   `,
   types: `
     AdapterId AnyCollection ConnectOptions DriverOptions MongoDBOptions MongoDBParams MongoDBSettings MultiMethod
-    ObjectIdQuery Paginate PatchData PipelineStage QueryFilter QueryLimits TransactionFunction
+    ObjectIdQuery Paginate PatchData UnreadParams WriteCount PipelineStage QueryFilter QueryLimits TransactionFunction
     TransactionOptions
   `,
 })

@@ -3,12 +3,12 @@ import type { Collection } from 'mongodb'
 import { BadRequest } from '../core/errors/index.ts'
 import type { Query } from '../core/params.ts'
 import { toCallSettings, withQuery } from './call-settings.ts'
-import { addServiceOptions } from './command-options.ts'
+import { addServiceOptions, toReadLimit } from './command-options.ts'
 import { openModel } from './connection/model.ts'
 import { ReadSignal, toAbortError } from './connection/read-signal.ts'
 import { callDatabase, callWrite } from './driver-error.ts'
 import type { DriverOptions, Operation } from './driver-options.ts'
-import { toDriverOptions } from './driver-options.ts'
+import { takeReturning, toDriverOptions } from './driver-options.ts'
 import type { MongoDBSettings } from './mongodb-options.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
 import { checkUpsert, isExternal, toHidden } from './mongodb-params.ts'
@@ -37,6 +37,10 @@ export interface AdapterCall {
   readonly pipeline: Pipeline | null
   /** Options for the driver, fresh for this call. */
   readonly driver: DriverOptions
+  /** Whether the records that a write to many has reached are the answer, or only their number. */
+  readonly isReturning: boolean
+  /** How many ms the server may look for what is to be written; `undefined` for any time. */
+  readonly searchLimitMs: number | undefined
 }
 
 /**
@@ -55,6 +59,8 @@ export async function callAdapter<R>(
   const pipeline = readPipeline(params.pipeline)
   const query = splitQuery(params.query ?? {}, settings)
   const driver = toDriverOptions(params, operation)
+  const isReturning = takeReturning(driver)
+  if (!isReturning) checkUnread(query, pipeline)
   checkPipelineUse(operation, pipeline, driver)
   const hidden = toHidden(settings, params)
   // A cursor outlives this call: it needs the signal itself, not one that ends with the call.
@@ -64,8 +70,9 @@ export async function callAdapter<R>(
   const collection = await openModel(settings.Model)
   const transaction = joinTransaction(collection, driver)
   addServiceOptions(driver, settings, params, operation)
+  const searchLimitMs = toReadLimit(settings, params)
   const start = async (): Promise<R> =>
-    run({ collection, settings, query, hidden, pipeline, driver })
+    run({ collection, settings, query, hidden, pipeline, driver, isReturning, searchLimitMs })
   const runCall = (): Promise<R> => {
     if (operation === 'read') return callDatabase(() => runRead(params, driver, start))
     // What fails within a transaction is not written: the caller ends it by an abort.
@@ -73,6 +80,17 @@ export async function callAdapter<R>(
     return isAtOnce ? callWrite(start) : callDatabase(start)
   }
   return transaction === undefined ? runCall() : transaction.runNext(runCall)
+}
+
+/**
+ * Checks a write to many whose records nobody reads.
+ * @throws {TypeError} it has a pipeline, which makes an answer of records, or a `$skip`, which the
+ *   commands do not know
+ */
+function checkUnread({ skip }: SplitQuery, pipeline: Pipeline | null): void {
+  if (pipeline === null && skip === 0) return
+  const odd = pipeline === null ? '$skip' : 'params.pipeline'
+  throw new TypeError(`params.docdb.returning: false can not go with ${odd}`)
 }
 
 /**

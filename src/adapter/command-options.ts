@@ -9,6 +9,12 @@ import { isExternal } from './mongodb-params.ts'
  */
 const READS: ReadonlySet<Operation> = new Set(['read', 'cursor', 'aggregate'])
 
+/** Returns how many ms the server may work on a read for a caller outside; `undefined`: any time. */
+export function toReadLimit(settings: MongoDBSettings, params: MongoDBParams): number | undefined {
+  const { timeMs } = settings.limits
+  return isExternal(params) && Number.isFinite(timeMs) ? timeMs : undefined
+}
+
 /**
  * Adds to the options for the commands of a call, whose session is known by now: the concerns of the
  * service, and its time limit for reads of callers outside.
@@ -20,8 +26,8 @@ export function addServiceOptions(
   operation: Operation,
 ): void {
   const isRead = READS.has(operation)
-  const { timeMs } = settings.limits
-  if (isRead && isExternal(params) && Number.isFinite(timeMs)) options.maxTimeMS ??= timeMs
+  const limit = toReadLimit(settings, params)
+  if (isRead && limit !== undefined) options.maxTimeMS ??= limit
   // The commands of a transaction share the concerns that it was started with.
   if (options.session?.inTransaction() === true) return
   const { readPreference, readConcern, writeConcern } = settings

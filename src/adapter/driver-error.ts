@@ -188,8 +188,11 @@ function isTooLarge(thrown: unknown): boolean {
   return thrown instanceof Error && thrown.message.startsWith('Document is larger than')
 }
 
-/** For a write the driver throws an error of its own, about writes that can be repeated. */
-function isStandalone(thrown: unknown): boolean {
+/**
+ * Returns whether a server that takes no transactions has refused one. For a write the driver throws an
+ * error of its own, about writes that can be repeated.
+ */
+export function isStandalone(thrown: unknown): boolean {
   const { originalError = thrown } = toFacts(thrown)
   return originalError instanceof Error && originalError.message.startsWith('Transaction numbers ')
 }

@@ -19,6 +19,11 @@ export interface DriverOptions
   hint?: Hint
   /** Calls a read off; it is followed in the place of `params.signal`. */
   signal?: AbortSignal
+  /**
+   * `false` for a `patch` or `remove` of many that resolves to how many records it has reached: one
+   * command, whatever their number. Default `true`.
+   */
+  returning?: boolean
 }
 
 /** One stage of an aggregation: `{ $lookup: … }`. */
@@ -84,9 +89,9 @@ const OPTIONS_BY_OPERATION: Readonly<Record<Operation, ReadonlySet<string>>> = {
   remove: new Set([...EVERYWHERE, 'collation', 'hint', 'let', 'projection', 'sort']),
   'patch of many': new Set([
     ...[...EVERYWHERE, ...READING],
-    ...['arrayFilters', 'bypassDocumentValidation'],
+    ...['arrayFilters', 'bypassDocumentValidation', 'returning'],
   ]),
-  'remove of many': new Set([...EVERYWHERE, ...READING]),
+  'remove of many': new Set([...EVERYWHERE, ...READING, 'returning']),
 }
 
 /** Reads by aggregation, and whatever else has to be done before one. */
@@ -108,6 +113,20 @@ export function toDriverOptions(params: DriverParams, operation: Operation): Dri
   // would refuse it. Only what a pipeline makes of them may compare.
   const isCompared = collation !== undefined && (operation !== 'create' || hasStages)
   return { ...(isCompared ? { collation } : {}), ...given }
+}
+
+/**
+ * Takes the one option out that is not the driver's.
+ * @throws {TypeError} it is neither `true` nor `false`
+ */
+export function takeReturning(driver: DriverOptions): boolean {
+  const { returning } = driver
+  if (returning === undefined) return true
+  if (typeof returning !== 'boolean') {
+    throw new TypeError('The option params.docdb.returning must be true or false')
+  }
+  delete driver.returning
+  return returning
 }
 
 function toKnown(operation: Operation, hasStages: boolean): ReadonlySet<string> {

@@ -9,6 +9,7 @@ import { checkMulti } from './mongodb-params.ts'
 import type { AdapterId } from './object-id.ts'
 import { checkId } from './object-id.ts'
 import { toCommands } from './record-commands.ts'
+import type { UnreadParams, WriteCount } from './writes/unread-write.ts'
 import { checkUnmixed, hasOperators } from './writes/update-document.ts'
 import { checkRecord, toRecords } from './writes/write-data.ts'
 
@@ -74,17 +75,22 @@ export class HooklessMethods<
   }
 
   /** `patch` without hooks and without a check of query and data. */
+  _patch(id: null, data: PatchData<D>, params: P & UnreadParams): Promise<WriteCount>
   _patch(id: null, data: PatchData<D>, params?: P): Promise<T[]>
   _patch(id: AdapterId, data: PatchData<D>, params?: P): Promise<T>
   _patch(id: AdapterId | null, data: PatchData<D>, params?: P): Promise<T | T[]>
-  async _patch(id: AdapterId | null, data: PatchData<D>, params?: P): Promise<T | T[]> {
+  async _patch(
+    id: AdapterId | null,
+    data: PatchData<D>,
+    params?: P,
+  ): Promise<T | T[] | WriteCount> {
     checkRecord(data)
     const settings = toCallSettings(this.options, params)
     if (id === null) {
       checkMulti('patch', settings)
       return callAdapter('patch of many', settings, params, (call) =>
         toCommands(call).patchMany(call, data),
-      ) as Promise<T[]>
+      ) as Promise<T[] | WriteCount>
     }
     checkId(id)
     return callAdapter('patch', settings, params, (call) =>
@@ -93,16 +99,17 @@ export class HooklessMethods<
   }
 
   /** `remove` without hooks and without a check of the query. */
+  _remove(id: null, params: P & UnreadParams): Promise<WriteCount>
   _remove(id: null, params?: P): Promise<T[]>
   _remove(id: AdapterId, params?: P): Promise<T>
   _remove(id: AdapterId | null, params?: P): Promise<T | T[]>
-  async _remove(id: AdapterId | null, params?: P): Promise<T | T[]> {
+  async _remove(id: AdapterId | null, params?: P): Promise<T | T[] | WriteCount> {
     const settings = toCallSettings(this.options, params)
     if (id === null) {
       checkMulti('remove', settings)
       return callAdapter('remove of many', settings, params, (call) =>
         toCommands(call).removeMany(call),
-      ) as Promise<T[]>
+      ) as Promise<T[] | WriteCount>
     }
     checkId(id)
     return callAdapter('remove', settings, params, (call) =>

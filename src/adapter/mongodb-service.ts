@@ -8,6 +8,7 @@ import { HooklessMethods } from './hookless-methods.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
 import { checkMulti, checkWriteToMany, isExternal } from './mongodb-params.ts'
 import type { AdapterId } from './object-id.ts'
+import type { UnreadParams, WriteCount } from './writes/unread-write.ts'
 import { checkNewRecord, toRecords } from './writes/write-data.ts'
 
 /**
@@ -69,14 +70,15 @@ export class MongoDBService<
 
   /**
    * Resolves to the record after the change, with the id `null` to all records that match
-   * the query.
+   * the query, or to their number with `params.docdb.returning: false`.
    * @throws {MethodNotAllowed} the id is `null`, and the option `multi` does not allow it
    * @throws {NotFound} no record has this id, or the query excludes it
    */
+  patch(id: null, data: PatchData<D>, params: P & UnreadParams): Promise<WriteCount>
   patch(id: null, data: PatchData<D>, params?: P): Promise<T[]>
   patch(id: AdapterId, data: PatchData<D>, params?: P): Promise<T>
   patch(id: AdapterId | null, data: PatchData<D>, params?: P): Promise<T | T[]>
-  async patch(id: AdapterId | null, data: PatchData<D>, params?: P): Promise<T | T[]> {
+  async patch(id: AdapterId | null, data: PatchData<D>, params?: P): Promise<T | T[] | WriteCount> {
     const settings = toCallSettings(this.options, params)
     const checked = toChecked(params, this.options, settings)
     if (id === null) checkWriteToMany('patch', settings, checked)
@@ -85,14 +87,16 @@ export class MongoDBService<
   }
 
   /**
-   * Resolves to the record as it was, with the id `null` to all records that match the query.
+   * Resolves to the record as it was, with the id `null` to all records that match the query, or to
+   * their number with `params.docdb.returning: false`.
    * @throws {MethodNotAllowed} the id is `null`, and the option `multi` does not allow it
    * @throws {NotFound} no record has this id, or the query excludes it
    */
+  remove(id: null, params: P & UnreadParams): Promise<WriteCount>
   remove(id: null, params?: P): Promise<T[]>
   remove(id: AdapterId, params?: P): Promise<T>
   remove(id: AdapterId | null, params?: P): Promise<T | T[]>
-  async remove(id: AdapterId | null, params?: P): Promise<T | T[]> {
+  async remove(id: AdapterId | null, params?: P): Promise<T | T[] | WriteCount> {
     const settings = toCallSettings(this.options, params)
     const checked = toChecked(params, this.options, settings)
     if (id === null) checkWriteToMany('remove', settings, checked)

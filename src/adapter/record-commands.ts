@@ -13,16 +13,17 @@ import {
 } from './pipelines/pipeline-write.ts'
 import { patchPipelineRecords, removePipelineRecords } from './pipelines/pipeline-write-many.ts'
 import { countRecords, findPage, getRecord } from './queries/find.ts'
+import type { WriteCount } from './writes/unread-write.ts'
+import { patchUnread, removeUnread } from './writes/unread-write.ts'
 import {
   createRecord,
   createRecords,
   patchRecord,
-  patchRecords,
   removeRecord,
-  removeRecords,
   updateRecord,
 } from './writes/write.ts'
 import type { WriteData } from './writes/write-data.ts'
+import { patchRecords, removeRecords } from './writes/write-many.ts'
 
 /** How the methods of a service do what they do. */
 export interface RecordCommands {
@@ -33,9 +34,9 @@ export interface RecordCommands {
   createMany(call: AdapterCall, list: readonly WriteData[]): Promise<Document[]>
   update(call: AdapterCall, id: AdapterId, data: WriteData): Promise<Document>
   patch(call: AdapterCall, id: AdapterId, data: WriteData): Promise<Document>
-  patchMany(call: AdapterCall, data: WriteData): Promise<Document[]>
+  patchMany(call: AdapterCall, data: WriteData): Promise<Document[] | WriteCount>
   remove(call: AdapterCall, id: AdapterId): Promise<Document>
-  removeMany(call: AdapterCall): Promise<Document[]>
+  removeMany(call: AdapterCall): Promise<Document[] | WriteCount>
 }
 
 const PLAIN: RecordCommands = {
@@ -64,7 +65,14 @@ const WITH_PIPELINE: RecordCommands = {
   removeMany: removePipelineRecords,
 }
 
+const WITHOUT_ANSWER: RecordCommands = {
+  ...PLAIN,
+  patchMany: patchUnread,
+  removeMany: removeUnread,
+}
+
 /** Returns how a call does what it does: by commands of its own, or by aggregation as well. */
-export function toCommands({ pipeline }: AdapterCall): RecordCommands {
-  return pipeline === null ? PLAIN : WITH_PIPELINE
+export function toCommands({ pipeline, isReturning }: AdapterCall): RecordCommands {
+  if (pipeline !== null) return WITH_PIPELINE
+  return isReturning ? PLAIN : WITHOUT_ANSWER
 }

@@ -8,7 +8,7 @@ import { NO_STAGES, toStageName } from './read-pipeline.ts'
 import { COUNTING_OUT, FIRST_ONLY } from './stage-kinds.ts'
 
 /** What stages are made of. */
-export type StageSource = Omit<AdapterCall, 'collection' | 'pipeline'>
+export type StageSource = Pick<AdapterCall, 'settings' | 'query' | 'hidden' | 'driver'>
 
 /** `$limit` takes no 0. */
 const NOTHING: Document = { $match: { _id: { $in: [] } } }

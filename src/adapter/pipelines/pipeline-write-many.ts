@@ -2,9 +2,10 @@ import type { Document } from 'mongodb'
 
 import type { AdapterCall } from '../adapter-call.ts'
 import { findIds } from '../queries/find.ts'
+import { runIsolated } from '../transactions/isolated-call.ts'
 import { toUpdateDocument } from '../writes/update-document.ts'
-import { changeAll, removeAll } from '../writes/write.ts'
 import type { WriteData } from '../writes/write-data.ts'
+import { changeAll, removeAll, toSearch } from '../writes/write-many.ts'
 import { toAnswerStages, toStages } from './framework-stages.ts'
 import { absorbMatches } from './leading-matches.ts'
 import { aggregateAll } from './pipeline-find.ts'
@@ -12,31 +13,35 @@ import { NO_STAGES } from './read-pipeline.ts'
 import { findSelecting } from './write-check.ts'
 
 /**
- * Resolves to what the pipeline makes of all records that matched, after the change: three commands,
- * one when nothing matches.
+ * Resolves to what the pipeline makes of all records that matched, after the change: three commands in
+ * one transaction, however many records they are.
  */
 export async function patchPipelineRecords(
   call: AdapterCall,
   data: WriteData,
 ): Promise<Document[]> {
-  const absorbed = absorbMatches(call)
   const update = toUpdateDocument(data, call.settings.id)
-  const ids = await findPipelineIds(call, absorbed)
-  if (ids.length === 0) return []
-  const changed = await changeAll(absorbed, ids, update)
-  return aggregateAll(absorbed, toAnswerStages(absorbed, changed))
+  return runIsolated(call, async (isolated) => {
+    const absorbed = absorbMatches(isolated)
+    const ids = await findPipelineIds(toSearch(isolated), toSearch(absorbed))
+    if (ids.length === 0) return []
+    const changed = await changeAll(absorbed, ids, update)
+    return aggregateAll(absorbed, toAnswerStages(absorbed, changed))
+  })
 }
 
 /**
- * Resolves to what the pipeline makes of all records that matched, as they were: three commands, one
- * when nothing matches.
+ * Resolves to what the pipeline makes of all records that matched, as they were: three commands in
+ * one transaction, however many records they are.
  */
 export async function removePipelineRecords(call: AdapterCall): Promise<Document[]> {
-  const absorbed = absorbMatches(call)
-  const ids = await findPipelineIds(call, absorbed)
-  if (ids.length === 0) return []
-  const records = await aggregateAll(absorbed, toAnswerStages(absorbed, { _id: { $in: ids } }))
-  return removeAll(absorbed, ids, records)
+  return runIsolated(call, async (isolated) => {
+    const absorbed = absorbMatches(isolated)
+    const ids = await findPipelineIds(toSearch(isolated), toSearch(absorbed))
+    if (ids.length === 0) return []
+    const records = await aggregateAll(absorbed, toAnswerStages(absorbed, { _id: { $in: ids } }))
+    return removeAll(absorbed, ids, records)
+  })
 }
 
 /** Resolves to the `_id` of all records of the collection that a pipeline does not leave out. */

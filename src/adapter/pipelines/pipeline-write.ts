@@ -1,6 +1,7 @@
 import type { Document } from 'mongodb'
 
 import { NotFound } from '../../core/errors/index.ts'
+import { copyEventNote } from '../../core/event-note.ts'
 import type { AdapterCall } from '../adapter-call.ts'
 import type { AdapterId } from '../object-id.ts'
 import { toIdFilter } from '../queries/find.ts'
@@ -96,7 +97,8 @@ async function changeRecord(
   const absorbed = absorbMatches(call)
   const isSelecting = findSelecting(absorbed.pipeline ?? NO_STAGES) !== undefined
   if (isSelecting) await checkSelected(call, id)
-  return readAnswer(absorbed, await change(toIdsOnly(absorbed)))
+  const written = await change(toIdsOnly(absorbed))
+  return copyEventNote(written, await readAnswer(absorbed, written))
 }
 
 async function checkSelected(call: AdapterCall, id: AdapterId): Promise<void> {

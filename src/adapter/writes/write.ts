@@ -1,20 +1,21 @@
-import type {
-  Document,
-  FindOneAndReplaceOptions,
-  FindOneAndUpdateOptions,
-  InsertManyResult,
-} from 'mongodb'
+import type { Document, FindOneAndUpdateOptions, InsertManyResult, ModifyResult } from 'mongodb'
 
+import { noteEvent } from '../../core/event-note.ts'
 import type { AdapterCall } from '../adapter-call.ts'
 import { toDatabaseError } from '../driver-error.ts'
 import { toWriteOptions } from '../driver-options.ts'
 import type { AdapterId } from '../object-id.ts'
-import { checkFound, findAll, findIds, toFields, toIdFilter } from '../queries/find.ts'
+import { checkFound, toFields, toIdFilter } from '../queries/find.ts'
 import type { FieldChoice } from '../queries/select.ts'
 import { omitFields, pickSelected } from '../queries/select.ts'
 import { findDuplicateKey } from './duplicate-key.ts'
 import { hasOperators, toNewDocument, toReplacement, toUpdateDocument } from './update-document.ts'
 import type { WriteData } from './write-data.ts'
+
+type ChangeOptions = FindOneAndUpdateOptions & {
+  hint?: Exclude<FindOneAndUpdateOptions['hint'], string>
+  includeResultMetadata: true
+}
 
 /** Resolves to the new record, put together from the data and its id: one command. */
 export async function createRecord(call: AdapterCall, data: WriteData): Promise<Document> {
@@ -50,10 +51,10 @@ export async function updateRecord(
   if (hasOperators(data)) return patchRecord(call, id, data)
   const replacement = toReplacement(data, call.settings.id, id)
   const fields = toFields(call)
-  const options = toChangeOptions(call, fields) as FindOneAndReplaceOptions
+  const options = toChangeOptions(call, fields)
   const filter = toIdFilter(call, id)
-  const updated = await call.collection.findOneAndReplace(filter, replacement, options)
-  return checkFound(updated, id, fields)
+  const result = await call.collection.findOneAndReplace(filter, replacement, options)
+  return toChanged(result, id, fields)
 }
 
 /**
@@ -68,34 +69,8 @@ export async function patchRecord(
   const update = toUpdateDocument(data, call.settings.id)
   const fields = toFields(call)
   const options = toChangeOptions(call, fields)
-  const patched = await call.collection.findOneAndUpdate(toIdFilter(call, id), update, options)
-  return checkFound(patched, id, fields)
-}
-
-/**
- * Resolves to all records that matched, after the change: three commands, one when nothing matches.
- * The ids are fixed first, so that a change of the queried field loses no record of the result.
- */
-export async function patchRecords(call: AdapterCall, data: WriteData): Promise<Document[]> {
-  const { query } = call
-  const update = toUpdateDocument(data, call.settings.id)
-  const ids = await findIds(call)
-  if (ids.length === 0) return []
-  const filter = await changeAll(call, ids, update)
-  return findAll({ ...call, query: { ...query, filter, limit: undefined, skip: 0 } })
-}
-
-/** Changes records that were found before. Resolves to the filter for those that were changed. */
-export async function changeAll(
-  { collection, query, driver }: AdapterCall,
-  ids: readonly unknown[],
-  update: Document,
-): Promise<Document> {
-  // The conditions again: another call may have moved a record out of the caller's reach.
-  const filter = toMatching(ids, query.filter)
-  const options = { ...toWriteOptions(driver), upsert: false }
-  const { matchedCount } = await collection.updateMany(filter, update, options)
-  return matchedCount === ids.length ? { _id: { $in: ids } } : filter
+  const result = await call.collection.findOneAndUpdate(toIdFilter(call, id), update, options)
+  return toChanged(result, id, fields)
 }
 
 /**
@@ -111,37 +86,6 @@ export async function removeRecord(call: AdapterCall, id: AdapterId): Promise<Do
     includeResultMetadata: false,
   })
   return checkFound(removed, id, fields)
-}
-
-/** Resolves to all records that matched, as they were: two commands, one when nothing matches. */
-export async function removeRecords(call: AdapterCall): Promise<Document[]> {
-  const { query, driver } = call
-  const projection = driver.projection && { ...driver.projection, _id: 1 }
-  const readable = { ...driver, ...(projection === undefined ? {} : { projection }) }
-  const all = { ...query, limit: undefined }
-  const records = await findAll({ ...call, driver: readable, query: all })
-  if (records.length === 0) return []
-  return removeAll(
-    call,
-    records.map(({ _id }) => _id),
-    records,
-  )
-}
-
-/** Removes records that were found before. Resolves to those of them that were removed. */
-export async function removeAll(
-  call: AdapterCall,
-  ids: readonly unknown[],
-  records: Document[],
-): Promise<Document[]> {
-  const { collection, query, driver } = call
-  const filter = toMatching(ids, query.filter)
-  const { deletedCount } = await collection.deleteMany(filter, toWriteOptions(driver))
-  if (deletedCount === ids.length) return records
-  // Another call was quicker with some of them: what is still there was not removed.
-  const remaining = { ...query, filter: { _id: { $in: ids } }, skip: 0 }
-  const kept = new Set((await findIds({ ...call, query: remaining })).map(String))
-  return records.filter(({ _id }) => !kept.has(String(_id)))
 }
 
 async function insertAll(
@@ -162,18 +106,18 @@ function toCreated(call: AdapterCall, document: Document, insertedId: unknown): 
   return omitFields(selected, call.hidden)
 }
 
-function toChangeOptions(
-  call: AdapterCall,
-  fields: FieldChoice,
-): FindOneAndUpdateOptions & { includeResultMetadata: false } {
+/** Returns the record of a change, with the event of a new one where an upsert has added it. */
+function toChanged(result: ModifyResult, id: AdapterId, fields: FieldChoice): Document {
+  const record = checkFound(result.value, id, fields)
+  if (result.lastErrorObject?.['updatedExisting'] === false) noteEvent(record, 'created')
+  return record
+}
+
+function toChangeOptions(call: AdapterCall, fields: FieldChoice): ChangeOptions {
   return {
     ...fields.options,
     ...toWriteOptions(call.driver),
     returnDocument: 'after',
-    includeResultMetadata: false,
+    includeResultMetadata: true,
   }
-}
-
-function toMatching(ids: readonly unknown[], filter: Document): Document {
-  return { $and: [{ _id: { $in: ids } }, filter] }
 }

@@ -1,8 +1,10 @@
+import type { Collection, Document } from 'mongodb'
 import t from 'tap'
 
 import type { MongoDBOptions } from '../../../src/adapter/index.ts'
 import { MongoDBService } from '../../../src/adapter/index.ts'
 import { MethodNotAllowed } from '../../../src/core/errors/index.ts'
+import { createApp } from '../../../src/core/index.ts'
 import { openDatabase } from '../../support/database.ts'
 
 interface Person {
@@ -58,50 +60,28 @@ t.test('writes many only where the option multi allows it', async (t) => {
   await t.rejects(people.remove(null), MethodNotAllowed)
 })
 
-t.test(
-  'patches many by three commands, also when the patch changes the queried field',
-  async (t) => {
-    const people = await createPeople({ multi: true, paginate: { default: 2, max: 2 } })
-    await people.create(['a', 'b', 'c', 'd'].map((name, age) => ({ name, age, owner: 'A' })))
-    const query = { owner: 'A', age: { $gt: 0 }, $sort: { age: -1 }, $select: ['name'], $limit: 1 }
-    let patched: Person[] = []
-    const commands = await commandsOf(async () => {
-      patched = await people.patch(null, { owner: 'B' }, { query })
-    })
-    t.strictSame(namesOf(commands), ['find', 'update', 'find'])
-    t.strictSame(
-      patched.map(({ name }) => name),
-      ['d', 'c', 'b'],
-    )
-    t.equal(await people.countDocuments({ query: { owner: 'B' } }), 3)
-    const nothing = await commandsOf(() =>
-      people.patch(null, { age: 1 }, { query: { owner: 'X' } }),
-    )
-    t.strictSame(namesOf(nothing), ['find'])
-  },
-)
+const sliceOf = (size: number) =>
+  Array.from({ length: size }, (_, n) => ({ _id: n, n, owner: 'A' }))
 
-t.test('a patch of many leaves out a record that another call moves away meanwhile', async (t) => {
-  const people = await createPeople({ multi: true })
-  await people.create(['a', 'b', 'c'].map((name) => ({ name, owner: 'A' })))
-  const Model = await people.getModel()
-  const moving = new Proxy(Model, {
-    get(target, name) {
-      if (name !== 'updateMany') return Reflect.get(target, name)
-      return async (...args: Parameters<typeof Model.updateMany>) => {
-        await target.updateOne({ name: 'b' }, { $set: { owner: 'B' } })
-        return target.updateMany(...args)
-      }
-    },
+t.test('patches many by four commands, also where that changes what was asked for', async (t) => {
+  const people = await createPeople({ multi: true, paginate: { default: 2, max: 2 } })
+  await people.create(['a', 'b', 'c', 'd'].map((name, age) => ({ name, age, owner: 'A' })))
+  const query = { owner: 'A', age: { $gt: 0 }, $sort: { age: -1 }, $select: ['name'], $limit: 1 }
+  let patched: Person[] = []
+  const commands = await commandsOf(async () => {
+    patched = await people.patch(null, { owner: 'B' }, { query })
   })
-  const params = { query: { owner: 'A' }, adapter: { Model: moving } }
-  const patched = await people.patch(null, { age: 1 }, params)
-  t.strictSame(patched.map(({ name }) => name).sort(), ['a', 'c'])
-  const [moved] = await people.find({ query: { name: 'b' }, paginate: false })
-  t.equal(moved?.age, undefined)
+  t.strictSame(namesOf(commands), ['find', 'update', 'find', 'commitTransaction'])
+  t.strictSame(
+    patched.map(({ name }) => name),
+    ['d', 'c', 'b'],
+  )
+  t.equal(await people.countDocuments({ query: { owner: 'B' } }), 3)
+  const nothing = await commandsOf(() => people.patch(null, { age: 1 }, { query: { owner: 'X' } }))
+  t.strictSame(namesOf(nothing), ['find', 'commitTransaction'])
 })
 
-t.test('removes many by two commands and returns all of them', async (t) => {
+t.test('removes many by three commands and returns all of them', async (t) => {
   const people = await createPeople({ multi: true, paginate: { default: 2 } })
   await people.create(['a', 'b', 'c', 'd'].map((name, age) => ({ name, age })))
   const query = { age: { $gt: 0 }, $select: ['name'], $sort: { name: 1 } }
@@ -109,7 +89,7 @@ t.test('removes many by two commands and returns all of them', async (t) => {
   const commands = await commandsOf(async () => {
     removed = await people.remove(null, { query, docdb: { projection: { _id: 0, name: 1 } } })
   })
-  t.strictSame(namesOf(commands), ['find', 'delete'])
+  t.strictSame(namesOf(commands), ['find', 'delete', 'commitTransaction'])
   t.strictSame(
     removed.map(({ name }) => name),
     ['b', 'c', 'd'],
@@ -117,23 +97,190 @@ t.test('removes many by two commands and returns all of them', async (t) => {
   t.equal(await people.countDocuments(), 1)
 })
 
-t.test('a removal of many returns only what it removed', async (t) => {
+t.test('skips before it writes, in the order of the query', async (t) => {
   const people = await createPeople({ multi: true })
-  await people.create(['a', 'b', 'c'].map((name) => ({ name, owner: 'A' })))
-  const Model = await people.getModel()
-  const moving = new Proxy(Model, {
+  await people.create(['a', 'b', 'c', 'd'].map((name, age) => ({ name, age })))
+  const query = { $sort: { age: -1 }, $skip: 1 }
+  const patched = await people.patch(null, { owner: 'B' }, { query })
+  t.strictSame(
+    patched.map(({ name }) => name),
+    ['c', 'b', 'a'],
+  )
+  const removed = await people.remove(null, { query: { $sort: { age: 1 }, $skip: 2 } })
+  t.strictSame(
+    removed.map(({ name }) => name),
+    ['c', 'd'],
+  )
+})
+
+/** What another call does to the first record between the commands of a call. */
+const INTERFERENCES = {
+  moves: (Model: Collection<Document>) => Model.updateOne({ n: 1 }, { $set: { owner: 'B' } }),
+  removes: (Model: Collection<Document>) => Model.deleteOne({ n: 1 }),
+} as const
+
+/** Returns a collection that another call interferes with once, just before a command. */
+function interfereBefore(Model: Collection, command: string, interfere: () => Promise<unknown>) {
+  let isDone = false
+  return new Proxy(Model, {
     get(target, name) {
-      if (name !== 'deleteMany') return Reflect.get(target, name)
-      return async (...args: Parameters<typeof Model.deleteMany>) => {
-        await target.updateOne({ name: 'b' }, { $set: { owner: 'B' } })
-        return target.deleteMany(...args)
+      const method: unknown = Reflect.get(target, name)
+      if (name !== command) return method
+      return async (...args: unknown[]) => {
+        if (!isDone) await interfere()
+        isDone = true
+        return Reflect.apply(method as (...all: unknown[]) => unknown, target, args)
       }
     },
   })
-  const removed = await people.remove(null, { query: { owner: 'A' }, adapter: { Model: moving } })
-  t.strictSame(
-    removed.map(({ name }) => name),
-    ['a', 'c'],
+}
+
+for (const [does, interfere] of Object.entries(INTERFERENCES)) {
+  for (const size of [3, 1_500]) {
+    const title = `another call ${does} one of ${size} records`
+    t.test(`FTH-24: a patch returns exactly what it has changed: ${title}`, async (t) => {
+      const people = await createPeople({ multi: true })
+      const Model = (await people.getModel()) as unknown as Collection<Document>
+      await Model.insertMany(sliceOf(size) as never)
+      const adapter = {
+        Model: interfereBefore(Model as never, 'updateMany', () => interfere(Model)),
+      }
+      const query = { owner: 'A', $sort: { _id: 1 } } as const
+      const patched = await people.patch(null, { owner: 'C' }, { query: { ...query }, adapter })
+      const expected = sliceOf(size)
+        .filter(({ n }) => n !== 1)
+        .map((record) => ({ ...record, owner: 'C' }))
+      t.strictSame(patched, expected)
+      t.equal(await Model.countDocuments({ owner: 'C' }), size - 1)
+      t.strictSame((await Model.findOne({ n: 1 }))?.['owner'], does === 'moves' ? 'B' : undefined)
+    })
+
+    t.test(`FTH-24: a removal returns exactly what it has removed: ${title}`, async (t) => {
+      const people = await createPeople({ multi: true })
+      const Model = (await people.getModel()) as unknown as Collection<Document>
+      await Model.insertMany(sliceOf(size) as never)
+      const adapter = {
+        Model: interfereBefore(Model as never, 'deleteMany', () => interfere(Model)),
+      }
+      const query = { owner: 'A', $sort: { _id: 1 } } as const
+      const removed = await people.remove(null, { query: { ...query }, adapter })
+      t.strictSame(removed, sliceOf(size).filter(({ n }) => n !== 1) as never)
+      t.equal(await Model.countDocuments(), does === 'moves' ? 1 : 0)
+    })
+  }
+}
+
+t.test('writes to many in slices, each in a transaction of its own', async (t) => {
+  const people = await createPeople({ multi: true })
+  await people.create(sliceOf(2_001) as never)
+  const commands = await commandsOf(async () => {
+    const patched = await people.patch(null, { age: 1 }, { query: { $sort: { n: -1 } } })
+    t.strictSame(
+      patched.map((record) => (record as unknown as { n: number }).n),
+      sliceOf(2_001).map(({ n }) => 2_000 - n),
+    )
+  })
+  const slice = ['find', 'update', 'find', 'commitTransaction']
+  t.strictSame(namesOf(commands), [
+    ...['find', 'commitTransaction', 'find'],
+    ...[...slice, ...slice, ...slice],
+  ])
+  const numbers = commands.filter(({ commitTransaction }) => commitTransaction).length
+  t.equal(numbers, 4)
+  t.equal(
+    Math.max(...commands.map((command) => command['updates']?.[0].q.$and[0]._id.$in.length ?? 0)),
+    1_000,
   )
-  t.equal(await people.countDocuments(), 1)
+  const exactly = await createPeople({ multi: true })
+  await exactly.create(sliceOf(1_000) as never)
+  const few = await commandsOf(() => exactly.patch(null, { age: 1 }))
+  t.strictSame(namesOf(few), slice)
+})
+
+t.test('answers with the number of records where nobody reads them', async (t) => {
+  const people = await createPeople({ multi: true })
+  await people.create(sliceOf(1_500) as never)
+  const docdb = { returning: false } as const
+  const query = { n: { $gte: 500 }, $sort: { n: 1 }, $select: ['n'] } as never
+  const commands = await commandsOf(async () => {
+    const patched = await people.patch(null, { age: 1 }, { query, docdb })
+    t.strictSame(patched, { acknowledged: true, matched: 1_000, modified: 1_000 })
+    const again = await people._patch(null, { age: 1 }, { query: {}, docdb })
+    t.strictSame(again, { acknowledged: true, matched: 1_500, modified: 500 })
+    const removed = await people.remove(null, { query, docdb })
+    t.strictSame(removed, { acknowledged: true, matched: 1_000, modified: 1_000 })
+    t.strictSame(await people._remove(null, { docdb }), {
+      acknowledged: true,
+      matched: 500,
+      modified: 500,
+    })
+  })
+  t.strictSame(namesOf(commands), ['update', 'update', 'delete', 'delete'])
+  t.notMatch(commands[0], { returning: false })
+})
+
+t.test('refuses to leave out an answer that is made of more than a number', async (t) => {
+  const people = await createPeople({ multi: true })
+  const docdb = { returning: false } as const
+  const reasons: readonly [object, RegExp][] = [
+    [{ query: { $skip: 1 } }, /returning: false can not go with \$skip/],
+    [{ pipeline: [{ $set: { a: 1 } }] }, /returning: false can not go with params\.pipeline/],
+    [{ docdb: { returning: 0 } }, /params\.docdb\.returning must be true or false/],
+  ]
+  const commands = await commandsOf(async () => {
+    for (const [params, message] of reasons) {
+      const all = { docdb, ...params } as never
+      await t.rejects(people.patch(null, { age: 1 }, all), { name: 'TypeError', message })
+      await t.rejects(people.remove(null, all), { name: 'TypeError', message })
+    }
+    const one = /docdb\.returning is not one for/
+    await t.rejects(people.patch('x', { age: 1 }, { docdb }), one)
+    await t.rejects(people.remove('x', { docdb }), one)
+    await t.rejects(people.find({ docdb }), one)
+    await t.rejects(people.create([{ name: 'a' }], { docdb }), one)
+  })
+  t.strictSame(commands, [])
+})
+
+t.test('emits no event for records that nobody has read', async (t) => {
+  const app = createApp<{ people: MongoDBService<Person> }>()
+  app.use('people', await createPeople({ multi: true }))
+  const people = app.service('people')
+  await people.create([{ name: 'a' }, { name: 'b' }])
+  const seen: unknown[] = []
+  for (const event of ['patched', 'removed'] as const) people.on(event, (one) => seen.push(one))
+  const docdb = { returning: false } as const
+  await people.patch(null, { age: 1 }, { docdb })
+  await people.remove(null, { query: { name: 'a' }, docdb })
+  t.strictSame(seen, [])
+  await people.remove(null)
+  t.match(seen, [{ name: 'b', age: 1 }])
+})
+
+t.test('only the search for what is to be written has the time limit of callers', async (t) => {
+  const people = await createPeople({ multi: true, limits: { timeMs: 1234 } })
+  await people.create([{ name: 'a', owner: 'A' }])
+  const params = { provider: 'rest', query: { owner: 'A' } }
+  for (const [pipeline, search] of [
+    [undefined, 'find'],
+    [[{ $unwind: '$name' }], 'aggregate'],
+  ] as const) {
+    const commands = await commandsOf(async () => {
+      await people.patch(null, { age: 1 }, { ...params, pipeline })
+      await people.remove(null, {
+        ...params,
+        query: { owner: 'A' },
+        docdb: { maxTimeMS: 4321 },
+        pipeline,
+      })
+      await people.create([{ name: 'a', owner: 'A' }])
+    })
+    const limits = commands.map((command) => [Object.keys(command)[0], command['maxTimeMS']])
+    t.match(limits.slice(0, 2), [
+      [search, 1234],
+      ['update', undefined],
+    ])
+    t.strictSame(limits.filter(([, limit]) => limit === 1234).length, 1)
+    t.ok(limits.some(([name, limit]) => name === 'delete' && limit === 4321))
+  }
 })

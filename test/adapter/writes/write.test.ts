@@ -4,6 +4,7 @@ import t from 'tap'
 import type { MongoDBOptions } from '../../../src/adapter/index.ts'
 import { MongoDBService } from '../../../src/adapter/index.ts'
 import { BadRequest, Conflict, NotFound } from '../../../src/core/errors/index.ts'
+import { createApp } from '../../../src/core/index.ts'
 import { openDatabase } from '../../support/database.ts'
 
 interface Person {
@@ -170,6 +171,32 @@ t.test('upserts by an option of the driver', async (t) => {
   t.match(await people.patch('other', { name: 'b' }, { docdb }), { _id: 'other', name: 'b' })
   const many = people.patch(null, { name: 'c' }, { query: { name: 'x' }, docdb })
   await t.rejects(many, /docdb\.upsert is not one for patch of many/)
+})
+
+t.test('an upsert that adds a record emits created', async (t) => {
+  const app = createApp<{ people: MongoDBService }>()
+  app.use('people', new MongoDBService({ Model: await empty('people') }))
+  const people = app.service('people')
+  const seen: unknown[] = []
+  for (const event of ['created', 'updated', 'patched'] as const) {
+    people.on(event, ({ _id }) => seen.push([event, _id]))
+  }
+  const docdb = { upsert: true }
+  const pipeline = [{ $set: { more: true } }] as const
+  for (const params of [{ docdb }, { docdb, query: { $select: ['name'] } }, { docdb, pipeline }]) {
+    await people.update('a', { name: 'a' }, params)
+    await people.patch('a', { name: 'b' }, params)
+    await people.patch('b', { name: 'b' }, params)
+    await people.update('b', { $set: { name: 'c' } }, params)
+    t.strictSame(seen.splice(0), [
+      ['created', 'a'],
+      ['patched', 'a'],
+      ['created', 'b'],
+      ['updated', 'b'],
+    ])
+    await people.remove('a')
+    await people.remove('b')
+  }
 })
 
 t.test('FTH-9: callers outside do not choose an id by an upsert', async (t) => {

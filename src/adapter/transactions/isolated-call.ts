@@ -1,0 +1,108 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { ClientSession, MongoClient } from 'mongodb'
+
+import { Unavailable } from '../../core/errors/index.ts'
+import type { AdapterCall } from '../adapter-call.ts'
+import { isStandalone, toDatabaseError } from '../driver-error.ts'
+import type { DriverError } from './transaction-error.ts'
+import { isDriverError, toTransactionError } from './transaction-error.ts'
+
+/** How often a call is tried when others change the same records at the same time. */
+const ATTEMPTS = 8
+
+/** The longest pause after the first attempt, in ms; it doubles with each one. */
+const FIRST_PAUSE_MS = 5
+
+/**
+ * Refusals of a transaction, or of a command in one, by servers that have none or not for this
+ * collection: command not supported, not implemented, not supported in a transaction.
+ */
+const REFUSALS: ReadonlySet<unknown> = new Set([115, 238, 263])
+
+/** Clients of servers that take no transactions, so that they are asked only once. */
+const STANDALONE = new WeakSet<MongoClient>()
+
+/** Returns whether no other call changes what the commands of this one see. */
+export function isIsolated({ driver }: AdapterCall): boolean {
+  return driver.session?.inTransaction() === true
+}
+
+/**
+ * Runs the commands of a call in one transaction: that of its caller, else one of its own, and in
+ * none where the server takes none. What fails in it is not written, unless the reply to the commit
+ * is lost. Runs again when another call changes the same records at the same time.
+ * @throws {Unavailable} the commit was not confirmed
+ * @throws what the last attempt throws
+ */
+export async function runIsolated<R>(
+  call: AdapterCall,
+  run: (call: AdapterCall) => Promise<R>,
+): Promise<R> {
+  const { client } = call.collection.db
+  if (isIsolated(call) || STANDALONE.has(client)) return run(call)
+  const given = call.driver.session
+  const session = given ?? client.startSession()
+  try {
+    return await runAttempts(session, call, run)
+  } catch (error) {
+    if (!isRefusal(error)) throw error
+    if (isStandalone(error)) STANDALONE.add(client)
+  } finally {
+    // Not awaited: where the server is gone, it waits for another one to tell.
+    if (given === undefined) void session.endSession()
+  }
+  return run(call)
+}
+
+async function runAttempts<R>(
+  session: ClientSession,
+  call: AdapterCall,
+  run: (call: AdapterCall) => Promise<R>,
+): Promise<R> {
+  const { readConcern, writeConcern, readPreference, ...driver } = call.driver
+  const options = {
+    readPreference: 'primary',
+    ...(readConcern === undefined ? {} : { readConcern }),
+    ...(writeConcern === undefined ? {} : { writeConcern }),
+  } as const
+  const inner = { ...call, driver: { ...driver, session } }
+  for (let attempt = 1; ; attempt += 1) {
+    session.startTransaction(options)
+    try {
+      const result = await run(inner)
+      await commit(session)
+      return result
+    } catch (error) {
+      if (isGone(error)) throw error
+      if (session.inTransaction()) await session.abortTransaction()
+      if (!isTransient(error) || attempt === ATTEMPTS) throw error
+    }
+    await pause(Math.random() * FIRST_PAUSE_MS * 2 ** attempt)
+  }
+}
+
+async function commit(session: ClientSession): Promise<void> {
+  try {
+    await session.commitTransaction()
+  } catch (error) {
+    throw isTransient(error) ? error : toTransactionError(error)
+  }
+}
+
+function isTransient(error: unknown): error is DriverError {
+  return isDriverError(error) && error.hasErrorLabel('TransientTransactionError')
+}
+
+/** Whether no server has answered. */
+function isGone(error: unknown): boolean {
+  return !isAnswer(error) && toDatabaseError(error) instanceof Unavailable
+}
+
+/** Whether an error came from the server before the commit, which refuses a transaction. */
+function isRefusal(error: unknown): boolean {
+  return isAnswer(error) && (isStandalone(error) || REFUSALS.has(error.code))
+}
+
+function isAnswer(error: unknown): error is DriverError & { readonly code: number } {
+  return isDriverError(error) && typeof (error as { code?: unknown }).code === 'number'
+}

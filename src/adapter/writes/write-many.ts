@@ -1,0 +1,124 @@
+import type { Document } from 'mongodb'
+
+import type { AdapterCall } from '../adapter-call.ts'
+import { toWriteOptions } from '../driver-options.ts'
+import { findAll, findIds } from '../queries/find.ts'
+import { isIsolated, runIsolated } from '../transactions/isolated-call.ts'
+import { toUpdateDocument } from './update-document.ts'
+import type { WriteData } from './write-data.ts'
+
+/** How many records one transaction changes. */
+const SLICE = 1_000
+
+/** How records are found, and what is done to them then. */
+interface ManyWrite {
+  find(call: AdapterCall): Promise<Document[]>
+  /** Resolves to the answer for records that were found. */
+  write(call: AdapterCall, found: Document[]): Promise<Document[]>
+}
+
+/** Resolves to all records that matched, after the change, each as it was written. */
+export async function patchRecords(call: AdapterCall, data: WriteData): Promise<Document[]> {
+  const update = toUpdateDocument(data, call.settings.id)
+  return writeInSlices(call, {
+    find: findOnlyIds,
+    async write(slice, found) {
+      const filter = await changeAll(slice, toIds(found), update)
+      return findAll({ ...slice, query: { ...slice.query, filter, limit: undefined, skip: 0 } })
+    },
+  })
+}
+
+/** Resolves to all records that matched, as they were when they were removed. */
+export async function removeRecords(call: AdapterCall): Promise<Document[]> {
+  return writeInSlices(call, {
+    find: findWithIds,
+    write: (slice, found) => removeAll(slice, toIds(found), found),
+  })
+}
+
+/** Changes records that were found before. Resolves to the filter for those that were changed. */
+export async function changeAll(
+  call: AdapterCall,
+  ids: readonly unknown[],
+  update: Document,
+): Promise<Document> {
+  const { collection, query, driver } = call
+  // The conditions again: outside of a transaction another call may have moved a record out of the
+  // caller's reach.
+  const filter = toMatching(ids, query.filter)
+  const options = { ...toWriteOptions(driver), upsert: false }
+  const { matchedCount } = await collection.updateMany(filter, update, options)
+  return isIsolated(call) || matchedCount === ids.length ? { _id: { $in: ids } } : filter
+}
+
+/** Removes records that were found before. Resolves to those of them that were removed. */
+export async function removeAll(
+  call: AdapterCall,
+  ids: readonly unknown[],
+  records: Document[],
+): Promise<Document[]> {
+  const { collection, query, driver } = call
+  const filter = toMatching(ids, query.filter)
+  const { deletedCount } = await collection.deleteMany(filter, toWriteOptions(driver))
+  if (isIsolated(call) || deletedCount === ids.length) return records
+  // Another call was quicker with some of them: what is still there was not removed.
+  const remaining = { ...query, filter: { _id: { $in: ids } }, skip: 0 }
+  const kept = new Set((await findIds({ ...call, query: remaining })).map(String))
+  return records.filter(({ _id }) => !kept.has(String(_id)))
+}
+
+/**
+ * Writes to all records that match: in one transaction, and in one for each slice when they are many,
+ * as a transaction locks what it writes and has its time. Which records they are is fixed before then.
+ */
+async function writeInSlices(call: AdapterCall, { find, write }: ManyWrite): Promise<Document[]> {
+  const few = await runIsolated(call, async (isolated) => {
+    const found = await find(withQuery(toSearch(isolated), { limit: SLICE + 1 }))
+    if (found.length > SLICE) return null
+    return found.length === 0 ? [] : write(isolated, found)
+  })
+  if (few !== null) return few
+  const ids = await findIds(toSearch(call))
+  const written: Document[] = []
+  for (let start = 0; start < ids.length; start += SLICE) {
+    const filter = toMatching(ids.slice(start, start + SLICE), call.query.filter)
+    const slice = withQuery(call, { filter, skip: 0, limit: undefined })
+    const records = await runIsolated(slice, async (isolated) => {
+      const found = await find(toSearch(isolated))
+      return found.length === 0 ? [] : write(isolated, found)
+    })
+    written.push(...records)
+  }
+  return written
+}
+
+/** Returns a call for the read that finds what is to be written: a caller's query may take long. */
+export function toSearch(call: AdapterCall): AdapterCall {
+  const { driver, searchLimitMs } = call
+  if (searchLimitMs === undefined || driver.maxTimeMS !== undefined) return call
+  return { ...call, driver: { ...driver, maxTimeMS: searchLimitMs } }
+}
+
+function withQuery(call: AdapterCall, changes: Partial<AdapterCall['query']>): AdapterCall {
+  return { ...call, query: { ...call.query, ...changes } }
+}
+
+function findOnlyIds(call: AdapterCall): Promise<Document[]> {
+  return findAll({ ...call, hidden: [], driver: { ...call.driver, projection: { _id: 1 } } })
+}
+
+/** Records are told apart by their ids, also where the caller wants none. */
+function findWithIds(call: AdapterCall): Promise<Document[]> {
+  const { driver } = call
+  if (driver.projection === undefined) return findAll(call)
+  return findAll({ ...call, driver: { ...driver, projection: { ...driver.projection, _id: 1 } } })
+}
+
+function toIds(records: readonly Document[]): unknown[] {
+  return records.map(({ _id }) => _id)
+}
+
+function toMatching(ids: readonly unknown[], filter: Document): Document {
+  return { $and: [{ _id: { $in: ids } }, filter] }
+}

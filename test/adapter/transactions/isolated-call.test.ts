@@ -1,0 +1,208 @@
+import type { Document } from 'mongodb'
+import { MongoClient } from 'mongodb'
+import t from 'tap'
+
+import { MongoDBService, transaction } from '../../../src/adapter/index.ts'
+import { createApp } from '../../../src/core/index.ts'
+import type { TestScope } from '../../support/http.ts'
+import type { Script } from '../../support/scripted-server.ts'
+import { startScriptedServer } from '../../support/scripted-server.ts'
+
+const pass: Script = (_name, _command, run) => run()
+let script = pass
+let commands: Document[] = []
+const url = await startScriptedServer(t, (name, command, run) => {
+  commands.push(command)
+  return script(name, command, run)
+})
+
+t.beforeEach(() => {
+  script = pass
+})
+
+const HANDSHAKE: ReadonlySet<string | undefined> = new Set(['hello', 'ismaster', 'endSessions'])
+const namesOf = (list: Document[]) =>
+  list.map((command) => Object.keys(command)[0]).filter((name) => !HANDSHAKE.has(name))
+
+/** Opens a service with two records, by a client of its own. */
+async function openNotes(t: TestScope) {
+  const client = new MongoClient(url, { replicaSet: 'rs0' })
+  t.teardown(() => client.close())
+  const Model = client.db('a').collection('notes')
+  await Model.deleteMany({})
+  await Model.insertMany([{ n: 1 }, { n: 2 }])
+  commands = []
+  return { client, Model, notes: new MongoDBService({ Model, multi: true }) }
+}
+
+/** Answers the first commands of a name with an error, then as the server does. */
+function failing(name: string, times: number, error: Document): Script {
+  let left = times
+  return async (command, _body, run) => {
+    if (command !== name || left === 0) return run()
+    left -= 1
+    return { ok: 0, errmsg: 'scripted', ...error }
+  }
+}
+
+const CONFLICT = { code: 112, errorLabels: ['TransientTransactionError'] }
+const STANDALONE = {
+  code: 20,
+  errmsg: 'Transaction numbers are only allowed on a replica set member or mongos',
+}
+
+t.test('a standalone server is asked for a transaction once', async (t) => {
+  const { notes } = await openNotes(t)
+  script = async (_name, command, run) =>
+    command['startTransaction'] === undefined ? run() : { ok: 0, ...STANDALONE }
+  t.equal((await notes.patch(null, { a: 1 })).length, 2)
+  t.strictSame(namesOf(commands), ['find', 'abortTransaction', 'find', 'update', 'find'])
+  commands = []
+  t.equal((await notes.remove(null)).length, 2)
+  t.strictSame(namesOf(commands), ['find', 'delete'])
+})
+
+for (const code of [115, 238, 263]) {
+  t.test(`writes without a transaction where the server refuses one: ${code}`, async (t) => {
+    const { notes } = await openNotes(t)
+    script = async (name, command, run) =>
+      name === 'update' && command['autocommit'] === false ? { ok: 0, code, errmsg: '' } : run()
+    t.match(await notes.patch(null, { $inc: { n: 1 } }), [{ n: 2 }, { n: 3 }])
+    t.strictSame(namesOf(commands), [
+      ...['find', 'update', 'abortTransaction'],
+      ...['find', 'update', 'find'],
+    ])
+  })
+}
+
+t.test('runs again after two write conflicts, and writes once', async (t) => {
+  const { notes } = await openNotes(t)
+  script = failing('update', 2, CONFLICT)
+  t.match(await notes.patch(null, { $inc: { n: 1 } }), [{ n: 2 }, { n: 3 }])
+  const attempt = ['find', 'update', 'abortTransaction']
+  t.strictSame(namesOf(commands), [
+    ...[...attempt, ...attempt],
+    ...['find', 'update', 'find', 'commitTransaction'],
+  ])
+})
+
+t.test('runs again after a conflict of the commit', async (t) => {
+  const { notes } = await openNotes(t)
+  script = failing('commitTransaction', 1, { ...CONFLICT, code: 251 })
+  t.match(await notes.patch(null, { a: 1 }), [{ a: 1 }, { a: 1 }])
+  t.equal(namesOf(commands).filter((name) => name === 'commitTransaction').length, 2)
+})
+
+t.test('gives up after eight conflicts with 409 and the request to wait', async (t) => {
+  const { notes, Model } = await openNotes(t)
+  script = failing('delete', 99, CONFLICT)
+  await t.rejects(notes.remove(null), { code: 409, data: { retryAfter: 1 } })
+  t.equal(namesOf(commands).filter((name) => name === 'delete').length, 8)
+  script = pass
+  t.equal(await Model.countDocuments(), 2)
+})
+
+t.test('what the database refuses leaves nothing written', async (t) => {
+  const { notes, Model } = await openNotes(t)
+  await Model.createIndex({ m: 1 }, { unique: true, sparse: true })
+  t.teardown(() => Model.dropIndexes())
+  await t.rejects(notes.patch(null, { m: 1 }), { code: 409, data: { fields: ['m'] } })
+  t.equal(await Model.countDocuments({ m: 1 }), 0)
+})
+
+t.test('a lost reply to the commit is asked for again, and written once', async (t) => {
+  const { notes } = await openNotes(t)
+  let isLost = false
+  script = async (name, _command, run) => {
+    const reply = await run()
+    if (name !== 'commitTransaction' || isLost) return reply
+    isLost = true
+    throw new Error('lost')
+  }
+  t.match(await notes.patch(null, { $inc: { n: 1 } }), [{ n: 2 }, { n: 3 }])
+})
+
+t.test('a commit that nobody confirms is of unknown outcome', async (t) => {
+  const { notes } = await openNotes(t)
+  script = async (name, _command, run) => {
+    const reply = await run()
+    if (name === 'commitTransaction') throw new Error('lost')
+    return reply
+  }
+  await t.rejects(notes.patch(null, { a: 1 }), { code: 503, errors: { outcome: 'unknown' } })
+})
+
+t.test('DB-11: a write to many whose reply is lost is not repeated', async (t) => {
+  const { notes, Model } = await openNotes(t)
+  script = async (name, _command, run) => {
+    const reply = await run()
+    if (name === 'update') throw new Error('lost')
+    return reply
+  }
+  await t.rejects(notes.patch(null, { $inc: { n: 1 } }), { code: 503 })
+  t.equal(namesOf(commands).filter((name) => name === 'update').length, 1)
+  script = pass
+  t.strictSame(
+    (await Model.find().toArray()).map(({ n }) => n),
+    [1, 2],
+  )
+})
+
+t.test('uses the session of its caller, and leaves it as it was', async (t) => {
+  const { client, notes } = await openNotes(t)
+  await client.withSession(async (session) => {
+    const docdb = { session }
+    t.equal((await notes.patch(null, { a: 1 }, { docdb })).length, 2)
+    t.notOk(session.inTransaction())
+    t.notOk(session.hasEnded)
+    script = failing('update', 1, { code: 2 })
+    await t.rejects(notes.patch(null, { a: 2 }, { docdb }), { code: 400 })
+    t.notOk(session.inTransaction())
+    t.equal((await notes.find({ query: { a: 1 }, docdb, paginate: false })).length, 2)
+  })
+  t.ok(commands.filter(({ lsid }) => lsid !== undefined).length > 0)
+})
+
+t.test('is a part of the transaction around it', async (t) => {
+  const { client, notes, Model } = await openNotes(t)
+  const app = createApp<{ notes: typeof notes }>()
+  app.use('notes', notes)
+  const failed = transaction(
+    app,
+    async () => {
+      t.equal((await app.service('notes').patch(null, { a: 1 })).length, 2)
+      t.equal((await app.service('notes').remove(null, { query: { n: 1 } })).length, 1)
+      throw new Error('no')
+    },
+    { client },
+  )
+  await t.rejects(failed, /no/)
+  t.strictSame(namesOf(commands), ['find', 'update', 'find', 'find', 'delete', 'abortTransaction'])
+  t.equal(await Model.countDocuments({ a: { $exists: false } }), 2)
+})
+
+t.test('gives concerns to the transaction, and reads from the primary', async (t) => {
+  const client = new MongoClient(url, { replicaSet: 'rs0', readPreference: 'secondaryPreferred' })
+  t.teardown(() => client.close())
+  const Model = client.db('a').collection('notes')
+  const settings = {
+    readPreference: 'secondary',
+    readConcern: { level: 'majority' },
+    writeConcern: { w: 1, wtimeoutMS: 1234 },
+  } as const
+  const notes = new MongoDBService({ Model, multi: true, ...settings })
+  commands = []
+  await notes.patch(null, { a: 1 })
+  const sent = commands.filter((command) => 'lsid' in command)
+  t.strictSame(
+    sent.map(({ readConcern }) => readConcern),
+    [undefined, undefined, undefined, undefined],
+  )
+  t.match(sent.at(-1), { commitTransaction: 1, writeConcern: { w: 1, wtimeout: 1234 } })
+  t.notOk(sent.slice(0, -1).some((command) => 'writeConcern' in command))
+  commands = []
+  const docdb = { readConcern: { level: 'snapshot' } } as never
+  await notes.patch(null, { a: 1 }, { docdb })
+  const levels = commands.filter((command) => 'lsid' in command).map((one) => one['readConcern'])
+  t.match(levels, [{ level: 'snapshot' }, undefined, undefined, undefined])
+})
