@@ -3,6 +3,7 @@ import type { Document } from 'mongodb'
 import type { AdapterCall } from '../adapter-call.ts'
 import { toWriteOptions } from '../driver-options.ts'
 import { findAll, findIds } from '../queries/find.ts'
+import { toRecordFilter } from '../queries/split-query.ts'
 import { isIsolated, runIsolated } from '../transactions/isolated-call.ts'
 import { toUpdateDocument } from './update-document.ts'
 import type { WriteData } from './write-data.ts'
@@ -43,10 +44,8 @@ export async function changeAll(
   ids: readonly unknown[],
   update: Document,
 ): Promise<Document> {
-  const { collection, query, driver } = call
-  // The conditions again: outside of a transaction another call may have moved a record out of the
-  // caller's reach.
-  const filter = toMatching(ids, query.filter)
+  const { collection, driver } = call
+  const filter = toWriteFilter(call, ids)
   const options = { ...toWriteOptions(driver), upsert: false }
   const { matchedCount } = await collection.updateMany(filter, update, options)
   return isIsolated(call) || matchedCount === ids.length ? { _id: { $in: ids } } : filter
@@ -59,7 +58,7 @@ export async function removeAll(
   records: Document[],
 ): Promise<Document[]> {
   const { collection, query, driver } = call
-  const filter = toMatching(ids, query.filter)
+  const filter = toWriteFilter(call, ids)
   const { deletedCount } = await collection.deleteMany(filter, toWriteOptions(driver))
   if (isIsolated(call) || deletedCount === ids.length) return records
   // Another call was quicker with some of them: what is still there was not removed.
@@ -119,6 +118,15 @@ function toIds(records: readonly Document[]): unknown[] {
   return records.map(({ _id }) => _id)
 }
 
+/**
+ * Outside of a transaction the conditions hold again: another call may have moved a record out of the
+ * caller's reach. So they do with a collation, by which other ids may be equal.
+ */
+function toWriteFilter(call: AdapterCall, ids: readonly unknown[]): Document {
+  const isEnough = isIsolated(call) && call.driver.collation === undefined
+  return toMatching(ids, isEnough ? {} : call.query.filter)
+}
+
 function toMatching(ids: readonly unknown[], filter: Document): Document {
-  return { $and: [{ _id: { $in: ids } }, filter] }
+  return toRecordFilter(filter, '_id', { $in: ids })
 }
