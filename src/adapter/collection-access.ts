@@ -1,13 +1,14 @@
 import type { AggregationCursor, Collection, Document, FindCursor } from 'mongodb'
 
-import { callAdapter } from './adapter-call.ts'
+import type { Query } from '../core/params.ts'
+import { callAdapter, toChecked } from './adapter-call.ts'
 import { toCallSettings } from './call-settings.ts'
 import { createIndexes } from './connection/create-indexes.ts'
 import { openModel } from './connection/model.ts'
 import { toDriverOptions } from './driver-options.ts'
-import type { MongoDBOptions, MongoDBSettings } from './mongodb-options.ts'
+import type { MongoDBOptions, MongoDBSettings, MultiMethod } from './mongodb-options.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
-import { isExternal, toHidden } from './mongodb-params.ts'
+import { isExternal, isMultiAllowed, toHidden } from './mongodb-params.ts'
 import type { AdapterId } from './object-id.ts'
 import { toStoredId } from './object-id.ts'
 import { toOwnStages, toStages } from './pipelines/framework-stages.ts'
@@ -63,6 +64,25 @@ export class CollectionAccess<P extends MongoDBParams = MongoDBParams> {
    */
   getObjectId(id: AdapterId): AdapterId {
     return toStoredId(id, this.options)
+  }
+
+  /** Returns the options for one call: those of the service, `params.paginate`, then `params.adapter`. */
+  getOptions(params?: P): MongoDBSettings {
+    return toCallSettings(this.options, params)
+  }
+
+  /** Returns whether a method may write many records in one call. */
+  allowsMulti(method: MultiMethod, params?: P): boolean {
+    return isMultiAllowed(method, this.getOptions(params))
+  }
+
+  /**
+   * Resolves to a checked copy of a query, for methods of subclasses that go on with one of the methods
+   * that check nothing, `_find` for example.
+   * @throws {BadRequest} the query has an operator or a name that is not allowed, or asks of hidden fields
+   */
+  async sanitizeQuery(params?: P): Promise<Query> {
+    return toChecked(params, this.options).query ?? {}
   }
 
   /** Resolves to the collection of the service, `params.adapter.Model` first. */

@@ -36,9 +36,14 @@ export function toHidden(
   return isExternal(params) ? settings.hidden : []
 }
 
+/** Returns whether the option `multi` allows a method to write many records. */
+export function isMultiAllowed(method: MultiMethod, { multi }: MongoDBSettings): boolean {
+  return multi === true || (Array.isArray(multi) && multi.includes(method))
+}
+
 /** @throws {MethodNotAllowed} the option `multi` does not allow the method to write many records */
-export function checkMulti(method: MultiMethod, { multi }: MongoDBSettings): void {
-  if (multi === true || (Array.isArray(multi) && multi.includes(method))) return
+export function checkMulti(method: MultiMethod, settings: MongoDBSettings): void {
+  if (isMultiAllowed(method, settings)) return
   throw new MethodNotAllowed(`Can not ${method} multiple entries`)
 }
 
