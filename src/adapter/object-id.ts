@@ -1,4 +1,4 @@
-import { ObjectId } from 'mongodb'
+import { BSON, ObjectId } from 'mongodb'
 
 import { BadRequest } from '../core/errors/index.ts'
 import type { Id } from '../core/params.ts'
@@ -56,4 +56,16 @@ export function checkId(id: unknown): asserts id is AdapterId {
 /** Returns whether two ids address the same record: `'507F…'` and its ObjectId do. */
 export function isSameId(one: unknown, other: unknown): boolean {
   return String(toObjectId(one)) === String(toObjectId(other))
+}
+
+/**
+ * Returns a string for an `_id`, by which records are told apart: `1` and `'1'` have different ones,
+ * an id that was written and the same one as it is read have the same.
+ */
+export function toIdKey(id: unknown): string {
+  if (isObjectId(id)) return id.toHexString()
+  if (typeof id === 'string') return JSON.stringify(id)
+  // The driver reads a small `Long` or `bigint` as a number, and a `Buffer` as a `Binary`.
+  const read = BSON.deserialize(BSON.serialize({ id }))
+  return BSON.EJSON.stringify(read, { relaxed: false })
 }

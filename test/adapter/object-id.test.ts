@@ -1,7 +1,7 @@
-import { ObjectId } from 'mongodb'
+import { Binary, Decimal128, Double, Long, ObjectId, UUID } from 'mongodb'
 import t from 'tap'
 
-import { checkId, isObjectId, isSameId, toObjectId } from '../../src/adapter/object-id.ts'
+import { checkId, isObjectId, isSameId, toIdKey, toObjectId } from '../../src/adapter/object-id.ts'
 import { BadRequest } from '../../src/core/errors/index.ts'
 
 const HEX = '507f1f77bcf86cd799439011'
@@ -75,3 +75,36 @@ t.test('knows the same id in its different forms', async (t) => {
   t.equal(isSameId(HEX, new ObjectId()), false)
   t.equal(isSameId({ $ne: null }, HEX), false)
 })
+
+const UNLIKE_IDS: readonly unknown[] = [
+  ...[1, '1', true, 'true', null, 'null', 1.5, '1.5', { a: 1 }, { a: '1' }, '{"a":1}'],
+  ...[
+    new ObjectId(HEX),
+    HEX,
+    new Date(0),
+    0,
+    2n ** 60n,
+    2n ** 60n + 1n,
+    Decimal128.fromString('1'),
+  ],
+  ...[new UUID(HEX.padEnd(32, '0')), Buffer.from('1')],
+]
+
+t.test('gives ids of different types and values different keys', async (t) => {
+  t.equal(new Set(UNLIKE_IDS.map(toIdKey)).size, UNLIKE_IDS.length)
+})
+
+const BYTES = Buffer.from('ab')
+const LIKE_IDS: readonly (readonly unknown[])[] = [
+  [new ObjectId(HEX), new ForeignObjectId()],
+  [1, 1n, Long.fromNumber(1), new Double(1)],
+  [2n ** 60n, Long.fromBigInt(2n ** 60n)],
+  [{ at: 1 }, { at: Long.fromNumber(1) }],
+  [BYTES, new Uint8Array(BYTES), new Binary(BYTES)],
+]
+
+for (const ids of LIKE_IDS) {
+  t.test(`gives an id like ${toIdKey(ids[0])} one key, as written and as read`, async (t) => {
+    t.equal(new Set(ids.map(toIdKey)).size, 1)
+  })
+}

@@ -4,6 +4,7 @@ import { NotFound } from '../../core/errors/index.ts'
 import { copyEventNote } from '../../core/event-note.ts'
 import type { AdapterCall } from '../adapter-call.ts'
 import type { AdapterId } from '../object-id.ts'
+import { toIdKey } from '../object-id.ts'
 import { toIdFilter } from '../queries/find.ts'
 import {
   createRecord,
@@ -33,8 +34,8 @@ export async function createPipelineRecords(
   const created = await createRecords(toInsertCall(call), list)
   if (created.length === 0) return []
   const ids = created.map(({ _id }) => _id)
-  const places = new Map(ids.map((id, place) => [String(id), place]))
-  const placeOf = ({ _id }: Document): number => places.get(String(_id)) ?? places.size
+  const places = new Map(ids.map((id, place) => [toIdKey(id), place]))
+  const placeOf = ({ _id }: Document): number => places.get(toIdKey(_id)) ?? places.size
   const records = await aggregateAll(call, toAnswerStages(call, { _id: { $in: ids } }))
   return records.sort((one, other) => placeOf(one) - placeOf(other))
 }

@@ -160,6 +160,19 @@ t.test('creates records and answers in the order of the data by two commands', a
   t.strictSame(await people.create([], { pipeline: ADDING }), [])
 })
 
+t.test('keeps the order of records whose ids differ by their type alone', async (t) => {
+  const { people } = await createAnn()
+  for (const ids of [
+    [1, '2', '1', 2],
+    ['1', 2, 1, '2'],
+  ]) {
+    await people.remove(null)
+    const data: Document[] = ids.map((_id) => ({ _id }))
+    const expected = ids.map((_id) => ({ _id, aggregation: true }))
+    t.strictSame(await people.create(data, { pipeline: ADDING }), expected)
+  }
+})
+
 t.test('upserts, and answers', async (t) => {
   const { people } = await createAnn()
   const params = { pipeline: ADDING, docdb: { upsert: true } }
