@@ -9,7 +9,7 @@ type ModelFunction = Extract<Model, () => unknown>
 export const MODEL_EXPECTED =
   "a MongoDB collection, as db.collection('name') returns it, a promise of one, or a function that returns either"
 
-/** What functions have returned, so that each of them is called once. */
+/** The collections that functions have returned, so that each of them is called once. */
 const opened = new WeakMap<ModelFunction, Promise<AnyCollection>>()
 
 /** Returns whether a value can be the option `Model`; what comes later of it is not known yet. */
@@ -19,7 +19,7 @@ export function isModel(value: unknown): value is Model {
 
 /**
  * Returns the collection that the option stands for, or a promise of it. A function is called at the
- * first need; one that fails is called again at the next.
+ * first need; one that fails or returns no collection is called again at the next.
  * @throws {TypeError} a promise or a function of something else than a collection
  * @throws {ServiceError} whatever the promise or the function failed with
  */
@@ -41,7 +41,8 @@ function callOnce(model: ModelFunction): Promise<AnyCollection> {
   if (known !== undefined) return known
   const collection = (async () => model())()
   opened.set(model, collection)
-  collection.catch(() => opened.delete(model))
+  const forget = (): boolean => opened.delete(model)
+  collection.then((value) => isCollection(value) || forget(), forget)
   return collection
 }
 

@@ -77,6 +77,15 @@ t.test('is ready only when the function has a collection that can be reached', a
   t.equal(await check(), 0)
 })
 
+t.test('asks a function again that has returned no collection', async (t) => {
+  const people = await empty('people')
+  const returned: unknown[] = [undefined, db, people]
+  const service = new MongoDBService({ Model: (() => returned.shift()) as Model })
+  for (const _ of [1, 2]) await t.rejects(service.find(), { name: 'TypeError' })
+  t.strictSame(await service.find(), [])
+  t.strictSame(await service.find(), [])
+})
+
 const NOT_COLLECTIONS: readonly [string, () => unknown][] = [
   ['a promise of a database', () => Promise.resolve(db)],
   ['a function of a database', () => () => db],
