@@ -18,6 +18,7 @@ export function toReadLimit(settings: MongoDBSettings, params: MongoDBParams): n
 /**
  * Adds to the options for the commands of a call, whose session is known by now: the concerns of the
  * service, and its time limit for reads of callers outside.
+ * @throws {TypeError} within a transaction, `params.docdb.readPreference` is not `'primary'`
  */
 export function addServiceOptions(
   options: DriverOptions,
@@ -29,9 +30,21 @@ export function addServiceOptions(
   const limit = toReadLimit(settings, params)
   if (isRead && limit !== undefined) options.maxTimeMS ??= limit
   // The commands of a transaction share the concerns that it was started with.
-  if (options.session?.inTransaction() === true) return
+  if (options.session?.inTransaction() === true) {
+    checkPrimary(options)
+    return
+  }
   const { readPreference, readConcern, writeConcern } = settings
   if (isRead && readPreference !== undefined) options.readPreference ??= readPreference
   if (isRead && readConcern !== undefined) options.readConcern ??= readConcern
   if (!isRead && writeConcern !== undefined) options.writeConcern ??= writeConcern
+}
+
+/** The driver refuses it as well, by an error without a class of its own here. */
+function checkPrimary({ readPreference = 'primary' }: DriverOptions): void {
+  const mode = typeof readPreference === 'string' ? readPreference : readPreference.mode
+  if (mode === 'primary') return
+  throw new TypeError(
+    `The option params.docdb.readPreference must be 'primary' within a transaction, not '${mode}'`,
+  )
 }

@@ -40,13 +40,18 @@ export async function runTransaction<R>(
       const attempt = new Attempt<R>(startAttempt(session, client))
       attempts.push(attempt)
       await attempt.run(fn)
-    }, driver)
+    }, toPrimary(driver))
   } catch (error) {
     throw attempts[0]?.toError(error) ?? error
   } finally {
     await session.endSession()
   }
   return (attempts[0] as Attempt<R>).finish()
+}
+
+/** The URL may have the client read from secondaries, which no transaction can. */
+function toPrimary(options: TransactionOptions): TransactionOptions {
+  return { readPreference: 'primary', ...options }
 }
 
 /** One run of the function of a transaction. */

@@ -1,13 +1,13 @@
 import type { ClientSession, MongoClient } from 'mongodb'
 
 import type { DriverError } from './transaction-error.ts'
-import { isDriverError } from './transaction-error.ts'
+import { endsTransaction, isDriverError } from './transaction-error.ts'
 
 /** One attempt of a transaction: what was left of the one before takes no part in the next. */
 export class RunningTransaction {
   readonly client: MongoClient
   readonly session: ClientSession
-  /** The first error that the database answered: after it, nothing of the attempt can be kept. */
+  /** The first error that has ended the attempt at the database: nothing of it can be kept. */
   failure: DriverError | undefined
   /** The transaction of another client that this one runs inside of. */
   readonly #outer: RunningTransaction | undefined
@@ -77,7 +77,7 @@ export class RunningTransaction {
       return await call()
     } catch (error) {
       const { cause } = error as Error
-      if (isDriverError(cause)) this.failure ??= cause
+      if (isDriverError(cause) && endsTransaction(cause)) this.failure ??= cause
       throw error
     }
   }

@@ -11,7 +11,7 @@ import type { AroundHook } from '../../core/application-defaults.ts'
 import { TAKEN_BACK } from '../../core/hook-chain.ts'
 import type { OptionRules } from '../../core/option-check.ts'
 import { checkOptions, OPTION } from '../../core/option-check.ts'
-import { isNonEmptyString, isObject } from '../../core/value-kind.ts'
+import { isObject } from '../../core/value-kind.ts'
 import { restoreContext, saveContext } from './context-snapshot.ts'
 import { findClient, findClientOf } from './find-client.ts'
 import type { TransactionFunction } from './run-transaction.ts'
@@ -28,7 +28,7 @@ export interface TransactionOptions {
   readonly readConcern?: ReadConcernLike | undefined
   /** When the commit is confirmed. */
   readonly writeConcern?: WriteConcern | undefined
-  /** Where the reads of the transaction go to; with writes, to the primary. */
+  /** Which server it reads from: `'primary'`, the default, is the only one that it can. */
   readonly readPreference?: ReadPreferenceLike | undefined
   /** How long one attempt to commit may take, in ms. */
   readonly maxCommitTimeMS?: number | undefined
@@ -51,8 +51,8 @@ const RULES: OptionRules = {
   },
   writeConcern: { expected: "an object as { w: 'majority' }", isValid: isObject },
   readPreference: {
-    expected: "a mode as 'primary', or a ReadPreference",
-    isValid: (value) => isNonEmptyString(value) || isObject(value),
+    expected: "'primary', as MongoDB reads from no other server in a transaction",
+    isValid: (value) => (isObject(value) ? value['mode'] : value) === 'primary',
   },
   maxCommitTimeMS: OPTION.count,
 }

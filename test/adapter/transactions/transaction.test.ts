@@ -343,6 +343,50 @@ t.test('an error that is not of the database may be caught', async (t) => {
   t.match(await accounts.findOne(), { sum: 1 })
 })
 
+t.test('what the driver refuses before it sends anything may be caught', async (t) => {
+  const { app } = createBank()
+  await transaction(app, async () => {
+    const unsent = { docdb: { sort: { n: 'up' } } } as object
+    await t.rejects(app.service('accounts').patch('a', { sum: 1 }, unsent), { code: 500 })
+    await app.service('accounts').patch('a', { sum: 2 })
+    const cyclic: Document = {}
+    cyclic['self'] = cyclic
+    await t.rejects(app.service('entries').create({ cyclic }), { code: 400 })
+  })
+  t.match(await accounts.findOne(), { sum: 2 })
+})
+
+t.test('reads from the primary, wherever the client and the service read from', async (t) => {
+  const { app } = createBank({ readPreference: 'secondary' })
+  const secondary = { readPreference: 'secondary' } as const
+  const url = `mongodb://${client.options.hosts[0]}/?readPreference=secondaryPreferred`
+  const other = new MongoClient(url, {
+    ...(client.options.directConnection
+      ? { directConnection: true }
+      : { replicaSet: client.options.replicaSet ?? 'rs0' }),
+  })
+  t.teardown(() => other.close())
+  app.use(
+    'elsewhere',
+    new MongoDBService({ Model: other.db(db.databaseName).collection('entries') }),
+  )
+  for (const [path, its] of [
+    ['entries', client],
+    ['elsewhere', other],
+  ] as const) {
+    const failed = transaction(
+      app,
+      async () => {
+        await app.service(path).create({ n: 1 })
+        t.match(await app.service(path).find(), [{ n: 1 }])
+        await app.service(path).find({ docdb: secondary } as object)
+      },
+      { client: its },
+    )
+    await t.rejects(failed, { name: 'TypeError', message: /params\.docdb\.readPreference/ })
+  }
+})
+
 t.test('an error of the driver becomes that of a service', async (t) => {
   const { app } = createBank()
   await entries.insertOne({ key: 1 })
@@ -382,7 +426,8 @@ const WRONG: readonly [options: object, message: string][] = [
   [{ readConcern: 'snapshot' }, "the option 'readConcern' must be an object"],
   [{ readConcern: { lvl: 'x' } }, "unknown option 'readConcern.lvl'"],
   [{ writeConcern: 'majority' }, "the option 'writeConcern' must be an object"],
-  [{ readPreference: 1 }, "the option 'readPreference' must be a mode"],
+  [{ readPreference: 1 }, "the option 'readPreference' must be 'primary'"],
+  [{ readPreference: 'secondary' }, "the option 'readPreference' must be 'primary'"],
   [{ maxCommitTimeMS: '1' }, "the option 'maxCommitTimeMS' must be a whole number"],
   [{ timeoutMS: 1 }, "unknown option 'timeoutMS'"],
 ]
