@@ -23,7 +23,7 @@ import { splitQuery } from './queries/split-query.ts'
 import { joinTransaction } from './transactions/current-session.ts'
 import { checkChange } from './writes/write-data.ts'
 
-/** Operations that hand out a cursor. */
+/** Reads that hand out a cursor. */
 const CURSORS: ReadonlySet<Operation> = new Set(['cursor', 'aggregate'])
 
 /** Everything that one call of a method needs. */
@@ -61,8 +61,8 @@ export async function callAdapter<R>(
   const driver = toDriverOptions(params, operation)
   const isReturning = takeReturning(driver)
   if (!isReturning) checkUnread(query, pipeline)
-  checkPipelineUse(operation, pipeline, driver)
   const hidden = toHidden(settings, params)
+  checkPipelineUse(operation, { settings, query, hidden, pipeline, driver })
   // A cursor outlives this call: it needs the signal itself, not one that ends with the call.
   if (CURSORS.has(operation) && params.signal !== undefined) driver.signal ??= params.signal
   // Outside of `callDatabase`: a `Model` that is no collection is a fault of the code, not of the

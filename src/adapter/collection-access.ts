@@ -13,7 +13,7 @@ import type { AdapterId } from './object-id.ts'
 import { toStoredId } from './object-id.ts'
 import { toOwnStages, toStages } from './pipelines/framework-stages.ts'
 import { openAggregation } from './pipelines/pipeline-find.ts'
-import { checkReadOnly, NO_STAGES, readPipeline } from './pipelines/read-pipeline.ts'
+import { checkReadOnly, findWriting, NO_STAGES, readPipeline } from './pipelines/read-pipeline.ts'
 import { openCursor } from './queries/find.ts'
 import { checkRawQuery } from './queries/hidden-field-check.ts'
 import { splitQuery } from './queries/split-query.ts'
@@ -101,13 +101,19 @@ export class CollectionAccess<P extends MongoDBParams = MongoDBParams> {
 
   /**
    * Resolves to a cursor over what `params.pipeline` makes of the records of a query, which is checked
-   * as in {@link findRaw}. The last stage may write, by `$out` or `$merge`, but not for callers outside.
+   * as in {@link findRaw}. The last stage may write, by `$out` or `$merge`, but not for callers outside;
+   * it is then a write, which `params.signal` does not abort.
    */
   async aggregateRaw(params?: P): Promise<AggregationCursor> {
-    if (isExternal(params)) checkReadOnly(readPipeline(params?.pipeline) ?? NO_STAGES)
+    const pipeline = readPipeline(params?.pipeline) ?? NO_STAGES
+    if (isExternal(params)) checkReadOnly(pipeline)
     const settings = this.#toRawSettings(params)
-    return callAdapter('aggregate', settings, params, async (call) =>
-      openAggregation(call, toStages(call)),
+    const isWrite = findWriting(pipeline) !== undefined
+    return callAdapter(
+      isWrite ? 'aggregate into a collection' : 'aggregate',
+      settings,
+      params,
+      async (call) => openAggregation(call, toStages(call)),
     )
   }
 

@@ -76,7 +76,7 @@ const CHANGING = [
 /** What a call does at the server, told apart by the options that its commands take. */
 export type Operation =
   | ('read' | 'cursor' | 'aggregate' | 'create' | 'update' | 'patch' | 'remove')
-  | ('patch of many' | 'remove of many')
+  | ('patch of many' | 'remove of many' | 'aggregate into a collection')
 
 /** The options that a command of each operation takes; the driver would ignore any other. */
 const OPTIONS_BY_OPERATION: Readonly<Record<Operation, ReadonlySet<string>>> = {
@@ -92,6 +92,7 @@ const OPTIONS_BY_OPERATION: Readonly<Record<Operation, ReadonlySet<string>>> = {
     ...['arrayFilters', 'bypassDocumentValidation', 'returning'],
   ]),
   'remove of many': new Set([...EVERYWHERE, ...READING, 'returning']),
+  'aggregate into a collection': new Set([...EVERYWHERE, ...AGGREGATING]),
 }
 
 /** Reads by aggregation, and whatever else has to be done before one. */

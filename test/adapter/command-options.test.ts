@@ -1,4 +1,5 @@
 import type { ClientSession, Document } from 'mongodb'
+import { ReadPreference } from 'mongodb'
 import t from 'tap'
 
 import { addServiceOptions } from '../../src/adapter/command-options.ts'
@@ -94,7 +95,7 @@ t.test('gives reads and writes the concerns of the service', async (t) => {
     t.strictSame(toOptions({}, operation), reading)
   }
   const writes = ['create', 'update', 'patch', 'remove', 'patch of many', 'remove of many'] as const
-  for (const operation of writes) {
+  for (const operation of [...writes, 'aggregate into a collection'] as const) {
     t.strictSame(toOptions({}, operation), { writeConcern })
   }
 })
@@ -110,6 +111,23 @@ t.test('leaves the concerns of a transaction alone', async (t) => {
   const session = { inTransaction: () => true } as ClientSession
   t.strictSame(toOptions({ docdb: { session } }, 'read'), { session })
   t.strictSame(toOptions({ docdb: { session } }, 'patch'), { session })
+})
+
+t.test('refuses to read from another server than the primary within a transaction', async (t) => {
+  const session = { inTransaction: () => true } as ClientSession
+  for (const readPreference of ['secondary', new ReadPreference('nearest')] as const) {
+    for (const operation of ['read', 'aggregate', 'patch of many'] as const) {
+      t.throws(() => toOptions({ docdb: { session, readPreference } }, operation), {
+        name: 'TypeError',
+        message: /^The option params\.docdb\.readPreference must be 'primary' within a transaction/,
+      })
+    }
+  }
+  const docdb = { session, readPreference: ReadPreference.primary }
+  t.strictSame(toOptions({ docdb }, 'read'), docdb)
+  t.match(toOptions({ docdb: { readPreference: 'secondary' } }, 'read'), {
+    readPreference: 'secondary',
+  })
 })
 
 t.test('sends the concerns of the service', async (t) => {

@@ -1,14 +1,26 @@
 import type { Document } from 'mongodb'
 
-import type { AdapterCall } from '../adapter-call.ts'
-import type { PipelineStage } from '../driver-options.ts'
+import type { DriverOptions, PipelineStage } from '../driver-options.ts'
 import { toOutermost } from '../field-path.ts'
+import type { MongoDBSettings } from '../mongodb-options.ts'
 import { toProjection } from '../queries/select.ts'
+import type { SplitQuery } from '../queries/split-query.ts'
+import type { Pipeline } from './read-pipeline.ts'
 import { NO_STAGES, toStageName } from './read-pipeline.ts'
 import { COUNTING_OUT, FIRST_ONLY } from './stage-kinds.ts'
 
-/** What stages are made of. */
-export type StageSource = Pick<AdapterCall, 'settings' | 'query' | 'hidden' | 'driver'>
+/** What the stages of a query are made of. */
+export interface StageSource {
+  readonly settings: MongoDBSettings
+  readonly query: SplitQuery
+  readonly hidden: readonly string[]
+  readonly driver: DriverOptions
+}
+
+/** What all stages of a call are made of. */
+export interface StagedCall extends StageSource {
+  readonly pipeline: Pipeline | null
+}
 
 /** `$limit` takes no 0. */
 const NOTHING: Document = { $match: { _id: { $in: [] } } }
@@ -29,7 +41,7 @@ export function toOwnStages(source: StageSource): Document[] {
 }
 
 /** Returns all stages of a call: those of `params.pipeline` around those of its query. */
-export function toStages(call: AdapterCall): Document[] {
+export function toStages(call: StagedCall): Document[] {
   return surround(call, toOwnStages(call))
 }
 
@@ -38,7 +50,7 @@ export function toStages(call: AdapterCall): Document[] {
  * stands before the marker, `$sort` and `$limit` for example, does not select anew, and `$skip` and
  * `$sample` have had their turn.
  */
-export function toAnswerStages(call: AdapterCall, filter: Document): Document[] {
+export function toAnswerStages(call: StagedCall, filter: Document): Document[] {
   const query = { ...call.query, skip: 0, limit: undefined }
   const { before, after } = call.pipeline ?? NO_STAGES
   const isLeft = (stage: PipelineStage): boolean => !COUNTING_OUT.has(toStageName(stage))
@@ -51,7 +63,7 @@ export function toAnswerStages(call: AdapterCall, filter: Document): Document[] 
 }
 
 /** Returns the stages that yield one document, of how many there are on all pages. */
-export function toCountStages(call: AdapterCall): Document[] {
+export function toCountStages(call: StagedCall): Document[] {
   const own = [{ $match: call.query.filter }, ...toFieldStages(call)]
   return [...surround(call, own), { $count: 'total' }]
 }
@@ -61,7 +73,7 @@ export function hasFurtherStages(source: StageSource): boolean {
   return source.query.skip > 0 || toFieldStages(source).length > 0
 }
 
-function surround({ pipeline, hidden }: AdapterCall, own: readonly Document[]): Document[] {
+function surround({ pipeline, hidden }: StagedCall, own: readonly Document[]): Document[] {
   const { before, after } = pipeline ?? NO_STAGES
   // Again at the end: a stage may have brought a field back, by `$lookup` in the same collection.
   return [...before, ...own, ...after, ...(after.length === 0 ? [] : toUnset(hidden))]

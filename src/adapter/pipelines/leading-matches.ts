@@ -1,7 +1,7 @@
 import type { Document } from 'mongodb'
 
-import type { AdapterCall } from '../adapter-call.ts'
 import type { PipelineStage } from '../driver-options.ts'
+import type { StagedCall } from './framework-stages.ts'
 import { hasFurtherStages } from './framework-stages.ts'
 
 /**
@@ -9,7 +9,7 @@ import { hasFurtherStages } from './framework-stages.ts'
  * are stored; its pipeline has the other stages. One command can find and change a record by them,
  * and a stage that was a condition of a change does not judge what has become of the record.
  */
-export function absorbMatches(call: AdapterCall): AdapterCall {
+export function absorbMatches<Call extends StagedCall>(call: Call): Call {
   const { query, pipeline } = call
   const before = takeMatches(pipeline?.before ?? [])
   const seesStored = before.rest.length === 0 && !hasFurtherStages(call)

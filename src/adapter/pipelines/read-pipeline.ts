@@ -34,6 +34,11 @@ export function toStageList({ before, after }: Pipeline): readonly PipelineStage
   return [...before, ...after]
 }
 
+/** Returns the first stage that writes to a collection. */
+export function findWriting(pipeline: Pipeline): PipelineStage | undefined {
+  return toStageList(pipeline).find((stage) => WRITING.has(toStageName(stage)))
+}
+
 /** Returns what a stage does: `'$match'`. */
 export function toStageName(stage: object): string {
   return Object.keys(stage)[0] ?? ''
@@ -44,7 +49,7 @@ export function toStageName(stage: object): string {
  *   the stage
  */
 export function checkReadOnly(pipeline: Pipeline): void {
-  const stage = toStageList(pipeline).find((one) => WRITING.has(toStageName(one)))
+  const stage = findWriting(pipeline)
   if (stage === undefined) return
   throw new TypeError(`params.pipeline must only read: ${toStageName(stage)} is not allowed`)
 }

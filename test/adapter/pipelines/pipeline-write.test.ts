@@ -182,6 +182,25 @@ t.test('upserts, and answers', async (t) => {
   })
 })
 
+t.test('upserts by the conditions of a $match of stored records', async (t) => {
+  const { people } = await createAnn()
+  const upsert = (pipeline: NonNullable<MongoDBParams['pipeline']>) =>
+    people.patch(7, { name: 'Bob' }, { pipeline, docdb: { upsert: true } })
+  const commands = await commandsOf(async () => {
+    t.strictSame(await upsert([{ $match: { team: 'y' } }, ...ADDING]), {
+      ...{ _id: 7, name: 'Bob', team: 'y' },
+      aggregation: true,
+    })
+  })
+  t.equal(namesOf(commands), 'findAndModify aggregate')
+  // As with the condition in the query: the record is there, and out of reach.
+  await t.rejects(upsert([{ $match: { team: 'x' } }]), { name: 'Conflict' })
+  await t.rejects(upsert(OPEN_TEAMS), {
+    name: 'TypeError',
+    message: /^params\.docdb\.upsert can not go with \$match in params\.pipeline, unless/,
+  })
+})
+
 t.test('a service with an id of another name writes and answers', async (t) => {
   const { people } = await createAnn({ id: 'key' })
   const { key } = await people.create({ name: 'Bob', team: 'x' }, { pipeline: ADDING })

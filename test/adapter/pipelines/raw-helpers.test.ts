@@ -5,7 +5,7 @@ import { MongoDBService } from '../../../src/adapter/index.ts'
 import { BadRequest } from '../../../src/core/errors/index.ts'
 import { openDatabase } from '../../support/database.ts'
 
-const { db, empty } = await openDatabase(t)
+const { db, empty, commandsOf } = await openDatabase(t)
 
 async function createPeople(): Promise<MongoDBService> {
   const Model = await empty('people')
@@ -51,6 +51,29 @@ t.test('aggregateRaw writes for callers inside', async (t) => {
   const cursor = await people.aggregateRaw({ query: { age: 20 }, pipeline: [{ $out: 'copies' }] })
   t.strictSame(await cursor.toArray(), [])
   t.match(await db.collection('copies').find().toArray(), [{ name: 'name 2' }])
+})
+
+t.test('aggregateRaw that writes has the concerns of a write, and no signal', async (t) => {
+  const people = await createPeople()
+  await empty('copies')
+  people.options = {
+    ...people.options,
+    ...{ readPreference: 'secondary', readConcern: { level: 'majority' } },
+    writeConcern: { w: 'majority' },
+  }
+  const abort = new AbortController()
+  for (const stage of [{ $out: 'copies' }, { $merge: { into: 'copies' } }]) {
+    const commands = await commandsOf(async () => {
+      const cursor = await people.aggregateRaw({ pipeline: [stage], signal: abort.signal })
+      t.equal(cursor.readPreference.mode, 'primary')
+      abort.abort()
+      await cursor.toArray()
+    })
+    t.match(commands, [{ readConcern: undefined, writeConcern: { w: 'majority' } }])
+  }
+  const reading = await people.aggregateRaw()
+  t.equal(reading.readPreference.mode, 'secondary')
+  await reading.close()
 })
 
 t.test('aggregateRaw ends with the signal of its caller', async (t) => {
