@@ -104,6 +104,13 @@ export interface MongoDBSettings {
    * created when the application is set up, which fails where one can not be. Default: `[]`.
    */
   indexes: readonly IndexDescription[]
+  /**
+   * The fields of the collection's shard key, hashed or not: `['tenant', '_id']`. One record is then
+   * read, changed and removed by queries that have one value for each of them alone, so that the
+   * command goes to one shard; `update` takes the values of its data as well. New records must have
+   * them, and they do not change. Default: `[]`.
+   */
+  shardKey: readonly string[]
   /** Which servers `find` and `get` read from. Default: that of the collection. */
   readPreference: ReadPreferenceLike | undefined
   /** Which writes `find` and `get` see. Default: that of the collection. */

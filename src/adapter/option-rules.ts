@@ -114,6 +114,11 @@ export const OPTION_RULES: {
     keys: INDEX_RULES,
     isFixed: true,
   },
+  shardKey: {
+    default: [],
+    expected: 'a list of field paths that are not hidden, without places in lists',
+    isValid: (value) => isListOf(value, isPlainPath),
+  },
   readPreference: { ...READ_PREFERENCE, default: undefined },
   readConcern: { ...READ_CONCERN, default: undefined },
   writeConcern: { ...WRITE_CONCERN, default: undefined },
@@ -139,5 +144,9 @@ function isUpdateName(name: unknown): boolean {
 
 /** Paths are compared without places in lists, so that a hidden `tags.0` would match nothing. */
 function isHideable(path: unknown): boolean {
-  return isFieldPath(path) && path !== '_id' && withoutPositions(path) === path
+  return path !== '_id' && isPlainPath(path)
+}
+
+function isPlainPath(path: unknown): boolean {
+  return isFieldPath(path) && withoutPositions(path) === path
 }

@@ -3,6 +3,7 @@ import type { Document } from 'mongodb'
 import type { Page } from '../core/params.ts'
 import type { AdapterCall } from './adapter-call.ts'
 import type { AdapterId } from './object-id.ts'
+import { absorbMatches } from './pipelines/leading-matches.ts'
 import { countPipeline, findPipelinePage, getPipelineRecord } from './pipelines/pipeline-find.ts'
 import {
   createPipelineRecord,
@@ -13,8 +14,15 @@ import {
 } from './pipelines/pipeline-write.ts'
 import { patchPipelineRecords, removePipelineRecords } from './pipelines/pipeline-write-many.ts'
 import { countRecords, findPage, getRecord } from './queries/find.ts'
+import {
+  checkShardKeyKept,
+  checkShardValues,
+  checkTarget,
+  toMissingConditions,
+} from './shard-key.ts'
 import type { WriteCount } from './writes/unread-write.ts'
 import { patchUnread, removeUnread } from './writes/unread-write.ts'
+import { hasOperators } from './writes/update-document.ts'
 import {
   createRecord,
   createRecords,
@@ -72,7 +80,60 @@ const WITHOUT_ANSWER: RecordCommands = {
 }
 
 /** Returns how a call does what it does: by commands of its own, or by aggregation as well. */
-export function toCommands({ pipeline, isReturning }: AdapterCall): RecordCommands {
-  if (pipeline !== null) return WITH_PIPELINE
-  return isReturning ? PLAIN : WITHOUT_ANSWER
+export function toCommands({ pipeline, isReturning, settings }: AdapterCall): RecordCommands {
+  const read = isReturning ? PLAIN : WITHOUT_ANSWER
+  const commands = pipeline === null ? read : WITH_PIPELINE
+  return settings.shardKey.length === 0 ? commands : toSharded(commands)
+}
+
+/** Returns commands that go to one shard when they are about one record, and move none to another. */
+function toSharded(commands: RecordCommands): RecordCommands {
+  return {
+    ...commands,
+    get: async (call, id) => {
+      checkTarget(toFilter(call), call.settings)
+      return commands.get(call, id)
+    },
+    create: async (call, data) => {
+      checkShardValues(data, call.settings)
+      return commands.create(call, data)
+    },
+    createMany: async (call, list) => {
+      for (const data of list) checkShardValues(data, call.settings)
+      return commands.createMany(call, list)
+    },
+    update: async (call, id, data) => {
+      const targeted = hasOperators(data) ? call : withValuesOf(data, call)
+      checkTarget(toFilter(targeted), call.settings)
+      checkShardKeyKept(data, toFilter(targeted), call.settings)
+      return commands.update(targeted, id, data)
+    },
+    patch: async (call, id, data) => {
+      checkTarget(toFilter(call), call.settings)
+      checkShardKeyKept(data, toFilter(call), call.settings)
+      return commands.patch(call, id, data)
+    },
+    patchMany: async (call, data) => {
+      checkShardKeyKept(data, toFilter(call), call.settings)
+      return commands.patchMany(call, data)
+    },
+    remove: async (call, id) => {
+      checkTarget(toFilter(call), call.settings)
+      return commands.remove(call, id)
+    },
+  }
+}
+
+/** A record that is replaced tells its shard itself, where the query does not. */
+function withValuesOf(data: WriteData, call: AdapterCall): AdapterCall {
+  const { settings, query } = call
+  checkShardValues(data, settings)
+  const conditions = toMissingConditions(data, toFilter(call), settings)
+  const filter = { $and: [query.filter, conditions] }
+  return Object.keys(conditions).length === 0 ? call : { ...call, query: { ...query, filter } }
+}
+
+/** Returns all conditions that the records of a call are found by. */
+function toFilter(call: AdapterCall): Document {
+  return absorbMatches(call).query.filter
 }

@@ -1,6 +1,7 @@
 import type { OptionRules } from '../core/option-check.ts'
 import { checkOptions, withDefaults } from '../core/option-check.ts'
 import { isPlainObject } from '../core/value-kind.ts'
+import { relate } from './field-path.ts'
 import type { MongoDBOptions, MongoDBSettings, Paginate } from './mongodb-options.ts'
 import { DEFAULT_LIMITS, OPTION_RULES } from './option-rules.ts'
 
@@ -30,6 +31,9 @@ export function resolveMongoDBOptions(options: MongoDBOptions): MongoDBSettings 
     { ...options, limits: withDefaults(DEFAULT_LIMITS, options.limits ?? {}) },
   )
   if (settings.hidden.includes(settings.id)) throw createOptionError('hidden')
+  // No caller outside could name its value, and each call has to.
+  const isHidden = (field: string): boolean => relate(field, settings.hidden) === 'inside'
+  if (settings.shardKey.some(isHidden)) throw createOptionError('shardKey')
   return settings
 }
 

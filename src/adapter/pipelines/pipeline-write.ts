@@ -6,6 +6,7 @@ import type { AdapterCall } from '../adapter-call.ts'
 import type { AdapterId } from '../object-id.ts'
 import { toIdKey } from '../object-id.ts'
 import { toIdFilter } from '../queries/find.ts'
+import { toShardConditions } from '../shard-key.ts'
 import {
   createRecord,
   createRecords,
@@ -115,9 +116,11 @@ async function checkSelected(call: AdapterCall, id: AdapterId): Promise<void> {
  * and nothing else that the pipeline was to leave out.
  */
 async function readAnswer(call: AdapterCall, written: Document): Promise<Document> {
-  const { id } = call.settings
+  const { settings, query } = call
+  const { id } = settings
   const { _id } = written
-  const [answer] = await aggregateAll(call, toAnswerStages(call, { _id }))
+  const filter = { _id, ...toShardConditions(written, query.filter, settings) }
+  const [answer] = await aggregateAll(call, toAnswerStages(call, filter))
   return answer ?? { _id, [id]: written[id] }
 }
 

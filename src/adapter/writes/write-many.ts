@@ -44,8 +44,10 @@ export async function changeAll(
   ids: readonly unknown[],
   update: Document,
 ): Promise<Document> {
-  const { collection, driver } = call
-  const filter = toWriteFilter(call, ids)
+  const { collection, query, driver } = call
+  // The conditions again: outside of a transaction another call may have moved a record out of the
+  // caller's reach. In a sharded cluster they may tell the shard.
+  const filter = toMatching(ids, query.filter)
   const options = { ...toWriteOptions(driver), upsert: false }
   const { matchedCount } = await collection.updateMany(filter, update, options)
   return isIsolated(call) || matchedCount === ids.length ? { _id: { $in: ids } } : filter
@@ -58,7 +60,7 @@ export async function removeAll(
   records: Document[],
 ): Promise<Document[]> {
   const { collection, query, driver } = call
-  const filter = toWriteFilter(call, ids)
+  const filter = toMatching(ids, query.filter)
   const { deletedCount } = await collection.deleteMany(filter, toWriteOptions(driver))
   if (isIsolated(call) || deletedCount === ids.length) return records
   // Another call was quicker with some of them: what is still there was not removed.
@@ -116,15 +118,6 @@ function findWithIds(call: AdapterCall): Promise<Document[]> {
 
 function toIds(records: readonly Document[]): unknown[] {
   return records.map(({ _id }) => _id)
-}
-
-/**
- * Outside of a transaction the conditions hold again: another call may have moved a record out of the
- * caller's reach. So they do with a collation, by which other ids may be equal.
- */
-function toWriteFilter(call: AdapterCall, ids: readonly unknown[]): Document {
-  const isEnough = isIsolated(call) && call.driver.collation === undefined
-  return toMatching(ids, isEnough ? {} : call.query.filter)
 }
 
 function toMatching(ids: readonly unknown[], filter: Document): Document {

@@ -23,7 +23,7 @@ export function* select(view: View, filter: unknown, options: SelectOptions): Ge
 }
 
 function findCandidates(view: View, filter: Document, options: FilterOptions): Iterable<Entry> {
-  const ids = readIds(filter._id)
+  const ids = findIds(filter)
   // Keys follow the collection's own collation: under another one each record is looked at.
   if (ids === undefined || options.collation !== view.collection.collation) return view.entries()
   // Found in the order of the `_id` index, as MongoDB does.
@@ -33,6 +33,12 @@ function findCandidates(view: View, filter: Document, options: FilterOptions): I
     const document = view.get(key)
     return document === undefined ? [] : [[key, document]]
   })
+}
+
+/** Returns the ids that a filter leaves, by a condition at its top or in `$and` there. */
+function findIds(filter: Document): unknown[] | undefined {
+  const all: unknown[] = Array.isArray(filter.$and) ? [filter, ...filter.$and] : [filter]
+  return all.map((one) => readIds((one as Document)._id)).find((ids) => ids !== undefined)
 }
 
 function readIds(condition: unknown): unknown[] | undefined {
