@@ -2,6 +2,7 @@ import type { Document } from 'mongodb'
 
 import type { AdapterCall } from '../adapter-call.ts'
 import { toWriteOptions } from '../driver-options.ts'
+import { toIdKey } from '../object-id.ts'
 import { findAll, findIds } from '../queries/find.ts'
 import { toRecordFilter } from '../queries/split-query.ts'
 import { isIsolated, runIsolated } from '../transactions/isolated-call.ts'
@@ -65,8 +66,8 @@ export async function removeAll(
   if (isIsolated(call) || deletedCount === ids.length) return records
   // Another call was quicker with some of them: what is still there was not removed.
   const remaining = { ...query, filter: { _id: { $in: ids } }, skip: 0 }
-  const kept = new Set((await findIds({ ...call, query: remaining })).map(String))
-  return records.filter(({ _id }) => !kept.has(String(_id)))
+  const kept = new Set((await findIds({ ...call, query: remaining })).map(toIdKey))
+  return records.filter(({ _id }) => !kept.has(toIdKey(_id)))
 }
 
 /**

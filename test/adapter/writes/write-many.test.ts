@@ -185,16 +185,10 @@ t.test('writes to many in slices, each in a transaction of its own', async (t) =
     ...['find', 'commitTransaction', 'find'],
     ...[...slice, ...slice, ...slice],
   ])
-  const numbers = commands.filter(({ commitTransaction }) => commitTransaction).length
-  t.equal(numbers, 4)
-  t.equal(
-    Math.max(
-      ...commands.map(
-        (command) =>
-          JSON.stringify(command['updates']?.[0].q.$and?.[0]._id.$in ?? []).split(',').length,
-      ),
-    ),
-    1_000,
+  const sizes = commands.flatMap((command) => command['updates'] ?? [])
+  t.strictSame(
+    sizes.map(({ q }) => q.$and[0]._id.$in.length),
+    [1_000, 1_000, 1],
   )
   const exactly = await createPeople({ multi: true })
   await exactly.create(sliceOf(1_000) as never)
