@@ -4,7 +4,7 @@ import t from 'tap'
 
 import { startEmbeddedMongo } from '../../src/adapter/embedded/index.ts'
 import { connectMongoDB, MongoDBService } from '../../src/adapter/index.ts'
-import { startSlowProxy } from '../support/slow-proxy.ts'
+import { startFaultProxy } from '../support/fault-proxy.ts'
 import { until } from '../support/until.ts'
 
 const embedded = await startEmbeddedMongo()
@@ -52,13 +52,8 @@ const WRITES: readonly [string, (notes: MongoDBService) => Promise<unknown>, Doc
 for (const [command, write, expected] of WRITES) {
   t.test(`DB-11: a broken connection ends an ${command} of many, which runs once`, async (t) => {
     const stored = await fill('broken')
-    const proxy = await startSlowProxy(t, Number(new URL(embedded.url).port))
-    const client = await connectMongoDB(
-      `mongodb://127.0.0.1:${proxy.port}/?directConnection=true`,
-      {
-        monitorCommands: true,
-      },
-    )
+    const proxy = await startFaultProxy(t, embedded.url)
+    const client = await connectMongoDB(proxy.url, { monitorCommands: true })
     t.teardown(() => client.close())
     let sent = 0
     client.on('commandStarted', ({ commandName }) => {

@@ -9,11 +9,11 @@ import { startEmbeddedMongo } from '../../src/adapter/embedded/index.ts'
 import { MongoDBService } from '../../src/adapter/index.ts'
 import type { Params } from '../../src/transport/index.ts'
 import { stopTime } from '../support/clock.ts'
+import { startFaultProxy } from '../support/fault-proxy.ts'
 import { Gate } from '../support/gate.ts'
 import type { Answer } from '../support/http.ts'
 import { MODES, startServer } from '../support/http.ts'
 import { startOwnServer } from '../support/own-server.ts'
-import { startSlowProxy } from '../support/slow-proxy.ts'
 import { laterTurns, until } from '../support/until.ts'
 
 type CallParams = Params & { readonly signal: AbortSignal }
@@ -143,8 +143,8 @@ t.test('ABORT-3: a write on the wire is never called off; its outcome decides', 
   const time = stopTime(t)
   const embedded = await startEmbeddedMongo()
   t.teardown(() => embedded.close())
-  const proxy = await startSlowProxy(t, Number(new URL(embedded.url).port))
-  const client = new MongoClient(`mongodb://127.0.0.1:${proxy.port}/?directConnection=true`, {
+  const proxy = await startFaultProxy(t, embedded.url)
+  const client = new MongoClient(proxy.url, {
     monitorCommands: true,
     minPoolSize: 2,
   })

@@ -7,9 +7,9 @@ import { startEmbeddedMongo } from '../../src/adapter/embedded/index.ts'
 import { connectMongoDB, MongoDBService } from '../../src/adapter/index.ts'
 import { createApp, fastifyApp, rest } from '../../src/transport/index.ts'
 import { stopClock } from '../support/clock.ts'
+import { startFaultProxy } from '../support/fault-proxy.ts'
 import type { ListeningServer, TestScope } from '../support/http.ts'
 import { startOwnServer } from '../support/own-server.ts'
-import { startSlowProxy } from '../support/slow-proxy.ts'
 import { createSocketPath } from '../support/socket-path.ts'
 import { laterTurns, until } from '../support/until.ts'
 
@@ -27,10 +27,6 @@ function createClient(t: TestScope, url: string, options: MongoClientOptions = {
   const client = new MongoClient(url, { ...CLIENT_OPTIONS, ...options })
   t.teardown(() => client.close())
   return client
-}
-
-function toUrl(port: number): string {
-  return `mongodb://127.0.0.1:${port}`
 }
 
 /**
@@ -116,8 +112,8 @@ t.test('START-2: what can not work is an error, not an attempt forever', async (
 t.test('DB-3: a database that hangs is answered with 503, for every method', async (t) => {
   const embedded = await startEmbeddedMongo()
   t.teardown(() => embedded.close())
-  const proxy = await startSlowProxy(t, Number(new URL(embedded.url).port))
-  const client = await connectMongoDB(`${toUrl(proxy.port)}/?directConnection=true`)
+  const proxy = await startFaultProxy(t, embedded.url)
+  const client = await connectMongoDB(proxy.url)
   t.teardown(() => client.close())
   const server = await startWith(t, client)
   t.ok(await isServed(server))
@@ -162,10 +158,10 @@ t.test(
     const clock = stopClock(t)
     const embedded = await startEmbeddedMongo()
     t.teardown(() => embedded.close())
-    const proxy = await startSlowProxy(t, Number(new URL(embedded.url).port))
+    const proxy = await startFaultProxy(t, embedded.url)
     const options = { waitQueueTimeoutMS: 100, minPoolSize: 10, heartbeatFrequencyMS: 600_000 }
     // What the database has begun ends when it answers, however long that takes.
-    const client = createClient(t, toUrl(proxy.port), { ...options, socketTimeoutMS: 0 })
+    const client = createClient(t, proxy.url, { ...options, socketTimeoutMS: 0 })
     let connections = 0
     client.on('connectionReady', () => {
       connections += 1

@@ -8,9 +8,9 @@ import { startEmbeddedMongo } from '../../src/adapter/embedded/index.ts'
 import { MongoDBService } from '../../src/adapter/index.ts'
 import type { Hook, Params } from '../../src/core/index.ts'
 import { stopTime } from '../support/clock.ts'
+import { startFaultProxy } from '../support/fault-proxy.ts'
 import type { TestScope } from '../support/http.ts'
 import { startOwnServer } from '../support/own-server.ts'
-import { startSlowProxy } from '../support/slow-proxy.ts'
 
 const POOL = 5
 const CLIENTS = 100
@@ -36,8 +36,8 @@ class Log<T> {
 async function openDatabase(t: TestScope) {
   const embedded = await startEmbeddedMongo()
   t.teardown(() => embedded.close())
-  const proxy = await startSlowProxy(t, Number(new URL(embedded.url).port))
-  const client = new MongoClient(`mongodb://127.0.0.1:${proxy.port}/?directConnection=true`, {
+  const proxy = await startFaultProxy(t, embedded.url)
+  const client = new MongoClient(proxy.url, {
     ...{ monitorCommands: true, minPoolSize: POOL, maxPoolSize: POOL },
   })
   t.teardown(() => {

@@ -1,4 +1,3 @@
-import type { Document } from 'mongodb'
 import { MongoClient } from 'mongodb'
 import t from 'tap'
 
@@ -6,12 +5,10 @@ import { MongoDBService, transaction } from '../../src/adapter/index.ts'
 import type { HookContext } from '../../src/core/index.ts'
 import { Conflict } from '../../src/core/index.ts'
 import { startOwnServer } from '../support/own-server.ts'
-import type { Script } from '../support/scripted-server.ts'
-import { startScriptedServer } from '../support/scripted-server.ts'
+import { asStandalone, failTimes, runAll, startScriptedServer } from '../support/scripted-server.ts'
 
-const pass: Script = (_name, _command, run) => run()
 /** What happens to commands in the test that runs; none of them is recorded outside of tests. */
-let script = pass
+let script = runAll
 let commands: string[] = []
 
 const url = await startScriptedServer(t, (name, command, run) => {
@@ -60,7 +57,7 @@ const server = await startOwnServer(t, (app) => {
 t.beforeEach(async () => {
   await Promise.all(['orders', 'stock', 'log'].map((name) => db.collection(name).deleteMany({})))
   await db.collection('stock').insertOne({ _id: 'pen' as never, left: 1 })
-  script = pass
+  script = runAll
   attempts = 0
   commands = []
   seen.length = 0
@@ -70,16 +67,6 @@ const order = () => server.request('/orders', { data: { item: 'pen' } })
 
 const countAll = () =>
   Promise.all(['orders', 'log'].map((name) => db.collection(name).countDocuments()))
-
-/** Answers a command with an error, so many times. */
-function failTimes(times: number, failing: string, error: Document): Script {
-  let left = times
-  return async (name, _command, run) => {
-    if (name !== failing || left === 0) return run()
-    left -= 1
-    return { ok: 0, ...error }
-  }
-}
 
 t.test('a request writes through several services in one transaction', async (t) => {
   const { status, body } = await order()
@@ -193,11 +180,7 @@ t.test('a call that sets a result before the hook keeps it', async (t) => {
 })
 
 t.test('a standalone server is answered with 501, whatever comes first', async (t) => {
-  const message = 'Transaction numbers are only allowed on a replica set member or mongos'
-  const standalone = await startScriptedServer(t, async (_name, command, run) => {
-    if (command.autocommit === false) return { ok: 0, code: 20, errmsg: message }
-    return { ...(await run()), setName: undefined, hosts: undefined }
-  })
+  const standalone = await startScriptedServer(t, asStandalone())
   const single = new MongoClient(standalone)
   t.teardown(() => single.close())
   const service = new MongoDBService({ Model: single.db('shop').collection('log') })

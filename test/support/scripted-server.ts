@@ -16,6 +16,40 @@ export type Script = (
   run: () => Promise<Document>,
 ) => Promise<Document>
 
+/** Lets the embedded server run everything: it says that it is the primary of a replica set. */
+export const runAll: Script = (_name, _command, run) => run()
+
+/** Returns a script that answers the next commands of a name with an error: `{ code, errmsg }`. */
+export function failTimes(times: number, failing: string, error: Document): Script {
+  let left = times
+  return async (name, _command, run) => {
+    if (name !== failing || left === 0) return run()
+    left -= 1
+    return { ok: 0, ...error }
+  }
+}
+
+/** Returns a script for a server that is no member of a replica set: it repeats no writes. */
+export function asStandalone(script: Script = runAll): Script {
+  return (name, command, run) =>
+    script(name, command, async () => {
+      if (command.txnNumber !== undefined) return { ok: 0, code: 20, errmsg: NO_NUMBERS }
+      return { ...(await run()), setName: undefined, hosts: undefined }
+    })
+}
+
+const NO_NUMBERS = 'Transaction numbers are only allowed on a replica set member or mongos'
+
+/** Returns a script that adds each command of a name which the server has carried out to a list. */
+export function keepJournal(journal: Document[], kept: string, script: Script = runAll): Script {
+  return (name, command, run) =>
+    script(name, command, async () => {
+      const reply = await run()
+      if (name === kept && reply.ok === 1) journal.push(command)
+      return reply
+    })
+}
+
 /** The embedded server, with a script between it and its clients. */
 class ScriptedDispatcher extends Dispatcher {
   readonly #script: Script
