@@ -6,7 +6,7 @@ import { toCallSettings, withQuery } from './call-settings.ts'
 import { addServiceOptions, toReadLimit } from './command-options.ts'
 import { openModel } from './connection/model.ts'
 import { ReadSignal, toAbortError } from './connection/read-signal.ts'
-import { callDatabase, callWrite } from './driver-error.ts'
+import { callDatabase } from './driver-error.ts'
 import type { DriverOptions, Operation } from './driver-options.ts'
 import { takeReturning, toDriverOptions } from './driver-options.ts'
 import type { MongoDBSettings } from './mongodb-options.ts'
@@ -21,6 +21,7 @@ import { sanitizeQuery } from './queries/query-operators.ts'
 import type { SplitQuery } from './queries/split-query.ts'
 import { splitQuery } from './queries/split-query.ts'
 import { joinTransaction } from './transactions/current-session.ts'
+import { callWrite } from './write-outcome.ts'
 import { checkChange } from './writes/write-data.ts'
 
 /** Reads that hand out a cursor. */
@@ -77,7 +78,7 @@ export async function callAdapter<R>(
     if (operation === 'read') return callDatabase(() => runRead(params, driver, start))
     // What fails within a transaction is not written: the caller ends it by an abort.
     const isAtOnce = !CURSORS.has(operation) && driver.session?.inTransaction() !== true
-    return isAtOnce ? callWrite(start) : callDatabase(start)
+    return isAtOnce ? callWrite(collection.db.client, start) : callDatabase(start)
   }
   return transaction === undefined ? runCall() : transaction.runNext(runCall)
 }

@@ -24,7 +24,9 @@ interface ErrorRow {
 }
 
 /** The write may have happened: who repeats it may do it twice. */
-const OUTCOME_UNKNOWN = { errors: { outcome: 'unknown' } } as const
+export const OUTCOME_UNKNOWN: { readonly errors: { readonly outcome: 'unknown' } } = {
+  errors: { outcome: 'unknown' },
+}
 
 /** The record is larger than 16 MiB. */
 const TOO_LARGE = 10334
@@ -143,7 +145,10 @@ export function toDatabaseError(
   keyPattern: unknown = toFacts(thrown).keyPattern,
 ): ServiceError {
   if (thrown instanceof ServiceError) return thrown
-  const row = ROW_BY_NAME.get(toFacts(thrown).name) ?? ROW_BY_CODE.get(toCode(thrown))
+  // In `insertMany` the driver wraps its own errors, of the network for example.
+  const { errorResponse } = toFacts(thrown)
+  const fault = errorResponse instanceof Error ? errorResponse : thrown
+  const row = ROW_BY_NAME.get(toFacts(fault).name) ?? ROW_BY_CODE.get(toCode(fault))
   if (row === undefined) return new GeneralError('Internal error', null, { cause: thrown })
   const fields = row.ErrorClass === Conflict ? toFields(keyPattern) : null
   return new row.ErrorClass(row.message, fields ?? row.data, { cause: thrown })
@@ -167,22 +172,6 @@ function toCode(thrown: unknown): unknown {
   return isStandalone(thrown) ? STANDALONE : toFacts(thrown).code
 }
 
-/**
- * Resolves to what a write resolves to.
- * @throws {ServiceError} as {@link callDatabase}. An `Unavailable` has `errors.outcome: 'unknown'`: the
- *   driver repeats some writes once, and what it throws then does not tell whether the first
- *   command had come through
- */
-export async function callWrite<R>(operation: () => Promise<R>): Promise<R> {
-  try {
-    return await operation()
-  } catch (thrown) {
-    const error = toDatabaseError(thrown)
-    if (!(error instanceof Unavailable) || error.errors !== undefined) throw error
-    throw new Unavailable(error.message, OUTCOME_UNKNOWN, { cause: error.cause })
-  }
-}
-
 /** In `insertMany` the driver measures each record itself; its error has no code then. */
 function isTooLarge(thrown: unknown): boolean {
   return thrown instanceof Error && thrown.message.startsWith('Document is larger than')
@@ -202,6 +191,7 @@ interface DriverFacts {
   readonly code?: unknown
   readonly keyPattern?: unknown
   readonly originalError?: unknown
+  readonly errorResponse?: unknown
 }
 
 function toFacts(thrown: unknown): DriverFacts {

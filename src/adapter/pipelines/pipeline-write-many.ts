@@ -5,7 +5,7 @@ import { findIds } from '../queries/find.ts'
 import { runIsolated } from '../transactions/isolated-call.ts'
 import { toUpdateDocument } from '../writes/update-document.ts'
 import type { WriteData } from '../writes/write-data.ts'
-import { changeAll, removeAll, toSearch } from '../writes/write-many.ts'
+import { changeAll, removeAll, search } from '../writes/write-many.ts'
 import { toAnswerStages, toStages } from './framework-stages.ts'
 import { absorbMatches } from './leading-matches.ts'
 import { aggregateAll } from './pipeline-find.ts'
@@ -23,7 +23,9 @@ export async function patchPipelineRecords(
   const update = toUpdateDocument(data, call.settings.id)
   return runIsolated(call, async (isolated) => {
     const absorbed = absorbMatches(isolated)
-    const ids = await findPipelineIds(toSearch(isolated), toSearch(absorbed))
+    const ids = await search(isolated, (limited) =>
+      findPipelineIds(limited, absorbMatches(limited)),
+    )
     if (ids.length === 0) return []
     const changed = await changeAll(absorbed, ids, update)
     return aggregateAll(absorbed, toAnswerStages(absorbed, changed))
@@ -37,9 +39,12 @@ export async function patchPipelineRecords(
 export async function removePipelineRecords(call: AdapterCall): Promise<Document[]> {
   return runIsolated(call, async (isolated) => {
     const absorbed = absorbMatches(isolated)
-    const ids = await findPipelineIds(toSearch(isolated), toSearch(absorbed))
+    const ids = await search(isolated, (limited) =>
+      findPipelineIds(limited, absorbMatches(limited)),
+    )
     if (ids.length === 0) return []
-    const records = await aggregateAll(absorbed, toAnswerStages(absorbed, { _id: { $in: ids } }))
+    const found = toAnswerStages(absorbed, { _id: { $in: ids } })
+    const records = await search(absorbed, (limited) => aggregateAll(limited, found))
     return removeAll(absorbed, ids, records)
   })
 }

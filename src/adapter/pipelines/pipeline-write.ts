@@ -3,6 +3,7 @@ import type { Document } from 'mongodb'
 import { NotFound } from '../../core/errors/index.ts'
 import { copyEventNote } from '../../core/event-note.ts'
 import type { AdapterCall } from '../adapter-call.ts'
+import { callDatabase } from '../driver-error.ts'
 import type { AdapterId } from '../object-id.ts'
 import { toIdKey } from '../object-id.ts'
 import { toIdFilter } from '../queries/find.ts'
@@ -70,7 +71,7 @@ export async function patchPipelineRecord(
  * @throws {NotFound} no record has this id, or the query or the pipeline excludes it
  */
 export async function removePipelineRecord(call: AdapterCall, id: AdapterId): Promise<Document> {
-  const record = await getPipelineRecord(call, id)
+  const record = await callDatabase(() => getPipelineRecord(call, id))
   await removeRecord(toIdsOnly(absorbMatches(call)), id)
   return record
 }
@@ -98,7 +99,7 @@ async function changeRecord(
 ): Promise<Document> {
   const absorbed = absorbMatches(call)
   const isSelecting = findSelecting(absorbed.pipeline ?? NO_STAGES) !== undefined
-  if (isSelecting) await checkSelected(call, id)
+  if (isSelecting) await callDatabase(() => checkSelected(call, id))
   const written = await change(toIdsOnly(absorbed))
   return copyEventNote(written, await readAnswer(absorbed, written))
 }

@@ -31,8 +31,8 @@ export function isIsolated({ driver }: AdapterCall): boolean {
  * Runs the commands of a call in one transaction: that of its caller, else one of its own, and in
  * none where the server takes none. What fails in it is not written, unless the reply to the commit
  * is lost. Runs again when another call changes the same records at the same time.
- * @throws {Unavailable} the commit was not confirmed
- * @throws what the last attempt throws
+ * @throws {ServiceError} what the error of the last attempt stands for; with `errors.outcome: 'unknown'`
+ *   where the commit was not confirmed
  */
 export async function runIsolated<R>(
   call: AdapterCall,
@@ -45,7 +45,8 @@ export async function runIsolated<R>(
   try {
     return await runAttempts(session, call, run)
   } catch (error) {
-    if (!isRefusal(error)) throw error
+    // That of a service tells that nothing was written.
+    if (!isRefusal(error)) throw toDatabaseError(error)
     if (isStandalone(error)) STANDALONE.add(client)
   } finally {
     // Not awaited: where the server is gone, it waits for another one to tell.

@@ -1,5 +1,5 @@
 import { Unavailable } from '../../core/errors/index.ts'
-import { toDatabaseError } from '../driver-error.ts'
+import { OUTCOME_UNKNOWN, toDatabaseError } from '../driver-error.ts'
 
 /** An error of the driver, with labels that say what may be tried again. */
 export interface DriverError extends Error {
@@ -30,10 +30,7 @@ export function endsTransaction(error: DriverError): boolean {
 export function toTransactionError(thrown: unknown): unknown {
   if (!isDriverError(thrown)) return thrown
   if (!thrown.hasErrorLabel('UnknownTransactionCommitResult')) return toDatabaseError(thrown)
-  const errors = { outcome: 'unknown' }
-  return new Unavailable(
-    'The database has not confirmed the transaction',
-    { errors },
-    { cause: thrown },
-  )
+  return new Unavailable('The database has not confirmed the transaction', OUTCOME_UNKNOWN, {
+    cause: thrown,
+  })
 }

@@ -1,11 +1,14 @@
 import type { Document } from 'mongodb'
 
+import { Unavailable } from '../../core/errors/index.ts'
 import type { AdapterCall } from '../adapter-call.ts'
+import { callDatabase } from '../driver-error.ts'
 import { toWriteOptions } from '../driver-options.ts'
 import { toIdKey } from '../object-id.ts'
 import { findAll, findIds } from '../queries/find.ts'
 import { toRecordFilter } from '../queries/split-query.ts'
 import { isIsolated, runIsolated } from '../transactions/isolated-call.ts'
+import { toUnknown } from '../write-outcome.ts'
 import { toUpdateDocument } from './update-document.ts'
 import type { WriteData } from './write-data.ts'
 
@@ -76,30 +79,45 @@ export async function removeAll(
  */
 async function writeInSlices(call: AdapterCall, { find, write }: ManyWrite): Promise<Document[]> {
   const few = await runIsolated(call, async (isolated) => {
-    const found = await find(withQuery(toSearch(isolated), { limit: SLICE + 1 }))
+    const found = await search(isolated, (limited) =>
+      find(withQuery(limited, { limit: SLICE + 1 })),
+    )
     if (found.length > SLICE) return null
     return found.length === 0 ? [] : write(isolated, found)
   })
   if (few !== null) return few
-  const ids = await findIds(toSearch(call))
+  const ids = await search(call, findIds)
   const written: Document[] = []
   for (let start = 0; start < ids.length; start += SLICE) {
     const filter = toMatching(ids.slice(start, start + SLICE), call.query.filter)
     const slice = withQuery(call, { filter, skip: 0, limit: undefined })
-    const records = await runIsolated(slice, async (isolated) => {
-      const found = await find(toSearch(isolated))
-      return found.length === 0 ? [] : write(isolated, found)
-    })
-    written.push(...records)
+    try {
+      written.push(...(await writeSlice(slice, { find, write })))
+    } catch (error) {
+      // Nothing of this slice is written, but those before it are.
+      throw start > 0 && error instanceof Unavailable ? toUnknown(error) : error
+    }
   }
   return written
 }
 
-/** Returns a call for the read that finds what is to be written: a caller's query may take long. */
-export function toSearch(call: AdapterCall): AdapterCall {
+async function writeSlice(slice: AdapterCall, { find, write }: ManyWrite): Promise<Document[]> {
+  return runIsolated(slice, async (isolated) => {
+    const found = await search(isolated, find)
+    return found.length === 0 ? [] : write(isolated, found)
+  })
+}
+
+/**
+ * Resolves to what a read finds that is to be written: a caller's query may take long. Nothing is unknown
+ * where it fails.
+ */
+export function search<R>(call: AdapterCall, find: (call: AdapterCall) => Promise<R>): Promise<R> {
   const { driver, searchLimitMs } = call
-  if (searchLimitMs === undefined || driver.maxTimeMS !== undefined) return call
-  return { ...call, driver: { ...driver, maxTimeMS: searchLimitMs } }
+  const isLimited = searchLimitMs !== undefined && driver.maxTimeMS === undefined
+  const limited = isLimited ? { ...call, driver: { ...driver, maxTimeMS: searchLimitMs } } : call
+  // A transaction goes by what the driver itself throws.
+  return isIsolated(call) ? find(limited) : callDatabase(() => find(limited))
 }
 
 function withQuery(call: AdapterCall, changes: Partial<AdapterCall['query']>): AdapterCall {

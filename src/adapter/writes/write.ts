@@ -95,7 +95,8 @@ async function insertAll(
   try {
     return await collection.insertMany(documents, toWriteOptions(driver))
   } catch (error) {
-    throw toDatabaseError(error, await findDuplicateKey(collection, error))
+    const key = await findDuplicateKey(collection, error)
+    throw key === undefined ? error : toDatabaseError(error, key)
   }
 }
 

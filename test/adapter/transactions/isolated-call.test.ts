@@ -132,20 +132,58 @@ t.test('a commit that nobody confirms is of unknown outcome', async (t) => {
   await t.rejects(notes.patch(null, { a: 1 }), { code: 503, errors: { outcome: 'unknown' } })
 })
 
-t.test('DB-11: a write to many whose reply is lost is not repeated', async (t) => {
-  const { notes, Model } = await openNotes(t)
-  script = async (name, _command, run) => {
+/** Runs what the server does, and loses its replies to a command from the given one on. */
+function losing(lost: string, from = 1): Script {
+  let count = 0
+  return async (name, _command, run) => {
     const reply = await run()
-    if (name === 'update') throw new Error('lost')
+    if (name === lost) count += 1
+    if (name === lost && count >= from) throw new Error('lost')
     return reply
   }
-  await t.rejects(notes.patch(null, { $inc: { n: 1 } }), { code: 503 })
+}
+
+t.test('DB-11: a patch of many whose reply is lost is not repeated, nor written', async (t) => {
+  const { notes, Model } = await openNotes(t)
+  script = losing('update')
+  const error = await notes.patch(null, { $inc: { n: 1 } }).catch((thrown) => thrown)
+  t.match(error, { code: 503, errors: undefined })
   t.equal(namesOf(commands).filter((name) => name === 'update').length, 1)
   script = pass
   t.strictSame(
     (await Model.find().toArray()).map(({ n }) => n),
     [1, 2],
   )
+})
+
+for (const [name, write] of [
+  ['update', (notes: MongoDBService) => notes.patch(null, { n: 9 })],
+  ['delete', (notes: MongoDBService) => notes.remove(null)],
+] as const) {
+  t.test(
+    `DB-11: without transactions, an ${name} of many whose reply is lost is unknown`,
+    async (t) => {
+      const { notes, Model } = await openNotes(t)
+      const lost = losing(name)
+      script = async (sent, command, run) =>
+        command['startTransaction'] === undefined
+          ? lost(sent, command, run)
+          : { ok: 0, ...STANDALONE }
+      await t.rejects(write(notes), { code: 503, errors: { outcome: 'unknown' } })
+      t.equal(namesOf(commands).filter((sent) => sent === name).length, 1)
+      script = pass
+      t.equal(await Model.countDocuments({ n: { $lt: 9 } }), 0, 'it has happened')
+    },
+  )
+}
+
+t.test('DB-11: a part of many that is written makes the rest unknown', async (t) => {
+  const { notes, Model } = await openNotes(t)
+  await Model.insertMany(Array.from({ length: 1_000 }, () => ({ n: 0 })))
+  script = losing('update', 2)
+  await t.rejects(notes.patch(null, { n: 9 }), { code: 503, errors: { outcome: 'unknown' } })
+  script = pass
+  t.equal(await Model.countDocuments({ n: 9 }), 1_000)
 })
 
 t.test('uses the session of its caller, and leaves it as it was', async (t) => {
