@@ -17,7 +17,7 @@ interface ErrorRow {
   readonly message: string
   /** What a program can go by; a key `errors` becomes `error.errors`. */
   readonly data?: ErrorData
-  /** Codes of the server, and of Node where the driver writes past the end of its buffer. */
+  /** Codes of the server, and of Node where the driver throws the error as it is. */
   readonly codes: readonly (number | string)[]
   /** Names of error classes: of the driver, and of BSON, which throws before a command is sent. */
   readonly names: readonly string[]
@@ -115,6 +115,9 @@ const ERROR_TABLE: readonly ErrorRow[] = [
     codes: [
       ...[6, 7, 43, 89, 91, 133, 134, 189],
       ...[462, 9001, 10107, 11600, 11602, 13435, 13436],
+      // Node's own, where a connection breaks while the driver writes to it.
+      ...['ECONNRESET', 'EPIPE', 'ECONNABORTED', 'ETIMEDOUT', 'ENETDOWN', 'ENETUNREACH'],
+      ...['EHOSTUNREACH', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_WRITE_AFTER_END'],
     ],
     names: [
       ...['MongoNetworkError', 'MongoNetworkTimeoutError', 'MongoServerSelectionError'],

@@ -47,6 +47,9 @@ const ERRORS: readonly [string, Error, string, number][] = [
   ['network', new MongoNetworkError('secret'), 'Unavailable', 503],
   ['network timeout', new MongoNetworkTimeoutError('secret'), 'Unavailable', 503],
   ['server selection', new MongoServerSelectionError('secret', {} as never), 'Unavailable', 503],
+  ['socket, broken', coded('ECONNRESET'), 'Unavailable', 503],
+  ['socket, closed', coded('EPIPE'), 'Unavailable', 503],
+  ['socket, destroyed', coded('ERR_STREAM_DESTROYED'), 'Unavailable', 503],
   ['pool', named('MongoWaitQueueTimeoutError'), 'Unavailable', 503],
   ['pool cleared', named('MongoPoolClearedError'), 'Unavailable', 503],
   ['no primary', server(10107), 'Unavailable', 503],
@@ -127,6 +130,10 @@ t.test('turns the rejection of an operation into the error of a service', async 
 function unconfirmed(code: number): MongoWriteConcernError {
   const writeConcernError = { code, errmsg: 'secret text of shop.users' }
   return new MongoWriteConcernError({ ok: 1, writeConcernError } as never)
+}
+
+function coded(code: string): Error {
+  return Object.assign(new Error('secret'), { code })
 }
 
 function named(name: string): Error {
