@@ -1,0 +1,123 @@
+// One of many processes on one database: whatever another of them has to know is in a collection, or
+// signed. Start it several times, each with a PORT of its own, and all with one MONGODB_URL and one
+// AUTH_SECRET; without these it is a process of its own, with an embedded database.
+import { randomBytes } from 'node:crypto'
+import { fileURLToPath } from 'node:url'
+import type { Db } from 'mongodb'
+import type { Application, FastifyApplication, HookContext } from 'remex'
+import { createApp, fastifyApp, rest } from 'remex'
+import {
+  AuthenticationService,
+  authenticate,
+  CollectionRevocationList,
+  CollectionThrottleStore,
+  hashPassword,
+  JwtStrategy,
+  LocalStrategy,
+  protect,
+} from 'remex/auth'
+import { startEmbeddedMongo } from 'remex/embedded'
+import { connectMongoDB, MongoDBService } from 'remex/mongodb'
+
+interface User {
+  email: string
+  password: string
+}
+
+interface Note {
+  text: string
+  /** The e-mail address of who wrote it. */
+  author: string
+}
+
+export type NoteServices = {
+  users: MongoDBService<User>
+  notes: MongoDBService<Note>
+  authentication: AuthenticationService
+}
+
+/** Has the database forget what has expired, for all processes. The embedded one never does. */
+async function forgetExpired(db: Db): Promise<void> {
+  for (const name of ['revoked', 'logins']) {
+    await db.collection(name).createIndex({ expiresAt: 1 }, { expireAfterSeconds: 0 })
+  }
+}
+
+/** Adds logins whose limits and logouts hold in all processes that have the database and secret. */
+export function addLogins(app: Application<NoteServices>, db: Db, secret: string): void {
+  app.set('authentication', {
+    secret,
+    entity: 'user',
+    service: 'users',
+    authStrategies: ['jwt', 'local'],
+    jwtOptions: { audience: 'https://notes.example', issuer: 'notes', expiresIn: '1h' },
+    local: { usernameField: 'email', passwordField: 'password' },
+    revocation: new CollectionRevocationList(db.collection('revoked')),
+    loginThrottle: { store: new CollectionThrottleStore(db.collection('logins')) },
+  })
+
+  const authentication = new AuthenticationService(app)
+  authentication.register('jwt', new JwtStrategy()).register('local', new LocalStrategy())
+  app.use('authentication', authentication)
+}
+
+/** Adds users, and notes that are spread over the shards by their author. */
+export function addNotes(app: Application<NoteServices>, db: Db): void {
+  app.use(
+    'users',
+    new MongoDBService<User>({
+      Model: db.collection<User>('users'),
+      hidden: ['password'],
+      indexes: [{ key: { email: 1 }, unique: true }],
+    }),
+    { methods: ['get', 'create'] },
+  )
+  app.service('users').hooks({
+    before: { get: [authenticate('jwt')], create: [hashPassword('password')] },
+    after: { all: [protect('password')] },
+  })
+
+  app.use(
+    'notes',
+    new MongoDBService<Note>({
+      Model: db.collection<Note>('notes'),
+      shardKey: ['author'],
+      indexes: [{ key: { author: 1 } }],
+    }),
+  )
+  app.service('notes').hooks({ before: { all: [authenticate('jwt'), byAuthor] } })
+}
+
+/** Everybody has notes of his own: the condition keeps others out, and leads to one shard. */
+function byAuthor(context: HookContext): void {
+  const { email: author } = context.params.user as User
+  context.params.query = { ...context.params.query, author }
+  if (context.data !== undefined) context.data = { ...(context.data as object), author }
+}
+
+/** Ends after the answers that are on their way, so that the process can be replaced. */
+function closeOnSignal(app: FastifyApplication<NoteServices>, close: () => Promise<unknown>): void {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => void app.close().finally(close))
+  }
+}
+
+async function main(): Promise<void> {
+  const { PORT = '3030', HOST = '127.0.0.1', MONGODB_URL, AUTH_SECRET } = process.env
+  const embedded = MONGODB_URL === undefined ? await startEmbeddedMongo() : undefined
+  const client = await connectMongoDB(MONGODB_URL ?? embedded?.url ?? '', { maxPoolSize: 20 })
+  const db = client.db('remex_scaling')
+
+  const app = fastifyApp(createApp<NoteServices>()).configure(rest())
+  if (embedded === undefined) await forgetExpired(db)
+  addLogins(app, db, AUTH_SECRET ?? randomBytes(32).toString('base64url'))
+  addNotes(app, db)
+  closeOnSignal(app, async () => {
+    await client.close()
+    await embedded?.close()
+  })
+  await app.listen({ port: Number(PORT), host: HOST })
+  console.log(`Notes at http://${HOST}:${PORT}, process ${process.pid}. Ctrl-C ends it.`)
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await main()
