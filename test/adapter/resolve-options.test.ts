@@ -134,6 +134,7 @@ t.test('takes every option with a value that it can have', async (t) => {
     ...{ indexes: [{ key: { email: 1 }, unique: true, name: 'email' }], readPreference: 'nearest' },
     ...{ readConcern: { level: 'majority' }, writeConcern: { w: 'majority', wtimeoutMS: 5 } },
     ...{ useEstimatedDocumentCount: true, limits: { depth: Number.POSITIVE_INFINITY, skip: 0 } },
+    shardKey: ['_id', 'address.country'],
   }
   t.match(resolveMongoDBOptions(options), options)
 })
