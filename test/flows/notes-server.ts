@@ -4,6 +4,7 @@
 import type { AddressInfo } from 'node:net'
 import { MongoClient } from 'mongodb'
 import { createApp, fastifyApp, rest } from 'remex'
+import { LocalStrategy } from 'remex/auth'
 import type { NoteServices } from '../../examples/scaling.ts'
 import { addLogins, addNotes } from '../../examples/scaling.ts'
 
@@ -21,6 +22,8 @@ app.set('authentication', {
   local: { ...local, ...settings.local },
   loginThrottle: { ...loginThrottle, ...settings.loginThrottle },
 })
+// Another one, as it makes its hashes by the settings that it was registered with.
+app.service('authentication').register('local', new LocalStrategy())
 addNotes(app, db)
 
 const server = await app.listen(0)
