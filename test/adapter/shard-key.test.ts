@@ -257,3 +257,17 @@ t.test('an id of another name is known, and one call may have another shard key'
   await t.rejects(notes.get(key, { adapter: { shardKey: ['_id'] } }), { message: /'_id'/ })
   t.match(await notes.get(key, { adapter: { shardKey: [] } }), { n: 6 })
 })
+
+t.test('every command of a call on many goes to the shard of its query', async (t) => {
+  const { notes } = await createNotes()
+  const query = { tenant: 'a', n: { $gte: 0 } }
+  const commands = await commandsOf(async () => {
+    t.equal((await notes.patch(null, { n: 1 }, { query })).length, 1)
+    t.equal((await notes.remove(null, { query })).length, 1)
+  })
+  const statements = commands
+    .filter(({ commitTransaction }) => commitTransaction === undefined)
+    .map((command) => command['updates']?.[0].q ?? command['deletes']?.[0].q ?? command['filter'])
+  t.equal(statements.length, 5)
+  for (const filter of statements) t.match(filter, { tenant: 'a' })
+})

@@ -7,6 +7,7 @@ import { toWriteOptions } from '../driver-options.ts'
 import { toIdKey } from '../object-id.ts'
 import { findAll, findIds } from '../queries/find.ts'
 import { toRecordFilter } from '../queries/split-query.ts'
+import { toShardConditions } from '../shard-key.ts'
 import { isIsolated, runIsolated } from '../transactions/isolated-call.ts'
 import { toUnknown } from '../write-outcome.ts'
 import { toUpdateDocument } from './update-document.ts'
@@ -48,13 +49,14 @@ export async function changeAll(
   ids: readonly unknown[],
   update: Document,
 ): Promise<Document> {
-  const { collection, query, driver } = call
+  const { collection, settings, query, driver } = call
   // The conditions again: outside of a transaction another call may have moved a record out of the
   // caller's reach. In a sharded cluster they may tell the shard.
   const filter = toMatching(ids, query.filter)
   const options = { ...toWriteOptions(driver), upsert: false }
   const { matchedCount } = await collection.updateMany(filter, update, options)
-  return isIsolated(call) || matchedCount === ids.length ? { _id: { $in: ids } } : filter
+  const isAll = isIsolated(call) || matchedCount === ids.length
+  return isAll ? { _id: { $in: ids }, ...toShardConditions({}, query.filter, settings) } : filter
 }
 
 /** Removes records that were found before. Resolves to those of them that were removed. */
