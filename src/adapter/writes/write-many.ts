@@ -91,10 +91,9 @@ async function writeInSlices(call: AdapterCall, { find, write }: ManyWrite): Pro
   const ids = await search(call, findIds)
   const written: Document[] = []
   for (let start = 0; start < ids.length; start += SLICE) {
-    const filter = toMatching(ids.slice(start, start + SLICE), call.query.filter)
-    const slice = withQuery(call, { filter, skip: 0, limit: undefined })
+    const slice = ids.slice(start, start + SLICE)
     try {
-      written.push(...(await writeSlice(slice, { find, write })))
+      written.push(...(await writeSlice(call, slice, { find, write })))
     } catch (error) {
       // Nothing of this slice is written, but those before it are.
       throw start > 0 && error instanceof Unavailable ? toUnknown(error) : error
@@ -103,9 +102,15 @@ async function writeInSlices(call: AdapterCall, { find, write }: ManyWrite): Pro
   return written
 }
 
-async function writeSlice(slice: AdapterCall, { find, write }: ManyWrite): Promise<Document[]> {
-  return runIsolated(slice, async (isolated) => {
-    const found = await search(isolated, find)
+async function writeSlice(
+  call: AdapterCall,
+  ids: readonly unknown[],
+  { find, write }: ManyWrite,
+): Promise<Document[]> {
+  const filter = toMatching(ids, call.query.filter)
+  return runIsolated(call, async (isolated) => {
+    const slice = withQuery(isolated, { filter, skip: 0, limit: undefined })
+    const found = await search(slice, find)
     return found.length === 0 ? [] : write(isolated, found)
   })
 }
