@@ -24,6 +24,7 @@ export const STAGES: ReadonlyMap<string, Stage> = new Map<string, Stage>([
   [
     '$match',
     (spec, { collation, compileExpression }) => {
+      checkNoText(spec)
       const matches = compileFilter(spec, { collation, compileExpression })
       return (documents) => documents.filter(matches)
     },
@@ -60,6 +61,18 @@ function each(compile: (spec: unknown, scope: StageScope) => Projector): Stage {
     const project = compile(spec, scope)
     return (documents) => documents.map(project)
   }
+}
+
+/** A search in the first stage is a matter of the command; one in an inner pipeline is not supported. */
+function checkNoText(spec: unknown): void {
+  const clauses = isDocument(spec) && Array.isArray(spec.$and) ? spec.$and : []
+  if (isDocument(spec) && '$text' in spec) {
+    throw new CommandError(
+      17313,
+      '$match with $text is only allowed as the first pipeline stage: in an inner pipeline it is not supported by the embedded server',
+    )
+  }
+  for (const clause of clauses) checkNoText(clause)
 }
 
 function checkNotEmpty(name: string, spec: unknown): unknown {

@@ -40,22 +40,22 @@ async function aggregate(command: Document, context: CommandContext): Promise<Do
   }
   const name = isFree ? '$cmd.aggregate' : readName(command, 'aggregate')
   const view = context.store.read(context.database, name, context.transaction)
-  const statement = readStatement(command, view.collection, command.let)
+  const first: Document = isDocument(pipeline[0]) ? pipeline[0] : {}
+  const { $match: filter } = first
+  const statement = readStatement(command, view.collection, command.let, filter)
   const last: unknown = pipeline.at(-1)
   const output = isDocument(last) && isOutputStage(last) ? last : undefined
   const stages: Document[] = output === undefined ? pipeline : pipeline.slice(0, -1)
   const results = withTimeLimit(command, command.maxTimeMS, () => {
     const options = readPipelineOptions(statement, context)
     // Compiled as a whole, so that an error in a later stage is found before any work.
-    const run = compilePipeline(stages, options)
-    const first = stages[0]
-    if (first === undefined || !('$match' in first)) {
+    if (filter === undefined) {
       const hint = statement.hint ?? (() => true)
-      return run(readDocuments(view).filter(hint))
+      return compilePipeline(stages, options)(readDocuments(view).filter(hint))
     }
-    // The first filter can find records by key, as `find` does.
-    const found = Array.from(select(view, first.$match, statement), ([, document]) => document)
-    return compilePipeline(stages.slice(1), options)(found)
+    // The first filter can find records by key and by words, as `find` does.
+    const run = compilePipeline([{ ...first, $match: {} }, ...stages.slice(1)], options)
+    return run(Array.from(select(view, filter, statement), ([, document]) => document))
   })
   const { namespace } = view.collection
   if (output === undefined) return context.cursors.open(namespace, results, { batchSize, context })

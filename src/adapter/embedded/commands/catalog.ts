@@ -121,6 +121,6 @@ function listDatabases(command: Document, { store }: CommandContext): Document {
 
 function filterList(all: Document[], command: Document, collection: Collection): Document[] {
   return withTimeLimit(command, command.maxTimeMS, () =>
-    all.filter(compileFilter(command.filter ?? {}, readStatement({}, collection, undefined))),
+    all.filter(compileFilter(command.filter ?? {}, readStatement({}, collection, undefined, {}))),
   )
 }

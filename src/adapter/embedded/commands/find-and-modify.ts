@@ -47,7 +47,7 @@ function findAndModify(command: Document, context: CommandContext): Document {
   }
   const name = readName(command, 'findAndModify')
   const view = context.store.read(context.database, name, context.transaction)
-  const statement = readStatement(command, view.collection, command.let)
+  const statement = readStatement(command, view.collection, command.let, filter)
   const plan = withTimeLimit(command, command.maxTimeMS, () => {
     const entries = [...select(view, filter, statement)]
     const sorted = compileSort(sort, statement.collation)(entries.map(([, document]) => document))

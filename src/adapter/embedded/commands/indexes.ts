@@ -3,6 +3,7 @@ import { CommandError, notSupported } from '../errors/command-error.ts'
 import { createCollation } from '../protocol/collation-option.ts'
 import { readFields } from '../protocol/read-fields.ts'
 import type { Collection } from '../storage/collection.ts'
+import { checkNoTextOptions, isTextIndex, toTextIndex } from '../storage/text-index.ts'
 import { whenUnlocked } from '../storage/write-lock.ts'
 import { isDocument } from '../values/bson-type.ts'
 import { isEqual } from '../values/compare.ts'
@@ -35,10 +36,10 @@ const INDEX_FIELDS = {
   collation: 'object',
   partialFilterExpression: 'object',
   expireAfterSeconds: 'refused',
-  weights: 'refused',
-  default_language: 'refused',
-  language_override: 'refused',
-  textIndexVersion: 'refused',
+  weights: 'object',
+  default_language: 'string',
+  language_override: 'string',
+  textIndexVersion: 'number',
   '2dsphereIndexVersion': 'refused',
   bits: 'refused',
   min: 'refused',
@@ -85,6 +86,12 @@ function toSpec(given: unknown, collection: Collection): Document {
   if (name === undefined || name === '') throw new CommandError(9, 'An index needs a name')
   const paths = Object.keys(key)
   if (paths.length === 0) throw new CommandError(67, 'An index needs a key pattern')
+  if (isTextIndex({ key })) {
+    if (collection.collation !== undefined) throw notSupported('A text index with a collation', 67)
+    const { key: textKey, ...text } = toTextIndex(key, options)
+    return { v: 2, key: textKey, name, ...text }
+  }
+  checkNoTextOptions(options)
   for (const path of paths) checkKey(path, key[path])
   if (paths.some((path) => key[path] === 'hashed' || path.includes('$**')) && options.unique) {
     throw new CommandError(67, 'A hashed or wildcard index cannot be unique')
@@ -119,6 +126,11 @@ function checkKey(path: string, value: unknown): void {
 
 function addIndex(collection: Collection, spec: Document): void {
   const { name, key } = spec
+  const text = collection.textIndex?.spec
+  if (text !== undefined && isTextIndex(spec)) {
+    if (hasSameOptions(text, spec)) return
+    throw new CommandError(85, `A collection has one text index, and there is: ${text.name}`)
+  }
   const same = collection.indexes.get(name)
   if (same !== undefined) {
     if (isEqual(same.key, key) && (name === '_id_' || hasSameOptions(same, spec))) return

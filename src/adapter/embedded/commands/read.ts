@@ -60,13 +60,14 @@ function find(command: Document, context: CommandContext): Document {
   const skip = readCount('skip', command.skip, 0)
   const limit = readCount('limit', command.limit, 0)
   const view = context.store.read(context.database, readName(command, 'find'), context.transaction)
-  const statement = readStatement(command, view.collection, command.let)
+  const statement = readStatement(command, view.collection, command.let, filter)
+  const textScore = statement.text?.score ?? null
   const results = withTimeLimit(command, command.maxTimeMS, () => {
     const project = compileProjection(projection, {
       compileExpression: statement.compileExpression,
-      find: { filter, match: statement },
+      find: { filter, match: statement, textScore },
     })
-    const sorter = compileSort(sort, statement.collation)
+    const sorter = compileSort(sort, statement.collation, textScore)
     const found = Array.from(select(view, filter, statement), ([, document]) => document)
     const page = sorter(found).slice(skip, limit === 0 ? undefined : skip + limit)
     return Object.keys(projection).length === 0 ? page : page.map(project)
@@ -77,7 +78,7 @@ function find(command: Document, context: CommandContext): Document {
 
 function count(command: Document, context: CommandContext): Document {
   const view = context.store.read(context.database, readName(command, 'count'), context.transaction)
-  const statement = readStatement(command, view.collection, undefined)
+  const statement = readStatement(command, view.collection, undefined, command.query)
   const found = withTimeLimit(command, command.maxTimeMS, () => [
     ...select(view, command.query ?? {}, statement),
   ])
@@ -93,7 +94,7 @@ function distinct(command: Document, context: CommandContext): Document {
     readName(command, 'distinct'),
     context.transaction,
   )
-  const statement = readStatement(command, view.collection, undefined)
+  const statement = readStatement(command, view.collection, undefined, command.query)
   if (command.key === undefined) throw new CommandError(40414, "BSON field 'key' is missing")
   const parts = command.key.split('.')
   const found = withTimeLimit(command, command.maxTimeMS, () => [

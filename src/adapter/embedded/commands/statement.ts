@@ -2,12 +2,13 @@ import type { Document } from 'bson'
 import { createCompiler, readVariables } from '../aggregation/expressions.ts'
 import type { PipelineOptions } from '../aggregation/pipeline.ts'
 import { compilePipeline } from '../aggregation/pipeline.ts'
-import { CommandError } from '../errors/command-error.ts'
+import { CommandError, notSupported } from '../errors/command-error.ts'
 import { createCollation } from '../protocol/collation-option.ts'
 import type { CompileExpression } from '../queries/expression-compiler.ts'
 import type { Collection, View } from '../storage/collection.ts'
 import { readHint } from '../storage/index-hint.ts'
 import type { SelectOptions } from '../storage/select-records.ts'
+import { readTextSearch } from '../storage/text-search.ts'
 import type { Updater } from '../updates/update.ts'
 import { compileUpdate } from '../updates/update.ts'
 import type { CommandContext } from './command.ts'
@@ -17,13 +18,19 @@ export interface StatementOptions extends SelectOptions {
   readonly variables: () => Document
 }
 
-/** Returns what a statement needs: its hint, its collation or the collection's, and `let`. */
+/**
+ * Returns what a statement needs: its hint, its collation or the collection's, `let`, and the `$text`
+ * of its filter.
+ */
 export function readStatement(
   statement: Document,
   collection: Collection,
   constants: unknown,
+  filter: unknown,
 ): StatementOptions {
   const { collation: given, hint } = statement
+  const text = readTextSearch(filter, collection)
+  if (text !== undefined) checkText(given, hint)
   const collation = given === undefined ? collection.collation : createCollation(given)
   let known: Document | undefined
   let compiler: CompileExpression | undefined
@@ -34,12 +41,18 @@ export function readStatement(
   return {
     collation,
     variables,
+    text,
     ...(hint === undefined ? {} : { hint: readHint(hint, collection) }),
     compileExpression: (expression) => {
       compiler ??= createCompiler(collation, variables())
       return compiler(expression)
     },
   }
+}
+
+function checkText(collation: unknown, hint: unknown): void {
+  if (hint !== undefined) throw new CommandError(2, 'text and hint not allowed in same query')
+  if (collation !== undefined) throw notSupported('$text with a collation')
 }
 
 /** Returns what a pipeline needs, for a statement. */
@@ -70,8 +83,10 @@ export function readUpdate(
   statement: StatementOptions,
   context: CommandContext,
 ): Updater {
+  // Conditions of an update are on items of lists, and no `$text` may be among them.
+  const { text: _text, ...options } = statement
   return compileUpdate(update, {
-    ...statement,
+    ...options,
     filter,
     arrayFilters,
     now: new Date(),

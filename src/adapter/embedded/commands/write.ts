@@ -145,7 +145,7 @@ function update(statement: Document, command: Document, context: CommandContext)
     throw new CommandError(9, 'multi update is not supported for replacement-style update')
   }
   const plan = withTimeLimit([statement, command.let], command.maxTimeMS, () => {
-    const options = readStatement(statement, view.collection, command.let)
+    const options = readStatement(statement, view.collection, command.let, filter)
     const updater = readUpdate(change, filter, statement.arrayFilters, options, context)
     const updates = planUpdates(takeEntries(select(view, filter, options), multi), updater)
     const isInsert = upsert && updates.length === 0
@@ -166,7 +166,7 @@ function remove(statement: Document, command: Document, context: CommandContext)
   const name = readName(command, 'delete')
   const view = context.store.read(context.database, name, context.transaction)
   const entries = withTimeLimit([statement, command.let], command.maxTimeMS, () => {
-    const options = readStatement(statement, view.collection, command.let)
+    const options = readStatement(statement, view.collection, command.let, filter)
     return takeEntries(select(view, filter, options), limit === 0)
   })
   for (const [key] of entries) view.check(key, undefined)

@@ -1,6 +1,7 @@
 /** The error codes that this server answers with, and MongoDB's names for them. */
 const CODE_NAMES: ReadonlyMap<number, string> = new Map([
   [2, 'BadValue'],
+  [4, 'NoSuchKey'],
   [8, 'UnknownError'],
   [9, 'FailedToParse'],
   [13, 'Unauthorized'],

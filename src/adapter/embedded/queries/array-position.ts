@@ -30,22 +30,24 @@ function search(
   for (const [name, condition] of Object.entries(filter)) {
     const index =
       name === '$and' || name === '$or'
-        ? searchClauses(condition, path, document, options)
+        ? searchClauses(name, condition, path, document, options)
         : searchCondition(name, condition, path, document, options)
     if (index !== undefined) return index
   }
   return undefined
 }
 
+/** All clauses of `$and` match, since the document was found; of `$or` one that does counts. */
 function searchClauses(
+  name: string,
   clauses: readonly Document[],
   path: string,
   document: Document,
   options: FilterOptions,
 ): number | undefined {
   for (const clause of clauses) {
-    const matches = compileFilter(clause, options)
-    const index = matches(document) ? search(clause, path, document, options) : undefined
+    const matches = name === '$and' || compileFilter(clause, options)(document)
+    const index = matches ? search(clause, path, document, options) : undefined
     if (index !== undefined) return index
   }
   return undefined

@@ -9,11 +9,19 @@ import { isTrue } from '../values/truth.ts'
 import type { ValueTest } from './value-tests.ts'
 import { toModTest, toRegexTest, toSizeTest, toTypeTest } from './value-tests.ts'
 
+/** What the `$text` of a filter finds in whole documents. */
+export interface TextSearch {
+  readonly matches: (document: Document) => boolean
+  readonly score: (document: Document) => number
+}
+
 /** What a filter needs beside itself. */
 export interface FilterOptions {
   readonly collation: Collation | undefined
   /** Returns an expression as a function, for `$expr`. */
   readonly compileExpression: (expression: unknown) => (document: Document) => unknown
+  /** The `$text` of the filter of a statement; no other filter may have one. */
+  readonly text?: TextSearch | undefined
 }
 
 /** Returns whether a document matches. */
@@ -45,7 +53,7 @@ export function compileFilter(filter: unknown, options: FilterOptions): Predicat
 }
 
 /** Returns the condition of one array item: operators on the item, or a filter over its fields. */
-export function compileItem(condition: unknown, options: FilterOptions): ValueTest {
+export function compileItem(condition: unknown, { text, ...options }: FilterOptions): ValueTest {
   if (isOperators(condition) && !isLogical(condition)) {
     const test = compileOperators(condition, options)
     return (item) => test([item], true)
@@ -85,11 +93,7 @@ function compileLogical(name: string, operand: unknown, options: FilterOptions):
 }
 
 function unknownOperator(what: string): CommandError {
-  // 27 is MongoDB's code for a `$text` without a text index, and there is none here.
-  return new CommandError(
-    what.endsWith(' $text') ? 27 : 2,
-    `${what}: it is not supported by the embedded server`,
-  )
+  return new CommandError(2, `${what}: it is not supported by the embedded server`)
 }
 
 /** Returns an operator of a whole filter as a function. */
@@ -104,6 +108,13 @@ export const LOGICAL_OPERATORS: ReadonlyMap<string, LogicalOperator> = new Map<
   ['$or', combine((document, tests) => tests.some((test) => test(document)))],
   ['$nor', combine((document, tests) => !tests.some((test) => test(document)))],
   ['$comment', () => () => true],
+  [
+    '$text',
+    (_operand, { text }) => {
+      if (text !== undefined) return text.matches
+      throw new CommandError(2, '$text can only be applied to the top-level document')
+    },
+  ],
   [
     '$expr',
     (operand, { compileExpression }) => {

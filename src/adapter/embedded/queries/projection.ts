@@ -1,5 +1,5 @@
 import type { Document } from 'bson'
-import { CommandError, notSupported } from '../errors/command-error.ts'
+import { CommandError } from '../errors/command-error.ts'
 import { isDocument } from '../values/bson-type.ts'
 import { setField, startsWithOperator, withField } from '../values/field-paths.ts'
 import { isTrue } from '../values/truth.ts'
@@ -7,6 +7,8 @@ import { findPosition } from './array-position.ts'
 import type { CompileExpression } from './expression-compiler.ts'
 import type { FilterOptions } from './filter.ts'
 import { compileItem } from './filter.ts'
+import type { TextScore } from './text-score.ts'
+import { readTextScore } from './text-score.ts'
 
 /** Returns the projection of a document; what is not changed is shared with it. */
 export type Projector = (document: Document) => Document
@@ -15,7 +17,11 @@ export type Projector = (document: Document) => Document
 export interface ProjectionOptions {
   readonly compileExpression: CompileExpression
   /** Given by `find` and `findAndModify`: with it `$slice`, `$elemMatch` and `$` may be used. */
-  readonly find?: { readonly filter: Document; readonly match: FilterOptions }
+  readonly find?: {
+    readonly filter: Document
+    readonly match: FilterOptions
+    readonly textScore?: TextScore
+  }
 }
 
 type Change = (value: unknown, document: Document) => unknown
@@ -37,13 +43,16 @@ export function compileProjection(spec: unknown, options: ProjectionOptions): Pr
   for (const [path, value] of flatten(spec)) {
     const rule = toRule(path, value, options)
     const name = path.endsWith('.$') ? path.slice(0, -2) : path
-    const wanted = modeOf(rule, value)
+    const wanted = isMeta(value, options) ? undefined : modeOf(rule, value)
     if (name !== '_id' && wanted !== undefined) {
       if (mode !== undefined && mode !== wanted) throw mixed(name, wanted)
       mode = wanted
     }
     if (rule === undefined) {
-      computed.push({ parts: name.split('.'), evaluate: options.compileExpression(value) })
+      const evaluate = isMeta(value, options)
+        ? readTextScore(value, options.find?.textScore)
+        : options.compileExpression(value)
+      computed.push({ parts: name.split('.'), evaluate })
     }
     addRule(rules, name, rule ?? 'drop')
   }
@@ -106,7 +115,6 @@ function toRule(path: string, value: unknown, { find }: ProjectionOptions): Rule
   if (typeof value === 'boolean' || typeof value === 'number')
     return isTrue(value) ? 'keep' : 'drop'
   if (find === undefined || !isDocument(value)) return undefined
-  if ('$meta' in value) throw notSupported('$meta')
   if ('$slice' in value) return toSlice(value.$slice)
   if (!('$elemMatch' in value)) return undefined
   const matches = compileItem(value.$elemMatch, find.match)
@@ -131,6 +139,11 @@ function toSlice(operand: unknown): Change | undefined {
     if (!Array.isArray(items)) return items
     return limit < 0 ? items.slice(limit) : items.slice(0, limit)
   }
+}
+
+/** A score is added to either kind of projection. */
+function isMeta(value: unknown, { find }: ProjectionOptions): value is Document {
+  return find !== undefined && isDocument(value) && '$meta' in value
 }
 
 /** Returns which kind of projection a rule asks for; `$slice` may stand in both kinds. */

@@ -1,25 +1,34 @@
 import type { Document } from 'bson'
-import { CommandError, notSupported } from '../errors/command-error.ts'
+import { CommandError } from '../errors/command-error.ts'
 import { isDocument, typeOrderOf } from '../values/bson-type.ts'
 import type { Collation } from '../values/collation.ts'
 import { compareValues } from '../values/compare.ts'
 import { valuesAt } from '../values/field-paths.ts'
+import type { TextScore } from './text-score.ts'
+import { readTextScore } from './text-score.ts'
 
 /** Returns a sorted copy; documents that are equal under the order keep their places. */
 export type Sorter = (documents: readonly Document[]) => Document[]
 
 /** Returns a sort specification as a function. @throws {CommandError} it is not valid */
-export function compileSort(spec: unknown, collation: Collation | undefined): Sorter {
+export function compileSort(
+  spec: unknown,
+  collation: Collation | undefined,
+  textScore?: TextScore,
+): Sorter {
   if (!isDocument(spec)) throw new CommandError(14, 'A sort must be an object')
   const fields = Object.entries(spec).map(([path, direction]) => {
-    if (isDocument(direction)) throw notSupported('Sorting by $meta')
+    if (isDocument(direction)) {
+      // The best comes first.
+      return { parts: [], direction: -1, score: readTextScore(direction, textScore) }
+    }
     if (direction !== 1 && direction !== -1 && direction !== true) {
       throw new CommandError(
         15975,
         '$sort key ordering must be 1 (for ascending) or -1 (for descending)',
       )
     }
-    return { parts: path.split('.'), direction: Number(direction) }
+    return { parts: path.split('.'), direction: Number(direction), score: undefined }
   })
   if (fields.length === 0) return (documents) => [...documents]
   const dollar = Object.keys(spec).find((path) => path.startsWith('$'))
@@ -31,14 +40,17 @@ export function compileSort(spec: unknown, collation: Collation | undefined): So
   }
   if (fields[0]?.parts[0] === '$natural') {
     const { direction } = fields[0]
+    if (textScore) {
+      throw new CommandError(2, 'text expression not allowed with $natural sort order')
+    }
     return (documents) => (direction < 0 ? documents.toReversed() : [...documents])
   }
   return (documents) =>
     documents
       .map((document) => ({
         document,
-        keys: fields.map(({ parts, direction }) =>
-          toSortKey(document, parts, direction, collation),
+        keys: fields.map(({ parts, direction, score }) =>
+          score === undefined ? toSortKey(document, parts, direction, collation) : score(document),
         ),
       }))
       .sort((a, b) => {

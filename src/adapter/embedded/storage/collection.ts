@@ -4,6 +4,7 @@ import { createCollation } from '../protocol/collation-option.ts'
 import type { Collation } from '../values/collation.ts'
 import { keyOf } from '../values/compare.ts'
 import { IndexKeys } from './index-keys.ts'
+import { isTextIndex, TextIndex } from './text-index.ts'
 import type { Owner } from './write-lock.ts'
 import { LockedError } from './write-lock.ts'
 
@@ -44,6 +45,8 @@ export class Collection implements View {
   readonly records: Map<string, Document> = new Map()
   readonly indexes: Map<string, Document> = new Map()
   readonly uniqueIndexes: Map<string, IndexKeys> = new Map()
+  /** There is one at most. */
+  textIndex: TextIndex | undefined
   /** Writes of open transactions: they lock the records and claim the unique keys they name. */
   readonly pending: Map<Owner, Overlay> = new Map()
   namespace: string
@@ -92,8 +95,9 @@ export class Collection implements View {
     this.apply(key, undefined)
   }
 
-  /** @throws {CommandError} 171, 16766 an index cannot hold the document */
+  /** @throws {CommandError} 171, 16766, 17261, 17262 an index cannot hold the document */
   checkIndexable(document: Document): void {
+    this.textIndex?.textsOf(document)
     for (const index of this.#checkingIndexes.values()) index.keysOf(document)
   }
 
@@ -111,6 +115,12 @@ export class Collection implements View {
   /** @throws {CommandError} 11000 two documents have the same key; the index is not added */
   addIndex(spec: Document): void {
     this.checkUnlocked()
+    if (isTextIndex(spec)) this.#addTextIndex(spec)
+    else this.#addKeyIndex(spec)
+    this.indexes.set(spec.name, spec)
+  }
+
+  #addKeyIndex(spec: Document): void {
     const index = new IndexKeys(spec)
     if (spec.unique !== true && index.refusesDocuments) {
       for (const document of this.records.values()) index.keysOf(document)
@@ -123,7 +133,6 @@ export class Collection implements View {
       }
       this.uniqueIndexes.set(spec.name, index)
     }
-    this.indexes.set(spec.name, spec)
   }
 
   removeIndex(name: string): void {
@@ -131,6 +140,7 @@ export class Collection implements View {
     this.indexes.delete(name)
     this.uniqueIndexes.delete(name)
     this.#checkingIndexes.delete(name)
+    if (this.textIndex?.spec.name === name) this.textIndex = undefined
   }
 
   /** @throws {LockedError} an open transaction has written to the collection */
@@ -161,6 +171,12 @@ export class Collection implements View {
   /** Returns MongoDB's error for a unique key that is taken. */
   duplicate(spec: Document, values: Document): Error {
     return duplicateKey(this.namespace, spec.name, spec.key, values)
+  }
+
+  #addTextIndex(spec: Document): void {
+    const index = new TextIndex(spec)
+    for (const document of this.records.values()) index.textsOf(document)
+    this.textIndex = index
   }
 
   #checkKeys(index: IndexKeys, key: string, document: Document): void {

@@ -5,6 +5,7 @@ import { isDocument } from '../values/bson-type.ts'
 import { isEqual } from '../values/compare.ts'
 import type { Collection } from './collection.ts'
 import { IndexKeys } from './index-keys.ts'
+import { isTextIndex } from './text-index.ts'
 
 /**
  * Returns which documents a hint leaves for a command to find. MongoDB walks through the index that
@@ -20,6 +21,7 @@ export function readHint(hint: unknown, collection: Collection): Predicate {
   if (isEqual(hint, { $natural: 1 })) return () => true
   if (isEqual(hint, { $natural: -1 })) throw notSupported('The hint { $natural: -1 }')
   const spec = findIndex(hint, collection)
+  if (isTextIndex(spec)) throw notSupported('The hint of a text index')
   if (Object.keys(spec.key).some((path) => path.includes('$**'))) {
     throw notSupported('The hint of a wildcard index')
   }

@@ -329,7 +329,7 @@ const REFUSALS: readonly Refusal[] = [
   ['an unknown $type', { a: { $type: 'text' } }, 2],
   ['an invalid regular expression', { a: { $regex: '(' } }, 51091],
   ['$where', { $where: 'true' }, 2],
-  ['$text', { $text: { $search: 'x' } }, 27],
+  ['$text without an index', { $text: { $search: 'x' } }, 27],
   ['$geoWithin', { a: { $geoWithin: {} } }, 2],
   ['$function', { $expr: { $function: { body: 'x', args: [], lang: 'js' } } }, 168],
 ]
@@ -344,7 +344,8 @@ t.test('a filter is refused with MongoDB’s code for', async (t) => {
 })
 
 t.test('no operator of filters is allowed that has no case here', (t) => {
-  const written = JSON.stringify(CASES)
+  // `$text` has a file of its own.
+  const written = `${JSON.stringify(CASES)} "$text":`
   const names = [...LOGICAL_OPERATORS.keys(), ...FIELD_OPERATORS.keys()]
   t.strictSame(
     names.filter((name) => !written.includes(`"${name}":`)),

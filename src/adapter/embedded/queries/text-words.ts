@@ -1,0 +1,56 @@
+/** What makes words differ: their case, and their diacritics. Both do not, as a rule. */
+export interface WordFolding {
+  readonly keepsCase: boolean
+  readonly keepsDiacritics: boolean
+}
+
+/** How words are kept in a text index. */
+export const INDEXED: WordFolding = { keepsCase: false, keepsDiacritics: false }
+
+/**
+ * A word: what stands between the delimiters of text indexes of version 3. The last three are what
+ * Unicode's property `Hyphen` has and JavaScript's `Dash` has not.
+ * @see https://www.mongodb.com/docs/v7.0/core/indexes/index-types/index-text/text-index-versions/
+ */
+const WORD =
+  /[^\p{White_Space}\p{Dash}\p{Quotation_Mark}\p{Terminal_Punctuation}\p{Sentence_Terminal}\p{Pattern_Syntax}\u00AD\u30FB\uFF65]+/gu
+
+const ABOVE_ASCII = /[\u0080-\uFFFF]/
+const DIACRITICS = /\p{Diacritic}/gu
+
+/** Returns the words of a text in their order, folded. */
+export function toWords(text: string, folding: WordFolding): string[] {
+  return Array.from(text.matchAll(WORD), ([word]) => foldText(word, folding))
+}
+
+/** Returns a text as it is compared: without differences of case and of diacritics. */
+export function foldText(text: string, { keepsCase, keepsDiacritics }: WordFolding): string {
+  if (!ABOVE_ASCII.test(text)) {
+    const lower = keepsCase ? text : text.toLowerCase()
+    return keepsDiacritics ? lower : lower.replace(DIACRITICS, '')
+  }
+  const folded = keepsCase ? text : Array.from(text, foldCase).join('')
+  return keepsDiacritics ? folded : Array.from(folded, removeDiacritics).join('')
+}
+
+/**
+ * Folds one character to one character, as MongoDB does: `ß` stays, and so do the two letters that
+ * only Turkish has.
+ */
+function foldCase(character: string): string {
+  if (character === 'ı') return character
+  const upper = character.toUpperCase()
+  const lower = (isOne(upper) ? upper : character).toLowerCase()
+  return isOne(lower) ? lower : character
+}
+
+/** A character that would become several stays as it is. */
+function removeDiacritics(character: string): string {
+  if (character.replace(DIACRITICS, '') === '') return ''
+  const bare = character.normalize('NFD').replace(DIACRITICS, '').normalize('NFC')
+  return isOne(bare) ? bare : character
+}
+
+function isOne(text: string): boolean {
+  return text.length === 1 || (text.length === 2 && (text.codePointAt(0) ?? 0) > 0xffff)
+}
