@@ -1,6 +1,6 @@
 import { isPlainObject } from '../../core/value-kind.ts'
 import type { PipelineStage } from '../driver-options.ts'
-import { MARKERS, WRITING } from './stage-kinds.ts'
+import { FIRST_ONLY, MARKERS, WRITING } from './stage-kinds.ts'
 
 /** The stages of `params.pipeline`, around those that a query becomes. */
 export interface Pipeline {
@@ -13,13 +13,15 @@ export const NO_STAGES: Pipeline = { before: [], after: [] }
 
 /**
  * Returns the stages of `params.pipeline`; `null` when there are none, and a query is all.
- * @throws {TypeError} no list of stages, more than one marker, or a condition that is `undefined`
+ * @throws {TypeError} no list of stages, more than one marker, a stage behind others that has to be the
+ *   first, or a condition that is `undefined`
  */
 export function readPipeline(value: unknown): Pipeline | null {
   if (value === undefined) return null
   if (!Array.isArray(value)) throw new TypeError('params.pipeline must be a list of stages')
   if (value.length === 0) return null
   for (const stage of value) checkStage(stage)
+  checkPlaces(value)
   const places = value.flatMap((stage, index) => (MARKERS.has(toStageName(stage)) ? [index] : []))
   const [place, another] = places
   if (another !== undefined) {
@@ -52,6 +54,17 @@ export function checkReadOnly(pipeline: Pipeline): void {
   const stage = findWriting(pipeline)
   if (stage === undefined) return
   throw new TypeError(`params.pipeline must only read: ${toStageName(stage)} is not allowed`)
+}
+
+/** An unmarked pipeline comes behind the `$match` of the query. */
+function checkPlaces(stages: readonly object[]): void {
+  const names = stages.map(toStageName)
+  const isMarked = names.some((name) => MARKERS.has(name))
+  const misplaced = (isMarked ? names.slice(1) : names).find((name) => FIRST_ONLY.has(name))
+  if (misplaced === undefined) return
+  throw new TypeError(
+    `params.pipeline: ${misplaced} must be the first stage, with { $framework: {} } behind it`,
+  )
 }
 
 function checkStage(stage: unknown): void {

@@ -6,7 +6,7 @@ export const WRITING: ReadonlySet<string> = new Set(['$out', '$merge'])
 
 /** Stages that the server takes only as the first one. */
 export const FIRST_ONLY: ReadonlySet<string> = new Set([
-  ...['$search', '$vectorSearch', '$geoNear', '$documents'],
+  ...['$search', '$searchMeta', '$vectorSearch', '$geoNear', '$documents'],
 ])
 
 /** Stages that set fields of each record, the `_id` too where they name it. */
