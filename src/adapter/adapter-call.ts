@@ -22,6 +22,7 @@ import type { SplitQuery } from './queries/split-query.ts'
 import { splitQuery } from './queries/split-query.ts'
 import { joinTransaction } from './transactions/current-session.ts'
 import { callWrite } from './write-outcome.ts'
+import { checkReservedNames } from './writes/data-check.ts'
 import { checkChange } from './writes/write-data.ts'
 
 /** Reads that hand out a cursor. */
@@ -155,15 +156,17 @@ export function checkSelect(query: Query | undefined, settings: MongoDBSettings)
 }
 
 /**
- * Checks what a caller outside sent to `update` or `patch`.
+ * Checks the data of `update` or `patch`, that of a caller outside in full.
  * @throws {BadRequest} data that is not allowed, or an upsert that would take the caller's id
  */
-export function checkOutsideChange(
+export function checkChangeData(
   settings: MongoDBSettings,
   id: unknown,
   data: unknown,
   params: MongoDBParams | undefined,
 ): void {
-  checkUpsert(settings, params)
-  checkChange(data, id, settings)
+  if (isExternal(params)) {
+    checkUpsert(settings, params)
+    checkChange(data, id, settings)
+  } else checkReservedNames(data)
 }

@@ -4,8 +4,16 @@ const MAX_PATH_DEPTH = 100
 /** A place in a list: `tags.0`, and in updates `tags.$`, `tags.$[]` and `tags.$[item]`. */
 const POSITION = /^(?:\d+|\$(?:\[[^\]]*\])?)$/
 
+/** Names that make JSON look like an ObjectId, or that JavaScript gives a meaning. */
+const RESERVED: ReadonlySet<string> = new Set(['__proto__', '_bsontype', 'toHexString'])
+
 /** How a path stands to others: it has nothing to do with them, is or lies in one, or holds one. */
 export type Relation = 'apart' | 'inside' | 'above'
+
+/** Returns whether no field may have a name: JSON with such a key imitates what it can not hold. */
+export function isReservedName(name: string): boolean {
+  return RESERVED.has(name)
+}
 
 /** Returns whether a value is the path of a field, as `$sort` and `$select` take it. */
 export function isFieldPath(name: unknown): name is string {

@@ -1,13 +1,14 @@
 import type { Document } from 'mongodb'
 
 import type { Page } from '../core/params.ts'
-import { checkOne, checkOutsideChange, checkSelect, toChecked } from './adapter-call.ts'
+import { checkChangeData, checkOne, checkSelect, toChecked } from './adapter-call.ts'
 import { toCallSettings, withSettings } from './call-settings.ts'
 import type { PatchData } from './hookless-methods.ts'
 import { HooklessMethods } from './hookless-methods.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
 import { checkMulti, checkWriteToMany, isExternal } from './mongodb-params.ts'
 import type { AdapterId } from './object-id.ts'
+import { checkReservedNames } from './writes/data-check.ts'
 import type { UnreadParams, WriteCount } from './writes/unread-write.ts'
 import { checkNewRecord, toRecords } from './writes/write-data.ts'
 
@@ -52,7 +53,7 @@ export class MongoDBService<
     if (isExternal(params)) {
       checkSelect(params?.query, settings)
       for (const record of toRecords(data)) checkNewRecord(record, settings)
-    }
+    } else checkReservedNames(data)
     return this._create(data, withSettings(params, this.options, settings))
   }
 
@@ -64,7 +65,7 @@ export class MongoDBService<
   async update(id: AdapterId, data: D, params?: P): Promise<T> {
     checkOne(id, data)
     const settings = toCallSettings(this.options, params)
-    if (isExternal(params)) checkOutsideChange(settings, id, data, params)
+    checkChangeData(settings, id, data, params)
     return this._update(id, data, toChecked(params, this.options, settings))
   }
 
@@ -82,7 +83,7 @@ export class MongoDBService<
     const settings = toCallSettings(this.options, params)
     const checked = toChecked(params, this.options, settings)
     if (id === null) checkWriteToMany('patch', settings, checked)
-    if (isExternal(params)) checkOutsideChange(settings, id, data, params)
+    checkChangeData(settings, id, data, params)
     return this._patch(id, data, checked)
   }
 

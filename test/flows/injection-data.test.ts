@@ -44,11 +44,12 @@ t.beforeEach(async () => {
   interfere = undefined
 })
 
-/** Asserts that a request is answered with 400, and does not reach the database. */
-async function refuses(t: Test, path: string, options: RequestOptions) {
+/** Asserts that a request is answered with 400, naming something, and does not reach the database. */
+async function refuses(t: Test, path: string, options: RequestOptions, named = '') {
   const commands = await commandsOf(async () => {
     const { status, body, text } = await server.request(path, options)
     t.match({ status, body }, { status: 400, body: { name: 'BadRequest' } }, text)
+    t.ok(text.includes(named), `${text} names ${named}`)
   })
   t.strictSame(commands, [], `${options.body ?? JSON.stringify(options.data)} sends no command`)
 }
@@ -175,15 +176,90 @@ t.test('FTH-5: an id that is an object reaches no command', async (t) => {
   t.strictSame(commands, [])
 })
 
+/** What JSON can hold of an ObjectId, and of other types of BSON. */
+const IMITATIONS: readonly (readonly [key: string, value: object])[] = [
+  ['_bsontype', { _bsontype: 'ObjectId' }],
+  ['_bsontype', { _bsontype: 'ObjectId', id: 'x'.repeat(12) }],
+  ['_bsontype', { _bsontype: 'Code', code: 'x' }],
+  ['_bsontype', { _bsontype: null }],
+  ['toHexString', { toHexString: 'x' }],
+  ['toHexString', { toHexString: { a: 1 }, id: 1 }],
+]
+
+/** Where they can stand, down to a depth of 5. */
+const PLACES: readonly ((value: object) => object)[] = [
+  (value) => value,
+  (value) => ({ ref: value }),
+  (value) => ({ a: 1, refs: ['x', value] }),
+  (value) => ({ a: [[{ b: [value] }]] }),
+  (value) => ({ a: { b: { c: { d: value } } } }),
+]
+
+/** Returns the notation of an object in a query string: `a[b][0]=x`. */
+function toQueryString(value: unknown, name = ''): string {
+  if (typeof value !== 'object' || value === null) return `${name}=${value}`
+  return Object.entries(value)
+    .map(([key, inner]) => toQueryString(inner, name === '' ? key : `${name}[${key}]`))
+    .join('&')
+}
+
 t.test('FTH-7: JSON makes no ObjectId', async (t) => {
-  for (const ref of [{ _bsontype: 'ObjectId' }, { a: [{ _bsontype: 'Code', code: 'x' }] }]) {
-    await refuses(t, '/users', { data: { ref } })
-    await refuses(t, '/users/1', patch({ ref }))
+  for (const [key, imitation] of IMITATIONS) {
+    for (const place of PLACES) {
+      const data = place(imitation)
+      await refuses(t, '/users', { data }, key)
+      await refuses(t, '/users', { data: [{ a: 1 }, data] }, key)
+      await refuses(t, '/users/1', patch(data), key)
+      await refuses(t, '/users?a=1', patch(data), key)
+      await refuses(t, '/users/1', { method: 'PUT', data }, key)
+    }
   }
-  await refuses(t, '/users?ref[_bsontype]=ObjectId', { method: 'GET' })
-  await refuses(t, '/users?ref[$in][0][_bsontype]=ObjectId', { method: 'GET' })
-  const { body } = await server.request('/users', { data: { ref: { toHexString: 'x' } } })
-  t.match(body, { ref: { toHexString: 'x' } }, 'stays plain data')
+})
+
+t.test('MDB-3: no value of a query is a type of BSON that JSON imitates', async (t) => {
+  const service = server.app.service('users')
+  for (const [key, imitation] of IMITATIONS) {
+    for (const place of PLACES) {
+      const query = place(imitation) as Record<string, unknown>
+      const path = `/users?${toQueryString(query)}`
+      await refuses(t, path, { method: 'GET' }, key)
+      await refuses(t, path, { method: 'DELETE' }, key)
+      const commands = await commandsOf(async () => {
+        const refused = { code: 400, message: new RegExp(key) }
+        for (const inside of [
+          ...[query, { ref: { $in: [query] } }, { $or: [{ a: 1 }, query] }],
+          { ref: { $ne: query } },
+        ]) {
+          await t.rejects(service.find({ query: inside }), refused, JSON.stringify(inside))
+          await t.rejects(service.patch(null, { a: 1 }, { query: inside }), refused)
+        }
+      })
+      t.strictSame(commands, [])
+    }
+  }
+})
+
+t.test('MDB-3: data of calls inside holds no type of BSON that JSON imitates', async (t) => {
+  const service = server.app.service('users')
+  for (const [key, imitation] of IMITATIONS) {
+    for (const place of PLACES) {
+      const data = place(imitation)
+      const refused = {
+        code: 400,
+        message: `The data has the field name '${key}', which is not allowed`,
+      }
+      const commands = await commandsOf(async () => {
+        await t.rejects(service.create(data), refused, JSON.stringify(data))
+        await t.rejects(service.create([{}, data]), refused)
+        await t.rejects(service.patch('1', data), refused)
+        await t.rejects(service.patch(null, { $set: data }), refused)
+        await t.rejects(service.update('1', data), refused)
+      })
+      t.strictSame(commands, [])
+    }
+  }
+  const ref = new ObjectId()
+  t.match(await service.create({ ref, refs: [ref, { ref }], bytes: Buffer.from('x') }), { ref })
 })
 
 t.test('FTH-9: update operators from outside are refused', async (t) => {
@@ -255,24 +331,77 @@ t.test('FTH-24: a record that leaves the query meanwhile is not changed', async 
   ])
 })
 
-t.test('FTH-26: __proto__ goes nowhere, however deep', async (t) => {
-  const deep = '{"__proto__":{"polluted":1}}'
-  for (const body of [
-    deep,
-    `{"a":${deep}}`,
-    `{"a":{"a":{"a":{"a":${deep}}}}}`,
-    `[[{"a":[${deep}]}]]`,
-  ]) {
-    const headers = { 'content-type': 'application/json' }
+const POLLUTING = '{"__proto__":{"polluted":1}}'
+
+/** At depths 1, 2 and 5, and in lists. */
+const POLLUTED: readonly string[] = [
+  POLLUTING,
+  '{"a":1,"__proto__":null}',
+  `{"a":${POLLUTING}}`,
+  `{"a":{"a":{"a":{"a":${POLLUTING}}}}}`,
+  `{"a":[${POLLUTING}]}`,
+  `{"a":[1,{"b":[[${POLLUTING}]]}]}`,
+]
+
+t.test('FTH-26: __proto__ in data is refused, however deep', async (t) => {
+  const service = server.app.service('users')
+  const headers = { 'content-type': 'application/json' }
+  const refused = { code: 400, message: /__proto__/ }
+  for (const body of POLLUTED) {
     await refuses(t, '/users', { method: 'POST', body, headers })
+    await refuses(t, '/users', { method: 'POST', body: `[{},${body}]`, headers })
     await refuses(t, '/users/1', { method: 'PATCH', body, headers })
+    await refuses(t, '/users/1', { method: 'PUT', body, headers })
+    const commands = await commandsOf(async () => {
+      for (const params of [{}, { provider: 'rest' }]) {
+        await t.rejects(service.create(JSON.parse(body), params), refused, body)
+        await t.rejects(service.create([{}, JSON.parse(body)], params), refused)
+        await t.rejects(service.patch('1', JSON.parse(body), params), refused)
+        await t.rejects(service.update('1', JSON.parse(body), params), refused)
+      }
+    })
+    t.strictSame(commands, [], body)
     checkPrototypes()
   }
-  for (const place of ['', 'a', 'a[a][a][a]', '$or[0]', 'a[$in][0]']) {
+})
+
+t.test('FTH-26: __proto__ in a query is dropped or refused, however deep', async (t) => {
+  const service = server.app.service('users')
+  const places = [
+    '',
+    'a',
+    'a[a][a][a]',
+    '$or[0]',
+    '$or[0][a]',
+    'a[$in][0]',
+    'a[0][0]',
+    '$sort',
+    '$select',
+  ]
+  for (const place of places) {
     const name = place === '' ? '__proto__' : `${place}[__proto__]`
-    t.equal((await server.request(`/users?b=1&${name}[polluted]=1`)).status < 500, true)
-    checkPrototypes()
+    for (const notation of [`${name}[polluted]=1`, `${name}=1`, `${name}[]=1`]) {
+      const commands = await commandsOf(async () => {
+        const { status, text } = await server.request(`/users?b=1&${notation}`)
+        t.ok(status === 200 || status === 400, `${status} ${notation} ${text}`)
+      })
+      t.notMatch(JSON.stringify(commands), /polluted|__proto__/, notation)
+      checkPrototypes()
+    }
   }
+  const commands = await commandsOf(async () => {
+    for (const query of POLLUTED.map((text) => JSON.parse(text))) {
+      for (const inside of [query, { $or: [query] }, { a: { $in: [query] } }]) {
+        await t.rejects(service.find({ query: inside }), { code: 400, message: /__proto__/ })
+        await t.rejects(service.remove(null, { query: inside }), {
+          code: 400,
+          message: /__proto__/,
+        })
+      }
+    }
+  })
+  t.strictSame(commands, [])
+  checkPrototypes()
 })
 
 t.test('MDB-4: an operator in data is found wherever it stands', async (t) => {

@@ -1,6 +1,7 @@
 import { BadRequest } from '../../core/errors/index.ts'
 import type { Query } from '../../core/params.ts'
 import { isObject, isPlainObject, isSingleValue } from '../../core/value-kind.ts'
+import { isReservedName } from '../field-path.ts'
 import type { MongoDBSettings, QueryFilter } from '../mongodb-options.ts'
 import { COMPARING, LOGICAL } from '../operator-names.ts'
 import { readCount, readSelect, readSort, toList } from './query-filters.ts'
@@ -79,7 +80,7 @@ function checkObject(object: Query, kind: string, depth: number, check: Check): 
   count('conditions', Math.max(1, Object.keys(object).length), check)
   const copy: Query = {}
   for (const [key, value] of Object.entries(object)) {
-    if (key === '__proto__' || key === '_bsontype') throw new BadRequest(`Invalid ${kind} ${key}`)
+    if (isReservedName(key)) throw new BadRequest(`Invalid ${kind} ${key}`)
     if (!OPERATOR_LIKE.test(key)) {
       copy[key] = checkValue(value, key, depth + 1, check)
       continue

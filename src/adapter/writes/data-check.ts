@@ -1,8 +1,12 @@
 import { BadRequest } from '../../core/errors/index.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
+import { isReservedName } from '../field-path.ts'
 
 /** The deepest record that the server stores; it bounds the recursion here as well. */
 const MAX_DEPTH = 100
+
+/** What the server nests at most, updates included. */
+const MAX_NESTING = 200
 
 /** No names beyond those of fields. */
 export const NO_NAMES: ReadonlySet<string> = new Set()
@@ -40,7 +44,25 @@ export function checkValue(
  *   a meaning
  */
 export function checkName(name: string): void {
-  const isPath = name.includes('.')
-  if (!isPath && !name.startsWith('$') && name !== '__proto__' && name !== '_bsontype') return
+  if (name.includes('.') || name.startsWith('$') || isReservedName(name)) refuseName(name)
+}
+
+/**
+ * Checks a value that a caller inside stores: what came as JSON at some time holds no imitation of an
+ * ObjectId.
+ * @throws {BadRequest} a name that JavaScript or BSON gives a meaning
+ */
+export function checkReservedNames(value: unknown, depth = 0): void {
+  // The server refuses what is deeper.
+  if (depth > MAX_NESTING) return
+  if (Array.isArray(value)) for (const item of value) checkReservedNames(item, depth + 1)
+  if (!isPlainObject(value)) return
+  for (const [name, inner] of Object.entries(value)) {
+    if (isReservedName(name)) refuseName(name)
+    checkReservedNames(inner, depth + 1)
+  }
+}
+
+function refuseName(name: string): never {
   throw new BadRequest(`The data has the field name '${name}', which is not allowed`)
 }
