@@ -14,6 +14,7 @@ import type { MongoDBParams } from './mongodb-params.ts'
 import { checkUpsert, isExternal, toHidden } from './mongodb-params.ts'
 import type { Pipeline } from './pipelines/read-pipeline.ts'
 import { readPipeline } from './pipelines/read-pipeline.ts'
+import { putTextFirst } from './pipelines/text-first.ts'
 import { checkPipelineUse } from './pipelines/write-check.ts'
 import { checkHiddenQuery } from './queries/hidden-field-check.ts'
 import { checkPatterns } from './queries/pattern-check.ts'
@@ -58,8 +59,10 @@ export async function callAdapter<R>(
   params: MongoDBParams = {},
   run: (call: AdapterCall) => Promise<R>,
 ): Promise<R> {
-  const pipeline = readPipeline(params.pipeline)
-  const query = splitQuery(params.query ?? {}, settings)
+  const { query, pipeline } = putTextFirst({
+    query: splitQuery(params.query ?? {}, settings),
+    pipeline: readPipeline(params.pipeline),
+  })
   const driver = toDriverOptions(params, operation)
   const isReturning = takeReturning(driver)
   if (!isReturning) checkUnread(query, pipeline)

@@ -73,7 +73,10 @@ export interface MongoDBSettings {
    * Default: `[]`.
    */
   operators: readonly string[]
-  /** Further `$names` at the top of a query. Default: `{}`. */
+  /**
+   * Further `$names` at the top of a query. `$search: true` searches the text index of the collection,
+   * for strings of 1 to 256 characters. Default: `{}`.
+   */
   filters: Readonly<Record<string, QueryFilter>>
   /** Update operators and dotted field names that callers outside may send. Default: `[]`. */
   updateOperators: readonly string[]

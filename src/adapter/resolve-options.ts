@@ -4,6 +4,7 @@ import { isPlainObject } from '../core/value-kind.ts'
 import { relate } from './field-path.ts'
 import type { MongoDBOptions, MongoDBSettings, Paginate } from './mongodb-options.ts'
 import { DEFAULT_LIMITS, OPTION_RULES } from './option-rules.ts'
+import { findSearchLeak, isTextSearch } from './queries/text-search.ts'
 
 /** Names the owner of the options in errors. */
 const OWNER = 'MongoDBService'
@@ -20,7 +21,8 @@ const CALL_RULES: OptionRules = Object.fromEntries(ROWS.filter(([, row]) => !row
 
 /**
  * Returns a new object with all options set.
- * @throws {TypeError} `Model` is missing, an option is unknown, or has an invalid value
+ * @throws {TypeError} `Model` is missing, an option is unknown, or has an invalid value, or a text
+ *   search could read hidden fields; names the option or the field
  */
 export function resolveMongoDBOptions(options: MongoDBOptions): MongoDBSettings {
   const given: object = isPlainObject(options) ? options : {}
@@ -34,6 +36,8 @@ export function resolveMongoDBOptions(options: MongoDBOptions): MongoDBSettings 
   // No caller outside could name its value, and each call has to.
   const isHidden = (field: string): boolean => relate(field, settings.hidden) === 'inside'
   if (settings.shardKey.some(isHidden)) throw createOptionError('shardKey')
+  const leak = isTextSearch('$search', settings) ? findSearchLeak(settings) : undefined
+  if (leak !== undefined) throw new TypeError(`${OWNER}: the option 'filters.$search': ${leak}`)
   return settings
 }
 

@@ -1,8 +1,6 @@
-import type { Document } from 'mongodb'
-
-import type { PipelineStage } from '../driver-options.ts'
 import type { StagedCall } from './framework-stages.ts'
 import { hasFurtherStages } from './framework-stages.ts'
+import { takeMatches } from './text-first.ts'
 
 /**
  * Returns a call whose filter has the conditions of those `$match` stages that see records as they
@@ -23,19 +21,5 @@ export function absorbMatches<Call extends StagedCall>(call: Call): Call {
     ...call,
     query: { ...query, filter },
     pipeline: { before: before.rest, after: after.rest },
-  }
-}
-
-interface Taken {
-  readonly conditions: readonly Document[]
-  readonly rest: readonly PipelineStage[]
-}
-
-function takeMatches(stages: readonly PipelineStage[]): Taken {
-  const other = stages.findIndex((stage) => !Object.hasOwn(stage, '$match'))
-  const end = other === -1 ? stages.length : other
-  return {
-    conditions: stages.slice(0, end).map((stage) => stage['$match'] as Document),
-    rest: stages.slice(end),
   }
 }

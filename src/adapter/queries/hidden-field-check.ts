@@ -6,6 +6,7 @@ import type { MongoDBSettings } from '../mongodb-options.ts'
 import { isObjectId } from '../object-id.ts'
 import { LOGICAL } from '../operator-names.ts'
 import { readSelect, readSort } from './query-filters.ts'
+import { findSearchLeak, isTextSearch } from './text-search.ts'
 
 /** Operators that hold conditions on the same field, or on fields of its items. */
 const NESTING: ReadonlySet<string> = new Set(['$not', '$elemMatch'])
@@ -36,6 +37,7 @@ export function checkHiddenQuery(query: Query, settings: MongoDBSettings): void 
   }
   for (const path of Object.keys($sort ?? {})) if (relate(path, hidden) !== 'apart') refuse(path)
   for (const [name, value] of Object.entries(query)) {
+    if (isTextSearch(name, settings) && findSearchLeak(settings) !== undefined) refuseOperator(name)
     const isFilter = NO_CONDITION.has(name) || Object.hasOwn(filters, name)
     if (isFilter && !READS_ANY_FIELD.has(name) && !LOGICAL.has(name)) continue
     checkCondition(name, value, '', hidden)
@@ -84,7 +86,7 @@ function checkCondition(
   } else if (!name.startsWith('$')) {
     checkField(path === '' ? name : `${path}.${name}`, value, hidden)
   } else if (path === '' || READS_ANY_FIELD.has(name)) {
-    throw new BadRequest(`The operator ${name} can read hidden fields and is not allowed`)
+    refuseOperator(name)
   } else if (NESTING.has(name)) checkHiddenConditions(value, path, hidden)
   else if (!OUTLINE.has(name)) checkOperand(value, path, hidden)
 }
@@ -117,6 +119,10 @@ function checkOperand(value: unknown, path: string, hidden: readonly string[]): 
 function isWithoutFields(value: unknown): boolean {
   if (!isObject(value)) return true
   return value instanceof Date || value instanceof RegExp || isObjectId(value)
+}
+
+function refuseOperator(name: string): never {
+  throw new BadRequest(`The operator ${name} can read hidden fields and is not allowed`)
 }
 
 function refuse(path: string): never {

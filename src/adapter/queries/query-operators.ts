@@ -5,6 +5,7 @@ import { isReservedName } from '../field-path.ts'
 import type { MongoDBSettings, QueryFilter } from '../mongodb-options.ts'
 import { COMPARING, LOGICAL } from '../operator-names.ts'
 import { readCount, readSelect, readSort, toList } from './query-filters.ts'
+import { isTextSearch, readSearch } from './text-search.ts'
 
 /** Operators that take a list of values. */
 const WITH_LIST: ReadonlySet<string> = new Set(['$in', '$nin', '$all'])
@@ -58,6 +59,7 @@ export function sanitizeQuery(query: Query, settings: MongoDBSettings): Query {
 
 function toReader(name: string, settings: MongoDBSettings): Reader | undefined {
   if (Object.hasOwn(FILTER_READERS, name)) return FILTER_READERS[name]
+  if (isTextSearch(name, settings)) return readSearch
   const filter: QueryFilter | undefined = Object.hasOwn(settings.filters, name)
     ? settings.filters[name]
     : undefined

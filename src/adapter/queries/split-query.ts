@@ -10,6 +10,7 @@ import type { PageSize } from './page.ts'
 import { toPageSize } from './page.ts'
 import { readCount, readSelect, toList } from './query-filters.ts'
 import { checkDefined } from './query-operators.ts'
+import { isTextSearch, toTextCondition } from './text-search.ts'
 
 /** A query in the parts that the driver takes. */
 export interface SplitQuery extends PageSize {
@@ -27,12 +28,13 @@ const COMPARES: ReadonlySet<string> = new Set([...COMPARING, '$all', '$not'])
 /**
  * Returns the parts of a query. Operators are not checked here, so that trusted callers can use all
  * that the server knows.
- * @throws {BadRequest} a malformed `$limit`, `$skip` or `$select`, or `undefined` as a condition
+ * @throws {BadRequest} a malformed `$limit`, `$skip`, `$select` or `$search`, or `undefined` as a
+ *   condition
  */
 export function splitQuery(query: Query, settings: MongoDBSettings): SplitQuery {
   const { $limit, $skip, $sort, $select, ...conditions } = query
   return {
-    filter: toFilter(conditions, !settings.disableObjectify),
+    filter: toTopFilter(conditions, settings),
     ...toPageSize(readCount('$limit', $limit), settings.paginate),
     skip: readCount('$skip', $skip) ?? 0,
     sort: $sort as Document | undefined,
@@ -54,6 +56,20 @@ export function isEmptyFilter(filter: unknown): boolean {
     if (name === '$and') return toList(list)?.every(isEmptyFilter) ?? false
     return name === '$or' && (toList(list)?.some(isEmptyFilter) ?? false)
   })
+}
+
+/** The text search is a condition on the whole record, and at the top alone. */
+function toTopFilter(conditions: Query, settings: MongoDBSettings): Document {
+  const withObjectIds = !settings.disableObjectify
+  const name = '$search'
+  if (!Object.hasOwn(conditions, name) || !isTextSearch(name, settings)) {
+    return toFilter(conditions, withObjectIds)
+  }
+  const { [name]: words, ...others } = conditions
+  if (Object.hasOwn(others, '$text')) {
+    throw new BadRequest('$search and $text can not stand in one query')
+  }
+  return { ...toFilter(others, withObjectIds), $text: toTextCondition(words) }
 }
 
 function toFilter(conditions: Query, withObjectIds: boolean): Document {

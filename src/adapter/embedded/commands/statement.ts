@@ -11,6 +11,7 @@ import type { SelectOptions } from '../storage/select-records.ts'
 import { readTextSearch } from '../storage/text-search.ts'
 import type { Updater } from '../updates/update.ts'
 import { compileUpdate } from '../updates/update.ts'
+import type { Collation } from '../values/collation.ts'
 import type { CommandContext } from './command.ts'
 
 /** What one statement of a command needs: to find documents, and to compute with `let`. */
@@ -30,8 +31,8 @@ export function readStatement(
 ): StatementOptions {
   const { collation: given, hint } = statement
   const text = readTextSearch(filter, collection)
-  if (text !== undefined) checkText(given, hint)
   const collation = given === undefined ? collection.collation : createCollation(given)
+  if (text !== undefined) checkText(collation, hint)
   let known: Document | undefined
   let compiler: CompileExpression | undefined
   const variables = (): Document => {
@@ -50,7 +51,7 @@ export function readStatement(
   }
 }
 
-function checkText(collation: unknown, hint: unknown): void {
+function checkText(collation: Collation | undefined, hint: unknown): void {
   if (hint !== undefined) throw new CommandError(2, 'text and hint not allowed in same query')
   if (collation !== undefined) throw notSupported('$text with a collation')
 }

@@ -122,6 +122,7 @@ t.test('$text goes with other conditions, in every command', async (t) => {
   t.strictSame(idsOf(await titles.find(filter).toArray()), [0, 6])
   t.strictSame(idsOf(await titles.find({ $and: [{ $and: [filter] }, { _id: 6 }] }).toArray()), [6])
   t.equal(await titles.countDocuments(filter), 2)
+  t.equal(await titles.countDocuments(filter, { collation: { locale: 'simple' } }), 2)
   t.strictSame(await titles.distinct('_id', filter), [0, 6])
   t.match(await titles.updateMany(filter, { $set: { seen: true } }), { modifiedCount: 2 })
   t.match(await titles.findOneAndUpdate({ _id: 1, ...filter, even: false }, { $set: { n: 1 } }), {

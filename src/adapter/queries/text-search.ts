@@ -1,0 +1,51 @@
+import type { IndexDescription } from 'mongodb'
+
+import { BadRequest } from '../../core/errors/index.ts'
+import { relate } from '../field-path.ts'
+import type { MongoDBSettings } from '../mongodb-options.ts'
+
+const MAX_SEARCH_LENGTH = 256
+
+/** Returns whether a name at the top of a query is that of the text search, and it is allowed. */
+export function isTextSearch(name: string, { filters }: MongoDBSettings): boolean {
+  return name === '$search' && Object.hasOwn(filters, name) && filters[name] === true
+}
+
+/**
+ * Returns the condition that stands for the `$search` of a query.
+ * @throws {BadRequest} no string of 1 to 256 characters
+ */
+export function toTextCondition(value: unknown): { readonly $search: string } {
+  return { $search: readSearch(value) }
+}
+
+/**
+ * Returns the words of the `$search` of a query.
+ * @throws {BadRequest} as {@link toTextCondition}
+ */
+export function readSearch(value: unknown): string {
+  if (typeof value === 'string' && value !== '' && value.length <= MAX_SEARCH_LENGTH) return value
+  throw new BadRequest(`$search must be a string of 1 to ${MAX_SEARCH_LENGTH} characters`)
+}
+
+/**
+ * Returns why a text search could tell callers outside what is in hidden fields, `undefined` when it
+ * can not. A collection has one text index at most, so that one in the option `indexes` is the only one.
+ */
+export function findSearchLeak({ hidden, indexes }: MongoDBSettings): string | undefined {
+  if (hidden.length === 0) return undefined
+  const fields = indexes.flatMap(toTextFields)
+  if (fields.length === 0) {
+    return "with hidden fields it needs the text index in the option 'indexes', which tells its fields"
+  }
+  const leak = fields.find((path) => path.includes('$**') || relate(path, hidden) !== 'apart')
+  return leak === undefined ? undefined : `the text index has hidden fields in '${leak}'`
+}
+
+/** Returns the paths that an index makes searchable; the server adds those that have a weight. */
+function toTextFields({ key, weights }: IndexDescription): readonly string[] {
+  const pairs: readonly (readonly [string, unknown])[] =
+    key instanceof Map ? [...key] : Object.entries(key)
+  const paths = pairs.flatMap(([path, kind]) => (kind === 'text' ? [path] : []))
+  return paths.length === 0 ? [] : [...paths, ...Object.keys(weights ?? {})]
+}
