@@ -7,6 +7,7 @@ import type {
 } from 'mongodb'
 
 import { suggestName } from '../core/name-suggestion.ts'
+import { isObject } from '../core/value-kind.ts'
 
 type WriteOption = 'arrayFilters' | 'bypassDocumentValidation' | 'upsert' | 'writeConcern'
 
@@ -98,9 +99,13 @@ const OPTIONS_BY_OPERATION: Readonly<Record<Operation, ReadonlySet<string>>> = {
 /** Reads by aggregation, and whatever else has to be done before one. */
 const READS: ReadonlySet<Operation> = new Set(['read', 'aggregate'])
 
+/** Operations whose commands have the query's own filter. */
+const SCORES: ReadonlySet<Operation> = new Set([...READS, 'cursor'])
+
 /**
  * Returns a new object for the driver, which writes into the options it gets.
- * @throws {TypeError} an option that no command of the operation takes; names it
+ * @throws {TypeError} an option that no command of the operation takes, or a score of a text search
+ *   in one that writes; names it
  */
 export function toDriverOptions(params: DriverParams, operation: Operation): DriverOptions {
   const { collation, docdb, mongodb, pipeline } = params
@@ -137,11 +142,22 @@ function toKnown(operation: Operation, hasStages: boolean): ReadonlySet<string> 
   return new Set([...known, ...AGGREGATING])
 }
 
+/** The answer of a write is read by ids, which have no score: it would fail after the write. */
+function checkScores({ projection, sort }: DriverOptions, operation: Operation): void {
+  for (const [name, fields] of Object.entries({ projection, sort })) {
+    const values: unknown[] =
+      fields instanceof Map ? [...fields.values()] : Object.values(fields ?? {})
+    const isScore = values.flat().some((value) => isObject(value) && Object.hasOwn(value, '$meta'))
+    if (isScore) throw new TypeError(`params.docdb.${name}: $meta is not for ${operation}`)
+  }
+}
+
 function checkDriverOptions(
   options: DriverOptions,
   operation: Operation,
   known: ReadonlySet<string>,
 ): void {
+  if (!SCORES.has(operation)) checkScores(options, operation)
   for (const [name, value] of Object.entries(options)) {
     if (known.has(name) || value === undefined) continue
     throw new TypeError(

@@ -42,6 +42,7 @@ const ERRORS: readonly [string, Error, string, number][] = [
   ['standalone', STANDALONE, 'NotImplemented', 501],
   ['standalone, of a write', WRAPPED, 'NotImplemented', 501],
   ['illegal operation', server(20), 'GeneralError', 500],
+  ['no text index', server(27), 'GeneralError', 500],
   ['time limit', server(50), 'Timeout', 408],
   ['time limit, exceeded', server(262), 'Timeout', 408],
   ['network', new MongoNetworkError('secret'), 'Unavailable', 503],

@@ -135,8 +135,41 @@ t.test('callers inside sort by the score, and get it, through params.docdb', asy
       [3, 0.75],
     ],
   )
+  const page = await service.find({
+    ...{ query: { $search: 'green tea', $limit: 1 }, docdb },
+    paginate: { default: 1 },
+  })
+  t.match(page, { total: 3, data: [{ _id: 0, score: 1.5 }] })
+  t.match(await service.get(1, { query: { $search: 'tea' }, docdb: { projection: { score } } }), {
+    score: 0.75,
+  })
   const query = { $search: 'tea', $sort: { score: score as unknown as 1 } }
   await t.rejects(service.find({ query }), { message: /\$sort takes field names/ })
+})
+
+t.test('a score is refused by name in calls that write', async (t) => {
+  const service = create()
+  const score = { $meta: 'textScore' } as const
+  const commands = await commandsOf(async () => {
+    for (const docdb of [
+      { projection: { score } },
+      { sort: { score } },
+      { sort: [['score', score]] },
+      { sort: new Map([['score', score]]) },
+    ] as MongoDBParams['docdb'][]) {
+      const params = { query: { $search: 'tea' }, docdb } as MongoDBParams
+      const refused = {
+        name: 'TypeError',
+        message: /params\.docdb\.(?:projection|sort): \$meta is not/,
+      }
+      await t.rejects(service.patch(0, { n: 1 }, params), refused)
+      await t.rejects(service.patch(null, { n: 1 }, params), refused)
+      await t.rejects(service.update(0, { n: 1 }, params), refused)
+      await t.rejects(service.remove(0, params), refused)
+      await t.rejects(service.remove(null, params), refused)
+    }
+  })
+  t.strictSame(commands, [])
 })
 
 t.test('a search without a text index is an internal error, whose cause is logged', async (t) => {

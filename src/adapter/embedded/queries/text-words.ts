@@ -13,7 +13,7 @@ export const INDEXED: WordFolding = { keepsCase: false, keepsDiacritics: false }
  * @see https://www.mongodb.com/docs/v7.0/core/indexes/index-types/index-text/text-index-versions/
  */
 const WORD =
-  /[^\p{White_Space}\p{Dash}\p{Quotation_Mark}\p{Terminal_Punctuation}\p{Sentence_Terminal}\p{Pattern_Syntax}\u00AD\u30FB\uFF65]+/gu
+  /[^\p{White_Space}\p{Dash}\p{Quotation_Mark}\p{Terminal_Punctuation}\p{Pattern_Syntax}\u00AD\u30FB\uFF65]+/gu
 
 const ABOVE_ASCII = /[\u0080-\uFFFF]/
 const DIACRITICS = /\p{Diacritic}/gu
