@@ -365,6 +365,20 @@ t.test('FTH-26: __proto__ in data is refused, however deep', async (t) => {
   }
 })
 
+t.test('FTH-26: __proto__ in a form is dropped or refused', async (t) => {
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+  t.equal((await server.request('/users', { method: 'POST', body: 'b=1', headers })).status, 201)
+  for (const name of ['__proto__', 'a[__proto__]', 'a[a][a][a][__proto__]', 'a[0][__proto__]']) {
+    const commands = await commandsOf(async () => {
+      const body = `b=1&${name}[polluted]=1`
+      const { status } = await server.request('/users', { method: 'POST', body, headers })
+      t.ok(status === 201 || status === 400, `${status} ${body}`)
+    })
+    t.notMatch(JSON.stringify(commands), /polluted|__proto__/, name)
+    checkPrototypes()
+  }
+})
+
 t.test('FTH-26: __proto__ in a query is dropped or refused, however deep', async (t) => {
   const service = server.app.service('users')
   const places = [

@@ -50,7 +50,8 @@ t.beforeEach(async () => {
 async function find(path: string): Promise<unknown[]> {
   const { status, body, text } = await server.request(path)
   if (status !== 200) throw new Error(text)
-  return (body as { data: { _id: string }[] }).data.map(({ _id }) => _id)
+  // A search has no order of its own.
+  return (body as { data: { _id: string }[] }).data.map(({ _id }) => _id).sort()
 }
 
 async function refuses(t: Test, path: string, message: RegExp, options: RequestOptions = {}) {
@@ -83,7 +84,7 @@ t.test('INJ-23: ?$search selects what is read, changed and removed', async (t) =
   const patched = await server.request('/notes?$search=black', { method: 'PATCH', data: { n: 1 } })
   t.match(patched.body, [{ _id: 'b', n: 1 }])
   const removed = await server.request('/notes?$search=coffee', { method: 'DELETE' })
-  t.match(removed.body, [{ _id: 'c' }, { _id: 'd' }])
+  t.strictSame((removed.body as Document[]).map(({ _id }) => _id).sort(), ['c', 'd'])
   t.equal(await notes.countDocuments(), 2)
 })
 
