@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { ClientSession, MongoClient } from 'mongodb'
+import type { ClientSession, MongoClient, TransactionOptions } from 'mongodb'
 
 import { Unavailable } from '../../core/errors/index.ts'
 import type { AdapterCall } from '../adapter-call.ts'
@@ -18,6 +18,9 @@ const FIRST_PAUSE_MS = 5
  * collection: command not supported, not implemented, not supported in a transaction.
  */
 const REFUSALS: ReadonlySet<unknown> = new Set([115, 238, 263])
+
+/** Levels of a read concern that a transaction can not have. */
+const OUTSIDE_ONLY: ReadonlySet<unknown> = new Set(['available', 'linearizable'])
 
 /** Clients of servers that take no transactions, so that they are asked only once. */
 const STANDALONE = new WeakSet<MongoClient>()
@@ -39,11 +42,12 @@ export async function runIsolated<R>(
   run: (call: AdapterCall) => Promise<R>,
 ): Promise<R> {
   const { client } = call.collection.db
-  if (isIsolated(call) || STANDALONE.has(client)) return run(call)
+  const options = toTransactionOptions(call)
+  if (isIsolated(call) || options === null || STANDALONE.has(client)) return run(call)
   const given = call.driver.session
   const session = given ?? client.startSession()
   try {
-    return await runAttempts(session, call, run)
+    return await runAttempts(session, options, call, run)
   } catch (error) {
     // That of a service tells that nothing was written.
     if (!isRefusal(error)) throw toDatabaseError(error)
@@ -51,21 +55,18 @@ export async function runIsolated<R>(
   } finally {
     // Not awaited: where the server is gone, it waits for another one to tell.
     if (given === undefined) void session.endSession()
+    else if (session.inTransaction()) await session.abortTransaction()
   }
   return run(call)
 }
 
 async function runAttempts<R>(
   session: ClientSession,
+  options: TransactionOptions,
   call: AdapterCall,
   run: (call: AdapterCall) => Promise<R>,
 ): Promise<R> {
   const { readConcern, writeConcern, readPreference, ...driver } = call.driver
-  const options = {
-    readPreference: 'primary',
-    ...(readConcern === undefined ? {} : { readConcern }),
-    ...(writeConcern === undefined ? {} : { writeConcern }),
-  } as const
   const inner = { ...call, driver: { ...driver, session } }
   for (let attempt = 1; ; attempt += 1) {
     session.startTransaction(options)
@@ -79,6 +80,21 @@ async function runAttempts<R>(
       if (!isTransient(error) || attempt === ATTEMPTS) throw error
     }
     await pause(Math.random() * FIRST_PAUSE_MS * 2 ** attempt)
+  }
+}
+
+/**
+ * Returns the concerns of a call for its transaction, `null` where they are of a kind that none has. The
+ * driver would not take those of the collection.
+ */
+function toTransactionOptions({ collection, driver }: AdapterCall): TransactionOptions | null {
+  const { readConcern = collection.readConcern, writeConcern = collection.writeConcern } = driver
+  const level = typeof readConcern === 'string' ? readConcern : readConcern?.level
+  if (writeConcern?.w === 0 || OUTSIDE_ONLY.has(level)) return null
+  return {
+    readPreference: 'primary',
+    ...(readConcern === undefined ? {} : { readConcern }),
+    ...(writeConcern === undefined ? {} : { writeConcern }),
   }
 }
 

@@ -244,3 +244,37 @@ t.test('gives concerns to the transaction, and reads from the primary', async (t
   const levels = commands.filter((command) => 'lsid' in command).map((one) => one['readConcern'])
   t.match(levels, [{ level: 'snapshot' }, undefined, undefined, undefined])
 })
+
+t.test('has the concerns of the collection, where the service says nothing', async (t) => {
+  const { client } = await openNotes(t)
+  const concerns = { readConcern: { level: 'majority' }, writeConcern: { w: 1 } } as const
+  const Model = client.db('a').collection('notes', concerns)
+  const notes = new MongoDBService({ Model, multi: true })
+  await notes.patch(null, { a: 1 })
+  const sent = commands.filter((command) => 'lsid' in command)
+  t.match(sent[0], { readConcern: { level: 'majority' } })
+  t.match(sent.at(-1), { commitTransaction: 1, writeConcern: { w: 1 } })
+})
+
+for (const docdb of [
+  { writeConcern: { w: 0 } },
+  { readConcern: { level: 'linearizable' } },
+] as const) {
+  t.test(`takes no transaction for what none has: ${Object.keys(docdb)}`, async (t) => {
+    const { notes } = await openNotes(t)
+    await notes.patch(null, { a: 1 }, { docdb: docdb as never })
+    t.strictSame(namesOf(commands), ['find', 'update', 'find'])
+  })
+}
+
+t.test('leaves no transaction in the session of its caller when the server has gone', async (t) => {
+  const { client, notes, Model } = await openNotes(t)
+  await client.withSession(async (session) => {
+    script = losing('update')
+    await t.rejects(notes.patch(null, { a: 1 }, { docdb: { session } }), { code: 503 })
+    t.notOk(session.inTransaction())
+    script = pass
+    t.equal((await notes.patch(null, { a: 2 }, { docdb: { session } })).length, 2)
+  })
+  t.equal(await Model.countDocuments({ a: 2 }), 2)
+})
