@@ -36,7 +36,7 @@ export type NoteServices = {
   authentication: AuthenticationService
 }
 
-/** Has the database forget what has expired, for all processes. The embedded one never does. */
+/** Has the database forget what has expired, for all processes. */
 async function forgetExpired(db: Db): Promise<void> {
   for (const name of ['revoked', 'logins']) {
     await db.collection(name).createIndex({ expiresAt: 1 }, { expireAfterSeconds: 0 })
@@ -109,7 +109,7 @@ async function main(): Promise<void> {
   const db = client.db('remex_scaling')
 
   const app = fastifyApp(createApp<NoteServices>()).configure(rest())
-  if (embedded === undefined) await forgetExpired(db)
+  await forgetExpired(db)
   addLogins(app, db, AUTH_SECRET ?? randomBytes(32).toString('base64url'))
   addNotes(app, db)
   closeOnSignal(app, async () => {

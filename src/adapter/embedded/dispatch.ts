@@ -10,6 +10,7 @@ import { readNumbering } from './protocol/session-fields.ts'
 import { Cursors } from './sessions/cursors.ts'
 import type { Session } from './sessions/sessions.ts'
 import { readTransaction, Sessions } from './sessions/sessions.ts'
+import { Expiry } from './storage/expiry.ts'
 import { Store } from './storage/store.ts'
 
 /** The commands that a transaction may have. */
@@ -32,12 +33,14 @@ export class Dispatcher {
   readonly #store = new Store()
   readonly #cursors: Cursors
   readonly #sessions: Sessions
+  readonly #expiry: Expiry
   readonly #address: string
 
-  /** `now` returns the time in ms, by which idle sessions and cursors are forgotten. */
+  /** `now` returns the time in ms, by which idle sessions, cursors and expired records go. */
   constructor(address: string, now: () => number = Date.now) {
     this.#address = address
     this.#cursors = new Cursors(now)
+    this.#expiry = new Expiry(this.#store, now)
     this.#sessions = new Sessions(this.#store.clock, now, (session) => {
       this.#cursors.killOf(session)
     })
@@ -72,6 +75,7 @@ export class Dispatcher {
 
   /** Ends all sessions and cursors. */
   close(): void {
+    this.#expiry.stop()
     this.#sessions.endAll()
     this.#cursors.clear()
   }

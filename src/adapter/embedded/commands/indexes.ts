@@ -3,6 +3,7 @@ import { CommandError, notSupported } from '../errors/command-error.ts'
 import { createCollation } from '../protocol/collation-option.ts'
 import { readFields } from '../protocol/read-fields.ts'
 import type { Collection } from '../storage/collection.ts'
+import { checkExpiry } from '../storage/expiry.ts'
 import { checkNoTextOptions, isTextIndex, toTextIndex } from '../storage/text-index.ts'
 import { whenUnlocked } from '../storage/write-lock.ts'
 import { isDocument } from '../values/bson-type.ts'
@@ -35,7 +36,7 @@ const INDEX_FIELDS = {
   background: 'bool',
   collation: 'object',
   partialFilterExpression: 'object',
-  expireAfterSeconds: 'refused',
+  expireAfterSeconds: 'number',
   weights: 'object',
   default_language: 'string',
   language_override: 'string',
@@ -102,6 +103,7 @@ function toSpec(given: unknown, collection: Collection): Document {
   if (isEqual(key, { _id: 1 }) && Object.keys(options).some((option) => option !== 'collation')) {
     throw new CommandError(197, 'An _id index takes no options')
   }
+  checkExpiry({ key, ...options })
   createCollation(options.collation)
   const { collation } = collection.options
   const inherited = collation === undefined || 'collation' in options ? {} : { collation }

@@ -15,7 +15,8 @@ export class IndexKeys {
   readonly holders: Map<string, string> = new Map()
   readonly #fields: readonly (readonly string[])[]
   readonly #collation: Collation | undefined
-  readonly #covers: Predicate
+  /** Returns whether a document is in the index, by its `partialFilterExpression`. */
+  readonly covers: Predicate
   readonly #hashed: ReadonlySet<string>
 
   constructor(spec: Document) {
@@ -26,7 +27,7 @@ export class IndexKeys {
     this.#collation = createCollation(spec.collation)
     const { partialFilterExpression: filter = {} } = spec
     checkPartialFilter(filter)
-    this.#covers = compileFilter(filter, {
+    this.covers = compileFilter(filter, {
       collation: this.#collation,
       compileExpression: () => () => undefined,
     })
@@ -40,7 +41,7 @@ export class IndexKeys {
   /** Returns the keys a document has in this index, each with its values for the error message. */
   keysOf(document: Document): Map<string, Document> {
     const keys = new Map<string, Document>()
-    if (this.#covers(document)) this.#addKeys(document, keys)
+    if (this.covers(document)) this.#addKeys(document, keys)
     return keys
   }
 
