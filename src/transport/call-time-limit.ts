@@ -20,7 +20,7 @@ export type Watch = Link
 /**
  * One time limit for many calls, with one timer for all of them. A timer for each call, or a set of
  * calls, would cost as much as the call itself; links are only put in and taken out. A call is told
- * at the limit or up to two tenths later, two seconds at most; in a process that is too busy for its
+ * at the limit or up to a tenth later, two seconds at most; in a process that is too busy for its
  * timers as much later as these are.
  */
 export class TimeLimit {
@@ -35,7 +35,7 @@ export class TimeLimit {
 
   constructor(limitMs: number) {
     this.#limitMs = limitMs
-    this.#stepMs = Math.max(1, Math.min(LONGEST_STEP_MS, Math.ceil(limitMs / 10)))
+    this.#stepMs = Math.max(1, Math.min(LONGEST_STEP_MS, Math.ceil(limitMs / 20)))
     // Two more than the limit takes: a call may begin at the end of a step whose timer is late.
     const count = Math.ceil(limitMs / this.#stepMs) + 2
     this.#steps = Array.from({ length: count }, createList)

@@ -1,0 +1,176 @@
+import { MongoClient } from 'mongodb'
+import t from 'tap'
+
+import { startEmbeddedMongo } from '../../../src/adapter/embedded/index.ts'
+import { startFaultProxy } from '../../support/fault-proxy.ts'
+import { Gate } from '../../support/gate.ts'
+import type { Answer, TestScope } from '../../support/http.ts'
+import { startNotes } from '../../support/notes-server.ts'
+import { asStandalone, startScriptedServer } from '../../support/scripted-server.ts'
+import { until } from '../../support/until.ts'
+
+/** For tests of what breaks, and not of how long it takes to be whole again. */
+const PATIENT = {
+  serverSelectionTimeoutMS: 60_000,
+  connectTimeoutMS: 60_000,
+  waitQueueTimeoutMS: 60_000,
+}
+
+const UNKNOWN = { status: 503, body: { errors: { outcome: 'unknown' } } }
+
+/** Opens a replica set of one, a proxy before it, and a way past the proxy. */
+async function startDatabase(t: TestScope) {
+  const embedded = await startEmbeddedMongo()
+  t.teardown(() => embedded.close())
+  const proxy = await startFaultProxy(t, embedded.url)
+  const direct = new MongoClient(embedded.url)
+  t.teardown(() => direct.close())
+  return { proxy, stored: direct.db('a').collection<{ n: number }>('notes') }
+}
+
+/** Runs a function for each number below `count`, so many at the same time. */
+async function runEach(count: number, atOnce: number, run: (n: number) => Promise<unknown>) {
+  let next = 0
+  const work = async (): Promise<void> => {
+    while (next < count) await run(next++)
+  }
+  await Promise.all(Array.from({ length: atOnce }, work))
+}
+
+function toName(body: unknown): unknown {
+  return (body as { readonly name?: unknown }).name
+}
+
+t.test('DB-2: what is acknowledged while sockets break is stored, and stored once', async (t) => {
+  const { proxy, stored } = await startDatabase(t)
+  const { server } = await startNotes(t, proxy.url)
+  const answers = new Map<number, Answer>()
+  const breakAll = (): void => {
+    // Replies of commands that were carried out are lost, and so is the second attempt of some.
+    proxy.loseReply('insert', 2)
+    proxy.loseCommand('insert', 1)
+    proxy.reset()
+  }
+  await runEach(1_000, 50, async (n) => {
+    if (n > 0 && n % 200 === 0) breakAll()
+    answers.set(n, await server.request('/notes', { data: { n } }))
+  })
+  const records = (await stored.find().toArray()).map(({ n }) => n)
+  const kept = new Set(records)
+  t.equal(records.length, kept.size, 'no record twice')
+  const isCreated = ({ status }: Answer): boolean => status === 201
+  const lost = [...answers].filter(([n, answer]) => isCreated(answer) && !kept.has(n))
+  t.strictSame(lost, [])
+  const failed = [...answers].filter(([, answer]) => !isCreated(answer))
+  t.comment(`${failed.length} failed, ${failed.filter(([n]) => kept.has(n)).length} of them stored`)
+  const isAway = ({ status, headers, body }: Answer): boolean =>
+    status === 503 && headers['retry-after'] === '1' && toName(body) === 'Unavailable'
+  t.strictSame(
+    failed.filter(([, answer]) => !isAway(answer)),
+    [],
+  )
+  const stray = failed.filter(([n, { body }]) => kept.has(n) && !('errors' in (body as object)))
+  t.strictSame(stray, [], 'what may be stored is unknown')
+})
+
+t.test('DB-12: a standalone server gets a write once, whatever is lost', async (t) => {
+  const inserts: unknown[] = []
+  const url = await startScriptedServer(
+    t,
+    asStandalone((name, command, run) => {
+      if (name === 'insert') inserts.push(command.documents)
+      return run()
+    }),
+  )
+  const proxy = await startFaultProxy(t, url)
+  const { server, stored } = await startNotes(t, proxy.url, PATIENT)
+  proxy.loseReply('insert')
+  const lost = await server.request('/notes', { data: { n: 1 } })
+  t.match(lost, UNKNOWN)
+  t.ok(lost.headers['retry-after'])
+  t.equal(inserts.length, 1)
+  proxy.loseCommand('insert')
+  t.match(await server.request('/notes', { data: { n: 2 } }), UNKNOWN)
+  t.equal(inserts.length, 1)
+  t.match(await stored.find().toArray(), [{ n: 1 }])
+  t.equal((await server.request('/notes', { data: { n: 3 } })).status, 201)
+})
+
+t.test('DB-11: many that are changed while the line breaks are changed once', async (t) => {
+  const { proxy, stored } = await startDatabase(t)
+  const { server } = await startNotes(t, proxy.url, PATIENT)
+  await stored.insertMany([{ n: 0 }, { n: 0 }])
+  proxy.loseReply('update')
+  const patched = await server.request('/notes', { method: 'PATCH', data: { n: 1 } })
+  t.match(patched, UNKNOWN)
+  t.ok(patched.headers['retry-after'])
+  proxy.loseCommand('delete')
+  t.match(await server.request('/notes', { method: 'DELETE' }), UNKNOWN)
+  t.equal(await stored.countDocuments({ n: 1 }), 2, 'changed, and not removed')
+})
+
+t.test('DB-18: only the calls on broken sockets fail when the pool is cleared', async (t) => {
+  const gate = new Gate()
+  const url = await startScriptedServer(
+    t,
+    asStandalone(async (name, _command, run) => {
+      if (name === 'insert') await gate.pass()
+      return run()
+    }),
+  )
+  const proxy = await startFaultProxy(t, url)
+  const { server, client } = await startNotes(t, proxy.url, PATIENT)
+  let cleared = 0
+  client.on('connectionPoolCleared', () => {
+    cleared += 1
+  })
+  const statuses: number[] = []
+  const calls = Array.from({ length: 30 }, async (_, n) => {
+    const { status } = await server.request('/notes', { data: { n } })
+    statuses.push(status)
+  })
+  await gate.arrivals(30)
+  let left = 10
+  proxy.reset(({ inFlight }) => inFlight.includes('insert') && left-- > 0)
+  await until(() => statuses.length === 10)
+  t.equal(cleared, 1)
+  gate.open()
+  await Promise.all(calls)
+  t.strictSame(statuses, [...Array(10).fill(503), ...Array(20).fill(201)])
+  t.equal((await server.request('/notes', { data: { n: 30 } })).status, 201)
+})
+
+t.test('DB-19: half of the connections break again and again, and fewer calls fail', async (t) => {
+  const { proxy, stored } = await startDatabase(t)
+  const { server, client } = await startNotes(t, proxy.url, PATIENT)
+  let open = 0
+  client.on('connectionCreated', () => {
+    open += 1
+  })
+  client.on('connectionClosed', () => {
+    open -= 1
+  })
+  let handedOut = 0
+  client.on('connectionCheckedOut', () => {
+    handedOut += 1
+  })
+  let broken = 0
+  const failed: Answer[] = []
+  const call = async (n: number): Promise<void> => {
+    const answer = await server.request('/notes', n % 2 === 0 ? { data: { n } } : {})
+    if (answer.status >= 400) failed.push(answer)
+  }
+  for (let round = 0; round < 6; round += 1) {
+    const before = handedOut
+    const calls = Array.from({ length: 40 }, (_, n) => call(round * 40 + n))
+    await until(() => handedOut > before)
+    broken += proxy.reset((_line, index) => index % 2 === 0)
+    await Promise.all(calls)
+  }
+  t.ok(broken >= 6, `${broken} broken`)
+  t.ok(failed.length < broken, `${failed.length} failed`)
+  t.ok(failed.every(({ status }) => status === 503))
+  t.ok(open <= 50, `${open} connections are open`)
+  const records = (await stored.find().toArray()).map(({ n }) => n)
+  t.equal(records.length, new Set(records).size, 'no record twice')
+})
