@@ -6,9 +6,11 @@ import { createMessageReader } from '../../src/adapter/embedded/protocol/message
 import type { TestScope } from './http.ts'
 
 /** One connection of a driver. */
-interface ProxiedConnection {
+export interface ProxiedConnection {
   /** Names of the commands that have no answer yet: `['insert']`. */
   readonly inFlight: readonly string[]
+  /** Names of all commands that it has carried; those of a monitor are no others than `hello`. */
+  readonly names: ReadonlySet<string>
 }
 
 /** Stands between a driver and its server, and breaks what a test wants to be broken. */
@@ -41,6 +43,7 @@ type Schedule = (pass: () => void) => unknown
 
 /** A connection of the driver and the one to the server that belongs to it. */
 class Line implements ProxiedConnection {
+  readonly names = new Set<string>()
   readonly #client: Socket
   readonly #commands = new Map<number, { readonly name: string; readonly isLost: boolean }>()
 
@@ -53,6 +56,7 @@ class Line implements ProxiedConnection {
   }
 
   send(id: number, name: string, isLost: boolean): void {
+    this.names.add(name)
     this.#commands.set(id, { name, isLost })
   }
 

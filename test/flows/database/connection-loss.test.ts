@@ -1,12 +1,14 @@
+import type { Document } from 'mongodb'
 import { MongoClient } from 'mongodb'
 import t from 'tap'
 
 import { startEmbeddedMongo } from '../../../src/adapter/embedded/index.ts'
+import type { ProxiedConnection } from '../../support/fault-proxy.ts'
 import { startFaultProxy } from '../../support/fault-proxy.ts'
 import { Gate } from '../../support/gate.ts'
 import type { Answer, TestScope } from '../../support/http.ts'
 import { startNotes } from '../../support/notes-server.ts'
-import { asStandalone, startScriptedServer } from '../../support/scripted-server.ts'
+import { asStandalone, keepJournal, startScriptedServer } from '../../support/scripted-server.ts'
 import { until } from '../../support/until.ts'
 
 /** For tests of what breaks, and not of how long it takes to be whole again. */
@@ -15,6 +17,12 @@ const PATIENT = {
   connectTimeoutMS: 60_000,
   waitQueueTimeoutMS: 60_000,
 }
+
+/**
+ * For what breaks while a command is written: the driver may wait for the buffer of a socket that is
+ * closed already, and such a call is ended by its time limit.
+ */
+const LIMITED = { handlerTimeoutMs: 10_000 }
 
 const UNKNOWN = { status: 503, body: { errors: { outcome: 'unknown' } } }
 
@@ -43,7 +51,7 @@ function toName(body: unknown): unknown {
 
 t.test('DB-2: what is acknowledged while sockets break is stored, and stored once', async (t) => {
   const { proxy, stored } = await startDatabase(t)
-  const { server } = await startNotes(t, proxy.url)
+  const { server } = await startNotes(t, proxy.url, {}, LIMITED)
   const answers = new Map<number, Answer>()
   const breakAll = (): void => {
     // Replies of commands that were carried out are lost, and so is the second attempt of some.
@@ -97,15 +105,20 @@ t.test('DB-12: a standalone server gets a write once, whatever is lost', async (
 })
 
 t.test('DB-11: many that are changed while the line breaks are changed once', async (t) => {
-  const { proxy, stored } = await startDatabase(t)
-  const { server } = await startNotes(t, proxy.url, PATIENT)
+  const updates: Document[] = []
+  const deletes: Document[] = []
+  const script = keepJournal(updates, 'update', keepJournal(deletes, 'delete'))
+  const proxy = await startFaultProxy(t, await startScriptedServer(t, script))
+  const { server, stored } = await startNotes(t, proxy.url, PATIENT)
   await stored.insertMany([{ n: 0 }, { n: 0 }])
   proxy.loseReply('update')
   const patched = await server.request('/notes', { method: 'PATCH', data: { n: 1 } })
   t.match(patched, UNKNOWN)
-  t.ok(patched.headers['retry-after'])
+  t.equal(patched.headers['retry-after'], '1')
+  t.equal(updates.length, 1)
   proxy.loseCommand('delete')
   t.match(await server.request('/notes', { method: 'DELETE' }), UNKNOWN)
+  t.equal(deletes.length, 0)
   t.equal(await stored.countDocuments({ n: 1 }), 2, 'changed, and not removed')
 })
 
@@ -142,7 +155,7 @@ t.test('DB-18: only the calls on broken sockets fail when the pool is cleared', 
 
 t.test('DB-19: half of the connections break again and again, and fewer calls fail', async (t) => {
   const { proxy, stored } = await startDatabase(t)
-  const { server, client } = await startNotes(t, proxy.url, PATIENT)
+  const { server, client } = await startNotes(t, proxy.url, PATIENT, LIMITED)
   let open = 0
   client.on('connectionCreated', () => {
     open += 1
@@ -150,24 +163,28 @@ t.test('DB-19: half of the connections break again and again, and fewer calls fa
   client.on('connectionClosed', () => {
     open -= 1
   })
-  let handedOut = 0
-  client.on('connectionCheckedOut', () => {
-    handedOut += 1
-  })
   let broken = 0
   const failed: Answer[] = []
   const call = async (n: number): Promise<void> => {
     const answer = await server.request('/notes', n % 2 === 0 ? { data: { n } } : {})
     if (answer.status >= 400) failed.push(answer)
   }
-  for (let round = 0; round < 6; round += 1) {
-    const before = handedOut
+  /** Breaks every second connection of the pool, and leaves alone that of the monitor. */
+  const breakHalf = (): number => {
+    let place = 0
+    const inPool = ({ names }: ProxiedConnection) => names.has('find') || names.has('insert')
+    return proxy.reset((connection) => inPool(connection) && place++ % 2 === 0)
+  }
+  for (let round = 0; round < 10; round += 1) {
     const calls = Array.from({ length: 40 }, (_, n) => call(round * 40 + n))
-    await until(() => handedOut > before)
-    broken += proxy.reset((_line, index) => index % 2 === 0)
+    await until(() => {
+      const count = breakHalf()
+      broken += count
+      return count > 0
+    })
     await Promise.all(calls)
   }
-  t.ok(broken >= 6, `${broken} broken`)
+  t.comment(`${broken} broken`)
   t.ok(failed.length < broken, `${failed.length} failed`)
   t.ok(failed.every(({ status }) => status === 503))
   t.ok(open <= 50, `${open} connections are open`)
