@@ -107,7 +107,7 @@ t.test('DB-12: a standalone server gets a write once, whatever is lost', async (
 t.test('DB-11: many that are changed while the line breaks are changed once', async (t) => {
   const updates: Document[] = []
   const deletes: Document[] = []
-  const script = keepJournal(updates, 'update', keepJournal(deletes, 'delete'))
+  const script = asStandalone(keepJournal(updates, 'update', keepJournal(deletes, 'delete')))
   const proxy = await startFaultProxy(t, await startScriptedServer(t, script))
   const { server, stored } = await startNotes(t, proxy.url, PATIENT)
   await stored.insertMany([{ n: 0 }, { n: 0 }])
@@ -120,6 +120,27 @@ t.test('DB-11: many that are changed while the line breaks are changed once', as
   t.match(await server.request('/notes', { method: 'DELETE' }), UNKNOWN)
   t.equal(deletes.length, 0)
   t.equal(await stored.countDocuments({ n: 1 }), 2, 'changed, and not removed')
+})
+
+t.test('DB-11: in a transaction, many are changed once or not at all', async (t) => {
+  const updates: Document[] = []
+  const commits: Document[] = []
+  const script = keepJournal(updates, 'update', keepJournal(commits, 'commitTransaction'))
+  const proxy = await startFaultProxy(t, await startScriptedServer(t, script))
+  const { server, stored } = await startNotes(t, proxy.url, PATIENT)
+  await stored.insertMany([{ n: 0 }, { n: 0 }])
+  proxy.loseReply('update')
+  const lost = await server.request('/notes', { method: 'PATCH', data: { n: 1 } })
+  t.match(lost, { status: 503 })
+  t.notOk(Object.hasOwn(lost.body as object, 'errors'), 'and nothing is unknown')
+  t.equal(updates.length, 1)
+  t.equal(await stored.countDocuments({ n: 1 }), 0)
+  proxy.loseReply('commitTransaction')
+  const patched = await server.request('/notes', { method: 'PATCH', data: { n: 2 } })
+  t.match(patched, { status: 200, body: [{ n: 2 }, { n: 2 }] })
+  t.equal(updates.length, 2)
+  t.equal(commits.length, 2, 'the driver asks again')
+  t.equal(await stored.countDocuments({ n: 2 }), 2)
 })
 
 t.test('DB-18: only the calls on broken sockets fail when the pool is cleared', async (t) => {
