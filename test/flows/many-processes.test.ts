@@ -9,7 +9,7 @@ import { startEmbeddedMongo } from '../../src/adapter/embedded/index.ts'
 import { until } from '../support/until.ts'
 import { CHEAP_SCRYPT, SECRET } from '../support/users.ts'
 
-const PROGRAM = fileURLToPath(new URL('./notes-server.js', import.meta.url))
+const PROGRAM = fileURLToPath(new URL('./notes-process.js', import.meta.url))
 
 /** Failing logins of an account; no window of the clock ends while the tests run. */
 const MAX_ATTEMPTS = 4

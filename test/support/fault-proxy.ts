@@ -24,8 +24,11 @@ export interface FaultProxy {
   hold(): void
   /** Passes on what was kept, and what comes from now on. */
   release(): void
-  /** Hands each answer to a function that passes it on when it likes: a slow server. */
-  slowDown(schedule: (pass: () => void) => unknown): void
+  /**
+   * Hands each answer to a function that passes it on when it likes: a slow server. The second argument
+   * is the name of the command.
+   */
+  slowDown(schedule: Schedule): void
   /** Loses all that is sent either way, while connections open and stay open: half-open ones. */
   swallow(): void
   /** Loses no more. What was lost stays lost: who waits for an answer waits in vain. */
@@ -39,7 +42,7 @@ export interface FaultProxy {
 }
 
 type Loss = 'command' | 'reply'
-type Schedule = (pass: () => void) => unknown
+type Schedule = (pass: () => void, name: string) => unknown
 
 /** A connection of the driver and the one to the server that belongs to it. */
 class Line implements ProxiedConnection {
@@ -58,6 +61,11 @@ class Line implements ProxiedConnection {
   send(id: number, name: string, isLost: boolean): void {
     this.names.add(name)
     this.#commands.set(id, { name, isLost })
+  }
+
+  /** Returns the name of the command that a message answers. */
+  nameOf(message: Buffer): string {
+    return this.#commands.get(message.readInt32LE(8))?.name ?? ''
   }
 
   answer(message: Buffer): void {
@@ -112,7 +120,7 @@ export async function startFaultProxy(
     })
     upstream.on('data', (chunk) => {
       for (const message of readAnswers(chunk)) {
-        if (!isSwallowing) schedule(() => line.answer(message))
+        if (!isSwallowing) schedule(() => line.answer(message), line.nameOf(message))
       }
     })
   })
