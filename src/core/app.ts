@@ -1,6 +1,6 @@
 import { checkConfigurator } from './configurator.ts'
 import { Emitter } from './emitter.ts'
-import { NotFound } from './errors/index.ts'
+import { checkAllHooks } from './hook-check.ts'
 import type { HookOptions } from './hook-registry.ts'
 import { HookRegistry } from './hook-registry.ts'
 import type { LifecycleHook } from './lifecycle.ts'
@@ -9,6 +9,8 @@ import type { Logger } from './logger.ts'
 import type { ServiceEntryFace } from './method-entry.ts'
 import type { MethodName, MethodNames } from './method-name.ts'
 import type { StandardMethod } from './method-table.ts'
+import { STANDARD_METHODS } from './method-table.ts'
+import { createMissingService } from './missing-service.ts'
 import { toRegistered } from './service-entry.ts'
 import { checkServiceInput } from './service-input.ts'
 import type { AnyService, AnyServices, RegisteredService, ServiceInput } from './service-map.ts'
@@ -56,6 +58,7 @@ export class Application<
     label: 'the application',
     shortGroup: 'around',
     hasMethod: () => true,
+    methodNames: () => STANDARD_METHODS,
   })
   readonly #entries = new Map<string, Entry>()
   readonly #observers = new Set<ServiceObserver>()
@@ -136,7 +139,7 @@ export class Application<
 
   /** Makes the service for a path where none is registered; clients replace this. */
   defaultService(path: string): object {
-    throw new NotFound(`Can not find service '${path}'`)
+    throw createMissingService(path, this.#entries.keys())
   }
 
   /**
@@ -166,9 +169,13 @@ export class Application<
     return this
   }
 
-  /** Sets up every service, in the order of registration; those that come later at once. */
+  /**
+   * Sets up every service, in the order of registration; those that come later at once.
+   * @throws {TypeError} a hook can never do what it is for, by a strategy that does not exist
+   */
   async setup(server?: unknown): Promise<this> {
     await this.#lifecycle.setup(server)
+    checkAllHooks(this.#untyped)
     return this
   }
 
@@ -208,7 +215,10 @@ export class Application<
   }
 
   #checkFree(path: string): void {
-    if (this.#entries.has(path)) throw new TypeError(`Path '${path}' is already in use`)
+    if (!this.#entries.has(path)) return
+    throw new TypeError(
+      `Path '${path}' is already in use: take another one, or await app.unuse('${path}') first`,
+    )
   }
 
   #notify(change: 'added' | 'removed', path: string, entry: Entry): void {

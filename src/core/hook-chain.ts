@@ -66,10 +66,7 @@ function toSteps(hooks: HookRegistry, method: string): Step[] {
     { before: [], after: hooks.get('after', 'all'), error: [] },
   ]
   return [
-    ...hooks.get('short', 'all'),
-    ...hooks.get('short', method),
-    ...hooks.get('around', 'all'),
-    ...hooks.get('around', method),
+    ...hooks.getAround(method),
     ...layers.filter(({ before, after, error }) => before.length + after.length + error.length > 0),
   ]
 }

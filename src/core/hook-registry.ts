@@ -1,7 +1,8 @@
 import type { HookApplication, HookContext, HookType } from './hook-context.ts'
 import type { MethodName } from './method-name.ts'
 import type { StandardMethod } from './method-table.ts'
-import { isObject } from './value-kind.ts'
+import { suggestName } from './name-suggestion.ts'
+import { isObject, isPlainObject, isPromise } from './value-kind.ts'
 
 /** Runs before, after or on an error. A returned copy of the context is assigned onto it. */
 export type Hook<S = object, M extends string = string, A = HookApplication> = (
@@ -71,6 +72,8 @@ export interface HookRegistryOptions {
   readonly shortGroup: 'around' | 'short'
   /** Whether hooks can be registered for a method of this name. */
   readonly hasMethod: (name: string) => boolean
+  /** The methods that an error names, for one that is not there. */
+  readonly methodNames: () => Iterable<string>
 }
 
 /** The hooks of one application or service, in the order in which they were registered. */
@@ -98,6 +101,29 @@ export class HookRegistry {
     return this.#hooks.get(toKey(group, name)) ?? []
   }
 
+  /** How errors name the owner of the hooks. */
+  get label(): string {
+    return this.#options.label
+  }
+
+  /** Returns the around hooks of a method, outermost first. */
+  getAround(method: string): readonly StoredHook[] {
+    return [
+      ...this.get('short', 'all'),
+      ...this.get('short', method),
+      ...this.get('around', 'all'),
+      ...this.get('around', method),
+    ]
+  }
+
+  /** Returns all hooks, by their group and the name of their method or `all`. */
+  list(): { group: HookGroup; name: string; hooks: readonly StoredHook[] }[] {
+    return [...this.#hooks].map(([key, hooks]) => {
+      const [group, name] = key.split(' ') as [HookGroup, string]
+      return { group, name, hooks }
+    })
+  }
+
   #read(options: unknown): { key: string; hooks: StoredHook[] }[] {
     const { label, shortGroup } = this.#options
     if (Array.isArray(options) || typeof options === 'function') {
@@ -114,7 +140,10 @@ export class HookRegistry {
   }
 
   #readKind(kind: string, map: unknown): { key: string; hooks: StoredHook[] }[] {
-    if (!isHookType(kind)) throw new TypeError(`'${kind}' is not a valid hook type`)
+    if (!isHookType(kind)) {
+      const hint = suggestName(kind, HOOK_KINDS) || `, allowed are ${HOOK_KINDS.join(', ')}`
+      throw new TypeError(`'${kind}' is not a valid hook type${hint}`)
+    }
     if (Array.isArray(map) || typeof map === 'function') {
       return [{ key: toKey(kind, 'all'), hooks: this.#toHooks(map, kind) }]
     }
@@ -128,12 +157,11 @@ export class HookRegistry {
 
   #readMap(group: HookGroup, map: Record<string, unknown>): { key: string; hooks: StoredHook[] }[] {
     return Object.entries(map).flatMap(([name, value]) => {
+      if (isPlainObject(value)) throw this.#createMisplacedMap(group, name)
       const hooks = this.#toHooks(value, `${group} ${name}`)
       // An empty list says nothing about a method: generators write one for each standard method.
       if (hooks.length === 0) return []
-      if (name !== 'all' && !this.#options.hasMethod(name)) {
-        throw new TypeError(`'${name}' is not a hookable method of ${this.#options.label}`)
-      }
+      if (name !== 'all' && !this.#options.hasMethod(name)) throw this.#createUnknownMethod(name)
       return [{ key: toKey(group, name), hooks }]
     })
   }
@@ -142,11 +170,27 @@ export class HookRegistry {
     const hooks = Array.isArray(value) ? value : [value]
     for (const hook of hooks) {
       if (typeof hook === 'function') continue
-      throw new TypeError(
-        `A hook in '${place}' of ${this.#options.label} is ${typeof hook}, not a function`,
-      )
+      const hint = isPromise(hook) ? 'a promise, await it first' : `${typeof hook}, not a function`
+      const missing = hook === undefined ? ': nothing is imported or returned there' : ''
+      throw new TypeError(`A hook in '${place}' of ${this.#options.label} is ${hint}${missing}`)
     }
     return hooks
+  }
+
+  #createUnknownMethod(name: string): TypeError {
+    const { label, methodNames } = this.#options
+    const known = [...methodNames()]
+    const hint = suggestName(name, [...known, ...HOOK_KINDS]) || `, it has ${known.join(', ')}`
+    return new TypeError(`'${name}' is not a hookable method of ${label}${hint}`)
+  }
+
+  /** Methods stand inside of kinds, and hooks inside of methods. */
+  #createMisplacedMap(group: HookGroup, name: string): TypeError {
+    const place = group === 'short' ? name : `${group} ${name}`
+    const hint = suggestName(name, HOOK_KINDS) || ': { before: { create: [hook] } } is the order'
+    return new TypeError(
+      `The hooks '${place}' of ${this.#options.label} are a map, not a list of functions${hint}`,
+    )
   }
 }
 

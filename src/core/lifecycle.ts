@@ -108,13 +108,20 @@ export class ServiceLifecycle {
     })
   }
 
-  #runHooked(
+  async #runHooked(
     method: LifecycleMethod,
     server: unknown,
     run: (context: LifecycleContext) => Promise<void>,
   ): Promise<void> {
     const app = this.#app
-    return composeAround(this.#hooks[method], run)({ app, self: app, method, server })
+    let isReached = false
+    const inner = (context: LifecycleContext): Promise<void> => {
+      isReached = true
+      return run(context)
+    }
+    await composeAround(this.#hooks[method], inner)({ app, self: app, method, server })
+    if (isReached) return
+    app.logger.warn({}, `No ${method} of a service ran: a ${method} hook must await next()`)
   }
 
   #start(path: string, registered: Registered): Promise<void> {

@@ -1,12 +1,20 @@
-/** Returns `; did you mean 'name'?` for the name that a mistyped one is close to, else `''`. */
+/** Returns `; did you mean 'name'?` for the name that a mistyped one is closest to, else `''`. */
 export function suggestName(mistyped: string, names: Iterable<string>): string {
-  const near = [...names].find((name) => isNear(mistyped.toLowerCase(), name.toLowerCase()))
-  return near === undefined ? '' : `; did you mean '${near}'?`
+  const nearest = [...names]
+    .map((name) => ({ name, distance: countEdits(mistyped.toLowerCase(), name.toLowerCase()) }))
+    .filter(({ name, distance }) => distance <= toMaxEdits(name))
+    .sort((one, other) => one.distance - other.distance)[0]
+  return nearest === undefined ? '' : `; did you mean '${nearest.name}'?`
 }
 
-/** Whether two letters at most were forgotten, added, mixed up or exchanged. */
-function isNear(one: string, other: string): boolean {
-  if (Math.abs(one.length - other.length) > 2) return false
+/** The shorter a name is, the fewer other letters make another word of it. */
+function toMaxEdits({ length }: string): number {
+  return length < 8 ? 2 : 3
+}
+
+/** How many letters were forgotten, added or exchanged. */
+function countEdits(one: string, other: string): number {
+  if (Math.abs(one.length - other.length) > 3) return Number.POSITIVE_INFINITY
   let previous = Array.from({ length: other.length + 1 }, (_, index) => index)
   for (let row = 1; row <= one.length; row += 1) {
     const current = [row]
@@ -22,5 +30,5 @@ function isNear(one: string, other: string): boolean {
     }
     previous = current
   }
-  return (previous[other.length] ?? 0) <= 2
+  return previous[other.length] ?? 0
 }

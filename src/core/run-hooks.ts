@@ -4,6 +4,7 @@ import type { StoredHook } from './hook-registry.ts'
 import { mergeReturned } from './merge-returned.ts'
 import type { MethodCall } from './method-call.ts'
 import { startMethod } from './method-call.ts'
+import { explainMissingNext } from './missing-next.ts'
 import { isPromise } from './value-kind.ts'
 
 /** Everything that runs for one method of one service, put together when hooks change. */
@@ -37,7 +38,8 @@ export function toChain(layer: Layer, inner: Chain | null, call: MethodCall): Ch
         const pending = runEach(after, 0, context, 'after')
         if (pending !== undefined) await pending
       }
-    } catch (error) {
+    } catch (thrown) {
+      const error = explainMissingNext(thrown, context.type, context)
       if (onError.length > 0) await runErrorHooks(onError, context, toError(error))
       else {
         context.type = 'around'
@@ -101,7 +103,7 @@ async function runErrorHooks(
       mergeReturned(context, await hook.call(context.self, context), hook)
       context.settleParams()
     } catch (replacement) {
-      context.error = toError(replacement)
+      context.error = toError(explainMissingNext(replacement, 'error', context))
       delete context.result
     }
   }

@@ -4,6 +4,7 @@ import type { CalledMethod } from './hook-context.ts'
 import { HookContext } from './hook-context.ts'
 import { readArguments, startMethod } from './method-call.ts'
 import type { MethodEntry } from './method-entry.ts'
+import { warnMissingResult } from './missing-result.ts'
 import { emitServiceEvent } from './service-events.ts'
 
 /**
@@ -47,14 +48,13 @@ export function startCall(
  * Sets the result and emits the events of a call. Returns `context.result`.
  * @param returned what the promise of {@link startCall} resolves to; without one, the result
  */
-export function finishCall(
-  { entry }: MethodEntry,
-  context: HookContext,
-  returned: unknown,
-): unknown {
+export function finishCall(method: MethodEntry, context: HookContext, returned: unknown): unknown {
   // A chain has set it. Not told by `chain`, which hooks that are added meanwhile replace.
-  if (!('result' in context)) setReturned(context, returned)
-  emitServiceEvent(entry, context)
+  if (!('result' in context)) {
+    if (method.chain !== null) warnMissingResult(method, context, returned)
+    setReturned(context, returned)
+  }
+  emitServiceEvent(method.entry, context)
   if (context.dispatch !== undefined) noteExternalForm(context.result)
   return context.result
 }

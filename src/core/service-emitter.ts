@@ -10,6 +10,13 @@ const EMITTER_METHODS = [
 /** Called with what a listener of the service threw or rejected with. */
 type OnError = (error: unknown, event: string | symbol) => void
 
+/** Called with the event that a listener is added for. */
+type OnListen = (event: unknown) => void
+
+const LISTENING: ReadonlySet<string> = new Set([
+  ...['on', 'once', 'addListener', 'prependListener', 'prependOnceListener'],
+])
+
 interface NodeEmitter {
   emit(event: string | symbol, ...values: unknown[]): boolean
   rawListeners(event: string | symbol): Listener[]
@@ -19,10 +26,14 @@ interface NodeEmitter {
  * Returns the methods that make a service an emitter. One that is an emitter already keeps its own:
  * of Node's emitter only `emit` is replaced, because a listener that fails there stops the others.
  */
-export function createEmitterMethods(service: object, onError: OnError): Record<string, unknown> {
+export function createEmitterMethods(
+  service: object,
+  onError: OnError,
+  onListen: OnListen,
+): Record<string, unknown> {
   if (isNodeEmitter(service)) return { emit: createEmit(service, onError) }
   if (hasMethod(service, 'on') && hasMethod(service, 'emit')) return {}
-  return bindEmitter(new Emitter(onError), service)
+  return bindEmitter(new Emitter(onError), service, onListen)
 }
 
 /**
@@ -54,10 +65,16 @@ function createEmit(service: NodeEmitter, onError: OnError): NodeEmitter['emit']
   }
 }
 
-function bindEmitter(emitter: Emitter, service: object): Record<string, unknown> {
+function bindEmitter(
+  emitter: Emitter,
+  service: object,
+  onListen: OnListen,
+): Record<string, unknown> {
   const methods = EMITTER_METHODS.map((name) => {
     const method = emitter[name] as (...values: unknown[]) => unknown
+    const isListening = LISTENING.has(name)
     const bound = (...values: unknown[]): unknown => {
+      if (isListening) onListen(values[0])
       const returned = method.apply(emitter, values)
       return returned === emitter ? service : returned
     }

@@ -3,6 +3,7 @@ import { HookRegistry } from './hook-registry.ts'
 import { createMethodCall } from './method-call.ts'
 import type { EntryApplication, MethodEntry, ServiceEntryFace } from './method-entry.ts'
 import { STANDARD_METHODS, toMethodSpec } from './method-table.ts'
+import { suggestName } from './name-suggestion.ts'
 import type { ServiceAddons } from './service-addons.ts'
 import { installMembers } from './service-members.ts'
 import type { ResolvedServiceOptions } from './service-options.ts'
@@ -51,6 +52,7 @@ export class ServiceEntry<A extends EntryApplication = EntryApplication>
       label: `service '${path}'`,
       shortGroup: 'short',
       hasMethod: (name) => this.methods.has(name),
+      methodNames: () => this.methods.keys(),
     })
     this.#uninstall = installMembers(this)
     ENTRIES.set(service, this)
@@ -97,14 +99,23 @@ function toMethodNames(service: object, options: ResolvedServiceOptions): string
   return [...new Set([...standard, ...options.methods])]
 }
 
+function createMissingMethod(path: string, service: object, name: string): TypeError {
+  const prototypes = [service, Object.getPrototypeOf(service)].filter((one) => one !== null)
+  const members = prototypes.flatMap((one) => Object.getOwnPropertyNames(one))
+  const others = members.filter((member) => member !== 'constructor' && hasMethod(service, member))
+  const hint = suggestName(name, others) || ': the option `methods` lists what the service has'
+  return new TypeError(
+    `Can not apply hooks. '${name}' is not a function of service '${path}'${hint}`,
+  )
+}
+
 function createMethod<A>(
   entry: ServiceEntryFace<A>,
   service: object,
   name: string,
 ): MethodEntry<A> {
   if (!hasMethod(service, name)) {
-    const { path } = entry
-    throw new TypeError(`Can not apply hooks. '${name}' is not a function of service '${path}'`)
+    throw createMissingMethod(entry.path, service, name)
   }
   const original = (service as Record<string, MethodEntry['original']>)[
     name

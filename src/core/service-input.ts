@@ -5,14 +5,13 @@ import { isObject, isPromise } from './value-kind.ts'
 export function checkServiceInput(path: string, value: unknown): asserts value is object {
   const problem = findProblem(path, value)
   if (problem === null) return
-  const hint = problem === '' ? '' : `: ${problem}`
-  throw new TypeError(`Invalid service object passed for path \`${path}\`${hint}`)
+  throw new TypeError(`Invalid service object passed for path \`${path}\`: ${problem}`)
 }
 
-/** Returns `null` for a service, `''` for something that is nothing in particular. */
+/** Returns what is wrong, `null` for a service. */
 function findProblem(path: string, value: unknown): string | null {
   if (typeof value === 'function') return describeFunction(path, value)
-  if (!isObject(value)) return ''
+  if (!isObject(value)) return `it is ${value === null ? 'null' : typeof value}, not an object`
   const { service, services } = value
   if (typeof service === 'function' && typeof services === 'object') {
     return 'it is an application that createApp() did not make; register its services one by one'

@@ -53,7 +53,10 @@ export function resolveServiceOptions(
   checkServiceOptions(path, options)
   const methods = options.methods ?? STANDARD_METHODS.filter((name) => hasMethod(service, name))
   if (!isService(service) && methods.length === 0) {
-    throw new TypeError(`Invalid service object passed for path \`${path}\``)
+    const standard = STANDARD_METHODS.join(', ')
+    throw new TypeError(
+      `Invalid service object passed for path \`${path}\`: it has none of the methods ${standard}; list others by the option \`methods\``,
+    )
   }
   for (const name of methods) checkName(path, name)
   const events = options.events ?? toNames((service as { events?: unknown }).events)
@@ -77,6 +80,11 @@ export function hasMethod(service: object, name: string): boolean {
   return typeof (service as Record<string, unknown>)[name] === 'function'
 }
 
+/** Whether a method can have this name: it is none that a service gets, or that every object has. */
+export function isMethodName(name: string): boolean {
+  return !PROTECTED_NAMES.has(name)
+}
+
 function checkServiceOptions(path: string, options: ServiceOptions): void {
   if (isObject(options) && isService(options)) {
     throw new TypeError(`app.use() takes one service for path '${path}', and its options after it`)
@@ -89,7 +97,7 @@ function isStringMap(value: unknown): boolean {
 }
 
 function checkName(path: string, name: string): void {
-  if (!PROTECTED_NAMES.has(name)) return
+  if (isMethodName(name)) return
   throw new TypeError(`'${name}' on service '${path}' is not allowed as a custom method name`)
 }
 
