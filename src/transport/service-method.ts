@@ -1,5 +1,7 @@
+import { withHint } from '../core/hint.ts'
 import type { MethodEntry, MethodSpec, ServiceEntry } from '../core/index.ts'
 import { isStandardMethod, METHOD_TABLE, MethodNotAllowed } from '../core/index.ts'
+import { hasMethod, isMethodName } from '../core/service-options.ts'
 
 /** The standard methods of a verb, without and with an id in the URL. */
 interface VerbMethods {
@@ -39,7 +41,7 @@ export function findMethod(
   const method = findByVerb(entry, verb, hasId)
   if (method !== null) return method
   const name = hasId ? names.one : names.all
-  throw new MethodNotAllowed(`Method \`${name}\` is not supported by this endpoint.`)
+  throw createNotOffered(entry, name, ` \`${name}\``)
 }
 
 /** Returns the standard method of a verb, `null` when it is not offered to callers from outside. */
@@ -59,7 +61,17 @@ export function findCustomMethod(entry: ServiceEntry, name: string): MethodEntry
   const method = isStandardMethod(name) ? undefined : entry.methods.get(name)
   if (method?.external) return method
   const shown = name.length <= LONGEST_NAME ? ` \`${name}\`` : ''
-  throw new MethodNotAllowed(`Method${shown} is not supported by this endpoint.`)
+  throw createNotOffered(entry, name, shown)
+}
+
+/** Callers outside get the same text whether the service has the method or not. */
+function createNotOffered(entry: ServiceEntry, name: string, shown: string): MethodNotAllowed {
+  const { path, service } = entry
+  const isThere = isMethodName(name) && !name.startsWith('_') && hasMethod(service, name)
+  const hint = `the service has it: list it in the option methods of app.use('${path}')`
+  const options = isThere ? withHint(hint) : undefined
+  const message = `Method${shown} is not supported by this endpoint.`
+  return new MethodNotAllowed(message, undefined, options)
 }
 
 /** Returns the verbs that a URL answers to, as the `Allow` header lists them. */

@@ -6,11 +6,13 @@ import type { OptionRule } from '../../core/option-check.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
 import { toLoggableError } from '../logging/loggable-error.ts'
 import { redactData, redactErrors, redactText } from '../logging/redact.ts'
+import { toCalled } from '../logging/request-log.ts'
 import { prefersHtml } from '../replies/accept.ts'
 import { sendErrorBody } from '../replies/body.ts'
 import { addVary } from '../replies/headers.ts'
 import { watchSend } from '../replies/reply-state.ts'
 import { PAGE_SECURITY_POLICY, renderErrorPage } from './error-page.ts'
+import { HintLog } from './hint-log.ts'
 
 /**
  * Answers an error. It sends by `reply`, now or later, or returns the body or a promise of it. It
@@ -66,6 +68,7 @@ export class ErrorAnswers {
   readonly #logger: Pick<Logger, 'error'> | false | null
   /** When an error 503 was logged last, by its message. */
   readonly #outages = new Map<string, number>()
+  readonly #hints = new HintLog()
 
   /** @param logger takes the place of the logger of each request */
   constructor(options: ErrorHandlerOptions, logger: Logger | null) {
@@ -101,7 +104,7 @@ export class ErrorAnswers {
   }
 
   #send(error: ServiceError, request: FastifyRequest, reply: FastifyReply): void {
-    this.#log(error, request)
+    this.#log(error, request, reply)
     const status = error.statusCode
     reply.code(status)
     setRetryAfter(error, reply)
@@ -132,12 +135,17 @@ export class ErrorAnswers {
     else sendFile(page, status, request, reply)
   }
 
-  #log(error: ServiceError, request: FastifyRequest): void {
+  #log(error: ServiceError, request: FastifyRequest, reply: FastifyReply): void {
     const logger = this.#logger ?? request.log
-    if (logger === false || error.code < 500) return
+    if (logger === false) return
+    if (error.code < 500) {
+      this.#hints.log(error, request, reply, logger)
+      return
+    }
     if (error.code === 503 && !this.#isNews(error.message)) return
     // The logger of a host may write every property of an error, secrets included.
-    logger.error({ err: toLoggableError(error.cause ?? error) }, redactText(error.message))
+    const err = toLoggableError(error.cause ?? error)
+    logger.error({ err, ...toCalled(request, reply) }, redactText(error.message))
   }
 
   /**

@@ -1,9 +1,13 @@
+import { isPlainObject } from '../../core/value-kind.ts'
 import { redactText } from './redact.ts'
 
 /**
  * How many nested causes of an error are logged; deeper ones are left out, which also ends circles.
  */
 const MAX_CAUSES = 5
+
+/** How many keys are named of an object that was thrown. */
+const MAX_KEYS = 10
 
 /** An error as it is logged: nothing else that it holds. */
 export interface LoggedError {
@@ -15,7 +19,9 @@ export interface LoggedError {
 
 /** The name, message and stack of an error and of its causes, without other properties. */
 export function serializeError(error: unknown, depth = 0): LoggedError {
-  if (!(error instanceof Error)) return { type: typeof error, message: toText(error), stack: '' }
+  if (!(error instanceof Error)) {
+    return { type: typeof error, message: describeThrown(error), stack: '' }
+  }
   const { name, message, stack = '', cause } = error
   const hasCause = cause !== undefined && depth < MAX_CAUSES
   return {
@@ -30,6 +36,16 @@ export function serializeError(error: unknown, depth = 0): LoggedError {
 function toText(value: unknown): string {
   const isObject = typeof value === 'object' && value !== null
   return redactText(isObject ? Object.prototype.toString.call(value) : String(value))
+}
+
+/** Values of an object may be secrets: its keys show where it was thrown. */
+function describeThrown(thrown: unknown): string {
+  if (!isPlainObject(thrown)) return toText(thrown)
+  const keys = Object.keys(thrown).slice(0, MAX_KEYS)
+  const what = keys.length === 0 ? 'an empty object' : `an object with ${keys.join(', ')}`
+  return redactText(
+    `What was thrown is ${what}, and no error: throw an error of remex/errors, new BadRequest('…') for example`,
+  )
 }
 
 function toPlainError({ type, message, stack, cause }: LoggedError): Error {

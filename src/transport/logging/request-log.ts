@@ -31,17 +31,29 @@ export class RequestLog extends LogController {
     reply: FastifyReply,
   ): void {
     if (this.isLogDisabled(request)) return
-    const { service, serviceMethod } = request.routeOptions.config as ServiceRouteConfig
     const line = {
       req: request,
-      service: reply.hook?.path ?? service,
-      method: reply.hook?.method ?? serviceMethod,
+      ...toCalled(request, reply),
       statusCode: reply.statusCode,
       ms: Math.round(reply.elapsedTime * 100) / 100,
     }
     if (error) request.log.error({ ...line, err: error }, 'request')
     else request.log.info(line, 'request')
   }
+}
+
+/** Returns which method of which service a request has called, `undefined` for none. */
+export function toCalled(request: FastifyRequest, reply: FastifyReply): CalledNames {
+  const config = request.routeOptions.config as ServiceRouteConfig | undefined
+  return {
+    service: reply.hook?.path ?? config?.service,
+    method: reply.hook?.method ?? config?.serviceMethod,
+  }
+}
+
+interface CalledNames {
+  readonly service: string | undefined
+  readonly method: string | undefined
 }
 
 /** What the routes of services carry in their configuration. */

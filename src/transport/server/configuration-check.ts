@@ -1,7 +1,8 @@
-import type { LifecycleHook } from '../../core/index.ts'
+import type { LifecycleHook, Logger } from '../../core/index.ts'
 
 /** What is needed of an application: its settings and its setup. */
 export interface WithSettings {
+  readonly logger: Logger
   get(name: string): unknown
   set(name: string, value: unknown): unknown
   hooks(options: { setup: LifecycleHook }): unknown

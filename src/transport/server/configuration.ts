@@ -1,11 +1,13 @@
 import { createRequire } from 'node:module'
 import type { Load } from 'config/lib/util.js'
 import { createConfigurator } from '../../core/configurator.ts'
+import type { Logger } from '../../core/index.ts'
 import type { OptionRules } from '../../core/option-check.ts'
 import { checkOptions, OPTION } from '../../core/option-check.ts'
 import { isObject, isPlainObject } from '../../core/value-kind.ts'
 import type { ConfigurationValidator, WithSettings } from './configuration-check.ts'
 import { addConfigurationCheck } from './configuration-check.ts'
+import { checkFolders } from './configuration-folder.ts'
 
 const require = createRequire(import.meta.url)
 
@@ -23,10 +25,12 @@ export interface ConfigurationOptions {
 
 /**
  * Sets the settings of an application from the files `default.json`, `<NODE_ENV>.json` and so on,
- * and from the environment as `custom-environment-variables.json` maps it:
- * `createApp().configure(configuration())`.
+ * from the JSON in the variable `NODE_CONFIG`, and from the environment as
+ * `custom-environment-variables.json` maps it: `createApp().configure(configuration())`. Warns of a
+ * folder that is missing, and of an environment that no file is for.
  * @param options options, or only the function that checks the settings
- * @throws {TypeError} an unknown option; when configured, a file that can not be read
+ * @throws {TypeError} an unknown option; when configured, a file or variable that can not be read, or
+ *   no folder of the option's name
  * @see https://github.com/node-config/node-config/wiki/Configuration-Files
  */
 export function configuration(
@@ -34,7 +38,7 @@ export function configuration(
 ): (app: WithSettings) => void {
   const given = typeof options === 'function' ? { validate: options } : options
   const configure = createConfigurator('configuration', options, (app: WithSettings) => {
-    const settings = readFiles(given.directory)
+    const settings = readFiles(given.directory, app.logger)
     for (const [name, value] of Object.entries(settings)) app.set(name, value)
     if (hasCheck(given)) addConfigurationCheck(app, settings, given)
   })
@@ -56,14 +60,40 @@ function checkConfigurationOptions(options: ConfigurationOptions): void {
   checkOptions('configuration()', isSchema ? { validate: options.validate } : options, RULES)
 }
 
-function readFiles(directory: string | undefined): Record<string, unknown> {
+function readFiles(directory: string | undefined, logger: Logger): Record<string, unknown> {
   const { NODE_CONFIG_ENV, NODE_ENV = 'development' } = process.env
   // Loaded here, since many applications have no such files; configure functions can't wait.
   const { Load } = require('config/lib/util.js') as typeof import('config/lib/util.js')
   const load = Load.fromEnvironment(NODE_CONFIG_ENV ?? NODE_ENV)
   if (directory !== undefined) load.options.configDir = directory
+  checkFolders(
+    {
+      folders: load.options.configDir ?? '',
+      isOption: directory !== undefined,
+      variable: NODE_CONFIG_ENV === undefined ? 'NODE_ENV' : 'NODE_CONFIG_ENV',
+      environments: (NODE_CONFIG_ENV ?? NODE_ENV).split(','),
+    },
+    logger,
+  )
   guardParser(load)
-  return load.scan([]) as Record<string, unknown>
+  return load.scan(readVariable()) as Record<string, unknown>
+}
+
+/** Returns the settings of the variable `NODE_CONFIG`, which win over those of the files. */
+function readVariable(): { name: string; config: unknown }[] {
+  const { NODE_CONFIG } = process.env
+  if (NODE_CONFIG === undefined || NODE_CONFIG === '') return []
+  let config: unknown
+  try {
+    config = JSON.parse(NODE_CONFIG)
+  } catch {
+    // The error of the parser would repeat a part of it, a secret perhaps.
+    throw new TypeError('The variable NODE_CONFIG must be an object in JSON')
+  }
+  if (!isPlainObject(config))
+    throw new TypeError('The variable NODE_CONFIG must be an object in JSON')
+  if (hasPrototypeKey(config)) throw new TypeError('NODE_CONFIG: the key __proto__ is not allowed')
+  return [{ name: '$NODE_CONFIG', config }]
 }
 
 /** A method of the package's parser that its types leave out. */

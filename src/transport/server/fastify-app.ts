@@ -184,11 +184,18 @@ function toListenOptions(
   options: number | string | FastifyListenOptions,
   host: string,
 ): FastifyListenOptions {
-  // Number('') would be 0, which stands for any free port.
-  if (typeof options !== 'object')
-    return { port: options === '' ? Number.NaN : Number(options), host }
+  if (typeof options !== 'object') return { port: toPort(options), host }
   checkOptionNames('listen()', options, LISTEN_NAMES)
   return options.path === undefined ? withDefaults({ port: 0, host }, options) : options
+}
+
+/** @throws {RangeError} no port, `''` for example, which `Number()` reads as any free one */
+function toPort(value: number | string): number {
+  const port = value === '' ? Number.NaN : Number(value)
+  if (Number.isInteger(port) && port >= 0 && port < 65_536) return port
+  const message = `listen(): the port '${value}' must be a whole number from 0 to 65535`
+  // The error of Node for ports in options.
+  throw Object.assign(new RangeError(message), { code: 'ERR_SOCKET_BAD_PORT' })
 }
 
 function isFastify(value: object): value is FastifyInstance {

@@ -4,6 +4,7 @@ import type { ServerOptions as HttpsOptions } from 'node:https'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify'
 import type { Logger } from '../../core/index.ts'
+import { suggestName } from '../../core/name-suggestion.ts'
 import type { OptionRule } from '../../core/option-check.ts'
 import { checkOptions, OPTION, withDefaults } from '../../core/option-check.ts'
 import { ErrorAnswers } from '../errors/error-handler.ts'
@@ -117,10 +118,10 @@ function checkNames(options: object): void {
     if (Object.hasOwn(REST_RULES, name)) {
       throw new TypeError(`fastifyApp(): '${name}' is an option of rest()`)
     }
-    const meant = OWN_NAMES.find((own) => own !== name && toStem(own) === toStem(name))
-    if (meant !== undefined) {
-      throw new TypeError(`fastifyApp(): unknown option '${name}'; did you mean '${meant}'?`)
-    }
+    if (OWN_NAMES.includes(name)) continue
+    const meant = OWN_NAMES.find((own) => toStem(own) === toStem(name)) ?? name
+    const hint = suggestName(meant, OWN_NAMES)
+    if (hint !== '') throw new TypeError(`fastifyApp(): unknown option '${name}'${hint}`)
   }
 }
 

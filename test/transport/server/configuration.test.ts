@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { Ajv, getValidator, schema } from '@feathersjs/schema'
 import t from 'tap'
 import { configuration, createApp, fastifyApp, rest } from '../../../src/transport/index.ts'
+import type { RecordingLogger } from '../../core/recording-logger.ts'
+import { createLogger } from '../../core/recording-logger.ts'
 import type { TestScope } from '../../support/http.ts'
 
 /** Writes configuration files to a folder of its own and returns its path. */
@@ -189,4 +191,32 @@ t.test('refuses an option that it does not know', async (t) => {
     message: "configuration(): unknown option 'dir', allowed are directory, validate",
   })
   t.throws(() => configuration({ validate: {} } as object), { name: 'TypeError' })
+})
+
+t.test('takes settings from NODE_CONFIG over those of the files', async (t) => {
+  setVariable(t, 'NODE_CONFIG', '{"port":80,"authentication":{"secret":"other"}}')
+  const directory = await writeFiles(t, { 'default.json': DEFAULTS })
+  const app = createApp().configure(configuration({ directory }))
+  t.equal(app.get('port'), 80)
+  t.match(app.get('authentication'), { secret: 'other', jwtOptions: { issuer: 'remex' } })
+})
+
+t.test('refuses a NODE_CONFIG that is no object, and repeats nothing of it', async (t) => {
+  const directory = await writeFiles(t, {})
+  for (const text of ['hunter2', '"hunter2"', '["hunter2"]', 'null', '{"__proto__":{"a":1}}']) {
+    setVariable(t, 'NODE_CONFIG', text)
+    const configure = () => createApp().configure(configuration({ directory }))
+    t.throws(configure, { name: 'TypeError', message: /^(?!.*hunter2).*NODE_CONFIG/ })
+  }
+})
+
+t.test('warns of nothing where an environment needs no file, or has one', async (t) => {
+  const directory = await writeFiles(t, { 'default.json': DEFAULTS, 'local-staging.json': '{}' })
+  for (const environment of [undefined, 'development', 'test', 'production', 'staging']) {
+    setVariable(t, 'NODE_ENV', environment)
+    const app = createApp()
+    app.logger = createLogger()
+    app.configure(configuration({ directory }))
+    t.strictSame((app.logger as RecordingLogger).entries, [])
+  }
 })

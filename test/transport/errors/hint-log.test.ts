@@ -1,0 +1,53 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import t from 'tap'
+import { withHint } from '../../../src/core/hint.ts'
+import { HintLog } from '../../../src/transport/errors/hint-log.ts'
+import { BadRequest } from '../../../src/transport/index.ts'
+import { createLogger } from '../../core/recording-logger.ts'
+import type { TestScope } from '../../support/http.ts'
+
+const request = { routeOptions: { config: {} } } as FastifyRequest
+
+/** Makes a log, and what tells it of an error in a call of a method. */
+function open(t: TestScope, environment = 'development') {
+  const former = process.env['NODE_ENV']
+  process.env['NODE_ENV'] = environment
+  t.teardown(() => {
+    if (former === undefined) delete process.env['NODE_ENV']
+    else process.env['NODE_ENV'] = former
+  })
+  const hints = new HintLog()
+  const logger = createLogger()
+  const tell = (hint: string | undefined, method = 'find'): void => {
+    const error = new BadRequest('No', undefined, hint === undefined ? {} : withHint(hint))
+    const reply = { hook: { path: 'users', method } } as unknown as FastifyReply
+    hints.log(error, request, reply, logger)
+  }
+  return { tell, entries: logger.entries }
+}
+
+t.test('logs each hint once for a method of a service', async (t) => {
+  const { tell, entries } = open(t)
+  for (const method of ['find', 'find', 'get']) tell('try this', method)
+  tell('try that')
+  t.strictSame(entries, [
+    { level: 'warn', details: { service: 'users', method: 'find' }, message: 'No: try this' },
+    { level: 'warn', details: { service: 'users', method: 'get' }, message: 'No: try this' },
+    { level: 'warn', details: { service: 'users', method: 'find' }, message: 'No: try that' },
+  ])
+})
+
+t.test('logs no hint where there is none, and none in production', async (t) => {
+  const developing = open(t)
+  developing.tell(undefined)
+  t.strictSame(developing.entries, [])
+  const producing = open(t, 'production')
+  producing.tell('try this')
+  t.strictSame(producing.entries, [])
+})
+
+t.test('logs no more than a hundred hints, as requests may choose the names in them', async (t) => {
+  const { tell, entries } = open(t)
+  for (let index = 0; index < 200; index += 1) tell(`allow $${index}`)
+  t.equal(entries.length, 100)
+})
