@@ -1,3 +1,5 @@
+import { Hint } from '../../core/hint.ts'
+import { addHookCheck } from '../../core/hook-check.ts'
 import type { Application, Params } from '../../core/index.ts'
 import type { OptionRules } from '../../core/option-check.ts'
 import { checkOptions, OPTION } from '../../core/option-check.ts'
@@ -10,6 +12,7 @@ import { findAuthentication } from '../default-authentication.ts'
 import type { Proof } from '../strategies/proof.ts'
 import { findProof, proveAuthentication } from '../strategies/proof.ts'
 import { limitProof } from '../throttle/limit-proof.ts'
+import { checkAuthenticate, NO_SERVICE } from './authenticate-check.ts'
 import type { HookCall } from './hook-call.ts'
 import { reportFailure } from './login-events.ts'
 
@@ -29,6 +32,8 @@ export type AuthenticateHook = (
 
 const RULES: OptionRules = { service: OPTION.string, strategies: OPTION.stringList }
 
+const MISSING = new Hint(NO_SERVICE)
+
 /** Keys of a strategy's result that never become params. */
 const KEPT_KEYS: ReadonlySet<string> = new Set(['accessToken', 'provider', 'authentication'])
 
@@ -37,13 +42,15 @@ const KEPT_KEYS: ReadonlySet<string> = new Set(['accessToken', 'provider', 'auth
  * calls: `authenticate('jwt')`, or `authenticate({ service, strategies })`. The params then have
  * `authentication`, and the entity as `user`. Internal calls pass without authentication.
  * @throws {NotAuthenticated} in calls: nothing is proven
+ * @throws {TypeError} when the application is set up: there is no such strategy, or no
+ *   authentication service
  */
 export function authenticate(
   first: string | AuthenticateOptions,
   ...others: string[]
 ): AuthenticateHook {
   const options = toOptions(first, others)
-  return (context, next) => {
+  const hook: AuthenticateHook = (context, next) => {
     const { type, app } = context
     if (type && type !== 'around' && type !== 'before') {
       throw createNotAuthenticated('The authenticate hook must be used as a before hook')
@@ -58,6 +65,7 @@ export function authenticate(
     if (type === 'before') return pending
     return pending === undefined ? next?.() : pending.then(next)
   }
+  return addHookCheck(hook, (place) => checkAuthenticate(place, options))
 }
 
 /**
@@ -86,7 +94,9 @@ function toOptions(
       ? first
       : { strategies: [first, ...others].filter((name) => typeof name === 'string') }
   if (!Array.isArray(options.strategies) || options.strategies.length === 0) {
-    throw new TypeError('The authenticate hook needs at least one allowed strategy')
+    throw new TypeError(
+      "The authenticate hook needs at least one allowed strategy: authenticate('jwt')",
+    )
   }
   checkOptions('authenticate()', options, RULES)
   return options
@@ -95,7 +105,11 @@ function toOptions(
 function findService(app: Application, { service: path }: AuthenticateOptions): Authentication {
   const service = findAuthentication(app, path)
   if (typeof service?.authenticate !== 'function') {
-    throw createNotAuthenticated('Could not find a valid authentication service')
+    throw createNotAuthenticated(
+      'Could not find a valid authentication service',
+      undefined,
+      MISSING,
+    )
   }
   return service
 }

@@ -45,7 +45,9 @@ const ARRAY_POSITIONS = /\.(?:\d+|\$[^.]*)(?=\.|$)/g
  */
 export function hashPassword(field: string, options: HashPasswordOptions = {}): HashPasswordHook {
   if (!isNonEmptyString(field)) {
-    throw new TypeError('The hashPassword hook requires a field name option')
+    throw new TypeError(
+      "The hashPassword hook requires a field name option: hashPassword('password')",
+    )
   }
   checkOptions('hashPassword()', options, HASH_RULES)
   return async (context, next) => {
