@@ -1,4 +1,5 @@
 import { BadRequest, MethodNotAllowed } from '../core/errors/index.ts'
+import { withHint } from '../core/hint.ts'
 import type { Params, Query } from '../core/params.ts'
 import type { DriverParams } from './driver-options.ts'
 import type { MongoDBOptions, MongoDBSettings, MultiMethod, Paginate } from './mongodb-options.ts'
@@ -44,7 +45,8 @@ export function isMultiAllowed(method: MultiMethod, { multi }: MongoDBSettings):
 /** @throws {MethodNotAllowed} the option `multi` does not allow the method to write many records */
 export function checkMulti(method: MultiMethod, settings: MongoDBSettings): void {
   if (isMultiAllowed(method, settings)) return
-  throw new MethodNotAllowed(`Can not ${method} multiple entries`)
+  const hint = `allow it by the option multi: ['${method}'] of the service`
+  throw new MethodNotAllowed(`Can not ${method} multiple entries`, undefined, withHint(hint))
 }
 
 /**

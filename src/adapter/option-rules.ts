@@ -57,7 +57,7 @@ export const OPTION_RULES: {
   },
   paginate: {
     default: false,
-    expected: 'false or { default, max }',
+    expected: 'false or { default, max }, as { default: 10, max: 100 } is',
     isValid: (value) => value === false || isPlainObject(value),
     keys: { default: OPTION.count, max: OPTION.count },
   },

@@ -1,6 +1,7 @@
 import type { OptionRules } from '../core/option-check.ts'
 import { checkOptions, withDefaults } from '../core/option-check.ts'
-import { isPlainObject } from '../core/value-kind.ts'
+import { isObject, isPlainObject } from '../core/value-kind.ts'
+import { MODEL_EXPECTED } from './connection/model.ts'
 import { relate } from './field-path.ts'
 import type { MongoDBOptions, MongoDBSettings, Paginate } from './mongodb-options.ts'
 import { DEFAULT_LIMITS, OPTION_RULES } from './option-rules.ts'
@@ -25,7 +26,11 @@ const CALL_RULES: OptionRules = Object.fromEntries(ROWS.filter(([, row]) => !row
  *   search could read hidden fields; names the option or the field
  */
 export function resolveMongoDBOptions(options: MongoDBOptions): MongoDBSettings {
-  const given: object = isPlainObject(options) ? options : {}
+  const given: unknown = options ?? {}
+  // A collection in place of the options has much, and a `Model` is not among it.
+  if (isObject(given) && !isPlainObject(given) && given['Model'] === undefined) {
+    throw new TypeError(`${OWNER}: the options must be an object with 'Model', ${MODEL_EXPECTED}`)
+  }
   checkOptions(OWNER, given, OPTION_RULES)
   if (options?.Model === undefined) throw createOptionError('Model')
   const settings = withDefaults<MongoDBSettings>(

@@ -1,4 +1,5 @@
 import { BadRequest } from '../../core/errors/index.ts'
+import { withHint } from '../../core/hint.ts'
 import type { Query } from '../../core/params.ts'
 import { isObject, isPlainObject, isSingleValue } from '../../core/value-kind.ts'
 import { isReservedName } from '../field-path.ts'
@@ -14,6 +15,26 @@ const ALLOWED: ReadonlySet<string> = new Set(['$or', '$and', ...COMPARING])
 const ALIASES: ReadonlyMap<string, string> = new Map([
   ['$le', '$lte'],
   ['$ge', '$gte'],
+])
+
+/** Operators for one field that services may allow. */
+const ALLOWABLE: ReadonlySet<string> = new Set([
+  ...['$regex', '$options', '$exists', '$type', '$all', '$elemMatch', '$size', '$mod', '$not'],
+  ...[
+    '$nor',
+    '$text',
+    '$search',
+    '$near',
+    '$nearSphere',
+    '$geoWithin',
+    '$geoIntersects',
+    '$geometry',
+  ],
+])
+
+/** Operators that run code or expressions: nobody is told how to allow them. */
+const REFUSED: ReadonlySet<string> = new Set([
+  ...['$where', '$expr', '$function', '$accumulator', '$jsonSchema', '$comment'],
 ])
 
 /** A `$` where the server or a careless parser may see an operator: never a field name. */
@@ -89,12 +110,25 @@ function checkObject(object: Query, kind: string, depth: number, check: Check): 
     }
     const operator = ALIASES.get(key) ?? key
     if (!isAllowed(operator, object, check)) {
-      throw new BadRequest(`Invalid ${kind} ${key}`)
+      throw new BadRequest(`Invalid ${kind} ${key}`, undefined, toHint(operator, kind))
     }
     if (Object.hasOwn(copy, operator)) throw new BadRequest(`${operator} is given twice`)
     copy[operator] = checkOperand(value, operator, depth + 1, check)
   }
   return copy
+}
+
+/**
+ * Returns the way to what is refused, for the log. Only for names that a service could know: others
+ * come from callers that look for gaps.
+ */
+function toHint(name: string, kind: string): ErrorOptions | undefined {
+  const isSearch = name === '$search' && kind === 'filter value'
+  if (ALLOWABLE.has(name) && !isSearch) {
+    return withHint(`allow it by the option operators: ['${name}']`)
+  }
+  const isFilter = kind === 'filter value' && /^\$[a-z]{1,20}$/i.test(name) && !REFUSED.has(name)
+  return isFilter ? withHint(`name it in the option filters: { ${name}: true }`) : undefined
 }
 
 /** The flags of a pattern are allowed wherever the pattern is. */
