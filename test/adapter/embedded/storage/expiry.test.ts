@@ -1,7 +1,6 @@
-import { MongoClient } from 'mongodb'
 import t from 'tap'
-import { startEmbeddedMongo } from '../../../../src/adapter/embedded/index.ts'
 import { holdIntervals } from '../../../support/clock.ts'
+import { openClient } from '../open-database.ts'
 
 const NOW = new Date()
 const LATER = new Date(NOW.getTime() + 3_600_000)
@@ -9,12 +8,7 @@ const EARLIER = new Date(NOW.getTime() - 3_600_000)
 
 t.test('records expire by an index, once a minute', async (t) => {
   const sweeps = holdIntervals(t)
-  const server = await startEmbeddedMongo()
-  const client = new MongoClient(server.url)
-  t.teardown(async () => {
-    await client.close()
-    await server.close()
-  })
+  const client = await openClient(t)
   const tokens = client.db('test').collection<{ _id: string; [field: string]: unknown }>('tokens')
   await tokens.createIndex({ expiresAt: 1 }, { expireAfterSeconds: 0 })
   await tokens.createIndex({ 'seen.at': 1 }, { expireAfterSeconds: 7_200 })
@@ -46,12 +40,7 @@ t.test('records expire by an index, once a minute', async (t) => {
 
 t.test('what a transaction writes waits, and its snapshot keeps what expires', async (t) => {
   const sweeps = holdIntervals(t)
-  const server = await startEmbeddedMongo()
-  const client = new MongoClient(server.url)
-  t.teardown(async () => {
-    await client.close()
-    await server.close()
-  })
+  const client = await openClient(t)
   const tokens = client
     .db('test')
     .collection<{ _id: number; expiresAt: Date; n?: number }>('tokens')
