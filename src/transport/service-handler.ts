@@ -78,7 +78,10 @@ class RestCall implements TimedCall {
 
   /** Answers with 503 and aborts `params.signal`, so that the call can stop its work. */
   timeOut(limitMs: number): void {
-    const error = new Unavailable(`No answer within ${limitMs} ms`)
+    // A call that has begun goes on: what it was to write may be written.
+    const isUnknown = this.#context !== null && this.#method.spec.verb !== 'GET'
+    const data = isUnknown ? { errors: { outcome: 'unknown' } } : null
+    const error = new Unavailable(`No answer within ${limitMs} ms`, data)
     if (this.#params !== null) RestParams.abort(this.#params, error)
     this.#answerError(error)
   }

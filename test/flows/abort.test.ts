@@ -71,6 +71,37 @@ for (const mode of MODES) {
     },
   )
 
+  t.test(
+    `a call that takes too long may have written, unless it only reads, ${mode}`,
+    async (t) => {
+      const gate = new Gate()
+      const pass = () => gate.pass({})
+      const server = await startServer(t, mode, {
+        handlerTimeoutMs: 50,
+        services: (app) =>
+          app.use(
+            'late',
+            { find: pass, get: pass, create: pass, patch: pass, remove: pass, tidy: pass },
+            { methods: ['find', 'get', 'create', 'patch', 'remove', 'tidy'] },
+          ),
+      })
+      const requests: readonly [string, object, string | undefined][] = [
+        ['/late', {}, undefined],
+        ['/late/1', {}, undefined],
+        ['/late', { data: {} }, 'unknown'],
+        ['/late', { data: {}, headers: { 'x-service-method': 'tidy' } }, 'unknown'],
+        ['/late/1', { method: 'PATCH', data: {} }, 'unknown'],
+        ['/late/1', { method: 'DELETE' }, 'unknown'],
+      ]
+      for (const [path, options, outcome] of requests) {
+        const { status, body } = await server.request(path, options)
+        t.equal(status, 503)
+        t.strictSame((body as { errors?: object }).errors, outcome && { outcome })
+      }
+      gate.open()
+    },
+  )
+
   t.test(`ABORT-2: a call that fails after its time is answered once, ${mode}`, async (t) => {
     const gate = new Gate()
     const server = await startServer(t, mode, {
