@@ -325,3 +325,19 @@ t.test('HEAD runs the same hooks as GET and answers the same headers', async (t)
   const missing = await server.request('/nothing', { method: 'HEAD' })
   t.strictSame([missing.status, missing.text], [404, ''])
 })
+
+t.test('tells the log alone that the service has a method which it does not list', async (t) => {
+  const entry = createEntry(['find'])
+  const hints = ['internalMethod', '_find', 'toString', 'hooks', 'nothing', '__proto__'].map(
+    (name) => {
+      try {
+        return findMethod(entry, 'POST', false, name).name
+      } catch (error) {
+        t.equal(JSON.stringify(error).includes('methods'), false)
+        return ((error as Error).cause as { hint?: string } | undefined)?.hint
+      }
+    },
+  )
+  const hint = "the service has it: list it in the option methods of app.use('todo')"
+  t.strictSame(hints, [hint, ...Array.from({ length: 5 }, () => undefined)])
+})

@@ -34,7 +34,7 @@ const ALLOWABLE: ReadonlySet<string> = new Set([
 
 /** Operators that run code or expressions: nobody is told how to allow them. */
 const REFUSED: ReadonlySet<string> = new Set([
-  ...['$where', '$expr', '$function', '$accumulator', '$jsonSchema', '$comment'],
+  ...['$where', '$expr', '$function', '$accumulator', '$jsonSchema'],
 ])
 
 /** A `$` where the server or a careless parser may see an operator: never a field name. */

@@ -1,3 +1,4 @@
+import { Hint } from '../../core/hint.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
 import { redactText } from './redact.ts'
 
@@ -40,6 +41,7 @@ function toText(value: unknown): string {
 
 /** Values of an object may be secrets: its keys show where it was thrown. */
 function describeThrown(thrown: unknown): string {
+  if (thrown instanceof Hint) return redactText(thrown.hint)
   if (!isPlainObject(thrown)) return toText(thrown)
   const keys = Object.keys(thrown).slice(0, MAX_KEYS)
   const what = keys.length === 0 ? 'an empty object' : `an object with ${keys.join(', ')}`

@@ -241,3 +241,31 @@ t.test('a limit that somebody unset lets nothing pass', async (t) => {
   const unset = { ...resolveMongoDBOptions({ Model: idleCollection }), limits: {} }
   t.throws(() => sanitizeQuery({ a: 1 }, unset as MongoDBSettings), /nested more than undefined/)
 })
+
+t.test('tells the log, and no caller, which option allows what is refused', async (t) => {
+  for (const [query, hint] of [
+    [{ a: { $regex: 'x' } }, "allow it by the option operators: ['$regex']"],
+    [{ $nor: [] }, "allow it by the option operators: ['$nor']"],
+    [{ $text: { $search: 'x' } }, "allow it by the option operators: ['$text']"],
+    [{ $search: 'x' }, 'name it in the option filters: { $search: true }'],
+    [{ $comment: 'x' }, 'name it in the option filters: { $comment: true }'],
+    [{ $where: 'x' }, undefined],
+    [{ $expr: {} }, undefined],
+    [{ a: { $function: 'x' } }, undefined],
+    [{ a: { $unknown: 'x' } }, undefined],
+    [{ '$odd name': 'x' }, undefined],
+  ] as const) {
+    const error = await sanitizeAndFail(query)
+    t.notMatch(JSON.stringify(error), 'option')
+    t.equal((error.cause as { hint?: string } | undefined)?.hint, hint, JSON.stringify(query))
+  }
+})
+
+async function sanitizeAndFail(query: Query): Promise<BadRequest> {
+  try {
+    sanitize(query)
+  } catch (error) {
+    return error as BadRequest
+  }
+  throw new Error('was not refused')
+}
