@@ -261,3 +261,23 @@ t.test('a service that emits in a way of its own does so, and may fail', async (
   t.same(seen, ['working', 'created'])
   t.match(logger.entries, [{ details: { event: 'node created', err: { message: 'no network' } } }])
 })
+
+t.test(
+  'warns of a listener for a method, unless the service has an event of this name',
+  async (t) => {
+    const app = createApp()
+    const logger = createLogger()
+    app.logger = logger
+    const service = { create: async () => ({}) }
+    app.use('todos', service).use('others', service, { events: ['create'] })
+    for (const path of ['todos', 'others']) {
+      for (const event of ['create', 'find', 'created', 'done']) {
+        app.service(path).on(event, () => undefined)
+      }
+    }
+    t.strictSame(
+      logger.entries.map(({ details }) => details),
+      [{ service: 'todos', event: 'create' }],
+    )
+  },
+)

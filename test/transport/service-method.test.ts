@@ -28,9 +28,9 @@ class GuardedService extends TodoService {
   setup = async (): Promise<void> => undefined
 }
 
-function createEntry(methods?: readonly string[]) {
+function createEntry(methods?: readonly string[], service = new TodoService()) {
   const app = createApp()
-  app.use('todo', new TodoService(), methods === undefined ? {} : { methods })
+  app.use('todo', service, methods === undefined ? {} : { methods })
   const entry = app.entries.get('todo')
   if (entry === undefined) throw new Error('todo is not registered')
   return entry
@@ -327,7 +327,7 @@ t.test('HEAD runs the same hooks as GET and answers the same headers', async (t)
 })
 
 t.test('tells the log alone that the service has a method which it does not list', async (t) => {
-  const entry = createEntry(['find'])
+  const entry = createEntry(['find'], new GuardedService())
   const hints = ['internalMethod', '_find', 'toString', 'hooks', 'nothing', '__proto__'].map(
     (name) => {
       try {
