@@ -6,6 +6,7 @@ import {
   protect,
 } from '../../../src/auth/index.ts'
 import type { FastifyApplication } from '../../../src/transport/index.ts'
+import { authenticateRequest } from '../../../src/transport/index.ts'
 import { SECRET } from '../../support/users.ts'
 import type { Mistake } from './mistake.ts'
 import { messages, thrown, untyped } from './mistake.ts'
@@ -42,6 +43,15 @@ export const AUTHENTICATION_MISTAKES: readonly Mistake[] = [
       return app.fastify.ready()
     },
     "authenticate('jwt', 'google') in 'around all' of the application: 'google' is no strategy of 'authentication', registered are jwt",
+  ),
+  thrown(
+    'authenticateRequest() with a mistyped strategy',
+    (app) => {
+      const preHandler = authenticateRequest(addAuthentication(app), 'jtw')
+      app.fastify.get('/me', { preHandler }, async () => ({}))
+      return app.fastify.ready()
+    },
+    "authenticate('jtw') in a route: 'jtw' is no strategy of 'authentication'; did you mean 'jwt'?",
   ),
   thrown(
     'authenticate() without an authentication service',
