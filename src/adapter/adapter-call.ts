@@ -89,13 +89,13 @@ export async function callAdapter<R>(
 
 /**
  * Checks a write to many whose records nobody reads.
- * @throws {TypeError} it has a pipeline, which makes an answer of records, or a `$skip`, which the
- *   commands do not know
+ * @throws {BadRequest} it has a `$skip`, which the commands do not know
+ * @throws {TypeError} it has a pipeline, which makes an answer of records
  */
 function checkUnread({ skip }: SplitQuery, pipeline: Pipeline | null): void {
-  if (pipeline === null && skip === 0) return
-  const odd = pipeline === null ? '$skip' : 'params.pipeline'
-  throw new TypeError(`params.docdb.returning: false can not go with ${odd}`)
+  if (skip > 0) throw new BadRequest('$skip is not possible where no records are returned')
+  if (pipeline === null) return
+  throw new TypeError('params.docdb.returning: false can not go with params.pipeline')
 }
 
 /**

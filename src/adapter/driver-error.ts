@@ -49,9 +49,9 @@ const ERROR_TABLE: readonly ErrorRow[] = [
   {
     ErrorClass: Conflict,
     message: 'Another call changed the record at the same time',
-    // Nothing was written; in seconds, as in the header that is made of it.
+    // In seconds, as in the header that is made of it.
     data: { retryAfter: 1 },
-    codes: [112, 251],
+    codes: [24, 112, 251],
     names: [],
   },
   {

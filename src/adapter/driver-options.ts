@@ -96,10 +96,19 @@ const OPTIONS_BY_OPERATION: Readonly<Record<Operation, ReadonlySet<string>>> = {
   'aggregate into a collection': new Set([...EVERYWHERE, ...AGGREGATING]),
 }
 
+/** The same for writes to many whose records nobody reads: one command, which reads none either. */
+const OPTIONS_WITHOUT_ANSWER: Readonly<Partial<Record<Operation, ReadonlySet<string>>>> = {
+  'patch of many': new Set([
+    ...[...EVERYWHERE, 'collation', 'hint', 'let', 'returning'],
+    ...['arrayFilters', 'bypassDocumentValidation'],
+  ]),
+  'remove of many': new Set([...EVERYWHERE, 'collation', 'hint', 'let', 'returning']),
+}
+
 /** Reads by aggregation, and whatever else has to be done before one. */
 const READS: ReadonlySet<Operation> = new Set(['read', 'aggregate'])
 
-/** Operations whose commands have the query's own filter. */
+/** Operations that may return scores of a text search, or sort by them. */
 const SCORES: ReadonlySet<Operation> = new Set([...READS, 'cursor'])
 
 /**
@@ -114,7 +123,8 @@ export function toDriverOptions(params: DriverParams, operation: Operation): Dri
   }
   const given = docdb ?? mongodb
   const hasStages = pipeline !== undefined && pipeline.length > 0
-  if (given !== undefined) checkDriverOptions(given, operation, toKnown(operation, hasStages))
+  if (given !== undefined)
+    checkDriverOptions(given, operation, toKnown(operation, hasStages, given))
   // A hook sets the collation for all methods, and new records are compared with nothing: the server
   // would refuse it. Only what a pipeline makes of them may compare.
   const isCompared = collation !== undefined && (operation !== 'create' || hasStages)
@@ -135,8 +145,13 @@ export function takeReturning(driver: DriverOptions): boolean {
   return returning
 }
 
-function toKnown(operation: Operation, hasStages: boolean): ReadonlySet<string> {
-  const known = OPTIONS_BY_OPERATION[operation]
+function toKnown(
+  operation: Operation,
+  hasStages: boolean,
+  { returning }: DriverOptions,
+): ReadonlySet<string> {
+  const unread = returning === false ? OPTIONS_WITHOUT_ANSWER[operation] : undefined
+  const known = unread ?? OPTIONS_BY_OPERATION[operation]
   if (!hasStages || operation === 'cursor') return known
   if (READS.has(operation)) return OPTIONS_BY_OPERATION.aggregate
   return new Set([...known, ...AGGREGATING])

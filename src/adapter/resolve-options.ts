@@ -39,7 +39,7 @@ export function resolveMongoDBOptions(options: MongoDBOptions): MongoDBSettings 
   )
   if (settings.hidden.includes(settings.id)) throw createOptionError('hidden')
   // No caller outside could name its value, and each call has to.
-  const isHidden = (field: string): boolean => relate(field, settings.hidden) === 'inside'
+  const isHidden = (field: string): boolean => relate(field, settings.hidden) !== 'apart'
   if (settings.shardKey.some(isHidden)) throw createOptionError('shardKey')
   const leak = isTextSearch('$search', settings) ? findSearchLeak(settings) : undefined
   if (leak !== undefined) throw new TypeError(`${OWNER}: the option 'filters.$search': ${leak}`)

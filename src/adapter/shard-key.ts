@@ -55,7 +55,7 @@ export function checkShardKeyKept(
   const fields = toDataFields(settings)
   for (const [name, value] of Object.entries(data)) {
     if (!name.startsWith('$')) checkField(name, value, filter, fields)
-    else if (isObject(value)) checkOperator(name, value, filter, fields)
+    else if (isObject(value)) checkOperator(name, value, filter, settings)
   }
 }
 
@@ -90,7 +90,7 @@ export function toShardConditions(
   return Object.fromEntries(values)
 }
 
-/** The server makes ids, and they never change: data need not have them. */
+/** The id of a record is known, and it is taken out of data: data need not have it. */
 function toDataFields({ id, shardKey }: ShardSettings): readonly string[] {
   return shardKey.filter((field) => field !== id && field !== '_id')
 }
@@ -127,13 +127,15 @@ function checkOperator(
   name: string,
   operands: object,
   filter: Document,
-  fields: readonly string[],
+  settings: ShardSettings,
 ): void {
   for (const [path, operand] of Object.entries(operands)) {
-    if (SETTING.has(name)) checkField(path, operand, filter, fields)
+    if (SETTING.has(name)) checkField(path, operand, filter, toDataFields(settings))
     else {
       const paths = name === '$rename' ? [path, operand] : [path]
-      const changed = fields.find((field) => paths.some((one) => isRelated(String(one), field)))
+      const changed = settings.shardKey.find((field) =>
+        paths.some((one) => isRelated(String(one), field)),
+      )
       if (changed !== undefined) refuseChange(changed)
     }
   }

@@ -32,6 +32,8 @@ export function setReturned(context: HookContext, returned: unknown): void {
 /** An event that a hook has chosen stays. */
 function takeNote(context: HookContext, returned: object): void {
   const event = EVENTS.get(returned)
-  if (event === undefined || context.event !== toMethodSpec(context.method).event) return
+  const { event: own } = toMethodSpec(context.method)
+  // A method without an event only hands on what another one has written.
+  if (event === undefined || own === null || context.event !== own) return
   context.event = event
 }

@@ -4,6 +4,7 @@ import t from 'tap'
 
 import type { MongoDBOptions, MongoDBParams } from '../../src/adapter/index.ts'
 import { MongoDBService } from '../../src/adapter/index.ts'
+import { BadRequest } from '../../src/core/errors/index.ts'
 import { openDatabase } from '../support/database.ts'
 
 const { empty, commandsOf } = await openDatabase(t)
@@ -270,4 +271,21 @@ t.test('every command of a call on many goes to the shard of its query', async (
     .map((command) => command['updates']?.[0].q ?? command['deletes']?.[0].q ?? command['filter'])
   t.equal(statements.length, 5)
   for (const filter of statements) t.match(filter, { tenant: 'a' })
+})
+
+t.test('an id of another name in the shard key is not changed by operators', async (t) => {
+  const { notes } = await createNotes({ id: 'slug', shardKey: ['slug'] })
+  const changes = [{ $rename: { slug: 'q' } }, { $inc: { slug: 1 } }, { $unset: { slug: '' } }]
+  const refusal = new BadRequest("The field 'slug' is part of the shard key and can not be changed")
+  for (const change of changes) {
+    await t.rejects(notes.patch(null, change, {}), refusal)
+    await t.rejects(notes.patch('a', change, {}), refusal)
+  }
+})
+
+t.test('a field around a hidden one is no shard key', async (t) => {
+  const Model = await empty('notes')
+  for (const hidden of [['a'], ['a.b']]) {
+    t.throws(() => new MongoDBService({ Model, shardKey: ['a'], hidden }), /shardKey/)
+  }
 })

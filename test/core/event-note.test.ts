@@ -67,6 +67,17 @@ for (const [title, hooks] of HOOKS) {
   )
 }
 
+t.test('a method without an event hands a result on in silence', async (t) => {
+  const { things, seen } = createThings()
+  const app = createApp()
+  app.use('views', { get: (id: string) => things.update(id), find: async () => [] })
+  const views = app.service('views')
+  views.on('created', () => seen.push('of the view'))
+  views.hooks({ before: { get: [() => undefined] } })
+  await views.get('new')
+  t.strictSame(seen, ['created new'])
+})
+
 t.test('the event that a hook has chosen stays', async (t) => {
   const { things, seen } = createThings()
   things.hooks({

@@ -5,7 +5,7 @@ import { findIds } from '../queries/find.ts'
 import { runIsolated } from '../transactions/isolated-call.ts'
 import { toUpdateDocument } from '../writes/update-document.ts'
 import type { WriteData } from '../writes/write-data.ts'
-import { changeAll, removeAll, search } from '../writes/write-many.ts'
+import { changeAll, keepById, removeAll, search } from '../writes/write-many.ts'
 import { toAnswerStages, toStages } from './framework-stages.ts'
 import { absorbMatches } from './leading-matches.ts'
 import { aggregateAll } from './pipeline-find.ts'
@@ -28,7 +28,8 @@ export async function patchPipelineRecords(
     )
     if (ids.length === 0) return []
     const changed = await changeAll(absorbed, ids, update)
-    return aggregateAll(absorbed, toAnswerStages(absorbed, changed))
+    const answer = await aggregateAll(absorbed, toAnswerStages(absorbed, changed))
+    return keepById(answer, ids, absorbed)
   })
 }
 
@@ -45,7 +46,7 @@ export async function removePipelineRecords(call: AdapterCall): Promise<Document
     if (ids.length === 0) return []
     const found = toAnswerStages(absorbed, { _id: { $in: ids } })
     const records = await search(absorbed, (limited) => aggregateAll(limited, found))
-    return removeAll(absorbed, ids, records)
+    return removeAll(absorbed, ids, keepById(records, ids, absorbed))
   })
 }
 

@@ -1,6 +1,7 @@
 import type { Document } from 'mongodb'
 
 import { BadRequest } from '../../core/errors/index.ts'
+import { withHint } from '../../core/hint.ts'
 import type { PipelineStage } from '../driver-options.ts'
 import type { SplitQuery } from '../queries/split-query.ts'
 import type { Pipeline } from './read-pipeline.ts'
@@ -15,7 +16,7 @@ interface StageParts {
 /**
  * Returns a query and a pipeline whose text search is in the first stage, where the server takes it
  * alone: the conditions of `$match` stages before it join it.
- * @throws {BadRequest} another stage comes before it; names the stage
+ * @throws {BadRequest} another stage comes before it, which is named inside the process alone
  */
 export function putTextFirst(parts: StageParts): StageParts {
   const { query, pipeline } = parts
@@ -23,7 +24,8 @@ export function putTextFirst(parts: StageParts): StageParts {
   const { conditions, rest } = takeMatches(pipeline.before)
   const [other] = rest
   if (other !== undefined) {
-    throw new BadRequest(`A text search can not come after ${toStageName(other)} in a pipeline`)
+    const hint = `it can not come after ${toStageName(other)} of params.pipeline`
+    throw new BadRequest('The text search is not possible here', null, withHint(hint))
   }
   if (conditions.length === 0) return parts
   const filter = { $and: [query.filter, ...conditions] }

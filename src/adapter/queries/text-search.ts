@@ -44,8 +44,11 @@ export function findSearchLeak({ hidden, indexes }: MongoDBSettings): string | u
 
 /** Returns the paths that an index makes searchable; the server adds those that have a weight. */
 function toTextFields({ key, weights }: IndexDescription): readonly string[] {
-  const pairs: readonly (readonly [string, unknown])[] =
-    key instanceof Map ? [...key] : Object.entries(key)
-  const paths = pairs.flatMap(([path, kind]) => (kind === 'text' ? [path] : []))
-  return paths.length === 0 ? [] : [...paths, ...Object.keys(weights ?? {})]
+  const paths = toPairs(key).flatMap(([path, kind]) => (kind === 'text' ? [path] : []))
+  return paths.length === 0 ? [] : [...paths, ...toPairs(weights ?? {}).map(([path]) => path)]
+}
+
+/** The driver takes maps for objects. */
+function toPairs(fields: object): readonly (readonly [string, unknown])[] {
+  return fields instanceof Map ? [...fields] : Object.entries(fields)
 }

@@ -5,7 +5,10 @@ import { Unavailable } from '../../core/errors/index.ts'
 import type { AdapterCall } from '../adapter-call.ts'
 import { isStandalone, toDatabaseError } from '../driver-error.ts'
 import type { DriverError } from './transaction-error.ts'
-import { isDriverError, toTransactionError } from './transaction-error.ts'
+import { isAnswer, toCommitError } from './transaction-error.ts'
+
+/** How long a call is tried again, in ms: a transaction that the server ends has had its minute. */
+const LONGEST_MS = 10_000
 
 /** How often a call is tried when others change the same records at the same time. */
 const ATTEMPTS = 8
@@ -14,10 +17,10 @@ const ATTEMPTS = 8
 const FIRST_PAUSE_MS = 5
 
 /**
- * Refusals of a transaction, or of a command in one, by servers that have none or not for this
- * collection: command not supported, not implemented, not supported in a transaction.
+ * Refusals of a transaction, or of a command in one: command not supported, not implemented, not
+ * supported in a transaction; one that takes longer than it may, or more memory.
  */
-const REFUSALS: ReadonlySet<unknown> = new Set([115, 238, 263])
+const REFUSALS: ReadonlySet<unknown> = new Set([115, 238, 263, 290, 388])
 
 /** Levels of a read concern that a transaction can not have. */
 const OUTSIDE_ONLY: ReadonlySet<unknown> = new Set(['available', 'linearizable'])
@@ -49,7 +52,7 @@ export async function runIsolated<R>(
   try {
     return await runAttempts(session, options, call, run)
   } catch (error) {
-    // That of a service tells that nothing was written.
+    // That of a service counts as clear: nothing was written, or it says itself that it is unknown.
     if (!isRefusal(error)) throw toDatabaseError(error)
     if (isStandalone(error)) STANDALONE.add(client)
   } finally {
@@ -68,6 +71,7 @@ async function runAttempts<R>(
 ): Promise<R> {
   const { readConcern, writeConcern, readPreference, ...driver } = call.driver
   const inner = { ...call, driver: { ...driver, session } }
+  const end = performance.now() + LONGEST_MS
   for (let attempt = 1; ; attempt += 1) {
     session.startTransaction(options)
     try {
@@ -77,7 +81,8 @@ async function runAttempts<R>(
     } catch (error) {
       if (isGone(error)) throw error
       if (session.inTransaction()) await session.abortTransaction()
-      if (!isTransient(error) || attempt === ATTEMPTS) throw error
+      const isLast = attempt === ATTEMPTS || performance.now() > end
+      if (isLast || !isTransient(error)) throw error
     }
     await pause(Math.random() * FIRST_PAUSE_MS * 2 ** attempt)
   }
@@ -102,12 +107,12 @@ async function commit(session: ClientSession): Promise<void> {
   try {
     await session.commitTransaction()
   } catch (error) {
-    throw isTransient(error) ? error : toTransactionError(error)
+    throw isTransient(error) ? error : toCommitError(error)
   }
 }
 
 function isTransient(error: unknown): error is DriverError {
-  return isDriverError(error) && error.hasErrorLabel('TransientTransactionError')
+  return isAnswer(error) && error.hasErrorLabel('TransientTransactionError')
 }
 
 /** Whether no server has answered. */
@@ -118,8 +123,4 @@ function isGone(error: unknown): boolean {
 /** Whether an error came from the server before the commit, which refuses a transaction. */
 function isRefusal(error: unknown): boolean {
   return isAnswer(error) && (isStandalone(error) || REFUSALS.has(error.code))
-}
-
-function isAnswer(error: unknown): error is DriverError & { readonly code: number } {
-  return isDriverError(error) && typeof (error as { code?: unknown }).code === 'number'
 }

@@ -4,7 +4,7 @@ import { toAbortError } from '../connection/read-signal.ts'
 import { toDatabaseError } from '../driver-error.ts'
 import { findTransaction, runInside, startAttempt } from './current-session.ts'
 import type { RunningTransaction } from './running-transaction.ts'
-import { toTransactionError } from './transaction-error.ts'
+import { toCommitError, toTransactionError } from './transaction-error.ts'
 
 /** What a transaction runs, with the session for commands of its own. */
 export type TransactionFunction<R> = (session: ClientSession) => R | Promise<R>
@@ -89,7 +89,7 @@ class Attempt<R> {
   toError(error: unknown): unknown {
     this.#transaction.discard()
     if (this.#thrown !== undefined) return toTransactionError(this.#thrown.error)
-    return error === this.#transaction.failure ? toDatabaseError(error) : toTransactionError(error)
+    return error === this.#transaction.failure ? toDatabaseError(error) : toCommitError(error)
   }
 
   finish(): R {

@@ -23,13 +23,35 @@ export function endsTransaction(error: DriverError): boolean {
   return typeof error.code === 'number' || error.hasErrorLabel('TransientTransactionError')
 }
 
+/** Returns whether the server has answered with an error, rather than that nothing came of it. */
+export function isAnswer(error: unknown): error is DriverError & { readonly code: number } {
+  return isDriverError(error) && typeof error.code === 'number'
+}
+
 /**
- * Returns the error of a transaction for what the driver threw: that of a service; any other stays
- * as it is.
+ * Returns the error of a transaction for what its function threw: that of a service for an error of the
+ * driver; any other stays as it is.
  */
 export function toTransactionError(thrown: unknown): unknown {
   if (!isDriverError(thrown)) return thrown
-  if (!thrown.hasErrorLabel('UnknownTransactionCommitResult')) return toDatabaseError(thrown)
+  return isUnconfirmed(thrown) ? toUnconfirmed(thrown) : toDatabaseError(thrown)
+}
+
+/**
+ * Returns the error of a transaction for what its commit threw. Only the server tells that it has not
+ * happened: the driver throws as well that it finds none to ask a second time.
+ */
+export function toCommitError(thrown: unknown): unknown {
+  const error = toTransactionError(thrown)
+  const isKnown = isAnswer(thrown) || !(error instanceof Unavailable)
+  return isKnown || error.errors !== undefined ? error : toUnconfirmed(thrown)
+}
+
+function isUnconfirmed(thrown: DriverError): boolean {
+  return thrown.hasErrorLabel('UnknownTransactionCommitResult')
+}
+
+function toUnconfirmed(thrown: unknown): Unavailable {
   return new Unavailable('The database has not confirmed the transaction', OUTCOME_UNKNOWN, {
     cause: thrown,
   })

@@ -23,9 +23,7 @@ export function checkValue(
   allowed: ReadonlySet<string> = NO_NAMES,
   allowedBelow: ReadonlySet<string> = NO_NAMES,
 ): void {
-  if (depth > MAX_DEPTH) {
-    throw new BadRequest(`The data is nested more than ${MAX_DEPTH} levels deep`)
-  }
+  if (depth > MAX_DEPTH) refuseDepth(MAX_DEPTH)
   if (typeof value === 'number' && !Number.isFinite(value)) {
     throw new BadRequest('The data has a number that is not finite')
   }
@@ -53,14 +51,18 @@ export function checkName(name: string): void {
  * @throws {BadRequest} a name that JavaScript or BSON gives a meaning
  */
 export function checkReservedNames(value: unknown, depth = 0): void {
-  // The server refuses what is deeper.
-  if (depth > MAX_NESTING) return
+  // A record that holds itself has no end.
+  if (depth > MAX_NESTING) refuseDepth(MAX_NESTING)
   if (Array.isArray(value)) for (const item of value) checkReservedNames(item, depth + 1)
   if (!isPlainObject(value)) return
   for (const [name, inner] of Object.entries(value)) {
     if (isReservedName(name)) refuseName(name)
     checkReservedNames(inner, depth + 1)
   }
+}
+
+function refuseDepth(most: number): never {
+  throw new BadRequest(`The data is nested more than ${most} levels deep`)
 }
 
 function refuseName(name: string): never {

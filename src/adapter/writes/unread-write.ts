@@ -8,20 +8,20 @@ import type { WriteData } from './write-data.ts'
 export interface WriteCount {
   /** Whether the server has answered: `false` with the write concern `{ w: 0 }`. */
   readonly acknowledged: boolean
-  /** How many records the query has matched. */
+  /** How many records the query has matched; 0 where the server has not answered. */
   readonly matched: number
   /** How many of them are different now, or gone. */
   readonly modified: number
 }
 
-/** Params of a write to many that resolves to {@link WriteCount}. */
-export interface UnreadParams {
-  /** Options for the driver. */
-  readonly docdb: {
-    /** Nobody reads the records. */
-    readonly returning: false
-  }
+/** Options of a write to many whose records nobody reads. */
+interface UnreadOptions {
+  /** Nobody reads the records. */
+  readonly returning: false
 }
+
+/** Params of a write to many that resolves to {@link WriteCount}. */
+export type UnreadParams = { readonly docdb: UnreadOptions } | { readonly mongodb: UnreadOptions }
 
 /** Changes all records that match: one command. It emits no event. */
 export async function patchUnread(call: AdapterCall, data: WriteData): Promise<WriteCount> {
@@ -47,7 +47,15 @@ export async function removeUnread({
 }
 
 /** It is no record that listeners could take. */
-function toCount(count: WriteCount): WriteCount {
+function toCount({ acknowledged, matched = 0, modified = 0 }: DriverCount): WriteCount {
+  const count = { acknowledged, matched, modified }
   noteEvent(count, null)
   return count
+}
+
+/** What the driver says, which leaves the numbers out where the server has not answered. */
+interface DriverCount {
+  readonly acknowledged: boolean
+  readonly matched?: number | undefined
+  readonly modified?: number | undefined
 }

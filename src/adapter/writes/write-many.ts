@@ -1,8 +1,10 @@
 import type { Document } from 'mongodb'
 
-import { Unavailable } from '../../core/errors/index.ts'
+import type { ErrorData } from '../../core/errors/index.ts'
+import { ServiceError, Unavailable } from '../../core/errors/index.ts'
 import type { AdapterCall } from '../adapter-call.ts'
 import { callDatabase } from '../driver-error.ts'
+import type { DriverOptions } from '../driver-options.ts'
 import { toWriteOptions } from '../driver-options.ts'
 import { toIdKey } from '../object-id.ts'
 import { findAll, findIds } from '../queries/find.ts'
@@ -13,7 +15,7 @@ import { toUnknown } from '../write-outcome.ts'
 import { toUpdateDocument } from './update-document.ts'
 import type { WriteData } from './write-data.ts'
 
-/** How many records one transaction changes. */
+/** How many records a transaction of our own changes, without a pipeline. */
 const SLICE = 1_000
 
 /** How records are found, and what is done to them then. */
@@ -29,8 +31,10 @@ export async function patchRecords(call: AdapterCall, data: WriteData): Promise<
   return writeInSlices(call, {
     find: findOnlyIds,
     async write(slice, found) {
-      const filter = await changeAll(slice, toIds(found), update)
-      return findAll({ ...slice, query: { ...slice.query, filter, limit: undefined, skip: 0 } })
+      const ids = toIds(found)
+      const filter = await changeAll(slice, ids, update)
+      const read = withQuery(slice, { filter, limit: undefined, skip: 0 })
+      return keepById(await findAll(read), ids, slice)
     },
   })
 }
@@ -49,10 +53,8 @@ export async function changeAll(
   ids: readonly unknown[],
   update: Document,
 ): Promise<Document> {
-  const { collection, settings, query, driver } = call
-  // The conditions again: outside of a transaction another call may have moved a record out of the
-  // caller's reach. In a sharded cluster they may tell the shard.
-  const filter = toMatching(ids, query.filter)
+  const { collection, settings, query } = call
+  const { filter, driver } = toTarget(call, ids)
   const options = { ...toWriteOptions(driver), upsert: false }
   const { matchedCount } = await collection.updateMany(filter, update, options)
   const isAll = isIsolated(call) || matchedCount === ids.length
@@ -65,8 +67,8 @@ export async function removeAll(
   ids: readonly unknown[],
   records: Document[],
 ): Promise<Document[]> {
-  const { collection, query, driver } = call
-  const filter = toMatching(ids, query.filter)
+  const { collection, query } = call
+  const { filter, driver } = toTarget(call, ids)
   const { deletedCount } = await collection.deleteMany(filter, toWriteOptions(driver))
   if (isIsolated(call) || deletedCount === ids.length) return records
   // Another call was quicker with some of them: what is still there was not removed.
@@ -80,23 +82,22 @@ export async function removeAll(
  * as a transaction locks what it writes and has its time. Which records they are is fixed before then.
  */
 async function writeInSlices(call: AdapterCall, { find, write }: ManyWrite): Promise<Document[]> {
+  let size = SLICE
   const few = await runIsolated(call, async (isolated) => {
-    const found = await search(isolated, (limited) =>
-      find(withQuery(limited, { limit: SLICE + 1 })),
-    )
-    if (found.length > SLICE) return null
+    size = toSliceSize(isolated)
+    const found = await search(isolated, (limited) => find(withQuery(limited, { limit: size + 1 })))
+    if (found.length > size) return null
     return found.length === 0 ? [] : write(isolated, found)
   })
   if (few !== null) return few
   const ids = await search(call, findIds)
   const written: Document[] = []
-  for (let start = 0; start < ids.length; start += SLICE) {
-    const slice = ids.slice(start, start + SLICE)
+  for (let start = 0; start < ids.length; start += size) {
+    const slice = ids.slice(start, start + size)
     try {
       written.push(...(await writeSlice(call, slice, { find, write })))
     } catch (error) {
-      // Nothing of this slice is written, but those before it are.
-      throw start > 0 && error instanceof Unavailable ? toUnknown(error) : error
+      throw start > 0 ? toPartial(error) : error
     }
   }
   return written
@@ -110,9 +111,50 @@ async function writeSlice(
   const filter = toMatching(ids, call.query.filter)
   return runIsolated(call, async (isolated) => {
     const slice = withQuery(isolated, { filter, skip: 0, limit: undefined })
-    const found = await search(slice, find)
+    const found = keepById(await search(slice, find), ids, isolated)
     return found.length === 0 ? [] : write(isolated, found)
   })
+}
+
+/**
+ * Returns what a command writes to. Outside of a transaction the conditions hold again: another call may
+ * have moved a record out of the caller's reach. In a sharded cluster they may tell the shard. By a
+ * collation other ids may be equal, so that in a transaction, where the ids are enough, it is left out.
+ */
+function toTarget(
+  call: AdapterCall,
+  ids: readonly unknown[],
+): { readonly filter: Document; readonly driver: DriverOptions } {
+  const { collation, ...driver } = call.driver
+  if (collation !== undefined && isIsolated(call)) return { filter: { _id: { $in: ids } }, driver }
+  return { filter: toMatching(ids, call.query.filter), driver: call.driver }
+}
+
+/** Returns those records of a read by ids that have one of them: by a collation others are found too. */
+export function keepById(
+  records: Document[],
+  ids: readonly unknown[],
+  { driver }: AdapterCall,
+): Document[] {
+  if (driver.collation === undefined) return records
+  const keys = new Set(ids.map(toIdKey))
+  return records.filter(({ _id }) => _id === undefined || keys.has(toIdKey(_id)))
+}
+
+/** By a collation, a command outside of a transaction reaches records of other slices as well. */
+function toSliceSize(call: AdapterCall): number {
+  const isOneSlice = call.driver.collation !== undefined && !isIsolated(call)
+  return isOneSlice ? Number.POSITIVE_INFINITY : SLICE
+}
+
+/** Nothing of a slice is written where it fails, but those before it are: it must not be repeated. */
+function toPartial(error: unknown): unknown {
+  if (error instanceof Unavailable) return toUnknown(error)
+  if (!(error instanceof ServiceError)) return error
+  const { retryAfter, ...data } = { ...(error.data as ErrorData | undefined) } as Document
+  const ErrorClass = error.constructor as typeof ServiceError
+  const errors = { outcome: 'partial' }
+  return new ErrorClass(error.message, { ...data, errors }, { cause: error.cause })
 }
 
 /**

@@ -109,7 +109,7 @@ function toCreated(call: AdapterCall, document: Document, insertedId: unknown): 
 
 /** Returns the record of a change, with the event of a new one where an upsert has added it. */
 function toChanged(result: ModifyResult, id: AdapterId, fields: FieldChoice): Document {
-  const record = checkFound(result.value, id, fields)
+  const record = checkFound(result.value ?? null, id, fields)
   if (result.lastErrorObject?.['updatedExisting'] === false) noteEvent(record, 'created')
   return record
 }

@@ -69,8 +69,9 @@ t.test(
       for (const stage of stages) {
         const pipeline = stage.$search === undefined ? [NORTH, stage, MARK] : [stage, MARK]
         const [name = ''] = Object.keys(stage)
-        const message = `A text search can not come after ${name} in a pipeline`
-        const refused = { name: 'BadRequest', message }
+        const message = 'The text search is not possible here'
+        const cause = { hint: `it can not come after ${name} of params.pipeline` }
+        const refused = { name: 'BadRequest', message, cause }
         await t.rejects(service.find({ query, pipeline } as MongoDBParams), refused)
         await t.rejects(service.get(0, { query, pipeline } as MongoDBParams), refused)
       }

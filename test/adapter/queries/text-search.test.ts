@@ -192,6 +192,7 @@ const LEAKS: readonly [string, MongoDBOptions['indexes'], RegExp][] = [
   ['one around it', [{ key: { profile: 'text' } }], /hidden fields in 'profile'/],
   ['a Map', [{ key: new Map([['secret', 'text']]) }], /hidden fields in 'secret'/],
   ['a weight', text({ weights: { secret: 2 } }), /hidden fields in 'secret'/],
+  ['a Map of weights', text({ weights: new Map([['secret', 2]]) }), /hidden fields in 'secret'/],
   ['a wildcard', [{ key: { '$**': 'text' } }], /hidden fields in '\$\*\*'/],
   ['a wildcard among weights', text({ weights: { '$**': 1 } }), /hidden fields in '\$\*\*'/],
 ]
@@ -211,7 +212,7 @@ t.test('INJ-23: no text index lets callers guess hidden words', async (t) => {
     await t.rejects(service.countDocuments({ query, provider: 'rest' }), refused, title)
   }
   t.ok(new MongoDBService({ ...options, indexes: LEAKS[1]?.[1] ?? [], filters: {} }))
-  t.ok(new MongoDBService({ ...options, indexes: LEAKS[6]?.[1] ?? [], hidden: [] }))
+  t.ok(new MongoDBService({ ...options, indexes: LEAKS[7]?.[1] ?? [], hidden: [] }))
 })
 
 t.test('a search of callers outside goes with hidden fields that are not indexed', async (t) => {

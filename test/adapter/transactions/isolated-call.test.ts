@@ -1,4 +1,4 @@
-import type { Document } from 'mongodb'
+import type { Document, MongoClientOptions } from 'mongodb'
 import { MongoClient } from 'mongodb'
 import t from 'tap'
 
@@ -7,6 +7,7 @@ import { createApp } from '../../../src/core/index.ts'
 import type { TestScope } from '../../support/http.ts'
 import type { Script } from '../../support/scripted-server.ts'
 import { startScriptedServer } from '../../support/scripted-server.ts'
+import { until } from '../../support/until.ts'
 
 const pass: Script = (_name, _command, run) => run()
 let script = pass
@@ -25,8 +26,8 @@ const namesOf = (list: Document[]) =>
   list.map((command) => Object.keys(command)[0]).filter((name) => !HANDSHAKE.has(name))
 
 /** Opens a service with two records, by a client of its own. */
-async function openNotes(t: TestScope) {
-  const client = new MongoClient(url, { replicaSet: 'rs0' })
+async function openNotes(t: TestScope, options: MongoClientOptions = {}) {
+  const client = new MongoClient(url, { replicaSet: 'rs0', ...options })
   t.teardown(() => client.close())
   const Model = client.db('a').collection('notes')
   await Model.deleteMany({})
@@ -45,6 +46,7 @@ function failing(name: string, times: number, error: Document): Script {
   }
 }
 
+const UPSERT = { docdb: { upsert: true } }
 const CONFLICT = { code: 112, errorLabels: ['TransientTransactionError'] }
 const STANDALONE = {
   code: 20,
@@ -62,7 +64,7 @@ t.test('a standalone server is asked for a transaction once', async (t) => {
   t.strictSame(namesOf(commands), ['find', 'delete'])
 })
 
-for (const code of [115, 238, 263]) {
+for (const code of [115, 238, 263, 290, 388]) {
   t.test(`writes without a transaction where the server refuses one: ${code}`, async (t) => {
     const { notes } = await openNotes(t)
     script = async (name, command, run) =>
@@ -177,6 +179,59 @@ for (const [name, write] of [
   )
 }
 
+t.test('a commit whose server is gone afterwards is of unknown outcome', async (t) => {
+  const { client, notes, Model } = await openNotes(t, { serverSelectionTimeoutMS: 100 })
+  const app = createApp<{ notes: typeof notes }>()
+  app.use('notes', notes)
+  const calls = [
+    () => notes.patch(null, { $inc: { n: 1 } }),
+    () => transaction(app, () => notes.patch(1 as never, { n: 5 }, UPSERT), { client }),
+  ]
+  for (const call of calls) {
+    let isGone = false
+    script = async (name, _command, run) => {
+      if (isGone) throw new Error('gone')
+      const reply = await run()
+      if (name !== 'commitTransaction') return reply
+      isGone = true
+      throw new Error('lost')
+    }
+    await t.rejects(call(), { code: 503, errors: { outcome: 'unknown' } })
+    script = pass
+    await until(() =>
+      notes.find().then(
+        () => true,
+        () => false,
+      ),
+    )
+  }
+  t.match(await Model.find({ n: { $gt: 1 } }).toArray(), [{ n: 2 }, { n: 3 }, { n: 5 }])
+})
+
+t.test('what is refused after a part of many is written says so', async (t) => {
+  const { notes, Model } = await openNotes(t)
+  await Model.insertMany(Array.from({ length: 1_000 }, () => ({ n: 0 })))
+  const answers: readonly [Document, object][] = [
+    [CONFLICT, { code: 409, errors: { outcome: 'partial' }, data: { retryAfter: undefined } }],
+    [{ code: 50 }, { code: 408, errors: { outcome: 'partial' } }],
+    [
+      { code: 11000, keyPattern: { n: 1 } },
+      { code: 409, data: { fields: ['n'] }, errors: { outcome: 'partial' } },
+    ],
+  ]
+  for (const [answer, expected] of answers) {
+    let count = 0
+    script = async (name, _command, run) => {
+      if (name === 'update') count += 1
+      return name === 'update' && count > 1 ? { ok: 0, errmsg: '', ...answer } : run()
+    }
+    const error = await notes.patch(null, { $inc: { m: 1 } }).catch((thrown) => thrown)
+    t.match(error, expected)
+  }
+  script = pass
+  t.equal(await Model.countDocuments({ m: 3 }), 1_000)
+})
+
 t.test('DB-11: a part of many that is written makes the rest unknown', async (t) => {
   const { notes, Model } = await openNotes(t)
   await Model.insertMany(Array.from({ length: 1_000 }, () => ({ n: 0 })))
@@ -198,7 +253,8 @@ t.test('uses the session of its caller, and leaves it as it was', async (t) => {
     t.notOk(session.inTransaction())
     t.equal((await notes.find({ query: { a: 1 }, docdb, paginate: false })).length, 2)
   })
-  t.ok(commands.filter(({ lsid }) => lsid !== undefined).length > 0)
+  const sessions = commands.flatMap(({ lsid }) => (lsid === undefined ? [] : [String(lsid.id)]))
+  t.equal(new Set(sessions).size, 1)
 })
 
 t.test('is a part of the transaction around it', async (t) => {

@@ -1,9 +1,9 @@
 import type { Collection, Document } from 'mongodb'
 import t from 'tap'
 
-import type { MongoDBOptions } from '../../../src/adapter/index.ts'
+import type { MongoDBOptions, MongoDBParams } from '../../../src/adapter/index.ts'
 import { MongoDBService } from '../../../src/adapter/index.ts'
-import { MethodNotAllowed } from '../../../src/core/errors/index.ts'
+import { BadRequest, MethodNotAllowed } from '../../../src/core/errors/index.ts'
 import { createApp } from '../../../src/core/index.ts'
 import { openDatabase } from '../../support/database.ts'
 
@@ -215,16 +215,29 @@ t.test('answers with the number of records where nobody reads them', async (t) =
     })
   })
   t.strictSame(namesOf(commands), ['update', 'update', 'delete', 'delete'])
-  t.notMatch(commands[0], { returning: false })
+  const unconfirmed = { docdb: { ...docdb, writeConcern: { w: 0 } } } as const
+  const unknown = { acknowledged: false, matched: 0, modified: 0 }
+  t.strictSame(await people.patch(null, { age: 1 }, unconfirmed), unknown)
+  t.strictSame(await people.remove(null, unconfirmed), unknown)
+  t.strictSame(await people.remove(null, { mongodb: { returning: false } }), {
+    acknowledged: true,
+    matched: 0,
+    modified: 0,
+  })
 })
 
 t.test('refuses to leave out an answer that is made of more than a number', async (t) => {
   const people = await createPeople({ multi: true })
   const docdb = { returning: false } as const
   const reasons: readonly [object, RegExp][] = [
-    [{ query: { $skip: 1 } }, /returning: false can not go with \$skip/],
     [{ pipeline: [{ $set: { a: 1 } }] }, /returning: false can not go with params\.pipeline/],
     [{ docdb: { returning: 0 } }, /params\.docdb\.returning must be true or false/],
+    ...['max', 'min', 'sort', 'projection', 'singleBatch', 'batchSize'].map(
+      (name): [object, RegExp] => [
+        { docdb: { ...docdb, [name]: { _id: 1 } } },
+        new RegExp(`params\\.docdb\\.${name} is not one for`),
+      ],
+    ),
   ]
   const commands = await commandsOf(async () => {
     for (const [params, message] of reasons) {
@@ -232,6 +245,10 @@ t.test('refuses to leave out an answer that is made of more than a number', asyn
       await t.rejects(people.patch(null, { age: 1 }, all), { name: 'TypeError', message })
       await t.rejects(people.remove(null, all), { name: 'TypeError', message })
     }
+    const skipping = { docdb, query: { $skip: 1 } }
+    const refusal = new BadRequest('$skip is not possible where no records are returned')
+    await t.rejects(people.patch(null, { age: 1 }, skipping), refusal)
+    await t.rejects(people.remove(null, skipping), refusal)
     const one = /docdb\.returning is not one for/
     await t.rejects(people.patch('x', { age: 1 }, { docdb }), one)
     await t.rejects(people.remove('x', { docdb }), one)
@@ -239,6 +256,43 @@ t.test('refuses to leave out an answer that is made of more than a number', asyn
     await t.rejects(people.create([{ name: 'a' }], { docdb }), one)
   })
   t.strictSame(commands, [])
+})
+
+t.test('ids that a collation takes for the same are told apart', async (t) => {
+  const collation = { locale: 'en', strength: 2 } as const
+  const names = ['a', 'A'].flatMap((letter) =>
+    Array.from({ length: 600 }, (_, n) => `${letter}${n}`),
+  )
+  const Model = await empty('people')
+  for (const query of [{}, { $sort: { n: -1 } }] as const) {
+    await Model.deleteMany({})
+    await Model.insertMany(names.map((_id, n) => ({ _id, n: 0, order: n })) as never)
+    const people = new MongoDBService({ Model, multi: true })
+    const params = { query: { ...query }, collation }
+    t.equal((await people.patch(null, { $inc: { n: 1 } }, params)).length, 1_200)
+    t.equal(await Model.countDocuments({ n: 1 }), 1_200)
+    t.equal((await people.remove(null, params)).length, 1_200)
+    t.equal(await Model.countDocuments(), 0)
+  }
+  await Model.insertMany([
+    { _id: 'ann', owner: 'me' },
+    { _id: 'ANN', owner: 'other' },
+  ] as never)
+  const people = new MongoDBService({ Model, multi: true })
+  for (const pipeline of [undefined, [{ $set: { more: true } }]]) {
+    const params = { query: { owner: 'me', $sort: { owner: 1 } }, collation, pipeline } as const
+    t.match(await people.patch(null, { n: 1 }, params), [{ _id: 'ann' }])
+    t.equal((await people.patch(null, { n: 1 }, params)).length, 1)
+  }
+  const params = { query: { owner: 'ME' }, collation, pipeline: [{ $set: { more: true } }] }
+  t.strictSame(
+    (await people.remove(null, params as MongoDBParams)).map(({ _id }) => _id),
+    ['ann'],
+  )
+  t.strictSame(
+    (await Model.find().toArray()).map(({ _id }) => String(_id)),
+    ['ANN'],
+  )
 })
 
 t.test('emits no event for records that nobody has read', async (t) => {

@@ -173,6 +173,28 @@ t.test('upserts by an option of the driver', async (t) => {
   await t.rejects(many, /docdb\.upsert is not one for patch of many/)
 })
 
+t.test('refuses a record that holds itself, however often', async (t) => {
+  const people = await createPeople()
+  const parent: { children: object[] } = { children: [] }
+  parent.children.push({ parent }, { parent })
+  const message = 'The data is nested more than 200 levels deep'
+  for (const call of [
+    () => people.create(parent as never),
+    () => people.update('x', parent as never),
+    () => people.patch('x', parent as never),
+  ]) {
+    await t.rejects(call(), new BadRequest(message))
+  }
+})
+
+t.test('an unacknowledged write of one record answers that there is none', async (t) => {
+  const people = await createPeople()
+  await people._create({ _id: 'a', name: 'a' } as never)
+  const params = { docdb: { writeConcern: { w: 0 } } } as const
+  await t.rejects(people.update('a', { name: 'b' }, params), NotFound)
+  await t.rejects(people.patch('a', { name: 'c' }, params), NotFound)
+})
+
 t.test('an upsert that adds a record emits created', async (t) => {
   const app = createApp<{ people: MongoDBService }>()
   app.use('people', new MongoDBService({ Model: await empty('people') }))
