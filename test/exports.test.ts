@@ -36,8 +36,8 @@ const CORE = toNames({
   `,
   types: `
     AnyApplication AnyService AnyServices ApplicationHookOptions AroundHook AuthenticationRequest
-    EventListener ExternalForm Headers Hook HookOptions HookType HttpAnswer Id LifecycleContext
-    LifecycleHook Listener Logger MethodEntry MethodName MethodSpec NullableId Page Params Query
+    DeclaredTypes DeclaredUser EventListener ExternalForm Headers Hook HookOptions HookType HttpAnswer Id LifecycleContext
+    LifecycleHook Listener Logger MethodEntry MethodName MethodSpec NextFunction NullableId Page Paginated Params Query
     RegisteredService ServiceAddons ServiceInput ServiceMixin ServiceObserver ServiceOptions
     StandardMethod
   `,
@@ -60,7 +60,7 @@ const REMEX = toNames({
 const AUTH = toNames({
   values: `
     AuthenticationBaseStrategy AuthenticationService CollectionRevocationList
-    CollectionThrottleStore JwtStrategy LocalStrategy LoginThrottle MemoryRevocationList
+    CollectionThrottleStore JWTStrategy JwtStrategy LocalStrategy LoginThrottle MemoryRevocationList
     MemoryThrottleStore Passwords authenticate authenticateParams findAuthentication hashPassword
     passwordHash protect
   `,
@@ -80,7 +80,7 @@ const MONGODB = toNames({
     resolveQueryObjectId transaction
   `,
   types: `
-    AdapterId AnyCollection ConnectOptions DriverOptions MongoDBOptions MongoDBParams MongoDBSettings MultiMethod
+    AdapterId AnyCollection ConnectOptions DriverOptions MongoDBAdapterOptions MongoDBAdapterParams MongoDBOptions MongoDBParams MongoDBSettings MultiMethod
     ObjectIdQuery Paginate PatchData UnreadParams WriteCount PipelineStage QueryFilter QueryLimits TransactionFunction
     TransactionOptions
   `,

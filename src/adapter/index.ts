@@ -14,13 +14,14 @@ export { ObjectIdSchema } from './ids/object-id-schema.ts'
 export type {
   AnyCollection,
   MongoDBOptions,
+  MongoDBOptions as MongoDBAdapterOptions,
   MongoDBSettings,
   MultiMethod,
   Paginate,
   QueryFilter,
   QueryLimits,
 } from './mongodb-options.ts'
-export type { MongoDBParams } from './mongodb-params.ts'
+export type { MongoDBParams, MongoDBParams as MongoDBAdapterParams } from './mongodb-params.ts'
 export { MongoDBService } from './mongodb-service.ts'
 export type { AdapterId } from './object-id.ts'
 export { resolveMongoDBOptions } from './resolve-options.ts'

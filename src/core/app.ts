@@ -81,9 +81,12 @@ export class Application<
     return Object.assign(Object.create(null), Object.fromEntries(pairs))
   }
 
-  /** Returns a setting, `undefined` when it was never set. */
-  get<Name extends keyof Settings & string>(name: Name): Settings[Name] | undefined {
-    return this.settings[name]
+  /**
+   * Returns a setting. It is `undefined` when it was never set: declare those that may be as optional
+   * in `Settings`.
+   */
+  get<Name extends keyof Settings & string>(name: Name): Settings[Name] {
+    return this.settings[name] as Settings[Name]
   }
 
   /** Changes a setting. */

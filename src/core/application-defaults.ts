@@ -24,6 +24,9 @@ export type AroundHook<
   A = Application,
 > = registry.AroundHook<S, M, A>
 
+/** Starts the rest of a call: what an around hook gets as `next`. */
+export type NextFunction = registry.NextFunction
+
 /** What `service.hooks()` takes: the four kinds, or around hooks in short. */
 export type HookOptions<
   S,

@@ -9,10 +9,13 @@ export type Hook<S = object, M extends string = string, A = HookApplication> = (
   context: HookContext<S, M, A>,
 ) => unknown
 
+/** Starts the rest of a call: what an around hook gets as `next`. */
+export type NextFunction = () => Promise<void>
+
 /** Runs around the rest of the call, which `next` starts; await it to see the result. */
 export type AroundHook<S = object, M extends string = string, A = HookApplication> = (
   context: HookContext<S, M, A>,
-  next: () => Promise<void>,
+  next: NextFunction,
 ) => unknown
 
 type OneOrMany<T> = T | readonly T[]

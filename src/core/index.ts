@@ -13,10 +13,12 @@ export type {
   LifecycleContext,
   LifecycleHook,
   MethodEntry,
+  NextFunction,
   ServiceAddons,
   ServiceMixin,
 } from './application-defaults.ts'
 export { findServiceEntry, HookContext, ServiceEntry } from './application-defaults.ts'
+export type { DeclaredTypes, DeclaredUser } from './declared-user.ts'
 export type { Listener } from './emitter.ts'
 export { Emitter } from './emitter.ts'
 export * from './errors/index.ts'
@@ -34,6 +36,7 @@ export type {
   Id,
   NullableId,
   Page,
+  Paginated,
   Params,
   Query,
 } from './params.ts'

@@ -1,3 +1,5 @@
+import type { DeclaredUser } from './declared-user.ts'
+
 /** Identifies one record: a string over HTTP, never coerced to a number. */
 export type Id = string | number
 
@@ -31,8 +33,11 @@ export interface Params<Q = Query> {
   route?: Readonly<Record<string, string>> | undefined
   /** What the call is to be authenticated by, or has been. */
   authentication?: AuthenticationRequest | undefined
-  /** Set by the `authenticate` hook: the user behind the call. */
-  user?: unknown
+  /**
+   * Set by the `authenticate` hook: the user behind the call. Its type is `unknown` until the
+   * application declares it in `DeclaredTypes`.
+   */
+  user?: DeclaredUser | undefined
   /** Claims to put into an access token. */
   payload?: Record<string, unknown> | undefined
   /** The connection of a real-time transport; in clients: options for the HTTP library. */
@@ -64,3 +69,6 @@ export interface Page<T> {
   /** The records of this page. */
   data: T[]
 }
+
+/** The name of {@link Page} in Feathers. */
+export type Paginated<T> = Page<T>

@@ -50,5 +50,6 @@ export interface Services {
 
 export interface Settings {
   port: number
+  host?: string
   authentication: { secret: string }
 }

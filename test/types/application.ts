@@ -48,12 +48,13 @@ app.use('users', new UserService(), { method: ['find'] })
 
 expectType<Promise<typeof clock | undefined>>()(app.unuse('clock'))
 
-// Settings
-expectType<number | undefined>()(app.get('port'))
-expectType<string | undefined>()(app.get('authentication')?.secret)
+// Settings: those that may be missing are declared so
+expectType<number>()(app.get('port'))
+expectType<string>()(app.get('authentication').secret)
+expectType<string | undefined>()(app.get('host'))
 app.set('port', 3030).set('authentication', { secret: 's' })
 // @ts-expect-error no such setting
-app.get('host')
+app.get('hosts')
 // @ts-expect-error a port is a number
 app.set('port', '3030')
 

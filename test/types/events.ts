@@ -8,7 +8,7 @@ const users = app.service('users')
 users.on('created', (user, context) => {
   expectType<User>()(user)
   expectType<UserService>()(context.service)
-  expectType<number | undefined>()(context.app.get('port'))
+  expectType<number>()(context.app.get('port'))
 })
 users.once('patched', (user) => expectType<User>()(user))
 users.on('invited', (data) => expectType<unknown>()(data)).removeAllListeners('invited')

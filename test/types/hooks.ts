@@ -65,7 +65,7 @@ users.hooks({
     find: (context) => {
       expectType<User[] | undefined>()(context.result?.data)
       expectType<Promise<User>>()(context.app.service('users').get(1))
-      expectType<number | undefined>()(context.app.get('port'))
+      expectType<number>()(context.app.get('port'))
     },
   },
   error: {
@@ -131,7 +131,7 @@ app.service('clock').hooks({
 // Hooks of the application
 app.hooks({
   before: {
-    all: [(context) => expectType<number | undefined>()(context.app.get('port'))],
+    all: [(context) => expectType<number>()(context.app.get('port'))],
     get: (context) => expectType<Id>()(context.id),
     find: [(context) => expectType<unknown>()(context.result)],
     invite: (context) => expectType<unknown>()(context.data),

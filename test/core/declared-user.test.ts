@@ -1,0 +1,56 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+
+import { compile } from '../support/compile.ts'
+
+const page = readFileSync(new URL('../../../docs/authentication.md', import.meta.url), 'utf8')
+const [, section = ''] = /^### The type of the user\n([\s\S]*?)^##/m.exec(page) ?? []
+const [, documented = ''] = /```ts\n([\s\S]*?)```/.exec(section) ?? []
+
+/** Every place where hooks and methods see params, each a line. */
+const PLACES: readonly string[] = [
+  "app.service('notes').hooks({ before: { all: [(context) => context.params.user.email] } })",
+  "app.service('notes').hooks({ before: { find: (context) => context.params.user.email } })",
+  "app.service('notes').hooks({ before: { get: [(context) => context.params.user.email] } })",
+  'app.hooks({ before: { all: [(context) => context.params.user.email] } })',
+  'app.hooks({ around: [async (context) => context.params.user.email] })',
+  'export const hook: Hook = (context) => context.params.user.email',
+  'export const read = (params: Params) => params.user.email',
+  'export const readCore = (params: CoreParams) => params.user.email',
+  'export const readMongo = (params: MongoDBParams) => params.user.email',
+]
+
+const SOURCE = `import type { Hook, Params } from 'remex'
+import type { Params as CoreParams } from 'remex/core'
+import { createApp } from 'remex'
+import type { MongoDBParams, MongoDBService } from 'remex/mongodb'
+const app = createApp<{ notes: MongoDBService<{ text: string }> }>()
+`
+
+const linesBefore = SOURCE.split('\n').length
+
+t.test('a user that is declared once has its type in all params', async (t) => {
+  t.match(documented, 'interface DeclaredTypes')
+  for (const entry of ['remex', 'remex/core']) {
+    const errors = await compile(t, {
+      'user.ts': 'export interface User { email: string }',
+      'declared.ts': documented.replace("module 'remex'", `module '${entry}'`),
+      'app.ts': SOURCE + PLACES.join('\n'),
+    })
+    t.strictSame(errors.map(toClaim), PLACES.map(toLine("possibly 'undefined'")))
+  }
+})
+
+t.test('a user that is not declared is unknown', async (t) => {
+  const errors = await compile(t, { 'app.ts': SOURCE + PLACES.join('\n') })
+  t.strictSame(errors.map(toClaim), PLACES.map(toLine("of type 'unknown'")))
+})
+
+/** Returns the line of an error, and what is wrong with the expression there. */
+function toClaim(error: string): string {
+  return error.replace(/^app\.ts\((\d+)\): error TS\d+: '(?:context\.)?params\.user' is /, '$1: ')
+}
+
+function toLine(claim: string): (place: string, index: number) => string {
+  return (_place, index) => `${linesBefore + index}: ${claim}.`
+}
