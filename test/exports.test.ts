@@ -36,8 +36,9 @@ const CORE = toNames({
   `,
   types: `
     AnyApplication AnyService AnyServices ApplicationHookOptions AroundHook AuthenticationRequest
-    DeclaredTypes DeclaredUser EventListener ExternalForm Headers Hook HookOptions HookType HttpAnswer Id LifecycleContext
+    DeclaredTypes DeclaredUser EventListener ExternalForm Headers Hook HookOptions HookType HttpAnswer Id IdObject LifecycleContext
     LifecycleHook Listener Logger MethodEntry MethodName MethodSpec NextFunction NullableId Page Paginated Params Query
+    RecordConditions RecordQuery
     RegisteredService ServiceAddons ServiceInput ServiceMixin ServiceObserver ServiceOptions
     StandardMethod
   `,
@@ -80,8 +81,8 @@ const MONGODB = toNames({
     resolveQueryObjectId transaction
   `,
   types: `
-    AdapterId AnyCollection ConnectOptions DriverOptions MongoDBAdapterOptions MongoDBAdapterParams MongoDBOptions MongoDBParams MongoDBSettings MultiMethod
-    ObjectIdQuery Paginate PatchData UnreadParams WriteCount PipelineStage QueryFilter QueryLimits TransactionFunction
+    AdapterId AnyCollection ConnectOptions DriverOptions MongoDBAdapterOptions MongoDBAdapterParams MongoDBOptions MongoDBParams MongoDBSettings MultiMethod NewRecord
+    ObjectIdQuery PageSize Paginate Paging PatchData UnreadParams WriteCount PipelineStage QueryFilter QueryLimits TransactionFunction
     TransactionOptions
   `,
 })

@@ -1,9 +1,11 @@
 import type { Document } from 'mongodb'
 
 import type { Page } from '../core/params.ts'
+import type { RecordQuery } from '../core/record-query.ts'
 import { callAdapter, checkOne } from './adapter-call.ts'
 import { toCallSettings } from './call-settings.ts'
 import { CollectionAccess } from './collection-access.ts'
+import type { PagesOption, Paging } from './mongodb-options.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
 import { checkMulti } from './mongodb-params.ts'
 import type { AdapterId } from './object-id.ts'
@@ -13,18 +15,34 @@ import type { UnreadParams, WriteCount } from './writes/unread-write.ts'
 import { checkUnmixed, hasOperators } from './writes/update-document.ts'
 import { checkRecord, toRecords } from './writes/write-data.ts'
 
+/** The fields of a record whose id is still to come. */
+export type NewRecord<T> = string extends keyof T
+  ? T
+  : Omit<T, '_id'> & Partial<Pick<T, '_id' & keyof T>>
+
 /** What `patch` takes: fields to set, update operators (`{ $inc: { age: 1 } }`), or both. */
 export type PatchData<D> = Partial<D> | { readonly [operator: `$${string}`]: unknown }
+
+/** What `find` resolves to: a page or a list, either where nothing is known of its paging. */
+export type Found<T, Kind extends Paging> = Kind extends 'pages' ? Page<T> : T[]
+
+/** The paging of calls with a page size of their own. */
+export type Paged<Kind extends Paging> = Paging extends Kind ? Kind : 'pages'
+
+type OneOrMany<D> = D | D[]
 
 /** The methods for trusted callers: they run no hooks, and check neither query nor data. */
 export class HooklessMethods<
   T extends Document = Document,
-  D = Partial<T>,
-  P extends MongoDBParams = MongoDBParams,
+  D = NewRecord<T>,
+  P extends MongoDBParams = MongoDBParams<RecordQuery<T>>,
+  U = PatchData<D>,
+  Kind extends Paging = Paging,
 > extends CollectionAccess<P> {
   /** `find` without hooks and without a check of the query. */
   _find(params: P & { paginate: false }): Promise<T[]>
-  _find(params?: P): Promise<Page<T> | T[]>
+  _find(params: P & PagesOption): Promise<Found<T, Paged<Kind>>>
+  _find(params?: P): Promise<Found<T, Kind>>
   async _find(params?: P): Promise<Page<T> | T[]> {
     const settings = toCallSettings(this.options, params)
     return callAdapter('read', settings, params, (call) => toCommands(call).find(call)) as Promise<
@@ -42,10 +60,10 @@ export class HooklessMethods<
   }
 
   /** `create` without hooks and without a check of the data. */
-  _create(data: D, params?: P): Promise<T>
-  _create(data: D[], params?: P): Promise<T[]>
-  _create(data: D | D[], params?: P): Promise<T | T[]>
-  async _create(data: D | D[], params?: P): Promise<T | T[]> {
+  _create(data: D | NewRecord<T>, params?: P): Promise<T>
+  _create(data: (D | NewRecord<T>)[], params?: P): Promise<T[]>
+  _create(data: OneOrMany<D | NewRecord<T>>, params?: P): Promise<T | T[]>
+  async _create(data: OneOrMany<D | NewRecord<T>>, params?: P): Promise<T | T[]> {
     const records = toRecords(data)
     const settings = toCallSettings(this.options, params)
     // Of the query, only the fields of the result matter: nothing is looked up.
@@ -63,7 +81,7 @@ export class HooklessMethods<
   }
 
   /** `update` without hooks and without a check of query and data. */
-  async _update(id: AdapterId, data: D, params?: P): Promise<T> {
+  async _update(id: AdapterId, data: D | NewRecord<T>, params?: P): Promise<T> {
     checkOne(id, data)
     checkId(id)
     checkUnmixed(data)
@@ -75,13 +93,13 @@ export class HooklessMethods<
   }
 
   /** `patch` without hooks and without a check of query and data. */
-  _patch(id: null, data: PatchData<D>, params: P & UnreadParams): Promise<WriteCount>
-  _patch(id: null, data: PatchData<D>, params?: P): Promise<T[]>
-  _patch(id: AdapterId, data: PatchData<D>, params?: P): Promise<T>
-  _patch(id: AdapterId | null, data: PatchData<D>, params?: P): Promise<T | T[]>
+  _patch(id: null, data: U | PatchData<NewRecord<T>>, params: P & UnreadParams): Promise<WriteCount>
+  _patch(id: null, data: U | PatchData<NewRecord<T>>, params?: P): Promise<T[]>
+  _patch(id: AdapterId, data: U | PatchData<NewRecord<T>>, params?: P): Promise<T>
+  _patch(id: AdapterId | null, data: U | PatchData<NewRecord<T>>, params?: P): Promise<T | T[]>
   async _patch(
     id: AdapterId | null,
-    data: PatchData<D>,
+    data: U | PatchData<NewRecord<T>>,
     params?: P,
   ): Promise<T | T[] | WriteCount> {
     checkRecord(data)

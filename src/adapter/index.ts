@@ -6,7 +6,7 @@
 export type { ConnectOptions } from './connection/connect-mongodb.ts'
 export { connectMongoDB } from './connection/connect-mongodb.ts'
 export type { DriverOptions, PipelineStage } from './driver-options.ts'
-export type { PatchData } from './hookless-methods.ts'
+export type { NewRecord, PatchData } from './hookless-methods.ts'
 export { keywordObjectId } from './ids/object-id-keyword.ts'
 export type { ObjectIdQuery } from './ids/object-id-resolvers.ts'
 export { resolveObjectId, resolveQueryObjectId } from './ids/object-id-resolvers.ts'
@@ -17,14 +17,16 @@ export type {
   MongoDBOptions as MongoDBAdapterOptions,
   MongoDBSettings,
   MultiMethod,
+  PageSize,
   Paginate,
+  Paging,
   QueryFilter,
   QueryLimits,
 } from './mongodb-options.ts'
 export type { MongoDBParams, MongoDBParams as MongoDBAdapterParams } from './mongodb-params.ts'
-export { MongoDBService } from './mongodb-service.ts'
 export type { AdapterId } from './object-id.ts'
 export { resolveMongoDBOptions } from './resolve-options.ts'
+export { MongoDBService } from './service-constructor.ts'
 export type { TransactionFunction } from './transactions/run-transaction.ts'
 export type { TransactionOptions } from './transactions/transaction.ts'
 export { transaction } from './transactions/transaction.ts'

@@ -1,5 +1,6 @@
 import type {
   Collection,
+  Document,
   IndexDescription,
   ReadConcernLevel,
   ReadPreferenceLike,
@@ -17,6 +18,34 @@ export interface Paginate {
   /** The most records one `find` returns, whatever `$limit` says. */
   readonly max?: number
 }
+
+/** Whether `find` resolves to pages or to lists. */
+export type Paging = 'pages' | 'list'
+
+/** A size that turns pages on. */
+export interface PageSize extends Paginate {
+  /** How many records a page holds when the query has no `$limit`. */
+  readonly default: number
+}
+
+/** The option `paginate` of a service that has pages. */
+export interface PagesOption {
+  /** Page sizes. */
+  readonly paginate: PageSize
+}
+
+/** The option `paginate` of a service that has no pages. */
+export interface ListOption {
+  /** No pages: at most an upper bound for `$limit`. */
+  readonly paginate?: false | { readonly default?: never; readonly max?: number }
+}
+
+/** The option `paginate` that goes with a stated kind of paging. */
+export type PagingOption<Kind extends Paging> = Paging extends Kind
+  ? object
+  : Kind extends 'pages'
+    ? PagesOption
+    : ListOption
 
 /** Methods that can write many records at once. */
 export type MultiMethod = 'create' | 'patch' | 'remove'
@@ -129,4 +158,13 @@ export interface MongoDBOptions
   readonly Model: MongoDBSettings['Model']
   /** Upper bounds for queries; those that are not given keep their defaults. */
   readonly limits?: Readonly<Partial<QueryLimits>>
+}
+
+/** The option `Model` by which the type of the records is known. */
+export interface ModelOption<T extends Document> {
+  /** The collection, a promise of it, or a function that returns either. */
+  readonly Model:
+    | Collection<T>
+    | Promise<Collection<T>>
+    | (() => Collection<T> | Promise<Collection<T>>)
 }

@@ -1,10 +1,12 @@
 import type { Document } from 'mongodb'
 
 import type { Page } from '../core/params.ts'
+import type { FieldName, RecordQuery, Selected, Selecting } from '../core/record-query.ts'
 import { checkChangeData, checkOne, checkSelect, toChecked } from './adapter-call.ts'
 import { toCallSettings, withSettings } from './call-settings.ts'
-import type { PatchData } from './hookless-methods.ts'
+import type { Found, NewRecord, Paged, PatchData } from './hookless-methods.ts'
 import { HooklessMethods } from './hookless-methods.ts'
+import type { PagesOption, Paging } from './mongodb-options.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
 import { checkMulti, checkWriteToMany, isExternal } from './mongodb-params.ts'
 import type { AdapterId } from './object-id.ts'
@@ -25,17 +27,39 @@ import { checkNewRecord, toRecords } from './writes/write-data.ts'
  */
 export class MongoDBService<
   T extends Document = Document,
-  D = Partial<T>,
-  P extends MongoDBParams = MongoDBParams,
-> extends HooklessMethods<T, D, P> {
-  /** Resolves to a page `{ total, limit, skip, data }`, or to an array when pages are off. */
+  D = NewRecord<T>,
+  P extends MongoDBParams = MongoDBParams<RecordQuery<T>>,
+  U = PatchData<D>,
+  Kind extends Paging = Paging,
+> extends HooklessMethods<T, D, P, U, Kind> {
+  /**
+   * Written out, because bundlers rename the class: its public name is that of another constant.
+   */
+  static override readonly name: string = 'MongoDBService'
+
+  /**
+   * Resolves to a page `{ total, limit, skip, data }`, or to an array when pages are off; records have
+   * the fields that `$select` names.
+   */
+  find<Name extends FieldName<T>>(
+    params: P & Selecting<Name> & { paginate: false },
+  ): Promise<Selected<T, Name>[]>
+  find<Name extends FieldName<T>>(
+    params: P & Selecting<Name> & { paginate?: undefined },
+  ): Promise<Found<Selected<T, Name>, Kind>>
   find(params: P & { paginate: false }): Promise<T[]>
-  find(params?: P): Promise<Page<T> | T[]>
+  find(params: P & PagesOption): Promise<Found<T, Paged<Kind>>>
+  find(params?: P): Promise<Found<T, Kind>>
   async find(params?: P): Promise<Page<T> | T[]> {
     return this._find(toChecked(params, this.options))
   }
 
   /** @throws {NotFound} no record has this id, or the query excludes it */
+  get<Name extends FieldName<T>>(
+    id: AdapterId,
+    params: P & Selecting<Name>,
+  ): Promise<Selected<T, Name>>
+  get(id: AdapterId, params?: P): Promise<T>
   async get(id: AdapterId, params?: P): Promise<T> {
     return this._get(id, toChecked(params, this.options))
   }
@@ -75,11 +99,11 @@ export class MongoDBService<
    * @throws {MethodNotAllowed} the id is `null`, and the option `multi` does not allow it
    * @throws {NotFound} no record has this id, or the query excludes it
    */
-  patch(id: null, data: PatchData<D>, params: P & UnreadParams): Promise<WriteCount>
-  patch(id: null, data: PatchData<D>, params?: P): Promise<T[]>
-  patch(id: AdapterId, data: PatchData<D>, params?: P): Promise<T>
-  patch(id: AdapterId | null, data: PatchData<D>, params?: P): Promise<T | T[]>
-  async patch(id: AdapterId | null, data: PatchData<D>, params?: P): Promise<T | T[] | WriteCount> {
+  patch(id: null, data: U, params: P & UnreadParams): Promise<WriteCount>
+  patch(id: null, data: U, params?: P): Promise<T[]>
+  patch(id: AdapterId, data: U, params?: P): Promise<T>
+  patch(id: AdapterId | null, data: U, params?: P): Promise<T | T[]>
+  async patch(id: AdapterId | null, data: U, params?: P): Promise<T | T[] | WriteCount> {
     const settings = toCallSettings(this.options, params)
     const checked = toChecked(params, this.options, settings)
     if (id === null) checkWriteToMany('patch', settings, checked)

@@ -34,12 +34,14 @@ export type {
   AuthenticationRequest,
   Headers,
   Id,
+  IdObject,
   NullableId,
   Page,
   Paginated,
   Params,
   Query,
 } from './params.ts'
+export type { RecordConditions, RecordQuery } from './record-query.ts'
 export { callMethod, createContext, runMethod } from './run-method.ts'
 export type { AnyService, AnyServices, RegisteredService, ServiceInput } from './service-map.ts'
 export type { ServiceOptions } from './service-options.ts'

@@ -1,4 +1,4 @@
-import type { NullableId, Params } from './params.ts'
+import type { IdObject, NullableId, Params } from './params.ts'
 
 /**
  * The last three overloads of a method; a function with fewer matches with its first one repeated. Any
@@ -9,7 +9,7 @@ type Overloads<F> = F extends {
   (...args: infer A2): infer R2
   (...args: infer A3): infer R3
 }
-  ? { arguments: A1 | A2 | A3; result: Awaited<R1 | R2 | R3> }
+  ? { arguments: A1 | A2 | A3; last: A3; result: Awaited<R1 | R2 | R3> }
   : never
 
 type Method<S, M> = M extends keyof S ? Overloads<NonNullable<S[M]>> : never
@@ -21,7 +21,7 @@ type ParamsIndex<M> = M extends 'find' ? 0 : M extends 'update' | 'patch' ? 2 : 
 
 /** The id that a method takes; `undefined` for methods without one. */
 export type IdOf<S, M> = string extends M
-  ? NullableId | undefined
+  ? NullableId | IdObject | undefined
   : M extends 'get' | 'update' | 'patch' | 'remove'
     ? ArgumentAt<S, M, 0>
     : undefined
@@ -35,10 +35,11 @@ export type DataOf<S, M> = string extends M
 
 /**
  * The params that a method takes, never `undefined` in a hook; {@link Params} where it takes none.
+ * Those of the last overload: others are for some params of the same kind, `{ paginate: false }`.
  */
 export type ParamsOf<S, M> = string extends M
   ? Params
-  : [ArgumentAt<S, M, ParamsIndex<M>>] extends [infer P]
+  : [Method<S, M>['last'][ParamsIndex<M>]] extends [infer P]
     ? [NonNullable<P>] extends [never]
       ? Params
       : NonNullable<P>

@@ -3,6 +3,12 @@ import type { DeclaredUser } from './declared-user.ts'
 /** Identifies one record: a string over HTTP, never coerced to a number. */
 export type Id = string | number
 
+/** An id that is an object: the `ObjectId` of MongoDB. */
+export interface IdObject {
+  /** Returns the 24 hexadecimal digits that stand for it over HTTP. */
+  toHexString(): string
+}
+
 /** `null` addresses many records at once, in `update`, `patch` and `remove`. */
 export type NullableId = Id | null
 

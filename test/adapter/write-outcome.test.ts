@@ -21,7 +21,7 @@ const UNKNOWN = { name: 'Unavailable', code: 503, errors: { outcome: 'unknown' }
 
 /** Removes all records of a collection and inserts two. */
 async function fill(name: string) {
-  const collection = direct.db('a').collection<{ _id: number; n: number }>(name)
+  const collection = direct.db('a').collection<{ _id: number; n?: number; m?: number }>(name)
   await collection.deleteMany({})
   await collection.insertMany([
     { _id: 1, n: 0 },

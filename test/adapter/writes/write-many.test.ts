@@ -11,6 +11,7 @@ interface Person {
   name: string
   age?: number
   owner?: string
+  n?: number
 }
 
 const { empty, commandsOf } = await openDatabase(t)
@@ -66,7 +67,13 @@ const sliceOf = (size: number) =>
 t.test('patches many by four commands, also where that changes what was asked for', async (t) => {
   const people = await createPeople({ multi: true, paginate: { default: 2, max: 2 } })
   await people.create(['a', 'b', 'c', 'd'].map((name, age) => ({ name, age, owner: 'A' })))
-  const query = { owner: 'A', age: { $gt: 0 }, $sort: { age: -1 }, $select: ['name'], $limit: 1 }
+  const query = {
+    owner: 'A',
+    age: { $gt: 0 },
+    $sort: { age: -1 },
+    $select: ['name'],
+    $limit: 1,
+  } as const
   let patched: Person[] = []
   const commands = await commandsOf(async () => {
     patched = await people.patch(null, { owner: 'B' }, { query })
@@ -84,7 +91,7 @@ t.test('patches many by four commands, also where that changes what was asked fo
 t.test('removes many by three commands and returns all of them', async (t) => {
   const people = await createPeople({ multi: true, paginate: { default: 2 } })
   await people.create(['a', 'b', 'c', 'd'].map((name, age) => ({ name, age })))
-  const query = { age: { $gt: 0 }, $select: ['name'], $sort: { name: 1 } }
+  const query = { age: { $gt: 0 }, $select: ['name'], $sort: { name: 1 } } as const
   let removed: Person[] = []
   const commands = await commandsOf(async () => {
     removed = await people.remove(null, { query, docdb: { projection: { _id: 0, name: 1 } } })
@@ -100,7 +107,7 @@ t.test('removes many by three commands and returns all of them', async (t) => {
 t.test('skips before it writes, in the order of the query', async (t) => {
   const people = await createPeople({ multi: true })
   await people.create(['a', 'b', 'c', 'd'].map((name, age) => ({ name, age })))
-  const query = { $sort: { age: -1 }, $skip: 1 }
+  const query = { $sort: { age: -1 }, $skip: 1 } as const
   const patched = await people.patch(null, { owner: 'B' }, { query })
   t.strictSame(
     patched.map(({ name }) => name),
@@ -176,7 +183,7 @@ t.test('writes to many in slices, each in a transaction of its own', async (t) =
   const commands = await commandsOf(async () => {
     const patched = await people.patch(null, { age: 1 }, { query: { $sort: { n: -1 } } })
     t.strictSame(
-      patched.map((record) => (record as unknown as { n: number }).n),
+      patched.map((record) => record.n),
       sliceOf(2_001).map(({ n }) => 2_000 - n),
     )
   })

@@ -131,7 +131,7 @@ t.test('removes a record by one command and returns it', async (t) => {
   const people = await createPeople()
   const { _id } = await people.create({ name: 'a', age: 5 })
   const commands = await commandsOf(async () => {
-    const query = { $select: ['name'] }
+    const query = { $select: ['name'] } as const
     t.strictSame(await people.remove(String(_id), { query }), { _id, name: 'a' })
   })
   t.strictSame(namesOf(commands), ['findAndModify'])

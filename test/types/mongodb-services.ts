@@ -1,0 +1,195 @@
+import type { Collection, Db, ObjectId } from 'mongodb'
+
+import type { MongoDBParams, PatchData } from '../../src/adapter/index.ts'
+import { MongoDBService } from '../../src/adapter/index.ts'
+import type { AroundHook, Hook, Page } from '../../src/core/index.ts'
+import { createApp } from '../../src/core/index.ts'
+import { expectType } from './expect-type.ts'
+
+interface Post {
+  _id: ObjectId
+  title: string
+  tags: string[]
+  likes: number
+  authorId: ObjectId
+  author?: { name: string }
+}
+
+interface PostData {
+  title: string
+}
+
+declare const db: Db
+declare const Model: Collection<Post>
+declare const id: ObjectId
+
+// Paging, from the options
+const paged = new MongoDBService({ Model, paginate: { default: 10, max: 50 } })
+const listed = new MongoDBService({ Model, multi: true })
+const bounded = new MongoDBService({ Model: async () => Model, paginate: { max: 50 } })
+const unpaged = new MongoDBService({ Model: Promise.resolve(Model), paginate: false })
+expectType<Promise<Page<Post>>>()(paged.find())
+expectType<Promise<Page<Post>>>()(paged.find({ query: { title: 'a' } }))
+expectType<Promise<Page<Post>>>()(paged._find({ query: { title: 'a' } }))
+expectType<Promise<Post[]>>()(paged.find({ paginate: false }))
+expectType<Promise<Post[]>>()(listed.find({ query: { title: 'a' } }))
+expectType<Promise<Post[]>>()(listed._find())
+expectType<Promise<Page<Post>>>()(listed.find({ paginate: { default: 3 } }))
+expectType<Promise<Post[]>>()(bounded.find())
+expectType<Promise<Post[]>>()(unpaged.find())
+
+// Paging, stated or not
+type Params = MongoDBParams
+type Patch = PatchData<PostData>
+const stated = new MongoDBService<Post, PostData, Params, Patch, 'pages'>({
+  Model: db.collection('posts'),
+  paginate: { default: 10 },
+})
+expectType<Promise<Page<Post>>>()(stated.find())
+new MongoDBService<Post, PostData, Params, Patch, 'list'>({ Model, paginate: { max: 3 } })
+// @ts-expect-error there are no pages without a default
+new MongoDBService<Post, PostData, Params, Patch, 'pages'>({ Model, paginate: { max: 3 } })
+// @ts-expect-error there are no pages
+new MongoDBService<Post, PostData, Params, Patch, 'pages'>({ Model })
+// @ts-expect-error there are pages
+new MongoDBService<Post, PostData, Params, Patch, 'list'>({ Model, paginate: { default: 3 } })
+// @ts-expect-error no such option
+new MongoDBService({ Model, pagination: { default: 3 } })
+// @ts-expect-error no such option
+new MongoDBService({ Model, paginate: { defualt: 3 } })
+const open = new MongoDBService<Post>({ Model: db.collection('posts'), paginate: { default: 10 } })
+expectType<Promise<Page<Post> | Post[]>>()(open.find())
+expectType<Promise<Post[]>>()(open.find({ paginate: false }))
+const untyped = new MongoDBService({ Model: db.collection('posts') })
+untyped.find({ query: { anything: { $gt: 1 }, $limit: 3 } })
+
+// Queries
+listed.find({
+  query: {
+    _id: String(id),
+    authorId: { $in: [id, String(id)] },
+    tags: 'news',
+    likes: { $gte: 1, $ne: 3 },
+    title: { $regex: '^a', $options: 'i' },
+    author: null,
+    'author.name': 'Ann',
+    $or: [{ title: 'a' }, { $and: [{ tags: ['a', 'b'] }, { likes: { $le: 1 } }] }],
+    $sort: { title: 1, likes: '-1', 'author.name': -1 },
+    $limit: 10,
+    $skip: '20',
+  },
+})
+listed.get(id, { query: { authorId: id } })
+listed.remove(null, { query: { tags: { $all: ['a'] } } })
+// @ts-expect-error no such field
+listed.find({ query: { titel: 'a' } })
+// @ts-expect-error no such field
+listed.find({ query: { $or: [{ titel: 'a' }] } })
+// @ts-expect-error no such field
+listed.find({ query: { $sort: { titel: 1 } } })
+// @ts-expect-error no such field
+listed.find({ query: { $select: ['titel'] } })
+// @ts-expect-error a title is a string
+listed.find({ query: { title: 1 } })
+// @ts-expect-error a title is a string
+listed.find({ query: { title: { $in: [1] } } })
+// @ts-expect-error no such operator
+listed.find({ query: { title: { $gte: 'a', $like: 'b' } } })
+// @ts-expect-error no such name
+listed.find({ query: { $order: 1 } })
+// @ts-expect-error a direction is 1 or -1
+listed.find({ query: { $sort: { title: 'asc' } } })
+
+// Selected fields
+type Titled = Pick<Post, 'title' | '_id'>
+expectType<Promise<Titled[]>>()(listed.find({ query: { likes: 3, $select: ['title'] } }))
+expectType<Promise<Page<Titled>>>()(paged.find({ query: { $select: ['title'] as const } }))
+expectType<Promise<Titled[]>>()(paged.find({ query: { $select: ['title'] }, paginate: false }))
+expectType<Promise<Titled>>()(listed.get(id, { query: { $select: ['title'] } }))
+expectType<Promise<Post>>()(listed.get(id, { query: { $select: ['title', 'author.name'] } }))
+
+// Data
+const fields = { tags: [], likes: 0, authorId: id }
+expectType<Promise<Post>>()(listed.create({ title: 'a', ...fields }))
+expectType<Promise<Post[]>>()(listed.create([{ title: 'a', ...fields, _id: id }]))
+expectType<Promise<Post>>()(stated.create({ title: 'a' }))
+stated._create({ title: 'a', ...fields })
+stated._create({ title: 'a' })
+listed.patch(id, { likes: 3 })
+listed.patch(id, { $inc: { likes: 3 } })
+// @ts-expect-error a field is missing
+listed.create({ title: 'a' })
+// @ts-expect-error no data for callers
+stated.create({ title: 'a', authorId: id })
+// @ts-expect-error no data for callers
+stated.patch(id, { likes: 3 })
+const onlyTitles = new MongoDBService<Post, PostData, Params, { title: string }>({ Model })
+onlyTitles.patch(id, { title: 'a' })
+onlyTitles._patch(id, { $inc: { likes: 1 } })
+// @ts-expect-error an operator is no data of this service
+onlyTitles.patch(id, { $inc: { likes: 1 } })
+
+// Subclasses
+class PostService extends MongoDBService<Post, PostData, Params, Patch, 'pages'> {
+  override async create(data: PostData, params?: Params): Promise<Post>
+  override async create(data: PostData[], params?: Params): Promise<Post[]>
+  override async create(data: PostData | PostData[], params?: Params): Promise<Post | Post[]> {
+    if (Array.isArray(data)) return super.create(data, params)
+    const record = { ...data, authorId: id }
+    expectType<Promise<Post>>()(super.create(record, params))
+    return this._create({ ...data, ...fields }, params)
+  }
+  override async get(_id: ObjectId, params?: Params): Promise<Post> {
+    return super.get(_id, params)
+  }
+  async feed(params: Params): Promise<Post[]> {
+    return (await this.find({ ...params, query: { ...params.query, likes: 1 } })).data
+  }
+}
+// @ts-expect-error there are no pages
+new PostService({ Model })
+const posts = new PostService({ Model, paginate: { default: 10 } })
+class Comments extends MongoDBService<Post> {}
+class Anything extends MongoDBService {}
+expectType<Promise<Page<Post> | Post[]>>()(new Comments({ Model }).find())
+new Anything({ Model }).find({ query: { anything: 1 } })
+
+// Hooks
+const app = createApp<{ posts: PostService; listed: typeof listed; open: MongoDBService<Post> }>()
+app.use('posts', posts).use('listed', listed).use('open', open)
+const hook: Hook = (context) => {
+  context.params.query = { ...context.params.query, authorId: String(context.id) }
+}
+const around: AroundHook = async (_context, next) => next()
+for (const service of [app.service('listed'), app.service('open')]) {
+  service.hooks({
+    before: { all: [hook], find: hook, get: [hook], create: [hook], update: hook, patch: [hook] },
+    after: { find: [hook], get: hook, patch: [hook], remove: [hook] },
+    error: { all: [hook], get: hook },
+    around: { all: [around], get: [around], patch: around, remove: [around] },
+  })
+}
+app.service('posts').hooks({
+  before: {
+    get: [hook],
+    create: [(context) => expectType<PostData | PostData[]>()(context.data)],
+    find: [(context) => expectType<Params>()(context.params)],
+    patch: [hook, (context) => expectType<Patch>()(context.data)],
+    remove: [hook],
+    feed: [hook],
+  },
+  after: { get: [(context) => expectType<Post | undefined>()(context.result)] },
+})
+app.service('listed').hooks({
+  before: {
+    find: (context) => {
+      context.params.query = { ...context.params.query, authorId: id, likes: { $gt: 0 } }
+      // @ts-expect-error no such field
+      context.params.query.owner = id
+    },
+  },
+  after: { create: [(context) => expectType<Post | Post[] | undefined>()(context.result)] },
+})
+app.service('listed').on('created', (post) => expectType<Post>()(post))
+declare const something: unknown
+if (something instanceof MongoDBService) expectType<string>()(something.id)
