@@ -26,8 +26,12 @@ export type PatchData<D> = Partial<D> | { readonly [operator: `$${string}`]: unk
 /** What `find` resolves to: a page or a list, either where nothing is known of its paging. */
 export type Found<T, Kind extends Paging> = Kind extends 'pages' ? Page<T> : T[]
 
-/** The paging of calls with a page size of their own. */
-export type Paged<Kind extends Paging> = Paging extends Kind ? Kind : 'pages'
+/** The paging of calls with a page size of their own: pages, where the service states what it has. */
+export type Paged<Kind extends Paging> = [Kind] extends ['pages']
+  ? 'pages'
+  : [Kind] extends ['list']
+    ? 'pages'
+    : Kind
 
 type OneOrMany<D> = D | D[]
 

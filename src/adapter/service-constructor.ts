@@ -64,7 +64,7 @@ interface MongoDBServiceConstructor {
   ): MongoDBService<T, D, P, U, Kind>
   /** What `instanceof` tells: a service of records of any type. */
   // biome-ignore lint/suspicious/noExplicitAny: as the prototype of every generic class
-  readonly prototype: MongoDBServiceClass<any, any, any, any, any>
+  readonly prototype: MongoDBServiceClass<any, any, any, any, Paging>
 }
 
 /** The class of the services. */

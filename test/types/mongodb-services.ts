@@ -63,6 +63,12 @@ expectType<Promise<Post[]>>()(open.find({ paginate: false }))
 const untyped = new MongoDBService({ Model: db.collection('posts') })
 untyped.find({ query: { anything: { $gt: 1 }, $limit: 3 } })
 
+// What is inferred fits where less is stated, and nothing else
+const anyPaging: MongoDBService<Post>[] = [paged, listed, open]
+// @ts-expect-error pages are no list
+const lists: (typeof listed)[] = [paged]
+const returned: MongoDBService<Post> = new MongoDBService({ Model: db.collection('posts') })
+
 // Queries
 listed.find({
   query: {
@@ -192,4 +198,5 @@ app.service('listed').hooks({
 })
 app.service('listed').on('created', (post) => expectType<Post>()(post))
 declare const something: unknown
+export const fits = [anyPaging, lists, returned]
 if (something instanceof MongoDBService) expectType<string>()(something.id)
