@@ -12,8 +12,17 @@ type UntypedField = '_id' | `${string}.${string}`
 /** An id that is an object may be written as the string that stands for it. */
 type Comparable<V> = V extends IdObject ? V | string : V
 
-/** What a field is compared with. A list matches by any of its items as well. */
-type FieldValue<V> = V extends readonly (infer Item)[] ? V | Comparable<Item> : Comparable<V> | null
+/**
+ * What a field is compared with: `null` finds records without it, and `undefined` is no value of a
+ * query. A list matches by any of its items as well.
+ */
+type FieldValue<V> =
+  | null
+  | (V extends undefined
+      ? never
+      : V extends readonly (infer Item)[]
+        ? V | Comparable<Item>
+        : Comparable<V>)
 
 /** Operators that a service may allow beside those that all have. */
 type AllowedOperator =

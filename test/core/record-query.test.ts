@@ -32,7 +32,10 @@ const MISTAKES: readonly [string, string][] = [
   ['posts.find({ query: { $sort: { titel: 1 } } })', "'titel' does not exist in type"],
   ["posts.find({ query: { $select: ['titel'] } })", `Type '"titel"' is not assignable to type`],
   ["posts.find({ query: { title: { $like: 'a' } } })", "'$like' does not exist in type"],
-  ["posts.find({ query: { likes: '3' } })", "Type 'string' is not assignable to type 'number"],
+  [
+    "posts.find({ query: { likes: '3' } })",
+    "Type 'string' is not assignable to type 'FieldOperators<FieldValue<number>>",
+  ],
   ["posts.create({ titel: 'a', likes: 0 })", "'titel' does not exist in type"],
   ["posts.patch('1', { like: 1 })", "'like' does not exist in type 'PatchData<"],
   [

@@ -13,6 +13,9 @@ interface Post {
   likes: number
   authorId: ObjectId
   author?: { name: string }
+  links?: string[]
+  at?: Date
+  draft?: boolean
 }
 
 interface PostData {
@@ -78,6 +81,9 @@ listed.find({
     likes: { $gte: 1, $ne: 3 },
     title: { $regex: '^a', $options: 'i' },
     author: null,
+    links: { $in: ['a', null] },
+    at: { $lt: new Date() },
+    draft: { $ne: true },
     'author.name': 'Ann',
     $or: [{ title: 'a' }, { $and: [{ tags: ['a', 'b'] }, { likes: { $le: 1 } }] }],
     $sort: { title: 1, likes: '-1', 'author.name': -1 },
@@ -99,6 +105,10 @@ listed.find({ query: { $select: ['titel'] } })
 listed.find({ query: { title: 1 } })
 // @ts-expect-error a title is a string
 listed.find({ query: { title: { $in: [1] } } })
+// @ts-expect-error undefined is no value
+listed.find({ query: { links: undefined } })
+// @ts-expect-error undefined is no value
+listed.find({ query: { at: { $gt: undefined } } })
 // @ts-expect-error no such operator
 listed.find({ query: { title: { $gte: 'a', $like: 'b' } } })
 // @ts-expect-error no such name
@@ -163,13 +173,22 @@ new Anything({ Model }).find({ query: { anything: 1 } })
 // Hooks
 const app = createApp<{ posts: PostService; listed: typeof listed; open: MongoDBService<Post> }>()
 app.use('posts', posts).use('listed', listed).use('open', open)
+const load: Hook<{ get(id: string): Promise<unknown> }> = ({ service, id }) =>
+  service.get(String(id))
 const hook: Hook = (context) => {
   context.params.query = { ...context.params.query, authorId: String(context.id) }
 }
 const around: AroundHook = async (_context, next) => next()
 for (const service of [app.service('listed'), app.service('open')]) {
   service.hooks({
-    before: { all: [hook], find: hook, get: [hook], create: [hook], update: hook, patch: [hook] },
+    before: {
+      all: [hook, load],
+      find: hook,
+      get: [hook, load],
+      create: [hook],
+      update: hook,
+      patch: [hook],
+    },
     after: { find: [hook], get: hook, patch: [hook], remove: [hook] },
     error: { all: [hook], get: hook },
     around: { all: [around], get: [around], patch: around, remove: [around] },
