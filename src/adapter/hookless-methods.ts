@@ -20,8 +20,13 @@ export type NewRecord<T> = string extends keyof T
   ? T
   : Omit<T, '_id'> & Partial<Pick<T, '_id' & keyof T>>
 
-/** What `patch` takes: fields to set, update operators (`{ $inc: { age: 1 } }`), or both. */
-export type PatchData<D> = Partial<D> | { readonly [operator: `$${string}`]: unknown }
+/**
+ * What `patch` takes: fields to set, also inside of others (`{ 'address.city': 'Bern' }`), update
+ * operators (`{ $inc: { age: 1 } }`), or both.
+ */
+export type PatchData<D> =
+  | Partial<D>
+  | { readonly [name: `$${string}` | `${string}.${string}`]: unknown }
 
 /** What `find` resolves to: a page or a list, either where nothing is known of its paging. */
 export type Found<T, Kind extends Paging> = Kind extends 'pages' ? Page<T> : T[]

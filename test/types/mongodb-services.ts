@@ -133,6 +133,9 @@ stated._create({ title: 'a', ...fields })
 stated._create({ title: 'a' })
 listed.patch(id, { likes: 3 })
 listed.patch(id, { $inc: { likes: 3 } })
+listed.patch(id, { title: 'b', 'author.name': 'Ben', $push: { tags: 'new' } })
+// @ts-expect-error no such field
+listed.patch(id, { 'author.name': 'Ben', titel: 'b' })
 // @ts-expect-error a field is missing
 listed.create({ title: 'a' })
 // @ts-expect-error no data for callers

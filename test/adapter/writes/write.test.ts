@@ -113,7 +113,7 @@ t.test('update and patch take update operators of callers inside', async (t) => 
   })
   t.match(await people.update(_id, { $inc: { age: 2 } } as never), { name: 'b', age: 7 })
   await t.rejects(people.update(_id, { name: 'c', $inc: { age: 2 } } as never), BadRequest)
-  t.match(await people.patch(_id, { 'address.city': 'x' } as never), { address: { city: 'x' } })
+  t.match(await people.patch(_id, { 'address.city': 'x' }), { address: { city: 'x' } })
 })
 
 t.test('patches a record by one command, an empty patch as well', async (t) => {
