@@ -14,17 +14,7 @@ import { checkReservedNames } from './writes/data-check.ts'
 import type { UnreadParams, WriteCount } from './writes/unread-write.ts'
 import { checkNewRecord, toRecords } from './writes/write-data.ts'
 
-/**
- * A service on a MongoDB collection. `find get create update patch remove` check the query, and the
- * data of callers outside; the methods with `_` in front of their name check neither and are for
- * trusted callers. Every operation on one record is one command to the server.
- *
- * `T` is a record, `D` the data that `create` and `update` take, `P` the params.
- *
- * All methods fail with an error of `remex/errors`: `BadRequest`, `NotFound`, `MethodNotAllowed`,
- * or what the database's error stands for; with a `TypeError` where `params.adapter` or
- * `params.docdb` has an unknown option, or a promise of `Model` leads to no collection. Callers outside get no field of the option `hidden`.
- */
+/** The methods of a service; users get them as `MongoDBService` of `service-constructor`. */
 export class MongoDBService<
   T extends Document = Document,
   D = NewRecord<T>,

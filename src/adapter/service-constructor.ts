@@ -14,17 +14,25 @@ import type { MongoDBParams } from './mongodb-params.ts'
 import { MongoDBService as MongoDBServiceClass } from './mongodb-service.ts'
 
 /**
- * A service on a MongoDB collection. `T` is a record, `D` the data that `create` and `update` take,
- * `P` the params, `U` the data that `patch` takes, and `Kind` says whether `find` resolves to
- * `'pages'` or to a `'list'`.
+ * A service on a MongoDB collection. `find get create update patch remove` check the query, and the
+ * data of callers outside; the methods with `_` in front of their name check neither and are for
+ * trusted callers. Every operation on one record is one command to the server.
+ *
+ * `T` is a record, `D` the data that `create` and `update` take, `P` the params, `U` the data that
+ * `patch` takes, and `Kind` says whether `find` resolves to `'pages'` or to a `'list'`.
+ *
+ * All methods fail with an error of `remex/errors`: `BadRequest`, `NotFound`, `MethodNotAllowed`,
+ * or what the database's error stands for; with a `TypeError` where `params.adapter` or
+ * `params.docdb` has an unknown option, or a promise of `Model` leads to no collection. Callers outside
+ * get no field of the option `hidden`.
  */
-export type MongoDBService<
+export interface MongoDBService<
   T extends Document = Document,
   D = NewRecord<T>,
   P extends MongoDBParams = MongoDBParams<RecordQuery<T>>,
   U = PatchData<D>,
   Kind extends Paging = Paging,
-> = MongoDBServiceClass<T, D, P, U, Kind>
+> extends MongoDBServiceClass<T, D, P, U, Kind> {}
 
 /** The options of a service on a collection whose records have a type. */
 type TypedOptions<T extends Document> = MongoDBOptions &
@@ -34,8 +42,7 @@ type TypedOptions<T extends Document> = MongoDBOptions &
 /**
  * Makes services. A class can not infer `'list'` from an option that is not there: constructors can,
  * those for calls without type arguments. They have more type parameters than anyone states, so that
- * a subclass, which states some, finds the last one alone. What they return is written out: declarations
- * of users name a type by the alias that made it, and they can import this one alone.
+ * a subclass, which states some, finds the last one alone.
  */
 interface MongoDBServiceConstructor {
   /** Returns a service whose `find` resolves to pages. */
@@ -68,4 +75,7 @@ interface MongoDBServiceConstructor {
 }
 
 /** The class of the services. */
-export const MongoDBService: MongoDBServiceConstructor = MongoDBServiceClass
+// A cast: the compiler compares constructors with `any` for their type parameters, and `any` is pages
+// and a list at once.
+export const MongoDBService: MongoDBServiceConstructor =
+  MongoDBServiceClass as MongoDBServiceConstructor
