@@ -21,7 +21,15 @@ interface UnreadOptions {
 }
 
 /** Params of a write to many that resolves to {@link WriteCount}. */
-export type UnreadParams = { readonly docdb: UnreadOptions } | { readonly mongodb: UnreadOptions }
+export type UnreadParams =
+  | {
+      /** Options for the driver. */
+      readonly docdb: UnreadOptions
+    }
+  | {
+      /** Another name for `docdb`. */
+      readonly mongodb: UnreadOptions
+    }
 
 /** Changes all records that match: one command. It emits no event. */
 export async function patchUnread(call: AdapterCall, data: WriteData): Promise<WriteCount> {
