@@ -22,10 +22,13 @@ export async function compile(
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text)
   const config = { extends: '../../tsconfig.json', include: ['*.ts'] }
   await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(config))
-  const output = await new Promise<string>((resolve) => {
-    execFile(process.execPath, [compiler, '--pretty', 'false', '-p', folder], (_error, stdout) =>
-      resolve(stdout),
-    )
+  const output = await new Promise<string>((resolve, reject) => {
+    // The test runner has every child process load its hooks, with which the compiler does not start.
+    const start = ['-u', 'NODE_OPTIONS', process.execPath, compiler]
+    execFile('env', [...start, '--pretty', 'false', '-p', folder], (error, stdout, stderr) => {
+      if (stderr === '' && (error === null || stdout !== '')) resolve(stdout)
+      else reject(new Error(`The compiler has failed: ${stderr}`, { cause: error }))
+    })
   })
   return output
     .replaceAll('\r', '')
