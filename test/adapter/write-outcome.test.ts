@@ -91,7 +91,13 @@ async function openBroken(
   })
   t.teardown(() => client.close())
   const notes = new MongoDBService({ Model: client.db('a').collection(name), multi: true })
-  await notes.find()
+  // The first connection may take longer than the limits allow.
+  await until(() =>
+    notes.find().then(
+      () => true,
+      () => false,
+    ),
+  )
   return { stored, proxy, client, notes }
 }
 
@@ -114,7 +120,8 @@ const UNSENT: Readonly<Record<string, Unsent>> = {
     },
   },
   'a connection that can not be opened': {
-    options: { maxPoolSize: 2 },
+    // However long it takes to see that it can not be opened.
+    options: { maxPoolSize: 2, waitQueueTimeoutMS: 0 },
     cause: { name: 'MongoNetworkError' },
     fault(proxy, notes) {
       proxy.hold()

@@ -30,6 +30,16 @@ async function openNotes(t: TestScope, options: MongoClientOptions = {}) {
   const client = new MongoClient(url, { replicaSet: 'rs0', ...options })
   t.teardown(() => client.close())
   const Model = client.db('a').collection('notes')
+  // The first connection may take longer than the limits allow.
+  await until(() =>
+    client
+      .db('a')
+      .command({ ping: 1 })
+      .then(
+        () => true,
+        () => false,
+      ),
+  )
   await Model.deleteMany({})
   await Model.insertMany([{ n: 1 }, { n: 2 }])
   commands = []
