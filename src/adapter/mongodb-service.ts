@@ -1,15 +1,17 @@
 import type { Document } from 'mongodb'
 
 import type { Page } from '../core/params.ts'
+import { compareByType } from '../core/query-conversion.ts'
 import type { FieldName, RecordQuery, Selected, Selecting } from '../core/record-query.ts'
 import { checkChangeData, checkOne, checkSelect, toChecked } from './adapter-call.ts'
 import { toCallSettings, withSettings } from './call-settings.ts'
 import type { Found, NewRecord, Paged, PatchData } from './hookless-methods.ts'
 import { HooklessMethods } from './hookless-methods.ts'
-import type { PagesOption, Paging } from './mongodb-options.ts'
+import type { MongoDBOptions, PagesOption, Paging } from './mongodb-options.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
 import { checkMulti, checkWriteToMany, isExternal } from './mongodb-params.ts'
 import type { AdapterId } from './object-id.ts'
+import { tellOfStrings } from './queries/string-values.ts'
 import { checkReservedNames } from './writes/data-check.ts'
 import type { UnreadParams, WriteCount } from './writes/unread-write.ts'
 import { checkNewRecord, toRecords } from './writes/write-data.ts'
@@ -27,6 +29,13 @@ export class MongoDBService<
    */
   static override readonly name: string = 'MongoDBService'
 
+  /** @throws {TypeError} an option is missing, unknown, or has an invalid value */
+  constructor(options: MongoDBOptions) {
+    super(options)
+    // A subclass with a `find` of its own may convert the values of queries there.
+    compareByType(MongoDBService.prototype.find)
+  }
+
   /**
    * Resolves to a page `{ total, limit, skip, data }`, or to an array when pages are off; records have
    * the fields that `$select` names.
@@ -41,7 +50,10 @@ export class MongoDBService<
   find(params: P & PagesOption): Promise<Found<T, Paged<Kind>>>
   find(params?: P): Promise<Found<T, Kind>>
   async find(params?: P): Promise<Page<T> | T[]> {
-    return this._find(toChecked(params, this.options))
+    const checked = toChecked(params, this.options)
+    const found = await this._find(checked)
+    if (isExternal(params)) tellOfStrings(this, found, checked.query)
+    return found
   }
 
   /** @throws {NotFound} no record has this id, or the query excludes it */

@@ -18,6 +18,7 @@ import { RestTransport } from './rest-transport.ts'
 import { toPatterns } from './routing/service-router.ts'
 import { addHealthRoutes } from './server/health-routes.ts'
 import { ServiceRoutes } from './service-routes.ts'
+import { warnOfUnconverted } from './unconverted-queries.ts'
 
 /** Options of the plugin. */
 export interface RemexOptions extends RestOptions {
@@ -111,6 +112,7 @@ export function addLifecycle(
       })
       throw error
     }
+    if (isServed(app)) warnOfUnconverted(app)
   })
   server.addHook('onClose', async () => {
     if (!isDown) await lifecycle.teardown(server.server)

@@ -3,6 +3,7 @@ import { addHookCheck } from '../../core/hook-check.ts'
 import type { Application, Params } from '../../core/index.ts'
 import type { OptionRules } from '../../core/option-check.ts'
 import { checkOptions, OPTION } from '../../core/option-check.ts'
+import { leaveQuery } from '../../core/query-conversion.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
 import { createNotAuthenticated } from '../auth-errors.ts'
 import type { Authentication, AuthenticationResult } from '../authentication.ts'
@@ -65,7 +66,7 @@ export function authenticate(
     if (type === 'before') return pending
     return pending === undefined ? next?.() : pending.then(next)
   }
-  return addHookCheck(hook, (place) => checkAuthenticate(place, options))
+  return leaveQuery(addHookCheck(hook, (place) => checkAuthenticate(place, options)))
 }
 
 /**

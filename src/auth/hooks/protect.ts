@@ -1,5 +1,6 @@
 import type { ExternalForm } from '../../core/index.ts'
 import { addExternalForm } from '../../core/index.ts'
+import { leaveQuery } from '../../core/query-conversion.ts'
 import { isObject } from '../../core/value-kind.ts'
 import { omitFields, toPlain } from '../field-path.ts'
 import type { HookCall } from './hook-call.ts'
@@ -32,7 +33,7 @@ export function protect(...fields: string[]): ProtectHook {
     else if (toForm === omitInPage && isPage(result)) addForms(result.data, omit)
     else addForms([result].flat(), toForm)
   }
-  return (context, next) => {
+  return leaveQuery((context, next) => {
     if (context.type === 'around' && next !== undefined) {
       return next().then(() => protectContext(context))
     }
@@ -41,7 +42,7 @@ export function protect(...fields: string[]): ProtectHook {
     }
     protectContext(context)
     return undefined
-  }
+  })
 }
 
 function isPage(result: unknown): result is { readonly data: readonly unknown[] } {

@@ -1,11 +1,17 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { createApp } from 'remex/core'
+import { ObjectId } from 'mongodb'
+import type { Query } from 'remex'
+import { createApp, fastifyApp, rest } from 'remex'
 import t from 'tap'
 
 import { addPeople } from '../../../examples/mongodb-collation.ts'
 import { addNotes, findBest } from '../../../examples/mongodb-text-search.ts'
+import type { Services } from '../../../examples/query-values.ts'
+import { addProducts } from '../../../examples/query-values.ts'
 import { openDatabase } from '../../support/database.ts'
+
+const HEX = '507f1f77bcf86cd799439011'
 
 function read(path: string): string {
   return readFileSync(fileURLToPath(new URL(`../../../../${path}`, import.meta.url)), 'utf8')
@@ -13,6 +19,7 @@ function read(path: string): string {
 
 const SECTIONS = [
   ['Text search', 'examples/mongodb-text-search.ts', 2],
+  ['Values in queries', 'examples/query-values.ts', 2],
   ['Collation', 'examples/mongodb-collation.ts', 3],
 ] as const
 
@@ -76,4 +83,40 @@ t.test('the example of collations compares names without their case', async (t) 
   await t.rejects(people.create({ _id: 9, name: 'BOB' }), { name: 'Conflict' })
   t.match(await people.patch(null, { name: 'Ben' }, { query: { name: 'BOB' } }), [{ _id: 0 }])
   t.match(await people.remove(null, { query: { name: { $in: ['EVE'] } } }), [{ _id: 3 }])
+})
+
+t.test('the example converts what URLs hold to what the records hold', async (t) => {
+  const { db, empty } = await openDatabase(t)
+  await empty('products')
+  const app = fastifyApp(createApp<Services>()).configure(rest())
+  t.teardown(() => app.close())
+  addProducts(app, db)
+  const lamp = { name: 'Lamp', price: 5, sold: false, makerId: new ObjectId(HEX) }
+  const products = app.service('products')
+  await products.create({ ...lamp, addedAt: new Date('2026-01-31T12:00:00Z') })
+  const find = async (query: string) => {
+    const { statusCode, body } = await app.fastify.inject(`/products?${query}`)
+    return statusCode === 200 ? JSON.parse(body).length : JSON.parse(body).message
+  }
+  const ROWS: readonly [query: string, expected: number | string][] = [
+    ['', 1],
+    ['name=Lamp', 1],
+    ['price=5', 1],
+    ['price[$gt]=4.5&sold=false&addedAt[$gte]=2026-01-01', 1],
+    [`makerId=${HEX}`, 1],
+    [`makerId[$in][]=${HEX}&makerId[$in][]=${new ObjectId()}`, 1],
+    [`makerId[$ne]=${HEX}`, 0],
+    ['sold=true', 0],
+    ['$or[0][price]=4&$or[1][sold]=false', 1],
+    ['$and[0][$or][0][price][$lt]=5', 0],
+    ['$sort[price]=-1&$limit=1&$select[]=price', 1],
+    ['price=cheap', "'cheap' is no number"],
+    ['price=', "'' is no number"],
+    ['sold=no', "'no' is neither true nor false"],
+    ['addedAt[$lt]=someday', "'someday' is no date"],
+    ['makerId=zz', 'An id must be an ObjectId or a string of 24 hexadecimal digits'],
+  ]
+  for (const [query, expected] of ROWS) t.equal(await find(query), expected, query)
+  const inside: Query = { makerId: new ObjectId(HEX), addedAt: { $lt: new Date() }, price: 5 }
+  t.match(await products.find({ query: inside }), [lamp], 'values that are no strings')
 })

@@ -1,5 +1,6 @@
 import { MongoClient } from 'mongodb'
 import { MongoDBService } from '../../../src/adapter/index.ts'
+import { protect } from '../../../src/auth/index.ts'
 import type { FastifyApplication } from '../../../src/transport/index.ts'
 import { idleCollection } from '../../support/idle-collection.ts'
 import type { Mistake } from './mistake.ts'
@@ -13,7 +14,10 @@ function create(options: object): MongoDBService {
 }
 
 function serve(app: FastifyApplication, options: object = {}): FastifyApplication {
-  return app.use('messages', create(options))
+  app.use('messages', create(options))
+  // As one that converts the values of queries.
+  app.service('messages').hooks({ before: { find: [() => undefined] } })
+  return app
 }
 
 /** Mistakes about a service on a collection. */
@@ -106,5 +110,14 @@ export const ADAPTER_MISTAKES: readonly Mistake[] = [
     (app) => ask(serve(app), { url: '/messages?$search=hunter2' }),
     'Invalid filter value $search: name it in the option filters: { $search: true } | messages | find',
     '{"name":"BadRequest","message":"Invalid filter value $search","code":400,"className":"bad-request"}',
+  ),
+  warned(
+    'a service that nothing converts the values of queries for',
+    async (app) => {
+      app.use('messages', create({}))
+      app.service('messages').hooks({ after: { all: [protect('secret')] } })
+      await app.fastify.ready()
+    },
+    "Values in URLs are strings, and nothing converts them for the service 'messages': ?price=5 finds no number. Add a hook before find, see 'Values in queries' in docs/mongodb.md",
   ),
 ]
