@@ -11,22 +11,60 @@ const LINKS = [
   ['/countries/XXX', 'a country that does not exist'],
 ] as const
 
+const STYLE = `
+:root { color-scheme: light dark; font: 1.125rem/1.6 system-ui, sans-serif }
+body { max-width: 46rem; margin: 3rem auto; padding: 0 1.5rem; overflow-wrap: anywhere }
+h1 { line-height: 1.2 }
+ul { list-style: none; padding: 0 }
+li { margin: 0 0 1rem }
+pre { font-size: .875rem; white-space: pre-wrap; border-top: 1px solid GrayText; padding-top: 1.5rem }
+`
+
+/** Sent with the pages: nothing in them can run or load. */
+export const PAGE_HEADERS = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
+}
+
 /** Returns the page at `/`: what is served, with links to try. */
 export function renderIndexPage(): string {
-  const items = LINKS.map(
-    ([href, text]) =>
-      `<li><a href="${href.replaceAll('&', '&amp;')}">${href.replaceAll('&', '&amp;')}</a><br>${text}</li>`,
-  )
-  return `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<title>Countries</title>
-<style>body { font: 1rem/1.6 system-ui, sans-serif; margin: 3rem auto; max-width: 46rem } code { background: #eee }</style>
-<h1>Countries</h1>
-<p>One service, <code>/countries</code>, with <code>find get create update patch remove</code>:</p>
+  const items = LINKS.map(([href, text]) => {
+    const link = escapeHtml(href)
+    return `<li><a href="${link}">${link}</a><br>${text}</li>`
+  })
+  return renderPage(
+    'Countries',
+    `<p>One service, <code>/countries</code>, with <code>find get create update patch remove</code>.
+Programs get JSON, browsers pages like these:</p>
 <ul>
 ${items.join('\n')}
-</ul>
+</ul>`,
+  )
+}
+
+/** Returns the page for the answer of a service, as a browser shows it. */
+export function renderAnswerPage(url: string, answer: unknown): string {
+  const json = escapeHtml(JSON.stringify(answer, null, 2))
+  return renderPage(url, `<p><a href="/">Back to the start</a></p>\n<pre>${json}</pre>`)
+}
+
+function renderPage(title: string, content: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escapeHtml(title)}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<h1>${escapeHtml(title)}</h1>
+${content}
+</body>
 </html>
 `
+}
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }

@@ -2,12 +2,12 @@
 // Reads PORT (3030), HOST (127.0.0.1) and MONGODB_URL (an embedded database when it is not set).
 import { createRequire } from 'node:module'
 import { MongoClient } from 'mongodb'
-import type { HookContext } from 'remex'
+import type { Formatter, HookContext } from 'remex'
 import { createApp, fastifyApp, rest } from 'remex'
 import { startEmbeddedMongo } from 'remex/embedded'
 import { MongoDBService } from 'remex/mongodb'
 import type { Country as WorldCountry } from 'world-countries'
-import { renderIndexPage } from './countries-page.ts'
+import { PAGE_HEADERS, renderAnswerPage, renderIndexPage } from './countries-page.ts'
 
 interface Country {
   /** The three letters of ISO 3166, `FRA` for example. */
@@ -48,8 +48,15 @@ const mongo = await MongoClient.connect(MONGODB_URL ?? embedded?.url ?? '')
 const collection = mongo.db('remex_countries').collection<Country>('countries')
 if ((await collection.estimatedDocumentCount()) === 0) await collection.insertMany(countries)
 
+/** Programs get JSON, and a browser that opens a link a page. */
+const showPage: Formatter = (request, reply) => {
+  reply.header('vary', 'accept')
+  if (request.headers.accept?.includes('text/html') !== true) return reply.send(reply.data)
+  return reply.headers(PAGE_HEADERS).send(renderAnswerPage(request.url, reply.data))
+}
+
 const app = fastifyApp(createApp<Services>())
-app.configure(rest())
+app.configure(rest(showPage))
 app.use(
   'countries',
   new MongoDBService<Country>({
@@ -60,7 +67,7 @@ app.use(
   }),
 )
 app.service('countries').hooks({ before: { find: [readNumbers] } })
-app.fastify.get('/', (_request, reply) => reply.type('text/html').send(renderIndexPage()))
+app.fastify.get('/', (_request, reply) => reply.headers(PAGE_HEADERS).send(renderIndexPage()))
 
 /** Over HTTP every value is text: areas have to be numbers again before they are compared. */
 function readNumbers(context: HookContext): void {

@@ -11,6 +11,7 @@ import { prefersHtml } from '../replies/accept.ts'
 import { sendErrorBody } from '../replies/body.ts'
 import { addVary } from '../replies/headers.ts'
 import { watchSend } from '../replies/reply-state.ts'
+import { DEFAULT_ROUTING, toPath } from '../routing/request-path.ts'
 import { PAGE_SECURITY_POLICY, renderErrorPage } from './error-page.ts'
 import { HintLog } from './hint-log.ts'
 
@@ -129,10 +130,13 @@ export class ErrorAnswers {
     reply: FastifyReply,
   ): void {
     const page = toResponder(html, status)
-    if (typeof page === 'function') {
-      run(page, error, request, reply, () => sendPage(reply, renderErrorPage(status)))
-    } else if (page === undefined) sendPage(reply, renderErrorPage(status))
-    else sendFile(page, status, request, reply)
+    const sendDefault = (): void => {
+      const path = toPath(request.originalUrl, DEFAULT_ROUTING)
+      sendPage(reply, renderErrorPage({ status, message: error.message, path }))
+    }
+    if (typeof page === 'function') run(page, error, request, reply, sendDefault)
+    else if (page === undefined) sendDefault()
+    else sendFile(page, request, reply, sendDefault)
   }
 
   #log(error: ServiceError, request: FastifyRequest, reply: FastifyReply): void {
@@ -221,15 +225,15 @@ function sendPage(reply: FastifyReply, page: string): void {
 
 function sendFile(
   path: string,
-  status: number,
   request: FastifyRequest,
   reply: FastifyReply,
+  sendDefault: () => void,
 ): void {
   readFile(path, 'utf8').then(
     (page) => sendPage(reply, page),
     (failure: unknown) => {
-      request.log.error({ err: failure }, `The page for ${status} can not be read`)
-      sendPage(reply, renderErrorPage(status))
+      request.log.error({ err: failure }, `The page for ${reply.statusCode} can not be read`)
+      sendDefault()
     },
   )
 }

@@ -1,37 +1,66 @@
+import { STATUS_CODES } from 'node:http'
+
 /** Sent with every page, so that nothing in it can run or load. */
 export const PAGE_SECURITY_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
-interface PageText {
-  readonly heading: string
-  readonly text: string
+/** What a page says. */
+export interface ErrorPage {
+  /** The HTTP status. */
+  readonly status: number
+  /** The message of the error, which is shown below 500: what the caller can change. */
+  readonly message: string
+  /** The path that was asked for: every other than `/` gets a link there. */
+  readonly path: string
 }
 
-const PAGES: ReadonlyMap<number, PageText> = new Map([
-  [401, { heading: '401', text: 'Not Authorized' }],
-  [404, { heading: '404', text: 'Page Not Found' }],
+const TITLES: ReadonlyMap<number, string> = new Map([
+  [401, 'Not Authorized'],
+  [404, 'Page Not Found'],
 ])
 
-const OTHER_PAGE: PageText = { heading: 'Oh no!', text: 'Something went wrong' }
-
-/** Returns the page for an HTTP status. It says nothing of the error itself. */
-export function renderErrorPage(status: number): string {
-  const { heading, text } = PAGES.get(status) ?? OTHER_PAGE
+/** Returns the page for an error. Of an error of the server it says nothing. */
+export function renderErrorPage({ status, message, path }: ErrorPage): string {
+  const isOurs = status >= 500
+  const heading = isOurs ? 'Oh no!' : String(status)
+  const title = isOurs
+    ? 'Something went wrong'
+    : (TITLES.get(status) ?? STATUS_CODES[status] ?? 'Something went wrong')
+  const detail = isOurs || message === '' ? '' : `\n<p id="error-detail">${escapeHtml(message)}</p>`
+  const wayBack = path === '/' ? '' : '\n<p><a href="/">Back to the start</a></p>'
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>${heading}</title>
-<style>
-body { margin: 20vh auto; max-width: 30rem; font: 1.1rem system-ui, sans-serif; color: #223 }
-.center-text { text-align: center }
-h1 { font-size: 3.5rem; margin: 0 }
-</style>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${heading} ${title}</title>
+<style>${STYLE}</style>
 </head>
 <body class="center-text">
 <h1 id="error-code">${heading}</h1>
-<p id="error-message">${text}</p>
+<p id="error-message">${title}</p>${detail}${wayBack}
 </body>
 </html>
 `
+}
+
+// The colours of the system follow the choice between light and dark.
+const STYLE = `
+:root { color-scheme: light dark; font: 1.125rem/1.6 system-ui, sans-serif }
+body { max-width: 36rem; margin: 18vh auto 0; padding: 0 1.5rem; overflow-wrap: anywhere }
+.center-text { text-align: center }
+h1 { font-size: 4rem; line-height: 1; margin: 0 0 .5rem }
+#error-message { font-size: 1.4rem; margin: 0 0 1.5rem }
+#error-detail { border-top: 1px solid GrayText; padding-top: 1.5rem; margin: 0 0 1.5rem }
+`
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '')
 }

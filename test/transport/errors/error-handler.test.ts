@@ -214,7 +214,7 @@ t.test('a hook of the server that throws is answered in the same shape', async (
   }
 })
 
-t.test('HTTP-13: a client that prefers HTML gets a page that tells nothing', async (t) => {
+t.test('HTTP-13: a client that prefers HTML gets a page with the message, escaped', async (t) => {
   const thrown = new BadRequest('<script>alert(1)</script>', { secret: 1 })
   const { status, headers, text } = await fail(t, thrown, { headers: HTML })
   t.equal(status, 400)
@@ -222,9 +222,17 @@ t.test('HTTP-13: a client that prefers HTML gets a page that tells nothing', asy
   t.match(headers['content-security-policy'], /default-src 'none'/)
   t.equal(headers['x-content-type-options'], 'nosniff')
   t.match(headers.vary, /accept/i)
+  t.match(text, /id="error-code">400</)
+  t.match(text, /id="error-message">Bad Request</)
+  t.match(text, 'id="error-detail">&lt;script&gt;alert(1)&lt;/script&gt;<')
+  t.notMatch(text, /<script|secret/)
+})
+
+t.test('a page tells nothing of an error of the server', async (t) => {
+  const { text } = await fail(t, new GeneralError('disk 7 is full'), { headers: HTML })
   t.match(text, /id="error-code">Oh no!</)
   t.match(text, /id="error-message">Something went wrong</)
-  t.notMatch(text, /script|secret/)
+  t.notMatch(text, /disk|id="error-detail"/)
 })
 
 t.test('a page adds to the Vary header that a hook has set', async (t) => {
@@ -238,10 +246,35 @@ t.test('a page adds to the Vary header that a hook has set', async (t) => {
   t.equal(headers.vary, 'Origin, accept')
 })
 
-t.test('the pages for 401 and 404 have their own text', async (t) => {
-  t.match(renderErrorPage(401), />401<.*>Not Authorized</s)
-  t.match(renderErrorPage(404), />404<.*>Page Not Found</s)
-  t.match(renderErrorPage(503), />Oh no!<.*>Something went wrong</s)
+const renderPage = (status: number, message = '', path = '/a'): string =>
+  renderErrorPage({ status, message, path })
+
+t.test('the pages for 401 and 404 have their own text, others that of the status', async (t) => {
+  t.match(renderPage(401), />401<.*>Not Authorized</s)
+  t.match(renderPage(404), />404<.*>Page Not Found</s)
+  t.match(renderPage(409), />409<.*>Conflict</s)
+  t.match(renderPage(499), />499<.*>Something went wrong</s)
+  t.match(renderPage(503), />Oh no!<.*>Something went wrong</s)
+})
+
+t.test('a page shows every character of a message as text', async (t) => {
+  const page = renderPage(400, `<b a="1" c='2'>&amp;`)
+  t.match(page, '>&lt;b a=&quot;1&quot; c=&#39;2&#39;&gt;&amp;amp;<')
+  t.notMatch(renderPage(400), 'id="error-detail"', 'an empty message has no place')
+})
+
+t.test('a page leads back to the start, except from there', async (t) => {
+  t.match(renderPage(404), '<a href="/">')
+  t.notMatch(renderPage(404, '', '/'), '<a ')
+  const server = await injectServer(t)
+  const paths = [
+    ['/nothing', true],
+    ['/?a=1', false],
+  ] as const
+  for (const [path, hasLink] of paths) {
+    const { text } = await server.request(path, { headers: HTML })
+    t.equal(text.includes('<a href="/">'), hasLink, path)
+  }
 })
 
 /** Accept and Content-Type, and which of the two forms is answered. */
@@ -303,7 +336,10 @@ t.test('a map without a default leaves the other statuses as they are', async (t
   const errorHandler = { html: { 404: writeText }, json: { 404: writeText } }
   const { body } = await fail(t, new BadRequest('No'), { errorHandler })
   t.match(body, { name: 'BadRequest' })
-  t.match((await fail(t, new BadRequest('No'), { errorHandler, headers: HTML })).text, /Oh no!/)
+  t.match(
+    (await fail(t, new BadRequest('No'), { errorHandler, headers: HTML })).text,
+    />Bad Request</,
+  )
 })
 
 t.test('a page may be a file; one that can not be read is replaced and logged', async (t) => {
@@ -315,7 +351,7 @@ t.test('a page may be a file; one that can not be read is replaced and logged', 
   t.match(found.headers['content-type'], 'text/html')
   const missing = await fail(t, new BadRequest('No'), options)
   t.equal(missing.status, 400)
-  t.match(missing.text, /Oh no!/)
+  t.match(missing.text, />Bad Request</)
 })
 
 /** Responders that do not send, and what is answered to a `NotFound`. */

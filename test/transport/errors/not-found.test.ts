@@ -58,7 +58,8 @@ for (const mode of MODES) {
       headers: { accept: 'text/html' },
     })
     t.equal(status, 404)
-    t.notMatch(text, /script/)
+    t.match(text, '%3Cscript%3E', 'as it was sent')
+    t.notMatch(text, /<script/)
   })
 
   t.test(`HTTP-14: what looks like a path to a file is an id or nothing, ${mode}`, async (t) => {
