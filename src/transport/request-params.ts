@@ -1,10 +1,20 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { AuthenticationRequest, Headers, HookContext, Query } from '../core/index.ts'
+import type {
+  AuthenticationRequest,
+  DeclaredUser,
+  Headers,
+  HookContext,
+  Query,
+} from '../core/index.ts'
 import { BadRequest } from '../core/index.ts'
 import type { TransportParams } from '../core/params.ts'
 
 /** What middleware puts into the params of a call: `request.feathers.tenant = …`. */
-export type FeathersParams = Record<string, unknown>
+export interface FeathersParams {
+  [name: string]: unknown
+  /** Who calls, as in `params.user`: there once `authenticateRequest` has let a request pass. */
+  user?: DeclaredUser | undefined
+}
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -7,7 +7,7 @@ const page = readFileSync(new URL('../../../docs/authentication.md', import.meta
 const [, section = ''] = /^### The type of the user\n([\s\S]*?)^##/m.exec(page) ?? []
 const [, documented = ''] = /```ts\n([\s\S]*?)```/.exec(section) ?? []
 
-/** Every place where hooks and methods see params, each a line. */
+/** Every place where hooks, methods and plain routes see params, each a line. */
 const PLACES: readonly string[] = [
   "app.service('notes').hooks({ before: { all: [(context) => context.params.user.email] } })",
   "app.service('notes').hooks({ before: { find: (context) => context.params.user.email } })",
@@ -18,9 +18,11 @@ const PLACES: readonly string[] = [
   'export const read = (params: Params) => params.user.email',
   'export const readCore = (params: CoreParams) => params.user.email',
   'export const readMongo = (params: MongoDBParams) => params.user.email',
+  'export const readRequest = ({ feathers: params }: FastifyRequest) => params.user.email',
 ]
 
-const SOURCE = `import type { Hook, Params } from 'remex'
+const SOURCE = `import type { FastifyRequest } from 'fastify'
+import type { Hook, Params } from 'remex'
 import type { Params as CoreParams } from 'remex/core'
 import { createApp } from 'remex'
 import type { MongoDBParams, MongoDBService } from 'remex/mongodb'
