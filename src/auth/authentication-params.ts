@@ -22,7 +22,8 @@ export interface AuthenticationParams extends Params {
 /**
  * Returns a copy of params for a call inside this process that needs no authentication. The
  * fields stand before the spread so that none has to be added after it, which would take ten
- * times as long.
+ * times as long. The address is copied by name: on the params of a transport it is a getter of
+ * their class, which spreading leaves out.
  */
 export function toInternalParams(params: AuthenticationParams): AuthenticationParams {
   const copy: AuthenticationParams = {
@@ -30,6 +31,7 @@ export function toInternalParams(params: AuthenticationParams): AuthenticationPa
     authentication: undefined,
     authenticated: true,
     query: undefined,
+    address: params.address,
     ...params,
   }
   copy.provider = undefined
@@ -38,10 +40,7 @@ export function toInternalParams(params: AuthenticationParams): AuthenticationPa
   return copy
 }
 
-/**
- * Returns params with `authenticated`, for a strategy's own calls. The address is copied by name:
- * on the params of a transport it is a getter of their class, which spreading leaves out.
- */
+/** Returns params with `authenticated` and the address, for a strategy's own calls. */
 export function toAuthenticatedParams(params: AuthenticationParams): AuthenticationParams {
   if (params.authenticated === true) return params
   const { address } = params

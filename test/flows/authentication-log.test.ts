@@ -105,7 +105,7 @@ t.test('LOG-3: each login, failure and logout is one line with address and reaso
 
 /** What is logged beside the line of the request, by its status. */
 const EVENTS: Readonly<Record<string, readonly object[]>> = {
-  401: [{ event: 'token', reason: 'jwt malformed' }],
+  401: [{ event: 'token', address: '127.0.0.1', reason: 'jwt malformed' }],
   429: [{ event: 'login', code: 429 }],
 }
 
