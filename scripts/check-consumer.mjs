@@ -1,8 +1,8 @@
 // Uses the packed package as its users do, in temporary folders outside the project: beside the
 // newest `fastify` and `mongodb`, and beside the lowest that the peer ranges allow, installed with
 // `--engine-strict` and the overrides of the README. Each time there is one copy of what users hold
-// instances of, the examples compile in strict TypeScript, libraries checked, and some are run.
-// Last, every entry is imported where packages see no more than they declare.
+// instances of, the examples compile in strict TypeScript, libraries checked, and some are run. The
+// blog, an example with a package.json of its own, is copied, installed, tested and started. Last, every entry is imported where packages see no more than they declare.
 import { execFileSync } from 'node:child_process'
 import {
   cpSync,
@@ -25,7 +25,9 @@ const { overrides } = JSON.parse(
   `{${/```json\n("overrides"[\s\S]*?)```/.exec(readFileSync('README.md', 'utf8'))?.[1]}}`,
 )
 const peers = Object.entries(manifest.peerDependencies)
-const examples = readdirSync('examples').map((file) => readFileSync(join('examples', file), 'utf8'))
+const examples = readdirSync('examples')
+  .filter((file) => file.endsWith('.ts'))
+  .map((file) => readFileSync(join('examples', file), 'utf8'))
 /** What the examples import besides the package and its peers, and the types of Node. */
 const others = Object.entries(manifest.devDependencies)
   .filter(([name]) => examples.some((text) => text.includes(`'${name}'`)) || name === '@types/node')
@@ -52,7 +54,7 @@ const CONFIG = {
     rootDir: '.',
     outDir: 'build',
   },
-  include: ['examples'],
+  include: ['examples/*.ts'],
 }
 
 function run(command, options, cwd) {
@@ -109,6 +111,16 @@ function checkShippedExamples(folder, ...names) {
   process.stdout.write(run(process.execPath, [checkExamples, 'build/examples', ...names], folder))
 }
 
+/** Does with a copy of the blog that the package brings what its README says. */
+function checkBlog(source, folder, tarball) {
+  cpSync(join(source, 'node_modules', manifest.name, 'examples/blog'), folder, { recursive: true })
+  // The release that it asks for is not in the registry yet.
+  npm(['install', tarball, '--prefix', folder, '--no-audit', '--no-fund'], folder)
+  npm(['test'], folder)
+  console.log('ok - the blog is tested')
+  process.stdout.write(run(process.execPath, [checkExamples, 'build', 'server.js'], folder))
+}
+
 const folder = mkdtempSync(join(tmpdir(), 'remex-consumer-'))
 try {
   // `dist` is built, and building it again would take it away from whoever uses it now.
@@ -119,6 +131,9 @@ try {
   install(join(folder, 'newest'), {}, [tarball, ...newest, ...others])
   checkCopies(join(folder, 'newest'), ['fastify', 'mongodb', 'bson'])
   checkShippedExamples(join(folder, 'newest'), 'plugin.js', 'countries.js', 'accounts.js')
+
+  console.log('\nThe blog:')
+  checkBlog(join(folder, 'newest'), join(folder, 'blog'), tarball)
 
   console.log(`\nBeside ${lowest.join(' and ')}, installed with --engine-strict:`)
   install(join(folder, 'lowest'), { overrides }, [tarball, ...lowest, ...others], '--engine-strict')

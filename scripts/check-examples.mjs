@@ -1,9 +1,9 @@
 // Starts every compiled example of `build/examples`, or of the folder that is named first, or those
-// named after it, on a free port, waits for its first answer over HTTP, interrupts it, and expects it
-// to end: with status 0 or, where it does not catch the signal, by the signal. An example that serves
-// nothing has to end with status 0.
+// named after it, on a free port: each file, and the `server.js` of each folder. Waits for the first
+// answer over HTTP, interrupts the example, and expects it to end: with status 0 or, where it does not
+// catch the signal, by the signal. An example that serves nothing has to end with status 0.
 import { spawn } from 'node:child_process'
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -48,6 +48,13 @@ async function checkExample(file) {
   return passed
 }
 
+/** Returns the file to start of what is in the folder, if it is an example. */
+function toExample(name) {
+  if (name.endsWith('.js')) return name
+  const server = join(name, 'server.js')
+  return existsSync(join(FOLDER, server)) ? server : []
+}
+
 async function firstStatus(url, hasEnded) {
   const deadline = Date.now() + START_MS
   while (!hasEnded() && Date.now() < deadline) {
@@ -62,6 +69,6 @@ async function firstStatus(url, hasEnded) {
   return undefined
 }
 
-const files = names.length > 0 ? names : readdirSync(FOLDER).filter((file) => file.endsWith('.js'))
+const files = names.length > 0 ? names : readdirSync(FOLDER).flatMap(toExample)
 if (files.length === 0) throw new Error(`No example in ${FOLDER}`)
 for (const file of files) if (!(await checkExample(file))) process.exitCode = 1

@@ -1,0 +1,46 @@
+// The whole application without what differs from place to place: server.ts starts it, and each test
+// starts one of its own.
+import type { Db } from 'mongodb'
+import type { FastifyApplication } from 'remex'
+import { createApp, fastifyApp, rest } from 'remex'
+import type { AuthenticationService } from 'remex/auth'
+import { addAuthentication } from './authentication.ts'
+import type { CommentService } from './services/comments.ts'
+import { addComments } from './services/comments.ts'
+import type { PostService } from './services/posts.ts'
+import { addPosts } from './services/posts.ts'
+import type { UserService } from './services/users.ts'
+import { addUsers } from './services/users.ts'
+import { addUploads } from './uploads.ts'
+
+export interface Services {
+  users: UserService
+  posts: PostService
+  'posts/:postId/comments': CommentService
+  authentication: AuthenticationService
+}
+
+export type Blog = FastifyApplication<Services>
+
+export interface BlogOptions {
+  readonly db: Db
+  /** What tokens are signed with, at least 32 bytes. */
+  readonly secret: string
+  /** The folder of the images; it is made when it is not there. */
+  readonly imageFolder: string
+  /** From which level on the server logs. Default: `'info'`. */
+  readonly logLevel?: string
+}
+
+/** Resolves to the blog, which does not listen yet. */
+export async function createBlog(options: BlogOptions): Promise<Blog> {
+  const { db, secret, imageFolder, logLevel = 'info' } = options
+  const app = fastifyApp(createApp<Services>(), { logger: { level: logLevel } })
+  app.configure(rest())
+  addAuthentication(app, secret)
+  addUsers(app, db)
+  addPosts(app, db)
+  addComments(app, db)
+  await addUploads(app, imageFolder)
+  return app
+}

@@ -1,0 +1,48 @@
+import type { Hook, Params } from 'remex'
+import { NotAuthenticated } from 'remex'
+import { AuthenticationService, authenticate, JwtStrategy, LocalStrategy } from 'remex/auth'
+import { z } from 'zod'
+import type { Blog } from './app.ts'
+import type { User } from './services/users.ts'
+import { email, validateData } from './validation.ts'
+
+// The one declaration of what `params.user` is, for all services, hooks and routes.
+declare module 'remex' {
+  interface DeclaredTypes {
+    user: User
+  }
+}
+
+export function addAuthentication(app: Blog, secret: string): void {
+  app.set('authentication', {
+    secret,
+    entity: 'user',
+    service: 'users',
+    authStrategies: ['jwt', 'local'],
+    jwtOptions: { audience: 'blog', issuer: 'blog', expiresIn: '1d' },
+    local: { usernameField: 'email', passwordField: 'password' },
+  })
+  const authentication = new AuthenticationService(app)
+  authentication.register('jwt', new JwtStrategy()).register('local', new LocalStrategy())
+  app.use('authentication', authentication)
+  // `Ann@example.org` and `ann@example.org` are one account, at the login as well.
+  const loginData = z.looseObject({ email: email.optional() })
+  app.service('authentication').hooks({ before: { create: [validateData(loginData)] } })
+}
+
+/** For members only: `params.user` is there behind it. */
+export const requireLogin = authenticate('jwt')
+
+/** For everybody: `params.user` is there for those who send a token. A wrong token is a 401. */
+export const allowLogin: Hook = async (context) => {
+  if (context.params.authentication !== undefined) await requireLogin(context)
+}
+
+/**
+ * Returns who calls, or who a call inside the process says that it is for.
+ * @throws {NotAuthenticated} nobody: a hook does not stand behind `requireLogin`
+ */
+export function userOf(params: Pick<Params, 'user'>): User {
+  if (params.user === undefined) throw new NotAuthenticated('Not authenticated')
+  return params.user
+}

@@ -1,0 +1,24 @@
+// Starts the blog. Reads PORT (3030), HOST (127.0.0.1), MONGODB_URL (a database in memory when it is
+// not set), AUTH_SECRET (a new one for each start when it is not set, which ends all logins) and
+// IMAGE_FOLDER (`images`, beside what is compiled).
+import { randomBytes } from 'node:crypto'
+import { fileURLToPath } from 'node:url'
+import { createBlog } from './app.ts'
+import { openDatabase } from './database.ts'
+
+const { PORT = '3030', HOST = '127.0.0.1', AUTH_SECRET, IMAGE_FOLDER } = process.env
+
+const database = await openDatabase('blog')
+const app = await createBlog({
+  db: database.db,
+  secret: AUTH_SECRET ?? randomBytes(32).toString('base64url'),
+  imageFolder: IMAGE_FOLDER ?? fileURLToPath(new URL('../images', import.meta.url)),
+})
+await app.listen({ port: Number(PORT), host: HOST })
+
+async function stop(): Promise<void> {
+  await app.close()
+  await database.close()
+}
+
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => void stop())

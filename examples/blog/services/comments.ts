@@ -1,0 +1,99 @@
+import type { Db, ObjectId } from 'mongodb'
+import type { Hook, RecordQuery } from 'remex'
+import { NotFound } from 'remex'
+import type { MongoDBParams, PatchData } from 'remex/mongodb'
+import { MongoDBService } from 'remex/mongodb'
+import { z } from 'zod'
+import type { Blog } from '../app.ts'
+import { allowLogin, requireLogin, userOf } from '../authentication.ts'
+import { inQuery, querySchema, validateData, validateQuery } from '../validation.ts'
+import type { Post, PostService } from './posts.ts'
+import { visibleTo } from './posts.ts'
+import type { Author } from './users.ts'
+import { withAuthor } from './users.ts'
+
+export interface Comment {
+  _id: ObjectId
+  text: string
+  postId: ObjectId
+  authorId: ObjectId
+  createdAt: Date
+  /** In answers only. */
+  author?: Author
+}
+
+// The post is that of the path, the author whoever is logged in.
+const commentData = z.strictObject({ text: z.string().trim().min(1).max(5_000) })
+const commentQuery = querySchema({
+  _id: inQuery.objectId,
+  authorId: inQuery.objectId,
+  createdAt: inQuery.date,
+})
+
+type CommentData = z.infer<typeof commentData>
+type CommentParams = MongoDBParams<RecordQuery<Comment>>
+
+export class CommentService extends MongoDBService<
+  Comment,
+  CommentData,
+  CommentParams,
+  PatchData<Comment>,
+  'pages'
+> {}
+
+export function addComments(app: Blog, db: Db): void {
+  const comments = new CommentService({
+    Model: db.collection('comments'),
+    paginate: { default: 20, max: 100 },
+    indexes: [{ key: { postId: 1, createdAt: 1 } }],
+  })
+  app.use('posts/:postId/comments', comments, { methods: ['find', 'create', 'remove'] })
+
+  /** Resolves to the post in the path. Whoever may not read it is told that there is none. */
+  async function getPost(params: CommentParams): Promise<Post> {
+    const id = params.route?.['postId'] ?? ''
+    const query = { _id: id, $and: [visibleTo(params.user)] }
+    const [post] = await app.service('posts').find({ query, paginate: false })
+    if (post === undefined) throw new NotFound(`No record found for id '${id}'`)
+    return post
+  }
+
+  async function onlyOfPost({ params }: { params: CommentParams }): Promise<void> {
+    if (params.provider === undefined) return
+    const post = await getPost(params)
+    params.query = { ...params.query, postId: post._id }
+  }
+
+  /** Who has written the comment may remove it, and who has written the post. */
+  async function onlyOwn({ params }: { params: CommentParams }): Promise<void> {
+    if (params.provider === undefined) return
+    const { _id: userId } = userOf(params)
+    const post = await getPost(params)
+    params.query = { ...params.query, postId: post._id }
+    if (!post.authorId.equals(userId)) params.query.authorId = userId
+  }
+
+  const addFields: Hook<CommentService, 'create'> = async (context) => {
+    context.data = Object.assign({}, context.data, {
+      postId: (await getPost(context.params))._id,
+      authorId: userOf(context.params)._id,
+      createdAt: new Date(),
+    })
+  }
+
+  const removeComments: Hook<PostService, 'remove'> = async ({ result }) => {
+    const query = { postId: { $in: [result ?? []].flat().map(({ _id }) => _id) } }
+    // For this one call: callers outside remove one by one.
+    await comments.remove(null, { query, adapter: { multi: ['remove'] } })
+  }
+
+  app.service('posts/:postId/comments').hooks({
+    before: {
+      all: [allowLogin, validateQuery(commentQuery), withAuthor],
+      find: [onlyOfPost],
+      create: [requireLogin, validateData(commentData), addFields],
+      remove: [requireLogin, onlyOwn],
+    },
+  })
+  app.service('posts').hooks({ after: { remove: [removeComments] } })
+}

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Client } from './client.ts'
+import { startBlog } from './start-blog.ts'
+
+const { guest, signUp } = await startBlog()
+const ann = await signUp('ann')
+const bob = await signUp('bob')
+
+const post = { title: 'Of tea', text: 'Not too hot.', tags: ['tea'] }
+
+async function create(client: Client, more: object): Promise<string> {
+  const { body } = await client.post('/posts', { ...post, ...more })
+  return String(body._id)
+}
+
+const published = await create(ann, { draft: false })
+const draft = await create(ann, { title: 'Of secrets' })
+const others = await create(bob, { title: 'Of cups', tags: ['cups'], draft: false })
+
+async function idsOf(client: Client, query: string): Promise<unknown[]> {
+  const { status, body } = await client.get(`/posts?${query}`)
+  assert.equal(status, 200, JSON.stringify(body))
+  return (body.data ?? []).map(({ _id }) => _id)
+}
+
+test('a new post is a draft of who is logged in, and names its author', async () => {
+  const { status, body } = await ann.get(`/posts/${draft}`)
+  assert.equal(status, 200)
+  assert.equal(body['draft'], true)
+  assert.equal(body['authorId'], ann.id)
+  assert.deepEqual(body['author'], { _id: ann.id, name: 'ann' })
+  assert.equal((await guest.post('/posts', post)).status, 401)
+})
+
+test('nobody writes in the name of another, or what the blog itself writes', async () => {
+  const fields = { authorId: bob.id, _id: draft, views: 9, createdAt: '2020-01-01', image: 'x.png' }
+  for (const [name, value] of Object.entries({ ...fields, author: {}, $set: { views: 9 } })) {
+    const data = { ...post, [name]: value }
+    assert.equal((await ann.post('/posts', data)).status, 400, name)
+    assert.equal((await ann.patch(`/posts/${draft}`, { [name]: value })).status, 400, name)
+  }
+  assert.equal((await ann.post('/posts', [post])).status, 400)
+})
+
+test('only its author changes and removes a post', async () => {
+  for (const client of [guest, bob]) {
+    const status = client === guest ? 401 : 404
+    assert.equal((await client.patch(`/posts/${published}`, { title: 'Mine' })).status, status)
+    assert.equal((await client.remove(`/posts/${published}`)).status, status)
+  }
+  for (const query of [`authorId=${ann.id}`, `$or[0][authorId]=${ann.id}`]) {
+    assert.equal((await bob.patch(`/posts/${published}?${query}`, { title: 'Mine' })).status, 404)
+    assert.equal((await bob.remove(`/posts/${published}?${query}`)).status, 404)
+  }
+  const { body } = await ann.patch(`/posts/${published}`, { title: 'Of green tea' })
+  assert.equal(body.title, 'Of green tea')
+  assert.deepEqual(body['tags'], ['tea'])
+})
+
+test('nobody replaces posts, or changes or removes many at once', async () => {
+  assert.equal((await ann.send('PUT', `/posts/${published}`, post)).status, 405)
+  assert.equal((await ann.patch('/posts?draft=true', { draft: false })).status, 405)
+  assert.equal((await ann.remove('/posts?draft=true')).status, 405)
+})
+
+test('a draft is seen by its author alone, however others ask', async () => {
+  for (const client of [guest, bob]) {
+    assert.equal((await client.get(`/posts/${draft}`)).status, 404)
+    assert.equal((await client.get(`/posts/${draft}?draft=true&authorId=${ann.id}`)).status, 404)
+    const queries = [
+      'draft=true',
+      `_id=${draft}`,
+      'title=Of secrets&$select[]=title',
+      `$or[0][draft]=true&$or[1][_id]=${draft}`,
+      '$and[0][draft]=true',
+      '$and[0][$or][0][draft]=true',
+    ]
+    for (const query of queries) assert.deepEqual(await idsOf(client, query), [], query)
+    assert.deepEqual(await idsOf(client, '$sort[createdAt]=1'), [published, others])
+  }
+  assert.deepEqual(await idsOf(ann, 'draft=true'), [draft])
+})
+
+test('posts are found by the values of their fields', async () => {
+  const since = new Date(0).toISOString()
+  assert.deepEqual(await idsOf(guest, `authorId=${bob.id}`), [others])
+  assert.deepEqual(await idsOf(guest, `authorId[$in][]=${bob.id}`), [others])
+  assert.deepEqual(await idsOf(guest, 'tags=cups'), [others])
+  assert.deepEqual(await idsOf(guest, `tags=cups&createdAt[$gt]=${since}&draft=false`), [others])
+  assert.deepEqual(await idsOf(guest, 'createdAt[$lt]=2020-01-01'), [])
+  const before = await guest.get(`/posts/${others}`)
+  const views = Number(before.body['views'])
+  assert.deepEqual(await idsOf(guest, `views[$gt]=${views}&tags=cups`), [others])
+  assert.deepEqual(await idsOf(guest, `views[$gt]=${views + 1}&tags=cups`), [])
+})
+
+test('what is wrong with a query is told by field', async () => {
+  const queries = [
+    ...['views=many', 'draft=yes', 'createdAt[$gt]=soon', 'authorId=ann', 'author.name=ann'],
+    ...['views[$regex]=1', 'password=x', '$where=1', '$sort[text]=1', '$select[]=password'],
+    ...['tags[$size]=1', '$or[0][x]=1', '$sort[views]=2', 'views[$gt][$gt]=1'],
+  ]
+  for (const query of queries) {
+    const { status, body } = await guest.get(`/posts?${query}`)
+    assert.equal(status, 400, query)
+    assert.equal(Object.keys(body.errors ?? {}).length, 1, query)
+  }
+})
+
+test('posts come in pages, in the order that is asked for, with the fields that are', async () => {
+  const query = '$sort[createdAt]=-1&$limit=1&$skip=1&$select[]=title'
+  const { body } = await guest.get(`/posts?${query}`)
+  assert.equal(body.total, 2)
+  assert.deepEqual(body.data, [{ _id: published, title: 'Of green tea' }])
+})
+
+test('a removed post is gone', async () => {
+  const id = await create(ann, {})
+  assert.equal((await ann.remove(`/posts/${id}`)).status, 200)
+  assert.equal((await ann.get(`/posts/${id}`)).status, 404)
+})

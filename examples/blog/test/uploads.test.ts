@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { readdir } from 'node:fs/promises'
+import { test } from 'node:test'
+import { startBlog } from './start-blog.ts'
+
+const { guest, imageFolder, signUp } = await startBlog()
+const ann = await signUp('ann')
+const bob = await signUp('bob')
+
+const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
+const HTML = '<script>alert(1)</script>'
+
+/** A form with a file, under the name and the type that its sender gives it. */
+function formOf(content: Buffer | string, name = 'tea.png', type = 'image/png'): FormData {
+  const form = new FormData()
+  form.set('image', new Blob([content], { type }), name)
+  return form
+}
+
+async function createPost(): Promise<string> {
+  const { body } = await ann.post('/posts', { title: 'Of tea', text: '', draft: false })
+  return `/posts/${body._id}`
+}
+
+test('the author of a post gives it an image, which everybody can see', async () => {
+  const path = await createPost()
+  const { status, body } = await ann.post(`${path}/image`, formOf(PNG))
+  assert.equal(status, 200)
+  const image = await guest.get(`/images/${body.image}`)
+  assert.equal(image.status, 200)
+  assert.equal(image.headers.get('content-type'), 'image/png')
+  assert.equal(image.headers.get('x-content-type-options'), 'nosniff')
+  assert.match(String(image.headers.get('content-security-policy')), /sandbox/)
+})
+
+test('nobody else does, and nothing is kept of it', async () => {
+  const path = await createPost()
+  const before = await readdir(imageFolder)
+  assert.equal((await guest.post(`${path}/image`, formOf(PNG))).status, 401)
+  assert.equal((await bob.post(`${path}/image`, formOf(PNG))).status, 404)
+  assert.equal((await bob.post(`${path}/image?authorId=${ann.id}`, formOf(PNG))).status, 404)
+  assert.deepEqual(await readdir(imageFolder), before)
+})
+
+test('what is no image is refused, whatever it says of itself', async () => {
+  const path = await createPost()
+  const before = await readdir(imageFolder)
+  for (const content of [HTML, '<svg xmlns="http://www.w3.org/2000/svg"/>', '', 'GIF89a']) {
+    assert.equal((await ann.post(`${path}/image`, formOf(content))).status, 415)
+  }
+  assert.equal((await ann.post(`${path}/image`, { image: 'x' })).status, 406)
+  assert.equal((await ann.post(`${path}/image`, new FormData())).status, 400)
+  assert.deepEqual(await readdir(imageFolder), before)
+})
+
+test('the name of a file decides nothing', async () => {
+  const path = await createPost()
+  for (const name of ['../../app.js', '/etc/passwd', 'tea.html', '..\\x', '.env']) {
+    const html = Buffer.concat([PNG, Buffer.from(HTML)])
+    const { body } = await ann.post(`${path}/image`, formOf(html, name, 'text/html'))
+    assert.match(String(body.image), /^[\da-f-]{36}\.png$/)
+    const { headers } = await guest.get(`/images/${body.image}`)
+    assert.equal(headers.get('content-type'), 'image/png')
+  }
+})
+
+test('a file may be as large as the limit says, and no larger', async () => {
+  const path = await createPost()
+  const toImage = (bytes: number) => formOf(Buffer.concat([PNG], bytes))
+  assert.equal((await ann.post(`${path}/image`, toImage(2 * 1024 * 1024))).status, 200)
+  assert.equal((await ann.post(`${path}/image`, toImage(2 * 1024 * 1024 + 1))).status, 413)
+})
+
+test('a new image takes the place of the old one, and goes with its post', async () => {
+  const path = await createPost()
+  const before = await readdir(imageFolder)
+  for (const content of [PNG, Buffer.from('ffd8ffe0', 'hex')]) {
+    assert.equal((await ann.post(`${path}/image`, formOf(content))).status, 200)
+    assert.equal((await readdir(imageFolder)).length, before.length + 1)
+  }
+  assert.equal((await ann.remove(path)).status, 200)
+  assert.deepEqual(await readdir(imageFolder), before)
+})
+
+test('only the image route takes forms', async () => {
+  assert.equal((await ann.post('/posts', formOf(PNG))).status, 415)
+})

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { PASSWORD, startBlog } from './start-blog.ts'
+
+const { guest, signUp } = await startBlog()
+const ann = await signUp('ann')
+const bob = await signUp('bob')
+
+test('a new user is answered without the password', async () => {
+  const cy = { email: ' Cy@Example.org', name: 'Cy', password: PASSWORD }
+  const { status, body } = await guest.post('/users', cy)
+  assert.equal(status, 201)
+  assert.deepEqual({ ...body, _id: '' }, { _id: '', email: 'cy@example.org', name: 'Cy' })
+})
+
+test('an e-mail address is taken once, whatever its case', async () => {
+  const again = { email: 'ANN@example.org', name: 'Ann', password: PASSWORD }
+  assert.equal((await guest.post('/users', again)).status, 409)
+})
+
+test('what is wrong with a new user is told by field', async () => {
+  const { status, body } = await guest.post('/users', { email: 'ann', name: 'Ann', password: 'x' })
+  assert.equal(status, 400)
+  assert.deepEqual(Object.keys(body.errors ?? {}), ['email', 'password'])
+})
+
+test('nobody chooses an id, a role, or many users at once', async () => {
+  const user = { email: 'eve@example.org', name: 'Eve', password: PASSWORD }
+  for (const more of [{ _id: ann.id }, { role: 'admin' }, { 'a.b': 1 }, { $set: {} }]) {
+    assert.equal((await guest.post('/users', { ...user, ...more })).status, 400)
+  }
+  assert.equal((await guest.post('/users', [user])).status, 400)
+})
+
+test('a login takes the address in any case, and gives no password back', async () => {
+  const login = { strategy: 'local', email: 'ANN@example.org', password: PASSWORD }
+  const { status, body } = await guest.post('/authentication', login)
+  assert.equal(status, 201)
+  assert.deepEqual(body['user'], { _id: ann.id, email: 'ann@example.org', name: 'ann' })
+})
+
+test('a login needs the password', async () => {
+  const login = { strategy: 'local', email: 'ann@example.org' }
+  for (const password of ['wrong', '', { $ne: '' }, undefined]) {
+    assert.equal((await guest.post('/authentication', { ...login, password })).status, 401)
+  }
+})
+
+test('users see and change themselves alone', async () => {
+  assert.equal((await ann.get(`/users/${ann.id}`)).body['email'], 'ann@example.org')
+  assert.equal((await bob.get(`/users/${ann.id}`)).status, 404)
+  assert.equal((await guest.get(`/users/${ann.id}`)).status, 401)
+  assert.equal((await ann.patch(`/users/${ann.id}`, { name: 'Ann' })).body['name'], 'Ann')
+  assert.equal((await bob.patch(`/users/${ann.id}`, { name: 'x' })).status, 404)
+  assert.equal((await bob.patch(`/users/${ann.id}?_id=${ann.id}`, { name: 'x' })).status, 400)
+  assert.equal((await bob.patch('/users', { name: 'x' })).status, 405)
+  assert.equal((await ann.patch(`/users/${ann.id}`, { email: 'x@example.org' })).status, 400)
+})
+
+test('nobody lists, replaces or removes users', async () => {
+  assert.equal((await ann.get('/users')).status, 405)
+  assert.equal((await ann.send('PUT', `/users/${ann.id}`, { name: 'x' })).status, 405)
+  assert.equal((await ann.remove(`/users/${ann.id}`)).status, 405)
+})

@@ -1,0 +1,68 @@
+// The image of a post: POST /posts/:id/image takes a form with one file, /images/ serves them.
+import { randomUUID } from 'node:crypto'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import multipart from '@fastify/multipart'
+import { authenticateRequest, BadRequest, serveStatic, UnsupportedMediaType } from 'remex'
+import type { Blog } from './app.ts'
+import { userOf } from './authentication.ts'
+import type { Post } from './services/posts.ts'
+
+const MAX_BYTES = 2 * 1024 * 1024
+
+/** What is taken: the first bytes as hexadecimal digits. What a client says of a file is no proof. */
+const IMAGE_TYPES = [
+  { extension: '.png', start: /^89504e470d0a1a0a/ },
+  { extension: '.jpg', start: /^ffd8ff/ },
+  { extension: '.webp', start: /^52494646.{8}57454250/ },
+] as const
+
+export async function addUploads(app: Blog, folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true })
+  app.configure(
+    serveStatic({
+      root: folder,
+      prefix: '/images/',
+      // Neither a browser's guess nor a script in a file can make a page of it.
+      setHeaders: (reply) => {
+        reply.header('x-content-type-options', 'nosniff')
+        reply.header('content-security-policy', "default-src 'none'; sandbox")
+      },
+    }),
+  )
+  const posts = app.service('posts')
+  const removeImage = async ({ image }: Post): Promise<void> => {
+    if (image !== undefined) await rm(join(folder, image), { force: true })
+  }
+  posts.hooks({
+    after: { remove: [({ result }) => Promise.all([result ?? []].flat().map(removeImage))] },
+  })
+
+  // Of their own, so that services take no forms.
+  app.fastify.register(async (routes) => {
+    await routes.register(multipart, { limits: { fileSize: MAX_BYTES, files: 1, fields: 0 } })
+    routes.post<{ Params: { id: string } }>(
+      '/posts/:id/image',
+      { preHandler: authenticateRequest(app, 'jwt') },
+      async (request) => {
+        const { id } = request.params
+        const query = { authorId: userOf(request.feathers)._id }
+        // Before the file is read, and no image is kept for others' posts.
+        const previous = await posts.get(id, { query })
+        const file = await request.file()
+        if (file === undefined) throw new BadRequest('The form must have a file')
+        const bytes = await file.toBuffer()
+        const start = bytes.toString('hex', 0, 12)
+        const type = IMAGE_TYPES.find((known) => known.start.test(start))
+        if (type === undefined)
+          throw new UnsupportedMediaType('The image must be PNG, JPEG or WebP')
+        // Nothing of the client's name for it: it may be a path, or end in `.html`.
+        const image = randomUUID() + type.extension
+        await writeFile(join(folder, image), bytes, { flag: 'wx' })
+        const post = await posts.patch(id, { image }, { query })
+        await removeImage(previous)
+        return post
+      },
+    )
+  })
+}
