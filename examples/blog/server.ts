@@ -15,6 +15,9 @@ const app = await createBlog({
   imageFolder: IMAGE_FOLDER ?? fileURLToPath(new URL('../images', import.meta.url)),
 })
 await app.listen({ port: Number(PORT), host: HOST })
+console.log(
+  `The blog is at ${app.fastify.listeningOrigin}: README.md has lines to try. Ctrl-C ends it.`,
+)
 
 async function stop(): Promise<void> {
   await app.close()

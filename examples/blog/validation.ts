@@ -48,7 +48,8 @@ export const inQuery = {
 /** Returns the schema of a query about these fields, and no others. */
 export function querySchema(fields: Readonly<Record<string, z.ZodType>>): z.ZodType<Query> {
   const names = z.enum(Object.keys(fields))
-  const conditions = z.strictObject(mapValues(fields, toCondition)).partial()
+  const entries = Object.entries(fields).map(([name, value]) => [name, toCondition(value)] as const)
+  const conditions = z.strictObject(Object.fromEntries(entries)).partial()
   return conditions
     .extend({
       $or: listOf(conditions),
@@ -63,10 +64,9 @@ export function querySchema(fields: Readonly<Record<string, z.ZodType>>): z.ZodT
 
 /** `?views=5` is `?views[$eq]=5`. */
 function toCondition(value: z.ZodType): z.ZodType {
-  const operators = z.strictObject({
-    ...mapValues({ $eq: 0, $ne: 0, $gt: 0, $gte: 0, $lt: 0, $lte: 0 }, () => value),
-    ...mapValues({ $in: 0, $nin: 0 }, () => listOf(value)),
-  })
+  const list = listOf(value)
+  const comparisons = { $eq: value, $ne: value, $gt: value, $gte: value, $lt: value, $lte: value }
+  const operators = z.strictObject({ ...comparisons, $in: list, $nin: list })
   const toOperators = (given: unknown) => (typeof given === 'string' ? { $eq: given } : given)
   return z.preprocess(toOperators, operators.partial())
 }
@@ -76,11 +76,4 @@ function listOf<T extends z.ZodType>(item: T) {
   const toList = (given: unknown) =>
     typeof given === 'object' && given !== null ? Object.values(given) : given
   return z.preprocess(toList, z.array(item))
-}
-
-function mapValues<T, U>(
-  object: Readonly<Record<string, T>>,
-  map: (value: T) => U,
-): Record<string, U> {
-  return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, map(value)]))
 }

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
@@ -7,6 +7,9 @@ import t from 'tap'
 const root = new URL('../../../', import.meta.url)
 const source = new URL('examples/blog/', root)
 const compiled = new URL('build/examples/blog/', root)
+
+/** `one` and `two` in [a file](file). */
+const PLACE = /((?:`\w+`(?: and )?)+) in \[[^\]]+\]\(([\w./-]+)\)/g
 
 interface Manifest {
   readonly version: string
@@ -34,6 +37,36 @@ for (const file of testFiles) {
     if (!passed) t.comment(stdout)
     t.ok(passed)
   })
+}
+
+t.test('what its README points to is there', async (t) => {
+  const rows = readFileSync(new URL('README.md', source), 'utf8').split('\n')
+  const files = rows.flatMap((row) => [...row.matchAll(/\]\(([\w./-]+)\)/g)])
+  for (const [, file = ''] of files) t.ok(existsSync(new URL(file, source)), file)
+  const places = rows.flatMap((row) => [...row.matchAll(PLACE)])
+  t.ok(places.length > 15)
+  for (const [, names = '', file = ''] of places) {
+    const text = readFileSync(new URL(file, source), 'utf8')
+    for (const [, name = ''] of names.matchAll(/`(\w+)`/g))
+      t.match(text, name, `${name} in ${file}`)
+  }
+})
+
+t.test('every code block of the recipes stands in the blog', async (t) => {
+  const text = readFileSync(new URL('docs/recipes.md', root), 'utf8')
+  const blocks = [...text.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, block = '']) => block)
+  t.ok(blocks.length > 10)
+  const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts') && !file.includes('node_modules'))
+    .map((file) => withoutIndent(readFileSync(new URL(file, source), 'utf8')))
+  for (const block of blocks) {
+    const isThere = files.some((file) => file.includes(withoutIndent(block)))
+    t.ok(isThere, block.split('\n')[0] ?? '')
+  }
+})
+
+function withoutIndent(text: string): string {
+  return text.replace(/^ +/gm, '')
 }
 
 t.test('the blog asks for the versions that it is tested with', async (t) => {
