@@ -4,6 +4,7 @@ import { toServicePath } from '../../core/index.ts'
 import { suggestName } from '../../core/name-suggestion.ts'
 import type { Authentication } from '../authentication.ts'
 import { authenticationServices, findAuthentication } from '../default-authentication.ts'
+import { warnOfOpenMethods } from './open-methods.ts'
 
 interface Options {
   readonly service?: string
@@ -16,6 +17,7 @@ export const NO_SERVICE =
 
 /**
  * Checks an `authenticate` hook when its application is set up: it would refuse each call for ever.
+ * Warns of methods beside it that lack one.
  * @throws {TypeError} it runs too late, there is no authentication service, or no such strategy
  */
 export function checkAuthenticate(place: HookPlace, { service: path, strategies }: Options): void {
@@ -30,6 +32,7 @@ export function checkAuthenticate(place: HookPlace, { service: path, strategies 
     throw new TypeError(`${hook} would refuse each login: remove it from this service`)
   }
   checkStrategies(service, strategies, hook)
+  if (place.service !== undefined) warnOfOpenMethods(place.service)
 }
 
 function findService(app: Application, path: string | undefined, hook: string): Authentication {

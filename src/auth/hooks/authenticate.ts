@@ -16,6 +16,7 @@ import { limitProof } from '../throttle/limit-proof.ts'
 import { checkAuthenticate, NO_SERVICE } from './authenticate-check.ts'
 import type { HookCall } from './hook-call.ts'
 import { reportFailure } from './login-events.ts'
+import { markAuthenticating } from './open-methods.ts'
 
 /** Which strategies may prove who calls. */
 export interface AuthenticateOptions {
@@ -66,7 +67,9 @@ export function authenticate(
     if (type === 'before') return pending
     return pending === undefined ? next?.() : pending.then(next)
   }
-  return leaveQuery(addHookCheck(hook, (place) => checkAuthenticate(place, options)))
+  return leaveQuery(
+    markAuthenticating(addHookCheck(hook, (place) => checkAuthenticate(place, options))),
+  )
 }
 
 /**

@@ -1,0 +1,48 @@
+import type { HookGroup, HookRegistry } from '../../core/hook-registry.ts'
+import { findServiceEntry } from '../../core/index.ts'
+
+/** Hooks that let nobody pass who has proven nothing. */
+const AUTHENTICATING = new WeakSet<object>()
+
+/** Services that were looked at: each may have many such hooks. */
+const LOOKED_AT = new WeakSet<object>()
+
+/** Methods that change what is there. To create is often open on purpose: to sign up, for example. */
+const CHANGING: readonly string[] = ['update', 'patch', 'remove']
+
+/** The groups whose hooks run before a method. */
+const GROUPS: readonly HookGroup[] = ['before', 'around', 'short']
+
+/** Marks a hook that `authenticate` has made. Returns it. */
+export function markAuthenticating<H extends object>(hook: H): H {
+  AUTHENTICATING.add(hook)
+  return hook
+}
+
+/**
+ * Warns of methods that change records, are open to callers outside and have no hook of their own,
+ * where another one of the service has the `authenticate` hook: most often `update` was forgotten.
+ */
+export function warnOfOpenMethods(service: object): void {
+  const entry = findServiceEntry(service)
+  if (entry === undefined || LOOKED_AT.has(entry)) return
+  LOOKED_AT.add(entry)
+  const { app, hooks, methods, path } = entry
+  if (isGuarded(app.hookRegistry, 'all') || isGuarded(hooks, 'all')) return
+  const changing = CHANGING.filter((name) => methods.get(name)?.external === true)
+  const guarded = changing.filter((name) => isGuarded(hooks, name))
+  const open = changing.filter((name) => listHooks(hooks, name).length === 0)
+  if (guarded.length === 0 || open.length === 0) return
+  app.logger.warn(
+    { service: path },
+    `Everybody may call ${open.join(' and ')} of '${path}', while ${guarded.join(' and ')} ${guarded.length === 1 ? 'has' : 'have'} the authenticate hook: add it there too, or list the methods that are for callers outside by the option methods`,
+  )
+}
+
+function isGuarded(registry: HookRegistry, name: string): boolean {
+  return listHooks(registry, name).some((hook) => AUTHENTICATING.has(hook))
+}
+
+function listHooks(registry: HookRegistry, name: string): readonly object[] {
+  return GROUPS.flatMap((group) => registry.get(group, name))
+}
