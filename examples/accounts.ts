@@ -74,7 +74,7 @@ app.service('users').hooks({
 })
 app.service('authentication').hooks({ before: { create: [lowerEmail] } })
 app.service('notes').hooks({
-  before: { all: [authenticate('jwt')], create: [signNote] },
+  before: { all: [authenticate('jwt')], find: [onlyOwn], create: [signNote] },
 })
 
 app.fastify.get('/me', { preHandler: authenticateRequest(app, 'jwt') }, async (request) => {
@@ -107,6 +107,12 @@ function checkUser(context: HookContext): void {
     throw new BadRequest('The password needs at least 12 characters')
   }
   context.data = { email, password }
+}
+
+/** Members read what they have written, whatever else they ask for. */
+function onlyOwn(context: HookContext): void {
+  const { email: author } = context.params.user as User
+  context.params.query = { ...context.params.query, author }
 }
 
 function signNote(context: HookContext): void {
