@@ -5,10 +5,9 @@ import axios from 'axios'
 import superagent from 'superagent'
 import t from 'tap'
 
-import type { Id, NullableId, Params } from '../../src/transport/index.ts'
-import { NotAcceptable, NotFound } from '../../src/transport/index.ts'
-import type { ServerOptions } from '../support/http.ts'
 import { MODES, startServer } from '../support/http.ts'
+import type { Todo } from '../support/remote-todos.ts'
+import { REMOTE_TODOS, TODO_METHODS } from '../support/remote-todos.ts'
 
 /** How the official client sends its requests, and what it makes of an answer without a body. */
 const LIBRARIES = {
@@ -19,73 +18,6 @@ const LIBRARIES = {
     nothing: {},
   },
 } as const
-
-type Todo = Record<string, unknown>
-
-/** Records in memory, with the odd answers that a client has to cope with. */
-class TodosService {
-  readonly #records = new Map<string, Todo>([['0', { id: 0, text: 'some todo', complete: false }]])
-
-  async find({ query }: Params): Promise<unknown> {
-    return query?.['echo'] ? { query } : [...this.#records.values()]
-  }
-
-  async get(id: Id, { query, authorization }: Params & { authorization?: string }): Promise<Todo> {
-    if (query?.['error']) throw new Error('Something went wrong')
-    if (query?.['feathersError'])
-      throw new NotAcceptable('This is a Feathers error', { data: true })
-    const shown = authorization === undefined ? {} : { authorization }
-    return { ...this.#read(id), query, ...shown }
-  }
-
-  async create(data: Todo): Promise<Todo> {
-    const record = { ...data, id: data['id'] ?? this.#records.size }
-    this.#records.set(String(record.id), record)
-    return record
-  }
-
-  async update(id: NullableId, data: Todo): Promise<Todo> {
-    this.#read(id)
-    return this.create({ ...data, id })
-  }
-
-  async patch(id: NullableId, data: Todo): Promise<Todo> {
-    if (id === null) return { ...data, id, many: true }
-    return this.create({ ...this.#read(id), ...data })
-  }
-
-  async remove(id: NullableId, { query }: Params): Promise<Todo | undefined> {
-    if (id === null) return { id, text: 'deleted many' }
-    if (query?.['noContent']) return undefined
-    const record = this.#read(id)
-    this.#records.delete(String(id))
-    return record
-  }
-
-  async customMethod(data: Todo, { provider }: Params): Promise<Todo> {
-    return { data, provider, type: 'customMethod' }
-  }
-
-  #read(id: NullableId): Todo {
-    const record = this.#records.get(String(id))
-    if (record === undefined) throw new NotFound(`No record found for id '${id}'`)
-    return record
-  }
-}
-
-const METHODS = ['find', 'get', 'create', 'update', 'patch', 'remove', 'customMethod'] as const
-
-const FIXTURE: ServerOptions = {
-  server: (fastify) =>
-    fastify.addHook('onRequest', async (request) => {
-      const { authorization } = request.headers
-      if (authorization !== undefined) request.feathers['authorization'] = authorization
-    }),
-  services: (app) =>
-    app.use('todos', new TodosService(), { methods: METHODS }).use('users/:userId/todos', {
-      get: async (id: Id, { route }: Params) => ({ id, route }),
-    }),
-}
 
 interface RemoteTodos extends RestService {
   customMethod(data: unknown): Promise<Todo>
@@ -101,7 +33,7 @@ function createClient(connect: (url: string) => ReturnType<typeof LIBRARIES.fetc
   return (url: string) => {
     const connection = connect(url)
     const client = feathers<RemoteServices>().configure(connection)
-    client.use('todos', connection.service('todos') as RemoteTodos, { methods: METHODS })
+    client.use('todos', connection.service('todos') as RemoteTodos, { methods: TODO_METHODS })
     return client
   }
 }
@@ -109,7 +41,7 @@ function createClient(connect: (url: string) => ReturnType<typeof LIBRARIES.fetc
 for (const mode of MODES) {
   for (const [library, { connect, nothing }] of Object.entries(LIBRARIES)) {
     t.test(`${library} with ${mode}`, async (t) => {
-      const server = await startServer(t, mode, FIXTURE)
+      const server = await startServer(t, mode, REMOTE_TODOS)
       const client = createClient(connect)(server.url)
       const todos = client.service('todos')
 
@@ -213,7 +145,7 @@ for (const mode of MODES) {
   }
 
   t.test(`a raised arrayLimit keeps long lists as arrays with ${mode}`, async (t) => {
-    const server = await startServer(t, mode, { ...FIXTURE, query: { arrayLimit: 200 } })
+    const server = await startServer(t, mode, { ...REMOTE_TODOS, query: { arrayLimit: 200 } })
     const todos = createClient(LIBRARIES.fetch.connect)(server.url).service('todos')
     const query = { echo: '1', id: { $in: Array.from({ length: 200 }, (_, id) => String(id)) } }
     t.strictSame(await todos.find({ query }), { query })
