@@ -92,6 +92,16 @@ const EMBEDDED = toNames({
   types: 'EmbeddedMongo EmbeddedMongoOptions',
 })
 
+const CLIENT = toNames({
+  values: 'FetchClient OfetchClient RemoteService createClient rest',
+  types: `
+    Answer Client ClientOptions ClientParams ConnectionOptions ConnectionParams CustomMethods
+    ErrorResponse FetchAnswer FetchFunction FetchOptions PreparedRequest Received ReceivedResult
+    RemoteServiceClass RemoteServiceOf RemoteServiceSettings RemoteServices RequestHeaders
+    ResponseType RestConnection RestConnectors Sendable SendableQuery
+  `,
+})
+
 const PUBLIC_NAMES: Readonly<Record<string, Names>> = {
   remex: REMEX,
   'remex/core': CORE,
@@ -99,6 +109,7 @@ const PUBLIC_NAMES: Readonly<Record<string, Names>> = {
   'remex/auth': AUTH,
   'remex/mongodb': MONGODB,
   'remex/embedded': EMBEDDED,
+  'remex/client': CLIENT,
 }
 
 interface Manifest {

@@ -1,0 +1,60 @@
+import type { Application } from '../core/app.ts'
+import { createApp } from '../core/app.ts'
+import { STANDARD_METHODS } from '../core/method-table.ts'
+import type { OptionRule } from '../core/option-check.ts'
+import { checkOptions, OPTION } from '../core/option-check.ts'
+import type { AnyService, AnyServices } from '../core/service-map.ts'
+import { isObject } from '../core/value-kind.ts'
+import type { ConnectionOptions } from './connection.ts'
+import { CONNECTION_RULES } from './connection-options.ts'
+import type { CustomMethods, NoCustomMethods, RemoteServices } from './remote-services.ts'
+import { rest } from './rest.ts'
+
+/** Options of {@link createClient}. */
+export interface ClientOptions<Methods = unknown> extends ConnectionOptions {
+  /** The URL that the services are below. Default: the origin of the page, in browsers alone. */
+  readonly baseURL?: string | undefined
+  /** The custom methods of each service: `{ posts: ['publish'] }`. Default: none. */
+  readonly methods?: Methods | undefined
+}
+
+/** An application whose services are those of a server. */
+export type Client<Services = AnyServices, Methods = NoCustomMethods<Services>> = Application<
+  RemoteServices<Services, Methods>
+> & {
+  /** The HTTP library: `ofetch`. */
+  readonly rest: unknown
+}
+
+const RULES: Readonly<Record<keyof ClientOptions, OptionRule>> = {
+  baseURL: { expected: 'a string', isValid: (value) => typeof value === 'string' },
+  methods: {
+    expected: 'an object of lists of names',
+    isValid: (value) => isObject(value) && Object.values(value).every(OPTION.stringList.isValid),
+  },
+  ...CONNECTION_RULES,
+}
+
+/**
+ * Returns an application whose services are those of a server, called by ofetch, with hooks and
+ * events of its own. `Services` are the services of the server, and `Methods` is the type of the
+ * option `methods`: `createClient<Services, typeof methods>({ baseURL, methods })`.
+ * @throws {TypeError} an option is unknown or invalid
+ */
+export function createClient<
+  Services = AnyServices,
+  Methods extends CustomMethods<Services> = NoCustomMethods<Services>,
+>(options: ClientOptions<Methods> = {}): Client<Services, Methods> {
+  checkOptions('createClient()', options, RULES)
+  const { baseURL, methods = {}, ...connectionOptions } = options
+  const connection = rest(baseURL).ofetch(connectionOptions)
+  const client = createApp().configure(connection)
+  for (const [path, names] of Object.entries<readonly string[] | undefined>(methods)) {
+    if (names === undefined) continue
+    const service: AnyService = connection.service(path)
+    client.use(path, service, { methods: [...STANDARD_METHODS, ...names] })
+  }
+  // The registry holds any services; their types are those of the server, which are known to nobody
+  // at run time.
+  return client as unknown as Client<Services, Methods>
+}

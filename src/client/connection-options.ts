@@ -1,0 +1,118 @@
+import type { OptionRule } from '../core/option-check.ts'
+import { checkOptions, OPTION } from '../core/option-check.ts'
+import { isObject } from '../core/value-kind.ts'
+import type { ConnectionOptions, ConnectionParams, ResponseType } from './connection.ts'
+
+/** Options with every default filled in. */
+export interface ResolvedConnectionOptions extends Required<ConnectionOptions> {
+  readonly timeoutMs: number
+  readonly arrayLimit: number
+  readonly connection: Readonly<Record<string, unknown>>
+}
+
+/** What `params.connection` of one call says, with the options of the connection behind it. */
+export interface CallOptions {
+  readonly headers: ConnectionParams['headers']
+  readonly signal: AbortSignal | undefined
+  readonly timeoutMs: number
+  readonly responseType: ResponseType
+  readonly libraryOptions: Readonly<Record<string, unknown>>
+}
+
+const RESPONSE_TYPES: readonly unknown[] = ['json', 'text', 'arrayBuffer', 'blob', 'stream']
+
+const TIME_LIMIT: OptionRule = {
+  expected: 'a number of milliseconds above 0',
+  isValid: (value) => typeof value === 'number' && value > 0,
+}
+const HEADERS: OptionRule = OPTION.object
+
+export const CONNECTION_RULES: Readonly<Record<keyof ConnectionOptions, OptionRule>> = {
+  headers: HEADERS,
+  timeoutMs: TIME_LIMIT,
+  arrayLimit: OPTION.limit,
+  connection: OPTION.object,
+}
+
+const PARAMS_RULES = {
+  headers: HEADERS,
+  signal: { expected: 'an AbortSignal', isValid: isSignal },
+  timeoutMs: TIME_LIMIT,
+  responseType: {
+    expected: `one of ${RESPONSE_TYPES.join(', ')}`,
+    isValid: (value) => RESPONSE_TYPES.includes(value),
+  },
+} as const satisfies Record<string, OptionRule>
+
+/** Names that libraries know and that would contradict a call, with what is there instead. */
+const REFUSED: Readonly<Record<string, string>> = {
+  baseURL: 'it is given to rest() or createClient()',
+  body: 'the data of the call is the body',
+  data: 'the data of the call is the body',
+  ignoreResponseError: 'an answer that is no success is an error',
+  method: 'it follows from the method of the service',
+  params: 'params.query is the query',
+  parseResponse: 'responseType: "text" leaves the body as it is',
+  query: 'params.query is the query',
+  retry: 'no request is sent twice',
+  retryDelay: 'no request is sent twice',
+  retryStatusCodes: 'no request is sent twice',
+  timeout: 'it is called timeoutMs',
+  transformResponse: 'responseType: "text" leaves the body as it is',
+  url: 'it follows from the service',
+  validateStatus: 'an answer that is no success is an error',
+}
+
+/**
+ * Returns the options of a connection with their defaults.
+ * @param owner who takes them, for errors
+ * @throws {TypeError} an option that is unknown, or that a call would contradict
+ */
+export function resolveConnectionOptions(
+  owner: string,
+  options: ConnectionOptions,
+): ResolvedConnectionOptions {
+  checkOptions(owner, options, CONNECTION_RULES)
+  const { headers, timeoutMs = 60_000, arrayLimit = 20, connection = {} } = options
+  const ofCall = Object.keys(PARAMS_RULES).find((name) => name in connection)
+  if (ofCall !== undefined) {
+    throw new TypeError(`${owner}: the option 'connection' can not hold '${ofCall}'`)
+  }
+  checkLibraryOptions(`${owner}: connection`, connection)
+  return { headers, timeoutMs, arrayLimit, connection }
+}
+
+/**
+ * Returns what one call says about its request.
+ * @throws {TypeError} an option with an invalid value, or one that the call would contradict
+ */
+export function readConnectionParams(
+  params: unknown,
+  options: ResolvedConnectionOptions,
+): CallOptions {
+  const { timeoutMs, connection } = options
+  if (params === undefined) return { ...NO_PARAMS, timeoutMs, libraryOptions: connection }
+  const given: ConnectionParams = isObject(params) ? params : {}
+  const { headers, signal, timeoutMs: ownLimit, responseType, ...others } = given
+  const own = { headers, signal, timeoutMs: ownLimit, responseType }
+  checkOptions('params.connection', isObject(params) ? own : params, PARAMS_RULES)
+  checkLibraryOptions('params.connection', others)
+  return {
+    headers,
+    signal,
+    timeoutMs: ownLimit ?? timeoutMs,
+    responseType: responseType ?? 'json',
+    libraryOptions: { ...connection, ...others },
+  }
+}
+
+const NO_PARAMS = { headers: undefined, signal: undefined, responseType: 'json' } as const
+
+function checkLibraryOptions(owner: string, options: Readonly<Record<string, unknown>>): void {
+  const name = Object.keys(options).find((one) => Object.hasOwn(REFUSED, one))
+  if (name !== undefined) throw new TypeError(`${owner} can not hold '${name}': ${REFUSED[name]}`)
+}
+
+function isSignal(value: unknown): boolean {
+  return isObject(value) && 'aborted' in value && typeof value['addEventListener'] === 'function'
+}

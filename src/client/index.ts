@@ -1,0 +1,26 @@
+/**
+ * Services of a server elsewhere, called as if they were here; runs in browsers too.
+ * @module remex/client
+ */
+
+export type { ClientOptions } from './client.ts'
+export { type Client, createClient } from './client.ts'
+export type {
+  Answer,
+  ConnectionOptions,
+  ConnectionParams,
+  PreparedRequest,
+  ResponseType,
+} from './connection.ts'
+export type { FetchAnswer, FetchFunction, FetchOptions } from './fetch-connection.ts'
+export { FetchClient } from './fetch-connection.ts'
+export { OfetchClient } from './ofetch-connection.ts'
+export type { Received, ReceivedResult, Sendable, SendableQuery } from './received.ts'
+export type { ClientParams, RemoteServiceOf } from './remote-methods.ts'
+export type { RemoteServiceSettings } from './remote-service.ts'
+export { RemoteService } from './remote-service.ts'
+export type { CustomMethods, RemoteServices } from './remote-services.ts'
+export type { RequestHeaders } from './request-headers.ts'
+export type { ErrorResponse } from './response-error.ts'
+export type { RemoteServiceClass, RestConnection, RestConnectors } from './rest.ts'
+export { rest } from './rest.ts'

@@ -1,0 +1,94 @@
+import type { Page } from '../core/params.ts'
+
+/** What JSON leaves out of objects. */
+type Omitted = ((...values: never) => unknown) | symbol | undefined
+
+type IsAny<T> = 0 extends 1 & T ? true : false
+
+/** The names of what JSON always keeps of an object. */
+type KeptName<T, Name extends keyof T> = Name extends symbol
+  ? never
+  : IsAny<T[Name]> extends true
+    ? Name
+    : undefined extends T[Name]
+      ? never
+      : [T[Name]] extends [Omitted]
+        ? never
+        : Name
+
+/** The names of what JSON keeps unless it is `undefined`. */
+type MaybeName<T, Name extends keyof T> = Name extends symbol | KeptName<T, Name>
+  ? never
+  : [T[Name]] extends [Omitted]
+    ? never
+    : Name
+
+type Flat<T> = { [Name in keyof T]: T[Name] }
+
+type ReceivedObject<T> = Flat<
+  { [Name in keyof T as KeptName<T, Name>]: Received<T[Name]> } & {
+    [Name in keyof T as MaybeName<T, Name>]?: Received<Exclude<T[Name], undefined>>
+  }
+>
+
+type ReceivedItem<T> = T extends Omitted ? null : Received<T>
+
+/**
+ * What arrives of a value that a server sends as JSON: a `Date` or an `ObjectId` is a string, what is
+ * `undefined` is missing, functions are gone.
+ */
+export type Received<T> =
+  IsAny<T> extends true
+    ? T
+    : unknown extends T
+      ? T
+      : T extends string | number | boolean | null
+        ? T
+        : T extends { toJSON(): infer Form }
+          ? Received<Form>
+          : T extends Omitted | bigint
+            ? never
+            : T extends readonly unknown[]
+              ? { [Index in keyof T]: ReceivedItem<T[Index]> }
+              : ReceivedObject<T>
+
+/** What arrives of the result of a method: `null` where the method returns nothing. */
+// biome-ignore lint/suspicious/noConfusingVoidType: of methods that return nothing
+export type ReceivedResult<T> = T extends undefined | void
+  ? null
+  : T extends Page<infer Item>
+    ? keyof T extends keyof Page<unknown>
+      ? Page<Received<Item>>
+      : Received<T>
+    : Received<T>
+
+/**
+ * What can be sent where the server's type says `T`: a `Date` or an `ObjectId`, or the string that
+ * it is sent as.
+ */
+export type Sendable<T> =
+  IsAny<T> extends true
+    ? T
+    : unknown extends T
+      ? T
+      : T extends string | number | boolean | null | undefined
+        ? T
+        : T extends { toJSON(): unknown }
+          ? T | Received<T>
+          : T extends Omitted | bigint
+            ? never
+            : { [Name in keyof T]: Sendable<T[Name]> }
+
+/** What can stand in a query where the server's type says `T`: a query string has no `null`. */
+export type SendableQuery<T> =
+  IsAny<T> extends true
+    ? T
+    : unknown extends T
+      ? T
+      : T extends string | number | boolean | bigint
+        ? T
+        : T extends { toJSON(): unknown }
+          ? T | Received<T>
+          : T extends Omitted | null
+            ? never
+            : { [Name in keyof T]: SendableQuery<T[Name]> }

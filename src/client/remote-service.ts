@@ -1,0 +1,179 @@
+import type { MethodSpec } from '../core/method-table.ts'
+import { isStandardMethod, toMethodSpec } from '../core/method-table.ts'
+import type { Id, IdObject, NullableId, Query } from '../core/params.ts'
+import { isMethodName } from '../core/service-options.ts'
+import { isObject } from '../core/value-kind.ts'
+import type { Answer, ConnectionOptions, PreparedRequest } from './connection.ts'
+import type { ResolvedConnectionOptions } from './connection-options.ts'
+import { readConnectionParams, resolveConnectionOptions } from './connection-options.ts'
+import { toNetworkError } from './network-error.ts'
+import { encodeSegment } from './percent-encoding.ts'
+import { toQueryString } from './query-string.ts'
+import { toBody } from './request-body.ts'
+import { mergeHeaders } from './request-headers.ts'
+import { readResult } from './response-result.ts'
+import type { ServiceURL } from './service-url.ts'
+import { createServiceURL } from './service-url.ts'
+import { limitCall } from './time-limit.ts'
+
+/** What a remote service is made of. */
+export interface RemoteServiceSettings {
+  /** The path of the service on the server. */
+  readonly name: string
+  /** The URL that the services of the server are below, without a slash at its end. */
+  readonly base: string
+  /** The HTTP library. */
+  readonly connection: unknown
+  /** The options of the connection. */
+  readonly options?: ConnectionOptions
+}
+
+/** The arguments of a call. */
+interface Call {
+  readonly method: string
+  readonly id?: unknown
+  readonly data?: unknown
+  readonly params: unknown
+}
+
+type CustomMethod = (data?: unknown, params?: object) => Promise<unknown>
+
+/**
+ * A service of a server elsewhere. Its methods fail with the errors of the server, with `Unavailable`
+ * or `Timeout` where there is no answer, and with `BadRequest` before anything is sent, where the
+ * server would read something else than what is meant.
+ */
+export abstract class RemoteService {
+  /** The path of the service on the server. */
+  readonly name: string
+  /** The URL that the services of the server are below. */
+  readonly base: string
+  /** The HTTP library. */
+  readonly connection: unknown
+  /** The options of the connection, with their defaults. */
+  readonly options: ResolvedConnectionOptions
+  readonly #url: ServiceURL
+  readonly #headers: Readonly<Record<string, string>>
+  readonly #customMethods = new Set<string>()
+
+  /** @throws {TypeError} an option or a part of the path is invalid */
+  constructor({ name, base, connection, options = {} }: RemoteServiceSettings) {
+    this.name = name
+    this.base = base
+    this.connection = connection
+    this.options = resolveConnectionOptions('The connection', options)
+    this.#url = createServiceURL(base, name)
+    this.#headers = mergeHeaders(this.options.headers)
+  }
+
+  /** Sends a request. Resolves to the answer, whatever its status is. */
+  abstract sendRequest(request: PreparedRequest): Promise<Answer>
+
+  /** Resolves to what `find` of the server resolves to: a page or a list. */
+  find(params?: object): Promise<unknown> {
+    return this.#call({ method: 'find', params })
+  }
+
+  /** Resolves to one record. */
+  get(id: Id | IdObject, params?: object): Promise<unknown> {
+    return this.#call({ method: 'get', id, params })
+  }
+
+  /** Resolves to the new record, or to the new records of a list. */
+  create(data: unknown, params?: object): Promise<unknown> {
+    return this.#call({ method: 'create', data, params })
+  }
+
+  /** Resolves to the record after it was replaced. */
+  update(id: NullableId | IdObject, data: unknown, params?: object): Promise<unknown> {
+    return this.#call({ method: 'update', id, data, params })
+  }
+
+  /** Resolves to the record after the change, with the id `null` to all that were changed. */
+  patch(id: NullableId | IdObject, data: unknown, params?: object): Promise<unknown> {
+    return this.#call({ method: 'patch', id, data, params })
+  }
+
+  /** Resolves to the record that was removed, with the id `null` to all that were. */
+  remove(id: NullableId | IdObject, params?: object): Promise<unknown> {
+    return this.#call({ method: 'remove', id, params })
+  }
+
+  /**
+   * Adds custom methods, which are called as `(data, params)`. Returns the service.
+   * @throws {TypeError} a name that no custom method can have
+   */
+  methods(...names: readonly string[]): this {
+    for (const method of names) {
+      if (this.#customMethods.has(method)) continue
+      if (!isMethodName(method) || method in this) {
+        throw new TypeError(`'${method}' can not be the name of a custom method`)
+      }
+      const call: CustomMethod = (data, params) => this.#call({ method, data, params })
+      // Not enumerable, as the methods of the class are not.
+      Object.defineProperty(this, method, { value: call, configurable: true, writable: true })
+      this.#customMethods.add(method)
+    }
+    return this
+  }
+
+  /**
+   * Returns the part of the URL that a query becomes, from `?` on, `''` for none. To be overridden
+   * where the server reads queries in a way of its own.
+   * @throws {BadRequest} a part of the query that the server would read as something else
+   */
+  getQuery(query: Query): string {
+    const queryString = toQueryString(query, this.options.arrayLimit)
+    return queryString === '' ? '' : `?${queryString}`
+  }
+
+  async #call(call: Call): Promise<unknown> {
+    const { method, data, params: given } = call
+    const params = toParams(given)
+    const spec = toMethodSpec(method)
+    const { headers, signal, timeoutMs, responseType, libraryOptions } = readConnectionParams(
+      params['connection'],
+      this.options,
+    )
+    // Without the slash, `''` would be the page that a browser shows.
+    const path = this.#url.fill(params['route']) + toIdPath(spec, call) || '/'
+    const body = toBody(data)
+    const request = {
+      method: spec.verb,
+      url: path + this.getQuery((params['query'] ?? {}) as Query),
+      headers: mergeHeaders(
+        { accept: responseType === 'json' ? 'application/json' : '*/*' },
+        this.#headers,
+        body === undefined ? undefined : { 'content-type': 'application/json' },
+        isStandardMethod(method) ? undefined : { 'x-service-method': method },
+        params['headers'] as Parameters<typeof mergeHeaders>[0],
+        headers,
+      ),
+      body,
+      responseType,
+      libraryOptions,
+    }
+    const name = `${spec.verb} ${path}`
+    const send = async (ended: AbortSignal | undefined): Promise<Answer> => {
+      try {
+        return await this.sendRequest({ ...request, signal: ended })
+      } catch (error) {
+        throw toNetworkError(error, name)
+      }
+    }
+    const limits = { signal, timeoutMs, isStream: responseType === 'stream' }
+    return readResult(await limitCall(limits, send, name), responseType)
+  }
+}
+
+function toParams(params: unknown): Readonly<Record<string, unknown>> {
+  if (params === undefined || params === null) return {}
+  if (isObject(params)) return params
+  throw new TypeError('The params must be an object')
+}
+
+/** `null` stands for many records, in the methods that change them. */
+function toIdPath({ withId, verb }: MethodSpec, { method, id }: Call): string {
+  if (!withId || (id === null && verb !== 'GET')) return ''
+  return `/${encodeSegment(id, `id for .${method}`)}`
+}

@@ -1,0 +1,61 @@
+import { BadRequest } from '../core/errors/index.ts'
+import { isObject } from '../core/value-kind.ts'
+
+/** Headers of a request: an object, a `Headers` of the platform, or pairs of name and value. */
+export type RequestHeaders =
+  | Readonly<Record<string, string | readonly string[] | undefined>>
+  | Iterable<readonly [name: string, value: string]>
+
+const NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/
+const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
+
+/**
+ * What belongs to one connection, and is never meant for another: it is there where the headers of
+ * an incoming request were handed on.
+ */
+const OF_ONE_CONNECTION: ReadonlySet<string> = new Set([
+  ...['connection', 'content-length', 'expect', 'host', 'keep-alive', 'te', 'trailer'],
+  ...['transfer-encoding', 'upgrade'],
+])
+
+/**
+ * Returns headers with lower-case names; those of later sources win. A value that is `undefined` is
+ * not given.
+ * @throws {BadRequest} a name or a value that is none, or a header of one connection alone
+ */
+export function mergeHeaders(
+  ...sources: readonly (RequestHeaders | undefined)[]
+): Record<string, string> {
+  const merged: Record<string, string> = {}
+  for (const source of sources) {
+    if (source === undefined) continue
+    for (const [name, value] of toEntries(source)) {
+      if (value !== undefined) merged[toName(name)] = toValue(name, value)
+    }
+  }
+  return merged
+}
+
+function toEntries(source: unknown): Iterable<readonly [string, unknown]> {
+  if (!isObject(source)) throw new BadRequest('Headers must be an object')
+  if (Symbol.iterator in source) return source as unknown as Iterable<readonly [string, unknown]>
+  return Object.entries(source)
+}
+
+function toName(given: unknown): string {
+  const name = String(given).toLowerCase()
+  if (!NAME.test(name)) throw new BadRequest('A header has a name that no header can have')
+  if (!OF_ONE_CONNECTION.has(name)) return name
+  throw new BadRequest(
+    `The header '${name}' belongs to one connection: hand on only the headers that are meant`,
+  )
+}
+
+/** The value is not repeated in errors: it may be a token. */
+function toValue(name: unknown, given: unknown): string {
+  const value = Array.isArray(given) ? given.join(', ') : given
+  if (typeof value !== 'string' || !VALUE.test(value)) {
+    throw new BadRequest(`The header '${name}' must be a string of one line, in Latin-1`)
+  }
+  return value
+}

@@ -1,0 +1,66 @@
+import type { ServiceError } from '../core/errors/index.ts'
+import { errorFromJSON } from '../core/errors/index.ts'
+import { isPlainObject } from '../core/value-kind.ts'
+import type { Answer } from './connection.ts'
+
+/** What an error of the server keeps of its answer, as `error.response`. */
+export interface ErrorResponse {
+  /** The HTTP status. */
+  readonly status: number
+  /** Headers with lower-case names: `retry-after`, for example. */
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** Longer ones are no errors of services, and would be kept as long as the error is. */
+const MAX_ERROR_LENGTH = 1_000_000
+
+/**
+ * Resolves to the error that an answer stands for: of the class that its body names, else of the one
+ * for its status. `error.response` has status and headers.
+ */
+export async function createResponseError(answer: Answer): Promise<ServiceError> {
+  const { status, headers, body } = answer
+  const json = toErrorBody(await toText(body)) ?? { message: describe(answer) }
+  const error = errorFromJSON({ code: status, ...json })
+  const response: ErrorResponse = { status, headers }
+  // Not enumerable: it is no part of what the server said about the error.
+  return Object.defineProperty(error, 'response', { value: response })
+}
+
+/** For what stands between: a proxy, a web server with pages of its own, a redirect. */
+function describe({ status, headers }: Answer): string {
+  if (status === 0 || (status >= 300 && status <= 399 && headers['location'] !== undefined)) {
+    return 'The server redirects this call, and only calls that read follow: see `redirect` of fetch'
+  }
+  const type = headers['content-type']?.split(';')[0]
+  return `The server answered ${status}${type ? ` with ${type}` : ''}`
+}
+
+/** Returns the body of an error, `undefined` for anything else. */
+function toErrorBody(text: string): Record<string, unknown> | undefined {
+  if (text.length > MAX_ERROR_LENGTH || !text.startsWith('{')) return undefined
+  const json = parse(text)
+  if (!isPlainObject(json)) return undefined
+  const { code, ...others } = json
+  // Other servers have codes of their own there: the status of the answer is the one.
+  return isErrorStatus(code) ? json : others
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // The page of a proxy, or a part of a body: all that is known is the status.
+    return undefined
+  }
+}
+
+function isErrorStatus(code: unknown): boolean {
+  return Number.isInteger(code) && Number(code) >= 400 && Number(code) <= 599
+}
+
+/** A library that was asked for bytes may have read those of an error as well. */
+async function toText(body: unknown): Promise<string> {
+  if (typeof body === 'string') return body
+  return body === undefined || body === null ? '' : new Response(body as Uint8Array).text()
+}

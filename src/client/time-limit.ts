@@ -1,0 +1,66 @@
+import { Timeout } from '../core/errors/index.ts'
+
+/** What ends a call before its answer is there. */
+export interface CallLimits {
+  readonly signal: AbortSignal | undefined
+  /** `Infinity` for no limit. */
+  readonly timeoutMs: number
+  /** Whether the signal goes on working after the call: a stream is read later. */
+  readonly isStream: boolean
+}
+
+/** A timer of more would end at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1
+
+/**
+ * Resolves as a call does, unless its time is up or its signal aborts before. That ends it whether or
+ * not the HTTP library listens to signals, and a signal does not switch the limit off.
+ * @param start starts the call; its signal aborts in both cases
+ * @param name names the request, for the error
+ * @throws {Timeout} the time is up
+ * @throws the reason of the signal
+ */
+export async function limitCall<T>(
+  { signal, timeoutMs, isStream }: CallLimits,
+  start: (signal: AbortSignal | undefined) => Promise<T>,
+  name: string,
+): Promise<T> {
+  if (signal?.aborted) throw toAbortError(signal)
+  const hasTimer = timeoutMs <= MAX_TIMER_MS
+  if (!hasTimer && signal === undefined) return start(undefined)
+  const controller = new AbortController()
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let abort = (): void => undefined
+  const ended = new Promise<never>((_resolve, reject) => {
+    const end = (error: unknown, reason: unknown): void => {
+      // First: the library answers an abort with an error of its own.
+      reject(error)
+      controller.abort(reason)
+    }
+    if (hasTimer) timer = setTimeout(() => end(...createTimeout(name, timeoutMs)), timeoutMs)
+    if (signal === undefined) return
+    abort = () => end(toAbortError(signal), signal.reason)
+    signal.addEventListener('abort', abort)
+  })
+  let isDone = false
+  try {
+    const answer = await Promise.race([start(controller.signal), ended])
+    isDone = true
+    return answer
+  } finally {
+    clearTimeout(timer)
+    if (!(isDone && isStream)) signal?.removeEventListener('abort', abort)
+  }
+}
+
+function createTimeout(name: string, timeoutMs: number): [error: Timeout, reason: DOMException] {
+  const message = `No answer from ${name} within ${timeoutMs} ms`
+  const reason = new DOMException(message, 'TimeoutError')
+  return [new Timeout(message, { timeoutMs }, { cause: reason }), reason]
+}
+
+/** Returns the reason of a signal as `fetch` would throw it: `AbortError`, unless another was given. */
+function toAbortError({ reason }: AbortSignal): unknown {
+  if (reason instanceof Error) return reason
+  return Object.assign(new DOMException('The call was aborted', 'AbortError'), { cause: reason })
+}

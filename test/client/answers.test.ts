@@ -1,0 +1,307 @@
+import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import t from 'tap'
+import type { ConnectionOptions } from '../../src/client/index.ts'
+import type { AnyService } from '../../src/core/index.ts'
+import {
+  createApp,
+  GeneralError,
+  NotFound,
+  ServiceError,
+  Timeout,
+  Unavailable,
+} from '../../src/core/index.ts'
+import { createCertificate } from '../support/certificate.ts'
+import { holdTimers } from '../support/clock.ts'
+import { Gate } from '../support/gate.ts'
+import { checkPrototypes } from '../support/http.ts'
+import { CONNECTORS } from './connectors.ts'
+import { errorOf } from './error-of.ts'
+import { startOddServer } from './odd-server.ts'
+
+type Answer = (request: IncomingMessage, response: ServerResponse) => unknown
+
+/** Answers with a status and a body. */
+const answer =
+  (status: number, body: string, headers: Record<string, string> = {}): Answer =>
+  (_request, response) =>
+    response.writeHead(status, headers).end(body)
+
+const JSON_TYPE = { 'content-type': 'application/json' }
+const HTML_TYPE = { 'content-type': 'text/html; charset=utf-8' }
+const PAGE = '<!DOCTYPE html><title>Bad Gateway</title>'
+
+t.afterEach(checkPrototypes)
+
+for (const [library, connect] of Object.entries(CONNECTORS)) {
+  t.test(library, async (t) => {
+    const getService = (url: string, options?: ConnectionOptions): AnyService =>
+      createApp().configure(connect(url, options)).service('things')
+
+    t.test('CLI-4: a success is JSON and all of it, or an error', async (t) => {
+      const bodies = ['{"a":', '[1,2', PAGE, '', '"half', 'undefined', '{"a":1}x']
+      for (const body of bodies) {
+        const { url } = await startOddServer(t, answer(200, body, JSON_TYPE))
+        const error = { name: 'GeneralError', message: /^The server answered 200 with / }
+        await t.rejects(getService(url).find(), { ...error, cause: SyntaxError }, body)
+      }
+    })
+
+    t.test('every JSON value is a result', async (t) => {
+      for (const body of ['0', 'false', '""', 'null', '[]', '{"__proto__":{"a":1}}']) {
+        const { url } = await startOddServer(t, answer(200, body, HTML_TYPE))
+        t.equal(JSON.stringify(await getService(url).find()), body)
+      }
+    })
+
+    t.test('204 and 205 are null', async (t) => {
+      for (const status of [204, 205]) {
+        const { url } = await startOddServer(t, answer(status, ''))
+        t.equal(await getService(url).remove(1), null)
+      }
+    })
+
+    t.test('CLI-5: an error of a service keeps all that the server said', async (t) => {
+      const body = { name: 'Conflict', message: 'm', code: 409, className: 'conflict', data: [1] }
+      const json = JSON.stringify({ ...body, errors: { a: 'b' }, further: true })
+      const { url } = await startOddServer(t, answer(409, json, { ...JSON_TYPE, 'x-a': 'b' }))
+      const error = await errorOf(getService(url).create({}))
+      t.ok(error instanceof ServiceError)
+      t.match(error, { ...body, errors: { a: 'b' }, further: true })
+      t.match(error.response, { status: 409, headers: { 'x-a': 'b' } })
+      t.strictSame(JSON.parse(JSON.stringify(error)), { ...body, errors: { a: 'b' } })
+    })
+
+    t.test('CLI-5: an error without a body of a service has the class of its status', async (t) => {
+      const bodies = [PAGE, '', 'text', '[]', '"a"', 'null', '{"error":"Not Found"}', '{"a":']
+      for (const body of bodies) {
+        const { url } = await startOddServer(t, answer(404, body, HTML_TYPE))
+        const error = await errorOf(getService(url).get(1))
+        t.ok(error instanceof NotFound, body)
+        t.equal(error.response.status, 404)
+      }
+      const { url } = await startOddServer(t, answer(502, PAGE, HTML_TYPE))
+      const message = 'The server answered 502 with text/html'
+      await t.rejects(getService(url).find(), { name: 'BadGateway', message, code: 502 })
+    })
+
+    t.test('CLI-5: every status from 400 to 599 is an error with this code', async (t) => {
+      for (const status of [400, 401, 408, 418, 429, 499, 500, 503, 504, 599]) {
+        const { url } = await startOddServer(t, answer(status, ''))
+        await t.rejects(getService(url).find(), { code: status })
+        const foreign = JSON.stringify({ statusCode: status, code: 'FST_ERR', message: 'foreign' })
+        const other = await startOddServer(t, answer(status, foreign, JSON_TYPE))
+        await t.rejects(getService(other.url).find(), { code: status, message: 'foreign' })
+      }
+    })
+
+    t.test('CLI-5: a hostile error body changes nothing but the error', async (t) => {
+      const bodies = [
+        '{"__proto__":{"polluted":1},"message":"m"}',
+        '{"constructor":{"prototype":{"polluted":1}},"name":"constructor"}',
+        '{"name":"__proto__","code":"404","className":7,"toJSON":"x","stack":"s","cause":"c"}',
+        '{"name":{"a":1},"message":["m"],"code":1e9,"response":"r"}',
+      ]
+      for (const body of bodies) {
+        const { url } = await startOddServer(t, answer(400, body, JSON_TYPE))
+        const error = await errorOf(getService(url).find())
+        t.ok(error instanceof ServiceError, body)
+        t.equal(error.code, 400)
+        t.equal(typeof error.toJSON, 'function')
+        t.not(error.cause, 'c')
+        t.equal(error.response.status, 400)
+      }
+    })
+
+    t.test('CLI-5: an error of 10 MB is no part of the error', async (t) => {
+      const body = JSON.stringify({ name: 'Conflict', message: 'm', data: 'x'.repeat(10_000_000) })
+      const { url } = await startOddServer(t, answer(409, body, JSON_TYPE))
+      await t.rejects(getService(url).find(), { name: 'Conflict', data: undefined, code: 409 })
+    })
+
+    t.test('CLI-1, CLI-2: sends nothing twice, whatever is answered', async (t) => {
+      const { url, requests } = await startOddServer(t, answer(503, '', { 'retry-after': '1' }))
+      const service = getService(url)
+      const calls = [
+        () => service.find(),
+        () => service.get(1),
+        () => service.create({}),
+        () => service.patch(1, {}),
+        () => service.remove(1),
+      ]
+      for (const call of calls) {
+        const error = { name: 'Unavailable', response: { headers: { 'retry-after': '1' } } }
+        await t.rejects(call(), error)
+      }
+      t.equal(requests.length, calls.length)
+      await t.rejects(service.create({}, { connection: { retry: 3 } }), /'retry'/)
+      t.throws(() => connect(url, { connection: { retry: 3 } }), /can not hold 'retry'/)
+      t.equal(requests.length, calls.length)
+    })
+
+    t.test('CLI-6: a refused connection is Unavailable, without what was sent', async (t) => {
+      const server = createServer().listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      const { port } = server.address() as AddressInfo
+      server.close()
+      await once(server, 'close')
+      const call = getService(`http://127.0.0.1:${port}`).find({
+        query: { token: 'secret' },
+        headers: { authorization: 'secret' },
+      })
+      const error = await errorOf(call)
+      t.ok(error instanceof Unavailable)
+      t.equal(error.message, `No answer from GET http://127.0.0.1:${port}/things (ECONNREFUSED)`)
+      t.match(error, { code: 503, data: { code: 'ECONNREFUSED' }, cause: Error })
+      t.notMatch(JSON.stringify(error), /secret/)
+    })
+
+    t.test('CLI-6: a host without an address is Unavailable', async (t) => {
+      const service = getService('http://nothing.invalid')
+      await t.rejects(service.find(), { name: 'Unavailable', cause: Error })
+    })
+
+    t.test('CLI-6: a certificate that is not trusted is Unavailable', async (t) => {
+      const certificate = await createCertificate(t)
+      if (certificate === null) {
+        t.pass('there is no openssl here to make a certificate')
+        return
+      }
+      const server = createSecureServer(certificate, (_request, response) => response.end('[]'))
+      t.teardown(() => server.close())
+      await once(server.listen(0, '127.0.0.1'), 'listening')
+      const { port } = server.address() as AddressInfo
+      await t.rejects(getService(`https://127.0.0.1:${port}`).find(), {
+        ...{ name: 'Unavailable', message: /DEPTH_ZERO_SELF_SIGNED_CERT/, cause: Error },
+      })
+    })
+
+    t.test('CLI-6: a connection that ends within the body is Unavailable', async (t) => {
+      const { url } = await startOddServer(t, (request, response) => {
+        response.writeHead(200, { ...JSON_TYPE, 'content-length': '100' })
+        response.write('{"a":1}', () => request.socket.destroy())
+      })
+      await t.rejects(getService(url).find(), { name: 'Unavailable', cause: Error })
+      const { url: chunked } = await startOddServer(t, (request, response) => {
+        response.writeHead(200, JSON_TYPE)
+        response.write('{"a":1}', () => request.socket.destroy())
+      })
+      await t.rejects(getService(chunked).find(), { name: 'Unavailable', cause: Error })
+    })
+
+    t.test('CLI-8: no write is sent elsewhere', async (t) => {
+      const other = await startOddServer(t, answer(200, '[]', JSON_TYPE))
+      for (const status of [301, 302, 303, 307, 308]) {
+        const location = { location: `${other.url}/things` }
+        const { url } = await startOddServer(t, answer(status, '', location))
+        await t.rejects(getService(url).create({}), { message: /redirects this call/ })
+      }
+      t.strictSame(other.requests, [])
+    })
+
+    t.test('CLI-8: a token is not sent to another origin that a read is sent to', async (t) => {
+      const other = await startOddServer(t, answer(200, '[]', JSON_TYPE))
+      const location = { location: `${other.url}/things` }
+      const { url } = await startOddServer(t, answer(302, '', location))
+      const headers = { authorization: 'Bearer x', cookie: 'a=b' }
+      t.strictSame(await getService(url).find({ headers }), [])
+      t.match(other.requests, [{ headers: { authorization: undefined, cookie: undefined } }])
+    })
+
+    const TIMEOUT_MS = 54_321
+
+    t.test('an answer that takes too long is a Timeout, signal or not', async (t) => {
+      const gate = new Gate()
+      const { url } = await startOddServer(t, () => gate.pass())
+      const timers = holdTimers(t, TIMEOUT_MS)
+      const service = getService(url, { timeoutMs: TIMEOUT_MS })
+      const signal = new AbortController().signal
+      const calls = [service.find(), service.find({ connection: { signal } })]
+      calls.push(getService(url).create({}, { connection: { timeoutMs: TIMEOUT_MS, signal } }))
+      const errors = Promise.all(calls.map(errorOf))
+      await gate.arrivals(3)
+      timers.fire()
+      for (const error of await errors) {
+        t.ok(error instanceof Timeout)
+        t.match(error.message, /^No answer from \w+ http.*\/things within 54321 ms$/)
+        t.match(error, {
+          code: 408,
+          data: { timeoutMs: TIMEOUT_MS },
+          cause: { name: 'TimeoutError' },
+        })
+      }
+    })
+
+    t.test('a body that takes too long is a Timeout as well', async (t) => {
+      const gate = new Gate()
+      const { url } = await startOddServer(t, (_request, response) => {
+        response.writeHead(200, JSON_TYPE)
+        response.write('[', () => gate.pass())
+      })
+      const timers = holdTimers(t, TIMEOUT_MS)
+      const call = getService(url, { timeoutMs: TIMEOUT_MS }).find()
+      const error = errorOf(call)
+      await gate.arrivals(1)
+      timers.fire()
+      t.ok((await error) instanceof Timeout)
+    })
+
+    t.test('leaves no timer and no listener behind', async (t) => {
+      const timers = holdTimers(t, TIMEOUT_MS)
+      const { url } = await startOddServer(t, answer(200, '[]', JSON_TYPE))
+      const { signal } = new AbortController()
+      let listeners = 0
+      const add = signal.addEventListener.bind(signal)
+      const remove = signal.removeEventListener.bind(signal)
+      signal.addEventListener = (...values: Parameters<typeof add>) => {
+        listeners += 1
+        add(...values)
+      }
+      signal.removeEventListener = (...values: Parameters<typeof remove>) => {
+        listeners -= 1
+        remove(...values)
+      }
+      const service = getService(url, { timeoutMs: TIMEOUT_MS })
+      await service.find({ connection: { signal } })
+      await service.find({ connection: { signal, timeoutMs: Number.POSITIVE_INFINITY } })
+      t.equal(timers.size, 0)
+      t.equal(listeners, 0)
+    })
+
+    t.test('an abort on the way ends the call with its reason', async (t) => {
+      const gate = new Gate()
+      const { url } = await startOddServer(t, () => gate.pass())
+      const reasons = [undefined, new GeneralError('own'), 'text']
+      for (const [index, reason] of reasons.entries()) {
+        const controller = new AbortController()
+        const { signal } = controller
+        const error = errorOf(getService(url).find({ connection: { signal } }))
+        await gate.arrivals(index + 1)
+        controller.abort(reason)
+        if (reason instanceof Error) t.equal(await error, reason)
+        else t.match(await error, { name: 'AbortError', ...(reason && { cause: reason }) })
+      }
+    })
+
+    t.test('an abort ends a stream that was given out', async (t) => {
+      const { url } = await startOddServer(t, (_request, response) => {
+        response.writeHead(200, JSON_TYPE)
+        response.write('[')
+      })
+      const controller = new AbortController()
+      const connection = { signal: controller.signal, responseType: 'stream' }
+      const stream = (await getService(url).find({ connection })) as ReadableStream
+      controller.abort()
+      await t.rejects(new Response(stream).text(), { name: 'AbortError' })
+    })
+
+    t.test('a URL without a host is named where no page has one', async (t) => {
+      await t.rejects(getService('/api').find(), {
+        ...{ name: 'TypeError', message: 'Outside of a browser, the base URL needs a host' },
+      })
+    })
+  })
+}

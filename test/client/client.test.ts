@@ -1,0 +1,80 @@
+import t from 'tap'
+import { createClient, FetchClient, rest } from '../../src/client/index.ts'
+import { createApp } from '../../src/core/index.ts'
+import { startServer } from '../support/http.ts'
+import { REMOTE_TODOS } from '../support/remote-todos.ts'
+
+t.test('a client has the services of the server, and its own hooks and events', async (t) => {
+  const { url } = await startServer(t, 'plugin', REMOTE_TODOS)
+  const client = createClient({ baseURL: url, methods: { todos: ['customMethod'] } })
+  const seen: unknown[] = []
+  client.hooks({
+    around: {
+      all: [
+        async ({ path, method }, next) => {
+          seen.push(`${path} ${method}`)
+          await next()
+        },
+      ],
+    },
+  })
+  client.service('todos').on('created', (todo) => seen.push(todo))
+  t.strictSame(await client.service('todos').create({ id: 7 }), { id: 7 })
+  t.match(await client.service('todos').customMethod?.({ a: 1 }), { data: { a: 1 } })
+  t.match(await client.service('users/:userId/todos').get(1, { route: { userId: '2' } }), {
+    route: { userId: '2' },
+  })
+  const calls = ['todos create', { id: 7 }, 'todos customMethod', 'users/:userId/todos get']
+  t.strictSame(seen, calls)
+})
+
+t.test('a client can have services of its own', async (t) => {
+  const client = createClient({ baseURL: 'http://nothing.invalid' })
+  client.use('local', { get: async (id) => ({ id }) })
+  t.strictSame(await client.service('local').get(1), { id: 1 })
+})
+
+t.test('refuses options that are unknown or invalid, at once', (t) => {
+  const wrong: [options: object, message: RegExp][] = [
+    [{ baseUrl: 'http://a' }, /unknown option 'baseUrl'; did you mean 'baseURL'\?/],
+    [{ baseURL: 'localhost' }, /must begin with/],
+    [{ baseURL: 1 }, /'baseURL' must be a string/],
+    [{ timeoutMs: '5' }, /'timeoutMs' must be a number of milliseconds above 0/],
+    [{ headers: 'a' }, /'headers' must be an object/],
+    [{ headers: { 'a b': 'c' } }, /a name that no header can have/],
+    [{ methods: ['a'] }, /'methods' must be an object of lists of names/],
+    [{ methods: { todos: ['setup'] } }, /'setup' on service 'todos' is not allowed/],
+    [{ connection: { timeout: 1 } }, /can not hold 'timeout': it is called timeoutMs/],
+    [{ connection: { signal: null } }, /can not hold 'signal'/],
+  ]
+  for (const [options, message] of wrong) t.throws(() => createClient(options), message)
+  t.end()
+})
+
+t.test('app.rest is the library, and an application has one default connection', (t) => {
+  const app = createApp().configure(rest('http://a').fetch(fetch))
+  t.equal((app as unknown as { rest: unknown }).rest, fetch)
+  const again = () => app.configure(rest('http://b').ofetch())
+  t.throws(again, /Only one default client provider can be configured/)
+  t.type(createClient({ baseURL: 'http://a' }).rest, 'function')
+  t.end()
+})
+
+t.test('takes the class of the services as the second argument or the third', (t) => {
+  class Own extends FetchClient {}
+  for (const connection of [rest('/').fetch(fetch, Own), rest('/').fetch(fetch, {}, Own)]) {
+    t.equal(connection.Service, Own)
+    t.type(connection.service('a'), Own)
+  }
+  t.equal(rest('/').fetch(fetch).Service, FetchClient)
+  t.end()
+})
+
+t.test('names what is missing or in the wrong place', (t) => {
+  t.throws(() => rest('/').fetch(undefined as never), /fetch has to be provided/)
+  t.throws(() => rest('/').fetch(fetch, { header: {} } as object), /unknown option 'header'/)
+  t.throws(() => createApp().configure(rest as never), /lacks the call of rest/)
+  const connection = rest('/').fetch(fetch)
+  t.throws(() => createApp().use('a', connection), /belongs to app.configure/)
+  t.end()
+})

@@ -1,0 +1,211 @@
+import t from 'tap'
+import type { FetchFunction, FetchOptions, RemoteServiceClass } from '../../src/client/index.ts'
+import { FetchClient, RemoteService, rest } from '../../src/client/index.ts'
+import type { AnyService, Query } from '../../src/core/index.ts'
+import { BadRequest, createApp } from '../../src/core/index.ts'
+
+interface SentRequest extends FetchOptions {
+  readonly url: string
+}
+
+/** Returns a remote service, and what it sends; it is answered by `{}`. */
+function record(path: string, Service: RemoteServiceClass = FetchClient) {
+  const sent: SentRequest[] = []
+  const answer: FetchFunction = async (url, options) => {
+    sent.push({ ...options, url })
+    return new Response('{}')
+  }
+  const connection = rest('http://a').fetch(answer, {}, Service)
+  return { service: connection.service(path) as unknown as RemoteService, sent }
+}
+
+t.test('sends each method by its verb, with id, query and body where they belong', async (t) => {
+  const { service, sent } = record('users')
+  const query = { a: 1 }
+  const data = { name: 'Ann' }
+  await service.find()
+  await service.find({ query })
+  await service.get('1', { query })
+  await service.create(data)
+  await service.update(1, data)
+  await service.update(null, data, { query })
+  await service.patch('1', data)
+  await service.patch(null, data, { query })
+  await service.remove('1')
+  await service.remove(null, { query })
+  t.strictSame(
+    sent.map(({ method, url, body }) => `${method} ${url} ${body}`),
+    [
+      'GET http://a/users null',
+      'GET http://a/users?a=1 null',
+      'GET http://a/users/1?a=1 null',
+      'POST http://a/users {"name":"Ann"}',
+      'PUT http://a/users/1 {"name":"Ann"}',
+      'PUT http://a/users?a=1 {"name":"Ann"}',
+      'PATCH http://a/users/1 {"name":"Ann"}',
+      'PATCH http://a/users?a=1 {"name":"Ann"}',
+      'DELETE http://a/users/1 null',
+      'DELETE http://a/users?a=1 null',
+    ],
+  )
+})
+
+t.test('sends custom methods by a header, and JSON only where there is a body', async (t) => {
+  const { service, sent } = record('users')
+  service.methods('invite')
+  const { invite } = service as unknown as { invite(data?: unknown): Promise<unknown> }
+  await invite({ a: 1 })
+  await invite()
+  await service.find()
+  const accept = 'application/json'
+  t.strictSame(
+    sent.map(({ method, headers }) => ({ method, ...headers })),
+    [
+      { method: 'POST', accept, 'content-type': accept, 'x-service-method': 'invite' },
+      { method: 'POST', accept, 'x-service-method': 'invite' },
+      { method: 'GET', accept },
+    ],
+  )
+})
+
+t.test('refuses an id that is none before anything is sent', async (t) => {
+  const { service, sent } = record('users')
+  const call = async (method: string, id: unknown): Promise<unknown> =>
+    (service as unknown as AnyService)[method]?.(id)
+  for (const method of ['get', 'update', 'patch', 'remove']) {
+    for (const id of [undefined, '']) {
+      await t.rejects(call(method, id), { message: `id for .${method} is required` })
+    }
+    for (const id of ['.', '..', {}, [], true, Number.NaN, '\ud800', () => 1]) {
+      await t.rejects(call(method, id), BadRequest, String(id))
+    }
+  }
+  await t.rejects(call('get', null), { message: 'id for .get is required' })
+  t.strictSame(sent, [])
+})
+
+t.test('takes ids that stand for strings', async (t) => {
+  const { service, sent } = record('users')
+  await service.get({ toHexString: () => 'ab' })
+  await service.get(0)
+  await service.get(-1.5)
+  await service.get(10n as unknown as number)
+  t.strictSame(
+    sent.map(({ url }) => url),
+    ['ab', '0', '-1.5', '10'].map((id) => `http://a/users/${id}`),
+  )
+})
+
+t.test('refuses data that JSON can not hold', async (t) => {
+  const { service, sent } = record('users')
+  const circle: Record<string, unknown> = {}
+  circle['self'] = circle
+  const files = [new FormData(), new Blob(['a']), new Uint8Array(1), new Map(), /a/]
+  for (const data of [...files, () => 1, Symbol('a'), 1n, circle]) {
+    await t.rejects(service.create(data), BadRequest, String(data))
+  }
+  await t.rejects(service.create(new FormData()), { message: /is a FormData, which JSON/ })
+  t.strictSame(sent, [])
+})
+
+t.test('refuses headers that can not be sent, without their values', async (t) => {
+  const { service, sent } = record('users')
+  const names = ['a b', '', 'ä', 'a:']
+  for (const name of names) await t.rejects(service.find({ headers: { [name]: 'x' } }), BadRequest)
+  for (const value of ['secret\r\nx: y', 'secret\u2603', 1, null, {}]) {
+    const error = { name: 'BadRequest', message: /^(?!.*secret).*'authorization'/ }
+    await t.rejects(service.find({ headers: { authorization: value } }), error)
+  }
+  t.strictSame(sent, [])
+})
+
+t.test('refuses headers of an incoming request that was handed on', async (t) => {
+  const { service, sent } = record('users')
+  for (const name of ['Host', 'content-length', 'connection', 'transfer-encoding']) {
+    await t.rejects(service.find({ headers: { [name]: 'x' } }), /belongs to one connection/)
+  }
+  t.strictSame(sent, [])
+})
+
+t.test('a header that is undefined is not given', async (t) => {
+  const { service, sent } = record('users')
+  await service.find({ headers: { accept: undefined, 'x-a': undefined } })
+  t.strictSame(sent[0]?.headers, { accept: 'application/json' })
+})
+
+t.test('hands options of the library on, and refuses those that contradict the call', async (t) => {
+  const { service, sent } = record('users')
+  await service.find({ connection: { credentials: 'include', redirect: 'error' } })
+  t.match(sent[0], { credentials: 'include', redirect: 'error', method: 'GET' })
+  const refused = ['method', 'body', 'url', 'data', 'query', 'retry', 'timeout', 'baseURL']
+  for (const name of refused) {
+    const message = new RegExp(`params.connection can not hold '${name}'`)
+    await t.rejects(service.find({ connection: { [name]: 1 } }), message)
+  }
+  await t.rejects(service.find({ connection: { timeoutMs: 0 } }), /'timeoutMs' must be/)
+  await t.rejects(service.find({ connection: { responseType: 'arraybuffer' } }), /must be one of/)
+  await t.rejects(service.find({ connection: { signal: {} } }), /must be an AbortSignal/)
+  await t.rejects(service.find({ connection: 'x' }), /must be an object, not string/)
+  await t.rejects(service.find('x' as unknown as object), /params must be an object/)
+  t.equal(sent.length, 1)
+})
+
+t.test('does not follow redirects of writes, which would become reads on the way', async (t) => {
+  const { service, sent } = record('users')
+  await service.find()
+  await service.create({})
+  t.strictSame(
+    sent.map(({ redirect }) => redirect),
+    ['follow', 'manual'],
+  )
+})
+
+t.test('a query is written in a way of its own by a subclass', async (t) => {
+  class JSONQueries extends FetchClient {
+    override getQuery(query: Query): string {
+      return Object.keys(query).length === 0
+        ? ''
+        : `?q=${encodeURIComponent(JSON.stringify(query))}`
+    }
+  }
+  const { service, sent } = record('users', JSONQueries)
+  await service.find({ query: { deletedAt: null } })
+  await service.find()
+  t.strictSame(
+    sent.map(({ url }) => url),
+    [`http://a/users?q=${encodeURIComponent('{"deletedAt":null}')}`, 'http://a/users'],
+  )
+})
+
+t.test('calls a fetch function that may be no method', async (t) => {
+  let self: unknown = 'never called'
+  const bound = async function (this: unknown): Promise<Response> {
+    self = this
+    return new Response('1')
+  }
+  t.equal(await createApp().configure(rest().fetch(bound)).service('a').find(), 1)
+  t.equal(self, undefined)
+})
+
+t.test('a path of the page stays one', async (t) => {
+  const urls: string[] = []
+  const answer: FetchFunction = async (url) => {
+    urls.push(url)
+    return new Response('1')
+  }
+  for (const base of ['', '/api/']) {
+    const app = createApp().configure(rest(base).fetch(answer))
+    await app.service('users').get(1)
+    await app.service('/').find()
+  }
+  t.strictSame(urls, ['/users/1', '/', '/api/users/1', '/api'])
+})
+
+t.test('refuses names that no custom method can have', (t) => {
+  const { service } = record('users')
+  for (const name of ['find', 'setup', 'toString', 'hooks', 'methods', 'sendRequest', 'options']) {
+    t.throws(() => service.methods(name), /can not be the name of a custom method/, name)
+  }
+  t.ok(service instanceof RemoteService)
+  t.end()
+})

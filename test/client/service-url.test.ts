@@ -1,0 +1,71 @@
+import t from 'tap'
+import { createServiceURL, toBaseURL } from '../../src/client/service-url.ts'
+import { BadRequest } from '../../src/core/index.ts'
+
+t.test('a base URL ends without a slash', (t) => {
+  const urls = {
+    'http://localhost:3030': 'http://localhost:3030',
+    'https://a.b/api/v1//': 'https://a.b/api/v1',
+    '/api/': '/api',
+    '//a.b': '//a.b',
+    '/': '',
+    '': '',
+  }
+  for (const [url, expected] of Object.entries(urls)) t.equal(toBaseURL(url), expected)
+  t.end()
+})
+
+t.test('refuses a base URL that no request could be sent to', (t) => {
+  for (const url of ['localhost:3030', 'ftp://a', 'http:///x', 'api', undefined, 1, {}]) {
+    t.throws(() => toBaseURL(url), /must begin with 'http:\/\/'/, String(url))
+  }
+  t.throws(() => toBaseURL('http://a.b/x?key=1'), /ends before `\?` and `#`/)
+  t.throws(() => toBaseURL('http://a.b/#x'), /ends before `\?` and `#`/)
+  t.end()
+})
+
+t.test('does not repeat the password in a base URL', (t) => {
+  for (const url of ['http://ann:secret@a.b', '//ann:secret@a.b']) {
+    t.throws(() => toBaseURL(url), { message: /^(?!.*secret).*user name or password/ })
+  }
+  t.end()
+})
+
+t.test('joins base and path by one slash, whatever slashes the path has', (t) => {
+  for (const path of ['users', '/users/', '//users']) {
+    t.equal(createServiceURL('http://a', path).fill(undefined), 'http://a/users')
+  }
+  t.equal(createServiceURL('http://a', '/').fill(undefined), 'http://a')
+  t.equal(createServiceURL('', 'a/b').fill({}), '/a/b')
+  t.end()
+})
+
+t.test('encodes what would end the path', (t) => {
+  const { fill } = createServiceURL('http://a', '@scope/mü sli?x#y%')
+  t.equal(fill(undefined), 'http://a/@scope/m%C3%BC%20sli%3Fx%23y%25')
+  t.throws(() => createServiceURL('http://a', 'users/../admin'), /'\.\.' is no segment/)
+  t.end()
+})
+
+t.test('fills each placeholder by its whole name', (t) => {
+  const { fill } = createServiceURL('', 'a/:id/:idx/:id/:other')
+  t.equal(fill({ id: '$&', idx: 'x/y', other: 7 }), '/a/%24%26/x%2Fy/%24%26/7')
+  t.end()
+})
+
+t.test('refuses a placeholder without a value, and a value without a placeholder', (t) => {
+  const { fill } = createServiceURL('', 'users/:userId/todos')
+  const values = [undefined, {}, { userId: undefined }, { userId: '' }, { userId: null }]
+  for (const route of values) {
+    t.throws(() => fill(route), BadRequest)
+    t.throws(() => fill(route), "params.route.userId of 'users/:userId/todos' is required")
+  }
+  for (const userId of ['.', '..', {}, [1], true, Number.NaN, '\ud800']) {
+    t.throws(() => fill({ userId }), BadRequest, String(userId))
+  }
+  const other = () => fill({ userId: '1', todoId: '2' })
+  t.throws(other, "params.route.todoId has no place in the path 'users/:userId/todos'")
+  t.throws(() => createServiceURL('', 'a/:toString').fill({}), /is required/)
+  t.throws(() => createServiceURL('', 'a').fill('x'), /params.route must be an object/)
+  t.end()
+})
