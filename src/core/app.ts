@@ -1,7 +1,7 @@
 import { checkConfigurator } from './configurator.ts'
 import { Emitter } from './emitter.ts'
 import { checkAllHooks } from './hook-check.ts'
-import type { HookOptions } from './hook-registry.ts'
+import type { ApplicationHookMap, HookOptions } from './hook-map.ts'
 import { HookRegistry } from './hook-registry.ts'
 import type { LifecycleHook } from './lifecycle.ts'
 import { ServiceLifecycle } from './lifecycle.ts'
@@ -165,7 +165,9 @@ export class Application<
   }
 
   /** Adds hooks that run around those of every service; repeated calls append. */
-  hooks(options: ApplicationHookOptions<this, StandardMethod | MethodNames<Services>>): this {
+  hooks<Map>(
+    options: ApplicationHookMap<Map, AnyService, this, StandardMethod | MethodNames<Services>>,
+  ): this {
     if (this.#lifecycle.addHooks(options)) return this
     this.hookRegistry.add(options)
     for (const entry of this.#entries.values()) entry.compile()

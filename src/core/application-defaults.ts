@@ -1,6 +1,7 @@
 import type { Application } from './app.ts'
 import { HookContext as HookContextClass } from './hook-context.ts'
-import type * as registry from './hook-registry.ts'
+import type * as forms from './hook-forms.ts'
+import type { HookOptions as MapOptions } from './hook-map.ts'
 import type * as lifecycle from './lifecycle.ts'
 import type * as methods from './method-entry.ts'
 import type { MethodName } from './method-name.ts'
@@ -15,24 +16,24 @@ import type * as mixins from './service-mixins.ts'
 // no file below needs `app.ts`. Users get these names with the whole application filled in.
 
 /** Runs before, after or on an error. A returned copy of the context is assigned onto it. */
-export type Hook<S = object, M extends string = string, A = Application> = registry.Hook<S, M, A>
+export type Hook<S = object, M extends string = string, A = Application> = forms.Hook<S, M, A>
 
 /** Runs around the rest of the call, which `next` starts; await it to see the result. */
-export type AroundHook<
-  S = object,
-  M extends string = string,
-  A = Application,
-> = registry.AroundHook<S, M, A>
+export type AroundHook<S = object, M extends string = string, A = Application> = forms.AroundHook<
+  S,
+  M,
+  A
+>
 
 /** Starts the rest of a call: what an around hook gets as `next`. */
-export type NextFunction = registry.NextFunction
+export type NextFunction = forms.NextFunction
 
 /** What `service.hooks()` takes: the four kinds, or around hooks in short. */
-export type HookOptions<
+export type HookOptions<S, A = Application, Name extends string = MethodName<S>> = MapOptions<
   S,
-  A = Application,
-  Name extends string = MethodName<S>,
-> = registry.HookOptions<S, A, Name>
+  A,
+  Name
+>
 
 /**
  * One call of a service method, as hooks see it. `result` is an own property once it is set:

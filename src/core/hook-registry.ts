@@ -1,59 +1,6 @@
-import type { HookApplication, HookContext, HookType } from './hook-context.ts'
-import type { MethodName } from './method-name.ts'
-import type { StandardMethod } from './method-table.ts'
+import type { HookContext, HookType } from './hook-context.ts'
 import { suggestName } from './name-suggestion.ts'
 import { isObject, isPlainObject, isPromise } from './value-kind.ts'
-
-/** Runs before, after or on an error. A returned copy of the context is assigned onto it. */
-export type Hook<S = object, M extends string = string, A = HookApplication> = (
-  context: HookContext<S, M, A>,
-) => unknown
-
-/** Starts the rest of a call: what an around hook gets as `next`. */
-export type NextFunction = () => Promise<void>
-
-/** Runs around the rest of the call, which `next` starts; await it to see the result. */
-export type AroundHook<S = object, M extends string = string, A = HookApplication> = (
-  context: HookContext<S, M, A>,
-  next: NextFunction,
-) => unknown
-
-type OneOrMany<T> = T | readonly T[]
-
-// An array, without the names of its methods: the context of a hook for a method called `find` or
-// `map` would otherwise be guessed from the array's method as well.
-type List<T> = ArrayLike<T> & Iterable<T>
-
-type ForAll<T> = T | List<T>
-
-/** Empty lists for the standard methods that a service lacks, as generators write them. */
-type NoHooks<Name extends string> = { [M in Exclude<StandardMethod, Name>]?: readonly never[] }
-
-/** Hooks by method name, with `all` for those that run for each method. */
-export type HooksByMethod<S, A, Name extends string> = {
-  [M in Name]?: OneOrMany<Hook<S, M, A>>
-} & { all?: OneOrMany<Hook<S, string, A>> } & NoHooks<Name>
-
-export type AroundHooksByMethod<S, A, Name extends string> = {
-  [M in Name]?: OneOrMany<AroundHook<S, M, A>>
-} & { all?: OneOrMany<AroundHook<S, string, A>> } & NoHooks<Name>
-
-/** The four kinds of hooks, each for all methods or by method name. */
-export interface HooksByKind<S, A, Name extends string> {
-  around?: ForAll<AroundHook<S, string, A>> | AroundHooksByMethod<S, A, Name>
-  before?: ForAll<Hook<S, string, A>> | HooksByMethod<S, A, Name>
-  after?: ForAll<Hook<S, string, A>> | HooksByMethod<S, A, Name>
-  error?: ForAll<Hook<S, string, A>> | HooksByMethod<S, A, Name>
-}
-
-// Where any method name goes, these are still no method names.
-type NoKinds = { [K in HookType | 'setup' | 'teardown']?: undefined }
-
-/** What `service.hooks()` takes: the four kinds, or around hooks in short. */
-export type HookOptions<S, A = HookApplication, Name extends string = MethodName<S>> =
-  | HooksByKind<S, A, Name>
-  | List<AroundHook<S, string, A>>
-  | (NoKinds & AroundHooksByMethod<S, A, Name>)
 
 /**
  * A hook as it is stored, without the types of its service. Only around hooks are called with

@@ -3,9 +3,11 @@ import type {
   AroundHook,
   Hook,
   HookContext,
+  HookOptions,
   Id,
   LifecycleHook,
   MethodEntry,
+  RegisteredService,
   ServiceAddons,
 } from '../../src/core/index.ts'
 import { createApp, createContext, findServiceEntry } from '../../src/core/index.ts'
@@ -22,6 +24,9 @@ import { expectType } from './expect-type.ts'
 
 const app = createApp<Services, Settings>()
 const users = app.service('users')
+
+const log: Hook = (context) => expectType<string>()(context.path)
+const time: AroundHook = async (_context, next) => next()
 
 // Contexts by service and method
 users.hooks({
@@ -88,6 +93,24 @@ users.hooks([async (context, next) => next().then(() => context.http)])
 users.hooks({ get: async (context, next) => next().then(() => context.result?.email) })
 users.hooks({ find: [async (context, next) => next().then(() => context.result?.data)] })
 
+users.hooks({ error: () => undefined, after: [...[log], (context) => context.path] })
+users.hooks({})
+
+// Hooks that are made elsewhere
+const checks = { before: { get: [log], all: log }, after: [log] }
+const stated: HookOptions<UserService, typeof app> = checks
+const byMethod: Record<string, Hook[]> = { get: [log] }
+users.hooks(checks)
+users.hooks(stated)
+users.hooks({ ...checks, error: log, before: byMethod })
+users.hooks({ before: app.get('host') ? checks.before : [log] })
+users.hooks({ [String(app.get('host'))]: { get: [log] } })
+export function watchGet<S extends { get(id: Id): Promise<unknown> }>(
+  service: RegisteredService<S, typeof app>,
+): void {
+  service.hooks({ before: { all: [log] }, after: [log] })
+}
+
 // Empty lists for standard methods that are not there
 users.hooks({ before: { remove: [] }, around: { remove: [] } })
 users.hooks({ remove: [] })
@@ -110,6 +133,14 @@ users.hooks({ finally: [] })
 users.hooks({ before: { setup: [] } })
 // @ts-expect-error a hook is a function
 users.hooks({ before: { get: ['log'] } })
+// @ts-expect-error a kind has hooks
+users.hooks({ before: 'log' })
+// @ts-expect-error only around hooks get next
+users.hooks({ before: time })
+// @ts-expect-error one hook alone says nothing of its kind
+users.hooks(log)
+// @ts-expect-error kinds and methods are not mixed
+users.hooks({ before: [log], get: [time] })
 
 // Methods with the names of array methods
 app.service('users/:userId/words').hooks({
@@ -142,14 +173,14 @@ app.hooks([async (context, next) => next().then(() => context.path)])
 app.hooks({ get: [async (context, next) => next().then(() => context.id)] })
 app.hooks({
   setup: [async (context, next) => next().then(() => context.server)],
-  teardown: async (context, next) => next().then(() => context.app),
+  teardown: async (context, next) => next().then(() => context.app.get('port').toFixed()),
 })
+// @ts-expect-error hooks of the application's life stand alone
+app.hooks({ setup: [], before: [log] })
 // @ts-expect-error none of the services has such a method
 app.hooks({ before: { creat: [] } })
 
 // Hooks for any service
-const log: Hook = (context) => expectType<string>()(context.path)
-const time: AroundHook = async (_context, next) => next()
 users.hooks({
   before: [log],
   after: { get: log, create: [log] },

@@ -1,0 +1,127 @@
+import type { HookApplication, HookType } from './hook-context.ts'
+import type { HookOf } from './hook-forms.ts'
+import type { LifecycleHook, LifecycleMethod } from './lifecycle.ts'
+import type { MethodName } from './method-name.ts'
+import type { StandardMethod } from './method-table.ts'
+
+type OneOrMany<T> = T | readonly T[]
+
+/** Hooks by method name, with `all` for those that run for each method. */
+type HooksByMethod<Kind extends HookType, S, A, Name extends string> = {
+  [M in Name]?: OneOrMany<HookOf<Kind, S, M, A>>
+} & { all?: OneOrMany<HookOf<Kind, S, string, A>> } & {
+  // Empty lists for the standard methods that a service lacks, as generators write them.
+  [M in Exclude<StandardMethod, Name>]?: readonly never[]
+}
+
+/** The kinds of hooks, each for all methods or by method name. */
+type HooksByKind<S, A, Name extends string> = {
+  [Kind in HookType]?: OneOrMany<HookOf<Kind, S, string, A>> | HooksByMethod<Kind, S, A, Name>
+}
+
+/** What `service.hooks()` takes: the four kinds, or around hooks in short. */
+export type HookOptions<S, A = HookApplication, Name extends string = MethodName<S>> =
+  | HooksByKind<S, A, Name>
+  | readonly HookOf<'around', S, string, A>[]
+  | HooksByMethod<'around', S, A, Name>
+
+// What follows looks at what is there, so that each name has one type alone: of a union, the compiler
+// would report the whole, or a member that was not meant. What can not be there has a sentence as its
+// type, which then is the message.
+
+type NoMethod<
+  M extends string,
+  Name extends string,
+> = `'${M}' is not a hookable method, those are ${Joined<Name>}`
+
+type NoKind<K extends string> =
+  `'${K}' is not a valid hook type, allowed are around, before, after, error`
+
+type NoKindNorMethod<
+  K extends string,
+  Name extends string,
+> = `'${K}' is neither a hook type (around, before, after, error) nor a hookable method: those are ${Joined<Name>}`
+
+type OfApplication =
+  'setup and teardown have hooks of the application: app.hooks({ setup: [hook] })'
+
+/** Matches the places of a list: a mapped type makes a list of a list, place by place. */
+type Place = number | `${number}`
+
+/** A name that is computed, `[kind]: …`, is any string for the compiler. */
+type AnyString<Name> = string extends Name ? string : never
+
+/** Tells maps from functions, which have a `bind`. */
+interface NoFunction {
+  readonly bind?: 'hooks are given as a list or by method: [hook] or { before: { get: [hook] } }'
+}
+
+/** The type of what a name has in the map of one kind. */
+type InKind<M, Kind extends HookType, S, A, Name extends string> = M extends Place
+  ? HookOf<Kind, S, string, A>
+  : M extends 'all' | AnyString<M>
+    ? OneOrMany<HookOf<Kind, S, string, A>>
+    : M extends LifecycleMethod
+      ? OfApplication
+      : M extends Name
+        ? OneOrMany<HookOf<Kind, S, M, A>>
+        : M extends StandardMethod
+          ? readonly NoMethod<M, Name>[]
+          : NoMethod<M & string, Name>
+
+// Beside the mapped type, for lists that begin with another one: `[...hooks, (context) => …]`.
+type List<T> = ArrayLike<T> & Iterable<T>
+
+/** The type of the hooks of one kind, by the names that `Map` has. */
+type HooksOfKind<Kind extends HookType, S, A, Name extends string, Map> =
+  | HookOf<Kind, S, string, A>
+  | List<HookOf<Kind, S, string, A>>
+  | ({ [M in keyof Map]: InKind<M, Kind, S, A, Name> } & NoFunction & object)
+
+/** The type of what a name has beside kinds, or where there are none. */
+type InShort<K, Kinds, S, A, Name extends string> = K extends Place
+  ? HookOf<'around', S, string, A>
+  : [Kinds] extends [never]
+    ? K extends Name | StandardMethod | LifecycleMethod | 'all'
+      ? InKind<K, 'around', S, A, Name>
+      : NoKindNorMethod<K & string, Name>
+    : NoKind<K & string>
+
+type AtTop<K, Value, Kinds, S, A, Name extends string> =
+  K extends AnyString<K>
+    ? unknown
+    : K extends HookType
+      ? HooksOfKind<K, S, A, Name, Value>
+      : InShort<K, Kinds, S, A, Name>
+
+/**
+ * {@link HookOptions}, by the names that `Map` has.
+ */
+export type HookMap<Map, S, A = HookApplication, Name extends string = MethodName<S>> = {
+  [K in keyof Map]: AtTop<K, Map[K], keyof Map & HookType, S, A, Name>
+} & NoFunction
+
+/** {@link HookMap} of an application, which has hooks around its life as well. */
+export type ApplicationHookMap<Map, S, A, Name extends string> = {
+  [K in keyof Map]: K extends LifecycleMethod
+    ? [keyof Map & HookType] extends [never]
+      ? OneOrMany<LifecycleHook<A>>
+      : NoKind<K>
+    : AtTop<K, Map[K], keyof Map & HookType, S, A, Name>
+} & NoFunction
+
+/** One member of a union: a compiler can not list them, but it takes one of overloads. */
+type OneOf<Union> = (Union extends unknown ? (make: () => Union) => void : never) extends (
+  make: infer Make,
+) => void
+  ? Make extends () => infer Member
+    ? Member
+    : never
+  : never
+
+/** The names of a union as a list in a sentence. */
+type Joined<Name extends string, Last = OneOf<Name>, Rest extends string = ''> = Last extends Name
+  ? [Exclude<Name, Last>] extends [never]
+    ? `${Last}${Rest}`
+    : Joined<Exclude<Name, Last>, OneOf<Exclude<Name, Last>>, `, ${Last}${Rest}`>
+  : Rest
