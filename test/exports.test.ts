@@ -67,7 +67,7 @@ const AUTH = toNames({
   `,
   types: `
     AccessTokenPayload Algorithm AuthenticateHook AuthenticateOptions AuthenticationConfiguration
-    AuthenticationHttpRequest AuthenticationParams AuthenticationResult AuthenticationStrategy
+    AuthenticationHttpRequest AuthenticationParams AuthenticationRequest AuthenticationResult AuthenticationStrategy
     ConnectionEvent Counter Entity EntityService HashPasswordHook HashPasswordOptions HookCall
     JwtConfiguration LocalConfiguration LoginAttempt LoginThrottleOptions PasswordOptions
     PasswordVerdict ProtectHook RevocationCollection RevocationList ThrottleCollection
@@ -81,8 +81,8 @@ const MONGODB = toNames({
     resolveQueryObjectId transaction
   `,
   types: `
-    AdapterId AnyCollection ConnectOptions DriverOptions MongoDBAdapterOptions MongoDBAdapterParams MongoDBOptions MongoDBParams MongoDBSettings MultiMethod NewRecord
-    ObjectIdQuery PageSize Paginate Paging PatchData UnreadParams WriteCount PipelineStage QueryFilter QueryLimits TransactionFunction
+    AdapterId AnyCollection ConnectOptions DriverOptions MongoDBAdapterOptions MongoDBAdapterParams MongoDBOptions MongoDBParams MongoDBSettings MultiMethod NewRecord NullableAdapterId
+    ObjectIdQuery PageSize Paginate PaginationOptions Paging PatchData UnreadParams WriteCount PipelineStage QueryFilter QueryLimits TransactionFunction
     TransactionOptions
   `,
 })

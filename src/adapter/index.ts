@@ -19,12 +19,13 @@ export type {
   MultiMethod,
   PageSize,
   Paginate,
+  Paginate as PaginationOptions,
   Paging,
   QueryFilter,
   QueryLimits,
 } from './mongodb-options.ts'
 export type { MongoDBParams, MongoDBParams as MongoDBAdapterParams } from './mongodb-params.ts'
-export type { AdapterId } from './object-id.ts'
+export type { AdapterId, NullableAdapterId } from './object-id.ts'
 export { resolveMongoDBOptions } from './resolve-options.ts'
 export { MongoDBService } from './service-constructor.ts'
 export type { TransactionFunction } from './transactions/run-transaction.ts'

@@ -7,6 +7,9 @@ import { isObject } from '../core/value-kind.ts'
 /** What addresses one record of a MongoDB service. */
 export type AdapterId = Id | ObjectId
 
+/** The id of a record, or `null` for many of them: what `patch` and `remove` take. */
+export type NullableAdapterId = AdapterId | null
+
 const HEX_24 = /^[0-9a-f]{24}$/i
 
 /**

@@ -3,6 +3,7 @@
  * @module remex/auth
  */
 
+export type { AuthenticationRequest } from '../core/index.ts'
 export type {
   AuthenticationHttpRequest,
   AuthenticationResult,
