@@ -165,7 +165,7 @@ export class Application<
   }
 
   /** Adds hooks that run around those of every service; repeated calls append. */
-  hooks<Map>(
+  hooks<Map = ApplicationHookOptions<this, StandardMethod | MethodNames<Services>>>(
     options: ApplicationHookMap<Map, AnyService, this, StandardMethod | MethodNames<Services>>,
   ): this {
     if (this.#lifecycle.addHooks(options)) return this

@@ -27,7 +27,8 @@ export type HookOptions<S, A = HookApplication, Name extends string = MethodName
 
 // What follows looks at what is there, so that each name has one type alone: of a union, the compiler
 // would report the whole, or a member that was not meant. What can not be there has a sentence as its
-// type, which then is the message.
+// type, which then is the message. Where a compiler can not tell what is there, as with factories of other
+// packages alone, `Map` is unknown, and all that may be there is compared.
 
 type NoMethod<
   M extends string,
@@ -76,7 +77,9 @@ type List<T> = ArrayLike<T> & Iterable<T>
 type HooksOfKind<Kind extends HookType, S, A, Name extends string, Map> =
   | HookOf<Kind, S, string, A>
   | List<HookOf<Kind, S, string, A>>
-  | ({ [M in keyof Map]: InKind<M, Kind, S, A, Name> } & NoFunction & object)
+  | (unknown extends Map
+      ? HooksByMethod<Kind, S, A, Name>
+      : { [M in keyof Map]: InKind<M, Kind, S, A, Name> } & NoFunction & object)
 
 /** The type of what a name has beside kinds, or where there are none. */
 type InShort<K, Kinds, S, A, Name extends string> = K extends Place

@@ -145,10 +145,7 @@ const MISTAKES: readonly (readonly string[])[] = [
   ],
   [
     'users.hooks(log)',
-    `TS2345: Argument of type 'Hook' is not assignable to parameter of type 'HookMap<unknown, UserService, Application<Services, Settings>>'.`,
-    `  Type 'Hook' is not assignable to type 'NoFunction'.`,
-    `    Types of property 'bind' are incompatible.`,
-    `      Type '{ <T>(this: T, thisArg: ThisParameterType<T>): OmitThisParameter<T>; <T, A extends any[], B extends any[], R>(this: (this: T, ...args: [...A, ...B]) => R, thisArg: T, ...args: A): (...args: B) => R; }' is not assignable to type '"hooks are given as a list or by method: [hook] or { before: { get: [hook] } }"'.`,
+    `TS2345: Argument of type 'Hook' is not assignable to parameter of type 'HookMap<HookOptions<UserService, Application<Services, Settings>>, UserService, Application<Services, Settings>>'.`,
   ],
   [
     'app.hooks({ before: { archiv: [log] } })',
