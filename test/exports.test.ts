@@ -93,12 +93,15 @@ const EMBEDDED = toNames({
 })
 
 const CLIENT = toNames({
-  values: 'FetchClient OfetchClient RemoteService createClient rest',
+  values: `
+    AxiosClient FetchClient OfetchClient RemoteService SuperagentClient UndiciClient createClient rest
+  `,
   types: `
-    Answer Client ClientOptions ClientParams ConnectionOptions ConnectionParams CustomMethods
+    Answer AxiosLibrary Client ClientOptions ClientParams ConnectionOptions ConnectionParams
+    Connector CustomMethods
     ErrorResponse FetchAnswer FetchFunction FetchOptions PreparedRequest Received ReceivedResult
     RemoteServiceClass RemoteServiceOf RemoteServiceSettings RemoteServices RequestHeaders
-    ResponseType RestConnection RestConnectors Sendable SendableQuery
+    ResponseType RestConnection RestConnectors Sendable SendableQuery SuperagentLibrary UndiciLibrary
   `,
 })
 

@@ -3,6 +3,8 @@
  * @module remex/client
  */
 
+export type { AxiosLibrary } from './axios-connection.ts'
+export { AxiosClient } from './axios-connection.ts'
 export type { ClientOptions } from './client.ts'
 export { type Client, createClient } from './client.ts'
 export type {
@@ -22,5 +24,9 @@ export { RemoteService } from './remote-service.ts'
 export type { CustomMethods, RemoteServices } from './remote-services.ts'
 export type { RequestHeaders } from './request-headers.ts'
 export type { ErrorResponse } from './response-error.ts'
-export type { RemoteServiceClass, RestConnection, RestConnectors } from './rest.ts'
+export type { Connector, RemoteServiceClass, RestConnection, RestConnectors } from './rest.ts'
 export { rest } from './rest.ts'
+export type { SuperagentLibrary } from './superagent-connection.ts'
+export { SuperagentClient } from './superagent-connection.ts'
+export type { UndiciLibrary } from './undici-connection.ts'
+export { UndiciClient } from './undici-connection.ts'

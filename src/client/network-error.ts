@@ -1,28 +1,60 @@
 import { ServiceError, Timeout, Unavailable } from '../core/errors/index.ts'
 import { isObject } from '../core/value-kind.ts'
 
+/** A request as errors tell of it: without its query, in which there may be a token. */
+export interface RequestLabel {
+  /** The HTTP method. */
+  readonly method: string
+  /** The URL, without its query. */
+  readonly path: string
+}
+
 /** Codes by which libraries say that their own time limit is up. */
-const TIMEOUT_CODES: ReadonlySet<unknown> = new Set([
+const TIMEOUT_CODES: ReadonlySet<string> = new Set([
   ...['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'ECONNABORTED'],
+])
+
+/** Codes of connections that were never there, so that nothing was sent. */
+const NOT_SENT_CODES: ReadonlySet<string> = new Set([
+  ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'],
+  ...['UND_ERR_CONNECT_TIMEOUT', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_CHAIN'],
+  ...['CERT_HAS_EXPIRED', 'ERR_TLS_CERT_ALTNAME_INVALID', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'],
 ])
 
 /**
  * Returns the error for a request that has no answer: {@link Unavailable}, or {@link Timeout}, with
  * what the HTTP library threw as the `cause`. Errors of services and aborts stay what they are.
- * @param name names the request, without its query: there may be a token in it
  */
-export function toNetworkError(thrown: unknown, name: string): unknown {
+export function toNetworkError(thrown: unknown, request: RequestLabel): unknown {
   if (thrown instanceof ServiceError) return thrown
   if (isObject(thrown) && thrown['name'] === 'AbortError') return thrown
   // In a browser it is the path of a page's own origin.
-  if (name.includes(' /') && !('location' in globalThis)) {
+  if (request.path.startsWith('/') && !('location' in globalThis)) {
     return new TypeError('Outside of a browser, the base URL needs a host', { cause: thrown })
   }
-  const { code, address, port } = findSystemError(thrown)
-  const reason = code === undefined ? '' : ` (${code})`
-  const data = { ...(code && { code }), ...(address && { address }), ...(port && { port }) }
+  const { code = '', address, port } = findSystemError(thrown)
+  const reason = code === '' ? '' : ` (${code})`
+  const data = {
+    ...(code !== '' && { code }),
+    ...(address !== undefined && { address }),
+    ...(port !== undefined && { port }),
+    ...(!NOT_SENT_CODES.has(code) && toOutcome(request)),
+  }
   const NetworkError = TIMEOUT_CODES.has(code) ? Timeout : Unavailable
-  return new NetworkError(`No answer from ${name}${reason}`, data, { cause: thrown })
+  const message = `No answer from ${request.method} ${request.path}${reason}`
+  return new NetworkError(message, data, { cause: thrown })
+}
+
+/** Returns the error for a request whose time is up. */
+export function createTimeout(request: RequestLabel, timeoutMs: number): Timeout {
+  const message = `No answer from ${request.method} ${request.path} within ${timeoutMs} ms`
+  const cause = new DOMException(message, 'TimeoutError')
+  return new Timeout(message, { timeoutMs, ...toOutcome(request) }, { cause })
+}
+
+/** Says of a write that it may have been done, as the server does of a database without an answer. */
+function toOutcome({ method }: RequestLabel): { errors?: { outcome: 'unknown' } } {
+  return method === 'GET' ? {} : { errors: { outcome: 'unknown' } }
 }
 
 interface SystemError {

@@ -6,7 +6,7 @@ import { isObject } from '../core/value-kind.ts'
 import type { Answer, ConnectionOptions, PreparedRequest } from './connection.ts'
 import type { ResolvedConnectionOptions } from './connection-options.ts'
 import { readConnectionParams, resolveConnectionOptions } from './connection-options.ts'
-import { toNetworkError } from './network-error.ts'
+import { createTimeout, toNetworkError } from './network-error.ts'
 import { encodeSegment } from './percent-encoding.ts'
 import { toQueryString } from './query-string.ts'
 import { toBody } from './request-body.ts'
@@ -153,16 +153,17 @@ export abstract class RemoteService {
       responseType,
       libraryOptions,
     }
-    const name = `${spec.verb} ${path}`
+    const label = { method: spec.verb, path }
     const send = async (ended: AbortSignal | undefined): Promise<Answer> => {
       try {
         return await this.sendRequest({ ...request, signal: ended })
       } catch (error) {
-        throw toNetworkError(error, name)
+        throw toNetworkError(error, label)
       }
     }
     const limits = { signal, timeoutMs, isStream: responseType === 'stream' }
-    return readResult(await limitCall(limits, send, name), responseType)
+    const answer = await limitCall(limits, send, (limitMs) => createTimeout(label, limitMs))
+    return readResult(answer, responseType)
   }
 }
 

@@ -1,4 +1,4 @@
-import { Timeout } from '../core/errors/index.ts'
+import type { Timeout } from '../core/errors/index.ts'
 
 /** What ends a call before its answer is there. */
 export interface CallLimits {
@@ -16,14 +16,14 @@ const MAX_TIMER_MS = 2 ** 31 - 1
  * Resolves as a call does, unless its time is up or its signal aborts before. That ends it whether or
  * not the HTTP library listens to signals, and a signal does not switch the limit off.
  * @param start starts the call; its signal aborts in both cases
- * @param name names the request, for the error
+ * @param createTimeout makes the error for a call whose time is up
  * @throws {Timeout} the time is up
  * @throws the reason of the signal
  */
 export async function limitCall<T>(
   { signal, timeoutMs, isStream }: CallLimits,
   start: (signal: AbortSignal | undefined) => Promise<T>,
-  name: string,
+  createTimeout: (timeoutMs: number) => Timeout,
 ): Promise<T> {
   if (signal?.aborted) throw toAbortError(signal)
   const hasTimer = timeoutMs <= MAX_TIMER_MS
@@ -37,7 +37,12 @@ export async function limitCall<T>(
       reject(error)
       controller.abort(reason)
     }
-    if (hasTimer) timer = setTimeout(() => end(...createTimeout(name, timeoutMs)), timeoutMs)
+    if (hasTimer) {
+      timer = setTimeout(() => {
+        const error = createTimeout(timeoutMs)
+        end(error, error.cause)
+      }, timeoutMs)
+    }
     if (signal === undefined) return
     abort = () => end(toAbortError(signal), signal.reason)
     signal.addEventListener('abort', abort)
@@ -51,12 +56,6 @@ export async function limitCall<T>(
     clearTimeout(timer)
     if (!(isDone && isStream)) signal?.removeEventListener('abort', abort)
   }
-}
-
-function createTimeout(name: string, timeoutMs: number): [error: Timeout, reason: DOMException] {
-  const message = `No answer from ${name} within ${timeoutMs} ms`
-  const reason = new DOMException(message, 'TimeoutError')
-  return [new Timeout(message, { timeoutMs }, { cause: reason }), reason]
 }
 
 /** Returns the reason of a signal as `fetch` would throw it: `AbortError`, unless another was given. */

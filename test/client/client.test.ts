@@ -71,7 +71,12 @@ t.test('takes the class of the services as the second argument or the third', (t
 })
 
 t.test('names what is missing or in the wrong place', (t) => {
-  t.throws(() => rest('/').fetch(undefined as never), /fetch has to be provided/)
+  for (const library of ['fetch', 'undici', 'axios', 'superagent'] as const) {
+    for (const nothing of [undefined, null, {}]) {
+      const connect = () => rest('/')[library](nothing as never)
+      t.throws(connect, `${library} has to be provided: rest(url).${library}(${library})`)
+    }
+  }
   t.throws(() => rest('/').fetch(fetch, { header: {} } as object), /unknown option 'header'/)
   t.throws(() => createApp().configure(rest as never), /lacks the call of rest/)
   const connection = rest('/').fetch(fetch)

@@ -1,0 +1,24 @@
+import type { ResponseType } from './connection.ts'
+
+/** Bytes as libraries give them: Node's are views of a memory that others may share. */
+type Bytes = ArrayBuffer | Uint8Array<ArrayBuffer>
+
+const CONVERTERS: Readonly<
+  Record<Exclude<ResponseType, 'stream'>, (bytes: Bytes, contentType: string) => unknown>
+> = {
+  json: (bytes) => new TextDecoder().decode(bytes),
+  text: (bytes) => new TextDecoder().decode(bytes),
+  arrayBuffer: (bytes) => (bytes instanceof ArrayBuffer ? bytes : new Uint8Array(bytes).buffer),
+  blob: (bytes, type) => new Blob([bytes], { type }),
+}
+
+/** Returns a body as it is wanted, of a library that was asked for bytes. */
+export function convertBytes(
+  bytes: unknown,
+  responseType: Exclude<ResponseType, 'stream'>,
+  contentType = '',
+): unknown {
+  // An answer without a body has none, or an empty string.
+  const isBytes = bytes instanceof ArrayBuffer || bytes instanceof Uint8Array
+  return CONVERTERS[responseType](isBytes ? (bytes as Bytes) : new ArrayBuffer(0), contentType)
+}

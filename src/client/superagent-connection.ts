@@ -1,0 +1,73 @@
+import { BadRequest } from '../core/errors/index.ts'
+import { joinHeaders } from './answer-headers.ts'
+import { convertBytes } from './body-bytes.ts'
+import type { Answer, PreparedRequest } from './connection.ts'
+import { RemoteService } from './remote-service.ts'
+
+/** `superagent`, or an agent of it. */
+export type SuperagentLibrary = (method: string, url: string) => object
+
+/** What is used of the requests of superagent; further options are methods of it as well. */
+interface SuperagentRequest extends PromiseLike<SuperagentAnswer> {
+  set(headers: Readonly<Record<string, string>>): this
+  send(body: string): this
+  ok(isSuccess: () => boolean): this
+  redirects(count: number): this
+  responseType(type: 'arraybuffer'): this
+  abort(): this
+}
+
+interface SuperagentAnswer {
+  readonly status: number
+  readonly headers: object
+  readonly body: unknown
+}
+
+/** A remote service that is called by superagent. */
+export class SuperagentClient extends RemoteService {
+  /** Written out, because bundlers shorten the names of classes. */
+  static override readonly name: string = 'SuperagentClient'
+
+  /**
+   * Sends a request by superagent. Resolves to its answer.
+   * @throws {BadRequest} a stream is wanted, or an option is no method of superagent's requests
+   */
+  override async sendRequest(request: PreparedRequest): Promise<Answer> {
+    const { url, method, headers, body, signal, responseType, libraryOptions } = request
+    if (responseType === 'stream') throw new BadRequest('superagent has no answers as streams')
+    const superagent = this.connection as (method: string, url: string) => SuperagentRequest
+    const sent = superagent(method, url)
+      .set(headers)
+      .ok(() => true)
+      // Another verb than GET would become one on the way, and a record that is created be searched.
+      .redirects(method === 'GET' ? 5 : 0)
+      .responseType('arraybuffer')
+    applyOptions(sent, libraryOptions)
+    if (body !== undefined) sent.send(body)
+    const abort = (): void => void sent.abort()
+    signal?.addEventListener('abort', abort)
+    try {
+      const answer = await sent
+      const answerHeaders = joinHeaders(answer.headers)
+      return {
+        status: answer.status,
+        headers: answerHeaders,
+        body: convertBytes(answer.body, responseType, answerHeaders['content-type']),
+      }
+    } finally {
+      signal?.removeEventListener('abort', abort)
+    }
+  }
+}
+
+function applyOptions(request: object, options: Readonly<Record<string, unknown>>): void {
+  for (const [name, value] of Object.entries(options)) {
+    const method: unknown = (request as Record<string, unknown>)[name]
+    if (typeof method !== 'function' || name in Object.prototype) {
+      throw new BadRequest(
+        `params.connection can not hold '${name}': superagent has no such method`,
+      )
+    }
+    method.call(request, value)
+  }
+}

@@ -1,0 +1,52 @@
+import { joinHeaders } from './answer-headers.ts'
+import type { Answer, PreparedRequest, ResponseType } from './connection.ts'
+import { RemoteService } from './remote-service.ts'
+
+/** The body of an answer of undici: a stream of Node. */
+interface UndiciBody {
+  text(): Promise<string>
+  arrayBuffer(): Promise<ArrayBuffer>
+  blob(): Promise<unknown>
+}
+
+/** `undici`, or anything that has its function `request`. */
+export interface UndiciLibrary {
+  /** Sends a request. Resolves to its answer. */
+  request(url: string, options: object): Promise<unknown>
+}
+
+interface UndiciAnswer {
+  readonly statusCode: number
+  readonly headers: object
+  readonly body: UndiciBody
+}
+
+const READERS: Readonly<Record<ResponseType, (body: UndiciBody) => unknown>> = {
+  json: (body) => body.text(),
+  text: (body) => body.text(),
+  arrayBuffer: (body) => body.arrayBuffer(),
+  blob: (body) => body.blob(),
+  stream: (body) => body,
+}
+
+/** A remote service that is called by `request` of undici, in Node alone. */
+export class UndiciClient extends RemoteService {
+  /** Written out, because bundlers shorten the names of classes. */
+  static override readonly name: string = 'UndiciClient'
+
+  /** Sends a request by undici. Resolves to its answer. */
+  override async sendRequest(request: PreparedRequest): Promise<Answer> {
+    const { url, method, headers, body, signal, responseType, libraryOptions } = request
+    const options = {
+      ...libraryOptions,
+      method,
+      headers,
+      body: body ?? null,
+      signal: signal ?? null,
+    }
+    const answer = (await (this.connection as UndiciLibrary).request(url, options)) as UndiciAnswer
+    const { statusCode: status } = answer
+    const read = READERS[status >= 200 && status <= 299 ? responseType : 'text']
+    return { status, headers: joinHeaders(answer.headers), body: await read(answer.body) }
+  }
+}

@@ -1,0 +1,25 @@
+import superagent from 'superagent'
+import t from 'tap'
+import { rest } from '../../src/client/index.ts'
+import { createApp } from '../../src/core/index.ts'
+import { startOddServer } from './odd-server.ts'
+
+t.test('options of superagent are methods of its requests, and others are refused', async (t) => {
+  const { url, requests } = await startOddServer(t, (_request, response) => response.end('[]'))
+  const things = createApp().configure(rest(url).superagent(superagent)).service('things')
+  await things.find({ connection: { buffer: true, withCredentials: true } })
+  t.equal(requests.length, 1)
+  for (const name of ['nothing', 'toString', 'url']) {
+    await t.rejects(things.find({ connection: { [name]: 1 } }), new RegExp(`'${name}'`))
+  }
+  t.equal(requests.length, 1)
+})
+
+t.test('ofetch has its own hooks, and the time limit of the client', async (t) => {
+  const { url, requests } = await startOddServer(t, (_request, response) => response.end('[]'))
+  const onRequest = ({ options }: { options: { headers: Headers } }): void =>
+    options.headers.set('x-hook', 'ofetch')
+  const app = createApp().configure(rest(url).ofetch({ connection: { onRequest } }))
+  await app.service('things').find()
+  t.match(requests, [{ headers: { 'x-hook': 'ofetch', accept: 'application/json' } }])
+})
