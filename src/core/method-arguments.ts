@@ -2,20 +2,27 @@ import type { IdObject, NullableId, Params } from './params.ts'
 
 /**
  * The last three overloads of a method; a function with fewer matches with its first one repeated. Any
- * before them are for calls out of the ordinary, whose results are no records.
+ * before them are for calls out of the ordinary, whose results are no records. By single arguments: lists
+ * of them would be an array type each, which takes the compiler several times as long.
  */
 type Overloads<F> = F extends {
-  (...args: infer A1): infer R1
-  (...args: infer A2): infer R2
-  (...args: infer A3): infer R3
+  (first: infer A1, second: infer B1, third: infer C1): infer R1
+  (first: infer A2, second: infer B2, third: infer C2): infer R2
+  (first: infer A3, second: infer B3, third: infer C3): infer R3
 }
-  ? { arguments: A1 | A2 | A3; last: A3; result: Awaited<R1 | R2 | R3> }
+  ? {
+      0: A1 | A2 | A3
+      1: B1 | B2 | B3
+      2: C1 | C2 | C3
+      last: { 0: A3; 1: B3; 2: C3 }
+      result: Awaited<R1 | R2 | R3>
+    }
   : never
 
 type Method<S, M> = M extends keyof S ? Overloads<NonNullable<S[M]>> : never
 
-/** The argument at a position, `undefined` where the method takes fewer. */
-type ArgumentAt<S, M, Index extends 0 | 1 | 2> = Method<S, M>['arguments'][Index]
+/** The argument at a position, `unknown` where the method takes fewer. */
+type ArgumentAt<S, M, Index extends 0 | 1 | 2> = Method<S, M>[Index]
 
 type ParamsIndex<M> = M extends 'find' ? 0 : M extends 'update' | 'patch' ? 2 : 1
 
@@ -40,9 +47,11 @@ export type DataOf<S, M> = string extends M
 export type ParamsOf<S, M> = string extends M
   ? Params
   : [Method<S, M>['last'][ParamsIndex<M>]] extends [infer P]
-    ? [NonNullable<P>] extends [never]
+    ? unknown extends P
       ? Params
-      : NonNullable<P>
+      : [NonNullable<P>] extends [never]
+        ? Params
+        : NonNullable<P>
     : never
 
 /** What a method resolves to. */
