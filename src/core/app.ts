@@ -1,9 +1,8 @@
 import { checkConfigurator } from './configurator.ts'
 import { Emitter } from './emitter.ts'
 import { checkAllHooks } from './hook-check.ts'
-import type { ApplicationHookMap, HookOptions } from './hook-map.ts'
+import type { AnyApplicationHookMap, ApplicationHookMap, Stated } from './hook-map.ts'
 import { HookRegistry } from './hook-registry.ts'
-import type { LifecycleHook } from './lifecycle.ts'
 import { ServiceLifecycle } from './lifecycle.ts'
 import type { Logger } from './logger.ts'
 import type { ServiceEntryFace } from './method-entry.ts'
@@ -22,12 +21,9 @@ import { toServicePath } from './service-path.ts'
 
 type Entry = ServiceEntryFace<Application>
 
-type LifecycleHooks = LifecycleHook<Application> | LifecycleHook<Application>[]
-
 /** What `app.hooks()` takes: hooks for every service, or hooks around `setup` and `teardown`. */
-export type ApplicationHookOptions<A, Name extends string = string> =
-  | HookOptions<AnyService, A, Name>
-  | { setup?: LifecycleHooks; teardown?: LifecycleHooks }
+export type ApplicationHookOptions<A, Name extends string = string> = Stated<AnyService, A> &
+  AnyApplicationHookMap<AnyService, A, Name>
 
 /** Called with every service that is registered (`'added'`) or removed (`'removed'`). */
 export type ServiceObserver = (change: 'added' | 'removed', path: string, entry: Entry) => void
@@ -165,7 +161,7 @@ export class Application<
   }
 
   /** Adds hooks that run around those of every service; repeated calls append. */
-  hooks<Map = ApplicationHookOptions<this, StandardMethod | MethodNames<Services>>>(
+  hooks<Map = AnyApplicationHookMap<AnyService, this, StandardMethod | MethodNames<Services>>>(
     options: ApplicationHookMap<Map, AnyService, this, StandardMethod | MethodNames<Services>>,
   ): this {
     if (this.#lifecycle.addHooks(options)) return this

@@ -19,11 +19,30 @@ type HooksByKind<S, A, Name extends string> = {
   [Kind in HookType]?: OneOrMany<HookOf<Kind, S, string, A>> | HooksByMethod<Kind, S, A, Name>
 }
 
-/** What `service.hooks()` takes: the four kinds, or around hooks in short. */
-export type HookOptions<S, A = HookApplication, Name extends string = MethodName<S>> =
+/** Hooks in any of the formats. */
+export type AnyHookMap<S, A, Name extends string = MethodName<S>> =
   | HooksByKind<S, A, Name>
   | readonly HookOf<'around', S, string, A>[]
   | HooksByMethod<'around', S, A, Name>
+
+/** Hooks of an application in any of the formats. */
+export type AnyApplicationHookMap<S, A, Name extends string> =
+  | AnyHookMap<S, A, Name>
+  | { [M in LifecycleMethod]?: OneOrMany<LifecycleHook<A>> }
+
+declare const STATED: unique symbol
+
+/** Never set. By it the compiler knows hooks whose type is stated, without their names. */
+export interface Stated<S, A> {
+  readonly [STATED]?: (service: S, app: A) => void
+}
+
+/** What `service.hooks()` takes: the four kinds, or around hooks in short. */
+export type HookOptions<S, A = HookApplication, Name extends string = MethodName<S>> = Stated<
+  S,
+  A
+> &
+  AnyHookMap<S, A, Name>
 
 // What follows looks at what is there, so that each name has one type alone: of a union, the compiler
 // would report the whole, or a member that was not meant. What can not be there has a sentence as its
@@ -52,23 +71,25 @@ type Place = number | `${number}`
 /** A name that is computed, `[kind]: …`, is any string for the compiler. */
 type AnyString<Name> = string extends Name ? string : never
 
-/** Tells maps from functions, which have a `bind`. */
+/** Tells maps from functions: those have it. A name would be one of the methods of any service. */
 interface NoFunction {
-  readonly bind?: 'hooks are given as a list or by method: [hook] or { before: { get: [hook] } }'
+  readonly [Symbol.hasInstance]?: never
 }
 
 /** The type of what a name has in the map of one kind. */
 type InKind<M, Kind extends HookType, S, A, Name extends string> = M extends Place
   ? HookOf<Kind, S, string, A>
-  : M extends 'all' | AnyString<M>
-    ? OneOrMany<HookOf<Kind, S, string, A>>
-    : M extends LifecycleMethod
-      ? OfApplication
-      : M extends Name
-        ? OneOrMany<HookOf<Kind, S, M, A>>
-        : M extends StandardMethod
-          ? readonly NoMethod<M, Name>[]
-          : NoMethod<M & string, Name>
+  : M extends AnyString<M>
+    ? OneOrMany<HookOf<Kind, S, string, A>> | undefined
+    : M extends 'all'
+      ? OneOrMany<HookOf<Kind, S, string, A>>
+      : M extends LifecycleMethod
+        ? OfApplication
+        : M extends Name
+          ? OneOrMany<HookOf<Kind, S, M, A>>
+          : M extends StandardMethod
+            ? readonly NoMethod<M, Name>[]
+            : NoMethod<M & string, Name>
 
 // Beside the mapped type, for lists that begin with another one: `[...hooks, (context) => …]`.
 type List<T> = ArrayLike<T> & Iterable<T>
@@ -100,18 +121,20 @@ type AtTop<K, Value, Kinds, S, A, Name extends string> =
 /**
  * {@link HookOptions}, by the names that `Map` has.
  */
-export type HookMap<Map, S, A = HookApplication, Name extends string = MethodName<S>> = {
-  [K in keyof Map]: AtTop<K, Map[K], keyof Map & HookType, S, A, Name>
-} & NoFunction
+export type HookMap<Map, S, A = HookApplication, Name extends string = MethodName<S>> =
+  | Stated<S, A>
+  | ({ [K in keyof Map]: AtTop<K, Map[K], keyof Map & HookType, S, A, Name> } & NoFunction)
 
 /** {@link HookMap} of an application, which has hooks around its life as well. */
-export type ApplicationHookMap<Map, S, A, Name extends string> = {
-  [K in keyof Map]: K extends LifecycleMethod
-    ? [keyof Map & HookType] extends [never]
-      ? OneOrMany<LifecycleHook<A>>
-      : NoKind<K>
-    : AtTop<K, Map[K], keyof Map & HookType, S, A, Name>
-} & NoFunction
+export type ApplicationHookMap<Map, S, A, Name extends string> =
+  | Stated<S, A>
+  | ({
+      [K in keyof Map]: K extends LifecycleMethod
+        ? [keyof Map & HookType] extends [never]
+          ? OneOrMany<LifecycleHook<A>>
+          : NoKind<K>
+        : AtTop<K, Map[K], keyof Map & HookType, S, A, Name>
+    } & NoFunction)
 
 /** One member of a union: a compiler can not list them, but it takes one of overloads. */
 type OneOf<Union> = (Union extends unknown ? (make: () => Union) => void : never) extends (

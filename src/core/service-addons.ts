@@ -1,11 +1,11 @@
 import type { HookApplication, HookContext } from './hook-context.ts'
-import type { HookMap, HookOptions } from './hook-map.ts'
+import type { AnyHookMap, HookMap } from './hook-map.ts'
 import type { EventData } from './method-arguments.ts'
 
 /** What every registered service has beside its own methods. */
 export interface ServiceAddons<S, A = HookApplication> {
   /** Adds hooks; repeated calls append. */
-  hooks<Map = HookOptions<S, A>>(options: HookMap<Map, S, A>): this
+  hooks<Map = AnyHookMap<S, A>>(options: HookMap<Map, S, A>): this
   /** Adds a listener behind the others of an event. */
   on<E extends string>(event: E, listener: EventListener<S, E, A>): this
   /** Adds a listener that is called for the next event alone. */

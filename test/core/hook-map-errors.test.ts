@@ -145,7 +145,7 @@ const MISTAKES: readonly (readonly string[])[] = [
   ],
   [
     'users.hooks(log)',
-    `TS2345: Argument of type 'Hook' is not assignable to parameter of type 'HookMap<HookOptions<UserService, Application<Services, Settings>>, UserService, Application<Services, Settings>>'.`,
+    `TS2345: Argument of type 'Hook' is not assignable to parameter of type 'HookMap<AnyHookMap<UserService, Application<Services, Settings>>, UserService, Application<Services, Settings>>'.`,
   ],
   [
     'app.hooks({ before: { archiv: [log] } })',

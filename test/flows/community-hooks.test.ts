@@ -1,19 +1,7 @@
+import type { HookContext as FeathersContext } from '@feathersjs/feathers'
 import { Ajv } from '@feathersjs/schema'
-import * as common from 'feathers-hooks-common'
-import * as feathersUtils from 'feathers-utils'
-import type { Document } from 'mongodb'
-import t from 'tap'
-import { MongoDBService } from '../../src/adapter/index.ts'
-import type { Application, Hook, Id, Params } from '../../src/transport/index.ts'
-import { GeneralError } from '../../src/transport/index.ts'
-import type { TestDatabase } from '../support/database.ts'
-import { openDatabase } from '../support/database.ts'
-import type { TestScope } from '../support/http.ts'
-import { startServer } from '../support/http.ts'
-
-/** Hooks of other packages are typed for the contexts of Feathers. */
-type Factories<Package> = { readonly [Name in keyof Package]: (...values: unknown[]) => Hook }
-const {
+import type { AjvOrNewable, ResolverContext } from 'feathers-hooks-common'
+import {
   actOnDispatch,
   alterItems,
   cache,
@@ -43,15 +31,26 @@ const {
   unless,
   validate,
   validateSchema,
-} = common as unknown as Factories<typeof common>
-const utils = feathersUtils as unknown as Factories<typeof feathersUtils>
-
-type Hooks = Partial<Record<'around' | 'before' | 'after' | 'error', Record<string, Hook[]>>>
+} from 'feathers-hooks-common'
+import * as utils from 'feathers-utils'
+import type { Document } from 'mongodb'
+import t from 'tap'
+import { MongoDBService } from '../../src/adapter/index.ts'
+import type { AnyService, Application, HookOptions, Id, Params } from '../../src/transport/index.ts'
+import { GeneralError } from '../../src/transport/index.ts'
+import type { TestDatabase } from '../support/database.ts'
+import { openDatabase } from '../support/database.ts'
+import type { TestScope } from '../support/http.ts'
+import { startServer } from '../support/http.ts'
 
 const database = await openDatabase(t)
 
 /** A server whose service `notes` has the given hooks, on records `{ text, ownerId? }`. */
-async function start(t: TestScope, hooks: Hooks, addServices?: (app: Application) => unknown) {
+async function start(
+  t: TestScope,
+  hooks: HookOptions<AnyService>,
+  addServices?: (app: Application) => unknown,
+) {
   const Model = await database.empty('notes')
   const server = await startServer(t, 'standalone', {
     services: (app) => {
@@ -104,7 +103,11 @@ t.test('required, preventChanges, validate and validateSchema refuse data', asyn
   const even = ({ size }: Document) => (Number(size) % 2 === 0 ? {} : { size: 'is odd' })
   const { send, stored } = await start(t, {
     before: {
-      create: [required('text'), validateSchema(schema, Ajv), validate(even)],
+      create: [
+        required('text'),
+        validateSchema(schema, Ajv as unknown as AjvOrNewable),
+        validate(even),
+      ],
       patch: [preventChanges(true, 'ownerId'), preventChanges(false, 'text')],
     },
   })
@@ -119,9 +122,7 @@ t.test('required, preventChanges, validate and validateSchema refuse data', asyn
 })
 
 t.test('disallow, iff, unless, isProvider and isNot tell who calls', async (t) => {
-  const isHidden = iff(isProvider('external'), discard('secret')) as Hook & {
-    else(...hooks: Hook[]): Hook
-  }
+  const isHidden = iff(isProvider('external'), discard('secret'))
   const { app, send, insert } = await start(t, {
     before: {
       remove: [disallow('external')],
@@ -224,18 +225,20 @@ t.test('populate, fastJoin, serialize and sifter change results', async (t) => {
     joins: {
       owner:
         () =>
-        async (note: Document, { app }: { app: Application }) => {
+        async (note: Document, { app }: ResolverContext) => {
           note['owner'] = await app.service('people').get(note['ownerId'])
         },
     },
   }
-  const include = { service: 'people', nameAs: 'owner', parentField: 'ownerId', childField: '_id' }
+  // Undefined for calls without a provider, which their type does not know.
+  const provider = undefined as unknown as string
+  const owner = { service: 'people', nameAs: 'owner', parentField: 'ownerId', childField: '_id' }
   const { app, send } = await start(
     t,
     {
       after: {
         get: [
-          populate({ schema: { include: { ...include, provider: undefined } } }),
+          populate({ schema: { include: { ...owner, provider } } }),
           serialize({ only: ['text'], owner: { exclude: ['email'] }, computed: { n: () => 1 } }),
         ],
         find: [sifter(() => (note: Document) => note['text'] !== 'b'), fastJoin(joins)],
@@ -275,10 +278,10 @@ t.test('actOnDispatch and runParallel work on copies of what the caller gets', a
 })
 
 t.test('hooks of the packages work on errors, too', async (t) => {
-  const rescue: Hook = (context) => void Object.assign(context, { result: 1 })
+  const rescue = (context: FeathersContext) => void Object.assign(context, { result: 1 })
   const { app } = await start(t, {
     error: {
-      all: [alterItems(), iff(true, rescue)],
+      all: [alterItems(() => undefined), iff(true, rescue)],
     },
   })
   app.service('notes').hooks({ before: { find: [() => Promise.reject(new GeneralError('x'))] } })
@@ -352,7 +355,7 @@ t.test('hooks of feathers-utils are skipped when params say so; its mixin is one
   const { app } = await start(t, {
     before: {
       find: [
-        (context) => void utils.markHookForSkip('forEach', 'before', context),
+        (context: FeathersContext) => void utils.markHookForSkip('forEach', 'before', context),
         skipped(() => Promise.reject(new Error('not skipped'))),
       ],
     },

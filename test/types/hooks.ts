@@ -1,5 +1,7 @@
 import type {
+  AnyService,
   Application,
+  ApplicationHookOptions,
   AroundHook,
   Hook,
   HookContext,
@@ -105,6 +107,17 @@ users.hooks(stated)
 users.hooks({ ...checks, error: log, before: byMethod })
 users.hooks({ before: app.get('host') ? checks.before : [log] })
 users.hooks({ [String(app.get('host'))]: { get: [log] } })
+export function addHooks(
+  ofService: HookOptions<UserService, typeof app>,
+  ofAny: HookOptions<AnyService>,
+  ofApplication: ApplicationHookOptions<typeof app>,
+): void {
+  users.hooks(ofService)
+  createApp().service('x').hooks(ofAny)
+  app.hooks(ofApplication)
+  // @ts-expect-error stated for another service
+  app.service('clock').hooks(ofService)
+}
 export function watchGet<S extends { get(id: Id): Promise<unknown> }>(
   service: RegisteredService<S, typeof app>,
 ): void {
