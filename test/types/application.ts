@@ -1,4 +1,4 @@
-import type { Application, Id, Page } from '../../src/core/index.ts'
+import type { Application, Id, IdObject, Page } from '../../src/core/index.ts'
 import { createApp } from '../../src/core/index.ts'
 import type { ListService, Services, Settings, User, UserParams } from './account-services.ts'
 import { clock, UserService } from './account-services.ts'
@@ -73,6 +73,12 @@ anyApp.use('x', { get: async (id: string) => id.length }).use('x', { find: async
 anyApp.use('x', { find: async () => 1 }).use('y', new UserService(), { methods: ['invite'] })
 expectType<Promise<unknown>>()(anyApp.service('x').find())
 expectType<Promise<unknown>>()(anyApp.service('x').update(1, {}, { query: {} }))
+declare const objectId: IdObject
+expectType<Promise<unknown>>()(anyApp.service('x').get(objectId))
+anyApp.service('x').patch(objectId, {})
+anyApp.service('x').remove(null)
+// @ts-expect-error no id
+anyApp.service('x').get({ id: 1 })
 anyApp.service('x')['invite']?.({ to: 'x' })
 expectType<unknown>()(anyApp.get('anything'))
 anyApp.set('anything', 1).configure(configureAny)

@@ -7,6 +7,7 @@ import type {
   HookContext,
   HookOptions,
   Id,
+  IdObject,
   LifecycleHook,
   MethodEntry,
   RegisteredService,
@@ -176,7 +177,7 @@ app.service('clock').hooks({
 app.hooks({
   before: {
     all: [(context) => expectType<number>()(context.app.get('port'))],
-    get: (context) => expectType<Id>()(context.id),
+    get: (context) => expectType<Id | IdObject>()(context.id),
     find: [(context) => expectType<unknown>()(context.result)],
     invite: (context) => expectType<unknown>()(context.data),
   },
@@ -202,6 +203,11 @@ users.hooks({
 users.hooks([time])
 app.hooks({ before: [log], error: { get: [log] }, around: [time] })
 app.service('clock').hooks({ before: { get: log } })
+
+const reload: Hook = async ({ app: given, path, id }) => {
+  if (id !== undefined && id !== null) await given.service(path).get(id)
+}
+users.hooks({ after: { patch: [reload] } })
 
 // Hooks for any application get the whole of it
 declare function audit(given: Application): void
