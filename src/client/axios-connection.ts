@@ -11,7 +11,7 @@ export interface AxiosLibrary {
 
 interface AxiosAnswer {
   readonly status: number
-  readonly headers: object
+  readonly headers: Readonly<Record<string, string | undefined>>
   readonly data: unknown
 }
 
@@ -39,13 +39,11 @@ export class AxiosClient extends RemoteService {
       transformResponse: [keep],
       validateStatus: () => true,
     })) as AxiosAnswer
-    const answerHeaders = joinHeaders({ ...answer.headers })
+    const { status, headers: answerHeaders, data } = answer
     return {
-      status: answer.status,
-      headers: answerHeaders,
-      body: isStream
-        ? answer.data
-        : convertBytes(answer.data, responseType, answerHeaders['content-type']),
+      status,
+      readHeaders: () => joinHeaders({ ...answerHeaders }),
+      body: isStream ? data : convertBytes(data, responseType, answerHeaders['content-type']),
     }
   }
 }

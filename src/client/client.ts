@@ -1,3 +1,4 @@
+import { ofetch } from 'ofetch'
 import type { Application } from '../core/app.ts'
 import { createApp } from '../core/app.ts'
 import { STANDARD_METHODS } from '../core/method-table.ts'
@@ -7,8 +8,10 @@ import type { AnyService, AnyServices } from '../core/service-map.ts'
 import { isObject } from '../core/value-kind.ts'
 import type { ConnectionOptions } from './connection.ts'
 import { CONNECTION_RULES } from './connection-options.ts'
+import { OfetchClient } from './ofetch-connection.ts'
 import type { CustomMethods, NoCustomMethods, RemoteServices } from './remote-services.ts'
-import { rest } from './rest.ts'
+import { createConnection } from './rest-connection.ts'
+import { toBaseURL } from './service-url.ts'
 
 /** Options of {@link createClient}. */
 export interface ClientOptions<Methods = unknown> extends ConnectionOptions {
@@ -46,8 +49,13 @@ export function createClient<
   Methods extends CustomMethods<Services> = NoCustomMethods<Services>,
 >(options: ClientOptions<Methods> = {}): Client<Services, Methods> {
   checkOptions('createClient()', options, RULES)
-  const { baseURL, methods = {}, ...connectionOptions } = options
-  const connection = rest(baseURL).ofetch(connectionOptions)
+  const { baseURL = '', methods = {}, ...connectionOptions } = options
+  const connection = createConnection('ofetch', {
+    base: toBaseURL(baseURL),
+    connection: ofetch,
+    options: connectionOptions,
+    Default: OfetchClient,
+  })
   const client = createApp().configure(connection)
   for (const [path, names] of Object.entries<readonly string[] | undefined>(methods)) {
     if (names === undefined) continue

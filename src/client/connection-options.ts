@@ -8,6 +8,8 @@ export interface ResolvedConnectionOptions extends Required<ConnectionOptions> {
   readonly timeoutMs: number
   readonly arrayLimit: number
   readonly connection: Readonly<Record<string, unknown>>
+  /** What a call says that has no `params.connection`. */
+  readonly ofCall: CallOptions
 }
 
 /** What `params.connection` of one call says, with the options of the connection behind it. */
@@ -74,12 +76,19 @@ export function resolveConnectionOptions(
 ): ResolvedConnectionOptions {
   checkOptions(owner, options, CONNECTION_RULES)
   const { headers, timeoutMs = 60_000, arrayLimit = 20, connection = {} } = options
-  const ofCall = Object.keys(PARAMS_RULES).find((name) => name in connection)
-  if (ofCall !== undefined) {
-    throw new TypeError(`${owner}: the option 'connection' can not hold '${ofCall}'`)
+  const misplaced = Object.keys(PARAMS_RULES).find((name) => name in connection)
+  if (misplaced !== undefined) {
+    throw new TypeError(`${owner}: the option 'connection' can not hold '${misplaced}'`)
   }
   checkLibraryOptions(`${owner}: connection`, connection)
-  return { headers, timeoutMs, arrayLimit, connection }
+  const ofCall: CallOptions = {
+    headers: undefined,
+    signal: undefined,
+    timeoutMs,
+    responseType: 'json',
+    libraryOptions: connection,
+  }
+  return { headers, timeoutMs, arrayLimit, connection, ofCall }
 }
 
 /**
@@ -90,8 +99,7 @@ export function readConnectionParams(
   params: unknown,
   options: ResolvedConnectionOptions,
 ): CallOptions {
-  const { timeoutMs, connection } = options
-  if (params === undefined) return { ...NO_PARAMS, timeoutMs, libraryOptions: connection }
+  if (params === undefined) return options.ofCall
   const given: ConnectionParams = isObject(params) ? params : {}
   const { headers, signal, timeoutMs: ownLimit, responseType, ...others } = given
   const own = { headers, signal, timeoutMs: ownLimit, responseType }
@@ -100,13 +108,11 @@ export function readConnectionParams(
   return {
     headers,
     signal,
-    timeoutMs: ownLimit ?? timeoutMs,
+    timeoutMs: ownLimit ?? options.timeoutMs,
     responseType: responseType ?? 'json',
-    libraryOptions: { ...connection, ...others },
+    libraryOptions: { ...options.connection, ...others },
   }
 }
-
-const NO_PARAMS = { headers: undefined, signal: undefined, responseType: 'json' } as const
 
 function checkLibraryOptions(owner: string, options: Readonly<Record<string, unknown>>): void {
   const name = Object.keys(options).find((one) => Object.hasOwn(REFUSED, one))

@@ -25,8 +25,8 @@ export interface PreparedRequest {
 export interface Answer {
   /** The HTTP status; 0 for a redirect that a browser does not show. */
   readonly status: number
-  /** Headers with lower-case names. */
-  readonly headers: Readonly<Record<string, string>>
+  /** Returns the headers with lower-case names: only errors have them. */
+  readHeaders(): Readonly<Record<string, string>>
   /**
    * The body: a string for the types `json` and `text` and, where the library can tell in time, for
    * every answer that is no success.

@@ -65,7 +65,7 @@ export class FetchClient extends RemoteService {
     })
     const { status } = answer
     const read = READERS[status >= 200 && status <= 299 ? request.responseType : 'text']
-    return { status, headers: toObject(answer.headers), body: await read(answer) }
+    return { status, readHeaders: () => toObject(answer.headers), body: await read(answer) }
   }
 }
 

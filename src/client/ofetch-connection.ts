@@ -32,6 +32,10 @@ export class OfetchClient extends RemoteService {
       ignoreResponseError: true,
       responseType: OFETCH_TYPES[responseType],
     })
-    return { status: answer.status, headers: toObject(answer.headers), body: answer._data ?? '' }
+    return {
+      status: answer.status,
+      readHeaders: () => toObject(answer.headers),
+      body: answer._data ?? '',
+    }
   }
 }

@@ -19,16 +19,16 @@ const MAX_ERROR_LENGTH = 1_000_000
  * for its status. `error.response` has status and headers.
  */
 export async function createResponseError(answer: Answer): Promise<ServiceError> {
-  const { status, headers, body } = answer
-  const json = toErrorBody(await toText(body)) ?? { message: describe(answer) }
+  const { status, body } = answer
+  const response: ErrorResponse = { status, headers: answer.readHeaders() }
+  const json = toErrorBody(await toText(body)) ?? { message: describe(response) }
   const error = errorFromJSON({ code: status, ...json })
-  const response: ErrorResponse = { status, headers }
   // Not enumerable: it is no part of what the server said about the error.
   return Object.defineProperty(error, 'response', { value: response })
 }
 
 /** For what stands between: a proxy, a web server with pages of its own, a redirect. */
-function describe({ status, headers }: Answer): string {
+function describe({ status, headers }: ErrorResponse): string {
   if (status === 0 || (status >= 300 && status <= 399 && headers['location'] !== undefined)) {
     return 'The server redirects this call, and only calls that read follow: see `redirect` of fetch'
   }

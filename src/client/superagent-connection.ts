@@ -19,7 +19,7 @@ interface SuperagentRequest extends PromiseLike<SuperagentAnswer> {
 
 interface SuperagentAnswer {
   readonly status: number
-  readonly headers: object
+  readonly headers: Readonly<Record<string, string | undefined>>
   readonly body: unknown
 }
 
@@ -47,12 +47,11 @@ export class SuperagentClient extends RemoteService {
     const abort = (): void => void sent.abort()
     signal?.addEventListener('abort', abort)
     try {
-      const answer = await sent
-      const answerHeaders = joinHeaders(answer.headers)
+      const { status, headers: answerHeaders, body: bytes } = await sent
       return {
-        status: answer.status,
-        headers: answerHeaders,
-        body: convertBytes(answer.body, responseType, answerHeaders['content-type']),
+        status,
+        readHeaders: () => joinHeaders(answerHeaders),
+        body: convertBytes(bytes, responseType, answerHeaders['content-type']),
       }
     } finally {
       signal?.removeEventListener('abort', abort)

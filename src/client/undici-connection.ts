@@ -47,6 +47,10 @@ export class UndiciClient extends RemoteService {
     const answer = (await (this.connection as UndiciLibrary).request(url, options)) as UndiciAnswer
     const { statusCode: status } = answer
     const read = READERS[status >= 200 && status <= 299 ? responseType : 'text']
-    return { status, headers: joinHeaders(answer.headers), body: await read(answer.body) }
+    return {
+      status,
+      readHeaders: () => joinHeaders(answer.headers),
+      body: await read(answer.body),
+    }
   }
 }
