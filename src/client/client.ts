@@ -8,10 +8,10 @@ import type { AnyService, AnyServices } from '../core/service-map.ts'
 import { isObject } from '../core/value-kind.ts'
 import type { ConnectionOptions } from './connection.ts'
 import { CONNECTION_RULES } from './connection-options.ts'
-import { OfetchClient } from './ofetch-connection.ts'
+import { OfetchClient } from './libraries/ofetch-connection.ts'
 import type { CustomMethods, NoCustomMethods, RemoteServices } from './remote-services.ts'
+import { toBaseURL } from './requests/service-url.ts'
 import { createConnection } from './rest-connection.ts'
-import { toBaseURL } from './service-url.ts'
 
 /** Options of {@link createClient}. */
 export interface ClientOptions<Methods = unknown> extends ConnectionOptions {

@@ -1,4 +1,4 @@
-import type { RequestHeaders } from './request-headers.ts'
+import type { RequestHeaders } from './requests/request-headers.ts'
 
 /** How the body of a successful answer is read. */
 export type ResponseType = 'json' | 'text' | 'arrayBuffer' | 'blob' | 'stream'

@@ -3,8 +3,7 @@
  * @module remex/client
  */
 
-export type { AxiosLibrary } from './axios-connection.ts'
-export { AxiosClient } from './axios-connection.ts'
+export type { ErrorResponse } from './answers/response-error.ts'
 export type { ClientOptions } from './client.ts'
 export { type Client, createClient } from './client.ts'
 export type {
@@ -14,20 +13,21 @@ export type {
   PreparedRequest,
   ResponseType,
 } from './connection.ts'
-export type { FetchAnswer, FetchFunction, FetchOptions } from './fetch-connection.ts'
-export { FetchClient } from './fetch-connection.ts'
-export { OfetchClient } from './ofetch-connection.ts'
+export type { AxiosLibrary } from './libraries/axios-connection.ts'
+export { AxiosClient } from './libraries/axios-connection.ts'
+export type { FetchAnswer, FetchFunction, FetchOptions } from './libraries/fetch-connection.ts'
+export { FetchClient } from './libraries/fetch-connection.ts'
+export { OfetchClient } from './libraries/ofetch-connection.ts'
+export type { SuperagentLibrary } from './libraries/superagent-connection.ts'
+export { SuperagentClient } from './libraries/superagent-connection.ts'
+export type { UndiciLibrary } from './libraries/undici-connection.ts'
+export { UndiciClient } from './libraries/undici-connection.ts'
 export type { Received, ReceivedResult, Sendable, SendableQuery } from './received.ts'
 export type { ClientParams, RemoteServiceOf } from './remote-methods.ts'
 export type { RemoteServiceSettings } from './remote-service.ts'
 export { RemoteService } from './remote-service.ts'
 export type { CustomMethods, RemoteServices } from './remote-services.ts'
-export type { RequestHeaders } from './request-headers.ts'
-export type { ErrorResponse } from './response-error.ts'
+export type { RequestHeaders } from './requests/request-headers.ts'
 export type { Connector, RestConnectors } from './rest.ts'
 export { rest } from './rest.ts'
 export type { RemoteServiceClass, RestConnection } from './rest-connection.ts'
-export type { SuperagentLibrary } from './superagent-connection.ts'
-export { SuperagentClient } from './superagent-connection.ts'
-export type { UndiciLibrary } from './undici-connection.ts'
-export { UndiciClient } from './undici-connection.ts'

@@ -1,6 +1,6 @@
-import { BadRequest } from '../core/errors/index.ts'
-import { toServicePath } from '../core/service-path.ts'
-import { isObject } from '../core/value-kind.ts'
+import { BadRequest } from '../../core/errors/index.ts'
+import { toServicePath } from '../../core/service-path.ts'
+import { isObject } from '../../core/value-kind.ts'
 import { encodeSegment } from './percent-encoding.ts'
 
 /** A segment of a service's path: one that is always the same, or the name of a placeholder. */

@@ -1,5 +1,5 @@
-import type { Answer, PreparedRequest, ResponseType } from './connection.ts'
-import { RemoteService } from './remote-service.ts'
+import type { Answer, PreparedRequest, ResponseType } from '../connection.ts'
+import { RemoteService } from '../remote-service.ts'
 
 /** What is read of the answers of a fetch function. */
 export interface FetchAnswer {

@@ -1,5 +1,5 @@
-import { BadRequest } from '../core/errors/index.ts'
-import { isObject } from '../core/value-kind.ts'
+import { BadRequest } from '../../core/errors/index.ts'
+import { isObject } from '../../core/value-kind.ts'
 
 /**
  * Returns a string percent-encoded.

@@ -1,7 +1,7 @@
+import type { Answer, PreparedRequest } from '../connection.ts'
+import { RemoteService } from '../remote-service.ts'
 import { joinHeaders } from './answer-headers.ts'
 import { convertBytes } from './body-bytes.ts'
-import type { Answer, PreparedRequest } from './connection.ts'
-import { RemoteService } from './remote-service.ts'
 
 /** `axios`, or an instance that `axios.create()` has made. */
 export interface AxiosLibrary {

@@ -1,6 +1,6 @@
+import type { Answer, PreparedRequest, ResponseType } from '../connection.ts'
+import { RemoteService } from '../remote-service.ts'
 import { joinHeaders } from './answer-headers.ts'
-import type { Answer, PreparedRequest, ResponseType } from './connection.ts'
-import { RemoteService } from './remote-service.ts'
 
 /** The body of an answer of undici: a stream of Node. */
 interface UndiciBody {

@@ -1,5 +1,5 @@
-import { ServiceError, Timeout, Unavailable } from '../core/errors/index.ts'
-import { isObject } from '../core/value-kind.ts'
+import { ServiceError, Timeout, Unavailable } from '../../core/errors/index.ts'
+import { isObject } from '../../core/value-kind.ts'
 
 /** A request as errors tell of it: without its query, in which there may be a token. */
 export interface RequestLabel {

@@ -1,5 +1,5 @@
-import { BadRequest } from '../core/errors/index.ts'
-import { isObject } from '../core/value-kind.ts'
+import { BadRequest } from '../../core/errors/index.ts'
+import { isObject } from '../../core/value-kind.ts'
 
 /** Headers of a request: an object, a `Headers` of the platform, or pairs of name and value. */
 export type RequestHeaders =

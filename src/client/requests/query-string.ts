@@ -1,6 +1,6 @@
-import { BadRequest } from '../core/errors/index.ts'
-import type { Query } from '../core/params.ts'
-import { isObject, isPlainObject } from '../core/value-kind.ts'
+import { BadRequest } from '../../core/errors/index.ts'
+import type { Query } from '../../core/params.ts'
+import { isObject, isPlainObject } from '../../core/value-kind.ts'
 import { encodeString, toSentForm } from './percent-encoding.ts'
 
 /** What shapes the result beside the conditions: without it, the query matches the same records. */

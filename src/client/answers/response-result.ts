@@ -1,5 +1,5 @@
-import { GeneralError } from '../core/errors/index.ts'
-import type { Answer, ResponseType } from './connection.ts'
+import { GeneralError } from '../../core/errors/index.ts'
+import type { Answer, ResponseType } from '../connection.ts'
 import { createResponseError } from './response-error.ts'
 
 /** Answers that have no body at all. */

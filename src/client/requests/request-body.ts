@@ -1,5 +1,5 @@
-import { BadRequest } from '../core/errors/index.ts'
-import { isObject, isPlainObject } from '../core/value-kind.ts'
+import { BadRequest } from '../../core/errors/index.ts'
+import { isObject, isPlainObject } from '../../core/value-kind.ts'
 
 /**
  * Returns data as JSON, `undefined` for no data.

@@ -1,4 +1,4 @@
-import type { Timeout } from '../core/errors/index.ts'
+import type { Timeout } from '../../core/errors/index.ts'
 
 /** What ends a call before its answer is there. */
 export interface CallLimits {

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { createServiceURL, toBaseURL } from '../../src/client/service-url.ts'
-import { BadRequest } from '../../src/core/index.ts'
+import { createServiceURL, toBaseURL } from '../../../src/client/requests/service-url.ts'
+import { BadRequest } from '../../../src/core/index.ts'
 
 t.test('a base URL ends without a slash', (t) => {
   const urls = {

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { toQueryString } from '../../src/client/query-string.ts'
-import type { Query } from '../../src/core/index.ts'
-import { BadRequest } from '../../src/core/index.ts'
-import { createQueryParser } from '../../src/transport/parsing/query-string.ts'
+import { toQueryString } from '../../../src/client/requests/query-string.ts'
+import type { Query } from '../../../src/core/index.ts'
+import { BadRequest } from '../../../src/core/index.ts'
+import { createQueryParser } from '../../../src/transport/parsing/query-string.ts'
 
 const LIMITS = { depth: 100, parameterLimit: 10_000, maxLength: 1_000_000 }
 const parse = createQueryParser(LIMITS)

@@ -1,8 +1,8 @@
-import { BadRequest } from '../core/errors/index.ts'
+import { BadRequest } from '../../core/errors/index.ts'
+import type { Answer, PreparedRequest } from '../connection.ts'
+import { RemoteService } from '../remote-service.ts'
 import { joinHeaders } from './answer-headers.ts'
 import { convertBytes } from './body-bytes.ts'
-import type { Answer, PreparedRequest } from './connection.ts'
-import { RemoteService } from './remote-service.ts'
 
 /** `superagent`, or an agent of it. */
 export type SuperagentLibrary = (method: string, url: string) => object

@@ -1,7 +1,7 @@
-import type { ServiceError } from '../core/errors/index.ts'
-import { errorFromJSON } from '../core/errors/index.ts'
-import { isPlainObject } from '../core/value-kind.ts'
-import type { Answer } from './connection.ts'
+import type { ServiceError } from '../../core/errors/index.ts'
+import { errorFromJSON } from '../../core/errors/index.ts'
+import { isPlainObject } from '../../core/value-kind.ts'
+import type { Answer } from '../connection.ts'
 
 /** What an error of the server keeps of its answer, as `error.response`. */
 export interface ErrorResponse {

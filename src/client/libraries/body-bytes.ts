@@ -1,4 +1,4 @@
-import type { ResponseType } from './connection.ts'
+import type { ResponseType } from '../connection.ts'
 
 /** Bytes as libraries give them: Node's are views of a memory that others may share. */
 type Bytes = ArrayBuffer | Uint8Array<ArrayBuffer>

@@ -1,7 +1,7 @@
 import type { $Fetch } from 'ofetch'
-import type { Answer, PreparedRequest, ResponseType } from './connection.ts'
+import type { Answer, PreparedRequest, ResponseType } from '../connection.ts'
+import { RemoteService } from '../remote-service.ts'
 import { toObject } from './fetch-connection.ts'
-import { RemoteService } from './remote-service.ts'
 
 /** Text instead of JSON: ofetch takes the part of a JSON body that has arrived for a string. */
 const OFETCH_TYPES = {
