@@ -62,18 +62,30 @@ type ReadResult<S, M extends keyof S> =
 
 type RemoteId = Id | IdObject
 
+/**
+ * A query without `$select`, for the overloads that have one of their own: where both meet, the
+ * compiler compares lists with lists, for each service and each call.
+ */
+type Unselected<Q> = { [Name in keyof Q as Exclude<Name, '$select'>]: Q[Name] }
+
+type SelectingParams<Q, Route extends string, Name extends string> = ClientParams<Unselected<Q>> &
+  WithRoute<Route> &
+  Selecting<Name>
+
 /** `find` and `get`, whose results have the fields that a query selects. */
-interface SelectingFind<R, P> {
-  <Name extends FieldName<Item<R>>>(params: P & Selecting<Name>): Promise<SelectedOf<R, Name>>
-  (...params: ParamsArgument<P>): Promise<R>
+interface SelectingFind<R, Q, Route extends string> {
+  <Name extends FieldName<Item<R>>>(
+    params: SelectingParams<Q, Route, Name>,
+  ): Promise<SelectedOf<R, Name>>
+  (...params: ParamsArgument<ClientParams<Q> & WithRoute<Route>>): Promise<R>
 }
 
-interface SelectingGet<R, P> {
+interface SelectingGet<R, Q, Route extends string> {
   <Name extends FieldName<R>>(
     id: RemoteId,
-    params: P & Selecting<Name>,
+    params: SelectingParams<Q, Route, Name>,
   ): Promise<SelectedOf<R, Name>>
-  (id: RemoteId, ...params: ParamsArgument<P>): Promise<R>
+  (id: RemoteId, ...params: ParamsArgument<ClientParams<Q> & WithRoute<Route>>): Promise<R>
 }
 
 interface CreateMany<D, R, P> {
@@ -100,12 +112,12 @@ type Change<S, M, D, R, P> =
     : (id: RemoteId, data: D, ...params: ParamsArgument<P>) => Promise<R>
 
 /** The standard methods by name, for a result `R`, data `D`, a query `Q` and params `P`. */
-interface RemoteMethods<S, M extends string, R, D, Q, P> {
+interface RemoteMethods<S, M extends string, R, D, Q, Route extends string, P> {
   find: '$select' extends keyof Q
-    ? SelectingFind<R, P>
+    ? SelectingFind<R, Q, Route>
     : (...params: ParamsArgument<P>) => Promise<R>
   get: '$select' extends keyof Q
-    ? SelectingGet<R, P>
+    ? SelectingGet<R, Q, Route>
     : (id: RemoteId, ...params: ParamsArgument<P>) => Promise<R>
   create: [Extract<D, AnyList>] extends [never]
     ? (data: D, ...params: ParamsArgument<P>) => Promise<R>
@@ -123,6 +135,7 @@ type RemoteMethod<S, M extends StandardMethod, Q, Route extends string> = Remote
   ReceivedResult<M extends keyof S & ('find' | 'get') ? ReadResult<S, M> : ResultOf<S, M>>,
   Sendable<DataOf<S, M>>,
   Q,
+  Route,
   ClientParams<Q> & WithRoute<Route>
 >[M]
 
