@@ -28,16 +28,18 @@ export interface BlogOptions {
   readonly secret: string
   /** The folder of the images; it is made when it is not there. */
   readonly imageFolder: string
+  /** What hashing a password costs, a power of two. Default: 131072, as OWASP advises. */
+  readonly scryptCost?: number
   /** From which level on the server logs. Default: `'info'`. */
   readonly logLevel?: string
 }
 
 /** Resolves to the blog, which does not listen yet. */
 export async function createBlog(options: BlogOptions): Promise<Blog> {
-  const { db, secret, imageFolder, logLevel = 'info' } = options
+  const { db, secret, imageFolder, scryptCost = 131_072, logLevel = 'info' } = options
   const app = fastifyApp(createApp<Services>(), { logger: { level: logLevel } })
   app.configure(rest())
-  addAuthentication(app, secret)
+  addAuthentication(app, { secret, scryptCost })
   addUsers(app, db)
   addPosts(app, db)
   addComments(app, db)

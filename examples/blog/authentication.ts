@@ -13,14 +13,21 @@ declare module 'remex' {
   }
 }
 
-export function addAuthentication(app: Blog, secret: string): void {
+export function addAuthentication(
+  app: Blog,
+  { secret, scryptCost }: { readonly secret: string; readonly scryptCost: number },
+): void {
   app.set('authentication', {
     secret,
     entity: 'user',
     service: 'users',
     authStrategies: ['jwt', 'local'],
     jwtOptions: { audience: 'blog', issuer: 'blog', expiresIn: '1d' },
-    local: { usernameField: 'email', passwordField: 'password' },
+    local: {
+      usernameField: 'email',
+      passwordField: 'password',
+      scrypt: { cost: scryptCost },
+    },
   })
   const authentication = new AuthenticationService(app)
   authentication.register('jwt', new JwtStrategy()).register('local', new LocalStrategy())

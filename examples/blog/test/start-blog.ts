@@ -28,7 +28,7 @@ export async function startBlog(): Promise<RunningBlog> {
   const imageFolder = await mkdtemp(join(tmpdir(), 'blog-'))
   const { db, close } = await openDatabase(`blog-${randomUUID()}`)
   const secret = 'only for tests: a secret of 32 bytes'
-  const app = await createBlog({ db, secret, imageFolder, logLevel: 'error' })
+  const app = await createBlog({ db, secret, imageFolder, scryptCost: 1024, logLevel: 'error' })
   after(async () => {
     await app.close()
     await db.dropDatabase()
