@@ -3,7 +3,17 @@ import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 // Only by name: `peers` installs packages, and `auth-timing` compares no costs.
-const BENCHES = ['core', 'adapter', 'adapter-memory', 'rest', 'auth', 'heap', 'faults', 'types']
+const BENCHES = [
+  'core',
+  'adapter',
+  'adapter-memory',
+  'rest',
+  'auth',
+  'heap',
+  'faults',
+  'client',
+  'types',
+]
 
 const options = process.argv.slice(2).filter((argument) => argument.startsWith('--'))
 const names = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))
