@@ -1,0 +1,129 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
+import type { BuildOptions } from 'esbuild'
+import { build } from 'esbuild'
+import t from 'tap'
+
+import type { Application, Params } from '../../src/transport/index.ts'
+import { NotFound } from '../../src/transport/index.ts'
+import { Gate } from '../support/gate.ts'
+import { startOwnServer } from '../support/own-server.ts'
+import type { PageResults } from './browser-page.ts'
+
+/** The most that the client may take, compressed, without ofetch. */
+const MAX_BYTES = 17_000
+
+/** Returns one file for browsers. A module of Node would be an error. */
+async function bundle(entry: URL, options: BuildOptions = {}): Promise<Uint8Array> {
+  const { outputFiles = [], warnings } = await build({
+    entryPoints: [fileURLToPath(entry)],
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    platform: 'browser',
+    target: 'es2022',
+    write: false,
+    ...options,
+  })
+  const [file] = outputFiles
+  if (file === undefined || warnings.length > 0) throw new Error(JSON.stringify(warnings))
+  return file.contents
+}
+
+/** Returns the path of a browser that can run without a screen, `undefined` where none is installed. */
+function findChromium(): string | undefined {
+  return ['chromium', 'chromium-browser', 'google-chrome'].find((name) => {
+    try {
+      return execFileSync(name, ['--version'], { stdio: ['ignore', 'pipe', 'ignore'] }).length > 0
+    } catch (error) {
+      if ((error as { code?: string }).code === 'ENOENT') return false
+      throw error
+    }
+  })
+}
+
+t.test('the client is bundled for browsers, and small', async (t) => {
+  const file = await bundle(new URL('../../../dist/client/index.js', import.meta.url), {
+    external: ['ofetch'],
+  })
+  const { length } = gzipSync(file)
+  t.comment(`${length} bytes, compressed`)
+  t.ok(length <= MAX_BYTES, `${length} bytes`)
+})
+
+const chromium = findChromium()
+
+t.test(
+  'a page of a browser calls services',
+  { skip: chromium ? false : 'no Chromium' },
+  async (t) => {
+    const page = await bundle(new URL('./browser-page.js', import.meta.url))
+    const slow = new Gate()
+    const records: Record<string, unknown>[] = [{ id: 0, text: 'some todo' }]
+    let tell: (results: PageResults) => void = () => undefined
+    const told = new Promise<PageResults>((resolve) => {
+      tell = resolve
+    })
+    const server = await startOwnServer(t, (app) => {
+      app.fastify.get('/', (_request, reply) =>
+        reply
+          .type('text/html')
+          .send('<!doctype html><script type="module" src="/page.js"></script>'),
+      )
+      app.fastify.get('/page.js', (_request, reply) => reply.type('text/javascript').send(page))
+      app.fastify.post('/results', async (request) => {
+        tell(request.body as PageResults)
+        return {}
+      })
+      addTodos(app, records, slow)
+    })
+    t.teardown(() => slow.open())
+    const profile = mkdtempSync(join(tmpdir(), 'remex-chromium-'))
+    const options = ['--headless', '--no-sandbox', '--disable-gpu', '--remote-debugging-port=0']
+    const browser = spawn(chromium ?? '', [...options, `--user-data-dir=${profile}`, server.url], {
+      stdio: 'ignore',
+    })
+    t.teardown(async () => {
+      const ended = once(browser, 'exit')
+      browser.kill('SIGKILL')
+      await ended
+      rmSync(profile, { recursive: true, force: true, maxRetries: 5 })
+    })
+    t.match(await told, {
+      found: { query: { text: { $ne: 'ü & b' }, $limit: '1' } },
+      created: { id: 1, text: 'from a page', at: '1970-01-01T00:00:00.000Z' },
+      events: [{ id: 1 }],
+      patched: { id: 1, done: true },
+      byFetch: { id: 0, text: 'some todo' },
+      missing: [true, "No record found for id '99'"],
+      refused: true,
+      aborted: [['AbortError']],
+      late: ['Timeout'],
+      nobody: ['Unavailable'],
+      stream: /"records":\[/,
+    })
+  },
+)
+
+function addTodos(app: Application, records: Record<string, unknown>[], slow: Gate): void {
+  app.use('todos', {
+    find: async ({ query }: Params) => ({ records, query }),
+    get: async (id) => {
+      if (id === 'slow') await slow.pass()
+      const record = records[Number(id)]
+      if (record === undefined) throw new NotFound(`No record found for id '${id}'`)
+      return record
+    },
+    create: async (data: Record<string, unknown>) => {
+      records.push({ id: records.length, ...data })
+      return records.at(-1)
+    },
+    patch: async (id, data: Record<string, unknown>) =>
+      Object.assign(records[Number(id)] ?? {}, data),
+  })
+}
