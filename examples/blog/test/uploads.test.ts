@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { readdir } from 'node:fs/promises'
+import { readdir, rm, writeFile } from 'node:fs/promises'
+import { basename } from 'node:path'
 import { test } from 'node:test'
 import { startBlog } from './start-blog.ts'
 
@@ -61,6 +62,16 @@ test('the name of a file decides nothing', async () => {
     assert.match(String(body.image), /^[\da-f-]{36}\.png$/)
     const { headers } = await guest.get(`/images/${body.image}`)
     assert.equal(headers.get('content-type'), 'image/png')
+  }
+})
+
+test('nothing outside of the folder is served', async (t) => {
+  const neighbour = `${imageFolder}.txt`
+  await writeFile(neighbour, 'secret')
+  t.after(() => rm(neighbour))
+  const name = basename(neighbour)
+  for (const path of ['', `..%2f${name}`, `%2e%2e%2f${name}`, `..%5c${name}`, `%2e%2e/${name}`]) {
+    assert.match(String((await guest.get(`/images/${path}`)).status), /^40[34]$/, path)
   }
 })
 
