@@ -1,5 +1,11 @@
 import type { Page } from '../core/params.ts'
 
+/** A value with a form for JSON of its own: a date, an `ObjectId`. */
+interface WithJSON<Form> {
+  /** Returns what JSON has in the place of the value. */
+  toJSON(): Form
+}
+
 /** What JSON leaves out of objects. */
 type Omitted = ((...values: never) => unknown) | symbol | undefined
 
@@ -44,7 +50,7 @@ export type Received<T> =
       ? T
       : T extends string | number | boolean | null
         ? T
-        : T extends { toJSON(): infer Form }
+        : T extends WithJSON<infer Form>
           ? Received<Form>
           : T extends Omitted | bigint
             ? never
@@ -73,7 +79,7 @@ export type Sendable<T> =
       ? T
       : T extends string | number | boolean | null | undefined
         ? T
-        : T extends { toJSON(): unknown }
+        : T extends WithJSON<unknown>
           ? T | Received<T>
           : T extends Omitted | bigint
             ? never
@@ -87,7 +93,7 @@ export type SendableQuery<T> =
       ? T
       : T extends string | number | boolean | bigint
         ? T
-        : T extends { toJSON(): unknown }
+        : T extends WithJSON<unknown>
           ? T | Received<T>
           : T extends Omitted | null
             ? never
