@@ -127,6 +127,13 @@ t.test('refuses headers of an incoming request that was handed on', async (t) =>
   t.strictSame(sent, [])
 })
 
+t.test('sends a header of any name that is one', async (t) => {
+  const { service, sent } = record('users')
+  await service.find({ headers: JSON.parse('{"__proto__":"a","toString":"b","x-1":"c"}') })
+  const names = ['accept', '__proto__', 'tostring', 'x-1']
+  t.strictSame(Object.keys(sent[0]?.headers ?? {}), names)
+})
+
 t.test('a header that is undefined is not given', async (t) => {
   const { service, sent } = record('users')
   await service.find({ headers: { accept: undefined, 'x-a': undefined } })

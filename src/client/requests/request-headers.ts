@@ -26,7 +26,8 @@ const OF_ONE_CONNECTION: ReadonlySet<string> = new Set([
 export function mergeHeaders(
   ...sources: readonly (RequestHeaders | undefined)[]
 ): Record<string, string> {
-  const merged: Record<string, string> = {}
+  // Without prototype: `__proto__` is a name that a header can have.
+  const merged: Record<string, string> = Object.create(null)
   for (const source of sources) {
     if (source === undefined) continue
     for (const [name, value] of toEntries(source)) {
