@@ -52,9 +52,11 @@ export abstract class RemoteService {
   readonly connection: unknown
   /** The options of the connection, with their defaults. */
   readonly options: ResolvedConnectionOptions
-  readonly #url: ServiceURL
-  readonly #headers: Readonly<Record<string, string>>
-  readonly #customMethods = new Set<string>()
+  // Not `#private`: an object derived from a service has no such fields, as the services of an
+  // application of Feathers are, nor has a proxy, as those of reactive state are.
+  private readonly serviceURL: ServiceURL
+  private readonly ownHeaders: Readonly<Record<string, string>>
+  private readonly customMethods = new Set<string>()
 
   /** @throws {TypeError} an option or a part of the path is invalid */
   constructor({ name, base, connection, options = {} }: RemoteServiceSettings) {
@@ -62,8 +64,8 @@ export abstract class RemoteService {
     this.base = base
     this.connection = connection
     this.options = resolveConnectionOptions('The connection', options)
-    this.#url = createServiceURL(base, name)
-    this.#headers = mergeHeaders(this.options.headers)
+    this.serviceURL = createServiceURL(base, name)
+    this.ownHeaders = mergeHeaders(this.options.headers)
   }
 
   /** Sends a request. Resolves to the answer, whatever its status is. */
@@ -71,32 +73,32 @@ export abstract class RemoteService {
 
   /** Resolves to what `find` of the server resolves to: a page or a list. */
   find(params?: object): Promise<unknown> {
-    return this.#call({ method: 'find', params })
+    return this.callRemote({ method: 'find', params })
   }
 
   /** Resolves to one record. */
   get(id: Id | IdObject, params?: object): Promise<unknown> {
-    return this.#call({ method: 'get', id, params })
+    return this.callRemote({ method: 'get', id, params })
   }
 
   /** Resolves to the new record, or to the new records of a list. */
   create(data: unknown, params?: object): Promise<unknown> {
-    return this.#call({ method: 'create', data, params })
+    return this.callRemote({ method: 'create', data, params })
   }
 
   /** Resolves to the record after it was replaced. */
   update(id: NullableId | IdObject, data: unknown, params?: object): Promise<unknown> {
-    return this.#call({ method: 'update', id, data, params })
+    return this.callRemote({ method: 'update', id, data, params })
   }
 
   /** Resolves to the record after the change, with the id `null` to all that were changed. */
   patch(id: NullableId | IdObject, data: unknown, params?: object): Promise<unknown> {
-    return this.#call({ method: 'patch', id, data, params })
+    return this.callRemote({ method: 'patch', id, data, params })
   }
 
   /** Resolves to the record that was removed, with the id `null` to all that were. */
   remove(id: NullableId | IdObject, params?: object): Promise<unknown> {
-    return this.#call({ method: 'remove', id, params })
+    return this.callRemote({ method: 'remove', id, params })
   }
 
   /**
@@ -105,14 +107,14 @@ export abstract class RemoteService {
    */
   methods(...names: readonly string[]): this {
     for (const method of names) {
-      if (this.#customMethods.has(method)) continue
+      if (this.customMethods.has(method)) continue
       if (!isMethodName(method) || method in this) {
         throw new TypeError(`'${method}' can not be the name of a custom method`)
       }
-      const call: CustomMethod = (data, params) => this.#call({ method, data, params })
+      const call: CustomMethod = (data, params) => this.callRemote({ method, data, params })
       // Not enumerable, as the methods of the class are not.
       Object.defineProperty(this, method, { value: call, configurable: true, writable: true })
-      this.#customMethods.add(method)
+      this.customMethods.add(method)
     }
     return this
   }
@@ -127,7 +129,7 @@ export abstract class RemoteService {
     return queryString === '' ? '' : `?${queryString}`
   }
 
-  async #call(call: Call): Promise<unknown> {
+  private async callRemote(call: Call): Promise<unknown> {
     const { method, data, params: given } = call
     const params = toParams(given)
     const spec = toMethodSpec(method)
@@ -135,15 +137,16 @@ export abstract class RemoteService {
       params['connection'],
       this.options,
     )
+    const servicePath = this.serviceURL.fill(params['route'])
     // Without the slash, `''` would be the page that a browser shows.
-    const path = this.#url.fill(params['route']) + toIdPath(spec, call) || '/'
+    const path = servicePath + toIdPath(spec, call) || '/'
     const body = toBody(data)
     const request = {
       method: spec.verb,
       url: path + this.getQuery((params['query'] ?? {}) as Query),
       headers: mergeHeaders(
         { accept: responseType === 'json' ? 'application/json' : '*/*' },
-        this.#headers,
+        this.ownHeaders,
         body === undefined ? undefined : { 'content-type': 'application/json' },
         isStandardMethod(method) ? undefined : { 'x-service-method': method },
         params['headers'] as Parameters<typeof mergeHeaders>[0],
@@ -153,7 +156,7 @@ export abstract class RemoteService {
       responseType,
       libraryOptions,
     }
-    const label = { method: spec.verb, path }
+    const label = { method: spec.verb, path: servicePath || '/' }
     const send = async (ended: AbortSignal | undefined): Promise<Answer> => {
       try {
         return await this.sendRequest({ ...request, signal: ended })

@@ -158,6 +158,9 @@ for (const [library, connector] of Object.entries(CONNECTORS)) {
       t.equal(error.message, `No answer from GET http://127.0.0.1:${port}/things (ECONNREFUSED)`)
       t.match(error, { code: 503, data: { code: 'ECONNREFUSED' }, cause: Error })
       t.notMatch(JSON.stringify(error), /secret/)
+      const removal = await errorOf(getService(`http://127.0.0.1:${port}`).remove('secret'))
+      t.match(removal.message, /^No answer from DELETE /)
+      t.notMatch(JSON.stringify(removal), /secret/)
     })
 
     t.test('CLI-6: says of a write whether it may have been done', async (t) => {

@@ -1,3 +1,4 @@
+import { feathers } from '@feathersjs/feathers'
 import t from 'tap'
 import type { FetchFunction, FetchOptions, RemoteServiceClass } from '../../src/client/index.ts'
 import { FetchClient, RemoteService, rest } from '../../src/client/index.ts'
@@ -192,6 +193,32 @@ t.test('calls a fetch function that may be no method', async (t) => {
   }
   t.equal(await createApp().configure(rest().fetch(bound)).service('a').find(), 1)
   t.equal(self, undefined)
+})
+
+t.test('works through objects that are derived from it, and through proxies', async (t) => {
+  const { service, sent } = record('users')
+  await Object.create(service).find()
+  await new Proxy(service, {}).get(1)
+  t.strictSame(
+    sent.map(({ url }) => url),
+    ['http://a/users', 'http://a/users/1'],
+  )
+})
+
+t.test('is a connection for an application of Feathers, too', async (t) => {
+  const sent: string[] = []
+  const answer: FetchFunction = async (url) => {
+    sent.push(url)
+    return new Response('{"id":1}')
+  }
+  const connection = rest('http://a').fetch(answer)
+  const app = feathers().configure(connection)
+  app.use('users', connection.service('users') as object, { methods: ['get', 'invite'] })
+  const users = app.service('users') as unknown as AnyService
+  t.strictSame(await users.get(1), { id: 1 })
+  t.strictSame(await users['invite']?.({}), { id: 1 })
+  t.strictSame(await app.service('notes').find(), { id: 1 })
+  t.strictSame(sent, ['http://a/users/1', 'http://a/users', 'http://a/notes'])
 })
 
 t.test('a path of the page stays one', async (t) => {

@@ -1,11 +1,11 @@
 import { ServiceError, Timeout, Unavailable } from '../../core/errors/index.ts'
 import { isObject } from '../../core/value-kind.ts'
 
-/** A request as errors tell of it: without its query, in which there may be a token. */
+/** A request as errors tell of it: without id and query, which may be tokens. */
 export interface RequestLabel {
   /** The HTTP method. */
   readonly method: string
-  /** The URL, without its query. */
+  /** The URL of the service. */
   readonly path: string
 }
 
