@@ -1,5 +1,5 @@
 import type { Logger } from './logger.ts'
-import type { DataOf, IdOf, ParamsOf, ResultOf } from './method-arguments.ts'
+import type { DataOf, IdOf, NewData, ParamsOf, ResultOf } from './method-arguments.ts'
 import type { MethodSpec } from './method-table.ts'
 import { toMethodSpec } from './method-table.ts'
 import type { TransportParams } from './params.ts'
@@ -37,6 +37,7 @@ export type HookType = 'around' | 'before' | 'after' | 'error'
  * without them. `result` is an own property once it is set: setting it before the method runs
  * skips the method.
  */
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the constructor sets it
 export class HookContext<S = object, M extends string = string, A = HookApplication> {
   /**
    * Written out, because bundlers rename the class: its public name is that of another constant.
@@ -60,8 +61,6 @@ export class HookContext<S = object, M extends string = string, A = HookApplicat
   type: HookType
   /** The id that the method is called with. */
   id: IdOf<S, M>
-  /** The data that the method is called with. */
-  data: DataOf<S, M>
   /** Always an object for hooks and methods: `{}` after a hook has removed it. */
   params: ParamsOf<S, M>
   /** The event to emit after the call, `null` for none. */
@@ -161,4 +160,14 @@ export class HookContext<S = object, M extends string = string, A = HookApplicat
     const { app, service, self, ...call } = this.toObject()
     return { ...call, arguments: this.arguments }
   }
+}
+
+// Beside the class, where only an accessor can be set to more than it returns: `data` is a property of
+// each context itself, which copies of it have as well.
+/** The data of a call, to which hooks may add fields. */
+// biome-ignore lint/correctness/noUnusedVariables: the parameters have to be those of the class
+export interface HookContext<S = object, M extends string = string, A = HookApplication> {
+  /** The data that the method is called with. Hooks may set more fields than callers may send. */
+  get data(): DataOf<S, M>
+  set data(data: NewData<DataOf<S, M>>)
 }

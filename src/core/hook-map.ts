@@ -100,7 +100,7 @@ type HooksOfKind<Kind extends HookType, S, A, Name extends string, Map> =
   | List<HookOf<Kind, S, string, A>>
   | (unknown extends Map
       ? HooksByMethod<Kind, S, A, Name>
-      : { [M in keyof Map]: InKind<M, Kind, S, A, Name> } & NoFunction & object)
+      : { [M in keyof Map]: InKind<M, Kind, S, A, Name> } & NoFunction)
 
 /** The type of what a name has beside kinds, or where there are none. */
 type InShort<K, Kinds, S, A, Name extends string> = K extends Place

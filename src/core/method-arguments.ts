@@ -40,6 +40,13 @@ export type DataOf<S, M> = string extends M
     ? undefined
     : ArgumentAt<S, M, M extends 'update' | 'patch' ? 1 : 0>
 
+type Fields = Record<string, unknown>
+
+/** What hooks may make of data: the same, with fields of any name added. */
+export type NewData<D> =
+  | D
+  | (D extends readonly (infer Item extends object)[] ? (Item & Fields)[] : D & Fields)
+
 /**
  * The params that a method takes, never `undefined` in a hook; {@link Params} where it takes none.
  * Those of the last overload: others are for some params of the same kind, `{ paginate: false }`.

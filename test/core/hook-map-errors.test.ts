@@ -133,7 +133,9 @@ const MISTAKES: readonly (readonly string[])[] = [
   ],
   [
     `users.hooks({ before: { create: (context) => (context.data = { mail: 'a' }) } })`,
-    `TS2561: Object literal may only specify known properties, but 'mail' does not exist in type 'UserData'. Did you mean to write 'email'?`,
+    `TS2322: Type '{ mail: string; }' is not assignable to type 'NewData<UserData>'.`,
+    `  Type '{ mail: string; }' is not assignable to type 'UserData & Fields'.`,
+    `    Property 'email' is missing in type '{ mail: string; }' but required in type 'UserData'.`,
   ],
   [
     `users.hooks({ after: { get: (context) => (context.result = { id: 'a', email: 'b' }) } })`,

@@ -448,8 +448,8 @@ t.test('leaves alone what a hook returns by the way', async (t) => {
   app.use('plain', { get: async (id: string | number) => ({ id }) })
 
   t.same(await app.service('plain').get(1), { id: 1 })
-  const names = ['app', 'service', 'path', 'method', 'self', 'type', 'id', 'data', 'params']
-  t.same(seen, [1, [...names, 'event', 'http', 'dispatch']])
+  const names = ['app', 'service', 'path', 'method', 'self', 'type', 'id', 'params']
+  t.same(seen, [1, [...names, 'event', 'http', 'dispatch', 'data']])
 })
 
 t.test('a context as the last argument is used for the call and returned', async (t) => {

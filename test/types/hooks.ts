@@ -59,6 +59,14 @@ users.hooks({
       context.id = 1
       // @ts-expect-error data of another type
       context.data = { mail: 'x' }
+      // @ts-expect-error data of another type
+      context.data = { email: 1 }
+      // More fields than callers may send
+      context.data = { email: 'x', createdAt: new Date() }
+      context.data = [{ email: 'x', createdAt: new Date() }]
+      if (!Array.isArray(context.data)) context.data = { ...context.data, ownerId: 1 }
+      else context.data = context.data.map((user) => ({ ...user, ownerId: 1 }))
+      expectType<UserData | UserData[]>()(context.data)
     },
     patch: (context) => {
       expectType<Id | null>()(context.id)
