@@ -70,6 +70,14 @@ export class MongoDBService<
    * Resolves to the new record, or to the new records in the order of the data.
    * @throws {MethodNotAllowed} an array, and the option `multi` does not allow it
    */
+  create<Name extends FieldName<T>>(
+    data: D,
+    params: P & Selecting<Name>,
+  ): Promise<Selected<T, Name>>
+  create<Name extends FieldName<T>>(
+    data: D[],
+    params: P & Selecting<Name>,
+  ): Promise<Selected<T, Name>[]>
   create(data: D, params?: P): Promise<T>
   create(data: D[], params?: P): Promise<T[]>
   create(data: D | D[], params?: P): Promise<T | T[]>
@@ -88,6 +96,12 @@ export class MongoDBService<
    * @throws {BadRequest} the id is `null`: many records can not be replaced by one
    * @throws {NotFound} no record has this id, or the query excludes it
    */
+  update<Name extends FieldName<T>>(
+    id: AdapterId,
+    data: D,
+    params: P & Selecting<Name>,
+  ): Promise<Selected<T, Name>>
+  update(id: AdapterId, data: D, params?: P): Promise<T>
   async update(id: AdapterId, data: D, params?: P): Promise<T> {
     checkOne(id, data)
     const settings = toCallSettings(this.options, params)
@@ -102,6 +116,16 @@ export class MongoDBService<
    * @throws {NotFound} no record has this id, or the query excludes it
    */
   patch(id: null, data: U, params: P & UnreadParams): Promise<WriteCount>
+  patch<Name extends FieldName<T>>(
+    id: null,
+    data: U,
+    params: P & Selecting<Name>,
+  ): Promise<Selected<T, Name>[]>
+  patch<Name extends FieldName<T>>(
+    id: AdapterId,
+    data: U,
+    params: P & Selecting<Name>,
+  ): Promise<Selected<T, Name>>
   patch(id: null, data: U, params?: P): Promise<T[]>
   patch(id: AdapterId, data: U, params?: P): Promise<T>
   patch(id: AdapterId | null, data: U, params?: P): Promise<T | T[]>
@@ -120,6 +144,14 @@ export class MongoDBService<
    * @throws {NotFound} no record has this id, or the query excludes it
    */
   remove(id: null, params: P & UnreadParams): Promise<WriteCount>
+  remove<Name extends FieldName<T>>(
+    id: null,
+    params: P & Selecting<Name>,
+  ): Promise<Selected<T, Name>[]>
+  remove<Name extends FieldName<T>>(
+    id: AdapterId,
+    params: P & Selecting<Name>,
+  ): Promise<Selected<T, Name>>
   remove(id: null, params?: P): Promise<T[]>
   remove(id: AdapterId, params?: P): Promise<T>
   remove(id: AdapterId | null, params?: P): Promise<T | T[]>

@@ -124,6 +124,22 @@ expectType<Promise<Titled[]>>()(paged.find({ query: { $select: ['title'] }, pagi
 expectType<Promise<Titled>>()(listed.get(id, { query: { $select: ['title'] } }))
 expectType<Promise<Post>>()(listed.get(id, { query: { $select: ['title', 'author.name'] } }))
 
+// Selected fields of what was written
+const post = { title: 'a', tags: [], likes: 0, authorId: id }
+const select = { query: { $select: ['title'] } } as const
+expectType<Promise<Titled>>()(listed.create(post, select))
+expectType<Promise<Titled[]>>()(listed.create([post], { query: { $select: ['title'] } }))
+expectType<Promise<Titled>>()(listed.update(id, post, select))
+expectType<Promise<Post>>()(listed.update(id, post, { query: { title: 'a' } }))
+expectType<Promise<Titled>>()(listed.patch(id, { likes: 1 }, { query: { $select: ['title'] } }))
+expectType<Promise<Titled[]>>()(listed.patch(null, { likes: 1 }, select))
+expectType<Promise<Titled>>()(listed.remove(id, select))
+expectType<Promise<Titled[]>>()(listed.remove(null, select))
+// @ts-expect-error no such field
+listed.create(post, { query: { $select: ['titel'] } })
+// @ts-expect-error the field was not selected
+listed.patch(id, { likes: 1 }, select).then(({ likes }) => likes)
+
 // Data
 const fields = { tags: [], likes: 0, authorId: id }
 expectType<Promise<Post>>()(listed.create({ title: 'a', ...fields }))
