@@ -59,6 +59,20 @@ interface MongoDBServiceConstructor {
   new <T extends Document, _D, _P, _U, _Kind, _Inferred>(
     options: TypedOptions<T> & ListOption,
   ): MongoDBService<T, NewRecord<T>, MongoDBParams<RecordQuery<T>>, PatchData<NewRecord<T>>, 'list'>
+  /** The same for a collection without a type, whose records have that of the place, or none. */
+  new <T extends Document, _D, _P, _U, _Kind, _Inferred>(
+    options: MongoDBOptions & PagesOption,
+  ): MongoDBService<
+    T,
+    NewRecord<T>,
+    MongoDBParams<RecordQuery<T>>,
+    PatchData<NewRecord<T>>,
+    'pages'
+  >
+  /** The same for lists. */
+  new <T extends Document, _D, _P, _U, _Kind, _Inferred>(
+    options: MongoDBOptions & ListOption,
+  ): MongoDBService<T, NewRecord<T>, MongoDBParams<RecordQuery<T>>, PatchData<NewRecord<T>>, 'list'>
   /** @throws {TypeError} an option is missing, unknown, or has an invalid value */
   new <
     T extends Document = Document,

@@ -1,6 +1,6 @@
-import type { Collection, Db, ObjectId } from 'mongodb'
+import type { Collection, Db, Document, ObjectId } from 'mongodb'
 
-import type { MongoDBParams, PatchData } from '../../src/adapter/index.ts'
+import type { MongoDBOptions, MongoDBParams, PatchData } from '../../src/adapter/index.ts'
 import { MongoDBService } from '../../src/adapter/index.ts'
 import type { AroundHook, Hook, Page } from '../../src/core/index.ts'
 import { createApp } from '../../src/core/index.ts'
@@ -65,6 +65,16 @@ expectType<Promise<Page<Post> | Post[]>>()(open.find())
 expectType<Promise<Post[]>>()(open.find({ paginate: false }))
 const untyped = new MongoDBService({ Model: db.collection('posts') })
 untyped.find({ query: { anything: { $gt: 1 }, $limit: 3 } })
+expectType<Promise<Document[]>>()(untyped.find())
+const untypedPages = new MongoDBService({ Model: db.collection('a'), paginate: { default: 3 } })
+expectType<Promise<Page<Document>>>()(untypedPages.find({ query: { anything: 1 } }))
+expectType<Promise<Document[]>>()(untypedPages.find({ paginate: false }))
+expectType<Promise<Document[]>>()(
+  new MongoDBService({ Model: async () => db.collection('a'), paginate: { max: 3 } }).find(),
+)
+declare const options: MongoDBOptions
+const unknownPaging = new MongoDBService(options)
+expectType<Promise<Page<Document> | Document[]>>()(unknownPaging.find())
 
 // What is inferred fits where less is stated, and nothing else
 const anyPaging: MongoDBService<Post>[] = [paged, listed, open]
