@@ -68,6 +68,9 @@ type RemoteId = Id | IdObject
  */
 type Unselected<Q> = { [Name in keyof Q as Exclude<Name, '$select'>]: Q[Name] }
 
+/** Whether a query is known to select fields: one without types is not. */
+type Selects<Q> = string extends keyof Q ? false : '$select' extends keyof Q ? true : false
+
 type SelectingParams<Q, Route extends string, Name extends string> = ClientParams<Unselected<Q>> &
   WithRoute<Route> &
   Selecting<Name>
@@ -113,10 +116,10 @@ type Change<S, M, D, R, P> =
 
 /** The standard methods by name, for a result `R`, data `D`, a query `Q` and params `P`. */
 interface RemoteMethods<S, M extends string, R, D, Q, Route extends string, P> {
-  find: '$select' extends keyof Q
+  find: Selects<Q> extends true
     ? SelectingFind<R, Q, Route>
     : (...params: ParamsArgument<P>) => Promise<R>
-  get: '$select' extends keyof Q
+  get: Selects<Q> extends true
     ? SelectingGet<R, Q, Route>
     : (id: RemoteId, ...params: ParamsArgument<P>) => Promise<R>
   create: [Extract<D, AnyList>] extends [never]

@@ -6,10 +6,16 @@ export type CustomMethods<Services> = {
   readonly [Path in keyof Services]?: readonly MethodName<Services[Path]>[]
 }
 
+/** What the compiler names where methods are listed, and the type of the list is not stated. */
+interface SecondTypeArgumentIsMissing extends ReadonlyArray<never> {
+  /** How the type of the list is stated. */
+  readonly typeArguments: '<Services, typeof methods>'
+}
+
 /** No custom methods; any, where nothing is known of the services. */
 export type NoCustomMethods<Services> = string extends keyof Services
   ? CustomMethods<Services>
-  : { readonly [Path in keyof Services]?: never }
+  : { readonly [Path in keyof Services]?: SecondTypeArgumentIsMissing }
 
 type ListedName<Methods, Path> = Path extends keyof Methods ? ItemName<Methods[Path]> : never
 

@@ -70,6 +70,7 @@ interface Services {
   listed: typeof listed
   posts: PostService
   todos: TodoService
+  plain: { get(id: Id, params?: Params): Promise<{ id: number; name: string }> }
   'posts/:postId/comments/:commentId': typeof paged
 }
 
@@ -107,6 +108,11 @@ expectType<Promise<{ id: number; text: string; at?: string; done?: boolean } | n
 const post = await client.service('listed').get('1')
 // @ts-expect-error a date is a string
 post.at.getTime()
+
+// Nobody knows whether a service whose queries have no type selects fields
+expectType<Promise<{ id: number; name: string }>>()(
+  client.service('plain').get(1, { query: { $select: ['name'] } }),
+)
 
 // Writes
 const data = { title: 'a', likes: 1, at: new Date(), authorId: id, tags: [], deletedAt: null }
