@@ -2,22 +2,12 @@
 // newest `fastify` and `mongodb`, and beside the lowest that the peer ranges allow, installed with
 // `--engine-strict` and the overrides of the README. Each time there is one copy of what users hold
 // instances of, the examples compile in strict TypeScript, libraries checked, and some are run. The
-// blog, an example with a package.json of its own, is copied, installed, tested and started. Last, every entry is imported where packages see no more than they declare.
-import { execFileSync } from 'node:child_process'
-import {
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+// blog, an example with a package.json of its own, is copied, installed, tested and started. Last,
+// every entry is imported where packages see no more than they declare.
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { install, manifest, npm, pack, run, withTemporaryFolder } from './packed-package.mjs'
 
-const manifest = JSON.parse(readFileSync('package.json', 'utf8'))
-const windows = process.platform === 'win32'
 const compiler = resolve('node_modules/typescript/bin/tsc')
 const checkExamples = resolve('scripts/check-examples.mjs')
 /** What the README tells users of Node 20 to write into their package.json. */
@@ -41,6 +31,9 @@ const entries = Object.keys(manifest.exports)
   .filter((path) => !path.endsWith('.json'))
   .map((path) => path.replace(/^\./, manifest.name))
 
+/** What is in the package.json of each project. */
+const MODULES = { type: 'module' }
+
 const CONFIG = {
   compilerOptions: {
     target: 'es2023',
@@ -55,29 +48,6 @@ const CONFIG = {
     outDir: 'build',
   },
   include: ['examples/*.ts'],
-}
-
-function run(command, options, cwd) {
-  // The options of the npm that runs this script would apply to this one as well.
-  const env = Object.fromEntries(
-    Object.entries(process.env).filter(
-      ([name]) => !/^npm_(?!config_(registry|cache)$)/i.test(name),
-    ),
-  )
-  const stdio = ['ignore', 'pipe', 'inherit']
-  return execFileSync(command, options, { cwd, env, stdio, shell: windows, encoding: 'utf8' })
-}
-
-const npm = (options, cwd) => run(windows ? 'npm.cmd' : 'npm', options, cwd)
-
-/** Makes a project with the packages in it. */
-function install(folder, content, packages, ...options) {
-  mkdirSync(folder)
-  writeFileSync(
-    join(folder, 'package.json'),
-    JSON.stringify({ private: true, type: 'module', ...content }),
-  )
-  npm(['install', ...packages, '--prefix', folder, '--no-audit', '--no-fund', ...options], folder)
 }
 
 /** Throws when a package is installed twice: instances of one copy are no instances of the other. */
@@ -121,14 +91,11 @@ function checkBlog(source, folder, tarball) {
   process.stdout.write(run(process.execPath, [checkExamples, 'build', 'server.js'], folder))
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'remex-consumer-'))
-try {
-  // `dist` is built, and building it again would take it away from whoever uses it now.
-  npm(['pack', '--ignore-scripts', '--silent', '--pack-destination', folder], '.')
-  const tarball = join(folder, `${manifest.name}-${manifest.version}.tgz`)
+await withTemporaryFolder((folder) => {
+  const tarball = pack(folder)
 
   console.log(`\nBeside ${newest.join(' and ')}:`)
-  install(join(folder, 'newest'), {}, [tarball, ...newest, ...others])
+  install(join(folder, 'newest'), MODULES, [tarball, ...newest, ...others])
   checkCopies(join(folder, 'newest'), ['fastify', 'mongodb', 'bson'])
   checkShippedExamples(join(folder, 'newest'), 'plugin.js', 'countries.js', 'accounts.js')
 
@@ -136,16 +103,15 @@ try {
   checkBlog(join(folder, 'newest'), join(folder, 'blog'), tarball)
 
   console.log(`\nBeside ${lowest.join(' and ')}, installed with --engine-strict:`)
-  install(join(folder, 'lowest'), { overrides }, [tarball, ...lowest, ...others], '--engine-strict')
+  const content = { ...MODULES, overrides }
+  install(join(folder, 'lowest'), content, [tarball, ...lowest, ...others], '--engine-strict')
   checkCopies(join(folder, 'lowest'), ['fastify', 'mongodb'])
   checkShippedExamples(join(folder, 'lowest'), 'countries.js', 'accounts.js')
 
   console.log('\nWhere packages see no more than they declare:')
-  install(join(folder, 'linked'), {}, [tarball, ...newest], '--install-strategy=linked')
+  install(join(folder, 'linked'), MODULES, [tarball, ...newest], '--install-strategy=linked')
   const program = entries.map((specifier) => `import '${specifier}'`).join('\n')
   writeFileSync(join(folder, 'linked/entries.js'), program)
   run(process.execPath, ['entries.js'], join(folder, 'linked'))
   console.log(`ok - ${entries.join(', ')}`)
-} finally {
-  rmSync(folder, { recursive: true, force: true })
-}
+})

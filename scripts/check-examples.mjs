@@ -4,25 +4,16 @@
 // catch the signal, by the signal. An example that serves nothing has to end with status 0.
 import { spawn } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { findFreePort } from './free-port.mjs'
 
 const [FOLDER = 'build/examples', ...names] = process.argv.slice(2)
 const START_MS = 30_000
 const STOP_MS = 10_000
 
-const freePort = () =>
-  new Promise((resolve, reject) => {
-    const server = createServer().on('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address()
-      server.close(() => resolve(port))
-    })
-  })
-
 async function checkExample(file) {
-  const port = await freePort()
+  const port = await findFreePort()
   const env = { ...process.env, PORT: String(port), HOST: '127.0.0.1' }
   const child = spawn(process.execPath, [join(FOLDER, file)], { env })
   let output = ''
