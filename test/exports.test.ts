@@ -94,9 +94,12 @@ const EMBEDDED = toNames({
 
 const CLIENT = toNames({
   values: `
-    AxiosClient FetchClient OfetchClient RemoteService SuperagentClient UndiciClient createClient rest
+    AuthenticationClient AxiosClient FetchClient MemoryStorage OfetchClient RemoteService
+    SuperagentClient UndiciClient authentication createClient rest
   `,
   types: `
+    AuthenticationClientClass AuthenticationClientOptions AuthenticationOptions LocationWithHash
+    LoginClaims LoginData LoginMembers LoginProof LoginResult LoginUser TokenStorage
     Answer AxiosLibrary Client ClientOptions ClientParams ConnectionOptions ConnectionParams
     Connector CustomMethods
     ErrorResponse FetchAnswer FetchFunction FetchOptions PreparedRequest Received ReceivedResult

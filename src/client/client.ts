@@ -6,6 +6,8 @@ import type { OptionRule } from '../core/option-check.ts'
 import { checkOptions, OPTION } from '../core/option-check.ts'
 import type { AnyService, AnyServices } from '../core/service-map.ts'
 import { isObject } from '../core/value-kind.ts'
+import type { LoginMembers } from './authentication/login-members.ts'
+import { MISSING_LOGIN } from './authentication/login-members.ts'
 import type { ConnectionOptions } from './connection.ts'
 import { CONNECTION_RULES } from './connection-options.ts'
 import { OfetchClient } from './libraries/ofetch-connection.ts'
@@ -27,7 +29,7 @@ export type Client<Services = AnyServices, Methods = NoCustomMethods<Services>> 
 > & {
   /** The HTTP library: `ofetch`. */
   readonly rest: unknown
-}
+} & LoginMembers<Services>
 
 const RULES: Readonly<Record<keyof ClientOptions, OptionRule>> = {
   baseURL: { expected: 'a string', isValid: (value) => typeof value === 'string' },
@@ -62,6 +64,8 @@ export function createClient<
     const service: AnyService = connection.service(path)
     client.use(path, service, { methods: [...STANDARD_METHODS, ...names] })
   }
+  // Here as well, since its types do not know whether the client has been given logins.
+  Object.assign(client, MISSING_LOGIN)
   // The registry holds any services; their types are those of the server, which are known to nobody
   // at run time.
   return client as unknown as Client<Services, Methods>

@@ -4,6 +4,24 @@
  */
 
 export type { ErrorResponse } from './answers/response-error.ts'
+export type {
+  AuthenticationClientClass,
+  AuthenticationOptions,
+} from './authentication/authentication.ts'
+export { authentication } from './authentication/authentication.ts'
+export { AuthenticationClient } from './authentication/authentication-client.ts'
+export type { AuthenticationClientOptions } from './authentication/authentication-options.ts'
+export type { LocationWithHash } from './authentication/location-token.ts'
+export type { LoginMembers } from './authentication/login-members.ts'
+export type {
+  LoginClaims,
+  LoginData,
+  LoginProof,
+  LoginResult,
+  LoginUser,
+} from './authentication/login-result.ts'
+export type { TokenStorage } from './authentication/token-storage.ts'
+export { MemoryStorage } from './authentication/token-storage.ts'
 export type { ClientOptions } from './client.ts'
 export { type Client, createClient } from './client.ts'
 export type {

@@ -6,12 +6,14 @@ import { isObject } from '../core/value-kind.ts'
 import { createTimeout, toNetworkError } from './answers/network-error.ts'
 import { readResult } from './answers/response-result.ts'
 import { limitCall } from './answers/time-limit.ts'
+import { findAuthorizer } from './authorizer.ts'
 import type { Answer, ConnectionOptions, PreparedRequest } from './connection.ts'
 import type { ResolvedConnectionOptions } from './connection-options.ts'
 import { readConnectionParams, resolveConnectionOptions } from './connection-options.ts'
 import { encodeSegment } from './requests/percent-encoding.ts'
 import { toQueryString } from './requests/query-string.ts'
 import { toBody } from './requests/request-body.ts'
+import type { RequestHeaders } from './requests/request-headers.ts'
 import { mergeHeaders } from './requests/request-headers.ts'
 import type { ServiceURL } from './requests/service-url.ts'
 import { createServiceURL } from './requests/service-url.ts'
@@ -141,6 +143,7 @@ export abstract class RemoteService {
     // Without the slash, `''` would be the page that a browser shows.
     const path = servicePath + toIdPath(spec, call) || '/'
     const body = toBody(data)
+    const paramsHeaders = params['headers'] as RequestHeaders | undefined
     const request = {
       method: spec.verb,
       url: path + this.getQuery((params['query'] ?? {}) as Query),
@@ -149,7 +152,7 @@ export abstract class RemoteService {
         this.ownHeaders,
         body === undefined ? undefined : { 'content-type': 'application/json' },
         isStandardMethod(method) ? undefined : { 'x-service-method': method },
-        params['headers'] as Parameters<typeof mergeHeaders>[0],
+        paramsHeaders,
         headers,
       ),
       body,
@@ -157,15 +160,27 @@ export abstract class RemoteService {
       libraryOptions,
     }
     const label = { method: spec.verb, path: servicePath || '/' }
-    const send = async (ended: AbortSignal | undefined): Promise<Answer> => {
+    const send = async (ended: AbortSignal | undefined, more?: object): Promise<Answer> => {
       try {
-        return await this.sendRequest({ ...request, signal: ended })
+        const all = more === undefined ? request.headers : { ...request.headers, ...more }
+        return await this.sendRequest({ ...request, headers: all, signal: ended })
       } catch (error) {
         throw toNetworkError(error, label)
       }
     }
+    const start = (ended: AbortSignal | undefined): Promise<Answer> => {
+      const authorize = findAuthorizer(this)
+      if (authorize === undefined) return send(ended)
+      return authorize({
+        service: this,
+        method,
+        headers: mergeHeaders(paramsHeaders, headers),
+        signal: ended,
+        send: (more) => send(ended, more),
+      })
+    }
     const limits = { signal, timeoutMs, isStream: responseType === 'stream' }
-    const answer = await limitCall(limits, send, (limitMs) => createTimeout(label, limitMs))
+    const answer = await limitCall(limits, start, (limitMs) => createTimeout(label, limitMs))
     return readResult(answer, responseType)
   }
 }

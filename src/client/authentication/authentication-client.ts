@@ -1,0 +1,233 @@
+import type { AnyApplication } from '../../core/app.ts'
+import type { Given } from '../../core/option-check.ts'
+import type { AnyService } from '../../core/service-map.ts'
+import { setAuthorizer } from '../authorizer.ts'
+import type { ClientParams } from '../remote-methods.ts'
+import { mergeHeaders } from '../requests/request-headers.ts'
+import type { AuthenticationClientOptions } from './authentication-options.ts'
+import { resolveAuthenticationOptions } from './authentication-options.ts'
+import { createCallAuthorizer } from './call-authorizer.ts'
+import type { LocationWithHash } from './location-token.ts'
+import { createLocationError, findLocation, takeFromHash } from './location-token.ts'
+import type { LoginData, LoginResult } from './login-result.ts'
+import { isRefusal, LoginState, NoAccessToken } from './login-state.ts'
+import type { TokenStorage } from './token-storage.ts'
+import { OrderedStorage } from './token-storage.ts'
+
+/** The part of an authentication service that is called. */
+interface LoginService {
+  create(data: object, params?: object): Promise<LoginResult>
+  remove(id: null): Promise<LoginResult | null>
+}
+
+/**
+ * Logs in and out, and sends the token of the login with every call to the server of the
+ * authentication service.
+ */
+export class AuthenticationClient {
+  /** The application whose calls are authenticated. */
+  readonly app: AnyApplication
+  /** The options, with their defaults. */
+  readonly options: AuthenticationClientOptions
+  readonly #state: LoginState
+  /** The token of the login that a logout is just ending. */
+  #leaving: string | undefined
+  /** Logouts are told to the server one after the other. */
+  #told: Promise<unknown> = Promise.resolve()
+
+  /** @throws {TypeError} an option is unknown or invalid */
+  constructor(app: AnyApplication, options: Given<AuthenticationClientOptions> = {}) {
+    this.app = app
+    this.options = resolveAuthenticationOptions(options)
+    app.set('storage', new OrderedStorage(app.get('storage') ?? this.options.storage))
+    app.set('authentication', null)
+    this.#state = new LoginState({
+      keep: (accessToken) => this.setAccessToken(accessToken),
+      drop: () => this.#drop(),
+      publish: (result) => void app.set('authentication', result),
+      announce: (result) => {
+        app.emit('login', result)
+        app.emit('authenticated', result)
+      },
+    })
+    this.#authorizeCalls()
+  }
+
+  /** The authentication service of the server. */
+  get service(): AnyService {
+    return this.app.service(this.options.path)
+  }
+
+  /** Where the token is kept; its methods return promises. */
+  get storage(): TokenStorage {
+    return this.app.get('storage')
+  }
+
+  /** Whether somebody is logged in. */
+  get authenticated(): boolean {
+    return this.#state.login !== undefined
+  }
+
+  /**
+   * Resolves to the token in the hash of a URL, which is taken out of it; `null` for none.
+   * @throws {NotAuthenticated} there is an error instead, with the name `OauthError`
+   */
+  async getFromLocation(location: LocationWithHash): Promise<string | null> {
+    const { locationKey, locationErrorKey } = this.options
+    const accessToken = takeFromHash(location, locationKey)
+    if (accessToken !== null && accessToken !== '') return accessToken
+    const message = takeFromHash(location, locationErrorKey)
+    if (message !== null) throw createLocationError(message)
+    return null
+  }
+
+  /**
+   * Keeps a token in the storage, for {@link reAuthenticate}.
+   * @throws {GeneralError} the storage failed
+   */
+  async setAccessToken(accessToken: string): Promise<void> {
+    await this.storage.setItem(this.options.storageKey, accessToken)
+  }
+
+  /**
+   * Resolves to the token in the storage, or else to the one in the hash of the page's URL, which
+   * moves into the storage; `null` for none.
+   * @throws {GeneralError} the storage failed
+   * @throws {NotAuthenticated} there is an error in the hash
+   */
+  async getAccessToken(): Promise<string | null> {
+    const stored = await this.#readToken()
+    const location = findLocation()
+    if (stored !== null || location === undefined) return stored
+    const accessToken = await this.getFromLocation(location)
+    if (accessToken !== null) await this.setAccessToken(accessToken)
+    return accessToken
+  }
+
+  /**
+   * Removes the token from the storage.
+   * @throws {GeneralError} the storage failed
+   */
+  async removeAccessToken(): Promise<void> {
+    await this.storage.removeItem(this.options.storageKey)
+  }
+
+  /** Forgets who is logged in, and leaves the token in the storage. */
+  async reset(): Promise<null> {
+    this.#state.end()
+    return null
+  }
+
+  /**
+   * Logs in: `authenticate({ strategy: 'local', email, password })`. Without data it is
+   * {@link reAuthenticate}. Resolves to `{ accessToken, authentication, user }`.
+   * @throws {NotAuthenticated} the server refuses, which ends the login that was there; or a logout or
+   *   a later login has taken the place of this one
+   * @throws {GeneralError} the storage did not take the token: nobody is logged in by it
+   */
+  authenticate(data?: LoginData, params?: ClientParams): Promise<LoginResult> {
+    if (data === undefined) return this.reAuthenticate()
+    return this.#state.attempt(() => this.#call().create(data, params))
+  }
+
+  /**
+   * Resolves to the result of the login that is there, or that goes on; without one, or with `force`,
+   * logs in by the token that was kept. It is called as well where the server refuses the token of
+   * calls: override it to log in by something else then.
+   * @param strategy the name of the strategy. Default: the option `jwtStrategy`
+   * @throws {NotAuthenticated} there is no token, or the server refuses it: it is not kept any longer
+   */
+  reAuthenticate(
+    force: boolean = false,
+    strategy: string = this.options.jwtStrategy,
+    params?: ClientParams,
+  ): Promise<LoginResult> {
+    const present: Promise<LoginResult> | null = this.app.get('authentication')
+    if (present !== null && !force) return present
+    return this.#state.attempt(async () => {
+      const accessToken = await this.getAccessToken()
+      if (accessToken === null) throw new NoAccessToken('No accessToken found in storage')
+      return this.#call().create({ strategy, accessToken }, params)
+    })
+  }
+
+  /**
+   * Ends the login: at once here, where the token is removed and logins that go on are ended, then on
+   * the server. Resolves to the server's result; `null` if nobody was logged in, or the server knows
+   * nothing of it.
+   * @throws {Unavailable} the server was not told: the token is valid until it expires
+   * @throws {GeneralError} the storage still has the token
+   */
+  async logout(): Promise<LoginResult | null> {
+    const login = this.#state.end()
+    const operations = [this.#readToken(), this.removeAccessToken()] as const
+    const [stored, removed] = await Promise.allSettled(operations)
+    const kept = stored.status === 'fulfilled' ? stored.value : null
+    const accessToken = login?.accessToken ?? kept
+    let result: LoginResult | null = null
+    try {
+      if (accessToken !== null) result = await this.#tellServer(accessToken)
+    } finally {
+      if (accessToken !== null) this.app.emit('logout', result)
+    }
+    if (removed.status === 'rejected') throw removed.reason
+    if (accessToken === null && stored.status === 'rejected') throw stored.reason
+    return result
+  }
+
+  #tellServer(accessToken: string): Promise<LoginResult | null> {
+    const told = this.#told.then(async () => {
+      this.#leaving = accessToken
+      try {
+        return await this.#call().remove(null)
+      } catch (error) {
+        if (isRefusal(error)) return null
+        throw error
+      } finally {
+        this.#leaving = undefined
+      }
+    })
+    // Who called is told of the failure; the next logout only has to know that this one is over.
+    this.#told = told.catch(() => undefined)
+    return told
+  }
+
+  #call(): LoginService {
+    return this.service as unknown as LoginService
+  }
+
+  async #readToken(): Promise<string | null> {
+    const { storageKey } = this.options
+    return (await this.storage.getItem(storageKey)) as string | null
+  }
+
+  async #drop(): Promise<void> {
+    try {
+      await this.removeAccessToken()
+    } catch (error) {
+      // The caller is told why the login has ended, which is another matter.
+      this.app.logger.error({ err: error }, 'A token that the server refuses is still kept')
+    }
+  }
+
+  /** Services of applications inside this one have logins of their own. */
+  #authorizeCalls(): void {
+    const { header, scheme } = this.options
+    const authorizer = createCallAuthorizer({
+      state: this.#state,
+      headerName: header.toLowerCase(),
+      findService: () => this.service,
+      findLeaving: () => this.#leaving,
+      toHeader: (accessToken) => mergeHeaders({ [header]: `${scheme} ${accessToken}`.trim() }),
+      renew: () => this.reAuthenticate(true),
+    })
+    const authorize = (service: object, owner: unknown): void => {
+      if (owner === this.app) setAuthorizer(service, authorizer)
+    }
+    for (const { service, app } of this.app.entries.values()) authorize(service, app)
+    this.app.observe((change, _path, { service, app }) => {
+      if (change === 'added') authorize(service, app)
+      else if (app === this.app) setAuthorizer(service, undefined)
+    })
+  }
+}

@@ -1,0 +1,49 @@
+import type { AnyApplication } from '../../core/app.ts'
+import { createConfigurator, isClass } from '../../core/configurator.ts'
+import type { Given, OptionRule } from '../../core/option-check.ts'
+import { checkOptions } from '../../core/option-check.ts'
+import { AuthenticationClient } from './authentication-client.ts'
+import type { AuthenticationClientOptions } from './authentication-options.ts'
+import { CLIENT_RULES } from './authentication-options.ts'
+
+/** A class of authentication clients: one that extends {@link AuthenticationClient}. */
+export type AuthenticationClientClass = new (
+  app: AnyApplication,
+  options: Given<AuthenticationClientOptions>,
+) => AuthenticationClient
+
+/** Options of {@link authentication}. */
+export interface AuthenticationOptions extends Given<AuthenticationClientOptions> {
+  /** The class that logs in and out. Default: {@link AuthenticationClient}. */
+  readonly Authentication?: AuthenticationClientClass | undefined
+}
+
+/**
+ * Returns what gives a client logins: `client.configure(authentication())`. From then on it has
+ * `authenticate`, `reAuthenticate` and `logout`, the events `login`, `authenticated` and `logout`, and
+ * its calls have the token of the login.
+ * @throws {TypeError} an option is unknown or invalid, or the client has logins already
+ */
+export function authentication(options: AuthenticationOptions = {}): (app: object) => void {
+  const configure = createConfigurator<AnyApplication>('authentication', options, (app) => {
+    if ('authentication' in app) throw new TypeError('The client has been given logins already')
+    if (app.get('authentication') !== undefined) {
+      throw new TypeError("The application has a setting 'authentication' that is not a client's")
+    }
+    const client = new Authentication(app, clientOptions)
+    Object.assign(app, {
+      authentication: client,
+      authenticate: client.authenticate.bind(client),
+      reAuthenticate: client.reAuthenticate.bind(client),
+      logout: client.logout.bind(client),
+    })
+  })
+  checkOptions('authentication()', options, { ...CLIENT_RULES, Authentication: CLASS })
+  const { Authentication = AuthenticationClient, ...clientOptions } = options
+  return configure as (app: object) => void
+}
+
+const CLASS: OptionRule = {
+  expected: 'a class that extends AuthenticationClient',
+  isValid: (value) => typeof value === 'function' && isClass(value),
+}

@@ -1,0 +1,111 @@
+import type { ServiceError } from '../../core/errors/index.ts'
+import { toMethodSpec } from '../../core/method-table.ts'
+import { isObject } from '../../core/value-kind.ts'
+import { createResponseError } from '../answers/response-error.ts'
+import type { Authorizer, UnsentCall } from '../authorizer.ts'
+import type { Answer } from '../connection.ts'
+import { RemoteService } from '../remote-service.ts'
+import type { Login, LoginState } from './login-state.ts'
+import { isRefusal } from './login-state.ts'
+
+/** What authorizing calls needs of an authentication client. */
+export interface CallLogin {
+  readonly state: LoginState
+  /** The header that tokens are sent in, in lower case. */
+  readonly headerName: string
+  /** The authentication service, which says which server the token is for. */
+  findService(): unknown
+  /** The token of the login that a logout is just ending. */
+  findLeaving(): string | undefined
+  /** Returns the header with a token. */
+  toHeader(accessToken: string): Readonly<Record<string, string>>
+  /** Logs in anew. */
+  renew(): Promise<unknown>
+}
+
+/** What servers say of a token that they do not accept. */
+const TOKEN_ERRORS: ReadonlySet<unknown> = new Set(['TokenExpiredError', 'JsonWebTokenError'])
+
+/**
+ * Returns what sends calls with the token of the login, to the server of the authentication service
+ * alone. Where the token is refused, one new login serves all calls that were refused, and each of
+ * them is sent once more if nothing of it can have been done.
+ */
+export function createCallAuthorizer(login: CallLogin): Authorizer {
+  const { state } = login
+  let renewal: Promise<unknown> | undefined
+
+  /** Resolves to the login that took the place of one that was refused. */
+  async function renew(refused: Login): Promise<Login | undefined> {
+    if (state.login === refused) {
+      // The user may be logging in as somebody else right now.
+      renewal ??= (state.pending ?? login.renew()).finally(() => {
+        renewal = undefined
+      })
+      await renewal
+    }
+    return state.login
+  }
+
+  async function sendAgain(call: UnsentCall, refused: Login, answer: Answer): Promise<Answer> {
+    const error = await createResponseError(answer)
+    if (!isTokenError(error)) throw error
+    const renewed = await renew(refused).catch((failure: unknown) => {
+      throw isRefusal(failure) ? error : failure
+    })
+    if (!isReplacement(renewed, refused) || !isUndone(call, error, refused)) throw error
+    call.signal?.throwIfAborted()
+    return call.send(login.toHeader(renewed.accessToken))
+  }
+
+  return async (call) => {
+    const service = login.findService()
+    const isGiven = login.headerName in call.headers
+    if (isGiven || !isSameServer(call.service, service)) return call.send({})
+    const ownMethod = call.service.name === service.name ? call.method : undefined
+    // A login proves who calls by what it sends; a logout ends the login that it finds.
+    if (ownMethod === 'create') return call.send({})
+    const leaving = login.findLeaving()
+    if (ownMethod === 'remove' && leaving !== undefined) return call.send(login.toHeader(leaving))
+    const current = await state.settle()
+    // Whoever gave up while the login went on must not have it sent now.
+    call.signal?.throwIfAborted()
+    if (current === undefined) return call.send({})
+    const answer = await call.send(login.toHeader(current.accessToken))
+    if (answer.status !== 401 || ownMethod !== undefined) return answer
+    return sendAgain(call, current, answer)
+  }
+}
+
+/** By the whole base URL: what stands beside it at the same host may be somebody else's. */
+function isSameServer(
+  service: UnsentCall['service'],
+  authentication: unknown,
+): authentication is RemoteService {
+  return authentication instanceof RemoteService && service.base === authentication.base
+}
+
+function isTokenError({ data }: ServiceError): boolean {
+  return isObject(data) && TOKEN_ERRORS.has(data['name'])
+}
+
+/** Whether it is another token of the same user: nobody's call is sent as that of somebody else. */
+function isReplacement(renewed: Login | undefined, refused: Login): renewed is Login {
+  if (renewed === undefined || renewed.accessToken === refused.accessToken) return false
+  return toClaims(renewed).sub === toClaims(refused).sub
+}
+
+/**
+ * Whether a call can be sent again. A write only if the very token that it was sent with had expired:
+ * any other error may be that of a further server, which was asked after something was written.
+ */
+function isUndone({ method }: UnsentCall, { data }: ServiceError, refused: Login): boolean {
+  if (toMethodSpec(method).verb === 'GET') return true
+  const { exp } = toClaims(refused)
+  const { expiredAt } = data as { expiredAt?: unknown }
+  return exp !== undefined && Date.parse(String(expiredAt)) === exp * 1000
+}
+
+function toClaims({ result }: Login): { readonly sub?: string; readonly exp?: number } {
+  return result.authentication?.payload ?? {}
+}

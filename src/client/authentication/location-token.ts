@@ -1,0 +1,65 @@
+import { NotAuthenticated } from '../../core/errors/index.ts'
+
+/** The part of `window.location` that may hold a token. */
+export interface LocationWithHash {
+  /** What stands behind the `#`, with it. */
+  hash: string
+}
+
+interface Page {
+  readonly location?: LocationWithHash & { readonly href: string }
+  readonly history?: {
+    readonly state: unknown
+    replaceState(state: unknown, title: string, url: string): void
+  }
+}
+
+/** The page that a browser shows; elsewhere there is none. */
+const PAGE = globalThis as Page
+
+/** Returns the location of the page, `undefined` outside of browsers. */
+export function findLocation(): LocationWithHash | undefined {
+  return PAGE.location
+}
+
+/** Returns the value of a name in the hash of a location, and takes it out; `null` for none. */
+export function takeFromHash(location: LocationWithHash, name: string): string | null {
+  const hash = location.hash.replace(/^#/, '')
+  // A router of the page may have put its path there, and a query behind that.
+  const [route = ''] = /^[^?&=]*\?/.exec(hash) ?? []
+  const pairs = hash.slice(route.length).split('&')
+  const prefix = `${name}=`
+  const others = pairs.filter((pair) => !pair.startsWith(prefix))
+  const [found] = pairs.filter((pair) => pair.startsWith(prefix))
+  if (found === undefined) return null
+  const isBare = others.length === 0
+  replaceHash(location, isBare ? route.replace('?', '') : route + others.join('&'))
+  return decode(found.slice(prefix.length))
+}
+
+/** Returns the error that a server sent along with the page: it is one of a login. */
+export function createLocationError(message: string): NotAuthenticated {
+  const error = new NotAuthenticated(message)
+  error.name = 'OauthError'
+  return error
+}
+
+/** In the history of the page as well, where a new entry would leave the token behind it. */
+function replaceHash(location: LocationWithHash, hash: string): void {
+  const { location: shown, history } = PAGE
+  if (location !== shown || history === undefined) {
+    location.hash = hash
+    return
+  }
+  const [page = ''] = shown.href.split('#')
+  history.replaceState(history.state, '', hash === '' ? page : `${page}#${hash}`)
+}
+
+function decode(value: string): string {
+  try {
+    return decodeURIComponent(value)
+  } catch {
+    // Not encoded: a `%` of its own.
+    return value
+  }
+}

@@ -1,0 +1,50 @@
+import type { DeclaredUser } from '../../core/declared-user.ts'
+import type { AuthenticationRequest } from '../../core/params.ts'
+import type { Received } from '../received.ts'
+
+/** What a login resolves to; more is there if the server sends more. */
+export interface LoginResult<User = LoginUser> {
+  /** The token that the calls of the client send from then on. */
+  accessToken: string
+  /** How the login was proven. */
+  authentication: LoginProof
+  /** The user as callers outside see it. Missing where the tokens of the server have no user. */
+  user: User
+  [entityOrOther: string]: unknown
+}
+
+/** How a login was proven. */
+export interface LoginProof {
+  /** The name of the strategy. */
+  strategy: string
+  /** The claims of the token, where the server sends them. */
+  payload?: LoginClaims
+  [other: string]: unknown
+}
+
+/** The claims of a token, in so far as all servers agree about them. */
+export interface LoginClaims {
+  /** The id of the user. */
+  sub?: string
+  /** From when on the token is refused, in seconds since the epoch. */
+  exp?: number
+  [claim: string]: unknown
+}
+
+/** The data of a login: the name of a strategy, and what that strategy asks for. */
+export interface LoginData extends AuthenticationRequest {
+  /** The name of the strategy: `'local'`. */
+  strategy: string
+}
+
+/**
+ * The user in the result of a login at a server with these services: the one that the application
+ * declares in `DeclaredTypes`, or that of the service `authentication`, where its type tells.
+ */
+export type LoginUser<Services = unknown> = unknown extends DeclaredUser
+  ? Services extends {
+      authentication: { create(...values: never): Promise<{ user: infer User }> }
+    }
+    ? Received<User>
+    : unknown
+  : Received<DeclaredUser>

@@ -1,0 +1,154 @@
+import { GeneralError, NotAuthenticated, ServiceError } from '../../core/errors/index.ts'
+import { isNonEmptyString } from '../../core/value-kind.ts'
+import type { LoginResult } from './login-result.ts'
+
+/** Who is logged in. */
+export interface Login {
+  readonly accessToken: string
+  readonly result: LoginResult
+}
+
+/** What follows from logins, outside of their state. */
+export interface LoginEffects {
+  /** Keeps the token of a new login. Until that is done, the login does not count. */
+  keep(accessToken: string): Promise<void>
+  /** Removes the token that is kept. Never rejects. */
+  drop(): Promise<void>
+  /** Called with each new state: the result of the login, or of the attempt that goes on. */
+  publish(result: Promise<LoginResult> | null): void
+  /** Called with the result of each new login. */
+  announce(result: LoginResult): void
+}
+
+/** Nobody has been logged in, so that nothing is lost by it: calls go on without a token. */
+export class NoAccessToken extends NotAuthenticated {
+  /** That of the class above: users know no other. */
+  static override readonly name: string = 'NotAuthenticated'
+}
+
+/**
+ * Who is logged in, and the attempts to change that. Of several attempts the one counts that began
+ * last, unless it fails without an answer: that changes nothing.
+ */
+export class LoginState {
+  readonly #effects: LoginEffects
+  #login: Login | undefined
+  /** How many attempts and logouts have begun. */
+  #started = 0
+  /** The number of the latest one that has changed who is logged in. */
+  #decided = 0
+  /** The latest attempt, while it goes on. */
+  #pending: Promise<LoginResult> | undefined
+  readonly #ends = new Set<(error: unknown) => void>()
+
+  constructor(effects: LoginEffects) {
+    this.#effects = effects
+  }
+
+  /** Who is logged in at this moment, whatever goes on. */
+  get login(): Login | undefined {
+    return this.#login
+  }
+
+  /** The latest attempt, while it goes on. */
+  get pending(): Promise<LoginResult> | undefined {
+    return this.#pending
+  }
+
+  /** Resolves to who is logged in after the attempt that goes on; rejects as that does. */
+  async settle(): Promise<Login | undefined> {
+    try {
+      await this.#pending
+    } catch (error) {
+      if (!(error instanceof NoAccessToken)) throw error
+    }
+    return this.#login
+  }
+
+  /**
+   * Starts an attempt to log in. Resolves to its result once it is the login.
+   * @throws {NotAuthenticated} the server refuses it, which ends the login that was there; or a
+   *   logout or a later attempt has taken its place
+   */
+  attempt(prove: () => Promise<LoginResult>): Promise<LoginResult> {
+    this.#started += 1
+    const attempt = this.#run(this.#started, prove)
+    this.#pending = attempt
+    this.#publish()
+    return attempt
+  }
+
+  /** Ends the login and all attempts, which reject. Returns the login. */
+  end(): Login | undefined {
+    const login = this.#login
+    this.#started += 1
+    this.#decided = this.#started
+    this.#login = undefined
+    this.#pending = undefined
+    this.#publish()
+    const error = new NotAuthenticated('The login has ended before this was done')
+    for (const end of this.#ends) end(error)
+    return login
+  }
+
+  async #run(number: number, prove: () => Promise<LoginResult>): Promise<LoginResult> {
+    let end: (error: unknown) => void = () => undefined
+    const ended = new Promise<never>((_resolve, reject) => {
+      end = reject
+    })
+    this.#ends.add(end)
+    let result: LoginResult
+    try {
+      result = await Promise.race([this.#decide(number, prove), ended])
+    } finally {
+      this.#ends.delete(end)
+      // Before the promise settles: who waits for it finds the new state.
+      if (this.#started === number) this.#pending = undefined
+      this.#publish()
+    }
+    this.#effects.announce(result)
+    return result
+  }
+
+  async #decide(number: number, prove: () => Promise<LoginResult>): Promise<LoginResult> {
+    const result = await this.#proveOrEnd(number, prove)
+    const accessToken: unknown = result?.accessToken
+    if (!isNonEmptyString(accessToken)) {
+      throw new GeneralError('The server has answered a login without an access token')
+    }
+    this.#checkLast(number)
+    this.#decided = number
+    await this.#effects.keep(accessToken)
+    this.#checkLast(number)
+    this.#login = { accessToken, result }
+    return result
+  }
+
+  async #proveOrEnd(number: number, prove: () => Promise<LoginResult>): Promise<LoginResult> {
+    try {
+      return await prove()
+    } catch (error) {
+      if (isRefusal(error) && number >= this.#decided) {
+        this.#decided = number
+        this.#login = undefined
+        await this.#effects.drop()
+      }
+      throw error
+    }
+  }
+
+  #checkLast(number: number): void {
+    if (number >= this.#decided) return
+    throw new NotAuthenticated('A later login or logout has taken the place of this login')
+  }
+
+  #publish(): void {
+    const { result } = this.#login ?? {}
+    this.#effects.publish(this.#pending ?? (result === undefined ? null : Promise.resolve(result)))
+  }
+}
+
+/** Whether a server has said no, and was not merely out of reach. */
+export function isRefusal(error: unknown): boolean {
+  return error instanceof ServiceError && error.code === 401
+}

@@ -1,0 +1,82 @@
+import { GeneralError } from '../../core/errors/index.ts'
+import { isObject } from '../../core/value-kind.ts'
+
+/** Where a token is kept: `localStorage` of a browser, or anything like it; promises will do. */
+export interface TokenStorage {
+  /** Returns the string that is kept by a name; anything else for none. */
+  getItem(key: string): unknown
+  /** Keeps a string by a name. */
+  setItem(key: string, value: string): unknown
+  /** Removes the string that is kept by a name. */
+  removeItem(key: string): unknown
+}
+
+/** Keeps tokens for as long as the client lives. */
+export class MemoryStorage implements TokenStorage {
+  readonly #items = new Map<string, string>()
+
+  /** Resolves to the string that is kept by a name, `null` for none. */
+  async getItem(key: string): Promise<string | null> {
+    return this.#items.get(key) ?? null
+  }
+
+  /** Keeps a string by a name. */
+  async setItem(key: string, value: string): Promise<void> {
+    this.#items.set(key, value)
+  }
+
+  /** Removes the string that is kept by a name. */
+  async removeItem(key: string): Promise<void> {
+    this.#items.delete(key)
+  }
+}
+
+/** Whether a value has the methods of a {@link TokenStorage}. */
+export function isTokenStorage(value: unknown): boolean {
+  const names = ['getItem', 'setItem', 'removeItem']
+  return isObject(value) && names.every((name) => typeof value[name] === 'function')
+}
+
+/**
+ * A storage whose calls come one after the other: the token of a login that is kept slowly can not
+ * come back after the logout.
+ */
+export class OrderedStorage implements TokenStorage {
+  readonly #storage: TokenStorage
+  #last: Promise<unknown> = Promise.resolve()
+
+  constructor(storage: TokenStorage) {
+    this.#storage = storage
+  }
+
+  /** @throws {GeneralError} the storage failed */
+  async getItem(key: string): Promise<string | null> {
+    const value = await this.#run(() => this.#storage.getItem(key), 'give out')
+    return typeof value === 'string' && value !== '' ? value : null
+  }
+
+  /** @throws {GeneralError} the storage failed */
+  async setItem(key: string, value: string): Promise<void> {
+    await this.#run(() => this.#storage.setItem(key, value), 'keep')
+  }
+
+  /** @throws {GeneralError} the storage failed */
+  async removeItem(key: string): Promise<void> {
+    await this.#run(() => this.#storage.removeItem(key), 'remove')
+  }
+
+  #run(operation: () => unknown, verb: string): Promise<unknown> {
+    const done = this.#last.then(operation)
+    // Who called is told of the failure; those who wait behind only have to know that it is over.
+    this.#last = done.catch(() => undefined)
+    return done.catch((error: unknown) => {
+      throw createStorageError(error, verb)
+    })
+  }
+}
+
+/** Without the storage's own error, since what was to be stored may stand in it. */
+function createStorageError(error: unknown, verb: string): GeneralError {
+  const name = error instanceof Error ? error.name : typeof error
+  return new GeneralError(`The storage failed to ${verb} the access token (${name})`)
+}

@@ -1,0 +1,107 @@
+import t from 'tap'
+import { authentication, createClient, MemoryStorage } from '../../../src/client/index.ts'
+import type { TestScope } from '../../support/http.ts'
+import { startOddServer } from '../odd-server.ts'
+import { CREDENTIALS, startLoginServer } from './login-server.ts'
+
+const { authentication: reader } = createClient().configure(authentication())
+
+/** Shows a page, as a browser does, until the end of the test. Returns what its address bar has shown. */
+function showPage(t: Pick<TestScope, 'teardown'>, href: string) {
+  const hashAt = href.indexOf('#')
+  const location = { href, hash: hashAt === -1 ? '' : href.slice(hashAt) }
+  const entries: [state: unknown, url: string][] = []
+  const history = {
+    state: { of: 'router' },
+    replaceState(state: unknown, _title: string, url: string) {
+      entries.push([state, url])
+      location.href = url
+      location.hash = url.includes('#') ? url.slice(url.indexOf('#')) : ''
+    },
+  }
+  const page: Record<string, unknown> = { location, history }
+  Object.assign(globalThis, page)
+  t.teardown(() => {
+    for (const name of Object.keys(page)) Reflect.deleteProperty(globalThis, name)
+  })
+  return { location, entries }
+}
+
+t.test('takes a token out of a hash, and leaves the rest', async (t) => {
+  const hashes: [hash: string, token: string | null, rest: string][] = [
+    ['#access_token=a.b-c_d', 'a.b-c_d', ''],
+    ['#access_token=a&state=b', 'a', 'state=b'],
+    ['#state=b&access_token=a', 'a', 'state=b'],
+    ['#a=b&access_token=a&c=d', 'a', 'a=b&c=d'],
+    ['#/path&access_token=a', 'a', '/path'],
+    ['#/path?access_token=a', 'a', '/path'],
+    ['#/path?b=c&access_token=a', 'a', '/path?b=c'],
+    ['#access_token=a&access_token=b', 'a', ''],
+    ['#access_token=a%2Eb', 'a.b', ''],
+    ['#access_token=100%', '100%', ''],
+    ['#access_token=', null, ''],
+    ['#my_access_token=a', null, '#my_access_token=a'],
+    ['#access_tokens=a', null, '#access_tokens=a'],
+    ['#/access_token', null, '#/access_token'],
+    ['', null, ''],
+  ]
+  for (const [hash, token, rest] of hashes) {
+    const location = { hash }
+    t.equal(await reader.getFromLocation(location), token, hash)
+    t.equal(location.hash, rest, hash)
+  }
+})
+
+t.test('an error in the hash is one of a login', async (t) => {
+  const location = { hash: '#error=Not%20today&a=b' }
+  const error = { name: 'OauthError', code: 401, message: 'Not today' }
+  await t.rejects(reader.getFromLocation(location), error)
+  t.equal(location.hash, 'a=b')
+})
+
+t.test(
+  'logs in by the token of the page, which goes from its address into the storage',
+  async (t) => {
+    const server = await startLoginServer(t)
+    const { accessToken } = await createClient({ baseURL: server.url })
+      .configure(authentication())
+      .authenticate(CREDENTIALS)
+    const { entries } = showPage(t, `http://page/app?a=b#/home?access_token=${accessToken}`)
+    const storage = new MemoryStorage()
+    const client = createClient({ baseURL: server.url }).configure(authentication({ storage }))
+    t.match(await client.reAuthenticate(), { accessToken })
+    t.strictSame(entries, [[{ of: 'router' }, 'http://page/app?a=b#/home']])
+    t.equal(await storage.getItem('feathers-jwt'), accessToken)
+  },
+)
+
+t.test('a hash that is empty then goes as well', async (t) => {
+  const { entries } = showPage(t, 'http://page/app#access_token=a')
+  t.equal(await reader.getAccessToken(), 'a')
+  t.strictSame(entries, [[{ of: 'router' }, 'http://page/app']])
+  t.equal(await reader.getAccessToken(), 'a', 'from the storage')
+  await reader.removeAccessToken()
+})
+
+t.test('the token of the page is not lost with a server that is out of reach', async (t) => {
+  showPage(t, 'http://page/#access_token=a')
+  const odd = await startOddServer(t, (_request, response) => response.writeHead(503).end())
+  const storage = new MemoryStorage()
+  const client = createClient({ baseURL: odd.url }).configure(authentication({ storage }))
+  await t.rejects(client.reAuthenticate(), { code: 503 })
+  t.equal(await storage.getItem('feathers-jwt'), 'a')
+})
+
+t.test('a token in the storage comes first, and one elsewhere by another name', async (t) => {
+  const { entries } = showPage(t, 'http://page/#access_token=a&jwt=b&oops=c')
+  const storage = new MemoryStorage()
+  await storage.setItem('feathers-jwt', 'kept')
+  const client = createClient().configure(authentication({ storage }))
+  t.equal(await client.authentication.getAccessToken(), 'kept')
+  t.strictSame(entries, [])
+  const options = { locationKey: 'jwt', locationErrorKey: 'oops' }
+  const other = createClient().configure(authentication(options))
+  t.equal(await other.authentication.getAccessToken(), 'b')
+  await other.authentication.removeAccessToken()
+  await t.rejects(other.authentication.getAccessToken(), { name: 'OauthError', message: 'c' })
+})

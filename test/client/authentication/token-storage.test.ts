@@ -1,0 +1,139 @@
+import t from 'tap'
+import type { TokenStorage } from '../../../src/client/index.ts'
+import { authentication, createClient, MemoryStorage } from '../../../src/client/index.ts'
+import { Gate } from '../../support/gate.ts'
+import { errorOf } from '../error-of.ts'
+import { CREDENTIALS, startLoginServer } from './login-server.ts'
+
+const KEY = 'feathers-jwt'
+
+/** A storage as `localStorage` is: its methods need it as `this`, and return no promises. */
+class PageStorage implements TokenStorage {
+  readonly items: Record<string, string> = {}
+  /** The methods that fail. */
+  readonly broken = new Set<string>()
+
+  getItem(key: string): string | null {
+    this.#check('getItem', '')
+    return this.items[key] ?? null
+  }
+
+  setItem(key: string, value: string): void {
+    this.#check('setItem', value)
+    this.items[key] = value
+  }
+
+  removeItem(key: string): void {
+    this.#check('removeItem', '')
+    delete this.items[key]
+  }
+
+  #check(name: string, value: string): void {
+    if (this.broken.has(name)) throw new RangeError(`no room for ${value}`)
+  }
+}
+
+function connect(baseURL: string, storage: TokenStorage) {
+  const logged: unknown[] = []
+  const client = createClient({ baseURL }).configure(authentication({ storage }))
+  client.logger = { ...console, error: (...values: unknown[]) => void logged.push(...values) }
+  return { client, logged }
+}
+
+t.test('a storage of a page keeps the token, under its name', async (t) => {
+  const server = await startLoginServer(t)
+  const storage = new PageStorage()
+  const { client } = connect(server.url, storage)
+  const { accessToken } = await client.authenticate(CREDENTIALS)
+  t.strictSame(storage.items, { [KEY]: accessToken })
+  t.match(await connect(server.url, storage).client.reAuthenticate(), { accessToken })
+  t.equal(await client.authentication.getAccessToken(), accessToken)
+  await client.authentication.setAccessToken('other')
+  t.strictSame(storage.items, { [KEY]: 'other' })
+  await client.authentication.removeAccessToken()
+  t.strictSame(storage.items, {})
+})
+
+t.test('whatever is kept that is no token is none', async (t) => {
+  const server = await startLoginServer(t)
+  for (const value of [undefined, null, '', 0, 7, {}, ['a'], Promise.resolve(null)]) {
+    const storage = { getItem: () => value, setItem: () => undefined, removeItem: () => undefined }
+    const { client } = connect(server.url, storage)
+    await t.rejects(client.reAuthenticate(), { message: 'No accessToken found in storage' })
+  }
+  t.equal(server.requests.length, 0)
+})
+
+t.test(
+  'a storage that keeps no token fails the login, and says nothing of the token',
+  async (t) => {
+    const server = await startLoginServer(t)
+    const storage = new PageStorage()
+    storage.broken.add('setItem')
+    const { client } = connect(server.url, storage)
+    const error = await errorOf(client.authenticate(CREDENTIALS))
+    const message = 'The storage failed to keep the access token (RangeError)'
+    t.match(error, { name: 'GeneralError', message, cause: undefined })
+    t.equal(client.authentication.authenticated, false)
+    t.equal(client.get('authentication'), null)
+  },
+)
+
+t.test('a storage that can not be read fails what needs the token, and nothing else', async (t) => {
+  const server = await startLoginServer(t)
+  const storage = new PageStorage()
+  const { client } = connect(server.url, storage)
+  await client.authenticate(CREDENTIALS)
+  storage.broken.add('getItem')
+  const message = 'The storage failed to give out the access token (RangeError)'
+  await t.rejects(client.reAuthenticate(true), { name: 'GeneralError', message })
+  t.match(await client.service('echo').find(), { user: { email: CREDENTIALS.email } })
+  t.match(await client.logout(), { user: { email: CREDENTIALS.email } })
+  await t.rejects(client.logout(), { message })
+})
+
+t.test(
+  'a storage that does not let go of a token fails the logout, which is told anyway',
+  async (t) => {
+    const server = await startLoginServer(t)
+    const storage = new PageStorage()
+    const { client } = connect(server.url, storage)
+    await client.authenticate(CREDENTIALS)
+    storage.broken.add('removeItem')
+    const message = 'The storage failed to remove the access token (RangeError)'
+    await t.rejects(client.logout(), { name: 'GeneralError', message })
+    t.equal(server.count('DELETE /authentication'), 1)
+    t.equal(client.authentication.authenticated, false)
+  },
+)
+
+t.test('a refused token that stays is logged, without the token', async (t) => {
+  const server = await startLoginServer(t)
+  const storage = new PageStorage()
+  const { client, logged } = connect(server.url, storage)
+  storage.items[KEY] = 'forged'
+  storage.broken.add('removeItem')
+  await t.rejects(client.reAuthenticate(), { code: 401 })
+  t.match(logged, [{ err: { code: 500 } }, 'A token that the server refuses is still kept'])
+  t.notMatch(String(JSON.stringify(logged)), 'forged')
+})
+
+t.test('a slow storage can not bring a token back after the logout', async (t) => {
+  const server = await startLoginServer(t)
+  const gate = new Gate()
+  const kept = new MemoryStorage()
+  const storage: TokenStorage = {
+    getItem: (key) => kept.getItem(key),
+    setItem: (key, value) => gate.pass().then(() => kept.setItem(key, value)),
+    removeItem: (key) => kept.removeItem(key),
+  }
+  const { client } = connect(server.url, storage)
+  const login = errorOf(client.authenticate(CREDENTIALS))
+  await gate.arrivals(1)
+  const leaving = client.logout()
+  gate.open()
+  t.match(await login, { code: 401, message: /has ended/ })
+  t.match(await leaving, { user: { email: CREDENTIALS.email } })
+  t.equal(await kept.getItem(KEY), null)
+  t.equal(client.get('authentication'), null)
+})
