@@ -24,22 +24,15 @@ export function createProgram(count: number): Readonly<Record<string, string>> {
 function createService(name: string): string {
   const type = `Record_${name}`
   return `import type { Db, ObjectId } from 'mongodb'
-import type { Application, Hook, RecordQuery } from 'remex'
+import type { Application, Hook } from 'remex'
 import { authenticate, protect } from 'remex/auth'
-import type { MongoDBParams } from 'remex/mongodb'
 import { MongoDBService } from 'remex/mongodb'
 import type { Services } from './app.ts'
 
 export interface ${type} {${FIELDS}
 }
 
-export type Service = MongoDBService<
-  ${type},
-  Pick<${type}, 'title' | 'price'>,
-  MongoDBParams<RecordQuery<${type}>>,
-  Partial<${type}>,
-  'pages'
->
+export type Service = MongoDBService<${type}, Pick<${type}, 'title' | 'price'>>
 
 const setOwner: Hook<Service, 'create'> = ({ data }) => {
   for (const record of [data].flat()) record.title.trim()

@@ -14,6 +14,7 @@ import {
   protect,
 } from 'remex/auth'
 import { startEmbeddedMongo } from 'remex/embedded'
+import type { MongoDBListService } from 'remex/mongodb'
 import { MongoDBService } from 'remex/mongodb'
 
 interface User {
@@ -28,7 +29,7 @@ interface Note {
 }
 
 type Services = {
-  users: MongoDBService<User>
+  users: MongoDBListService<User>
   notes: MongoDBService<Note>
   authentication: AuthenticationService
 }
@@ -57,12 +58,19 @@ authentication.register('jwt', new JwtStrategy()).register('local', new LocalStr
 // Hidden from queries by the service, and from results by `protect` below: the hash stays in the house.
 app.use(
   'users',
-  new MongoDBService<User>({ Model: db.collection<User>('users'), hidden: ['password'] }),
+  new MongoDBService({ Model: db.collection<User>('users'), hidden: ['password'] }),
   { methods: ['get', 'create'] },
 )
-app.use('notes', new MongoDBService<Note>({ Model: db.collection<Note>('notes') }), {
-  methods: ['find', 'create'],
-})
+app.use(
+  'notes',
+  new MongoDBService({
+    Model: db.collection<Note>('notes'),
+    paginate: { default: 10, max: 100 },
+  }),
+  {
+    methods: ['find', 'create'],
+  },
+)
 app.use('authentication', authentication)
 
 app.service('users').hooks({

@@ -7,7 +7,7 @@ import { MongoClient } from 'mongodb'
 import type { Application } from 'remex/core'
 import { createApp } from 'remex/core'
 import { startEmbeddedMongo } from 'remex/embedded'
-import type { MongoDBParams } from 'remex/mongodb'
+import type { MongoDBListService, MongoDBParams } from 'remex/mongodb'
 import { MongoDBService } from 'remex/mongodb'
 
 interface Person {
@@ -15,7 +15,7 @@ interface Person {
   name: string
 }
 
-type People = Application<{ people: MongoDBService<Person> }>
+type People = Application<{ people: MongoDBListService<Person> }>
 
 const collation = { locale: 'en', strength: 2 }
 
@@ -27,7 +27,7 @@ const ignoreCase = ({ params }: { params: MongoDBParams }) => {
 export function addPeople(app: People, db: Db): void {
   app.use(
     'people',
-    new MongoDBService<Person>({
+    new MongoDBService({
       Model: db.collection<Person>('people'),
       multi: true,
       indexes: [{ key: { name: 1 }, unique: true, collation }],

@@ -7,7 +7,7 @@ import { MongoClient } from 'mongodb'
 import type { Application, Page } from 'remex/core'
 import { createApp } from 'remex/core'
 import { startEmbeddedMongo } from 'remex/embedded'
-import type { AdapterId, MongoDBOptions, MongoDBParams } from 'remex/mongodb'
+import type { AdapterId, MongoDBOptions, MongoDBParams, PageSize } from 'remex/mongodb'
 import { MongoDBService } from 'remex/mongodb'
 
 export interface Post {
@@ -22,7 +22,7 @@ export type PostData = Omit<Post, '_id'>
 export class PostService extends MongoDBService<Post, PostData> {
   /** Drafts are found where a query asks for them, and only there. */
   override find(params: MongoDBParams & { paginate: false }): Promise<Post[]>
-  override find(params?: MongoDBParams): Promise<Page<Post> | Post[]>
+  override find(params?: MongoDBParams): Promise<Page<Post>>
   override async find(params: MongoDBParams = {}): Promise<Page<Post> | Post[]> {
     const query = await this.sanitizeQuery(params)
     return this._find({ ...params, query: { draft: false, ...query } })
@@ -36,7 +36,7 @@ export class PostService extends MongoDBService<Post, PostData> {
   }
 }
 
-export const getOptions = (db: Promise<Db>): MongoDBOptions => ({
+export const getOptions = (db: Promise<Db>): MongoDBOptions & { paginate: PageSize } => ({
   Model: db.then((opened) => opened.collection('posts')),
   paginate: { default: 2, max: 50 },
   multi: ['create', 'patch'],

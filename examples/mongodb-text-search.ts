@@ -7,6 +7,7 @@ import { MongoClient } from 'mongodb'
 import type { Application } from 'remex/core'
 import { createApp } from 'remex/core'
 import { startEmbeddedMongo } from 'remex/embedded'
+import type { MongoDBListService } from 'remex/mongodb'
 import { MongoDBService } from 'remex/mongodb'
 
 interface Note {
@@ -17,13 +18,13 @@ interface Note {
   score?: number
 }
 
-type Notes = Application<{ notes: MongoDBService<Note> }>
+type Notes = Application<{ notes: MongoDBListService<Note> }>
 
 /** Registers the service `notes`; its index is made by `app.setup()`. */
 export function addNotes(app: Notes, db: Db): void {
   app.use(
     'notes',
-    new MongoDBService<Note>({
+    new MongoDBService({
       Model: db.collection<Note>('notes'),
       multi: ['create'],
       hidden: ['draft'],

@@ -6,6 +6,7 @@ import { MongoClient } from 'mongodb'
 import type { Application, Hook } from 'remex/core'
 import { Conflict, createApp } from 'remex/core'
 import { startEmbeddedMongo } from 'remex/embedded'
+import type { MongoDBListService } from 'remex/mongodb'
 import { MongoDBService, transaction } from 'remex/mongodb'
 
 interface Account {
@@ -20,8 +21,8 @@ interface Transfer {
 }
 
 type Bank = Application<{
-  accounts: MongoDBService<Account>
-  transfers: MongoDBService<Transfer>
+  accounts: MongoDBListService<Account>
+  transfers: MongoDBListService<Transfer>
 }>
 
 async function withdraw(app: Bank, id: string, amount: number): Promise<void> {
@@ -44,11 +45,11 @@ export async function takeFee(app: Bank, id: string): Promise<number> {
 export function openBank(app: Bank, db: Db): void {
   app.use(
     'accounts',
-    new MongoDBService<Account>({ Model: db.collection('accounts'), multi: true }),
+    new MongoDBService({ Model: db.collection<Account>('accounts'), multi: true }),
   )
-  app.use('transfers', new MongoDBService<Transfer>({ Model: db.collection('transfers') }))
+  app.use('transfers', new MongoDBService({ Model: db.collection<Transfer>('transfers') }))
 
-  const book: Hook<MongoDBService<Transfer>, 'create'> = async ({ data }) => {
+  const book: Hook<MongoDBListService<Transfer>, 'create'> = async ({ data }) => {
     const { from = '', to = '', amount = 0 } = data as Partial<Transfer>
     await app.service('accounts').patch(to, { $inc: { balance: amount } })
     await withdraw(app, from, amount)

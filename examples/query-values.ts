@@ -7,6 +7,7 @@ import { MongoClient, ObjectId } from 'mongodb'
 import type { Application, Hook, Query } from 'remex'
 import { BadRequest, createApp, fastifyApp, rest } from 'remex'
 import { startEmbeddedMongo } from 'remex/embedded'
+import type { MongoDBListService } from 'remex/mongodb'
 import { MongoDBService, resolveObjectId } from 'remex/mongodb'
 
 interface Product {
@@ -18,7 +19,7 @@ interface Product {
   addedAt: Date
 }
 
-export type Services = { products: MongoDBService<Product> }
+export type Services = { products: MongoDBListService<Product> }
 
 /** Returns the value that a string of a URL stands for. */
 type Converter = (text: string) => unknown
@@ -68,7 +69,7 @@ function toDate(text: string): Date {
 
 /** Registers the service `products`. */
 export function addProducts(app: Application<Services>, db: Db): void {
-  app.use('products', new MongoDBService<Product>({ Model: db.collection('products') }))
+  app.use('products', new MongoDBService({ Model: db.collection<Product>('products') }))
   app.service('products').hooks({
     before: {
       all: [

@@ -17,6 +17,7 @@ import {
   protect,
 } from 'remex/auth'
 import { startEmbeddedMongo } from 'remex/embedded'
+import type { MongoDBListService } from 'remex/mongodb'
 import { connectMongoDB, MongoDBService } from 'remex/mongodb'
 
 interface User {
@@ -31,8 +32,8 @@ interface Note {
 }
 
 export type NoteServices = {
-  users: MongoDBService<User>
-  notes: MongoDBService<Note>
+  users: MongoDBListService<User>
+  notes: MongoDBListService<Note>
   authentication: AuthenticationService
 }
 
@@ -65,7 +66,7 @@ export function addLogins(app: Application<NoteServices>, db: Db, secret: string
 export function addNotes(app: Application<NoteServices>, db: Db): void {
   app.use(
     'users',
-    new MongoDBService<User>({
+    new MongoDBService({
       Model: db.collection<User>('users'),
       hidden: ['password'],
       indexes: [{ key: { email: 1 }, unique: true }],
@@ -79,7 +80,7 @@ export function addNotes(app: Application<NoteServices>, db: Db): void {
 
   app.use(
     'notes',
-    new MongoDBService<Note>({
+    new MongoDBService({
       Model: db.collection<Note>('notes'),
       shardKey: ['author'],
       indexes: [{ key: { author: 1 } }],

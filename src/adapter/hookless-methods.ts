@@ -5,7 +5,7 @@ import type { RecordQuery } from '../core/record-query.ts'
 import { callAdapter, checkOne } from './adapter-call.ts'
 import { toCallSettings } from './call-settings.ts'
 import { CollectionAccess } from './collection-access.ts'
-import type { PagesOption, Paging } from './mongodb-options.ts'
+import type { DefaultPaging, PagesOption, Paging } from './mongodb-options.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
 import { checkMulti } from './mongodb-params.ts'
 import type { AdapterId } from './object-id.ts'
@@ -46,7 +46,7 @@ export class HooklessMethods<
   D = NewRecord<T>,
   P extends MongoDBParams = MongoDBParams<RecordQuery<T>>,
   U = PatchData<D>,
-  Kind extends Paging = Paging,
+  Kind extends Paging = DefaultPaging<T>,
 > extends CollectionAccess<P> {
   /** `find` without hooks and without a check of the query. */
   _find(params: P & { paginate: false }): Promise<T[]>

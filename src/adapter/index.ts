@@ -27,6 +27,7 @@ export type {
 export type { MongoDBParams, MongoDBParams as MongoDBAdapterParams } from './mongodb-params.ts'
 export type { AdapterId, NullableAdapterId } from './object-id.ts'
 export { resolveMongoDBOptions } from './resolve-options.ts'
+export type { MongoDBListService } from './service-constructor.ts'
 export { MongoDBService } from './service-constructor.ts'
 export type { TransactionFunction } from './transactions/run-transaction.ts'
 export type { TransactionOptions } from './transactions/transaction.ts'

@@ -22,6 +22,9 @@ export interface Paginate {
 /** Whether `find` resolves to pages or to lists. */
 export type Paging = 'pages' | 'list'
 
+/** The paging of a service that states none: pages for records of a type, either for any records. */
+export type DefaultPaging<T> = string extends keyof T ? Paging : 'pages'
+
 /** A size that turns pages on. */
 export interface PageSize extends Paginate {
   /** How many records a page holds when the query has no `$limit`. */

@@ -7,7 +7,7 @@ import { checkChangeData, checkOne, checkSelect, toChecked } from './adapter-cal
 import { toCallSettings, withSettings } from './call-settings.ts'
 import type { Found, NewRecord, Paged, PatchData } from './hookless-methods.ts'
 import { HooklessMethods } from './hookless-methods.ts'
-import type { MongoDBOptions, PagesOption, Paging } from './mongodb-options.ts'
+import type { DefaultPaging, MongoDBOptions, PagesOption, Paging } from './mongodb-options.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
 import { checkMulti, checkWriteToMany, isExternal } from './mongodb-params.ts'
 import type { AdapterId } from './object-id.ts'
@@ -22,7 +22,7 @@ export class MongoDBService<
   D = NewRecord<T>,
   P extends MongoDBParams = MongoDBParams<RecordQuery<T>>,
   U = PatchData<D>,
-  Kind extends Paging = Paging,
+  Kind extends Paging = DefaultPaging<T>,
 > extends HooklessMethods<T, D, P, U, Kind> {
   /**
    * Written out, because bundlers rename the class: its public name is that of another constant.

@@ -3,6 +3,7 @@ import type { Document } from 'mongodb'
 import type { RecordQuery } from '../core/record-query.ts'
 import type { NewRecord, PatchData } from './hookless-methods.ts'
 import type {
+  DefaultPaging,
   ListOption,
   ModelOption,
   MongoDBOptions,
@@ -19,7 +20,8 @@ import { MongoDBService as MongoDBServiceClass } from './mongodb-service.ts'
  * trusted callers. Every operation on one record is one command to the server.
  *
  * `T` is a record, `D` the data that `create` and `update` take, `P` the params, `U` the data that
- * `patch` takes, and `Kind` says whether `find` resolves to `'pages'` or to a `'list'`.
+ * `patch` takes, and `Kind` says whether `find` resolves to `'pages'`, as with records of a type it does
+ * unless something else is said, or to a `'list'`.
  *
  * All methods fail with an error of `remex/errors`: `BadRequest`, `NotFound`, `MethodNotAllowed`,
  * or what the database's error stands for; with a `TypeError` where `params.adapter` or
@@ -31,8 +33,17 @@ export interface MongoDBService<
   D = NewRecord<T>,
   P extends MongoDBParams = MongoDBParams<RecordQuery<T>>,
   U = PatchData<D>,
-  Kind extends Paging = Paging,
+  Kind extends Paging = DefaultPaging<T>,
 > extends MongoDBServiceClass<T, D, P, U, Kind> {}
+
+/** A {@link MongoDBService} without pages, whose `find` resolves to a list of records. */
+export type MongoDBListService<T extends Document, D = NewRecord<T>> = MongoDBService<
+  T,
+  D,
+  MongoDBParams<RecordQuery<T>>,
+  PatchData<D>,
+  'list'
+>
 
 /** The options of a service on a collection whose records have a type. */
 type TypedOptions<T extends Document> = MongoDBOptions &
@@ -79,7 +90,7 @@ interface MongoDBServiceConstructor {
     D = NewRecord<T>,
     P extends MongoDBParams = MongoDBParams<RecordQuery<T>>,
     U = PatchData<D>,
-    Kind extends Paging = Paging,
+    Kind extends Paging = DefaultPaging<T>,
   >(
     options: MongoDBOptions & PagingOption<Kind>,
   ): MongoDBService<T, D, P, U, Kind>

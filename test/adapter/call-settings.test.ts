@@ -1,9 +1,9 @@
 import t from 'tap'
 
 import { toCallSettings, withQuery, withSettings } from '../../src/adapter/call-settings.ts'
-import { MongoDBService } from '../../src/adapter/index.ts'
 import type { MongoDBParams } from '../../src/adapter/mongodb-params.ts'
 import { resolveMongoDBOptions } from '../../src/adapter/resolve-options.ts'
+import { createAnyPaging } from '../support/any-paging.ts'
 import { openDatabase } from '../support/database.ts'
 import { idleCollection } from '../support/idle-collection.ts'
 
@@ -58,7 +58,7 @@ t.test('a call changes only what it names, and names only what there is', async 
 })
 
 t.test('the options of a call are checked once, whatever steps it has', async (t) => {
-  const people = new MongoDBService<{ name: string }>({ Model: await empty('people') })
+  const people = createAnyPaging<{ name: string }>({ Model: await empty('people') })
   const calls: ((params: MongoDBParams) => Promise<unknown>)[] = [
     (params) => people.create([{ name: 'a' }, { name: 'b' }], params),
     (params) => people.find(params),

@@ -1,7 +1,8 @@
 import t from 'tap'
 
 import type { MongoDBParams } from '../../src/adapter/index.ts'
-import { MongoDBService } from '../../src/adapter/index.ts'
+import type { AnyPaging } from '../support/any-paging.ts'
+import { createAnyPaging } from '../support/any-paging.ts'
 import { openDatabase } from '../support/database.ts'
 
 const { empty, commandsOf } = await openDatabase(t)
@@ -18,7 +19,7 @@ const ALL: MongoDBParams = { query: { n: { $gte: 0 } } }
 const UNREAD = { ...ALL, docdb: { returning: false } } as const
 
 /** What is called, and the commands that it sends. */
-const CALLS: readonly [string, (notes: MongoDBService<Note>) => Promise<unknown>, string[]][] = [
+const CALLS: readonly [string, (notes: AnyPaging<Note>) => Promise<unknown>, string[]][] = [
   ['create', (notes) => notes.create({ n: 1 }), ['insert']],
   ['create of 1,000', (notes) => notes.create(MANY.map(({ n }) => ({ n }))), ['insert']],
   ['get', (notes) => notes.get(1), ['find']],
@@ -49,7 +50,7 @@ for (const [title, call, expected] of CALLS) {
   t.test(`${title}: ${expected.join(', ') || 'no command'}`, async (t) => {
     const Model = await empty('notes')
     await Model.insertMany(MANY.map((note) => ({ ...note })) as never)
-    const notes = new MongoDBService<Note>({ Model, multi: true })
+    const notes = createAnyPaging<Note>({ Model, multi: true })
     const commands = await commandsOf(() => call(notes))
     t.strictSame(
       commands.map((command) => Object.keys(command)[0]),

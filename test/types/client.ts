@@ -94,7 +94,7 @@ expectType<{ at: string | Date; n?: number }>()(
 // Pages where the service has them, and selected fields
 expectType<Promise<Page<SentPost>>>()(client.service('paged').find())
 expectType<Promise<SentPost[]>>()(client.service('listed').find({ query: { title: 'a' } }))
-expectType<Promise<Page<SentPost> | SentPost[]>>()(client.service('posts').find())
+expectType<Promise<Page<SentPost>>>()(client.service('posts').find())
 expectType<Promise<Page<Pick<SentPost, 'title' | '_id'>>>>()(
   client.service('paged').find({ query: { likes: { $gt: 1 }, $select: ['title'] } }),
 )

@@ -1,9 +1,15 @@
 import type { Collection, Db, Document, ObjectId } from 'mongodb'
 
-import type { MongoDBOptions, MongoDBParams, PatchData } from '../../src/adapter/index.ts'
+import type {
+  MongoDBListService,
+  MongoDBOptions,
+  MongoDBParams,
+  PatchData,
+} from '../../src/adapter/index.ts'
 import { MongoDBService } from '../../src/adapter/index.ts'
 import type { AroundHook, Hook, Page } from '../../src/core/index.ts'
 import { createApp } from '../../src/core/index.ts'
+import type { AnyPaging } from '../support/any-paging.ts'
 import { expectType } from './expect-type.ts'
 
 interface Post {
@@ -61,7 +67,7 @@ new MongoDBService({ Model, pagination: { default: 3 } })
 // @ts-expect-error no such option
 new MongoDBService({ Model, paginate: { defualt: 3 } })
 const open = new MongoDBService<Post>({ Model: db.collection('posts'), paginate: { default: 10 } })
-expectType<Promise<Page<Post> | Post[]>>()(open.find())
+expectType<Promise<Page<Post>>>()(open.find())
 expectType<Promise<Post[]>>()(open.find({ paginate: false }))
 const untyped = new MongoDBService({ Model: db.collection('posts') })
 untyped.find({ query: { anything: { $gt: 1 }, $limit: 3 } })
@@ -77,10 +83,14 @@ const unknownPaging = new MongoDBService(options)
 expectType<Promise<Page<Document> | Document[]>>()(unknownPaging.find())
 
 // What is inferred fits where less is stated, and nothing else
-const anyPaging: MongoDBService<Post>[] = [paged, listed, open]
+const anyPaging: AnyPaging<Post>[] = [paged, listed, open]
+// @ts-expect-error a list is no pages
+const pages: MongoDBService<Post>[] = [listed]
+// @ts-expect-error there are no pages without a size
+new MongoDBService<Post>({ Model })
 // @ts-expect-error pages are no list
 const lists: (typeof listed)[] = [paged]
-const returned: MongoDBService<Post> = new MongoDBService({ Model: db.collection('posts') })
+const returned: MongoDBListService<Post> = new MongoDBService({ Model: db.collection('posts') })
 
 // Queries
 listed.find({
@@ -168,7 +178,10 @@ listed.create({ title: 'a' })
 stated.create({ title: 'a', authorId: id })
 // @ts-expect-error no data for callers
 stated.patch(id, { likes: 3 })
-const onlyTitles = new MongoDBService<Post, PostData, Params, { title: string }>({ Model })
+const onlyTitles = new MongoDBService<Post, PostData, Params, { title: string }>({
+  Model,
+  paginate: { default: 10 },
+})
 onlyTitles.patch(id, { title: 'a' })
 onlyTitles._patch(id, { $inc: { likes: 1 } })
 // @ts-expect-error an operator is no data of this service
@@ -196,7 +209,9 @@ new PostService({ Model })
 const posts = new PostService({ Model, paginate: { default: 10 } })
 class Comments extends MongoDBService<Post> {}
 class Anything extends MongoDBService {}
-expectType<Promise<Page<Post> | Post[]>>()(new Comments({ Model }).find())
+expectType<Promise<Page<Post>>>()(new Comments({ Model, paginate: { default: 10 } }).find())
+// @ts-expect-error there are no pages without a size
+new Comments({ Model })
 new Anything({ Model }).find({ query: { anything: 1 } })
 
 // Hooks

@@ -37,8 +37,7 @@ export class CommentService extends MongoDBService<
   Comment,
   CommentData,
   CommentParams,
-  PatchData<Comment>,
-  'pages'
+  PatchData<Comment>
 > {}
 
 export function addComments(app: Blog, db: Db): void {

@@ -45,13 +45,7 @@ const postQuery = querySchema({
 type PostData = z.infer<typeof postData>
 type PostParams = MongoDBParams<RecordQuery<Post>>
 
-export class PostService extends MongoDBService<
-  Post,
-  PostData,
-  PostParams,
-  PatchData<Post>,
-  'pages'
-> {}
+export class PostService extends MongoDBService<Post, PostData, PostParams, PatchData<Post>> {}
 
 export function addPosts(app: Blog, db: Db): void {
   const posts = new PostService({

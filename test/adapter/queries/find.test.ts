@@ -2,10 +2,11 @@ import type { ObjectId } from 'mongodb'
 import t from 'tap'
 
 import type { MongoDBOptions, MongoDBParams } from '../../../src/adapter/index.ts'
-import { MongoDBService } from '../../../src/adapter/index.ts'
 import { BadRequest, NotFound } from '../../../src/core/errors/index.ts'
 import type { Page } from '../../../src/core/params.ts'
 import type { RecordQuery } from '../../../src/core/record-query.ts'
+import type { AnyPaging } from '../../support/any-paging.ts'
+import { createAnyPaging } from '../../support/any-paging.ts'
 import { openDatabase } from '../../support/database.ts'
 
 interface Person {
@@ -20,11 +21,11 @@ const { client, empty, commandsOf } = await openDatabase(t)
 async function createPeople(
   count: number,
   options: Partial<MongoDBOptions> = {},
-): Promise<MongoDBService<Person>> {
+): Promise<AnyPaging<Person>> {
   const Model = await empty('people')
   const people = Array.from({ length: count }, (_, age) => ({ name: `name ${age}`, age }))
   if (count > 0) await Model.insertMany(people)
-  return new MongoDBService<Person>({ Model, ...options })
+  return createAnyPaging<Person>({ Model, ...options })
 }
 
 const namesOf = (commands: object[]) => commands.map((command) => Object.keys(command)[0])
@@ -237,7 +238,7 @@ t.test('passes collation and options of the driver on', async (t) => {
 t.test('takes the collection from a promise, or from params.adapter', async (t) => {
   const Model = await empty('people')
   const other = await empty('others')
-  const people = new MongoDBService<Person>({ Model: Promise.resolve(Model) })
+  const people = createAnyPaging<Person>({ Model: Promise.resolve(Model) })
   await people.create({ name: 'a', age: 1 })
   t.equal(await people.getModel(), Model)
   t.strictSame(await people.find({ adapter: { Model: other } }), [])
@@ -247,6 +248,6 @@ t.test('answers a database that is away with 503 and without its address', async
   const Model = Promise.reject(
     Object.assign(new Error('secret:27017'), { name: 'MongoNetworkError' }),
   )
-  const people = new MongoDBService<Person>({ Model: Model as Promise<never> })
+  const people = createAnyPaging<Person>({ Model: Model as Promise<never> })
   await t.rejects(people.find(), { code: 503, message: 'The database is not available' })
 })

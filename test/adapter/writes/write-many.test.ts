@@ -5,6 +5,8 @@ import type { MongoDBOptions, MongoDBParams } from '../../../src/adapter/index.t
 import { MongoDBService } from '../../../src/adapter/index.ts'
 import { BadRequest, MethodNotAllowed } from '../../../src/core/errors/index.ts'
 import { createApp } from '../../../src/core/index.ts'
+import type { AnyPaging } from '../../support/any-paging.ts'
+import { createAnyPaging } from '../../support/any-paging.ts'
 import { openDatabase } from '../../support/database.ts'
 
 interface Person {
@@ -16,10 +18,8 @@ interface Person {
 
 const { empty, commandsOf } = await openDatabase(t)
 
-async function createPeople(
-  options: Partial<MongoDBOptions> = {},
-): Promise<MongoDBService<Person>> {
-  return new MongoDBService<Person>({ Model: await empty('people'), ...options })
+async function createPeople(options: Partial<MongoDBOptions> = {}): Promise<AnyPaging<Person>> {
+  return createAnyPaging<Person>({ Model: await empty('people'), ...options })
 }
 
 const namesOf = (commands: object[]) => commands.map((command) => Object.keys(command)[0])
