@@ -82,6 +82,7 @@ await app.unuse('clock')
 
 interface Settings {
   port: number
+  host?: string
 }
 
 const configured = createApp<Services, Settings>()
