@@ -128,6 +128,34 @@ t.test('refuses headers of an incoming request that was handed on', async (t) =>
   t.strictSame(sent, [])
 })
 
+t.test('headers of the method win over options, those of the call over both', async (t) => {
+  const sent: unknown[] = []
+  const answer: FetchFunction = async (_url, { headers }) => {
+    sent.push([headers['content-type'], headers['x-service-method'], headers['accept']])
+    return new Response('{}')
+  }
+  const headers = { 'Content-Type': 'of/options', 'X-Service-Method': 'options', ACCEPT: 'a/b' }
+  const app = createApp().configure(rest('http://a').fetch(answer, { headers }))
+  app.use('users', rest('http://a').fetch(answer, { headers }).service('users'), {
+    methods: ['invite'],
+  })
+  const users = app.service('users')
+  await users['invite']?.({})
+  await users['invite']?.({}, { headers: { 'content-TYPE': 'of/params' } })
+  await users['invite']?.(
+    {},
+    {
+      headers: { 'content-type': 'of/params' },
+      connection: { headers: [['Content-type', 'of/connection']] },
+    },
+  )
+  t.strictSame(sent, [
+    ['application/json', 'invite', 'a/b'],
+    ['of/params', 'invite', 'a/b'],
+    ['of/connection', 'invite', 'a/b'],
+  ])
+})
+
 t.test('sends a header of any name that is one', async (t) => {
   const { service, sent } = record('users')
   await service.find({ headers: JSON.parse('{"__proto__":"a","toString":"b","x-1":"c"}') })
