@@ -27,7 +27,7 @@ const TIME_LIMIT: OptionRule = {
   expected: 'a number of milliseconds above 0',
   isValid: (value) => typeof value === 'number' && value > 0,
 }
-const HEADERS: OptionRule = OPTION.object
+const HEADERS: OptionRule = { expected: 'an object or a list of pairs', isValid: isObject }
 
 export const CONNECTION_RULES: Readonly<Record<keyof ConnectionOptions, OptionRule>> = {
   headers: HEADERS,
