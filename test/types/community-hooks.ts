@@ -6,6 +6,7 @@ import * as utils from 'feathers-utils'
 import type { Collection, ObjectId } from 'mongodb'
 
 import { MongoDBService } from '../../src/adapter/index.ts'
+import { authenticate, hashPassword, passwordHash, protect } from '../../src/auth/index.ts'
 import type { Hook, HookContext } from '../../src/core/index.ts'
 import { createApp } from '../../src/core/index.ts'
 import type { User, UserService } from './account-services.ts'
@@ -122,7 +123,18 @@ createApp()
 app.service('posts').hooks({
   before: { patch: [common.iff((context) => context.params.old === 1, common.discard('title'))] },
 })
-// Hooks of one's own inside of theirs are typed for the contexts of Feathers as well.
+// The hooks of remex/auth fit inside of theirs.
+app.service('users').hooks({
+  before: {
+    all: [common.iff(common.isProvider('external'), authenticate('jwt'), common.discard('role'))],
+    create: [common.unless(common.isProvider('server'), hashPassword('password'))],
+  },
+  after: { all: [common.iff(common.isProvider('external'), protect('password'))] },
+})
+// Hooks of one's own inside of theirs are typed for the contexts of Feathers, or theirs for any.
+declare const own: Hook
+// biome-ignore lint/suspicious/noExplicitAny: no other context is one of Feathers and of Remex
+app.service('users').hooks({ before: { all: [common.iff<any>(true, own)] } })
 const log = (context: FeathersContext) => void context.path
 app.service('posts').hooks({ before: { get: [common.iff(true, log), log] } })
 
@@ -158,6 +170,10 @@ declare function unknownContext(context: object): FeathersContext
 const resolver = schema.resolve<User, FeathersContext>({
   email: async (email, _user, context) => (context.params.provider ? undefined : email),
 })
+const withPassword = schema.resolve<{ password: string }, FeathersContext>({
+  password: passwordHash({ strategy: 'local' }),
+})
+app.service('users').hooks({ before: { create: [schema.resolveData(withPassword)] } })
 // The service has a type there; the application can not have that of Remex.
 // biome-ignore lint/suspicious/noExplicitAny: their factories ask for an application of Feathers
 type ResolverContext<S> = FeathersContext<any, S>

@@ -57,7 +57,7 @@ export function authenticate(
     if (type && type !== 'around' && type !== 'before') {
       throw createNotAuthenticated('The authenticate hook must be used as a before hook')
     }
-    const service = findService(app, options)
+    const service = findService(app as Application, options)
     if ((service as object) === context.service) {
       throw createNotAuthenticated(
         'The authenticate hook does not need to be used on the authentication service',
