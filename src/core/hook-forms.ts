@@ -30,8 +30,9 @@ interface ContextAroundHook<S, M extends string, A> {
 
 /**
  * What hooks of other packages may ask of a context: the members of the context of
- * `@feathersjs/feathers` that are always there, and what `fastJoin` adds. They are `never`, which fits whatever those packages
- * declare. Hooks for the contexts here do not fit: they ask for private members as well.
+ * `@feathersjs/feathers` that are always there, and what `fastJoin` adds. They are `never`, which
+ * fits whatever those packages declare. Hooks for the contexts here do not fit: they ask for private
+ * members as well.
  */
 type PackageContext = Readonly<
   Record<
