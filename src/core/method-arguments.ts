@@ -53,12 +53,14 @@ export type NewData<D> =
  */
 export type ParamsOf<S, M> = string extends M
   ? Params
-  : [Method<S, M>['last'][ParamsIndex<M>]] extends [infer P]
-    ? unknown extends P
-      ? Params
-      : [NonNullable<P>] extends [never]
+  : M extends unknown
+    ? [Method<S, M>['last'][ParamsIndex<M>]] extends [infer P]
+      ? unknown extends P
         ? Params
-        : NonNullable<P>
+        : [NonNullable<P>] extends [never]
+          ? Params
+          : NonNullable<P>
+      : never
     : never
 
 /** What a method resolves to. */

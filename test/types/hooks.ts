@@ -249,6 +249,9 @@ const checkEmail: Hook<UserService, 'patch'> = (context) => context.data.email?.
 users.hooks({ before: { patch: [checkEmail] } })
 // @ts-expect-error a hook for another method
 users.hooks({ before: { find: [checkEmail] } })
+const checkOwner: Hook<UserService, 'get' | 'patch'> = ({ params }) =>
+  expectType<UserParams>()(params)
+users.hooks({ before: { get: [checkOwner], patch: [checkOwner] } })
 declare function inspect(context: HookContext): void
 users.hooks({ after: { get: (context) => inspect(context) } })
 

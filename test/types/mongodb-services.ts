@@ -85,7 +85,7 @@ expectType<Promise<Page<Document> | Document[]>>()(unknownPaging.find())
 // What is inferred fits where less is stated, and nothing else
 const anyPaging: AnyPaging<Post>[] = [paged, listed, open]
 // @ts-expect-error a list is no pages
-const pages: MongoDBService<Post>[] = [listed]
+const paging: MongoDBService<Post>[] = [listed]
 // @ts-expect-error there are no pages without a size
 new MongoDBService<Post>({ Model })
 // @ts-expect-error pages are no list
@@ -261,5 +261,5 @@ app.service('listed').hooks({
 })
 app.service('listed').on('created', (post) => expectType<Post>()(post))
 declare const something: unknown
-export const fits = [anyPaging, lists, returned]
+export const fits = [anyPaging, paging, lists, returned]
 if (something instanceof MongoDBService) expectType<string>()(something.id)
