@@ -81,7 +81,7 @@ const MONGODB = toNames({
     resolveQueryObjectId transaction
   `,
   types: `
-    AdapterId AnyCollection ConnectOptions DriverOptions MongoDBAdapterOptions MongoDBAdapterParams MongoDBOptions MongoDBParams MongoDBSettings MultiMethod NewRecord NullableAdapterId
+    AdapterId AnyCollection ConnectOptions DriverOptions MongoDBAdapterOptions MongoDBAdapterParams MongoDBListService MongoDBOptions MongoDBParams MongoDBSettings MultiMethod NewRecord NullableAdapterId
     ObjectIdQuery PageSize Paginate PaginationOptions Paging PatchData UnreadParams WriteCount PipelineStage QueryFilter QueryLimits TransactionFunction
     TransactionOptions
   `,

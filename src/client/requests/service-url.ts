@@ -31,7 +31,9 @@ export function toBaseURL(baseURL: unknown): string {
     throw new TypeError('The base URL can not hold a user name or password: send them as a header')
   }
   if (/[?#]/.test(baseURL)) throw new TypeError('The base URL ends before `?` and `#`')
-  return baseURL.replace(/\/+$/, '')
+  let end = baseURL.length
+  while (baseURL[end - 1] === '/') end -= 1
+  return baseURL.slice(0, end)
 }
 
 /**
