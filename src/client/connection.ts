@@ -15,6 +15,11 @@ export interface PreparedRequest {
   readonly body: string | undefined
   /** Aborts when the caller gives up, or the time is up. */
   readonly signal: AbortSignal | undefined
+  /**
+   * What to do where the server redirects. A write is not to follow: on the way it would become a
+   * `GET`, and a record that is created be searched.
+   */
+  readonly redirect: 'follow' | 'manual'
   /** What the body of a successful answer is wanted as. */
   readonly responseType: ResponseType
   /** Further options of the call, which the library knows. */

@@ -42,7 +42,18 @@ export function toNetworkError(thrown: unknown, request: RequestLabel): unknown 
   }
   const NetworkError = TIMEOUT_CODES.has(code) ? Timeout : Unavailable
   const message = `No answer from ${request.method} ${request.path}${reason}`
-  return new NetworkError(message, data, { cause: thrown })
+  return new NetworkError(message, data, { cause: toCause(thrown) })
+}
+
+/** Where errors of libraries have the whole request, and the token of a login in its headers. */
+const REQUEST_HOLDERS = ['config', 'options', 'request'] as const
+
+/** Returns what a library threw, or the error behind it: an error is logged with its causes. */
+function toCause(thrown: unknown): unknown {
+  if (!isObject(thrown) || !REQUEST_HOLDERS.some((name) => name in thrown)) return thrown
+  const { name, message, code, cause } = thrown
+  if (cause instanceof Error) return cause
+  return Object.assign(new Error(String(message)), { name, ...(code !== undefined && { code }) })
 }
 
 /** Returns the error for a request whose time is up. */

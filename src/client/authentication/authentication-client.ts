@@ -12,7 +12,7 @@ import { createLocationError, findLocation, takeFromHash } from './location-toke
 import type { LoginData, LoginResult } from './login-result.ts'
 import { isRefusal, LoginState, NoAccessToken } from './login-state.ts'
 import type { TokenStorage } from './token-storage.ts'
-import { OrderedStorage } from './token-storage.ts'
+import { isTokenStorage, OrderedStorage } from './token-storage.ts'
 
 /** The part of an authentication service that is called. */
 interface LoginService {
@@ -39,7 +39,9 @@ export class AuthenticationClient {
   constructor(app: AnyApplication, options: Given<AuthenticationClientOptions> = {}) {
     this.app = app
     this.options = resolveAuthenticationOptions(options)
-    app.set('storage', new OrderedStorage(app.get('storage') ?? this.options.storage))
+    const storage: unknown = app.get('storage') ?? this.options.storage
+    if (!isTokenStorage(storage)) throw new TypeError("The setting 'storage' is no token storage")
+    app.set('storage', new OrderedStorage(storage))
     app.set('authentication', null)
     this.#state = new LoginState({
       keep: (accessToken) => this.setAccessToken(accessToken),
@@ -126,7 +128,7 @@ export class AuthenticationClient {
    * @throws {GeneralError} the storage did not take the token: nobody is logged in by it
    */
   authenticate(data?: LoginData, params?: ClientParams): Promise<LoginResult> {
-    if (data === undefined) return this.reAuthenticate()
+    if (data == null) return this.reAuthenticate()
     return this.#state.attempt(() => this.#call().create(data, params))
   }
 

@@ -20,7 +20,7 @@ export interface LoginEffects {
   announce(result: LoginResult): void
 }
 
-/** Nobody has been logged in, so that nothing is lost by it: calls go on without a token. */
+/** There is no token. Where nobody was logged in, nothing is lost by it, and calls go on without one. */
 export class NoAccessToken extends NotAuthenticated {
   /** That of the class above: users know no other. */
   static override readonly name: string = 'NotAuthenticated'
@@ -57,10 +57,11 @@ export class LoginState {
 
   /** Resolves to who is logged in after the attempt that goes on; rejects as that does. */
   async settle(): Promise<Login | undefined> {
+    const before = this.#login
     try {
       await this.#pending
     } catch (error) {
-      if (!(error instanceof NoAccessToken)) throw error
+      if (before !== undefined || !(error instanceof NoAccessToken)) throw error
     }
     return this.#login
   }

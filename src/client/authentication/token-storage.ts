@@ -32,7 +32,7 @@ export class MemoryStorage implements TokenStorage {
 }
 
 /** Whether a value has the methods of a {@link TokenStorage}. */
-export function isTokenStorage(value: unknown): boolean {
+export function isTokenStorage(value: unknown): value is TokenStorage {
   const names = ['getItem', 'setItem', 'removeItem']
   return isObject(value) && names.every((name) => typeof value[name] === 'function')
 }

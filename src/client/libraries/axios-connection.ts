@@ -22,11 +22,10 @@ export class AxiosClient extends RemoteService {
 
   /** Sends a request by axios. Resolves to its answer. */
   override async sendRequest(request: PreparedRequest): Promise<Answer> {
-    const { url, method, headers, body, signal, responseType, libraryOptions } = request
+    const { url, method, headers, body, signal, redirect, responseType, libraryOptions } = request
     const isStream = responseType === 'stream'
     const answer = (await (this.connection as AxiosLibrary).request({
-      // Another verb than GET would become one on the way, and a record that is created be searched.
-      ...(method !== 'GET' && { maxRedirects: 0 }),
+      ...(redirect === 'manual' && { maxRedirects: 0 }),
       ...libraryOptions,
       url,
       method,

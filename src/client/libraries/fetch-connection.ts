@@ -55,8 +55,7 @@ export class FetchClient extends RemoteService {
     // Unbound, since `window.fetch` is no method of this service.
     const fetchFunction = this.connection as FetchFunction
     const answer = await fetchFunction(request.url, {
-      // Another verb than GET would become one on the way, and a record that is created be searched.
-      redirect: request.method === 'GET' ? 'follow' : 'manual',
+      redirect: request.redirect,
       ...request.libraryOptions,
       method: request.method,
       headers: { ...request.headers },

@@ -19,9 +19,9 @@ export class OfetchClient extends RemoteService {
 
   /** Sends a request by ofetch. Resolves to its answer. */
   override async sendRequest(request: PreparedRequest): Promise<Answer> {
-    const { url, method, headers, body, signal, responseType, libraryOptions } = request
+    const { url, method, headers, body, signal, redirect, responseType, libraryOptions } = request
     const answer = await (this.connection as $Fetch).raw(url, {
-      redirect: method === 'GET' ? 'follow' : 'manual',
+      redirect,
       ...libraryOptions,
       method,
       headers,

@@ -33,14 +33,13 @@ export class SuperagentClient extends RemoteService {
    * @throws {BadRequest} a stream is wanted, or an option is no method of superagent's requests
    */
   override async sendRequest(request: PreparedRequest): Promise<Answer> {
-    const { url, method, headers, body, signal, responseType, libraryOptions } = request
+    const { url, method, headers, body, signal, redirect, responseType, libraryOptions } = request
     if (responseType === 'stream') throw new BadRequest('superagent has no answers as streams')
     const superagent = this.connection as (method: string, url: string) => SuperagentRequest
     const sent = superagent(method, url)
       .set(headers)
       .ok(() => true)
-      // Another verb than GET would become one on the way, and a record that is created be searched.
-      .redirects(method === 'GET' ? 5 : 0)
+      .redirects(redirect === 'follow' ? 5 : 0)
       .responseType('arraybuffer')
     applyOptions(sent, libraryOptions)
     if (body !== undefined) sent.send(body)

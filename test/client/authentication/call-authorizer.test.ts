@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import { inspect } from 'node:util'
 import t from 'tap'
 import type { AuthenticationOptions } from '../../../src/client/index.ts'
 import {
@@ -309,6 +310,52 @@ t.test('CLI-8: a redirect to another origin goes without the token', async (t) =
     t.equal(other.requests.length, 1, library)
     t.equal(other.requests[0]?.headers.authorization, undefined, library)
   }
+})
+
+t.test('CLI-8: with a token in another header, no redirect is followed', async (t) => {
+  for (const [library, { connect: connectBy }] of Object.entries(CONNECTORS)) {
+    const other = await startOddServer(t, (_request, response) => response.end('{}'))
+    const odd = await startOddServer(t, ({ url }, response) =>
+      url === '/authentication'
+        ? response.end('{"accessToken":"a"}')
+        : response.writeHead(302, { location: `${other.url}/things` }).end(),
+    )
+    const client = createApp().configure(connectBy(odd.url))
+    client.configure(authentication({ header: 'X-Token' }))
+    await (client as unknown as AuthenticationClient).authenticate(CREDENTIALS)
+    await t.rejects(client.service('things').find(), /The server redirects this call/, library)
+    t.equal(odd.requests.at(-1)?.headers['x-token'], 'Bearer a', library)
+    t.equal(other.requests.length, 0, library)
+  }
+})
+
+t.test('CLI-6: no error of a call holds the token', async (t) => {
+  for (const [library, { connect: connectBy }] of Object.entries(CONNECTORS)) {
+    const odd = await startOddServer(t, ({ method, socket }, response) =>
+      method === 'POST' ? response.end('{"accessToken":"geheim"}') : socket.destroy(),
+    )
+    const client = createApp().configure(connectBy(odd.url)).configure(authentication())
+    const { authenticate, logout } = client as unknown as AuthenticationClient
+    await authenticate(CREDENTIALS)
+    for (const call of [() => client.service('things').find(), logout]) {
+      const error = await errorOf(call())
+      t.equal(error.name, 'Unavailable', library)
+      t.equal(odd.requests.at(-1)?.headers.authorization, 'Bearer geheim', library)
+      const shown = inspect(error, { depth: 20, showHidden: true, getters: true })
+      t.equal(shown.includes('geheim'), false, library)
+    }
+  }
+})
+
+t.test('a call of somebody whose token is gone is not sent as that of nobody', async (t) => {
+  const server = await startLoginServer(t)
+  const { client, storage } = connect(server.url)
+  await client.authenticate(CREDENTIALS)
+  await storage.removeItem(KEY)
+  const again = errorOf(client.reAuthenticate(true))
+  await t.rejects(client.service('open').create({}), { message: 'No accessToken found in storage' })
+  await again
+  t.equal(server.count('POST /open'), 0)
 })
 
 t.test('calls wait for the login that goes on', async (t) => {
