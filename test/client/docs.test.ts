@@ -7,7 +7,7 @@ function read(path: string): string {
 }
 
 t.test('every code block of the page about clients stands in an example that runs', async (t) => {
-  const example = read('examples/client.ts')
+  const example = ['client', 'client-login'].map((name) => read(`examples/${name}.ts`)).join('\n')
   const blocks = [...read('docs/client.md').matchAll(/```ts\n([\s\S]*?)```/g)]
   t.ok(blocks.length > 0)
   for (const [, block = ''] of blocks) t.ok(example.includes(block), block.split('\n')[0] ?? '')
