@@ -9,6 +9,7 @@ import {
 } from '../../../src/client/index.ts'
 import { createApp, NotAuthenticated, Unavailable } from '../../../src/core/index.ts'
 import { Gate } from '../../support/gate.ts'
+import { laterTurns } from '../../support/until.ts'
 import { errorOf } from '../error-of.ts'
 import { startOddServer } from '../odd-server.ts'
 import { BEN, CREDENTIALS, startLoginServer } from './login-server.ts'
@@ -171,6 +172,62 @@ t.test('of several logins the last one counts, in whatever order they are answer
   t.equal(await storage.getItem(KEY), accessToken)
   t.match(await client.service('echo').find(), { user: { email: BEN.email } })
   t.strictSame(events.length, 2)
+})
+
+t.test('a login that is refused late does not end a later one', async (t) => {
+  const server = await startLoginServer(t)
+  const { client, storage } = connect(server.url)
+  const slow = new Gate()
+  client.service('authentication').hooks({
+    error: { create: () => slow.pass() },
+  })
+  const first = errorOf(client.authenticate(WRONG))
+  await slow.arrivals(1)
+  const { accessToken } = await client.authenticate(BEN)
+  slow.open()
+  t.match(await first, { message: 'Invalid login' })
+  t.equal(await storage.getItem(KEY), accessToken)
+  t.match(await client.service('echo').find(), { user: { email: BEN.email } })
+})
+
+t.test('the end of a login leaves a later one going on', async (t) => {
+  const server = await startLoginServer(t)
+  const { client } = connect(server.url)
+  const slow = new Gate()
+  client.service('authentication').hooks({
+    after: {
+      create: ({ data }) => ((data as { email?: string }).email === BEN.email ? slow.pass() : null),
+    },
+  })
+  const first = client.authenticate(CREDENTIALS)
+  const second = client.authenticate(BEN)
+  t.match(await first, { user: { email: CREDENTIALS.email } })
+  t.equal(client.get('authentication'), second)
+  const call = client.service('echo').find()
+  slow.open()
+  t.match(await call, { user: { email: BEN.email } })
+  await second
+})
+
+t.test('each logout is of its own login', async (t) => {
+  const server = await startLoginServer(t)
+  const { client } = connect(server.url)
+  const gate = new Gate()
+  client.service('authentication').hooks({ before: { remove: () => gate.pass() } })
+  const { accessToken } = await client.authenticate(CREDENTIALS)
+  const first = client.logout()
+  await gate.arrivals(1)
+  const { accessToken: other } = await client.authenticate(BEN)
+  const second = client.logout()
+  await laterTurns()
+  gate.open()
+  t.match(await first, { user: { email: CREDENTIALS.email } })
+  t.match(await second, { user: { email: BEN.email } })
+  const sent = server.requests.filter(({ line }) => line.startsWith('DELETE'))
+  t.strictSame(
+    sent.map(({ authorization }) => authorization),
+    [`Bearer ${accessToken}`, `Bearer ${other}`],
+  )
 })
 
 t.test('logs out: on the server, and before that here', async (t) => {

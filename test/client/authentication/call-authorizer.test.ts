@@ -21,9 +21,10 @@ import { BEN, CREDENTIALS, startLoginServer } from './login-server.ts'
 const KEY = 'feathers-jwt'
 const AFTER_EXPIRY = (now() + 2 * 24 * 60 * 60) * 1000
 
-/** Logs in with its password whenever it needs a token. */
+/** Logs in with its password whenever it needs a token, which it has to look up. */
 class Program extends AuthenticationClient {
-  override reAuthenticate() {
+  override async reAuthenticate() {
+    await laterTurns()
     return this.authenticate(CREDENTIALS)
   }
 }
@@ -123,6 +124,44 @@ t.test('a call that is refused while somebody logs in leaves that login alone', 
   t.equal(server.count('POST /authentication'), 2)
 })
 
+t.test('a token that the server accepts at a login is not sent a second time', async (t) => {
+  const odd = await startOddServer(t, ({ url }, response) =>
+    url === '/authentication'
+      ? response.end('{"accessToken":"a"}')
+      : refuse(response, { name: 'JsonWebTokenError' }),
+  )
+  const { client } = connect(odd.url)
+  await client.authenticate(CREDENTIALS)
+  await t.rejects(client.service('a').find(), { code: 401 })
+  const seen = odd.requests.map(({ method, url }) => `${method} ${url}`)
+  t.strictSame(seen, ['POST /authentication', 'GET /a', 'POST /authentication'])
+  t.equal(client.authentication.authenticated, true)
+})
+
+t.test('a call fails with its own error where the new login is refused', async (t) => {
+  let logins = 0
+  const odd = await startOddServer(t, ({ url }, response) => {
+    if (url !== '/authentication') return refuse(response, { name: 'JsonWebTokenError' })
+    logins += 1
+    return logins === 1 ? response.end('{"accessToken":"a"}') : refuse(response, { of: 'login' })
+  })
+  const { client } = connect(odd.url)
+  await client.authenticate(CREDENTIALS)
+  const error = await errorOf(client.service('a').find())
+  t.match(error, { code: 401, data: { name: 'JsonWebTokenError' } })
+})
+
+t.test('what the authentication service refuses leads to no further login', async (t) => {
+  const server = await startLoginServer(t)
+  const { client } = connect(server.url)
+  await client.authenticate(CREDENTIALS)
+  const direct = client.service('authentication')
+  const expired = { code: 401, message: 'jwt expired' }
+  await atTime(AFTER_EXPIRY, () => t.rejects(direct.remove(null as never), expired))
+  t.match(await direct.remove(null as never), { user: { email: CREDENTIALS.email } })
+  t.equal(server.count('POST /authentication'), 1)
+})
+
 t.test('a second refusal is the answer', async (t) => {
   const data = { name: 'TokenExpiredError', expiredAt: new Date(7000).toISOString() }
   let logins = 0
@@ -220,13 +259,15 @@ t.test('a login and a logout are sent without the header of an earlier login', a
   const { client } = connect(server.url)
   const first = await client.authenticate(CREDENTIALS)
   const second = await client.authenticate(BEN)
+  client.use('login', rest(server.url).fetch(fetch).service('authentication'))
+  await client.service('login').create(BEN)
   await client.reAuthenticate(true)
   await client.logout()
   t.not(first.accessToken, second.accessToken)
   t.strictSame(
     server.requests.map(({ line, authorization }) => [line, authorization]),
     [
-      ...Array.from({ length: 3 }, () => ['POST /authentication', undefined]),
+      ...Array.from({ length: 4 }, () => ['POST /authentication', undefined]),
       ['DELETE /authentication', `Bearer ${second.accessToken}`],
     ],
   )

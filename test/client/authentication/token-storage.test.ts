@@ -2,8 +2,9 @@ import t from 'tap'
 import type { TokenStorage } from '../../../src/client/index.ts'
 import { authentication, createClient, MemoryStorage } from '../../../src/client/index.ts'
 import { Gate } from '../../support/gate.ts'
+import { laterTurns } from '../../support/until.ts'
 import { errorOf } from '../error-of.ts'
-import { CREDENTIALS, startLoginServer } from './login-server.ts'
+import { BEN, CREDENTIALS, startLoginServer } from './login-server.ts'
 
 const KEY = 'feathers-jwt'
 
@@ -116,6 +117,28 @@ t.test('a refused token that stays is logged, without the token', async (t) => {
   await t.rejects(client.reAuthenticate(), { code: 401 })
   t.match(logged, [{ err: { code: 500 } }, 'A token that the server refuses is still kept'])
   t.notMatch(String(JSON.stringify(logged)), 'forged')
+})
+
+t.test('a login whose token is kept too late is not the login', async (t) => {
+  const server = await startLoginServer(t)
+  const gate = new Gate()
+  const kept = new MemoryStorage()
+  const storage: TokenStorage = {
+    getItem: (key) => kept.getItem(key),
+    setItem: (key, value) => gate.pass().then(() => kept.setItem(key, value)),
+    removeItem: (key) => kept.removeItem(key),
+  }
+  const { client } = connect(server.url, storage)
+  const answered = new Gate()
+  client.service('authentication').hooks({ after: { create: () => void answered.pass() } })
+  const first = errorOf(client.authenticate(CREDENTIALS))
+  await gate.arrivals(1)
+  const second = client.authenticate(BEN)
+  await answered.arrivals(2)
+  await laterTurns()
+  gate.open()
+  t.match(await first, { code: 401, message: /has taken the place of this login/ })
+  t.equal((await second).accessToken, await kept.getItem(KEY))
 })
 
 t.test('a slow storage can not bring a token back after the logout', async (t) => {
