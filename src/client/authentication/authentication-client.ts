@@ -144,8 +144,8 @@ export class AuthenticationClient {
     strategy: string = this.options.jwtStrategy,
     params?: ClientParams,
   ): Promise<LoginResult> {
-    const present: Promise<LoginResult> | null = this.app.get('authentication')
-    if (present !== null && !force) return present
+    const present: Promise<LoginResult> | null | undefined = this.app.get('authentication')
+    if (present != null && !force) return present
     return this.#state.attempt(async () => {
       const accessToken = await this.getAccessToken()
       if (accessToken === null) throw new NoAccessToken('No accessToken found in storage')

@@ -60,7 +60,7 @@ export function createCallAuthorizer(login: CallLogin): Authorizer {
 
   return async (call) => {
     const service = login.findService()
-    const isGiven = login.headerName in call.headers
+    const isGiven = Object.hasOwn(call.headers, login.headerName)
     if (isGiven || !isSameServer(call.service, service)) return call.send({})
     const ownMethod = call.service.name === service.name ? call.method : undefined
     // A login proves who calls by what it sends; a logout ends the login that it finds.

@@ -305,6 +305,14 @@ t.test('sends the token in another header, with or without a scheme', async (t) 
   t.match(odd.requests.at(-1)?.headers, { 'x-token': 'a', authorization: undefined })
 })
 
+t.test('a header may have a name that every object has', async (t) => {
+  const odd = await startOddServer(t, (_request, response) => response.end('{"accessToken":"a"}'))
+  const { client } = connect(odd.url, { header: 'constructor' })
+  await client.authenticate(CREDENTIALS)
+  await client.service('things').find()
+  t.equal(odd.requests.at(-1)?.headers['constructor'], 'Bearer a')
+})
+
 t.test('no other server gets the token, nor a base URL beside this one', async (t) => {
   const server = await startLoginServer(t)
   const other = await startOddServer(t, (_request, response) => response.end('{}'))
