@@ -6,6 +6,7 @@ import type { ConnectionOptions, ConnectionParams, ResponseType } from './connec
 /** Options with every default filled in. */
 export interface ResolvedConnectionOptions extends Required<ConnectionOptions> {
   readonly timeoutMs: number
+  readonly retries: number
   readonly arrayLimit: number
   readonly connection: Readonly<Record<string, unknown>>
   /** What a call says that has no `params.connection`. */
@@ -17,6 +18,7 @@ export interface CallOptions {
   readonly headers: ConnectionParams['headers']
   readonly signal: AbortSignal | undefined
   readonly timeoutMs: number
+  readonly retries: number
   readonly responseType: ResponseType
   readonly libraryOptions: Readonly<Record<string, unknown>>
 }
@@ -32,6 +34,7 @@ const HEADERS: OptionRule = { expected: 'an object or a list of pairs', isValid:
 export const CONNECTION_RULES: Readonly<Record<keyof ConnectionOptions, OptionRule>> = {
   headers: HEADERS,
   timeoutMs: TIME_LIMIT,
+  retries: OPTION.count,
   arrayLimit: OPTION.limit,
   connection: OPTION.object,
 }
@@ -40,6 +43,7 @@ const PARAMS_RULES = {
   headers: HEADERS,
   signal: { expected: 'an AbortSignal', isValid: isSignal },
   timeoutMs: TIME_LIMIT,
+  retries: OPTION.count,
   responseType: {
     expected: `one of ${RESPONSE_TYPES.join(', ')}`,
     isValid: (value) => RESPONSE_TYPES.includes(value),
@@ -56,9 +60,9 @@ const REFUSED: Readonly<Record<string, string>> = {
   params: 'params.query is the query',
   parseResponse: 'responseType: "text" leaves the body as it is',
   query: 'params.query is the query',
-  retry: 'no request is sent twice',
-  retryDelay: 'no request is sent twice',
-  retryStatusCodes: 'no request is sent twice',
+  retry: 'it is called retries, and is for find and get alone',
+  retryDelay: 'the server says when by Retry-After, see retries',
+  retryStatusCodes: 'reads are sent again after 429, 502, 503 and 504, see retries',
   timeout: 'it is called timeoutMs',
   transformResponse: 'responseType: "text" leaves the body as it is',
   url: 'it follows from the service',
@@ -75,7 +79,7 @@ export function resolveConnectionOptions(
   options: ConnectionOptions,
 ): ResolvedConnectionOptions {
   checkOptions(owner, options, CONNECTION_RULES)
-  const { headers, timeoutMs = 60_000, arrayLimit = 20, connection = {} } = options
+  const { headers, timeoutMs = 60_000, retries = 0, arrayLimit = 20, connection = {} } = options
   const misplaced = Object.keys(PARAMS_RULES).find((name) => name in connection)
   if (misplaced !== undefined) {
     throw new TypeError(`${owner}: the option 'connection' can not hold '${misplaced}'`)
@@ -85,10 +89,11 @@ export function resolveConnectionOptions(
     headers: undefined,
     signal: undefined,
     timeoutMs,
+    retries,
     responseType: 'json',
     libraryOptions: connection,
   }
-  return { headers, timeoutMs, arrayLimit, connection, ofCall }
+  return { headers, timeoutMs, retries, arrayLimit, connection, ofCall }
 }
 
 /**
@@ -101,14 +106,15 @@ export function readConnectionParams(
 ): CallOptions {
   if (params === undefined) return options.ofCall
   const given: ConnectionParams = isObject(params) ? params : {}
-  const { headers, signal, timeoutMs: ownLimit, responseType, ...others } = given
-  const own = { headers, signal, timeoutMs: ownLimit, responseType }
+  const { headers, signal, timeoutMs, retries, responseType, ...others } = given
+  const own = { headers, signal, timeoutMs, retries, responseType }
   checkOptions('params.connection', isObject(params) ? own : params, PARAMS_RULES)
   checkLibraryOptions('params.connection', others)
   return {
     headers,
     signal,
-    timeoutMs: ownLimit ?? options.timeoutMs,
+    timeoutMs: timeoutMs ?? options.timeoutMs,
+    retries: retries ?? options.retries,
     responseType: responseType ?? 'json',
     libraryOptions: { ...options.connection, ...others },
   }

@@ -47,6 +47,12 @@ export interface ConnectionParams {
   readonly signal?: AbortSignal | undefined
   /** Longest time for the answer, in milliseconds; `Infinity` for no limit. */
   readonly timeoutMs?: number | undefined
+  /**
+   * How many times a `find` or `get` is sent again, while there is no connection or the server answers
+   * 429, 502, 503 or 504: when its `Retry-After` says, or after a quarter of a second, a half, and so
+   * on. The time limit holds for all of it. Writes are never sent again. Default: that of the connection.
+   */
+  readonly retries?: number | undefined
   /** How the body of a successful answer is read. Default: `'json'`. */
   readonly responseType?: ResponseType | undefined
   /** Options of the HTTP library: `credentials` of fetch, `dispatcher` of undici. */
@@ -59,6 +65,12 @@ export interface ConnectionOptions {
   readonly headers?: RequestHeaders | undefined
   /** Longest time for an answer, in milliseconds; `Infinity` for no limit. Default: 60,000. */
   readonly timeoutMs?: number | undefined
+  /**
+   * How many times a `find` or `get` is sent again, while there is no connection or the server answers
+   * 429, 502, 503 or 504: when its `Retry-After` says, or after a quarter of a second, a half, and so
+   * on. The time limit holds for all of it. Writes are never sent again. Default: 0.
+   */
+  readonly retries?: number | undefined
   /**
    * The longest list in a query that the server reads as a list wherever it stands, as its
    * `rest({ query: { arrayLimit } })`. A longer one is refused where the server would not know that a

@@ -4,6 +4,7 @@ import type { Id, IdObject, NullableId, Query } from '../core/params.ts'
 import { isMethodName } from '../core/service-options.ts'
 import { isObject } from '../core/value-kind.ts'
 import { createTimeout, toNetworkError } from './answers/network-error.ts'
+import { sendRead } from './answers/read-retries.ts'
 import { readResult } from './answers/response-result.ts'
 import { limitCall } from './answers/time-limit.ts'
 import { findAuthorizer } from './authorizer.ts'
@@ -135,10 +136,8 @@ export abstract class RemoteService {
     const { method, data, params: given } = call
     const params = toParams(given)
     const spec = toMethodSpec(method)
-    const { headers, signal, timeoutMs, responseType, libraryOptions } = readConnectionParams(
-      params['connection'],
-      this.options,
-    )
+    const { headers, signal, timeoutMs, retries, responseType, libraryOptions } =
+      readConnectionParams(params['connection'], this.options)
     const servicePath = this.serviceURL.fill(params['route'])
     // Without the slash, `''` would be the page that a browser shows.
     const path = servicePath + toIdPath(spec, call) || '/'
@@ -171,7 +170,7 @@ export abstract class RemoteService {
         throw toNetworkError(error, label)
       }
     }
-    const start = (ended: AbortSignal | undefined): Promise<Answer> => {
+    const sendOnce = (ended: AbortSignal | undefined): Promise<Answer> => {
       const authorize = findAuthorizer(this)
       if (authorize === undefined) return send(ended)
       return authorize({
@@ -182,6 +181,10 @@ export abstract class RemoteService {
         send: (more) => send(ended, more),
       })
     }
+    const start = (ended: AbortSignal | undefined): Promise<Answer> =>
+      spec.verb === 'GET' && retries > 0
+        ? sendRead(() => sendOnce(ended), { retries, signal: ended })
+        : sendOnce(ended)
     const limits = { signal, timeoutMs, isStream: responseType === 'stream' }
     const answer = await limitCall(limits, start, (limitMs) => createTimeout(label, limitMs))
     return readResult(answer, responseType)

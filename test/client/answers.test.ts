@@ -123,7 +123,7 @@ for (const [library, connector] of Object.entries(CONNECTORS)) {
       await t.rejects(getService(url).find(), { name: 'Conflict', data: undefined, code: 409 })
     })
 
-    t.test('CLI-1, CLI-2: sends nothing twice, whatever is answered', async (t) => {
+    t.test('CLI-1: sends nothing twice unless it is asked to, whatever is answered', async (t) => {
       const { url, requests } = await startOddServer(t, answer(503, '', { 'retry-after': '1' }))
       const service = getService(url)
       const calls = [
