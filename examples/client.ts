@@ -10,6 +10,7 @@ import { createClient, FetchClient, rest as restClient } from 'remex/client'
 import { startEmbeddedMongo } from 'remex/embedded'
 import { NotFound, ServiceError } from 'remex/errors'
 import { MongoDBService } from 'remex/mongodb'
+import { convertQuery, toDate } from './query-values.ts'
 
 const { MONGODB_URL } = process.env
 const embedded = MONGODB_URL === undefined ? await startEmbeddedMongo() : undefined
@@ -53,6 +54,7 @@ app.use('posts/:postId/comments', comments)
 app.use('letters', letters, { methods: methods.letters })
 app.service('posts').hooks({
   before: {
+    find: [convertQuery({ at: toDate })],
     // JSON has no dates: they arrive as strings.
     create: ({ data }) => {
       for (const post of [data].flat()) post.at = new Date(post.at)

@@ -25,7 +25,7 @@ export type Services = { products: MongoDBListService<Product> }
 type Converter = (text: string) => unknown
 
 /** Returns a hook that converts what the fields of a query are compared with. */
-function convertQuery(converters: Readonly<Record<string, Converter>>): Hook {
+export function convertQuery(converters: Readonly<Record<string, Converter>>): Hook {
   const convertValue = (value: unknown, convert: Converter): unknown =>
     typeof value === 'string'
       ? convert(value)
@@ -61,7 +61,7 @@ function toBoolean(text: string): boolean {
   throw new BadRequest(`'${text}' is neither true nor false`)
 }
 
-function toDate(text: string): Date {
+export function toDate(text: string): Date {
   const date = new Date(text)
   if (!Number.isNaN(date.getTime())) return date
   throw new BadRequest(`'${text}' is no date`)

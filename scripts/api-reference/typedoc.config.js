@@ -31,7 +31,5 @@ export default {
   intentionallyNotDocumented: [
     'remex/auth.AuthenticationResult.authentication.__type.payload',
     'remex/auth.AuthenticationResult.authentication.__type.strategy',
-    'remex/core.ApplicationHookOptions.__type.setup',
-    'remex/core.ApplicationHookOptions.__type.teardown',
   ],
 }

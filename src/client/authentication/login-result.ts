@@ -37,14 +37,30 @@ export interface LoginData extends AuthenticationRequest {
   strategy: string
 }
 
+/** What a login resolves to, where the type of the service tells of its user. */
+interface WithUser<User> {
+  /** The user. */
+  user: User
+}
+
+/** A service that logs users in. */
+interface Logins<User> {
+  /** Logs a user in. */
+  create(...values: never): Promise<WithUser<User>>
+}
+
+/** Services among which is one that logs users in. */
+interface WithLogins<User> {
+  /** The service that logs users in. */
+  authentication: Logins<User>
+}
+
 /**
  * The user in the result of a login at a server with these services: the one that the application
  * declares in `DeclaredTypes`, or that of the service `authentication`, where its type tells.
  */
 export type LoginUser<Services = unknown> = unknown extends DeclaredUser
-  ? Services extends {
-      authentication: { create(...values: never): Promise<{ user: infer User }> }
-    }
+  ? Services extends WithLogins<infer User>
     ? Received<User>
     : unknown
   : Received<DeclaredUser>
