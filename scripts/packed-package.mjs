@@ -28,7 +28,8 @@ export function run(command, options, cwd) {
   })
 }
 
-const npm = (options, cwd) => run(windows ? 'npm.cmd' : 'npm', options, cwd)
+/** Runs npm to its end. Returns what it has written. */
+export const npm = (options, cwd) => run(windows ? 'npm.cmd' : 'npm', options, cwd)
 
 /** Packs the package, as it is built now, into a folder. Returns the path of the tarball. */
 export function pack(folder) {
