@@ -6,6 +6,7 @@ import { isObject } from '../core/value-kind.ts'
 import { createTimeout, toNetworkError } from './answers/network-error.ts'
 import { sendRead } from './answers/read-retries.ts'
 import { readResult } from './answers/response-result.ts'
+import type { Abort } from './answers/time-limit.ts'
 import { limitCall } from './answers/time-limit.ts'
 import { findAuthorizer } from './authorizer.ts'
 import type { Answer, ConnectionOptions, PreparedRequest } from './connection.ts'
@@ -132,6 +133,11 @@ export abstract class RemoteService {
     return queryString === '' ? '' : `?${queryString}`
   }
 
+  /** Returns what aborts a request. For libraries that can do with less than what the platform has. */
+  protected createAbort(): Abort {
+    return new AbortController()
+  }
+
   private async callRemote(call: Call): Promise<unknown> {
     const { method, data, params: given } = call
     const params = toParams(given)
@@ -185,7 +191,8 @@ export abstract class RemoteService {
       spec.verb === 'GET' && retries > 0
         ? sendRead(() => sendOnce(ended), { retries, signal: ended })
         : sendOnce(ended)
-    const limits = { signal, timeoutMs, isStream: responseType === 'stream' }
+    const isStream = responseType === 'stream'
+    const limits = { signal, timeoutMs, isStream, createAbort: () => this.createAbort() }
     const answer = await limitCall(limits, start, (limitMs) => createTimeout(label, limitMs))
     return readResult(answer, responseType)
   }

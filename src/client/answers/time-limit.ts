@@ -7,7 +7,12 @@ export interface CallLimits {
   readonly timeoutMs: number
   /** Whether the signal goes on working after the call: a stream is read later. */
   readonly isStream: boolean
+  /** Makes what aborts the call. */
+  readonly createAbort: () => Abort
 }
+
+/** An `AbortController`, or what is enough of one for the library of a call. */
+export type Abort = Pick<AbortController, 'signal' | 'abort'>
 
 /** A timer of more would end at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1
@@ -21,14 +26,14 @@ const MAX_TIMER_MS = 2 ** 31 - 1
  * @throws the reason of the signal
  */
 export async function limitCall<T>(
-  { signal, timeoutMs, isStream }: CallLimits,
+  { signal, timeoutMs, isStream, createAbort }: CallLimits,
   start: (signal: AbortSignal | undefined) => Promise<T>,
   createTimeout: (timeoutMs: number) => Timeout,
 ): Promise<T> {
   if (signal?.aborted) throw toAbortError(signal)
   const hasTimer = timeoutMs <= MAX_TIMER_MS
   if (!hasTimer && signal === undefined) return start(undefined)
-  const controller = new AbortController()
+  const controller = createAbort()
   let timer: ReturnType<typeof setTimeout> | undefined
   let abort = (): void => undefined
   const ended = new Promise<never>((_resolve, reject) => {

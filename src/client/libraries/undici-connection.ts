@@ -1,6 +1,8 @@
+import type { Abort } from '../answers/time-limit.ts'
 import type { Answer, PreparedRequest, ResponseType } from '../connection.ts'
 import { RemoteService } from '../remote-service.ts'
 import { joinHeaders } from './answer-headers.ts'
+import { LightAbort } from './light-abort.ts'
 
 /** The body of an answer of undici: a stream of Node. */
 interface UndiciBody {
@@ -33,6 +35,11 @@ const READERS: Readonly<Record<ResponseType, (body: UndiciBody) => unknown>> = {
 export class UndiciClient extends RemoteService {
   /** Written out, because bundlers shorten the names of classes. */
   static override readonly name: string = 'UndiciClient'
+
+  /** Returns what aborts a request: undici takes anything that it can listen to. */
+  protected override createAbort(): Abort {
+    return new LightAbort() as unknown as Abort
+  }
 
   /** Sends a request by undici. Resolves to its answer. */
   override async sendRequest(request: PreparedRequest): Promise<Answer> {
