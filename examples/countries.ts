@@ -2,12 +2,13 @@
 // Reads PORT (3030), HOST (127.0.0.1) and MONGODB_URL (an embedded database when it is not set).
 import { createRequire } from 'node:module'
 import { MongoClient } from 'mongodb'
-import type { Formatter, HookContext } from 'remex'
+import type { Formatter } from 'remex'
 import { createApp, fastifyApp, rest } from 'remex'
 import { startEmbeddedMongo } from 'remex/embedded'
 import { MongoDBService } from 'remex/mongodb'
 import type { Country as WorldCountry } from 'world-countries'
 import { PAGE_HEADERS, renderAnswerPage, renderIndexPage } from './countries-page.ts'
+import { convertQuery, toNumber } from './query-values.ts'
 
 interface Country {
   /** The three letters of ISO 3166, `FRA` for example. */
@@ -66,19 +67,8 @@ app.use(
     allowClientId: true,
   }),
 )
-app.service('countries').hooks({ before: { find: [readNumbers] } })
+app.service('countries').hooks({ before: { find: [convertQuery({ area: toNumber })] } })
 app.fastify.get('/', (_request, reply) => reply.headers(PAGE_HEADERS).send(renderIndexPage()))
-
-/** Over HTTP every value is text: areas have to be numbers again before they are compared. */
-function readNumbers(context: HookContext): void {
-  const { query } = context.params
-  const area = query?.['area']
-  if (query === undefined || area === undefined) return
-  query['area'] =
-    typeof area === 'object' && area !== null
-      ? Object.fromEntries(Object.entries(area).map(([name, value]) => [name, Number(value)]))
-      : Number(area)
-}
 
 await app.listen({ port: Number(PORT), host: HOST })
 const address = app.server.address()

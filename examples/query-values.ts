@@ -24,15 +24,20 @@ export type Services = { products: MongoDBListService<Product> }
 /** Returns the value that a string of a URL stands for. */
 type Converter = (text: string) => unknown
 
+/** Their values are not those of the field. */
+const OTHER_OPERATORS = new Set(['$exists', '$type', '$size', '$mod', '$regex', '$options'])
+
 /** Returns a hook that converts what the fields of a query are compared with. */
 export function convertQuery(converters: Readonly<Record<string, Converter>>): Hook {
   const convertValue = (value: unknown, convert: Converter): unknown =>
     typeof value === 'string'
       ? convert(value)
-      : mapParts(value, (part) => convertValue(part, convert))
+      : mapParts(value, (part, name) =>
+          OTHER_OPERATORS.has(name) ? part : convertValue(part, convert),
+        )
   const convertConditions = (query: Query): unknown =>
     mapParts(query, (value, name) => {
-      if (name === '$or' || name === '$and') {
+      if (name === '$or' || name === '$and' || name === '$nor') {
         return mapParts(value, (part) => convertConditions(part as Query))
       }
       const convert = Object.hasOwn(converters, name) ? converters[name] : undefined
@@ -50,7 +55,7 @@ function mapParts(value: unknown, map: (part: unknown, name: string) => unknown)
   return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, map(part, name)]))
 }
 
-function toNumber(text: string): number {
+export function toNumber(text: string): number {
   const number = Number(text)
   if (text.trim() !== '' && Number.isFinite(number)) return number
   throw new BadRequest(`'${text}' is no number`)
@@ -62,8 +67,11 @@ function toBoolean(text: string): boolean {
 }
 
 export function toDate(text: string): Date {
+  // By itself, Date reads '5' and 'May 7' as well, and the 30th of February as a day in March.
+  const [day] = /^\d{4}-\d{2}-\d{2}(?=T\d{2}:\d{2}[\d:.]*(?:Z|[+-]\d{2}:\d{2})$|$)/.exec(text) ?? []
+  const isDay = day !== undefined && new Date(`${day}Z`).toJSON()?.startsWith(day) === true
   const date = new Date(text)
-  if (!Number.isNaN(date.getTime())) return date
+  if (isDay && !Number.isNaN(date.getTime())) return date
   throw new BadRequest(`'${text}' is no date`)
 }
 

@@ -83,7 +83,8 @@ export class RestTransport {
     this.logins = authenticationServices(app)
     const isLogging = scope.log.level !== undefined
     this.logger = isLogging ? scope.log : createPlainLogger(app)
-    this.errors = new ErrorAnswers(options.errorHandler ?? {}, isLogging ? null : this.logger)
+    const logger = isLogging ? null : this.logger
+    this.errors = new ErrorAnswers(options.errorHandler ?? {}, logger, this.prefix)
   }
 
   /** Returns the query of a request. @throws {BadRequest} it can't be read, or exceeds a limit */

@@ -9,7 +9,7 @@ import { lacksConversion } from '../core/query-conversion.ts'
 export function warnOfUnconverted(app: AnyApplication): void {
   if (!isDeveloping()) return
   const { entries, logger } = app as unknown as Application
-  const services = [...entries.values()].filter(lacksConversion).map(({ path }) => path)
+  const services = [...entries].flatMap(([path, entry]) => (lacksConversion(entry) ? [path] : []))
   if (services.length === 0) return
   logger.warn(
     { services },

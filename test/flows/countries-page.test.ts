@@ -6,7 +6,7 @@ import { renderErrorPage } from '../../src/transport/errors/error-page.ts'
 const PAGES = [
   ['the start', renderIndexPage()],
   ['an answer', renderAnswerPage('/countries?name=<b>', { name: '<script>alert("1")</script>' })],
-  ['an error', renderErrorPage({ status: 400, message: '<script>', path: '/countries' })],
+  ['an error', renderErrorPage({ status: 400, message: '<script>', hasWayBack: true })],
 ] as const
 
 for (const [name, page] of PAGES) {

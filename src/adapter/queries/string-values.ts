@@ -17,6 +17,9 @@ const NO_CONDITIONS: ReadonlySet<string> = new Set(['$limit', '$skip', '$sort', 
 /** Operators, and the numbers of lists and of objects that stand for one, come before the values. */
 const NO_FIELD = /^(\$|\d+$)/
 
+/** How much of the name of a field is told. */
+const MAX_NAME_LENGTH = 60
+
 /** How many fields a service tells of: their names come from requests. */
 const MAX_FIELDS = 20
 
@@ -32,6 +35,8 @@ export function tellOfStrings(
   found: Page<unknown> | readonly unknown[],
   query: Query = {},
 ): void {
+  // A page beyond the last one, or a query that only counts, finds nothing for another reason.
+  if (Number(query['$skip'] ?? 0) > 0 || Number(query['$limit'] ?? 1) === 0) return
   const total = 'total' in found ? found.total : found.length
   const entry = findServiceEntry(service)
   if (total > 0 || entry === undefined || !isDeveloping()) return
@@ -44,7 +49,9 @@ export function tellOfStrings(
   )
   if (doubtful.length === 0) return
   for (const [field] of doubtful) told.add(field)
-  const fields = doubtful.map(([field, kind]) => `'${field}' with one that looks like ${kind}`)
+  const fields = doubtful.map(
+    ([field, kind]) => `'${toPrintable(field)}' with one that looks like ${kind}`,
+  )
   entry.app.logger.warn(
     { service: entry.path },
     `A query of '${entry.path}' found nothing. Values in URLs are strings until a hook converts them, and it compares ${fields.join(', ')}: see 'Values in queries' in docs/mongodb.md`,
@@ -59,6 +66,11 @@ function findDoubtful(query: Query): ReadonlyMap<string, string> {
     if (kind !== undefined) doubtful.set(field, kind)
   }
   return doubtful
+}
+
+/** Returns a name of a request as it may stand in a log: short, and without control characters. */
+function toPrintable(name: string): string {
+  return name.slice(0, MAX_NAME_LENGTH).replace(/[^\x20-\x7e]/g, '?')
 }
 
 /** Returns the strings that fields are compared with, those of operators and alternatives too. */

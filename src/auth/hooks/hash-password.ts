@@ -6,6 +6,7 @@ import { isNonEmptyString } from '../../core/value-kind.ts'
 import type { AuthenticationStrategy } from '../authentication.ts'
 import { findAuthentication } from '../default-authentication.ts'
 import type { HookCall } from './hook-call.ts'
+import { markPassing } from './open-methods.ts'
 
 /** Which strategy hashes. */
 export interface HashPasswordOptions {
@@ -50,7 +51,7 @@ export function hashPassword(field: string, options: HashPasswordOptions = {}): 
     )
   }
   checkOptions('hashPassword()', options, HASH_RULES)
-  return async (context, next) => {
+  return markPassing(async (context, next) => {
     if (context.type !== 'around' && context.type !== 'before') {
       throw new TypeError('The hashPassword hook must be used as a before or an around hook')
     }
@@ -58,7 +59,7 @@ export function hashPassword(field: string, options: HashPasswordOptions = {}): 
       context.data = await hashField(context.data, field, createHash(context, options))
     }
     if (context.type === 'around') await next?.()
-  }
+  })
 }
 
 /**

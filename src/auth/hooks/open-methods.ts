@@ -1,8 +1,12 @@
+import { isDeveloping } from '../../core/hint.ts'
 import type { HookGroup, HookRegistry } from '../../core/hook-registry.ts'
 import { findServiceEntry } from '../../core/index.ts'
 
 /** Hooks that let nobody pass who has proven nothing. */
 const AUTHENTICATING = new WeakSet<object>()
+
+/** Hooks that let everybody pass. */
+const PASSING = new WeakSet<object>()
 
 /** Services that were looked at: each may have many such hooks. */
 const LOOKED_AT = new WeakSet<object>()
@@ -19,23 +23,30 @@ export function markAuthenticating<H extends object>(hook: H): H {
   return hook
 }
 
+/** Marks a hook that refuses nobody. Returns it. */
+export function markPassing<H extends object>(hook: H): H {
+  PASSING.add(hook)
+  return hook
+}
+
 /**
- * Warns of methods that change records, are open to callers outside and have no hook of their own,
- * where another one of the service has the `authenticate` hook: most often `update` was forgotten.
+ * Warns of methods that change records, are for callers outside and have no hook of their own that may
+ * refuse them, where another one has the `authenticate` hook: most often `update` was forgotten. Not
+ * with `NODE_ENV=production`.
  */
 export function warnOfOpenMethods(service: object): void {
   const entry = findServiceEntry(service)
-  if (entry === undefined || LOOKED_AT.has(entry)) return
+  if (entry === undefined || LOOKED_AT.has(entry) || !isDeveloping()) return
   LOOKED_AT.add(entry)
   const { app, hooks, methods, path } = entry
   if (isGuarded(app.hookRegistry, 'all') || isGuarded(hooks, 'all')) return
   const changing = CHANGING.filter((name) => methods.get(name)?.external === true)
   const guarded = changing.filter((name) => isGuarded(hooks, name))
-  const open = changing.filter((name) => listHooks(hooks, name).length === 0)
+  const open = changing.filter((name) => listHooks(hooks, name).every((hook) => PASSING.has(hook)))
   if (guarded.length === 0 || open.length === 0) return
   app.logger.warn(
     { service: path },
-    `Everybody may call ${open.join(' and ')} of '${path}', while ${guarded.join(' and ')} ${guarded.length === 1 ? 'has' : 'have'} the authenticate hook: add it there too, or list the methods that are for callers outside by the option methods`,
+    `Of '${path}', ${open.join(' and ')} lack${open.length === 1 ? 's' : ''} the authenticate hook of ${guarded.join(' and ')}: unless a hook for all methods refuses callers, everybody may call it. Add the hook, or leave the method out of the option methods`,
   )
 }
 

@@ -4,6 +4,7 @@ import { leaveQuery } from '../../core/query-conversion.ts'
 import { isObject } from '../../core/value-kind.ts'
 import { omitFields, toPlain } from '../field-path.ts'
 import type { HookCall } from './hook-call.ts'
+import { markPassing } from './open-methods.ts'
 
 /** A hook for after or around: what `protect` returns. */
 export type ProtectHook = (
@@ -33,7 +34,7 @@ export function protect(...fields: string[]): ProtectHook {
     else if (toForm === omitInPage && isPage(result)) addForms(result.data, omit)
     else addForms([result].flat(), toForm)
   }
-  return leaveQuery((context, next) => {
+  const hook: ProtectHook = (context, next) => {
     if (context.type === 'around' && next !== undefined) {
       return next().then(() => protectContext(context))
     }
@@ -42,7 +43,8 @@ export function protect(...fields: string[]): ProtectHook {
     }
     protectContext(context)
     return undefined
-  })
+  }
+  return markPassing(leaveQuery(hook))
 }
 
 function isPage(result: unknown): result is { readonly data: readonly unknown[] } {

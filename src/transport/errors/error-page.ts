@@ -9,8 +9,8 @@ export interface ErrorPage {
   readonly status: number
   /** The message of the error, which is shown below 500: what the caller can change. */
   readonly message: string
-  /** The path that was asked for: every other than `/` gets a link there. */
-  readonly path: string
+  /** Whether it leads back to `/`. */
+  readonly hasWayBack: boolean
 }
 
 const TITLES: ReadonlyMap<number, string> = new Map([
@@ -19,14 +19,15 @@ const TITLES: ReadonlyMap<number, string> = new Map([
 ])
 
 /** Returns the page for an error. Of an error of the server it says nothing. */
-export function renderErrorPage({ status, message, path }: ErrorPage): string {
+export function renderErrorPage({ status, message, hasWayBack }: ErrorPage): string {
   const isOurs = status >= 500
   const heading = isOurs ? 'Oh no!' : String(status)
   const title = isOurs
     ? 'Something went wrong'
     : (TITLES.get(status) ?? STATUS_CODES[status] ?? 'Something went wrong')
-  const detail = isOurs || message === '' ? '' : `\n<p id="error-detail">${escapeHtml(message)}</p>`
-  const wayBack = path === '/' ? '' : '\n<p><a href="/">Back to the start</a></p>'
+  const says = isOurs || message.toLowerCase() === title.toLowerCase() ? '' : message
+  const detail = says === '' ? '' : `\n<p id="error-detail">${escapeHtml(says)}</p>`
+  const wayBack = hasWayBack ? '\n<p><a href="/">Back to the start</a></p>' : ''
   return `<!doctype html>
 <html lang="en">
 <head>

@@ -162,7 +162,7 @@ function createFrameworkErrors(
   app: Partial<Pick<WithServer, 'serverSetup'>>,
 ): (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => void {
   return (error, request, reply) => {
-    const answers = new ErrorAnswers(app.serverSetup?.restOptions.errorHandler ?? {}, null)
+    const answers = new ErrorAnswers(app.serverSetup?.restOptions.errorHandler ?? {}, null, '')
     // The path can't be read, so it may be that of a login.
     setPrivate(reply)
     answers.send(fromFastifyError(error), request, reply)

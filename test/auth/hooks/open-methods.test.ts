@@ -1,6 +1,11 @@
 import t from 'tap'
 
-import { AuthenticationService, authenticate, JwtStrategy } from '../../../src/auth/index.ts'
+import {
+  AuthenticationService,
+  authenticate,
+  hashPassword,
+  JwtStrategy,
+} from '../../../src/auth/index.ts'
 import type { Application, HookOptions, ServiceOptions } from '../../../src/core/index.ts'
 import { createApp } from '../../../src/core/index.ts'
 import { createLogger } from '../../core/recording-logger.ts'
@@ -41,6 +46,18 @@ const CASES: readonly Case[] = [
     title: 'an after hook is no guard',
     hooks: { before: { patch: guard, update: guard }, after: { remove: other } },
     open: 'remove',
+  },
+  {
+    title: 'hooks that refuse nobody',
+    hooks: { before: { update: [hashPassword('password')], patch: guard, remove: guard } },
+    open: 'update',
+  },
+  {
+    title: 'hooks that refuse nobody',
+    hooks: {
+      before: { update: [hashPassword('password')], patch: guard, remove: guard },
+    },
+    open: 'update',
   },
   {
     title: 'creating is open to everybody',
@@ -85,7 +102,7 @@ for (const { title, hooks, ofApp, options, open } of CASES) {
       await app.setup()
       const texts = logger.entries.map(({ message = '' }) => message)
       t.equal(texts.length, open === undefined ? 0 : 1, texts.join())
-      if (open !== undefined) t.match(texts[0], `Everybody may call ${open} of 'notes', while`)
+      if (open !== undefined) t.match(texts[0], `Of 'notes', ${open} lack`)
     },
   )
 }

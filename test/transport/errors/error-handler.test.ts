@@ -246,8 +246,8 @@ t.test('a page adds to the Vary header that a hook has set', async (t) => {
   t.equal(headers.vary, 'Origin, accept')
 })
 
-const renderPage = (status: number, message = '', path = '/a'): string =>
-  renderErrorPage({ status, message, path })
+const renderPage = (status: number, message = '', hasWayBack = true): string =>
+  renderErrorPage({ status, message, hasWayBack })
 
 t.test('the pages for 401 and 404 have their own text, others that of the status', async (t) => {
   t.match(renderPage(401), />401<.*>Not Authorized</s)
@@ -263,9 +263,20 @@ t.test('a page shows every character of a message as text', async (t) => {
   t.notMatch(renderPage(400), 'id="error-detail"', 'an empty message has no place')
 })
 
+t.test('a page says nothing twice, and copes with a message that is no string', async (t) => {
+  t.notMatch(renderPage(404, 'Page not found'), 'id="error-detail"')
+  for (const message of [42, undefined, { a: 1 }]) {
+    const thrown = Object.assign(new BadRequest('No'), { message })
+    const { status, headers } = await fail(t, thrown, { headers: HTML })
+    t.strictSame([status, headers['content-type']], [400, 'text/html; charset=utf-8'])
+  }
+})
+
 t.test('a page leads back to the start, except from there', async (t) => {
   t.match(renderPage(404), '<a href="/">')
-  t.notMatch(renderPage(404, '', '/'), '<a ')
+  t.notMatch(renderPage(404, '', false), '<a ')
+  const below = await injectServer(t, {}, 'plugin')
+  t.notMatch((await below.request('/nothing', { headers: HTML })).text, '<a ', 'below a prefix')
   const server = await injectServer(t)
   const paths = [
     ['/nothing', true],
