@@ -3,10 +3,17 @@ import { randomUUID } from 'node:crypto'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import multipart from '@fastify/multipart'
-import { authenticateRequest, BadRequest, serveStatic, UnsupportedMediaType } from 'remex'
+import {
+  authenticateRequest,
+  BadRequest,
+  Conflict,
+  NotFound,
+  serveStatic,
+  UnsupportedMediaType,
+} from 'remex'
 import type { Blog } from './app.ts'
 import { userOf } from './authentication.ts'
-import type { Post } from './services/posts.ts'
+import type { Post, PostParams } from './services/posts.ts'
 
 const MAX_BYTES = 2 * 1024 * 1024
 
@@ -31,10 +38,11 @@ export async function addUploads(app: Blog, folder: string): Promise<void> {
     }),
   )
   const posts = app.service('posts')
-  const removeImage = async ({ image }: Post): Promise<void> => {
+  const removeImage = async ({ image }: Pick<Post, 'image'>): Promise<void> => {
     if (image !== undefined) await rm(join(folder, image), { force: true })
   }
   posts.hooks({
+    before: { remove: [selectImage] },
     after: { remove: [({ result }) => Promise.all([result ?? []].flat().map(removeImage))] },
   })
 
@@ -59,10 +67,21 @@ export async function addUploads(app: Blog, folder: string): Promise<void> {
         // Nothing of the client's name for it: it may be a path, or end in `.html`.
         const image = randomUUID() + type.extension
         await writeFile(join(folder, image), bytes, { flag: 'wx' })
-        const post = await posts.patch(id, { image }, { query })
+        // Only in the place of the image that is removed below: of many at once, one is taken.
+        const swap = { ...query, image: previous.image ?? null }
+        const post = await posts.patch(id, { image }, { query: swap }).catch(async (error) => {
+          await removeImage({ image })
+          throw error instanceof NotFound ? new Conflict('The post has changed: try again') : error
+        })
         await removeImage(previous)
         return post
       },
     )
   })
+}
+
+/** Whatever fields the answer of `remove` is to have: the file goes by what `image` says. */
+function selectImage({ params }: { params: PostParams }): void {
+  const { $select, ...query } = params.query ?? {}
+  if ($select !== undefined) params.query = { ...query, $select: [...$select, 'image'] }
 }

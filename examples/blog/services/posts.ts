@@ -43,7 +43,7 @@ const postQuery = querySchema({
 })
 
 type PostData = z.infer<typeof postData>
-type PostParams = MongoDBParams<RecordQuery<Post>>
+export type PostParams = MongoDBParams<RecordQuery<Post>>
 
 export class PostService extends MongoDBService<Post, PostData, PostParams, PatchData<Post>> {}
 

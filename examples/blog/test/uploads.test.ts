@@ -4,12 +4,26 @@ import { basename } from 'node:path'
 import { test } from 'node:test'
 import { startBlog } from './start-blog.ts'
 
-const { guest, imageFolder, signUp } = await startBlog()
+const { app, guest, imageFolder, signUp } = await startBlog()
 const ann = await signUp('ann')
 const bob = await signUp('bob')
 
 const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
 const HTML = '<script>alert(1)</script>'
+
+/** Done once, between what the image route reads of a post and what it writes to it. */
+let meanwhile: ((id: string) => Promise<unknown>) | undefined
+app.service('posts').hooks({
+  before: {
+    patch: [
+      async ({ id }) => {
+        const other = meanwhile
+        meanwhile = undefined
+        await other?.(String(id))
+      },
+    ],
+  },
+})
 
 /** A form with a file, under the name and the type that its sender gives it. */
 function formOf(content: Buffer | string, name = 'tea.png', type = 'image/png'): FormData {
@@ -91,6 +105,43 @@ test('a new image takes the place of the old one, and goes with its post', async
   }
   assert.equal((await ann.remove(path)).status, 200)
   assert.deepEqual(await readdir(imageFolder), before)
+})
+
+test('the image goes with its post, whatever fields the answer is to have', async () => {
+  for (const query of ['$select[]=title', '$select[]=_id&$select[]=title']) {
+    const path = await createPost()
+    const before = await readdir(imageFolder)
+    await ann.post(`${path}/image`, formOf(PNG))
+    const { status, body } = await ann.remove(`${path}?${query}`)
+    assert.equal(status, 200)
+    assert.equal(body.title, 'Of tea')
+    assert.deepEqual(await readdir(imageFolder), before)
+  }
+})
+
+test('of many images at once one is kept, the one that the post names', async () => {
+  const path = await createPost()
+  const before = await readdir(imageFolder)
+  const uploads = Array.from({ length: 6 }, () => ann.post(`${path}/image`, formOf(PNG)))
+  const statuses = (await Promise.all(uploads)).map(({ status }) => status)
+  assert.ok(statuses.includes(200))
+  for (const status of statuses) assert.ok(status === 200 || status === 409, `${status}`)
+  const { image } = (await ann.get(path)).body
+  assert.deepEqual((await readdir(imageFolder)).sort(), [...before, image].sort())
+})
+
+test('no image is kept of a post that goes, or gets another, while it is taken', async () => {
+  const others: readonly ((id: string) => Promise<unknown>)[] = [
+    (id) => app.service('posts')._remove(id),
+    (id) => app.service('posts')._patch(id, { image: 'other.png' }),
+  ]
+  for (const other of others) {
+    const path = await createPost()
+    const before = await readdir(imageFolder)
+    meanwhile = other
+    assert.equal((await ann.post(`${path}/image`, formOf(PNG))).status, 409)
+    assert.deepEqual(await readdir(imageFolder), before)
+  }
 })
 
 test('only the image route takes forms', async () => {
