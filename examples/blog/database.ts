@@ -1,21 +1,26 @@
 import type { Db } from 'mongodb'
 import { connectMongoDB } from 'remex/mongodb'
+import { readVariable } from './environment.ts'
 
 export interface Database {
   readonly db: Db
+  /** Which one it is, for the log: the URL may have a password. */
+  readonly description: string
   close(): Promise<void>
 }
 
 /**
  * Resolves to the database of this name at `MONGODB_URL`. Where that is not set, it is one in the
  * memory of this process, which forgets everything when it ends.
+ * @throws {Error} `MONGODB_URL` is not set in production
  */
 export async function openDatabase(name: string): Promise<Database> {
-  const { MONGODB_URL } = process.env
-  const embedded = MONGODB_URL === undefined ? await startEmbedded() : undefined
-  const client = await connectMongoDB(MONGODB_URL ?? embedded?.url ?? '')
+  const url = readVariable('MONGODB_URL')
+  const embedded = url === undefined ? await startEmbedded() : undefined
+  const client = await connectMongoDB(url ?? embedded?.url ?? '')
   return {
     db: client.db(name),
+    description: embedded ? 'in memory, which forgets everything' : `${name} at MONGODB_URL`,
     async close() {
       await client.close()
       await embedded?.close()
@@ -23,7 +28,7 @@ export async function openDatabase(name: string): Promise<Database> {
   }
 }
 
-/** Production never loads the embedded server. */
+/** The embedded server is loaded only where it runs. */
 async function startEmbedded() {
   const { startEmbeddedMongo } = await import('remex/embedded')
   return startEmbeddedMongo()

@@ -1,20 +1,24 @@
 // Starts the blog. Reads PORT (3030), HOST (127.0.0.1), MONGODB_URL (a database in memory when it is
 // not set), AUTH_SECRET (a new one for each start when it is not set, which ends all logins) and
-// IMAGE_FOLDER (`images`, beside what is compiled).
+// IMAGE_FOLDER (`images`, beside what is compiled). Where NODE_ENV is `production`, MONGODB_URL and
+// AUTH_SECRET must be set.
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { createBlog } from './app.ts'
 import { openDatabase } from './database.ts'
+import { readVariable } from './environment.ts'
 
-const { PORT = '3030', HOST = '127.0.0.1', AUTH_SECRET, IMAGE_FOLDER } = process.env
+const { PORT = '3030', HOST = '127.0.0.1', IMAGE_FOLDER } = process.env
 
+const secret = readVariable('AUTH_SECRET') ?? randomBytes(32).toString('base64url')
 const database = await openDatabase('blog')
 const app = await createBlog({
   db: database.db,
-  secret: AUTH_SECRET ?? randomBytes(32).toString('base64url'),
+  secret,
   imageFolder: IMAGE_FOLDER ?? fileURLToPath(new URL('../images', import.meta.url)),
 })
 await app.listen({ port: Number(PORT), host: HOST })
+console.log(`The database is ${database.description}.`)
 console.log(
   `The blog is at ${app.fastify.listeningOrigin}: README.md has lines to try. Ctrl-C ends it.`,
 )
