@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import multipart from '@fastify/multipart'
+import type { FastifyRequest } from 'fastify'
 import {
   authenticateRequest,
   BadRequest,
@@ -57,9 +58,7 @@ export async function addUploads(app: Blog, folder: string): Promise<void> {
         const query = { authorId: userOf(request.feathers)._id }
         // Before the file is read, and no image is kept for others' posts.
         const previous = await posts.get(id, { query })
-        const file = await request.file()
-        if (file === undefined) throw new BadRequest('The form must have a file')
-        const bytes = await file.toBuffer()
+        const bytes = await readFile(request)
         const start = bytes.toString('hex', 0, 12)
         const type = IMAGE_TYPES.find((known) => known.start.test(start))
         if (type === undefined)
@@ -78,6 +77,24 @@ export async function addUploads(app: Blog, folder: string): Promise<void> {
       },
     )
   })
+}
+
+/**
+ * Resolves to what is in the file of a form.
+ * @throws {BadRequest} there is no file, or the form is no valid one, as when its sender breaks off
+ */
+async function readFile(request: FastifyRequest): Promise<Buffer> {
+  // What is closed already would never end.
+  if (request.raw.readableAborted) throw new BadRequest('The form has been broken off')
+  try {
+    const file = await request.file()
+    if (file === undefined) throw new BadRequest('The form must have a file')
+    return await file.toBuffer()
+  } catch (error) {
+    // Errors with a status say themselves what is wrong: that the file is too large, for example.
+    if (error instanceof Error && 'statusCode' in error) throw error
+    throw new BadRequest('The form can not be read', null, { cause: error })
+  }
 }
 
 /** Whatever fields the answer of `remove` is to have: the file goes by what `image` says. */

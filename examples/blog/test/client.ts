@@ -33,12 +33,13 @@ export class Client {
   async send(method: string, path: string, body?: object): Promise<Answer> {
     const headers = new Headers()
     if (this.#token !== undefined) headers.set('authorization', `Bearer ${this.#token}`)
-    const isForm = body instanceof FormData
-    if (body !== undefined && !isForm) headers.set('content-type', 'application/json')
+    // What says of itself what type it is.
+    const isRaw = body instanceof FormData || body instanceof Blob
+    if (body !== undefined && !isRaw) headers.set('content-type', 'application/json')
     const response = await fetch(this.#url + path, {
       method,
       headers,
-      ...(body && { body: isForm ? body : JSON.stringify(body) }),
+      ...(body && { body: isRaw ? body : JSON.stringify(body) }),
     })
     const isJson = response.headers.get('content-type')?.startsWith('application/json')
     const text = await response.text()

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { readdir, rm, writeFile } from 'node:fs/promises'
+import type { IncomingMessage } from 'node:http'
 import { basename } from 'node:path'
 import { test } from 'node:test'
 import { startBlog } from './start-blog.ts'
@@ -30,6 +32,17 @@ function formOf(content: Buffer | string, name = 'tea.png', type = 'image/png'):
   const form = new FormData()
   form.set('image', new Blob([content], { type }), name)
   return form
+}
+
+/** Resolves to what the next route that fails throws: nobody gets the answer. */
+function nextRouteError(): Promise<unknown> {
+  const channel = 'tracing:fastify.request.handler:error'
+  return new Promise((resolve) => {
+    subscribe(channel, function listen(message) {
+      unsubscribe(channel, listen)
+      resolve(Object(message).error)
+    })
+  })
 }
 
 async function createPost(): Promise<string> {
@@ -142,6 +155,36 @@ test('no image is kept of a post that goes, or gets another, while it is taken',
     assert.equal((await ann.post(`${path}/image`, formOf(PNG))).status, 409)
     assert.deepEqual(await readdir(imageFolder), before)
   }
+})
+
+test('a form that can not be read is a 400', async () => {
+  const path = await createPost()
+  for (const [type, content] of [
+    ['multipart/form-data; boundary=b', 'no form'],
+    ['multipart/form-data; boundary=b', '--b\r\ncontent-disposition: form-data; name="image"; fi'],
+    ['multipart/form-data', '--b'],
+  ] as const) {
+    const { status } = await ann.post(`${path}/image`, new Blob([content], { type }))
+    assert.equal(status, 400, content)
+  }
+})
+
+test('a form that its sender breaks off is no fault of the blog', async () => {
+  const path = await createPost()
+  const before = await readdir(imageFolder)
+  const large = Buffer.concat([PNG], 1024 * 1024)
+  const moments: readonly ((raw: IncomingMessage) => void)[] = [
+    ({ socket }) => socket.destroy(),
+    // When it begins to be read.
+    (raw) => raw.once('resume', () => raw.socket.destroy()),
+  ]
+  for (const breakOff of moments) {
+    app.fastify.server.once('request', breakOff)
+    const error = nextRouteError()
+    await assert.rejects(ann.post(`${path}/image`, formOf(large)))
+    assert.equal(Object(await error).code, 400)
+  }
+  assert.deepEqual(await readdir(imageFolder), before)
 })
 
 test('only the image route takes forms', async () => {
