@@ -45,8 +45,11 @@ export const inQuery = {
     .transform((hex) => new ObjectId(hex)),
 }
 
-/** Returns the schema of a query about these fields, and no others. */
-export function querySchema(fields: Readonly<Record<string, z.ZodType>>): z.ZodType<Query> {
+/** Returns the schema of a query about these fields, and no others; `$select` takes `more` as well. */
+export function querySchema(
+  fields: Readonly<Record<string, z.ZodType>>,
+  more: readonly string[] = [],
+): z.ZodType<Query> {
   const names = z.enum(Object.keys(fields))
   const entries = Object.entries(fields).map(([name, value]) => [name, toCondition(value)] as const)
   const conditions = z.strictObject(Object.fromEntries(entries)).partial()
@@ -55,7 +58,7 @@ export function querySchema(fields: Readonly<Record<string, z.ZodType>>): z.ZodT
       $or: listOf(conditions),
       $and: listOf(conditions.extend({ $or: listOf(conditions).optional() })),
       $sort: z.partialRecord(names, z.enum(['1', '-1']).transform(Number)),
-      $select: listOf(names),
+      $select: listOf(z.enum([...Object.keys(fields), ...more])),
       $limit: z.string(),
       $skip: z.string(),
     })

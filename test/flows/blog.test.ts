@@ -48,6 +48,17 @@ t.test('what its README points to is there', async (t) => {
   }
 })
 
+t.test('its README keeps what is made there out of git', async (t) => {
+  const text = readFileSync(new URL('README.md', source), 'utf8')
+  const [, lines = ''] = /^printf '(.*)' > \.gitignore$/m.exec(text) ?? []
+  const { compilerOptions } = readJson<{ compilerOptions: { outDir: string } }>(
+    'tsconfig.json',
+    source,
+  )
+  const made = ['node_modules', compilerOptions.outDir, 'images']
+  t.strictSame(lines.split('\\n'), [...made, ''])
+})
+
 t.test('every code block of the recipes stands in the blog', async (t) => {
   const text = readFileSync(new URL('docs/recipes.md', root), 'utf8')
   const blocks = [...text.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, block = '']) => block)

@@ -24,11 +24,10 @@ export interface Comment {
 
 // The post is that of the path, the author whoever is logged in.
 const commentData = z.strictObject({ text: z.string().trim().min(1).max(5_000) })
-const commentQuery = querySchema({
-  _id: inQuery.objectId,
-  authorId: inQuery.objectId,
-  createdAt: inQuery.date,
-})
+const commentQuery = querySchema(
+  { _id: inQuery.objectId, authorId: inQuery.objectId, createdAt: inQuery.date },
+  ['text', 'postId'],
+)
 
 type CommentData = z.infer<typeof commentData>
 type CommentParams = MongoDBParams<RecordQuery<Comment>>

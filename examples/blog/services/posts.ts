@@ -32,15 +32,18 @@ const postData = z.strictObject({
   draft: z.boolean().optional(),
 })
 const postPatch = postData.partial()
-const postQuery = querySchema({
-  _id: inQuery.objectId,
-  title: inQuery.string,
-  tags: inQuery.string,
-  draft: inQuery.boolean,
-  authorId: inQuery.objectId,
-  createdAt: inQuery.date,
-  views: inQuery.number,
-})
+const postQuery = querySchema(
+  {
+    _id: inQuery.objectId,
+    title: inQuery.string,
+    tags: inQuery.string,
+    draft: inQuery.boolean,
+    authorId: inQuery.objectId,
+    createdAt: inQuery.date,
+    views: inQuery.number,
+  },
+  ['text', 'image'],
+)
 
 type PostData = z.infer<typeof postData>
 export type PostParams = MongoDBParams<RecordQuery<Post>>

@@ -31,6 +31,16 @@ test('members comment on a post, everybody reads it, with the authors', async ()
   )
 })
 
+test('every field of a comment that is sent can be selected', async () => {
+  const path = await createPost(false)
+  await comment(bob, path, 'Nice')
+  const [sent] = (await guest.get(path)).body.data ?? []
+  const { author, ...fields } = sent ?? {}
+  assert.deepEqual(author, { _id: bob.id, name: 'bob' })
+  const query = Object.keys(fields).map((name) => `$select[]=${name}`)
+  assert.deepEqual((await guest.get(`${path}?${query.join('&')}`)).body.data, [sent])
+})
+
 test('a post has its own comments, whatever a query or the data say', async () => {
   const [path, other] = [await createPost(false), await createPost(false)]
   const of = await comment(bob, path, 'Nice')

@@ -115,6 +115,16 @@ test('posts come in pages, in the order that is asked for, with the fields that 
   assert.deepEqual(body.data, [{ _id: published, title: 'Of green tea' }])
 })
 
+test('every field that is sent can be selected', async () => {
+  const { body } = await guest.get(`/posts/${others}`)
+  const { author, ...fields } = body
+  assert.deepEqual(author, { _id: bob.id, name: 'bob' })
+  const query = [...Object.keys(fields), 'image'].map((name) => `$select[]=${name}`).join('&')
+  const selected = await guest.get(`/posts/${others}?${query}`)
+  assert.equal(selected.status, 200)
+  assert.deepEqual(Object.keys(selected.body), Object.keys(body))
+})
+
 test('a removed post is gone', async () => {
   const id = await create(ann, {})
   assert.equal((await ann.remove(`/posts/${id}`)).status, 200)
