@@ -43,6 +43,11 @@ export interface ListOption {
   readonly paginate?: false | { readonly default?: never; readonly max?: number }
 }
 
+/** The option `paginate` of a service that states no kind of paging. */
+// Asks for the record type itself, not for its `DefaultPaging`: where that type is still a parameter, a
+// page size fits both outcomes here, and the compiler takes it.
+export type DefaultPagingOption<T> = string extends keyof T ? object : PagesOption
+
 /** The option `paginate` that goes with a stated kind of paging. */
 export type PagingOption<Kind extends Paging> = Paging extends Kind
   ? object

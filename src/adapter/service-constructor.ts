@@ -4,6 +4,7 @@ import type { RecordQuery } from '../core/record-query.ts'
 import type { NewRecord, PatchData } from './hookless-methods.ts'
 import type {
   DefaultPaging,
+  DefaultPagingOption,
   ListOption,
   ModelOption,
   MongoDBOptions,
@@ -53,7 +54,7 @@ type TypedOptions<T extends Document> = MongoDBOptions &
 /**
  * Makes services. A class can not infer `'list'` from an option that is not there: constructors can,
  * those for calls without type arguments. They have more type parameters than anyone states, so that
- * a subclass, which states some, finds the last one alone.
+ * a subclass, which states some, finds one of the last two alone.
  */
 interface MongoDBServiceConstructor {
   /** Returns a service whose `find` resolves to pages. */
@@ -90,8 +91,11 @@ interface MongoDBServiceConstructor {
     D = NewRecord<T>,
     P extends MongoDBParams = MongoDBParams<RecordQuery<T>>,
     U = PatchData<D>,
-    Kind extends Paging = DefaultPaging<T>,
   >(
+    options: MongoDBOptions & DefaultPagingOption<T>,
+  ): MongoDBService<T, D, P, U>
+  /** The same, with a stated kind of paging. */
+  new <T extends Document, D, P extends MongoDBParams, U, Kind extends Paging>(
     options: MongoDBOptions & PagingOption<Kind>,
   ): MongoDBService<T, D, P, U, Kind>
   /** What `instanceof` tells: a service of records of any type. */

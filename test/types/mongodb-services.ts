@@ -214,6 +214,32 @@ expectType<Promise<Page<Post>>>()(new Comments({ Model, paginate: { default: 10 
 new Comments({ Model })
 new Anything({ Model }).find({ query: { anything: 1 } })
 
+// Of records whose type is still a parameter
+class Base<T extends Document> extends MongoDBService<T> {
+  constructor(Model: Collection<T>) {
+    super({ Model, paginate: { default: 10 } })
+  }
+}
+class Unpaged<T extends Document> extends MongoDBService<T> {
+  constructor(Model: Collection<T>) {
+    // @ts-expect-error there are no pages without a size
+    super({ Model })
+  }
+}
+class DataBase<T extends Document, D> extends MongoDBService<T, D> {
+  constructor(Model: Collection<T>) {
+    super({ Model, paginate: { default: 10 } })
+  }
+}
+class PostBase extends Base<Post> {}
+expectType<Promise<Page<Post>>>()(new Base(Model).find())
+expectType<Promise<Page<Post>>>()(new PostBase(Model).find({ query: { title: 'a' } }))
+const toService = <T extends Document>(Model: Collection<T>) =>
+  new MongoDBService<T>({ Model, paginate: { default: 10, max: 50 } })
+expectType<Promise<Page<Post>>>()(toService(Model).find())
+expectType<Promise<Post>>()(new DataBase<Post, PostData>(Model).create({ title: 'a' }))
+expectType<Promise<Post>>()(new Unpaged(Model).get(id))
+
 // Hooks
 const app = createApp<{ posts: PostService; listed: typeof listed; open: MongoDBService<Post> }>()
 app.use('posts', posts).use('listed', listed).use('open', open)
