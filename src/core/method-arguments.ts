@@ -42,10 +42,16 @@ export type DataOf<S, M> = string extends M
 
 type Fields = Record<string, unknown>
 
+/**
+ * Data with fields of any name added. None for data that states no name, as update operators do: with
+ * such fields it would fit wrong data too.
+ */
+type WithFields<D> = Record<never, never> extends Record<keyof D, unknown> ? never : D & Fields
+
 /** What hooks may make of data: the same, with fields of any name added. */
 export type NewData<D> =
   | D
-  | (D extends readonly (infer Item extends object)[] ? (Item & Fields)[] : D & Fields)
+  | (D extends readonly (infer Item extends object)[] ? (Item & Fields)[] : WithFields<D>)
 
 /**
  * The params that a method takes, never `undefined` in a hook; {@link Params} where it takes none.

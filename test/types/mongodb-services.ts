@@ -4,6 +4,7 @@ import type {
   MongoDBListService,
   MongoDBOptions,
   MongoDBParams,
+  NewRecord,
   PatchData,
 } from '../../src/adapter/index.ts'
 import { MongoDBService } from '../../src/adapter/index.ts'
@@ -277,6 +278,19 @@ app.service('posts').hooks({
 })
 app.service('listed').hooks({
   before: {
+    patch: (context) => {
+      expectType<PatchData<NewRecord<Post>>>()(context.data)
+      // @ts-expect-error likes are a number
+      context.data = { likes: 'x' }
+      // @ts-expect-error likes are a number
+      context.data = { ...context.data, likes: 'x' }
+      // More fields than callers may send
+      context.data = { likes: 3, changedAt: new Date() }
+      context.data = { changedAt: new Date() }
+      context.data = { ...context.data, changedAt: new Date() }
+      context.data = { title: 'b', 'author.name': 'Ben', $inc: { likes: 1 }, changedAt: new Date() }
+      context.data = { $inc: { likes: 1 } }
+    },
     find: (context) => {
       context.params.query = { ...context.params.query, authorId: id, likes: { $gt: 0 } }
       // @ts-expect-error no such field
