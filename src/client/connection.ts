@@ -33,8 +33,8 @@ export interface Answer {
   /** Returns the headers with lower-case names: only errors have them. */
   readHeaders(): Readonly<Record<string, string>>
   /**
-   * The body: a string for the types `json` and `text` and, where the library can tell in time, for
-   * every answer that is no success.
+   * The body: a string for the types `json` and `text`, unless the answer is no success: of that it
+   * may be bytes or a stream as well.
    */
   readonly body: unknown
 }

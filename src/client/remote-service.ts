@@ -3,6 +3,7 @@ import { isStandardMethod, toMethodSpec } from '../core/method-table.ts'
 import type { Id, IdObject, NullableId, Query } from '../core/params.ts'
 import { isMethodName } from '../core/service-options.ts'
 import { isObject } from '../core/value-kind.ts'
+import { readErrorBody } from './answers/error-body.ts'
 import { createTimeout, toNetworkError } from './answers/network-error.ts'
 import { sendRead } from './answers/read-retries.ts'
 import { readResult } from './answers/response-result.ts'
@@ -171,7 +172,8 @@ export abstract class RemoteService {
       const redirect = spec.verb === 'GET' && isSafe ? 'follow' : 'manual'
       const all = { ...request.headers, ...more }
       try {
-        return await this.sendRequest({ ...request, headers: all, redirect, signal: ended })
+        const sent = { ...request, headers: all, redirect, signal: ended } as const
+        return await readErrorBody(await this.sendRequest(sent))
       } catch (error) {
         throw toNetworkError(error, label)
       }
@@ -187,14 +189,16 @@ export abstract class RemoteService {
         send: (more) => send(ended, more),
       })
     }
-    const start = (ended: AbortSignal | undefined): Promise<Answer> =>
-      spec.verb === 'GET' && retries > 0
-        ? sendRead(() => sendOnce(ended), { retries, signal: ended })
-        : sendOnce(ended)
+    const start = async (ended: AbortSignal | undefined): Promise<unknown> => {
+      const answer =
+        spec.verb === 'GET' && retries > 0
+          ? sendRead(() => sendOnce(ended), { retries, signal: ended })
+          : sendOnce(ended)
+      return readResult(await answer, responseType)
+    }
     const isStream = responseType === 'stream'
     const limits = { signal, timeoutMs, isStream, createAbort: () => this.createAbort() }
-    const answer = await limitCall(limits, start, (limitMs) => createTimeout(label, limitMs))
-    return readResult(answer, responseType)
+    return limitCall(limits, start, (limitMs) => createTimeout(label, limitMs))
   }
 }
 

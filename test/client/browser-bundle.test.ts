@@ -16,7 +16,7 @@ import { startOwnServer } from '../support/own-server.ts'
 import type { PageResults } from './browser-page.ts'
 
 /** The most that all of the client may take, logins too, compressed, without ofetch. */
-const MAX_BYTES = 19_500
+const MAX_BYTES = 22_000
 
 /** Returns one file for browsers. A module of Node would be an error. */
 async function bundle(entry: URL, options: BuildOptions = {}): Promise<Uint8Array> {

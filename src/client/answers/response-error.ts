@@ -11,17 +11,17 @@ export interface ErrorResponse {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Longer ones are no errors of services, and would be kept as long as the error is. */
+/** Longer bodies are no errors of services, and would be kept as long as the error is. */
 const MAX_ERROR_LENGTH = 1_000_000
 
 /**
- * Resolves to the error that an answer stands for: of the class that its body names, else of the one
- * for its status. `error.response` has status and headers.
+ * Returns the error that an answer stands for, whose body is a string: of the class that the body
+ * names, else of the one for its status. `error.response` has status and headers.
  */
-export async function createResponseError(answer: Answer): Promise<ServiceError> {
+export function createResponseError(answer: Answer): ServiceError {
   const { status, body } = answer
   const response: ErrorResponse = { status, headers: answer.readHeaders() }
-  const json = toErrorBody(await toText(body)) ?? { message: describe(response) }
+  const json = toErrorBody(String(body)) ?? { message: describe(response) }
   const error = errorFromJSON({ code: status, ...json })
   // Not enumerable: it is no part of what the server said about the error.
   return Object.defineProperty(error, 'response', { value: response })
@@ -57,10 +57,4 @@ function parse(text: string): unknown {
 
 function isErrorStatus(code: unknown): boolean {
   return Number.isInteger(code) && Number(code) >= 400 && Number(code) <= 599
-}
-
-/** A library that was asked for bytes may have read those of an error as well. */
-async function toText(body: unknown): Promise<string> {
-  if (typeof body === 'string') return body
-  return body === undefined || body === null ? '' : new Response(body as Uint8Array).text()
 }

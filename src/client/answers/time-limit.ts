@@ -1,11 +1,12 @@
 import type { Timeout } from '../../core/errors/index.ts'
+import { watchStream } from './stream-end.ts'
 
 /** What ends a call before its answer is there. */
 export interface CallLimits {
   readonly signal: AbortSignal | undefined
   /** `Infinity` for no limit. */
   readonly timeoutMs: number
-  /** Whether the signal goes on working after the call: a stream is read later. */
+  /** Whether the signal works until the result has ended: a stream is read after the call. */
   readonly isStream: boolean
   /** Makes what aborts the call. */
   readonly createAbort: () => Abort
@@ -25,11 +26,11 @@ const MAX_TIMER_MS = 2 ** 31 - 1
  * @throws {Timeout} the time is up
  * @throws the reason of the signal
  */
-export async function limitCall<T>(
+export async function limitCall(
   { signal, timeoutMs, isStream, createAbort }: CallLimits,
-  start: (signal: AbortSignal | undefined) => Promise<T>,
+  start: (signal: AbortSignal | undefined) => Promise<unknown>,
   createTimeout: (timeoutMs: number) => Timeout,
-): Promise<T> {
+): Promise<unknown> {
   if (signal?.aborted) throw toAbortError(signal)
   const hasTimer = timeoutMs <= MAX_TIMER_MS
   if (!hasTimer && signal === undefined) return start(undefined)
@@ -52,14 +53,16 @@ export async function limitCall<T>(
     abort = () => end(toAbortError(signal), signal.reason)
     signal.addEventListener('abort', abort)
   })
-  let isDone = false
+  const release = (): void => signal?.removeEventListener('abort', abort)
+  let isLeft = false
   try {
-    const answer = await Promise.race([start(controller.signal), ended])
-    isDone = true
-    return answer
+    const result = await Promise.race([start(controller.signal), ended])
+    if (!isStream || signal === undefined) return result
+    isLeft = true
+    return watchStream(result, release)
   } finally {
     clearTimeout(timer)
-    if (!(isDone && isStream)) signal?.removeEventListener('abort', abort)
+    if (!isLeft) release()
   }
 }
 

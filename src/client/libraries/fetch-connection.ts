@@ -1,3 +1,4 @@
+import { isSuccess } from '../answers/error-body.ts'
 import type { Answer, PreparedRequest, ResponseType } from '../connection.ts'
 import { RemoteService } from '../remote-service.ts'
 
@@ -63,9 +64,14 @@ export class FetchClient extends RemoteService {
       signal: request.signal ?? null,
     })
     const { status } = answer
-    const read = READERS[status >= 200 && status <= 299 ? request.responseType : 'text']
+    const read = isSuccess(status) ? READERS[request.responseType] : toErrorBody
     return { status, readHeaders: () => toObject(answer.headers), body: await read(answer) }
   }
+}
+
+/** Not every fetch function has streams. */
+function toErrorBody(answer: FetchAnswer): unknown {
+  return answer.body ?? answer.text()
 }
 
 /** Returns the headers of an answer as an object. */

@@ -1,3 +1,4 @@
+import { isSuccess } from '../answers/error-body.ts'
 import type { Abort } from '../answers/time-limit.ts'
 import type { Answer, PreparedRequest, ResponseType } from '../connection.ts'
 import { RemoteService } from '../remote-service.ts'
@@ -53,7 +54,7 @@ export class UndiciClient extends RemoteService {
     }
     const answer = (await (this.connection as UndiciLibrary).request(url, options)) as UndiciAnswer
     const { statusCode: status } = answer
-    const read = READERS[status >= 200 && status <= 299 ? responseType : 'text']
+    const read = READERS[isSuccess(status) ? responseType : 'stream']
     return {
       status,
       readHeaders: () => joinHeaders(answer.headers),
