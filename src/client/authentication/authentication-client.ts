@@ -1,6 +1,7 @@
 import type { AnyApplication } from '../../core/app.ts'
 import type { Given } from '../../core/option-check.ts'
 import type { AnyService } from '../../core/service-map.ts'
+import { isNonEmptyString } from '../../core/value-kind.ts'
 import { setAuthorizer } from '../authorizer.ts'
 import type { ClientParams } from '../remote-methods.ts'
 import { mergeHeaders } from '../requests/request-headers.ts'
@@ -129,7 +130,11 @@ export class AuthenticationClient {
    */
   authenticate(data?: LoginData, params?: ClientParams): Promise<LoginResult> {
     if (data == null) return this.reAuthenticate()
-    return this.#state.attempt(() => this.#call().create(data, params))
+    const { accessToken } = data
+    return this.#state.attempt({
+      readToken: async () => (isNonEmptyString(accessToken) ? accessToken : undefined),
+      send: () => this.#call().create(data, params),
+    })
   }
 
   /**
@@ -146,10 +151,13 @@ export class AuthenticationClient {
   ): Promise<LoginResult> {
     const present: Promise<LoginResult> | null | undefined = this.app.get('authentication')
     if (present != null && !force) return present
-    return this.#state.attempt(async () => {
-      const accessToken = await this.getAccessToken()
-      if (accessToken === null) throw new NoAccessToken('No accessToken found in storage')
-      return this.#call().create({ strategy, accessToken }, params)
+    return this.#state.attempt({
+      readToken: async () => {
+        const accessToken = await this.getAccessToken()
+        if (accessToken === null) throw new NoAccessToken('No accessToken found in storage')
+        return accessToken
+      },
+      send: (accessToken) => this.#call().create({ strategy, accessToken }, params),
     })
   }
 
@@ -221,6 +229,7 @@ export class AuthenticationClient {
       findService: () => this.service,
       findLeaving: () => this.#leaving,
       toHeader: (accessToken) => mergeHeaders({ [header]: `${scheme} ${accessToken}`.trim() }),
+      readToken: () => this.#readToken(),
       renew: () => this.reAuthenticate(true),
     })
     const authorize = (service: object, owner: unknown): void => {

@@ -5,12 +5,13 @@ import { createResponseError } from '../answers/response-error.ts'
 import type { Authorizer, UnsentCall } from '../authorizer.ts'
 import type { Answer } from '../connection.ts'
 import { RemoteService } from '../remote-service.ts'
-import type { Login, LoginState } from './login-state.ts'
-import { isRefusal } from './login-state.ts'
+import type { Login } from './login-state.ts'
+import { isRefusal, toClaims } from './login-state.ts'
+import type { RenewedLogin } from './token-renewal.ts'
+import { TokenRenewal } from './token-renewal.ts'
 
 /** What authorizing calls needs of an authentication client. */
-export interface CallLogin {
-  readonly state: LoginState
+export interface CallLogin extends RenewedLogin {
   /** The header that tokens are sent in, in lower case. */
   readonly headerName: string
   /** The authentication service, which says which server the token is for. */
@@ -19,8 +20,6 @@ export interface CallLogin {
   findLeaving(): string | undefined
   /** Returns the header with a token. */
   toHeader(accessToken: string): Readonly<Record<string, string>>
-  /** Logs in anew. */
-  renew(): Promise<unknown>
 }
 
 /** What servers say of a token that they do not accept. */
@@ -33,27 +32,16 @@ const TOKEN_ERRORS: ReadonlySet<unknown> = new Set(['TokenExpiredError', 'JsonWe
  */
 export function createCallAuthorizer(login: CallLogin): Authorizer {
   const { state } = login
-  let renewal: Promise<unknown> | undefined
-
-  /** Resolves to the login that took the place of one that was refused. */
-  async function renew(refused: Login): Promise<Login | undefined> {
-    if (state.login === refused) {
-      // The user may be logging in as somebody else right now.
-      renewal ??= (state.pending ?? login.renew()).finally(() => {
-        renewal = undefined
-      })
-      await renewal
-    }
-    return state.login
-  }
+  const renewal = new TokenRenewal(login)
 
   async function sendAgain(call: UnsentCall, refused: Login, answer: Answer): Promise<Answer> {
     const error = await createResponseError(answer)
     if (!isTokenError(error)) throw error
-    const renewed = await renew(refused).catch((failure: unknown) => {
+    const renewed = await renewal.replace(refused).catch((failure: unknown) => {
       throw isRefusal(failure) ? error : failure
     })
-    if (!isReplacement(renewed, refused) || !isUndone(call, error, refused)) throw error
+    if (renewed === undefined || renewed.accessToken === refused.accessToken) throw error
+    if (!isUndone(call, error, refused)) throw error
     call.signal?.throwIfAborted()
     return call.send(login.toHeader(renewed.accessToken))
   }
@@ -89,12 +77,6 @@ function isTokenError({ data }: ServiceError): boolean {
   return isObject(data) && TOKEN_ERRORS.has(data['name'])
 }
 
-/** Whether it is another token of the same user: nobody's call is sent as that of somebody else. */
-function isReplacement(renewed: Login | undefined, refused: Login): renewed is Login {
-  if (renewed === undefined || renewed.accessToken === refused.accessToken) return false
-  return toClaims(renewed).sub === toClaims(refused).sub
-}
-
 /**
  * Whether a call can be sent again. A write only if the very token that it was sent with had expired:
  * any other error may be that of a further server, which was asked after something was written.
@@ -104,8 +86,4 @@ function isUndone({ method }: UnsentCall, { data }: ServiceError, refused: Login
   const { exp } = toClaims(refused)
   const { expiredAt } = data as { expiredAt?: unknown }
   return exp !== undefined && Date.parse(String(expiredAt)) === exp * 1000
-}
-
-function toClaims({ result }: Login): { readonly sub?: string; readonly exp?: number } {
-  return result.authentication?.payload ?? {}
 }

@@ -1,11 +1,25 @@
 import { GeneralError, NotAuthenticated, ServiceError } from '../../core/errors/index.ts'
 import { isNonEmptyString } from '../../core/value-kind.ts'
-import type { LoginResult } from './login-result.ts'
+import type { LoginClaims, LoginResult } from './login-result.ts'
 
 /** Who is logged in. */
 export interface Login {
+  /** The number of the attempt that led to it. */
+  readonly number: number
+  /** The number of the login whose place it took, `undefined` if nobody was logged in. */
+  readonly replaces: number | undefined
+  /** The token that was sent to log in, `undefined` for a login by something else. */
+  readonly proof: string | undefined
   readonly accessToken: string
   readonly result: LoginResult
+}
+
+/** How to log in. */
+export interface LoginAttempt {
+  /** Resolves to the token to log in by, `undefined` for a login by something else. */
+  readToken(): Promise<string | undefined>
+  /** Asks the server. */
+  send(accessToken: string | undefined): Promise<LoginResult>
 }
 
 /** What follows from logins, outside of their state. */
@@ -71,12 +85,12 @@ export class LoginState {
    * @throws {NotAuthenticated} the server refuses it, which ends the login that was there; or a
    *   logout or a later attempt has taken its place
    */
-  attempt(prove: () => Promise<LoginResult>): Promise<LoginResult> {
+  attempt(attempt: LoginAttempt): Promise<LoginResult> {
     this.#started += 1
-    const attempt = this.#run(this.#started, prove)
-    this.#pending = attempt
+    const pending = this.#run(this.#started, attempt)
+    this.#pending = pending
     this.#publish()
-    return attempt
+    return pending
   }
 
   /** Ends the login and all attempts, which reject. Returns the login. */
@@ -92,7 +106,7 @@ export class LoginState {
     return login
   }
 
-  async #run(number: number, prove: () => Promise<LoginResult>): Promise<LoginResult> {
+  async #run(number: number, attempt: LoginAttempt): Promise<LoginResult> {
     let end: (error: unknown) => void = () => undefined
     const ended = new Promise<never>((_resolve, reject) => {
       end = reject
@@ -100,7 +114,7 @@ export class LoginState {
     this.#ends.add(end)
     let result: LoginResult
     try {
-      result = await Promise.race([this.#decide(number, prove), ended])
+      result = await Promise.race([this.#decide(number, attempt), ended])
     } finally {
       this.#ends.delete(end)
       // Before the promise settles: who waits for it finds the new state.
@@ -111,8 +125,9 @@ export class LoginState {
     return result
   }
 
-  async #decide(number: number, prove: () => Promise<LoginResult>): Promise<LoginResult> {
-    const result = await this.#proveOrEnd(number, prove)
+  async #decide(number: number, attempt: LoginAttempt): Promise<LoginResult> {
+    const proof = await this.#orEnd(number, attempt.readToken())
+    const result = await this.#orEnd(number, attempt.send(proof))
     const accessToken: unknown = result?.accessToken
     if (!isNonEmptyString(accessToken)) {
       throw new GeneralError('The server has answered a login without an access token')
@@ -121,13 +136,14 @@ export class LoginState {
     this.#decided = number
     await this.#effects.keep(accessToken)
     this.#checkLast(number)
-    this.#login = { accessToken, result }
+    this.#login = { number, replaces: this.#login?.number, proof, accessToken, result }
     return result
   }
 
-  async #proveOrEnd(number: number, prove: () => Promise<LoginResult>): Promise<LoginResult> {
+  /** Resolves to what an attempt waits for. A refusal ends the login that is there. */
+  async #orEnd<Value>(number: number, step: Promise<Value>): Promise<Value> {
     try {
-      return await prove()
+      return await step
     } catch (error) {
       if (isRefusal(error) && number >= this.#decided) {
         this.#decided = number
@@ -152,4 +168,9 @@ export class LoginState {
 /** Whether a server has said no, and was not merely out of reach. */
 export function isRefusal(error: unknown): boolean {
   return error instanceof ServiceError && error.code === 401
+}
+
+/** Returns the claims of a login's token, none where the server does not send them. */
+export function toClaims({ result }: Login): LoginClaims {
+  return result.authentication?.payload ?? {}
 }
