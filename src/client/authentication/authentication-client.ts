@@ -11,7 +11,9 @@ import { createCallAuthorizer } from './call-authorizer.ts'
 import type { LocationWithHash } from './location-token.ts'
 import { createLocationError, findLocation, takeFromHash } from './location-token.ts'
 import type { LoginData, LoginResult } from './login-result.ts'
-import { isRefusal, LoginState, NoAccessToken } from './login-state.ts'
+import { LoginState, NoAccessToken } from './login-state.ts'
+import { LogoutCalls } from './logout-calls.ts'
+import { PageLogin } from './page-login.ts'
 import type { TokenStorage } from './token-storage.ts'
 import { isTokenStorage, OrderedStorage } from './token-storage.ts'
 
@@ -31,10 +33,8 @@ export class AuthenticationClient {
   /** The options, with their defaults. */
   readonly options: AuthenticationClientOptions
   readonly #state: LoginState
-  /** The token of the login that a logout is just ending. */
-  #leaving: string | undefined
-  /** Logouts are told to the server one after the other. */
-  #told: Promise<unknown> = Promise.resolve()
+  readonly #logouts = new LogoutCalls(() => this.#call().remove(null))
+  readonly #page = new PageLogin()
 
   /** @throws {TypeError} an option is unknown or invalid */
   constructor(app: AnyApplication, options: Given<AuthenticationClientOptions> = {}) {
@@ -45,7 +45,7 @@ export class AuthenticationClient {
     app.set('storage', new OrderedStorage(storage))
     app.set('authentication', null)
     this.#state = new LoginState({
-      keep: (accessToken) => this.setAccessToken(accessToken),
+      keep: (accessToken) => this.#keep(accessToken),
       drop: () => this.#drop(),
       publish: (result) => void app.set('authentication', result),
       announce: (result) => {
@@ -94,17 +94,14 @@ export class AuthenticationClient {
 
   /**
    * Resolves to the token in the storage, or else to the one in the hash of the page's URL, which
-   * moves into the storage; `null` for none.
+   * moves into the storage; `null` for none. The hash is emptied in any case.
    * @throws {GeneralError} the storage failed
-   * @throws {NotAuthenticated} there is an error in the hash
+   * @throws {NotAuthenticated} there is no token, but an error in the hash
    */
   async getAccessToken(): Promise<string | null> {
-    const stored = await this.#readToken()
     const location = findLocation()
-    if (stored !== null || location === undefined) return stored
-    const accessToken = await this.getFromLocation(location)
-    if (accessToken !== null) await this.setAccessToken(accessToken)
-    return accessToken
+    if (location !== undefined) await this.#page.remember(this.getFromLocation(location))
+    return (await this.#readToken()) ?? (await this.#usePageToken()) ?? null
   }
 
   /**
@@ -157,6 +154,7 @@ export class AuthenticationClient {
         if (accessToken === null) throw new NoAccessToken('No accessToken found in storage')
         return accessToken
       },
+      readOtherToken: () => this.#usePageToken(),
       send: (accessToken) => this.#call().create({ strategy, accessToken }, params),
     })
   }
@@ -170,13 +168,14 @@ export class AuthenticationClient {
    */
   async logout(): Promise<LoginResult | null> {
     const login = this.#state.end()
+    this.#page.forget()
     const operations = [this.#readToken(), this.removeAccessToken()] as const
     const [stored, removed] = await Promise.allSettled(operations)
     const kept = stored.status === 'fulfilled' ? stored.value : null
     const accessToken = login?.accessToken ?? kept
     let result: LoginResult | null = null
     try {
-      if (accessToken !== null) result = await this.#tellServer(accessToken)
+      if (accessToken !== null) result = await this.#logouts.end(accessToken)
     } finally {
       if (accessToken !== null) this.app.emit('logout', result)
     }
@@ -185,21 +184,10 @@ export class AuthenticationClient {
     return result
   }
 
-  #tellServer(accessToken: string): Promise<LoginResult | null> {
-    const told = this.#told.then(async () => {
-      this.#leaving = accessToken
-      try {
-        return await this.#call().remove(null)
-      } catch (error) {
-        if (isRefusal(error)) return null
-        throw error
-      } finally {
-        this.#leaving = undefined
-      }
-    })
-    // Who called is told of the failure; the next logout only has to know that this one is over.
-    this.#told = told.catch(() => undefined)
-    return told
+  async #usePageToken(): Promise<string | undefined> {
+    const accessToken = this.#page.take()
+    if (accessToken !== undefined) await this.setAccessToken(accessToken)
+    return accessToken
   }
 
   #call(): LoginService {
@@ -209,6 +197,14 @@ export class AuthenticationClient {
   async #readToken(): Promise<string | null> {
     const { storageKey } = this.options
     return (await this.storage.getItem(storageKey)) as string | null
+  }
+
+  async #keep(accessToken: string): Promise<void> {
+    const outcome = this.#page.forget()
+    if (outcome !== undefined && 'error' in outcome) {
+      this.app.logger.warn({ err: outcome.error }, 'The login in the URL of the page has failed')
+    }
+    await this.setAccessToken(accessToken)
   }
 
   async #drop(): Promise<void> {
@@ -227,7 +223,7 @@ export class AuthenticationClient {
       state: this.#state,
       headerName: header.toLowerCase(),
       findService: () => this.service,
-      findLeaving: () => this.#leaving,
+      findEndingToken: () => this.#logouts.endingToken,
       toHeader: (accessToken) => mergeHeaders({ [header]: `${scheme} ${accessToken}`.trim() }),
       readToken: () => this.#readToken(),
       renew: () => this.reAuthenticate(true),

@@ -16,8 +16,8 @@ export interface CallLogin extends RenewedLogin {
   readonly headerName: string
   /** The authentication service, which says which server the token is for. */
   findService(): unknown
-  /** The token of the login that a logout is just ending. */
-  findLeaving(): string | undefined
+  /** Returns the token of the login that a logout in flight ends, `undefined` for none. */
+  findEndingToken(): string | undefined
   /** Returns the header with a token. */
   toHeader(accessToken: string): Readonly<Record<string, string>>
 }
@@ -53,8 +53,8 @@ export function createCallAuthorizer(login: CallLogin): Authorizer {
     const ownMethod = call.service.name === service.name ? call.method : undefined
     // A login proves who calls by what it sends; a logout ends the login that it finds.
     if (ownMethod === 'create') return call.send({})
-    const leaving = login.findLeaving()
-    if (ownMethod === 'remove' && leaving !== undefined) return call.send(login.toHeader(leaving))
+    const ending = login.findEndingToken()
+    if (ownMethod === 'remove' && ending !== undefined) return call.send(login.toHeader(ending))
     const current = await state.settle()
     // Whoever gave up while the login went on must not have it sent now.
     call.signal?.throwIfAborted()

@@ -18,6 +18,8 @@ export interface Login {
 export interface LoginAttempt {
   /** Resolves to the token to log in by, `undefined` for a login by something else. */
   readToken(): Promise<string | undefined>
+  /** Resolves to the token to try where that one is refused, `undefined` for none. */
+  readOtherToken?(): Promise<string | undefined>
   /** Asks the server. */
   send(accessToken: string | undefined): Promise<LoginResult>
 }
@@ -33,6 +35,8 @@ export interface LoginEffects {
   /** Called with the result of each new login. */
   announce(result: LoginResult): void
 }
+
+type Proven = Pick<Login, 'proof' | 'result'>
 
 /** There is no token. Where nobody was logged in, nothing is lost by it, and calls go on without one. */
 export class NoAccessToken extends NotAuthenticated {
@@ -126,8 +130,7 @@ export class LoginState {
   }
 
   async #decide(number: number, attempt: LoginAttempt): Promise<LoginResult> {
-    const proof = await this.#orEnd(number, attempt.readToken())
-    const result = await this.#orEnd(number, attempt.send(proof))
+    const { proof, result } = await this.#orEnd(number, this.#prove(number, attempt))
     const accessToken: unknown = result?.accessToken
     if (!isNonEmptyString(accessToken)) {
       throw new GeneralError('The server has answered a login without an access token')
@@ -138,6 +141,18 @@ export class LoginState {
     this.#checkLast(number)
     this.#login = { number, replaces: this.#login?.number, proof, accessToken, result }
     return result
+  }
+
+  async #prove(number: number, attempt: LoginAttempt): Promise<Proven> {
+    const proof = await attempt.readToken()
+    try {
+      return { proof, result: await attempt.send(proof) }
+    } catch (error) {
+      if (!isRefusal(error) || number < this.#decided) throw error
+      const other = await attempt.readOtherToken?.()
+      if (other === undefined) throw error
+      return { proof: other, result: await attempt.send(other) }
+    }
   }
 
   /** Resolves to what an attempt waits for. A refusal ends the login that is there. */

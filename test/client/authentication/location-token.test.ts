@@ -93,15 +93,83 @@ t.test('the token of the page is not lost with a server that is out of reach', a
 })
 
 t.test('a token in the storage comes first, and one elsewhere by another name', async (t) => {
-  const { entries } = showPage(t, 'http://page/#access_token=a&jwt=b&oops=c')
+  const { location } = showPage(t, 'http://page/#access_token=a&jwt=b&oops=c')
   const storage = new MemoryStorage()
   await storage.setItem('feathers-jwt', 'kept')
   const client = createClient().configure(authentication({ storage }))
   t.equal(await client.authentication.getAccessToken(), 'kept')
-  t.strictSame(entries, [])
+  t.equal(location.href, 'http://page/#jwt=b&oops=c', 'the URL is rid of the token in any case')
   const options = { locationKey: 'jwt', locationErrorKey: 'oops' }
   const other = createClient().configure(authentication(options))
   t.equal(await other.authentication.getAccessToken(), 'b')
   await other.authentication.removeAccessToken()
   await t.rejects(other.authentication.getAccessToken(), { name: 'OauthError', message: 'c' })
+})
+
+/** Starts a server that refuses the tokens of some, and is broken for others. */
+async function startTokenServer(t: TestScope, answers: Record<string, number>) {
+  const asked: string[] = []
+  const odd = await startOddServer(t, (_request, response) => {
+    const { accessToken = 'logout' } = JSON.parse(odd.requests.at(-1)?.body || '{}')
+    asked.push(accessToken)
+    response.writeHead(answers[accessToken] ?? 201).end(JSON.stringify({ accessToken }))
+  })
+  const storage = new MemoryStorage()
+  await storage.setItem('feathers-jwt', 'kept')
+  const client = createClient({ baseURL: odd.url }).configure(authentication({ storage }))
+  return { client, storage, asked }
+}
+
+t.test(
+  'where the server refuses the token of the storage, that of the page is tried',
+  async (t) => {
+    const { location } = showPage(t, 'http://page/#access_token=a')
+    const { client, storage, asked } = await startTokenServer(t, { kept: 401 })
+    t.match(await client.reAuthenticate(), { accessToken: 'a' })
+    t.strictSame(asked, ['kept', 'a'])
+    t.equal(location.href, 'http://page/')
+    t.equal(await storage.getItem('feathers-jwt'), 'a')
+  },
+)
+
+t.test('the token of the page waits for a server that is out of reach', async (t) => {
+  showPage(t, 'http://page/#access_token=a')
+  const answers: Record<string, number> = { kept: 503 }
+  const { client, storage, asked } = await startTokenServer(t, answers)
+  await t.rejects(client.reAuthenticate(), { code: 503 })
+  Object.assign(answers, { kept: 401, a: 503 })
+  await t.rejects(client.reAuthenticate(), { code: 503 })
+  t.equal(await storage.getItem('feathers-jwt'), 'a')
+  t.strictSame(asked, ['kept', 'kept', 'a'])
+})
+
+t.test('the token of the page is forgotten once somebody has logged in, or out', async (t) => {
+  for (const leave of [false, true]) {
+    const { location } = showPage(t, 'http://page/#access_token=a')
+    const answers: Record<string, number> = {}
+    const { client, storage, asked } = await startTokenServer(t, answers)
+    if (leave) {
+      await client.authentication.getAccessToken()
+      await client.logout()
+      await storage.setItem('feathers-jwt', 'kept')
+    } else t.match(await client.reAuthenticate(), { accessToken: 'kept' })
+    t.equal(location.href, 'http://page/')
+    answers['kept'] = 401
+    await t.rejects(client.reAuthenticate(true), { code: 401 })
+    t.notOk(asked.includes('a'))
+  }
+})
+
+t.test('an error in the hash is thrown where no token logs in, and else logged', async (t) => {
+  const { location } = showPage(t, 'http://page/#error=Not%20today')
+  const { client } = await startTokenServer(t, {})
+  const logged: unknown[] = []
+  client.logger = { ...console, warn: (...values: unknown[]) => void logged.push(...values) }
+  t.match(await client.reAuthenticate(), { accessToken: 'kept' })
+  t.match(logged, [{ err: { name: 'OauthError' } }, 'The login in the URL of the page has failed'])
+  t.equal(location.href, 'http://page/')
+  showPage(t, 'http://page/#error=Not%20today')
+  const { client: refused, storage } = await startTokenServer(t, { kept: 401 })
+  await t.rejects(refused.reAuthenticate(), { name: 'OauthError', message: 'Not today' })
+  t.equal(await storage.getItem('feathers-jwt'), null)
 })
