@@ -57,8 +57,36 @@ test('users see and change themselves alone', async () => {
   assert.equal((await ann.patch(`/users/${ann.id}`, { email: 'x@example.org' })).status, 400)
 })
 
+test('a new password takes the current one', async () => {
+  const cat = await signUp('cat')
+  const path = `/users/${cat.id}`
+  const password = 'another horse battery'
+  const { status, body } = await cat.patch(path, { password })
+  assert.equal(status, 400)
+  assert.deepEqual(Object.keys(body.errors ?? {}), ['currentPassword'])
+  for (const currentPassword of ['wrong', '', { $ne: '' }, null]) {
+    const { status } = await cat.patch(path, { password, currentPassword })
+    assert.match(String(status), /^40[01]$/)
+  }
+  const login = { strategy: 'local', email: 'cat@example.org' }
+  assert.equal((await guest.post('/authentication', { ...login, password })).status, 401)
+  const changed = await cat.patch(path, { password, currentPassword: PASSWORD })
+  assert.deepEqual(changed.body, { _id: cat.id, email: 'cat@example.org', name: 'cat' })
+  assert.equal((await guest.post('/authentication', { ...login, password })).status, 201)
+})
+
 test('nobody lists, replaces or removes users', async () => {
   assert.equal((await ann.get('/users')).status, 405)
   assert.equal((await ann.send('PUT', `/users/${ann.id}`, { name: 'x' })).status, 405)
   assert.equal((await ann.remove(`/users/${ann.id}`)).status, 405)
+})
+
+test('the current password is not guessed by a token either', async () => {
+  const dan = await signUp('dan')
+  const data = { password: 'another horse battery', currentPassword: 'wrong' }
+  const statuses = []
+  while (statuses.at(-1) !== 429 && statuses.length < 20) {
+    statuses.push((await dan.patch(`/users/${dan.id}`, data)).status)
+  }
+  assert.equal(statuses.at(-1), 429)
 })
