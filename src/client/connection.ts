@@ -20,6 +20,11 @@ export interface PreparedRequest {
    * `GET`, and a record that is created be searched.
    */
   readonly redirect: 'follow' | 'manual'
+  /**
+   * Whether a redirect must not be followed, whatever options of the library say: a token is in a
+   * header that libraries send to other origins as well.
+   */
+  readonly isBound: boolean
   /** What the body of a successful answer is wanted as. */
   readonly responseType: ResponseType
   /** Further options of the call, which the library knows. */

@@ -6,6 +6,7 @@ import { isObject } from '../core/value-kind.ts'
 import { readErrorBody } from './answers/error-body.ts'
 import { createTimeout, toNetworkError } from './answers/network-error.ts'
 import { sendRead } from './answers/read-retries.ts'
+import { omitRedirectOptions, refuseRedirect, toRedirectRule } from './answers/redirects.ts'
 import { readResult } from './answers/response-result.ts'
 import type { Abort } from './answers/time-limit.ts'
 import { limitCall } from './answers/time-limit.ts'
@@ -17,7 +18,7 @@ import { encodeSegment } from './requests/percent-encoding.ts'
 import { toQueryString } from './requests/query-string.ts'
 import { toBody } from './requests/request-body.ts'
 import type { RequestHeaders } from './requests/request-headers.ts'
-import { mergeHeaders } from './requests/request-headers.ts'
+import { mergeHeaders, SERVICE_METHOD } from './requests/request-headers.ts'
 import type { ServiceURL } from './requests/service-url.ts'
 import { createServiceURL } from './requests/service-url.ts'
 
@@ -149,33 +150,36 @@ export abstract class RemoteService {
     // Without the slash, `''` would be the page that a browser shows.
     const path = servicePath + toIdPath(spec, call) || '/'
     const body = toBody(data)
-    const paramsHeaders = params['headers'] as RequestHeaders | undefined
+    // Once: what a caller gives may be an iterator, which can not be read again.
+    const ownHeaders = mergeHeaders(params['headers'] as RequestHeaders | undefined, headers)
     const request = {
       method: spec.verb,
       url: path + this.getQuery((params['query'] ?? {}) as Query),
-      headers: mergeHeaders(
-        { accept: responseType === 'json' ? 'application/json' : '*/*' },
-        this.ownHeaders,
-        body === undefined ? undefined : { 'content-type': 'application/json' },
-        isStandardMethod(method) ? undefined : { 'x-service-method': method },
-        paramsHeaders,
-        headers,
-      ),
+      headers: {
+        accept: responseType === 'json' ? 'application/json' : '*/*',
+        ...this.ownHeaders,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...ownHeaders,
+        ...(!isStandardMethod(method) && { [SERVICE_METHOD]: method }),
+      },
       body,
       responseType,
-      libraryOptions,
     }
     const label = { method: spec.verb, path: servicePath || '/' }
     const send = async (ended: AbortSignal | undefined, more: object = {}): Promise<Answer> => {
-      // On the way to another origin, libraries leave no other header out.
-      const isSafe = Object.keys(more).every((name) => name === 'authorization')
-      const redirect = spec.verb === 'GET' && isSafe ? 'follow' : 'manual'
-      const all = { ...request.headers, ...more }
+      const rule = toRedirectRule(spec.verb, more)
+      const sent: PreparedRequest = {
+        ...request,
+        headers: { ...request.headers, ...more },
+        libraryOptions: rule.isBound ? omitRedirectOptions(libraryOptions) : libraryOptions,
+        redirect: rule.redirect,
+        isBound: rule.isBound,
+        signal: ended,
+      }
       try {
-        const sent = { ...request, headers: all, redirect, signal: ended } as const
-        return await readErrorBody(await this.sendRequest(sent))
+        return refuseRedirect(await readErrorBody(await this.sendRequest(sent)), rule)
       } catch (error) {
-        throw toNetworkError(error, label)
+        throw toNetworkError(error, label, request.url)
       }
     }
     const sendOnce = (ended: AbortSignal | undefined): Promise<Answer> => {
@@ -184,7 +188,7 @@ export abstract class RemoteService {
       return authorize({
         service: this,
         method,
-        headers: mergeHeaders(paramsHeaders, headers),
+        headers: ownHeaders,
         signal: ended,
         send: (more) => send(ended, more),
       })

@@ -1,5 +1,6 @@
 import { feathers } from '@feathersjs/feathers'
 import t from 'tap'
+import { setAuthorizer } from '../../src/client/authorizer.ts'
 import type { FetchFunction, FetchOptions, RemoteServiceClass } from '../../src/client/index.ts'
 import { FetchClient, RemoteService, rest } from '../../src/client/index.ts'
 import type { AnyService, Query } from '../../src/core/index.ts'
@@ -128,13 +129,37 @@ t.test('refuses headers of an incoming request that was handed on', async (t) =>
   t.strictSame(sent, [])
 })
 
+t.test('refuses the header that would turn one method into another', async (t) => {
+  const { service, sent } = record('users')
+  service.methods('invite')
+  const headers = { 'X-Service-Method': 'wipe' }
+  const { invite } = service as unknown as AnyService
+  const message = /'x-service-method' follows from the method that is called/
+  await t.rejects(service.create({}, { headers }), message)
+  await t.rejects(invite?.({}, { connection: { headers } }) as Promise<unknown>, message)
+  t.throws(() => rest('http://a').fetch(fetch, { headers }), message)
+  t.strictSame(sent, [])
+})
+
+t.test('headers that can be read once alone are sent, and win over those of a login', async (t) => {
+  const { service, sent } = record('users')
+  const given: object[] = []
+  setAuthorizer(service, (call) => {
+    given.push(call.headers)
+    return call.send({})
+  })
+  await service.find({ headers: new Map([['Authorization', 'own']]).entries() })
+  t.match(given, [{ authorization: 'own' }])
+  t.match(sent, [{ headers: { authorization: 'own' } }])
+})
+
 t.test('headers of the method win over options, those of the call over both', async (t) => {
   const sent: unknown[] = []
   const answer: FetchFunction = async (_url, { headers }) => {
-    sent.push([headers['content-type'], headers['x-service-method'], headers['accept']])
+    sent.push([headers['content-type'], headers['accept']])
     return new Response('{}')
   }
-  const headers = { 'Content-Type': 'of/options', 'X-Service-Method': 'options', ACCEPT: 'a/b' }
+  const headers = { 'Content-Type': 'of/options', ACCEPT: 'a/b' }
   const app = createApp().configure(rest('http://a').fetch(answer, { headers }))
   app.use('users', rest('http://a').fetch(answer, { headers }).service('users'), {
     methods: ['invite'],
@@ -150,9 +175,9 @@ t.test('headers of the method win over options, those of the call over both', as
     },
   )
   t.strictSame(sent, [
-    ['application/json', 'invite', 'a/b'],
-    ['of/params', 'invite', 'a/b'],
-    ['of/connection', 'invite', 'a/b'],
+    ['application/json', 'a/b'],
+    ['of/params', 'a/b'],
+    ['of/connection', 'a/b'],
   ])
 })
 

@@ -1,5 +1,6 @@
 import { ServiceError, Timeout, Unavailable } from '../../core/errors/index.ts'
 import { isObject } from '../../core/value-kind.ts'
+import { toCause } from './error-cause.ts'
 
 /** A request as errors tell of it: without id and query, which may be tokens. */
 export interface RequestLabel {
@@ -21,18 +22,31 @@ const NOT_SENT_CODES: ReadonlySet<string> = new Set([
   ...['CERT_HAS_EXPIRED', 'ERR_TLS_CERT_ALTNAME_INVALID', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'],
 ])
 
+/** Codes of calls that no server was asked for: the library can not send them. */
+const MISUSE_CODES: ReadonlySet<string> = new Set([
+  ...['UND_ERR_INVALID_ARG', 'ERR_INVALID_ARG_TYPE', 'ERR_INVALID_ARG_VALUE'],
+  ...['ERR_BAD_OPTION', 'ERR_BAD_OPTION_VALUE'],
+])
+
 /**
  * Returns the error for a request that has no answer: {@link Unavailable}, or {@link Timeout}, with
- * what the HTTP library threw as the `cause`. Errors of services and aborts stay what they are.
+ * what the HTTP library threw as the `cause`; a `TypeError` for a request that could not be sent.
+ * Errors of services and aborts stay what they are.
+ * @param url the URL that was asked for, which is not repeated
  */
-export function toNetworkError(thrown: unknown, request: RequestLabel): unknown {
+export function toNetworkError(thrown: unknown, request: RequestLabel, url: string): unknown {
   if (thrown instanceof ServiceError) return thrown
   if (isObject(thrown) && thrown['name'] === 'AbortError') return thrown
+  const [withoutQuery = url] = url.split('?')
+  const cause = toCause(thrown, (text) => text.replaceAll(withoutQuery, request.path))
   // In a browser it is the path of a page's own origin.
   if (request.path.startsWith('/') && !('location' in globalThis)) {
-    return new TypeError('Outside of a browser, the base URL needs a host', { cause: thrown })
+    return new TypeError('Outside of a browser, the base URL needs a host', { cause })
   }
   const { code = '', address, port } = findSystemError(thrown)
+  if (MISUSE_CODES.has(code) || (code === 'ERR_INVALID_URL' && !URL.canParse(url))) {
+    return new TypeError(`${request.method} ${request.path} can not be sent (${code})`, { cause })
+  }
   const reason = code === '' ? '' : ` (${code})`
   const data = {
     ...(code !== '' && { code }),
@@ -42,18 +56,7 @@ export function toNetworkError(thrown: unknown, request: RequestLabel): unknown 
   }
   const NetworkError = TIMEOUT_CODES.has(code) ? Timeout : Unavailable
   const message = `No answer from ${request.method} ${request.path}${reason}`
-  return new NetworkError(message, data, { cause: toCause(thrown) })
-}
-
-/** Where errors of libraries have the whole request, and the token of a login in its headers. */
-const REQUEST_HOLDERS = ['config', 'options', 'request'] as const
-
-/** Returns what a library threw, or the error behind it: an error is logged with its causes. */
-function toCause(thrown: unknown): unknown {
-  if (!isObject(thrown) || !REQUEST_HOLDERS.some((name) => name in thrown)) return thrown
-  const { name, message, code, cause } = thrown
-  if (cause instanceof Error) return cause
-  return Object.assign(new Error(String(message)), { name, ...(code !== undefined && { code }) })
+  return new NetworkError(message, data, { cause })
 }
 
 /** Returns the error for a request whose time is up. */
@@ -76,8 +79,11 @@ interface SystemError {
 
 /** Returns what the system said: libraries wrap it several times, and one for each address. */
 function findSystemError(thrown: unknown): SystemError {
-  for (let error = thrown; isObject(error); error = error['cause'] ?? toFirst(error['errors'])) {
+  const seen = new Set<unknown>()
+  for (let error = thrown; isObject(error) && !seen.has(error); ) {
     if (typeof error['code'] === 'string') return error
+    seen.add(error)
+    error = error['cause'] ?? toFirst(error['errors'])
   }
   return {}
 }

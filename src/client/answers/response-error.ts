@@ -27,11 +27,8 @@ export function createResponseError(answer: Answer): ServiceError {
   return Object.defineProperty(error, 'response', { value: response })
 }
 
-/** For what stands between: a proxy, a web server with pages of its own, a redirect. */
+/** For what stands between: a proxy, or a web server with pages of its own. */
 function describe({ status, headers }: ErrorResponse): string {
-  if (status === 0 || (status >= 300 && status <= 399 && headers['location'] !== undefined)) {
-    return 'The server redirects this call, and only calls that read follow: see `redirect` of fetch'
-  }
   const type = headers['content-type']?.split(';')[0]
   return `The server answered ${status}${type ? ` with ${type}` : ''}`
 }

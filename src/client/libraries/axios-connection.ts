@@ -22,11 +22,11 @@ export class AxiosClient extends RemoteService {
 
   /** Sends a request by axios. Resolves to its answer. */
   override async sendRequest(request: PreparedRequest): Promise<Answer> {
-    const { url, method, headers, body, signal, redirect, responseType, libraryOptions } = request
+    const { url, method, headers, body, signal, responseType, libraryOptions } = request
     const isStream = responseType === 'stream'
     const answer = (await (this.connection as AxiosLibrary).request({
-      ...(redirect === 'manual' && { maxRedirects: 0 }),
       ...libraryOptions,
+      ...toRedirectOptions(request),
       url,
       method,
       headers,
@@ -45,6 +45,14 @@ export class AxiosClient extends RemoteService {
       body: isStream ? data : convertBytes(data, responseType, answerHeaders['content-type']),
     }
   }
+}
+
+/** An `XMLHttpRequest` follows every redirect, and axios prefers it where there is one. */
+function toRedirectOptions({ redirect, libraryOptions }: PreparedRequest): object {
+  if (redirect === 'follow' || 'maxRedirects' in libraryOptions) return {}
+  if (!('XMLHttpRequest' in globalThis)) return { maxRedirects: 0 }
+  const fetchOptions = { ...(libraryOptions['fetchOptions'] as object | undefined), redirect }
+  return { maxRedirects: 0, adapter: 'fetch', fetchOptions }
 }
 
 function keep(data: unknown): unknown {

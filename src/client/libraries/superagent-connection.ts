@@ -15,6 +15,8 @@ interface SuperagentRequest extends PromiseLike<SuperagentAnswer> {
   redirects(count: number): this
   responseType(type: 'arraybuffer'): this
   abort(): this
+  /** In browsers alone. */
+  readonly xhr?: { readonly responseURL: string }
 }
 
 interface SuperagentAnswer {
@@ -30,11 +32,17 @@ export class SuperagentClient extends RemoteService {
 
   /**
    * Sends a request by superagent. Resolves to its answer.
-   * @throws {BadRequest} a stream is wanted, or an option is no method of superagent's requests
+   * @throws {BadRequest} a stream is wanted, an option is no method of superagent's requests, or a
+   *   browser would send a token to wherever the server redirects
    */
   override async sendRequest(request: PreparedRequest): Promise<Answer> {
     const { url, method, headers, body, signal, redirect, responseType, libraryOptions } = request
     if (responseType === 'stream') throw new BadRequest('superagent has no answers as streams')
+    if (request.isBound && 'XMLHttpRequest' in globalThis) {
+      throw new BadRequest(
+        'superagent follows redirects in browsers: a token can be sent in the header Authorization alone',
+      )
+    }
     const superagent = this.connection as (method: string, url: string) => SuperagentRequest
     const sent = superagent(method, url)
       .set(headers)
@@ -47,6 +55,9 @@ export class SuperagentClient extends RemoteService {
     signal?.addEventListener('abort', abort)
     try {
       const { status, headers: answerHeaders, body: bytes } = await sent
+      if (redirect === 'manual' && !('redirects' in libraryOptions) && isElsewhere(sent, url)) {
+        return { status: 0, readHeaders: () => ({}), body: '' }
+      }
       return {
         status,
         readHeaders: () => joinHeaders(answerHeaders),
@@ -56,6 +67,13 @@ export class SuperagentClient extends RemoteService {
       signal?.removeEventListener('abort', abort)
     }
   }
+}
+
+/** Whether an `XMLHttpRequest` has followed a redirect, which it does without a word. */
+function isElsewhere({ xhr }: SuperagentRequest, url: string): boolean {
+  if (!xhr?.responseURL) return false
+  const { href } = (globalThis as { readonly location?: { readonly href: string } }).location ?? {}
+  return xhr.responseURL !== new URL(url, href).href
 }
 
 function applyOptions(request: object, options: Readonly<Record<string, unknown>>): void {

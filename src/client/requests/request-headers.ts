@@ -18,10 +18,14 @@ const OF_ONE_CONNECTION: ReadonlySet<string> = new Set([
   ...['transfer-encoding', 'upgrade'],
 ])
 
+/** The header that says which custom method is called. */
+export const SERVICE_METHOD = 'x-service-method'
+
 /**
  * Returns headers with lower-case names; those of later sources win. A value that is `undefined` is
  * not given.
- * @throws {BadRequest} a name or a value that is none, or a header of one connection alone
+ * @throws {BadRequest} a name or a value that is none, a header of one connection alone, or the name
+ *   of a custom method, which would turn one method into another
  */
 export function mergeHeaders(
   ...sources: readonly (RequestHeaders | undefined)[]
@@ -46,6 +50,11 @@ function toEntries(source: unknown): Iterable<readonly [string, unknown]> {
 function toName(given: unknown): string {
   const name = String(given).toLowerCase()
   if (!NAME.test(name)) throw new BadRequest('A header has a name that no header can have')
+  if (name === SERVICE_METHOD) {
+    throw new BadRequest(
+      `The header '${name}' follows from the method that is called: list custom methods instead`,
+    )
+  }
   if (!OF_ONE_CONNECTION.has(name)) return name
   throw new BadRequest(
     `The header '${name}' belongs to one connection: hand on only the headers that are meant`,
