@@ -2,12 +2,11 @@ import type { AnyApplication } from '../../core/app.ts'
 import type { Given } from '../../core/option-check.ts'
 import type { AnyService } from '../../core/service-map.ts'
 import { isNonEmptyString } from '../../core/value-kind.ts'
-import { setAuthorizer } from '../authorizer.ts'
 import type { ClientParams } from '../remote-methods.ts'
 import { mergeHeaders } from '../requests/request-headers.ts'
 import type { AuthenticationClientOptions } from './authentication-options.ts'
 import { resolveAuthenticationOptions } from './authentication-options.ts'
-import { createCallAuthorizer } from './call-authorizer.ts'
+import { authorizeServices, createCallAuthorizer } from './call-authorizer.ts'
 import type { LocationWithHash } from './location-token.ts'
 import { createLocationError, findLocation, takeFromHash } from './location-token.ts'
 import type { LoginData, LoginResult } from './login-result.ts'
@@ -35,6 +34,8 @@ export class AuthenticationClient {
   readonly #state: LoginState
   readonly #logouts = new LogoutCalls(() => this.#call().remove(null))
   readonly #page = new PageLogin()
+  /** The token that was kept last, by a login that may not count yet. */
+  #written: string | undefined
 
   /** @throws {TypeError} an option is unknown or invalid */
   constructor(app: AnyApplication, options: Given<AuthenticationClientOptions> = {}) {
@@ -46,7 +47,7 @@ export class AuthenticationClient {
     app.set('authentication', null)
     this.#state = new LoginState({
       keep: (accessToken) => this.#keep(accessToken),
-      drop: () => this.#drop(),
+      drop: (tokens) => this.#drop(tokens),
       publish: (result) => void app.set('authentication', result),
       announce: (result) => {
         app.emit('login', result)
@@ -89,6 +90,7 @@ export class AuthenticationClient {
    * @throws {GeneralError} the storage failed
    */
   async setAccessToken(accessToken: string): Promise<void> {
+    this.#written = accessToken
     await this.storage.setItem(this.options.storageKey, accessToken)
   }
 
@@ -105,11 +107,12 @@ export class AuthenticationClient {
   }
 
   /**
-   * Removes the token from the storage.
+   * Removes the token from the storage; if tokens are given, only if it is one of them.
    * @throws {GeneralError} the storage failed
    */
-  async removeAccessToken(): Promise<void> {
-    await this.storage.removeItem(this.options.storageKey)
+  async removeAccessToken(tokens?: ReadonlySet<string>): Promise<void> {
+    const storage: OrderedStorage = this.app.get('storage')
+    await storage.removeItem(this.options.storageKey, tokens)
   }
 
   /** Forgets who is logged in, and leaves the token in the storage. */
@@ -169,8 +172,9 @@ export class AuthenticationClient {
   async logout(): Promise<LoginResult | null> {
     const login = this.#state.end()
     this.#page.forget()
-    const operations = [this.#readToken(), this.removeAccessToken()] as const
-    const [stored, removed] = await Promise.allSettled(operations)
+    const reading = this.#readToken()
+    const removing = login ? this.#removeOwn([login.accessToken]) : this.removeAccessToken()
+    const [stored, removed] = await Promise.allSettled([reading, removing] as const)
     const kept = stored.status === 'fulfilled' ? stored.value : null
     const accessToken = login?.accessToken ?? kept
     let result: LoginResult | null = null
@@ -207,16 +211,22 @@ export class AuthenticationClient {
     await this.setAccessToken(accessToken)
   }
 
-  async #drop(): Promise<void> {
+  /** The storage may hold the token of another page by now, whose login goes on. */
+  #removeOwn(tokens: Iterable<string>): Promise<void> {
+    const own = new Set(tokens)
+    if (this.#written !== undefined) own.add(this.#written)
+    return this.removeAccessToken(own)
+  }
+
+  async #drop(tokens: ReadonlySet<string>): Promise<void> {
     try {
-      await this.removeAccessToken()
+      await this.#removeOwn(tokens)
     } catch (error) {
       // The caller is told why the login has ended, which is another matter.
       this.app.logger.error({ err: error }, 'A token that the server refuses is still kept')
     }
   }
 
-  /** Services of applications inside this one have logins of their own. */
   #authorizeCalls(): void {
     const { header, scheme } = this.options
     const authorizer = createCallAuthorizer({
@@ -228,13 +238,6 @@ export class AuthenticationClient {
       readToken: () => this.#readToken(),
       renew: () => this.reAuthenticate(true),
     })
-    const authorize = (service: object, owner: unknown): void => {
-      if (owner === this.app) setAuthorizer(service, authorizer)
-    }
-    for (const { service, app } of this.app.entries.values()) authorize(service, app)
-    this.app.observe((change, _path, { service, app }) => {
-      if (change === 'added') authorize(service, app)
-      else if (app === this.app) setAuthorizer(service, undefined)
-    })
+    authorizeServices(this.app, authorizer)
   }
 }

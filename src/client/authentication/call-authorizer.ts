@@ -1,8 +1,10 @@
+import type { AnyApplication } from '../../core/app.ts'
 import type { ServiceError } from '../../core/errors/index.ts'
 import { toMethodSpec } from '../../core/method-table.ts'
 import { isObject } from '../../core/value-kind.ts'
 import { createResponseError } from '../answers/response-error.ts'
 import type { Authorizer, UnsentCall } from '../authorizer.ts'
+import { setAuthorizer } from '../authorizer.ts'
 import type { Answer } from '../connection.ts'
 import { RemoteService } from '../remote-service.ts'
 import type { Login } from './login-state.ts'
@@ -63,6 +65,21 @@ export function createCallAuthorizer(login: CallLogin): Authorizer {
     if (answer.status !== 401 || ownMethod !== undefined) return answer
     return sendAgain(call, current, answer)
   }
+}
+
+/**
+ * Has an authorizer send the calls of an application's services, those too that are added later.
+ * Services of applications inside it have logins of their own.
+ */
+export function authorizeServices(app: AnyApplication, authorizer: Authorizer): void {
+  const authorize = (service: object, owner: unknown): void => {
+    if (owner === app) setAuthorizer(service, authorizer)
+  }
+  for (const entry of app.entries.values()) authorize(entry.service, entry.app)
+  app.observe((change, _path, entry) => {
+    if (change === 'added') authorize(entry.service, entry.app)
+    else if (entry.app === app) setAuthorizer(entry.service, undefined)
+  })
 }
 
 /** By the whole base URL: what stands beside it at the same host may be somebody else's. */

@@ -28,8 +28,8 @@ export interface LoginAttempt {
 export interface LoginEffects {
   /** Keeps the token of a new login. Until that is done, the login does not count. */
   keep(accessToken: string): Promise<void>
-  /** Removes the token that is kept. Never rejects. */
-  drop(): Promise<void>
+  /** Removes the token that is kept, if it is a refused one or that of the login. Never rejects. */
+  drop(tokens: ReadonlySet<string>): Promise<void>
   /** Called with each new state: the result of the login, or of the attempt that goes on. */
   publish(result: Promise<LoginResult> | null): void
   /** Called with the result of each new login. */
@@ -130,7 +130,7 @@ export class LoginState {
   }
 
   async #decide(number: number, attempt: LoginAttempt): Promise<LoginResult> {
-    const { proof, result } = await this.#orEnd(number, this.#prove(number, attempt))
+    const { proof, result } = await this.#proveOrEnd(number, attempt)
     const accessToken: unknown = result?.accessToken
     if (!isNonEmptyString(accessToken)) {
       throw new GeneralError('The server has answered a login without an access token')
@@ -143,27 +143,27 @@ export class LoginState {
     return result
   }
 
-  async #prove(number: number, attempt: LoginAttempt): Promise<Proven> {
-    const proof = await attempt.readToken()
-    try {
+  /** Asks the server. A refusal ends the login that is there. */
+  async #proveOrEnd(number: number, attempt: LoginAttempt): Promise<Proven> {
+    const tokens = new Set<string>()
+    const prove = async (proof: string | undefined): Promise<Proven> => {
+      if (proof !== undefined) tokens.add(proof)
       return { proof, result: await attempt.send(proof) }
-    } catch (error) {
-      if (!isRefusal(error) || number < this.#decided) throw error
-      const other = await attempt.readOtherToken?.()
-      if (other === undefined) throw error
-      return { proof: other, result: await attempt.send(other) }
     }
-  }
-
-  /** Resolves to what an attempt waits for. A refusal ends the login that is there. */
-  async #orEnd<Value>(number: number, step: Promise<Value>): Promise<Value> {
     try {
-      return await step
+      const first = prove(await attempt.readToken())
+      return await first.catch(async (error: unknown) => {
+        if (!isRefusal(error) || number < this.#decided) throw error
+        const other = await attempt.readOtherToken?.()
+        if (other === undefined) throw error
+        return prove(other)
+      })
     } catch (error) {
       if (isRefusal(error) && number >= this.#decided) {
         this.#decided = number
+        if (this.#login !== undefined) tokens.add(this.#login.accessToken)
         this.#login = undefined
-        await this.#effects.drop()
+        await this.#effects.drop(tokens)
       }
       throw error
     }

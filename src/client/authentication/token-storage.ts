@@ -1,5 +1,5 @@
 import { GeneralError } from '../../core/errors/index.ts'
-import { isObject } from '../../core/value-kind.ts'
+import { isNonEmptyString, isObject } from '../../core/value-kind.ts'
 
 /** Where a token is kept: `localStorage` of a browser, or anything like it; promises will do. */
 export interface TokenStorage {
@@ -52,7 +52,7 @@ export class OrderedStorage implements TokenStorage {
   /** @throws {GeneralError} the storage failed */
   async getItem(key: string): Promise<string | null> {
     const value = await this.#run(() => this.#storage.getItem(key), 'give out')
-    return typeof value === 'string' && value !== '' ? value : null
+    return isNonEmptyString(value) ? value : null
   }
 
   /** @throws {GeneralError} the storage failed */
@@ -60,9 +60,26 @@ export class OrderedStorage implements TokenStorage {
     await this.#run(() => this.#storage.setItem(key, value), 'keep')
   }
 
-  /** @throws {GeneralError} the storage failed */
-  async removeItem(key: string): Promise<void> {
-    await this.#run(() => this.#storage.removeItem(key), 'remove')
+  /**
+   * Removes what is kept by a name; if values are given, only if it is one of them.
+   * @throws {GeneralError} the storage failed
+   */
+  async removeItem(key: string, values?: ReadonlySet<string>): Promise<void> {
+    await this.#run(async () => {
+      if (values === undefined || (await this.#mayHold(key, values))) {
+        await this.#storage.removeItem(key)
+      }
+    }, 'remove')
+  }
+
+  async #mayHold(key: string, values: ReadonlySet<string>): Promise<boolean> {
+    try {
+      const value = await this.#storage.getItem(key)
+      return !isNonEmptyString(value) || values.has(value)
+    } catch {
+      // A token that stays after a logout does more harm than a login that is lost.
+      return true
+    }
   }
 
   #run(operation: () => unknown, verb: string): Promise<unknown> {

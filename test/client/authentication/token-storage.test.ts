@@ -160,3 +160,59 @@ t.test('a slow storage can not bring a token back after the logout', async (t) =
   t.equal(await kept.getItem(KEY), null)
   t.equal(client.get('authentication'), null)
 })
+
+t.test('a refusal leaves the token alone that another page has kept meanwhile', async (t) => {
+  const server = await startLoginServer(t)
+  const storage = new PageStorage()
+  storage.items[KEY] = 'stale'
+  const { client } = connect(server.url, storage)
+  const refused = new Gate()
+  client.service('authentication').hooks({ error: { create: () => refused.pass() } })
+  const stale = errorOf(client.reAuthenticate())
+  await refused.arrivals(1)
+  const { accessToken } = await connect(server.url, storage).client.authenticate(CREDENTIALS)
+  refused.open()
+  t.match(await stale, { code: 401 })
+  t.strictSame(storage.items, { [KEY]: accessToken })
+})
+
+t.test('a wrong password and a logout leave the token of another page alone', async (t) => {
+  const server = await startLoginServer(t)
+  for (const leave of [true, false]) {
+    const storage = new PageStorage()
+    const { client } = connect(server.url, storage)
+    await client.authenticate(CREDENTIALS)
+    const other = connect(server.url, storage)
+    const { accessToken } = await other.client.authenticate(BEN)
+    if (leave) t.match(await client.logout(), { user: { email: CREDENTIALS.email } })
+    else await t.rejects(client.authenticate({ ...CREDENTIALS, password: 'no' }), { code: 401 })
+    t.strictSame(storage.items, { [KEY]: accessToken })
+    t.equal(await client.authentication.getAccessToken(), accessToken)
+    await client.authentication.removeAccessToken()
+    t.strictSame(storage.items, {})
+  }
+})
+
+t.test('a logout removes the token of a login that does not count yet', async (t) => {
+  const server = await startLoginServer(t)
+  const gate = new Gate()
+  const kept = new MemoryStorage()
+  const storage: TokenStorage = {
+    getItem: (key) => kept.getItem(key),
+    async setItem(key, value) {
+      await kept.setItem(key, value)
+      if (gate.arrived > 0) await gate.pass()
+    },
+    removeItem: (key) => kept.removeItem(key),
+  }
+  const { client } = connect(server.url, storage)
+  const { accessToken: first } = await client.authenticate(CREDENTIALS)
+  void gate.pass()
+  const second = errorOf(client.authenticate(BEN))
+  await gate.arrivals(2)
+  const leaving = client.logout()
+  gate.open()
+  t.match(await leaving, { accessToken: first })
+  t.match(await second, { message: /has ended/ })
+  t.equal(await kept.getItem(KEY), null)
+})
