@@ -9,7 +9,7 @@ import type { Answer } from '../connection.ts'
 import { RemoteService } from '../remote-service.ts'
 import type { Login } from './login-state.ts'
 import { isRefusal, toClaims } from './login-state.ts'
-import type { RenewedLogin } from './token-renewal.ts'
+import type { RefusalReason, RenewedLogin } from './token-renewal.ts'
 import { TokenRenewal } from './token-renewal.ts'
 
 /** What authorizing calls needs of an authentication client. */
@@ -39,11 +39,12 @@ export function createCallAuthorizer(login: CallLogin): Authorizer {
   async function sendAgain(call: UnsentCall, refused: Login, answer: Answer): Promise<Answer> {
     const error = await createResponseError(answer)
     if (!isTokenError(error)) throw error
-    const renewed = await renewal.replace(refused).catch((failure: unknown) => {
+    const reason = findReason(error, refused)
+    const renewed = await renewal.replace(refused, reason).catch((failure: unknown) => {
       throw isRefusal(failure) ? error : failure
     })
     if (renewed === undefined || renewed.accessToken === refused.accessToken) throw error
-    if (!isUndone(call, error, refused)) throw error
+    if (!canSendAgain(call, reason)) throw error
     call.signal?.throwIfAborted()
     return call.send(login.toHeader(renewed.accessToken))
   }
@@ -94,13 +95,18 @@ function isTokenError({ data }: ServiceError): boolean {
   return isObject(data) && TOKEN_ERRORS.has(data['name'])
 }
 
-/**
- * Whether a call can be sent again. A write only if the very token that it was sent with had expired:
- * any other error may be that of a further server, which was asked after something was written.
- */
-function isUndone({ method }: UnsentCall, { data }: ServiceError, refused: Login): boolean {
-  if (toMethodSpec(method).verb === 'GET') return true
+/** Expired only if the error names the expiry of the very token that the call was sent with. */
+function findReason({ data }: ServiceError, refused: Login): RefusalReason {
   const { exp } = toClaims(refused)
   const { expiredAt } = data as { expiredAt?: unknown }
-  return exp !== undefined && Date.parse(String(expiredAt)) === exp * 1000
+  const isExpiry = exp !== undefined && Date.parse(String(expiredAt)) === exp * 1000
+  return isExpiry ? 'expired' : 'other'
+}
+
+/**
+ * A write only if its own token had expired: any other error may be that of a further server, which
+ * was asked after something was written.
+ */
+function canSendAgain({ method }: UnsentCall, reason: RefusalReason): boolean {
+  return reason === 'expired' || toMethodSpec(method).verb === 'GET'
 }

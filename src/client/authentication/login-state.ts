@@ -32,11 +32,17 @@ export interface LoginEffects {
   drop(tokens: ReadonlySet<string>): Promise<void>
   /** Called with each new state: the result of the login, or of the attempt that goes on. */
   publish(result: Promise<LoginResult> | null): void
-  /** Called with the result of each new login. */
+  /** Called with the result of each login that brings another token. */
   announce(result: LoginResult): void
 }
 
 type Proven = Pick<Login, 'proof' | 'result'>
+
+interface Decided {
+  readonly result: LoginResult
+  /** Whether it is another token than the one of the login that was there. */
+  readonly isNews: boolean
+}
 
 /** There is no token. Where nobody was logged in, nothing is lost by it, and calls go on without one. */
 export class NoAccessToken extends NotAuthenticated {
@@ -116,20 +122,20 @@ export class LoginState {
       end = reject
     })
     this.#ends.add(end)
-    let result: LoginResult
+    let decided: Decided
     try {
-      result = await Promise.race([this.#decide(number, attempt), ended])
+      decided = await Promise.race([this.#decide(number, attempt), ended])
     } finally {
       this.#ends.delete(end)
       // Before the promise settles: who waits for it finds the new state.
       if (this.#started === number) this.#pending = undefined
       this.#publish()
     }
-    this.#effects.announce(result)
-    return result
+    if (decided.isNews) this.#effects.announce(decided.result)
+    return decided.result
   }
 
-  async #decide(number: number, attempt: LoginAttempt): Promise<LoginResult> {
+  async #decide(number: number, attempt: LoginAttempt): Promise<Decided> {
     const { proof, result } = await this.#proveOrEnd(number, attempt)
     const accessToken: unknown = result?.accessToken
     if (!isNonEmptyString(accessToken)) {
@@ -139,8 +145,9 @@ export class LoginState {
     this.#decided = number
     await this.#effects.keep(accessToken)
     this.#checkLast(number)
-    this.#login = { number, replaces: this.#login?.number, proof, accessToken, result }
-    return result
+    const before = this.#login
+    this.#login = { number, replaces: before?.number, proof, accessToken, result }
+    return { result, isNews: before?.accessToken !== accessToken }
   }
 
   /** Asks the server. A refusal ends the login that is there. */

@@ -11,6 +11,9 @@ export interface RenewedLogin {
   renew(): Promise<LoginResult>
 }
 
+/** Why a call was refused: its token had expired for certain, or anything else about a token. */
+export type RefusalReason = 'expired' | 'other'
+
 /** Logs in anew where the server refuses a token: once for all calls that it was sent with. */
 export class TokenRenewal {
   readonly #login: RenewedLogin
@@ -19,24 +22,40 @@ export class TokenRenewal {
   /** The numbers of the last login that was renewed by its own means, and of what replaced it. */
   #renewed: { readonly from: number; readonly to: number } | undefined
 
+  /** The token that the server accepted at a login after services had refused it, and why they had. */
+  #confirmed: { readonly accessToken: string; readonly reasons: Set<RefusalReason> } | undefined
+
   constructor(login: RenewedLogin) {
     this.#login = login
   }
 
   /**
    * Resolves to the login of the same user that took the place of a refused one; `undefined` if
-   * nobody is logged in any more, or somebody who may be another user.
+   * nobody is logged in any more, or somebody who may be another user. A token that a renewal has
+   * confirmed is not renewed for the same reason again: each call would lead to one more login.
    */
-  async replace(refused: Login): Promise<Login | undefined> {
+  async replace(refused: Login, reason: RefusalReason): Promise<Login | undefined> {
     const { state } = this.#login
-    if (state.login === refused) {
+    if (state.login === refused && !this.#isConfirmed(refused, reason)) {
       this.#running ??= this.#run(refused).finally(() => {
         this.#running = undefined
       })
       await this.#running
+      if (state.login?.accessToken === refused.accessToken) this.#confirm(refused, reason)
     }
     const { login } = state
     return login !== undefined && this.#isSameUser(login, refused) ? login : undefined
+  }
+
+  #isConfirmed({ accessToken }: Login, reason: RefusalReason): boolean {
+    return this.#confirmed?.accessToken === accessToken && this.#confirmed.reasons.has(reason)
+  }
+
+  #confirm({ accessToken }: Login, reason: RefusalReason): void {
+    if (this.#confirmed?.accessToken !== accessToken) {
+      this.#confirmed = { accessToken, reasons: new Set() }
+    }
+    this.#confirmed.reasons.add(reason)
   }
 
   async #run(refused: Login): Promise<void> {

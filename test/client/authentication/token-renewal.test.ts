@@ -132,3 +132,29 @@ t.test('tokens that name no user: a storage that can not be read proves nothing'
   t.match(await errorOf(client.service('notes').create({})), { data: EXPIRED })
   t.match(await client.service('notes').create({}), { sentAs: 'Bearer ann2' })
 })
+
+t.test('a token that the server confirms is not renewed for the same reason again', async (t) => {
+  let data: object = { name: 'JsonWebTokenError' }
+  let accessToken = 'a'
+  const odd = await startOddServer(t, ({ url }, response) => {
+    if (url !== '/authentication') return refuse(response, data)
+    const result = { accessToken, authentication: { payload: { sub: '1', exp: EXP } } }
+    return response.end(JSON.stringify(result))
+  })
+  const logins = () => odd.requests.filter(({ url }) => url === '/authentication').length
+  const client = connect(odd.url)
+  const events: unknown[] = []
+  client.on('login', (result: { accessToken: string }) => events.push(result.accessToken))
+  await client.authenticate(ANN)
+  for (let call = 0; call < 3; call += 1) await errorOf(client.service('notes').find())
+  t.equal(logins(), 2)
+  data = EXPIRED
+  for (let call = 0; call < 3; call += 1) await errorOf(client.service('notes').find())
+  t.equal(logins(), 3, 'an expiry is another reason')
+  t.strictSame(events, ['a'], 'nothing is new')
+  accessToken = 'b'
+  await client.reAuthenticate(true)
+  await errorOf(client.service('notes').find())
+  t.equal(logins(), 5, 'another token is renewed')
+  t.strictSame(events, ['a', 'b'])
+})
