@@ -37,11 +37,15 @@ export class AuthenticationClient {
   /** The token that was kept last, by a login that may not count yet. */
   #written: string | undefined
 
-  /** @throws {TypeError} an option is unknown or invalid */
+  /** @throws {TypeError} an option is unknown or invalid, or is another storage than the setting */
   constructor(app: AnyApplication, options: Given<AuthenticationClientOptions> = {}) {
     this.app = app
     this.options = resolveAuthenticationOptions(options)
-    const storage: unknown = app.get('storage') ?? this.options.storage
+    const setting: unknown = app.get('storage')
+    if (setting != null && options.storage !== undefined && setting !== options.storage) {
+      throw new TypeError("The option 'storage' and the setting 'storage' are two storages")
+    }
+    const storage = setting ?? this.options.storage
     if (!isTokenStorage(storage)) throw new TypeError("The setting 'storage' is no token storage")
     app.set('storage', new OrderedStorage(storage))
     app.set('authentication', null)

@@ -44,6 +44,9 @@ interface Decided {
   readonly isNews: boolean
 }
 
+/** Visible ASCII: other characters are refused in headers, or read differently at the other end. */
+const HEADER_TOKEN = /^[!-~](?:[ -~]*[!-~])?$/
+
 /** There is no token. Where nobody was logged in, nothing is lost by it, and calls go on without one. */
 export class NoAccessToken extends NotAuthenticated {
   /** That of the class above: users know no other. */
@@ -140,6 +143,9 @@ export class LoginState {
     const accessToken: unknown = result?.accessToken
     if (!isNonEmptyString(accessToken)) {
       throw new GeneralError('The server has answered a login without an access token')
+    }
+    if (!HEADER_TOKEN.test(accessToken)) {
+      throw new GeneralError('The server has answered a login with a token that no header can hold')
     }
     this.#checkLast(number)
     this.#decided = number

@@ -321,6 +321,18 @@ t.test('an answer without a token is no login', async (t) => {
   }
 })
 
+t.test('a token that no header can hold is no login', async (t) => {
+  const message = 'The server has answered a login with a token that no header can hold'
+  for (const accessToken of ['a\n', 'a\r\nb', ' a', 'a ', 'tök', '€', '\0', '\x7f']) {
+    const body = JSON.stringify({ accessToken })
+    const odd = await startOddServer(t, (_request, response) => response.end(body))
+    const { client, storage } = connect(odd.url)
+    await t.rejects(client.authenticate(CREDENTIALS), { name: 'GeneralError', message })
+    t.equal(client.authentication.authenticated, false)
+    t.equal(await storage.getItem(KEY), null)
+  }
+})
+
 t.test('refuses options that are unknown or invalid, at once', (t) => {
   const wrong: [options: object, message: RegExp][] = [
     [{ storge: new MemoryStorage() }, /unknown option 'storge'; did you mean 'storage'\?/],
@@ -347,6 +359,15 @@ t.test('is there once, and says so where it is missing', async (t) => {
   t.throws(() => client.configure(authentication()), /has been given logins already/)
   const server = createApp().set('authentication', { secret: 'a' })
   t.throws(() => server.configure(authentication()), /has a setting 'authentication'/)
+})
+
+t.test('refuses a storage beside another one in the settings', (t) => {
+  const storage = new MemoryStorage()
+  const client = createClient().set('storage', storage)
+  const other = authentication({ storage: new MemoryStorage() })
+  t.throws(() => client.configure(other), /'storage' and the setting 'storage' are two storages/)
+  t.equal(client.configure(authentication({ storage })).authentication.authenticated, false)
+  t.end()
 })
 
 t.test('takes a class of its own, and the storage of the setting', async (t) => {
