@@ -18,8 +18,8 @@ export interface UnsentCall {
 export type Authorizer = (call: UnsentCall) => Promise<Answer>
 
 /**
- * On the services, and not in the params of their calls: hooks would see the tokens there, and log
- * them.
+ * Authorizers are kept at the services, and not in the params of calls: hooks would see the tokens
+ * there, and log them.
  */
 const AUTHORIZER: unique symbol = Symbol('remex.authorizer')
 

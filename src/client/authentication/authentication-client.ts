@@ -100,7 +100,7 @@ export class AuthenticationClient {
 
   /**
    * Resolves to the token in the storage, or else to the one in the hash of the page's URL, which
-   * moves into the storage; `null` for none. The hash is emptied in any case.
+   * moves into the storage; `null` for none. It is taken out of the hash in any case.
    * @throws {GeneralError} the storage failed
    * @throws {NotAuthenticated} there is no token, but an error in the hash
    */
@@ -226,7 +226,7 @@ export class AuthenticationClient {
     try {
       await this.#removeOwn(tokens)
     } catch (error) {
-      // The caller is told why the login has ended, which is another matter.
+      // The caller gets the refusal, which is the reason why the login has ended.
       this.app.logger.error({ err: error }, 'A token that the server refuses is still kept')
     }
   }

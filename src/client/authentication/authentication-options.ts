@@ -58,7 +58,7 @@ export function resolveAuthenticationOptions(
   checkOptions('AuthenticationClient', options, CLIENT_RULES)
   const defaults: AuthenticationClientOptions = {
     path: '/authentication',
-    // One for each client: with one for all of a process, their users would be the same.
+    // Each client has a storage of its own: clients that share one are logged in as the same user.
     storage: new MemoryStorage(),
     storageKey: 'feathers-jwt',
     header: 'Authorization',

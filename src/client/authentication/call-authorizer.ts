@@ -30,7 +30,7 @@ const TOKEN_ERRORS: ReadonlySet<unknown> = new Set(['TokenExpiredError', 'JsonWe
 /**
  * Returns what sends calls with the token of the login, to the server of the authentication service
  * alone. Where the token is refused, one new login serves all calls that were refused, and each of
- * them is sent once more if nothing of it can have been done.
+ * them is sent a second time if the server can not have acted on it.
  */
 export function createCallAuthorizer(login: CallLogin): Authorizer {
   const { state } = login
@@ -59,7 +59,7 @@ export function createCallAuthorizer(login: CallLogin): Authorizer {
     const ending = login.findEndingToken()
     if (ownMethod === 'remove' && ending !== undefined) return call.send(login.toHeader(ending))
     const current = await state.settle()
-    // Whoever gave up while the login went on must not have it sent now.
+    // A call that was given up while the login went on is not sent any more.
     call.signal?.throwIfAborted()
     if (current === undefined) return call.send({})
     const answer = await call.send(login.toHeader(current.accessToken))
@@ -83,7 +83,9 @@ export function authorizeServices(app: AnyApplication, authorizer: Authorizer): 
   })
 }
 
-/** By the whole base URL: what stands beside it at the same host may be somebody else's. */
+/**
+ * Base URLs are compared as a whole: another path at the same host may belong to another operator.
+ */
 function isSameServer(
   service: UnsentCall['service'],
   authentication: unknown,
@@ -95,7 +97,7 @@ function isTokenError({ data }: ServiceError): boolean {
   return isObject(data) && TOKEN_ERRORS.has(data['name'])
 }
 
-/** Expired only if the error names the expiry of the very token that the call was sent with. */
+/** A token has expired for certain only if the error names the expiry of that very token. */
 function findReason({ data }: ServiceError, refused: Login): RefusalReason {
   const { exp } = toClaims(refused)
   const { expiredAt } = data as { expiredAt?: unknown }
@@ -104,8 +106,8 @@ function findReason({ data }: ServiceError, refused: Login): RefusalReason {
 }
 
 /**
- * A write only if its own token had expired: any other error may be that of a further server, which
- * was asked after something was written.
+ * Writes are sent again only if their own token had expired: any other error may be that of a further
+ * server, which was asked after something was written.
  */
 function canSendAgain({ method }: UnsentCall, reason: RefusalReason): boolean {
   return reason === 'expired' || toMethodSpec(method).verb === 'GET'

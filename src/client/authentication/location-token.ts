@@ -44,7 +44,10 @@ export function createLocationError(message: string): NotAuthenticated {
   return error
 }
 
-/** In the history of the page as well, where a new entry would leave the token behind it. */
+/**
+ * The current entry of the page's history is replaced: a new entry would leave the token in the one
+ * before it.
+ */
 function replaceHash(location: LocationWithHash, hash: string): void {
   const { location: shown, history } = PAGE
   if (location !== shown || history === undefined) {
@@ -59,7 +62,7 @@ function decode(value: string): string {
   try {
     return decodeURIComponent(value)
   } catch {
-    // Not encoded: a `%` of its own.
+    // A `%` in a value that is not percent-encoded stands for itself.
     return value
   }
 }

@@ -2,7 +2,7 @@ import type { DeclaredUser } from '../../core/declared-user.ts'
 import type { AuthenticationRequest } from '../../core/params.ts'
 import type { Received } from '../received.ts'
 
-/** What a login resolves to; more is there if the server sends more. */
+/** What a login resolves to, with whatever else the server sends. */
 export interface LoginResult<User = LoginUser> {
   /** The token that the calls of the client send from then on. */
   accessToken: string

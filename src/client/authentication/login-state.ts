@@ -40,16 +40,19 @@ type Proven = Pick<Login, 'proof' | 'result'>
 
 interface Decided {
   readonly result: LoginResult
-  /** Whether it is another token than the one of the login that was there. */
+  /** Whether the token is another one than that of the login before. */
   readonly isNews: boolean
 }
 
-/** Visible ASCII: other characters are refused in headers, or read differently at the other end. */
+/** A token is visible ASCII: headers refuse other characters, or servers read them differently. */
 const HEADER_TOKEN = /^[!-~](?:[ -~]*[!-~])?$/
 
-/** There is no token. Where nobody was logged in, nothing is lost by it, and calls go on without one. */
+/**
+ * Thrown where there is no token to log in by. Calls that wait for this attempt go on without a token
+ * if nobody was logged in before.
+ */
 export class NoAccessToken extends NotAuthenticated {
-  /** That of the class above: users know no other. */
+  /** The name of the public class: this one is not exported from the package. */
   static override readonly name: string = 'NotAuthenticated'
 }
 

@@ -76,7 +76,7 @@ export class TokenRenewal {
   }
 
   /**
-   * Compared by the claim `sub`. Tokens without one are of the same user only if the refused login
+   * Users are compared by the claim `sub`. Tokens without one are of the same user only if the refused login
    * itself was renewed: with its token still in the storage, which pages share, and with no logout
    * and no login of somebody else meanwhile.
    */

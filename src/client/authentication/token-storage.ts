@@ -84,7 +84,7 @@ export class OrderedStorage implements TokenStorage {
 
   #run(operation: () => unknown, verb: string): Promise<unknown> {
     const done = this.#last.then(operation)
-    // Who called is told of the failure; those who wait behind only have to know that it is over.
+    // The caller gets the error; the next operation only waits for the end of this one.
     this.#last = done.catch(() => undefined)
     return done.catch((error: unknown) => {
       throw createStorageError(error, verb)
@@ -92,7 +92,7 @@ export class OrderedStorage implements TokenStorage {
   }
 }
 
-/** Without the storage's own error, since what was to be stored may stand in it. */
+/** The error has no `cause`: the message of the storage's own error may hold the token. */
 function createStorageError(error: unknown, verb: string): GeneralError {
   const name = error instanceof Error ? error.name : typeof error
   return new GeneralError(`The storage failed to ${verb} the access token (${name})`)
