@@ -1,7 +1,12 @@
 import { checkConfigurator } from './configurator.ts'
 import { Emitter } from './emitter.ts'
 import { checkAllHooks } from './hook-check.ts'
-import type { AnyApplicationHookMap, ApplicationHookMap, Stated } from './hook-map.ts'
+import type {
+  AnyApplicationHookMap,
+  ApplicationHookMap,
+  Stated,
+  StatedApplicationHookMap,
+} from './hook-map.ts'
 import { HookRegistry } from './hook-registry.ts'
 import { ServiceLifecycle } from './lifecycle.ts'
 import type { Logger } from './logger.ts'
@@ -23,7 +28,7 @@ type Entry = ServiceEntryFace<Application>
 
 /** What `app.hooks()` takes: hooks for every service, or hooks around `setup` and `teardown`. */
 export type ApplicationHookOptions<A, Name extends string = string> = Stated<AnyService, A> &
-  AnyApplicationHookMap<AnyService, A, Name>
+  StatedApplicationHookMap<AnyService, A, Name>
 
 /** Called with every service that is registered (`'added'`) or removed (`'removed'`). */
 export type ServiceObserver = (change: 'added' | 'removed', path: string, entry: Entry) => void

@@ -6,6 +6,10 @@ import type { StandardMethod } from './method-table.ts'
 
 type OneOrMany<T> = T | readonly T[]
 
+// For places where a map by method name may stand too: of names that arrays have, `{ find: [hook] }`,
+// compilers would report that the hooks are no `Array.prototype.find`. It takes more memory.
+type List<T> = ArrayLike<T> & Iterable<T>
+
 /** Hooks by method name, with `all` for those that run for each method. */
 type HooksByMethod<Kind extends HookType, S, A, Name extends string> = {
   [M in Name]?: OneOrMany<HookOf<Kind, S, M, A>>
@@ -14,9 +18,15 @@ type HooksByMethod<Kind extends HookType, S, A, Name extends string> = {
   [M in Exclude<StandardMethod, Name>]?: readonly never[]
 }
 
+/** Hooks around the life of an application. */
+type LifecycleHooks<A> = { [M in LifecycleMethod]?: OneOrMany<LifecycleHook<A>> }
+
 /** The kinds of hooks, each for all methods or by method name. */
-type HooksByKind<S, A, Name extends string> = {
-  [Kind in HookType]?: OneOrMany<HookOf<Kind, S, string, A>> | HooksByMethod<Kind, S, A, Name>
+type HooksByKind<S, A, Name extends string, Kinds extends HookType = HookType> = {
+  [Kind in Kinds]?:
+    | HookOf<Kind, S, string, A>
+    | List<HookOf<Kind, S, string, A>>
+    | HooksByMethod<Kind, S, A, Name>
 }
 
 /** Hooks in any of the formats. */
@@ -28,7 +38,7 @@ export type AnyHookMap<S, A, Name extends string = MethodName<S>> =
 /** Hooks of an application in any of the formats. */
 export type AnyApplicationHookMap<S, A, Name extends string> =
   | AnyHookMap<S, A, Name>
-  | { [M in LifecycleMethod]?: OneOrMany<LifecycleHook<A>> }
+  | LifecycleHooks<A>
 
 declare const STATED: unique symbol
 
@@ -37,12 +47,34 @@ export interface Stated<S, A> {
   readonly [STATED]?: (service: S, app: A) => void
 }
 
+/** What does not stand beside others: where names are inferred, `AtTop` says so. */
+type None<Name extends string> = { readonly [K in Name]?: never }
+
+// Of members that a map fits equally badly, compilers report the last one, and they sort intersections by
+// their length. Written kind by kind, the kinds are longer than the methods: the mistake is reported, and
+// not that `before` should be undefined.
+
+/** Hooks whose type is stated, by kind, as a list, or in short by method name. */
+type StatedHookMap<S, A, Name extends string> =
+  | (HooksByMethod<'around', S, A, Name> & None<HookType>)
+  | List<HookOf<'around', S, string, A>>
+  | (HooksByKind<S, A, Name, 'around'> &
+      HooksByKind<S, A, Name, 'before'> &
+      HooksByKind<S, A, Name, 'after'> &
+      HooksByKind<S, A, Name, 'error'> &
+      None<LifecycleMethod>)
+
 /** What `service.hooks()` takes: the four kinds, or around hooks in short. */
 export type HookOptions<S, A = HookApplication, Name extends string = MethodName<S>> = Stated<
   S,
   A
 > &
-  AnyHookMap<S, A, Name>
+  StatedHookMap<S, A, Name>
+
+/** What an application takes: {@link HookOptions} of any service, or hooks around its life. */
+export type StatedApplicationHookMap<S, A, Name extends string> =
+  | StatedHookMap<S, A, Name>
+  | (LifecycleHooks<A> & None<HookType>)
 
 // What follows looks at what is there, so that each name has one type alone: of a union, the compiler
 // would report the whole, or a member that was not meant. What can not be there has a sentence as its
@@ -76,6 +108,9 @@ interface NoFunction {
   readonly [Symbol.hasInstance]?: never
 }
 
+/** The hooks of a method. Where methods may have any name, a misspelt kind is one: a list is no map. */
+type OfMethod<Hooks, Name> = string extends Name ? Hooks | List<Hooks> : OneOrMany<Hooks>
+
 /** The type of what a name has in the map of one kind. */
 type InKind<M, Kind extends HookType, S, A, Name extends string> = M extends Place
   ? HookOf<Kind, S, string, A>
@@ -86,15 +121,13 @@ type InKind<M, Kind extends HookType, S, A, Name extends string> = M extends Pla
       : M extends LifecycleMethod
         ? OfApplication
         : M extends Name
-          ? OneOrMany<HookOf<Kind, S, M, A>>
+          ? OfMethod<HookOf<Kind, S, M, A>, Name>
           : M extends StandardMethod
             ? readonly NoMethod<M, Name>[]
             : NoMethod<M & string, Name>
 
-// Beside the mapped type, for lists that begin with another one: `[...hooks, (context) => …]`.
-type List<T> = ArrayLike<T> & Iterable<T>
-
 /** The type of the hooks of one kind, by the names that `Map` has. */
+// The list stands beside the mapped type for lists that begin with another one: `[...hooks, (context) => …]`.
 type HooksOfKind<Kind extends HookType, S, A, Name extends string, Map> =
   | HookOf<Kind, S, string, A>
   | List<HookOf<Kind, S, string, A>>

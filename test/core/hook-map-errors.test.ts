@@ -3,7 +3,7 @@ import t from 'tap'
 import { compile } from '../support/compile.ts'
 
 const SOURCE = `import { disallow } from 'feathers-hooks-common'
-import type { AroundHook, Hook, Id, Params } from 'remex'
+import type { AroundHook, Hook, HookOptions, Id, Params } from 'remex'
 import { createApp } from 'remex'
 import { authenticate } from 'remex/auth'
 interface User { id: number; email: string }
@@ -148,6 +148,23 @@ const MISTAKES: readonly (readonly string[])[] = [
   [
     'users.hooks(log)',
     `TS2345: Argument of type 'Hook' is not assignable to parameter of type 'HookMap<AnyHookMap<UserService, Application<Services, Settings>>, UserService, Application<Services, Settings>>'.`,
+  ],
+  [
+    'export const mixed: HookOptions<UserService> = { before: [log], get: [around] }',
+    `TS2353: Object literal may only specify known properties, and 'get' does not exist in type '(Stated<UserService, Application<AnyServices, Record<string, unknown>>> & ArrayLike<HookWithNext<UserService, string, Application<...>>> & Iterable<...>) | (Stated<...> & ... 4 more ... & None<...>)'.`,
+  ],
+  [
+    'export const stated: HookOptions<UserService> = { before: { find: [ofPatch] } }',
+    `TS2322: Type 'Hook<UserService, "patch">' is not assignable to type 'HookWithoutNext<UserService, "find", Application<AnyServices, Record<string, unknown>>>'.`,
+    `  Type 'Hook<UserService, "patch">' is not assignable to type 'ContextHook<UserService, "find", Application<AnyServices, Record<string, unknown>>>'.`,
+    `    Types of parameters 'context' and 'context' are incompatible.`,
+    `      Type 'HookContext<UserService, "find", Application<AnyServices, Record<string, unknown>>>' is not assignable to type 'HookContext<UserService, "patch", Application<AnyServices, Record<string, unknown>>>' with 'exactOptionalPropertyTypes: true'. Consider adding 'undefined' to the types of the target's properties.`,
+    `        Types of property 'method' are incompatible.`,
+    `          Type '"find"' is not assignable to type '"patch"'.`,
+  ],
+  [
+    `createApp().service('x').hooks({ befor: { find: [log] } })`,
+    `TS2353: Object literal may only specify known properties, and 'find' does not exist in type 'HookWithNext<AnyService, "befor", Application<AnyServices, Record<string, unknown>>> | List<HookWithNext<AnyService, "befor", Application<...>>>'.`,
   ],
   [
     'app.hooks({ before: { archiv: [log] } })',

@@ -133,6 +133,18 @@ export function watchGet<S extends { get(id: Id): Promise<unknown> }>(
   service.hooks({ before: { all: [log] }, after: [log] })
 }
 
+// @ts-expect-error kinds and methods are not mixed
+export const mixed: HookOptions<UserService> = { before: { all: [log] }, get: [time] }
+// @ts-expect-error kinds and methods are not mixed
+export const mixedList: HookOptions<UserService> = { before: [log], get: [time] }
+// @ts-expect-error hooks of the application's life stand alone
+export const mixedLife: ApplicationHookOptions<typeof app> = { before: [log], setup: [] }
+export const allowed: readonly HookOptions<UserService, typeof app>[] = [
+  { before: { find: ({ params }) => expectType<UserParams>()(params) }, after: [log] },
+  { get: [async (context, next) => next().then(() => context.result?.email)] },
+  [async (_context, next) => next()],
+]
+
 // Empty lists for standard methods that are not there
 users.hooks({ before: { remove: [] }, around: { remove: [] } })
 users.hooks({ remove: [] })
@@ -230,6 +242,7 @@ const report: LifecycleHook = async (context, next) => {
 declare const method: MethodEntry
 app.hooks({ after: [watch] })
 app.hooks({ setup: report })
+export const ofLife: ApplicationHookOptions<typeof app> = { setup: [report] }
 expectType<HookContext>()(createContext(method, {}, []))
 expectType<Application | undefined>()(findServiceEntry(users)?.app)
 users.on('created', (_user, context) => watch(context))
