@@ -10,6 +10,7 @@ import type {
 import { MongoDBService } from '../../src/adapter/index.ts'
 import type { AroundHook, Hook, Page } from '../../src/core/index.ts'
 import { createApp } from '../../src/core/index.ts'
+import { fastifyApp } from '../../src/transport/index.ts'
 import type { AnyPaging } from '../support/any-paging.ts'
 import { expectType } from './expect-type.ts'
 
@@ -23,6 +24,15 @@ interface Post {
   links?: string[]
   at?: Date
   draft?: boolean
+}
+
+interface Tag {
+  _id: ObjectId
+  name: string
+}
+
+interface Shout {
+  shout(data: { text: string }): Promise<number>
 }
 
 interface PostData {
@@ -300,6 +310,37 @@ app.service('listed').hooks({
   after: { create: [(context) => expectType<Post | Post[] | undefined>()(context.result)] },
 })
 app.service('listed').on('created', (post) => expectType<Post>()(post))
+
+// On an application with a server
+const served = fastifyApp(createApp<{ posts: PostService; tags: MongoDBService<Tag>; x: Shout }>())
+const handle = (): void => undefined
+const tags = new MongoDBService({ Model: db.collection<Tag>('tags'), paginate: { default: 10 } })
+served.use('posts', posts).use('posts', handle, posts, [handle], { methods: ['find', 'feed'] })
+served
+  .use('posts', posts, { events: ['read'] })
+  .use('tags', handle, tags)
+  .use('tags', tags)
+served.use('x', { shout: async () => 1 }, handle).use('x', { shout: async () => 1 }, {})
+served.use('api', app).use(handle).use('/api', handle, [handle]).use('api', handle, app)
+// @ts-expect-error not the service for this path
+served.use('tags', posts)
+// @ts-expect-error not the service for this path
+served.use('tags', handle, posts)
+// @ts-expect-error not the service for this path
+served.use('x', tags, { methods: ['shout'] })
+// @ts-expect-error no service
+served.use('posts', {})
+// @ts-expect-error no service
+served.use('posts', { events: ['read'] })
+// @ts-expect-error options stand last
+served.use('posts', { events: ['read'] }, posts)
+// @ts-expect-error no such method
+served.use('posts', handle, posts, { methods: ['feeds'] })
+// @ts-expect-error no such option
+served.use('posts', handle, posts, { method: ['feed'] })
+const openServer = fastifyApp(createApp())
+openServer.use('x', { find: async () => [] }, { methods: ['find'] }).use('y', handle, tags, handle)
+openServer.use('y', new MongoDBService({ Model: db.collection('a') }), { events: ['read'] })
 declare const something: unknown
 export const fits = [anyPaging, paging, lists, returned]
 if (something instanceof MongoDBService) expectType<string>()(something.id)

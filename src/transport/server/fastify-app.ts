@@ -58,15 +58,30 @@ export interface ServerMembers<Services> extends WithServer {
   use(path: `/${string}`, ...functions: Handlers[]): this
   /** Registers the services of another application below a path, with functions before them. */
   use(path: string, ...parts: (Handlers | AnyApplication)[]): this
+  /** Registers a service, with functions before and after it. */
+  use<Path extends keyof Services & string>(
+    path: Path,
+    ...parts: (Handlers | ServiceInput<Services[Path]>)[]
+  ): this
   /** Registers a service, with functions before and after it and, last, its options. */
   use<Path extends keyof Services & string>(
     path: Path,
-    ...parts: (
-      | Handlers
-      | ServiceInput<Services[Path]>
-      | ServiceOptions<MethodName<Services[Path]>>
-    )[]
+    first: Handlers | ServiceInput<Services[Path]>,
+    ...others: [
+      ...(Handlers | ServiceInput<Services[Path]>)[],
+      ServiceOptions<MethodName<Services[Path]>> & NoService,
+    ]
   ): this
+}
+
+/** Tells options from services: a service can have `events`, as they do, and no options beside. */
+interface NoService {
+  readonly find?: never
+  readonly get?: never
+  readonly create?: never
+  readonly update?: never
+  readonly patch?: never
+  readonly remove?: never
 }
 
 type Handlers = Middleware | readonly Handlers[]
