@@ -14,8 +14,8 @@ export type AroundHook<S = object, M extends string = string, A = HookApplicatio
   next: NextFunction,
 ) => unknown
 
-// Of a union, compilers report what comes first. That are the hooks for the contexts here, by their
-// names (in the order of the alphabet) and by the order in which their types are made: those of other
+// Of a union, compilers report what comes first. Here the hooks for the contexts of Remex come first, by
+// their names (in the order of the alphabet) and by the order in which their types are made: those of other
 // packages have `S` and `M` for that reason alone.
 
 interface ContextHook<S, M extends string, A> {
