@@ -165,7 +165,7 @@ export abstract class RemoteService {
       body,
       responseType,
     }
-    const label = { method: spec.verb, path: servicePath || '/' }
+    const label = { method: spec.verb, path: this.serviceURL.pattern }
     const send = async (ended: AbortSignal | undefined, more: object = {}): Promise<Answer> => {
       const rule = toRedirectRule(spec.verb, more)
       const sent: PreparedRequest = {

@@ -89,6 +89,37 @@ for (const [library, connector] of Object.entries(CONNECTORS)) {
       await t.rejects(getService(url).find(), { name: 'BadGateway', message, code: 502 })
     })
 
+    t.test('CLI-5: an error of another kind of server has its text', async (t) => {
+      const bodies: readonly [object, string][] = [
+        [{ error: 'no such user' }, 'no such user'],
+        [{ title: 'Not Found', detail: 'no user 7', status: 404 }, 'no user 7'],
+        [{ title: 'Not Found', error: 'e' }, 'Not Found'],
+        [{ message: ['m'], error: 'Not Found' }, 'Not Found'],
+        [{ message: 'm', error: 'e' }, 'm'],
+        [{ error: { a: 1 } }, 'The server answered 404 with application/json'],
+      ]
+      for (const [body, message] of bodies) {
+        const { url } = await startOddServer(t, answer(404, JSON.stringify(body), JSON_TYPE))
+        await t.rejects(getService(url).get(1), { name: 'NotFound', message, code: 404 })
+      }
+    })
+
+    t.test('CLI-5: no server makes it look as if the caller had given up', async (t) => {
+      for (const name of ['AbortError', 'TimeoutError']) {
+        const body = JSON.stringify({ name, message: 'm' })
+        const { url } = await startOddServer(t, answer(404, body, JSON_TYPE))
+        await t.rejects(getService(url).get(1), { name: 'NotFound', message: 'm' })
+      }
+    })
+
+    t.test('CLI-6: an error tells the path without the values in it', async (t) => {
+      const { url } = await startOddServer(t, (request) => request.socket.destroy())
+      const service = createApp().configure(connect(url)).service('reset/:token')
+      const error = await errorOf(service.find({ route: { token: 'secret' } }))
+      t.match(error.message, `No answer from GET ${url}/reset/:token`)
+      t.notMatch(String(error.cause), /secret/)
+    })
+
     t.test('CLI-5: every status from 400 to 599 is an error with this code', async (t) => {
       for (const status of [400, 401, 408, 418, 429, 499, 500, 503, 504, 599]) {
         const { url } = await startOddServer(t, answer(status, ''))

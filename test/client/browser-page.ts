@@ -1,4 +1,7 @@
 // What a page does with the client: bundled, and run by a browser. It tells the server what came of it.
+import axios from 'axios'
+import superagent from 'superagent'
+import type { RestConnection } from '../../src/client/index.ts'
 import { createClient, rest } from '../../src/client/index.ts'
 import { BadRequest, createApp, NotFound } from '../../src/core/index.ts'
 
@@ -10,6 +13,14 @@ const todos = client.service('todos')
 
 /** By `window.fetch` itself, which fails when it is called as the method of another object. */
 const byFetch = createApp().configure(rest().fetch(globalThis.fetch))
+
+/** By each library, a write that the server redirects. */
+async function redirectWrites(): Promise<unknown> {
+  const connections = [rest().ofetch(), rest().axios(axios), rest().superagent(superagent)]
+  const toCall = (connection: RestConnection): Promise<unknown> =>
+    createApp().configure(connection).service('moved').create({})
+  return Promise.all(connections.map((connection) => nameOf(toCall(connection))))
+}
 
 async function nameOf(call: Promise<unknown>): Promise<unknown> {
   return call.catch((error: Error) => [error.name, error.message])
@@ -34,6 +45,7 @@ const results: PageResults = {
   ]),
   late: await nameOf(todos.get('slow', { connection: { timeoutMs: 50 } })),
   nobody: await nameOf(createClient({ baseURL: 'http://127.0.0.1:9' }).service('todos').find()),
+  redirected: await redirectWrites(),
   stream: await new Response(stream).text(),
 }
 

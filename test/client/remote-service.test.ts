@@ -106,8 +106,49 @@ t.test('refuses data that JSON can not hold', async (t) => {
   for (const data of [...files, () => 1, Symbol('a'), 1n, circle]) {
     await t.rejects(service.create(data), BadRequest, String(data))
   }
-  await t.rejects(service.create(new FormData()), { message: /is a FormData, which JSON/ })
+  await t.rejects(service.create(new FormData()), {
+    message: 'data is an object of the class FormData, which JSON can not hold',
+  })
   t.strictSame(sent, [])
+})
+
+t.test('refuses data of which JSON would leave out a part, and names it', async (t) => {
+  const { service, sent } = record('users')
+  const lost: readonly [unknown, string][] = [
+    [{ m: new Map() }, 'data.m is an object of the class Map'],
+    [[{ a: [1, new Set([1])] }], 'data[0].a[1] is an object of the class Set'],
+    [{ file: new Blob(['a']) }, 'data.file is an object of the class Blob'],
+    [{ bytes: new Uint8Array(1) }, 'data.bytes is an object of the class Uint8Array'],
+    [{ bytes: Buffer.from('a') }, 'data.bytes is an object of the class Buffer'],
+    [{ bytes: new ArrayBuffer(1) }, 'data.bytes is an object of the class ArrayBuffer'],
+    [{ later: Promise.resolve(1) }, 'data.later is an object of the class Promise'],
+    [{ price: Number.NaN }, 'data.price is NaN'],
+    [{ a: { b: -Infinity } }, 'data.a.b is -Infinity'],
+    [{ at: new Date('x') }, 'data.at is an invalid date'],
+    [{ call: () => 1 }, 'data.call is a function'],
+    [{ big: 1n }, 'data.big is a bigint'],
+    [new Date('x'), 'data is an invalid date'],
+    [Number.NaN, 'data is NaN'],
+  ]
+  for (const [data, message] of lost) {
+    const error = { name: 'BadRequest', message: `${message}, which JSON can not hold` }
+    await t.rejects(service.patch(1, data), error, message)
+  }
+  t.strictSame(sent, [])
+})
+
+t.test('sends data as JSON has it', async (t) => {
+  class Todo {
+    text = 'a'
+  }
+  const id = { toHexString: () => 'ab', toJSON: () => 'ab' }
+  const shared = { a: undefined, b: null, list: [], none: {}, empty: Object.create(null) }
+  const all = [shared, shared, new Todo(), id, new Date(0), 'a', 1.5, true, -0]
+  for (const data of [all, { all }, null, 0, '', [], {}, JSON.parse('{"__proto__":{"a":1}}')]) {
+    const { service, sent } = record('users')
+    await service.create(data)
+    t.equal(sent[0]?.body, JSON.stringify(data))
+  }
 })
 
 t.test('refuses headers that can not be sent, without their values', async (t) => {

@@ -11,6 +11,9 @@ export interface ErrorResponse {
   readonly headers: Readonly<Record<string, string>>
 }
 
+/** Names by which callers tell that they gave up, or that a time limit of theirs was up. */
+const CALLER_NAMES: ReadonlySet<unknown> = new Set(['AbortError', 'TimeoutError'])
+
 /** Longer bodies are no errors of services, and would be kept as long as the error is. */
 const MAX_ERROR_LENGTH = 1_000_000
 
@@ -21,10 +24,19 @@ const MAX_ERROR_LENGTH = 1_000_000
 export function createResponseError(answer: Answer): ServiceError {
   const { status, body } = answer
   const response: ErrorResponse = { status, headers: answer.readHeaders() }
-  const json = toErrorBody(String(body)) ?? { message: describe(response) }
-  const error = errorFromJSON({ code: status, ...json })
+  const json = toErrorBody(String(body)) ?? {}
+  const message = findMessage(json) ?? describe(response)
+  const error = errorFromJSON({ code: status, ...json, message })
   // Not enumerable: it is no part of what the server said about the error.
   return Object.defineProperty(error, 'response', { value: response })
+}
+
+/** Where services and other servers say what is wrong. @see RFC 9457 §3.1 */
+const MESSAGE_KEYS = ['message', 'detail', 'title', 'error'] as const
+
+function findMessage(json: Readonly<Record<string, unknown>>): string | undefined {
+  const key = MESSAGE_KEYS.find((name) => typeof json[name] === 'string')
+  return key && String(json[key])
 }
 
 /** For what stands between: a proxy, or a web server with pages of its own. */
@@ -38,9 +50,13 @@ function toErrorBody(text: string): Record<string, unknown> | undefined {
   if (text.length > MAX_ERROR_LENGTH || !text.startsWith('{')) return undefined
   const json = parse(text)
   if (!isPlainObject(json)) return undefined
-  const { code, ...others } = json
-  // Other servers have codes of their own there: the status of the answer is the one.
-  return isErrorStatus(code) ? json : others
+  const { code, name, ...others } = json
+  return {
+    ...others,
+    // Other servers have codes of their own there: the status of the answer is the one.
+    ...(isErrorStatus(code) && { code }),
+    ...(!CALLER_NAMES.has(name) && { name }),
+  }
 }
 
 function parse(text: string): unknown {

@@ -3,28 +3,64 @@ import { isObject, isPlainObject } from '../../core/value-kind.ts'
 
 /**
  * Returns data as JSON, `undefined` for no data.
- * @throws {BadRequest} data that JSON can not hold: a file or form, a function, a circle
+ * @throws {BadRequest} names the first part that JSON can not hold: a file or form, a `Map`, bytes, a
+ *   function, a number that is none, a circle
  */
 export function toBody(data: unknown): string | undefined {
   if (data === undefined) return undefined
-  const body = stringify(data)
-  if (body !== undefined && !isLost(data, body)) return body
-  const name = isObject(data)
-    ? (data.constructor as { name?: string } | undefined)?.name
-    : undefined
-  throw new BadRequest(`The data is a ${name ?? typeof data}, which JSON can not hold`)
+  const paths = new WeakMap<object, string>()
+  /** Called by JSON with each value, whose owner has been there before. */
+  function check(this: Record<string, unknown>, key: string, sent: unknown): unknown {
+    const path = toPath(paths.get(this), key)
+    // What stood there before `toJSON` made a string or an object of it.
+    const given = this[key]
+    if (isLost(given, sent)) {
+      throw new BadRequest(`${path} is ${toKind(given)}, which JSON can not hold`)
+    }
+    if (isObject(sent)) paths.set(sent, path)
+    return sent
+  }
+  return stringify(data, check)
 }
 
-function stringify(data: unknown): string | undefined {
+function stringify(
+  data: unknown,
+  check: (this: Record<string, unknown>, key: string, sent: unknown) => unknown,
+): string | undefined {
   try {
-    return JSON.stringify(data)
+    return JSON.stringify(data, check)
   } catch (error) {
+    if (error instanceof BadRequest) throw error
     throw new BadRequest('The data can not be sent as JSON', undefined, { cause: error })
   }
 }
 
-/** Whether nothing of an object is in its JSON: that of a `FormData`, a `Blob` or a `Map` is `{}`. */
-function isLost(data: unknown, body: string): boolean {
-  if (ArrayBuffer.isView(data)) return true
-  return body === '{}' && isObject(data) && !isPlainObject(data)
+/** Whether JSON would have nothing of a value, or something else: `{}` of a `Map`, `null` of `NaN`. */
+function isLost(given: unknown, sent: unknown): boolean {
+  if (typeof sent === 'number') return !Number.isFinite(sent)
+  if (typeof sent === 'function' || typeof sent === 'symbol' || typeof sent === 'bigint')
+    return true
+  // An invalid date is null.
+  if (sent === null || sent === undefined) return given !== sent
+  if (ArrayBuffer.isView(given)) return true
+  if (!isObject(sent) || Array.isArray(sent) || isPlainObject(sent)) return false
+  return !isBoxed(sent) && Object.keys(sent).length === 0
+}
+
+/** Whether JSON makes a plain value of an object: `new String('a')`. */
+function isBoxed(value: object): boolean {
+  return value instanceof String || value instanceof Number || value instanceof Boolean
+}
+
+function toPath(owner: string | undefined, key: string): string {
+  if (owner === undefined) return 'data'
+  return /^\d+$/.test(key) ? `${owner}[${key}]` : `${owner}.${key}`
+}
+
+function toKind(value: unknown): string {
+  if (typeof value === 'number') return String(value)
+  if (value instanceof Date) return 'an invalid date'
+  if (!isObject(value)) return `a ${typeof value}`
+  const { name = 'unknown' } = (value.constructor ?? {}) as { name?: string }
+  return `an object of the class ${name}`
 }

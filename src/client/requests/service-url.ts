@@ -8,6 +8,8 @@ type Segment = { readonly literal: string } | { readonly placeholder: string }
 
 /** The URL of a service, which is complete once its placeholders have values. */
 export interface ServiceURL {
+  /** The URL with the names of its placeholders, for errors: values may be secret. */
+  readonly pattern: string
   /**
    * Returns the URL for the values of the placeholders.
    * @throws {BadRequest} a value is missing, or belongs to no placeholder
@@ -25,6 +27,10 @@ export function toBaseURL(baseURL: unknown): string {
     throw new TypeError(
       "The base URL must begin with 'http://', 'https://' or, in browsers, with '/'",
     )
+  }
+  // Browsers take a backslash for a slash, and leave out line breaks: it would be another URL.
+  if (/[\\\p{Cc}]/u.test(baseURL) || !URL.canParse(baseURL, 'http://localhost')) {
+    throw new TypeError('The base URL is no valid URL')
   }
   // The value is not repeated: it may hold a password.
   if (/^[^/]*\/\/[^/]*@/.test(baseURL)) {
@@ -46,6 +52,7 @@ export function createServiceURL(base: string, path: string): ServiceURL {
   const names = segments.flatMap((one) => ('placeholder' in one ? [one.placeholder] : []))
   const fixed = names.length === 0 ? base + joinSegments(segments, {}, servicePath) : undefined
   return {
+    pattern: servicePath === '/' ? base || '/' : `${base}/${servicePath}`,
     fill(route) {
       checkRoute(route, names, servicePath)
       const values = isObject(route) ? route : {}

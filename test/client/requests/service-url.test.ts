@@ -24,6 +24,16 @@ t.test('refuses a base URL that no request could be sent to', (t) => {
   t.end()
 })
 
+t.test('refuses a base URL that is none, without repeating it', (t) => {
+  const urls = ['http://ex ample.com', 'http://localhost:99999', 'http://[::1', 'https://a\nb.c']
+  for (const url of [...urls, '/\\evil', 'http://a\\b', '/a\u0000']) {
+    t.throws(() => toBaseURL(url), { name: 'TypeError', message: /^The base URL [^:]*$/ }, url)
+  }
+  t.equal(toBaseURL('http://[::1]:3030/'), 'http://[::1]:3030')
+  t.equal(toBaseURL('https://müller.example'), 'https://müller.example')
+  t.end()
+})
+
 t.test('does not repeat the password in a base URL', (t) => {
   for (const url of ['http://ann:secret@a.b', '//ann:secret@a.b']) {
     t.throws(() => toBaseURL(url), { message: /^(?!.*secret).*user name or password/ })
@@ -50,6 +60,13 @@ t.test('encodes what would end the path', (t) => {
 t.test('fills each placeholder by its whole name', (t) => {
   const { fill } = createServiceURL('', 'a/:id/:idx/:id/:other')
   t.equal(fill({ id: '$&', idx: 'x/y', other: 7 }), '/a/%24%26/x%2Fy/%24%26/7')
+  t.end()
+})
+
+t.test('has a form for errors, which holds no values', (t) => {
+  t.equal(createServiceURL('http://a', '/reset/:token').pattern, 'http://a/reset/:token')
+  t.equal(createServiceURL('http://a', '/').pattern, 'http://a')
+  t.equal(createServiceURL('', '/').pattern, '/')
   t.end()
 })
 
