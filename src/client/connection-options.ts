@@ -52,6 +52,7 @@ const PARAMS_RULES = {
 
 /** Names that libraries know and that would contradict a call, with what is there instead. */
 const REFUSED: Readonly<Record<string, string>> = {
+  auth: 'it is sent as the header authorization',
   baseURL: 'it is given to rest() or createClient()',
   body: 'the data of the call is the body',
   data: 'the data of the call is the body',
@@ -64,6 +65,7 @@ const REFUSED: Readonly<Record<string, string>> = {
   retryDelay: 'the server says when by Retry-After, see retries',
   retryStatusCodes: 'reads are sent again after 429, 502, 503 and 504, see retries',
   timeout: 'it is called timeoutMs',
+  transformRequest: 'the data of the call is the body',
   transformResponse: 'responseType: "text" leaves the body as it is',
   url: 'it follows from the service',
   validateStatus: 'an answer that is no success is an error',

@@ -1,3 +1,4 @@
+import { BadRequest } from '../core/errors/index.ts'
 import type { MethodSpec } from '../core/method-table.ts'
 import { isStandardMethod, toMethodSpec } from '../core/method-table.ts'
 import type { Id, IdObject, NullableId, Query } from '../core/params.ts'
@@ -114,7 +115,8 @@ export abstract class RemoteService {
   methods(...names: readonly string[]): this {
     for (const method of names) {
       if (this.customMethods.has(method)) continue
-      if (!isMethodName(method) || method in this) {
+      // By `then`, whoever awaits the service would call it.
+      if (!isMethodName(method) || method in this || method === 'then') {
         throw new TypeError(`'${method}' can not be the name of a custom method`)
       }
       const call: CustomMethod = (data, params) => this.callRemote({ method, data, params })
@@ -154,7 +156,7 @@ export abstract class RemoteService {
     const ownHeaders = mergeHeaders(params['headers'] as RequestHeaders | undefined, headers)
     const request = {
       method: spec.verb,
-      url: path + this.getQuery((params['query'] ?? {}) as Query),
+      url: path + this.getQuery(toQuery(params)),
       headers: {
         accept: responseType === 'json' ? 'application/json' : '*/*',
         ...this.ownHeaders,
@@ -208,8 +210,15 @@ export abstract class RemoteService {
 
 function toParams(params: unknown): Readonly<Record<string, unknown>> {
   if (params === undefined || params === null) return {}
-  if (isObject(params)) return params
+  if (isObject(params) && !Array.isArray(params)) return params
   throw new TypeError('The params must be an object')
+}
+
+/** Without a query that was meant, a call would be for all records. */
+function toQuery({ query }: Readonly<Record<string, unknown>>): Query {
+  if (query === undefined) return {}
+  if (isObject(query) && !Array.isArray(query)) return query
+  throw new BadRequest('params.query must be an object')
 }
 
 /** `null` stands for many records, in the methods that change them. */

@@ -4,15 +4,21 @@ import { rest } from '../../src/client/index.ts'
 import { createApp } from '../../src/core/index.ts'
 import { startOddServer } from './odd-server.ts'
 
-t.test('options of superagent are methods of its requests, and others are refused', async (t) => {
+t.test('options of superagent are methods of its requests that change no answer', async (t) => {
   const { url, requests } = await startOddServer(t, (_request, response) => response.end('[]'))
   const things = createApp().configure(rest(url).superagent(superagent)).service('things')
   await things.find({ connection: { buffer: true, withCredentials: true } })
   t.equal(requests.length, 1)
-  for (const name of ['nothing', 'toString', 'url']) {
+  for (const name of ['nothing', 'toString', 'url', 'send', 'then', 'end', 'auth', 'set', '_end']) {
     await t.rejects(things.find({ connection: { [name]: 1 } }), new RegExp(`'${name}'`))
   }
   t.equal(requests.length, 1)
+})
+
+t.test('an agent of superagent is no library', (t) => {
+  const agent = superagent.agent() as unknown as typeof superagent
+  t.throws(() => rest('http://a').superagent(agent), /superagent has to be provided/)
+  t.end()
 })
 
 t.test('ofetch has its own hooks, and the time limit of the client', async (t) => {

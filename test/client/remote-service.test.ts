@@ -86,6 +86,20 @@ t.test('refuses an id that is none before anything is sent', async (t) => {
   t.strictSame(sent, [])
 })
 
+t.test('refuses params and queries that are none, as all records would be meant', async (t) => {
+  const { service, sent } = record('users')
+  const app = createApp().configure(rest('http://a').fetch(() => Promise.reject(new Error('sent'))))
+  const users = [service as unknown as AnyService, app.service('users')]
+  for (const one of users) {
+    for (const query of [null, [], [{ a: 1 }], 'a=1', 1]) {
+      const params = { query } as object
+      await t.rejects(one.remove(null, params), { message: 'params.query must be an object' })
+    }
+  }
+  await t.rejects(service.remove(null, [{ query: { a: 1 } }]), /params must be an object/)
+  t.strictSame(sent, [])
+})
+
 t.test('takes ids that stand for strings', async (t) => {
   const { service, sent } = record('users')
   await service.get({ toHexString: () => 'ab' })
@@ -239,7 +253,18 @@ t.test('hands options of the library on, and refuses those that contradict the c
   const { service, sent } = record('users')
   await service.find({ connection: { credentials: 'include', redirect: 'error' } })
   t.match(sent[0], { credentials: 'include', redirect: 'error', method: 'GET' })
-  const refused = ['method', 'body', 'url', 'data', 'query', 'retry', 'timeout', 'baseURL']
+  const refused = [
+    'auth',
+    'transformRequest',
+    'method',
+    'body',
+    'url',
+    'data',
+    'query',
+    'retry',
+    'timeout',
+    'baseURL',
+  ]
   for (const name of refused) {
     const message = new RegExp(`params.connection can not hold '${name}'`)
     await t.rejects(service.find({ connection: { [name]: 1 } }), message)
@@ -331,7 +356,16 @@ t.test('a path of the page stays one', async (t) => {
 
 t.test('refuses names that no custom method can have', (t) => {
   const { service } = record('users')
-  for (const name of ['find', 'setup', 'toString', 'hooks', 'methods', 'sendRequest', 'options']) {
+  for (const name of [
+    'find',
+    'setup',
+    'toString',
+    'hooks',
+    'methods',
+    'sendRequest',
+    'options',
+    'then',
+  ]) {
     t.throws(() => service.methods(name), /can not be the name of a custom method/, name)
   }
   t.ok(service instanceof RemoteService)

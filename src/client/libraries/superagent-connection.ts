@@ -4,7 +4,7 @@ import { RemoteService } from '../remote-service.ts'
 import { joinHeaders } from './answer-headers.ts'
 import { convertBytes } from './body-bytes.ts'
 
-/** `superagent`, or an agent of it. */
+/** `superagent`: a function that makes requests. Its agents are none. */
 export type SuperagentLibrary = (method: string, url: string) => object
 
 /** What is used of the requests of superagent; further options are methods of it as well. */
@@ -32,7 +32,7 @@ export class SuperagentClient extends RemoteService {
 
   /**
    * Sends a request by superagent. Resolves to its answer.
-   * @throws {BadRequest} a stream is wanted, an option is no method of superagent's requests, or a
+   * @throws {BadRequest} a stream is wanted, an option is none of superagent's, or a
    *   browser would send a token to wherever the server redirects
    */
   override async sendRequest(request: PreparedRequest): Promise<Answer> {
@@ -76,12 +76,18 @@ function isElsewhere({ xhr }: SuperagentRequest, url: string): boolean {
   return xhr.responseURL !== new URL(url, href).href
 }
 
+/** Methods that would not change what is sent, nor what comes back. */
+const OPTION_NAMES: ReadonlySet<string> = new Set([
+  ...['agent', 'buffer', 'ca', 'cert', 'connect', 'disableTLSCerts', 'http2', 'key', 'lookup'],
+  ...['maxResponseSize', 'pfx', 'redirects', 'trustLocalhost', 'use', 'withCredentials'],
+])
+
 function applyOptions(request: object, options: Readonly<Record<string, unknown>>): void {
   for (const [name, value] of Object.entries(options)) {
     const method: unknown = (request as Record<string, unknown>)[name]
-    if (typeof method !== 'function' || name in Object.prototype) {
+    if (!OPTION_NAMES.has(name) || typeof method !== 'function') {
       throw new BadRequest(
-        `params.connection can not hold '${name}': superagent has no such method`,
+        `params.connection can not hold '${name}': superagent has no such option`,
       )
     }
     method.call(request, value)
