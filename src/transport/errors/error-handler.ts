@@ -73,10 +73,7 @@ export class ErrorAnswers {
 
   readonly #hasPrefix: boolean
 
-  /**
-   * @param logger takes the place of the logger of each request
-   * @param prefix the path that all services are below, `''` for none
-   */
+  /** @param logger takes the place of the logger of each request */
   constructor(options: ErrorHandlerOptions, logger: Logger | null, prefix: string) {
     this.#options = options
     this.#hasPrefix = prefix !== ''
@@ -137,11 +134,9 @@ export class ErrorAnswers {
   ): void {
     const page = toResponder(html, status)
     const sendDefault = (): void => {
-      // An error of another class may have anything for its message.
-      const message = String(error.message ?? '')
       // Below a prefix, what `/` is belongs to somebody else.
       const hasWayBack = !this.#hasPrefix && toPath(request.originalUrl, DEFAULT_ROUTING) !== '/'
-      sendPage(reply, renderErrorPage({ status, message, hasWayBack }))
+      sendPage(reply, renderErrorPage({ status, message: error.message, hasWayBack }))
     }
     if (typeof page === 'function') run(page, error, request, reply, sendDefault)
     else if (page === undefined) sendDefault()

@@ -7,8 +7,11 @@ export const PAGE_SECURITY_POLICY = "default-src 'none'; style-src 'unsafe-inlin
 export interface ErrorPage {
   /** The HTTP status. */
   readonly status: number
-  /** The message of the error, which is shown below 500: what the caller can change. */
-  readonly message: string
+  /**
+   * The message of the error, which is shown below 500: what the caller can change. Errors of other
+   * classes may have anything there.
+   */
+  readonly message: unknown
   /** Whether it leads back to `/`. */
   readonly hasWayBack: boolean
 }
@@ -20,12 +23,13 @@ const TITLES: ReadonlyMap<number, string> = new Map([
 
 /** Returns the page for an error. Of an error of the server it says nothing. */
 export function renderErrorPage({ status, message, hasWayBack }: ErrorPage): string {
+  const text = String(message ?? '')
   const isOurs = status >= 500
   const heading = isOurs ? 'Oh no!' : String(status)
   const title = isOurs
     ? 'Something went wrong'
     : (TITLES.get(status) ?? STATUS_CODES[status] ?? 'Something went wrong')
-  const says = isOurs || message.toLowerCase() === title.toLowerCase() ? '' : message
+  const says = isOurs || text.toLowerCase() === title.toLowerCase() ? '' : text
   const detail = says === '' ? '' : `\n<p id="error-detail">${escapeHtml(says)}</p>`
   const wayBack = hasWayBack ? '\n<p><a href="/">Back to the start</a></p>' : ''
   return `<!doctype html>
