@@ -59,8 +59,8 @@ export abstract class RemoteService {
   readonly connection: unknown
   /** The options of the connection, with their defaults. */
   readonly options: ResolvedConnectionOptions
-  // Not `#private`: an object derived from a service has no such fields, as the services of an
-  // application of Feathers are, nor has a proxy, as those of reactive state are.
+  // The fields are not `#private`: an object derived from a service has no such fields, as the
+  // services of an application of Feathers are, nor has a proxy, as those of reactive state are.
   private readonly serviceURL: ServiceURL
   private readonly ownHeaders: Readonly<Record<string, string>>
   private readonly customMethods = new Set<string>()
@@ -115,12 +115,12 @@ export abstract class RemoteService {
   methods(...names: readonly string[]): this {
     for (const method of names) {
       if (this.customMethods.has(method)) continue
-      // By `then`, whoever awaits the service would call it.
+      // A method named `then` would be called by each `await` of the service.
       if (!isMethodName(method) || method in this || method === 'then') {
         throw new TypeError(`'${method}' can not be the name of a custom method`)
       }
       const call: CustomMethod = (data, params) => this.callRemote({ method, data, params })
-      // Not enumerable, as the methods of the class are not.
+      // The method is not enumerable, as those of the class are not.
       Object.defineProperty(this, method, { value: call, configurable: true, writable: true })
       this.customMethods.add(method)
     }
@@ -149,10 +149,10 @@ export abstract class RemoteService {
     const { headers, signal, timeoutMs, retries, responseType, libraryOptions } =
       readConnectionParams(params['connection'], this.options)
     const servicePath = this.serviceURL.fill(params['route'])
-    // Without the slash, `''` would be the page that a browser shows.
+    // An empty URL would be the page that a browser shows.
     const path = servicePath + toIdPath(spec, call) || '/'
     const body = toBody(data)
-    // Once: what a caller gives may be an iterator, which can not be read again.
+    // Headers are read once: an iterator of them can not be read again.
     const ownHeaders = mergeHeaders(params['headers'] as RequestHeaders | undefined, headers)
     const request = {
       method: spec.verb,
@@ -214,7 +214,7 @@ function toParams(params: unknown): Readonly<Record<string, unknown>> {
   throw new TypeError('The params must be an object')
 }
 
-/** Without a query that was meant, a call would be for all records. */
+/** Returns the query of a call. One that is none is refused: the call would be for all records. */
 function toQuery({ query }: Readonly<Record<string, unknown>>): Query {
   if (query === undefined) return {}
   if (isObject(query) && !Array.isArray(query)) return query

@@ -32,14 +32,14 @@ async function decode(chunks: AsyncIterable<Uint8Array>): Promise<string> {
   let length = 0
   for await (const chunk of chunks) {
     length += chunk.length
-    // To leave the loop ends the stream, and closes the connection.
+    // A loop that is left ends its stream, which closes the connection.
     if (length > MAX_ERROR_BYTES) return ''
     text += decoder.decode(chunk, { stream: true })
   }
   return text + decoder.decode()
 }
 
-/** Not all browsers can iterate over a stream. */
+/** Iterates over a stream of the platform, which not all browsers can do by themselves. */
 async function* readChunks(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
   const reader = stream.getReader()
   let isOpen = true

@@ -39,7 +39,7 @@ export function toNetworkError(thrown: unknown, request: RequestLabel, url: stri
   if (isObject(thrown) && thrown['name'] === 'AbortError') return thrown
   const [withoutQuery = url] = url.split('?')
   const cause = toCause(thrown, (text) => text.replaceAll(withoutQuery, request.path))
-  // In a browser it is the path of a page's own origin.
+  // A base URL without a host stands for the origin of the page, which only browsers have.
   if (request.path.startsWith('/') && !('location' in globalThis)) {
     return new TypeError('Outside of a browser, the base URL needs a host', { cause })
   }

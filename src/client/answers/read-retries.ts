@@ -14,7 +14,7 @@ const PASSING: ReadonlySet<number> = new Set([429, 502, 503, 504])
 /** How long to wait where the server does not say, doubled each time. */
 const FIRST_WAIT_MS = 250
 
-/** Who is told to wait longer gets the answer at once. */
+/** The longest wait: a caller whom the server tells to wait longer gets the answer at once. */
 const MAX_WAIT_MS = 30_000
 
 /** The share of a wait that is added by chance: clients that were refused together come apart. */

@@ -12,7 +12,7 @@ export interface RedirectRule {
   readonly reason: string
 }
 
-/** On the way to another origin, libraries leave no other header out. */
+/** The one header with a token that libraries leave out on the way to another origin. */
 const LEFT_OUT = 'authorization'
 
 const RULES = {

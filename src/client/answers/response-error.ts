@@ -27,11 +27,11 @@ export function createResponseError(answer: Answer): ServiceError {
   const json = toErrorBody(String(body)) ?? {}
   const message = findMessage(json) ?? describe(response)
   const error = errorFromJSON({ code: status, ...json, message })
-  // Not enumerable: it is no part of what the server said about the error.
+  // `response` is not enumerable: it is no part of what the server said about the error.
   return Object.defineProperty(error, 'response', { value: response })
 }
 
-/** Where services and other servers say what is wrong. @see RFC 9457 §3.1 */
+/** Keys of error bodies whose strings say what is wrong. @see RFC 9457 §3.1 */
 const MESSAGE_KEYS = ['message', 'detail', 'title', 'error'] as const
 
 function findMessage(json: Readonly<Record<string, unknown>>): string | undefined {
@@ -39,7 +39,7 @@ function findMessage(json: Readonly<Record<string, unknown>>): string | undefine
   return key && String(json[key])
 }
 
-/** For what stands between: a proxy, or a web server with pages of its own. */
+/** Returns the message for an answer that is of no service: of a proxy, or of a web server with pages. */
 function describe({ status, headers }: ErrorResponse): string {
   const type = headers['content-type']?.split(';')[0]
   return `The server answered ${status}${type ? ` with ${type}` : ''}`

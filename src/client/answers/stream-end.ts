@@ -19,7 +19,7 @@ function watchReader(
   reader: ReadableStreamDefaultReader<unknown>,
   onEnd: () => void,
 ): ReadableStream {
-  // Nothing is read ahead of the caller.
+  // The stream holds nothing back: each chunk is read when the caller asks for it.
   const strategy = { highWaterMark: 0 }
   return new ReadableStream(
     {

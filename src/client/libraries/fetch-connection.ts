@@ -69,7 +69,7 @@ export class FetchClient extends RemoteService {
   }
 }
 
-/** Not every fetch function has streams. */
+/** Returns the body of an error as a stream, or as a string of a fetch function without streams. */
 function toErrorBody(answer: FetchAnswer): unknown {
   return answer.body ?? answer.text()
 }

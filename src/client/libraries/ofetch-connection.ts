@@ -27,7 +27,7 @@ export class OfetchClient extends RemoteService {
       headers,
       ...(body !== undefined && { body }),
       ...(signal !== undefined && { signal }),
-      // It would send a GET again, at once.
+      // By default, ofetch sends a failed GET again, at once.
       retry: false,
       ignoreResponseError: true,
       responseType: OFETCH_TYPES[responseType],

@@ -15,7 +15,7 @@ interface SuperagentRequest extends PromiseLike<SuperagentAnswer> {
   redirects(count: number): this
   responseType(type: 'arraybuffer'): this
   abort(): this
-  /** In browsers alone. */
+  /** The request of the platform, in browsers alone. */
   readonly xhr?: { readonly responseURL: string }
 }
 

@@ -21,7 +21,7 @@ export function encodeSegment(value: unknown, label: string): string {
   const segment = toSegment(value)
   if (segment === undefined) throw new BadRequest(`${label} must be a string or a number`)
   if (segment === '') throw new BadRequest(`${label} is required`)
-  // Not even `%2E` is a dot of its own: URLs are resolved as paths of files are.
+  // A dot can not be percent-encoded: URLs are resolved as paths of files are, `%2E` included.
   if (segment === '.' || segment === '..') {
     throw new BadRequest(`${label} can not be '${segment}': a URL means another path by it`)
   }

@@ -6,12 +6,12 @@ import { encodeString, toSentForm } from './percent-encoding.ts'
 /** What shapes the result beside the conditions: without it, the query matches the same records. */
 const SHAPING: ReadonlySet<string> = new Set(['$limit', '$skip', '$sort', '$select'])
 
-/** Where a list is meant, so that the server reads one of any length. */
+/** Names whose value is always a list, so that the server reads one of any length. */
 const LIST_NAMES: ReadonlySet<string> = new Set([
   ...['$in', '$nin', '$all', '$or', '$and', '$nor', '$select'],
 ])
 
-/** A server that finds it below the top takes the object for a list. */
+/** Names by which a server takes an object below the top for a list. */
 const INDEX = /^(?:0|[1-9]\d*)$/
 
 /** No server reads as deep; an object that contains itself would never end. */
@@ -81,7 +81,7 @@ function addList(part: Part, list: readonly unknown[], serialization: Serializat
       `${path} has ${list.length} items, and the server reads a list of more than ${arrayLimit} as an object: use $in, or the option arrayLimit of both sides`,
     )
   }
-  // Not forEach: it leaves out the gaps of a list.
+  // A loop by `forEach` would leave out the gaps of the list.
   for (const [index, value] of list.entries()) {
     const encoded = `${part.encoded}%5B${index}%5D`
     addPart({ value, name, encoded, path: `${path}[${index}]`, depth: depth + 1 }, serialization)

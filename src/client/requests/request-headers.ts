@@ -30,7 +30,7 @@ export const SERVICE_METHOD = 'x-service-method'
 export function mergeHeaders(
   ...sources: readonly (RequestHeaders | undefined)[]
 ): Record<string, string> {
-  // Without prototype: `__proto__` is a name that a header can have.
+  // The record has no prototype: `__proto__` is a name that a header can have.
   const merged: Record<string, string> = Object.create(null)
   for (const source of sources) {
     if (source === undefined) continue
