@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { printTable } from './table.ts'
-import { createProgram } from './types-program.ts'
+import { createClientProgram, createServer } from './types-program.ts'
 
-// What the compiler needs for an application of 200 services, beside one that only imports the same
-// packages: node build/bench/types.js [--services 200] [--gate]
+// What the compiler needs for a server of 200 services and for a client of it, beside those of one
+// service: node build/bench/types.js [--services 200] [--gate]
 
 const MAX_SECONDS = 5
 const MAX_MEGABYTES = 400
@@ -28,27 +28,33 @@ interface Cost {
   readonly megabytes: number
 }
 
-const columns = ['services', 'seconds', 'memory']
+const columns = ['', 'services', 'seconds', 'memory']
 printTable(
   columns,
   columns.map(() => '---'),
 )
 const counts = [1, Number(values.services)]
-for (const count of counts) {
-  const { seconds, megabytes } = measure(count)
-  printTable([String(count), seconds.toFixed(2), `${megabytes.toFixed(0)} MB`])
-  const isMet = seconds <= MAX_SECONDS && megabytes <= MAX_MEGABYTES
-  if (values.gate && !isMet) process.exitCode = 1
+const programs = [
+  ['server', createServer],
+  ['client', createClientProgram],
+] as const
+for (const [title, create] of programs) {
+  for (const count of counts) {
+    const { seconds, megabytes } = measure(create(count))
+    printTable([title, String(count), seconds.toFixed(2), `${megabytes.toFixed(0)} MB`])
+    const isMet = seconds <= MAX_SECONDS && megabytes <= MAX_MEGABYTES
+    if (values.gate && !isMet) process.exitCode = 1
+  }
 }
 console.log(`\nAt most ${MAX_SECONDS} s and ${MAX_MEGABYTES} MB.`)
 
-/** Compiles a program of as many services. @throws {Error} it has an error, or nothing was measured */
-function measure(count: number): Cost {
+/** Compiles a program. @throws {Error} it has an error, or nothing was measured */
+function measure(files: Readonly<Record<string, string>>): Cost {
   // Inside the package, so that its own name leads to what was built.
   mkdirSync(join(root, 'build'), { recursive: true })
   const folder = mkdtempSync(join(root, 'build/types-'))
   try {
-    for (const [name, text] of Object.entries(createProgram(count))) {
+    for (const [name, text] of Object.entries(files)) {
       writeFileSync(join(folder, name), text)
     }
     const config = { extends: '../../tsconfig.json', include: ['*.ts'], exclude: [] }
