@@ -21,8 +21,11 @@ async function readAll(stream: Stream): Promise<string> {
   return Buffer.concat(chunks).toString()
 }
 
-for (const [library, { connect, hasStreams }] of Object.entries(CONNECTORS)) {
-  t.test(library, { skip: hasStreams ? false : 'it gives out no streams' }, async (t) => {
+/** The libraries that give out bodies as streams; the others refuse to, see `connections.test`. */
+const STREAMING = Object.entries(CONNECTORS).filter(([, { hasStreams }]) => hasStreams)
+
+for (const [library, { connect }] of STREAMING) {
+  t.test(library, async (t) => {
     const findStream = (url: string, connection: object = {}, options?: ConnectionOptions) =>
       createApp()
         .configure(connect(url, options))
