@@ -9,6 +9,7 @@ import {
   BadRequest,
   Conflict,
   NotFound,
+  PayloadTooLarge,
   serveStatic,
   UnsupportedMediaType,
 } from 'remex'
@@ -82,6 +83,7 @@ export async function addUploads(app: Blog, folder: string): Promise<void> {
 /**
  * Resolves to what is in the file of a form.
  * @throws {BadRequest} there is no file, or the form is no valid one, as when its sender breaks off
+ * @throws {PayloadTooLarge} the file is larger than the limit says
  */
 async function readFile(request: FastifyRequest): Promise<Buffer> {
   // What is closed already would never end.
@@ -89,7 +91,10 @@ async function readFile(request: FastifyRequest): Promise<Buffer> {
   try {
     const file = await request.file()
     if (file === undefined) throw new BadRequest('The form must have a file')
-    return await file.toBuffer()
+    const bytes = await file.toBuffer()
+    // What is too long by little may be cut off without an error.
+    if (file.file.truncated) throw new PayloadTooLarge('The file is too large')
+    return bytes
   } catch (error) {
     // Errors with a status say themselves what is wrong: that the file is too large, for example.
     if (error instanceof Error && 'statusCode' in error) throw error
