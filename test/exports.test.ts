@@ -62,15 +62,16 @@ const AUTH = toNames({
   values: `
     AuthenticationBaseStrategy AuthenticationService CollectionRevocationList
     CollectionThrottleStore JWTStrategy JwtStrategy LocalStrategy LoginThrottle MemoryRevocationList
-    MemoryThrottleStore Passwords authenticate authenticateParams findAuthentication hashPassword
-    passwordHash protect
+    MemoryThrottleStore OAuthStrategy Passwords authenticate authenticateParams findAuthentication
+    hashPassword oauth passwordHash protect
   `,
   types: `
     AccessTokenPayload Algorithm AuthenticateHook AuthenticateOptions AuthenticationConfiguration
     AuthenticationHttpRequest AuthenticationParams AuthenticationRequest AuthenticationResult AuthenticationStrategy
     ConnectionEvent Counter Entity EntityService HashPasswordHook HashPasswordOptions HookCall
-    JwtConfiguration LocalConfiguration LoginAttempt LoginThrottleOptions PasswordOptions
-    PasswordVerdict ProtectHook RevocationCollection RevocationList ThrottleCollection
+    JwtConfiguration LocalConfiguration LoginAttempt LoginThrottleOptions OAuthDefaults OAuthOptions
+    OAuthOutcome OAuthParams OAuthProfile OAuthSettings PasswordOptions PasswordVerdict
+    ProtectHook ProviderSection RevocationCollection RevocationList ThrottleCollection
     ThrottleStore TokenOptions WithAuthentication
   `,
 })

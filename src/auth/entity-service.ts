@@ -13,6 +13,10 @@ export interface EntityService {
   get(id: string, params: AuthenticationParams): Promise<unknown>
   /** Resolves to the entities that match `params.query`, or one page of them. */
   find(params: AuthenticationParams): Promise<unknown>
+  /** Resolves to the entity that it has stored; called by logins that make accounts. */
+  create?(data: Entity, params: AuthenticationParams): Promise<unknown>
+  /** Resolves to the entity with the changes; called by logins that keep accounts up to date. */
+  patch?(id: unknown, data: Entity, params: AuthenticationParams): Promise<unknown>
 }
 
 /** Returns the service at a path, `null` where there is none. */

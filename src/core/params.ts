@@ -52,6 +52,8 @@ export interface Params<Q = Query> {
   signal?: AbortSignal | undefined
   /** Network address of the caller outside, for throttling and the log. */
   address?: string | undefined
+  /** The URL that the caller outside has reached, with its query: behind a proxy, that of the proxy. */
+  requestUrl?: string | undefined
   /** Id of the HTTP request, as it stands in the log. */
   requestId?: string | undefined
 }

@@ -89,7 +89,7 @@ export class RestParams implements TransportParams {
     this.#request = request
     this.#reply = reply
     if (feathers !== null) {
-      const { signal: _signal, requestId: _requestId, address: _address, ...others } = feathers
+      const { signal: _s, requestId: _i, requestUrl: _u, address: _a, ...others } = feathers
       Object.assign(this, others, { provider: 'rest' })
     }
   }
@@ -130,8 +130,15 @@ export class RestParams implements TransportParams {
     return #request in this ? this.#request.ip : ORIGINALS.get(this)?.address
   }
 
+  /** The URL that the client has reached. Behind a proxy that is trusted, the one it was sent to. */
+  get requestUrl(): string | undefined {
+    if (!(#request in this)) return ORIGINALS.get(this)?.requestUrl
+    const { protocol, host, originalUrl } = this.#request
+    return `${protocol}://${host}${originalUrl}`
+  }
+
   /**
-   * Gives a copy `signal`, `requestId` and `address`, which login limits and the log need whatever
+   * Gives a copy `signal`, `requestId`, `requestUrl` and `address`, which login limits and the log need whatever
    * hooks have made of the params. They are not enumerable there either. An object without the
    * headers of this request is no copy: it may be shared by many calls.
    */
@@ -155,5 +162,5 @@ const ORIGINALS = new WeakMap<object, RestParams>()
 
 /** The getters of the prototype, for copies that have another prototype. */
 const COPIED: readonly (readonly [name: string, PropertyDescriptor])[] = [
-  ...['signal', 'requestId', 'address', 'completeCopy'],
+  ...['signal', 'requestId', 'requestUrl', 'address', 'completeCopy'],
 ].map((name) => [name, Object.getOwnPropertyDescriptor(RestParams.prototype, name) ?? {}])

@@ -13,6 +13,11 @@ export interface RevocationList {
   revoke(jti: string, expiresAt: Date): unknown
   /** Whether a token was noted. Asked on every use of a token. */
   isRevoked(jti: string): boolean | Promise<boolean>
+  /**
+   * Notes an id in one step with looking whether it was noted. Returns whether it was not: only the
+   * first of several callers is told `true`. Without it, two processes may both be the first.
+   */
+  claim?(jti: string, expiresAt: Date): boolean | Promise<boolean>
 }
 
 const MAX_REVOKED = 100_000
@@ -39,6 +44,12 @@ export class MemoryRevocationList implements RevocationList {
 
   isRevoked(jti: string): boolean {
     return this.#expiries.has(jti)
+  }
+
+  claim(jti: string, expiresAt: Date): boolean {
+    if (this.#expiries.has(jti)) return false
+    this.revoke(jti, expiresAt)
+    return true
   }
 
   #makeRoom(): void {
@@ -85,6 +96,14 @@ export class CollectionRevocationList implements RevocationList {
     const found = await orUnavailable(STORED, () => this.#collection.findOne({ _id: jti }))
     return found !== null
   }
+
+  async claim(jti: string, expiresAt: Date): Promise<boolean> {
+    const update = { $setOnInsert: { expiresAt } }
+    const result = await orUnavailable(STORED, () =>
+      this.#collection.updateOne({ _id: jti }, update, { upsert: true }),
+    )
+    return (result as { upsertedCount?: unknown } | null)?.upsertedCount === 1
+  }
 }
 
 /** Returns the revocation list that the setting asks for, `null` for none. */
@@ -100,6 +119,18 @@ export async function checkRevocation(
 ): Promise<void> {
   // The cause is for the log only: it says whose token somebody still uses.
   if (await list.isRevoked(jti)) throw createTokenError('jwt was revoked', { jti, sub })
+}
+
+/**
+ * Notes what may be used once only, and returns whether this was the first time.
+ * @param exp from when on it is refused anyway, in seconds
+ */
+export async function claimOnce(list: RevocationList, id: string, exp: number): Promise<boolean> {
+  const expiresAt = new Date((exp + CLOCK_MARGIN_SECONDS) * 1000)
+  if (list.claim !== undefined) return list.claim(id, expiresAt)
+  if (await list.isRevoked(id)) return false
+  await list.revoke(id, expiresAt)
+  return true
 }
 
 /** By how much the clocks of the processes that share a list, and of the database, may differ. */

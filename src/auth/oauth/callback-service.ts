@@ -1,0 +1,128 @@
+import type { Params } from '../../core/index.ts'
+import { createNotAuthenticated } from '../auth-errors.ts'
+import type { AuthenticationResult } from '../authentication.ts'
+import { claimOnce } from '../tokens/token-revocation.ts'
+import type { Flow } from './flow-cookie.ts'
+import { FlowCookie } from './flow-cookie.ts'
+import { OAuthAnswer, OAuthFailure } from './oauth-answer.ts'
+import type { OAuthSite } from './oauth-site.ts'
+import type { OAuthParams, OAuthStrategy } from './oauth-strategy.ts'
+import { proveProfile } from './profile-id.ts'
+import type { ProviderAccess } from './provider-access.ts'
+import { getAccess } from './provider-access.ts'
+import { toRefusal } from './provider-refusal.ts'
+
+/** Where providers send people back to: `GET /oauth/github/callback`, or `POST` by a form. */
+export class OAuthCallbackService {
+  readonly #site: OAuthSite
+
+  constructor(site: OAuthSite) {
+    this.#site = site
+  }
+
+  /** Ends a flow. */
+  find(params: Params): Promise<OAuthAnswer> {
+    return this.#finish(params.query ?? {}, params)
+  }
+
+  /** Ends a flow of a provider that answers by a form. */
+  create(data: Record<string, unknown>, params: Params): Promise<OAuthAnswer> {
+    return this.#finish(data, params)
+  }
+
+  async #finish(fields: Readonly<Record<string, unknown>>, params: Params): Promise<OAuthAnswer> {
+    const strategy = this.#site.getStrategy(params)
+    const access = getAccess(strategy)
+    const callbackUrl = this.#site.getCallbackUrl(params, access.getProvider().settings, null)
+    const cookie = new FlowCookie(strategy.name, callbackUrl, false)
+    const answer = toParameters(fields)
+    const flow = await this.#readFlow(cookie, access, answer, params)
+    const loginParams = toLoginParams(flow, params, this.#site.linkStrategy)
+    try {
+      const result = await this.#logIn(strategy, flow, answer, loginParams)
+      const location = await strategy.getRedirect(result, loginParams)
+      return new OAuthAnswer(location, result, cookie.removal)
+    } catch (cause) {
+      const error = toRefusal(strategy.name, cause)
+      const outcome = { message: (error as Error).message }
+      const location = await strategy.getRedirect(outcome, loginParams)
+      throw new OAuthFailure(error, location, cookie.removal)
+    }
+  }
+
+  /**
+   * Returns the flow that a callback belongs to. Without it nothing is known of who sends it, so that
+   * the answer leads nowhere.
+   */
+  async #readFlow(
+    cookie: FlowCookie,
+    access: ProviderAccess,
+    answer: URLSearchParams,
+    params: Params,
+  ): Promise<Flow> {
+    try {
+      const flow = await cookie.read(params.headers?.['cookie'], access.secrets)
+      if (flow.provider !== access.name) throw refuse('the flow was begun with another provider')
+      if (answer.get('state') !== flow.state) throw refuse('the state is that of another flow')
+      const exp = Math.floor(Date.now() / 1000) + FLOW_SECONDS
+      if (!(await claimOnce(access.used, `oauth ${flow.state}`, exp))) throw refuse('it was used')
+      return flow
+    } catch (error) {
+      throw new OAuthFailure(error, null, cookie.removal)
+    }
+  }
+
+  async #logIn(
+    strategy: OAuthStrategy,
+    flow: Flow,
+    fields: URLSearchParams,
+    params: OAuthParams,
+  ): Promise<AuthenticationResult> {
+    const { name } = strategy
+    const access = getAccess(strategy)
+    const provider = access.getProvider(flow.override)
+    const { profile, ...tokens } = await provider.run(params.signal, () =>
+      provider.finish(fields, flow),
+    )
+    const request = { strategy: name, ...tokens, profile: proveProfile(profile, name) }
+    const { authentication } = this.#site
+    if (!provider.settings.givesCode) return authentication.create(request, params)
+    // The token is made when the code is exchanged, where the hooks of the login run.
+    const result = await authentication.authenticate(request, params, name)
+    const entity = result[String(strategy.configuration['entity'])] as Record<string, unknown>
+    return { code: await access.createCode(String(entity[strategy.entityId])) }
+  }
+}
+
+const FLOW_SECONDS = 600
+
+const NO_FLOW =
+  'No valid oAuth response. You must initiate the oAuth flow from the authorize endpoint.'
+
+function refuse(reason: string) {
+  return createNotAuthenticated(NO_FLOW, undefined, { reason })
+}
+
+/** Each parameter once, as text: which of two would count could be chosen by an attacker. */
+function toParameters(fields: Readonly<Record<string, unknown>>): URLSearchParams {
+  const parameters = new URLSearchParams()
+  for (const [name, value] of Object.entries(fields)) {
+    if (typeof value !== 'string') throw refuse(`the parameter '${name}' is no text`)
+    parameters.set(name, value)
+  }
+  return parameters
+}
+
+function toLoginParams(flow: Flow, params: Params, linkStrategy: string): OAuthParams {
+  const { accessToken, query, redirect, referer, provider } = flow
+  return {
+    ...params,
+    signal: params.signal,
+    address: params.address,
+    headers: referer === null ? {} : { referer },
+    authStrategies: [provider],
+    authentication: accessToken === null ? undefined : { strategy: linkStrategy, accessToken },
+    query: { ...query },
+    redirect: redirect ?? '',
+  }
+}

@@ -1,0 +1,58 @@
+import type { AuthenticationRequest } from '../../core/index.ts'
+import { isNonEmptyString } from '../../core/value-kind.ts'
+import { createNotAuthenticated } from '../auth-errors.ts'
+import type { AuthenticationParams } from '../authentication-params.ts'
+import { verifyIdToken } from './id-token.ts'
+import type { OAuthProfile } from './profile.ts'
+import { proveProfile } from './profile-id.ts'
+import type { OAuthProvider } from './provider.ts'
+import type { ProviderAccess } from './provider-access.ts'
+import { toRefusal } from './provider-refusal.ts'
+
+/**
+ * Returns a login that a caller has begun by itself, on a telephone for example, with the profile
+ * that the provider confirms: `{ strategy, id_token, nonce }`, or `{ strategy, access_token }` where
+ * the provider can say for whom a token was made. A profile from a caller counts for nothing.
+ * @throws {NotAuthenticated} the token is forged, expired, or was made for somebody else
+ */
+export async function proveDirectly(
+  access: ProviderAccess,
+  request: AuthenticationRequest,
+  { signal }: AuthenticationParams,
+): Promise<AuthenticationRequest> {
+  const provider = access.getProvider()
+  const { id_token, access_token, nonce } = request
+  try {
+    const profile = await provider.run(signal, () => {
+      if (isNonEmptyString(id_token)) return verifyIdToken(provider, id_token, nonce)
+      if (isNonEmptyString(access_token)) return checkAccessToken(provider, access_token)
+      throw createNotAuthenticated(
+        'No valid oAuth response. You must initiate the oAuth flow from the authorize endpoint.',
+        undefined,
+        { reason: 'neither an id token nor an access token' },
+      )
+    })
+    const tokens = isNonEmptyString(id_token) ? { id_token } : { access_token }
+    return { strategy: access.name, ...tokens, profile: proveProfile(profile, access.name) }
+  } catch (error) {
+    throw toRefusal(access.name, error)
+  }
+}
+
+/** An access token says nothing about who may use it: one that another application got would do. */
+async function checkAccessToken(provider: OAuthProvider, token: string): Promise<OAuthProfile> {
+  const { key, name } = provider.settings
+  const openid = await import('openid-client')
+  const configuration = await provider.configure()
+  if (configuration.serverMetadata().introspection_endpoint === undefined) {
+    throw createNotAuthenticated(
+      `Access tokens of ${name} are not accepted: it does not say for whom they were made`,
+    )
+  }
+  const { active, client_id, sub } = await openid.tokenIntrospection(configuration, token)
+  if (!active || client_id !== key) {
+    const reason = active ? 'the token was made for another application' : 'the token is not active'
+    throw createNotAuthenticated(`${name} does not confirm this login`, undefined, { reason })
+  }
+  return provider.getProfile(token, sub === undefined ? undefined : { sub })
+}

@@ -1,0 +1,86 @@
+import type { Params } from '../../core/index.ts'
+import { BadRequest, NotFound } from '../../core/index.ts'
+import { createNotAuthenticated } from '../auth-errors.ts'
+import type { Authentication } from '../authentication.ts'
+import type { AuthenticationParams } from '../authentication-params.ts'
+import { toAbsoluteUrl } from './absolute-url.ts'
+import { findOAuthSettings, getProviderNames } from './oauth-settings.ts'
+import { OAuthStrategy } from './oauth-strategy.ts'
+import type { ProviderSettings } from './provider-settings.ts'
+
+/** What the services of a flow share: the authentication service, and where they stand. */
+export class OAuthSite {
+  readonly authentication: Authentication
+  /** The strategy that verifies the token of the account to link. */
+  readonly linkStrategy: string
+
+  constructor(authentication: Authentication, linkStrategy: string) {
+    this.authentication = authentication
+    this.linkStrategy = linkStrategy
+  }
+
+  /** @throws {TypeError} a provider has a section, but no strategy */
+  verify(): void {
+    const { configKey, configuration } = this.authentication
+    for (const name of getProviderNames(findOAuthSettings(configuration) ?? {})) {
+      if (this.authentication.getStrategy(name) instanceof OAuthStrategy) continue
+      throw new TypeError(
+        `'${configKey}.oauth.${name}' has no strategy: authentication.register('${name}', new OAuthStrategy())`,
+      )
+    }
+  }
+
+  /** @throws {NotFound} the path of a call names no provider */
+  getStrategy({ route }: Params): OAuthStrategy {
+    const name = route?.['provider'] ?? ''
+    const strategy = this.authentication.getStrategy(name)
+    if (strategy instanceof OAuthStrategy) return strategy
+    throw new NotFound('There is no such provider')
+  }
+
+  /**
+   * Returns the URL of the callback: that of the settings, or beside the one that the caller reached.
+   * @param override what the path of the call ends in, `null` for nothing
+   * @throws {BadRequest} the address of the server is not known
+   */
+  getCallbackUrl(
+    { requestUrl }: Params,
+    { redirectUri }: ProviderSettings,
+    override: string | null,
+  ): string {
+    if (redirectUri !== null) return redirectUri
+    const reached = toAbsoluteUrl(requestUrl)
+    if (reached === null) {
+      throw new BadRequest("The address of this server is not known: set 'redirect_uri'")
+    }
+    const parts = reached.pathname.replace(/\/+$/, '').split('/')
+    if (override !== null || parts.at(-1) === 'callback') parts.pop()
+    const { origin = reached.origin } = this.#defaults
+    return `${origin.replace(/\/+$/, '')}${parts.join('/')}/callback`
+  }
+
+  /**
+   * Returns the access token of the account that a login is to be linked to, `null` for none.
+   * @param token that of the query; else the caller may be logged in by a header
+   * @throws {NotAuthenticated} the token is not valid, or the link comes from a foreign page
+   */
+  async getLinkToken(token: unknown, params: Params): Promise<string | null> {
+    const own = params.authentication?.['accessToken']
+    const accessToken = token === undefined ? own : token
+    if (accessToken === undefined) return null
+    if (typeof accessToken !== 'string') throw createNotAuthenticated('Invalid access token')
+    const { headers = {} } = params
+    // A page of somebody else could link its visitors to an account of its own.
+    if (headers['sec-fetch-site'] === 'cross-site' && headers['referer'] === undefined) {
+      throw createNotAuthenticated('A login can be linked only from a page that sends its origin')
+    }
+    const request = { strategy: this.linkStrategy, accessToken }
+    const internal: AuthenticationParams = { address: params.address }
+    await this.authentication.authenticate(request, internal, this.linkStrategy)
+    return accessToken
+  }
+
+  get #defaults(): { readonly origin?: string } {
+    return findOAuthSettings(this.authentication.configuration)?.defaults ?? {}
+  }
+}

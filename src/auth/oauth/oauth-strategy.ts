@@ -1,0 +1,238 @@
+import type { AuthenticationRequest } from '../../core/index.ts'
+import { Conflict } from '../../core/index.ts'
+import { isObject } from '../../core/value-kind.ts'
+import { createNotAuthenticated } from '../auth-errors.ts'
+import type { Authentication, AuthenticationResult } from '../authentication.ts'
+import type { AuthenticationParams } from '../authentication-params.ts'
+import type { Entity, EntityService } from '../entity-service.ts'
+import { findEntityService } from '../entity-service.ts'
+import { AuthenticationBaseStrategy } from '../strategies/base-strategy.ts'
+import { toEntities, toEntityParams, toExternalEntity } from '../strategies/entity.ts'
+import { proveDirectly } from './direct-proof.ts'
+import { addOutcome, checkOrigin, joinPageAddress } from './final-redirect.ts'
+import { findKnownProvider } from './known-providers.ts'
+import { checkOAuthSettings, findOAuthSettings } from './oauth-settings.ts'
+import type { OAuthProfile } from './profile.ts'
+import { getProfileId, isProvenProfile } from './profile-id.ts'
+import { getAccess } from './provider-access.ts'
+
+/** What the strategy reads from params, beside the usual. */
+export interface OAuthParams extends AuthenticationParams {
+  /** What a caller has appended to the address of the page after the login. */
+  redirect?: string | undefined
+}
+
+/** The outcome of a login, as the page after it is told of. */
+export type OAuthOutcome = AuthenticationResult | { readonly message: string }
+
+/**
+ * Logs in with an account at a provider, `authentication.oauth.NAME`, over the services of
+ * `oauth()`. Each step may be overridden: which entity belongs to a profile, what is stored of it.
+ */
+export class OAuthStrategy extends AuthenticationBaseStrategy {
+  /** The section of the provider, with what it takes from the settings of the service. */
+  override get configuration(): Readonly<Record<string, unknown>> {
+    const { entity = null, entityId, service } = this.authentication.configuration
+    return { entity, entityId, service, ...getAccess(this).section }
+  }
+
+  /** The name of the id of an entity. */
+  get entityId(): string {
+    return String(this.configuration['entityId'] ?? this.entityService?.id ?? 'id')
+  }
+
+  /** @throws {TypeError} the section of the provider is missing, or something in it is not valid */
+  verifyConfiguration(): void {
+    const { configKey, configuration } = this.authentication
+    const settings = findOAuthSettings(configuration)
+    if (settings !== null) checkOAuthSettings(`${configKey}.oauth`, settings)
+    getAccess(this).verify()
+  }
+
+  /** @throws {TypeError} there is no entity service */
+  setup(service: Authentication, name: string): void {
+    const { entity, service: path } = this.configuration
+    if (entity !== null && findEntityService(service.app, path) !== null) return
+    const reason = entity === null ? "'entity' is null" : `there is no service '${path}'`
+    throw new TypeError(`The strategy '${name}' keeps accounts in an entity service, but ${reason}`)
+  }
+
+  /**
+   * Returns `{ authentication: { strategy }, user }` of whoever the provider has confirmed. A caller
+   * may send an id token of the provider, or the code of a login, in place of going there.
+   * @throws {NotAuthenticated} nothing confirms who the caller is
+   */
+  async authenticate(
+    request: AuthenticationRequest,
+    params: OAuthParams,
+  ): Promise<AuthenticationResult> {
+    const { entity: name } = this.configuration
+    const { code, profile } = request
+    const isCode = code !== undefined && profile === undefined
+    const entity = isCode
+      ? await this.#redeem(code, params)
+      : await this.#findOrCreate(await this.#prove(request, params), params)
+    const authentication = { strategy: this.name }
+    return { authentication, [String(name)]: await this.getEntity(entity, params) }
+  }
+
+  /** Returns the profile of whoever has logged in; an override may ask the provider for more. */
+  async getProfile(data: AuthenticationRequest, _params: OAuthParams): Promise<OAuthProfile> {
+    return data['profile'] as OAuthProfile
+  }
+
+  /**
+   * Returns the query for the entity of a profile. An id that the provider sends as a number is
+   * looked for as a number as well: applications of Feathers have stored it so.
+   */
+  async getEntityQuery(
+    profile: OAuthProfile,
+    _params: OAuthParams,
+  ): Promise<Record<string, unknown>> {
+    const id = getProfileId(profile)
+    const value = typeof id === 'number' ? { $in: [String(id), id] } : id
+    return { $limit: 1, [`${this.name}Id`]: value }
+  }
+
+  /**
+   * Returns what is stored of a profile: its id, as a string.
+   * @param _existing the entity that is changed, `null` for a new one
+   */
+  async getEntityData(
+    profile: OAuthProfile,
+    _existing: Entity | null,
+    _params: OAuthParams,
+  ): Promise<Entity> {
+    return { [`${this.name}Id`]: String(getProfileId(profile)) }
+  }
+
+  /** Returns the entity of a profile, `null` when there is none. */
+  async findEntity(profile: OAuthProfile, params: OAuthParams): Promise<Entity | null> {
+    const query = await this.getEntityQuery(profile, params)
+    const [entity] = toEntities(await this.#entities.find(toEntityParams(params, query)))
+    return isObject(entity) ? entity : null
+  }
+
+  /** Returns who is logged in already: the account that a login is to be linked to. */
+  async getCurrentEntity(params: OAuthParams): Promise<Entity | null> {
+    const { authentication } = params
+    const { entity: name } = this.configuration
+    if (authentication?.strategy === undefined) return null
+    const { provider: _provider, ...internal } = params
+    const result = await this.authentication.authenticate(
+      authentication,
+      internal,
+      authentication.strategy,
+    )
+    const entity = result[String(name)]
+    return isObject(entity) ? entity : null
+  }
+
+  /** Stores a new entity for a profile. */
+  async createEntity(profile: OAuthProfile, params: OAuthParams): Promise<Entity> {
+    const data = await this.getEntityData(profile, null, params)
+    const { create } = this.#entities
+    if (create === undefined) throw createNotAuthenticated('There is no account of yours here')
+    return (await create.call(this.#entities, data, toEntityParams(params, {}))) as Entity
+  }
+
+  /** Stores in an entity what the profile says by now. */
+  async updateEntity(entity: Entity, profile: OAuthProfile, params: OAuthParams): Promise<Entity> {
+    const data = await this.getEntityData(profile, entity, params)
+    const { patch } = this.#entities
+    if (patch === undefined) return entity
+    const id = entity[this.entityId]
+    return (await patch.call(this.#entities, id, data, toEntityParams(params, {}))) as Entity
+  }
+
+  /** Returns the entity for the result: for external calls as callers outside may see it. */
+  async getEntity(entity: Entity, params: OAuthParams): Promise<unknown> {
+    const id = entity[this.entityId]
+    if (id === undefined || id === null) throw createNotAuthenticated('Could not get oAuth entity')
+    return params.provider ? toExternalEntity(this, entity, id, params) : entity
+  }
+
+  /**
+   * Returns the e-mail address of a profile if the provider says that it belongs to the person,
+   * else `null`. What that is worth depends on the provider; see the page on OAuth.
+   */
+  getVerifiedEmail(profile: OAuthProfile): string | null {
+    const known = findKnownProvider(this.name)
+    const flag = known === undefined ? 'email_verified' : known.verifiedEmail
+    const { email } = profile
+    if (flag === null || typeof email !== 'string') return null
+    // Apple sends it as a string.
+    return profile[flag] === true || profile[flag] === 'true' ? email : null
+  }
+
+  /**
+   * Returns where the page after a login is: one of the allowed origins, or the setting `redirect`.
+   * @throws {NotAuthenticated} the login began on a page of another origin
+   */
+  async getAllowedOrigin(params: OAuthParams): Promise<string | undefined> {
+    const { redirect, origins, allowLoopbackPorts = false } = getAccess(this).oauth
+    const allowed = origins ?? (this.app.get('origins') as readonly string[] | undefined)
+    if (!Array.isArray(allowed)) return redirect
+    return checkOrigin(params.headers?.['referer'], allowed, allowLoopbackPorts)
+  }
+
+  /**
+   * Returns the address of the page after a login, with its outcome; `null` where there is no page.
+   * @throws {NotAuthenticated} the caller wants to get to another origin
+   */
+  async getRedirect(outcome: OAuthOutcome, params: OAuthParams): Promise<string | null> {
+    const base = await this.getAllowedOrigin(params)
+    if (!base) return null
+    const address = joinPageAddress(base, params.redirect ?? '')
+    return addOutcome(base, address, toFields(outcome, this.name))
+  }
+
+  get #entities(): EntityService {
+    const service = this.entityService
+    if (service === null) throw createNotAuthenticated('Could not find entity service')
+    return service
+  }
+
+  async #prove(request: AuthenticationRequest, params: OAuthParams): Promise<OAuthProfile> {
+    const isProven = isProvenProfile(request['profile'], this.name)
+    const data = isProven ? request : await proveDirectly(getAccess(this), request, params)
+    return this.getProfile(data, params)
+  }
+
+  async #redeem(code: unknown, params: OAuthParams): Promise<Entity> {
+    const { id } = await getAccess(this).redeem(code)
+    const entity = await this.#entities.get(id, toEntityParams(params, {}))
+    return entity as Entity
+  }
+
+  async #findOrCreate(profile: OAuthProfile, params: OAuthParams): Promise<Entity> {
+    const current = await this.getCurrentEntity(params)
+    const known = await this.findEntity(profile, params)
+    if (known !== null && current !== null && !this.#isSame(known, current)) {
+      throw createNotAuthenticated(`This ${this.name} account belongs to another account here`)
+    }
+    const entity = known ?? current
+    if (entity !== null) return this.updateEntity(entity, profile, params)
+    try {
+      return await this.createEntity(profile, params)
+    } catch (error) {
+      if (!(error instanceof Conflict)) throw error
+      // Somebody with this profile has logged in at the same time, or a field of it is taken.
+      const found = await this.findEntity(profile, params)
+      if (found !== null) return found
+      const text = 'There is an account with these details: log in to it, then link this one'
+      throw createNotAuthenticated(text, undefined, error)
+    }
+  }
+
+  #isSame(one: Entity, other: Entity): boolean {
+    return String(one[this.entityId]) === String(other[this.entityId])
+  }
+}
+
+function toFields(outcome: OAuthOutcome, strategy: string): Record<string, string> {
+  const { accessToken, code, message } = outcome as Record<string, unknown>
+  if (typeof accessToken === 'string') return { access_token: accessToken }
+  if (typeof code === 'string') return { code, strategy }
+  return { error: String(message || 'OAuth Authentication not successful') }
+}

@@ -1,0 +1,46 @@
+import type { AnyApplication } from '../../core/index.ts'
+import type { OptionRules } from '../../core/option-check.ts'
+import { checkOptions, OPTION } from '../../core/option-check.ts'
+import { findAuthentication } from '../default-authentication.ts'
+import { OAuthCallbackService } from './callback-service.ts'
+import { sendAnswer } from './oauth-answer.ts'
+import { findOAuthSettings } from './oauth-settings.ts'
+import { OAuthSite } from './oauth-site.ts'
+import { OAuthStartService } from './start-service.ts'
+
+/** Options of `oauth()`. */
+export interface OAuthOptions {
+  /** The strategy that verifies the token of an account to link. Default: `'jwt'`. */
+  readonly linkStrategy?: string
+  /** The path of the authentication service. Default: that of the default one. */
+  readonly authService?: string
+}
+
+const RULES: OptionRules = { linkStrategy: OPTION.string, authService: OPTION.string }
+
+/**
+ * Returns a function for `app.configure()` that adds the services by which people log in with an
+ * account at a provider: `/oauth/:provider` and `/oauth/:provider/callback`. The providers stand in
+ * the setting `authentication.oauth`; without it there are no services.
+ * @throws {TypeError} an unknown option; when it is called, that there is no authentication service
+ */
+export function oauth(options: OAuthOptions = {}): (app: AnyApplication) => void {
+  checkOptions('oauth()', options, RULES)
+  const { linkStrategy = 'jwt', authService } = options
+  return (app) => {
+    const authentication = findAuthentication(app, authService)
+    if (authentication === null) {
+      throw new TypeError('oauth(): an authentication service must be registered before')
+    }
+    const settings = findOAuthSettings(authentication.configuration)
+    if (settings === null) return
+    const site = new OAuthSite(authentication, linkStrategy)
+    const path = `${settings.defaults?.prefix ?? '/oauth'}/:provider`
+    const quiet = { serviceEvents: [] }
+    app.use(`${path}/callback`, new OAuthCallbackService(site), quiet)
+    app.use(path, new OAuthStartService(site), quiet)
+    for (const one of [`${path}/callback`, path]) {
+      app.service(one).hooks({ around: { all: [sendAnswer] } })
+    }
+  }
+}

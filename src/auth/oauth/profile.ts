@@ -1,0 +1,58 @@
+import type { Configuration } from 'openid-client'
+import { isObject } from '../../core/value-kind.ts'
+import type { OAuthEndpoints } from './provider-settings.ts'
+
+/** A profile as a provider has sent it: of its fields only the id is checked. */
+export type OAuthProfile = Record<string, unknown>
+
+/** The claims of an id token, of which the profile must have the same `sub`. */
+export interface IdClaims {
+  readonly sub: string
+}
+
+/**
+ * Returns the claims about the owner of an access token, those of the id token among them.
+ * @throws {Error} the provider does not answer, or tells of somebody else
+ */
+export async function readClaims(
+  configuration: Configuration,
+  token: string,
+  claims: IdClaims | undefined,
+): Promise<OAuthProfile> {
+  const openid = await import('openid-client')
+  if (configuration.serverMetadata().userinfo_endpoint === undefined) return { ...claims }
+  const subject = claims?.sub ?? openid.skipSubjectCheck
+  return { ...claims, ...(await openid.fetchUserInfo(configuration, token, subject)) }
+}
+
+/**
+ * Returns the profile of the owner of an access token, of a provider without OpenID.
+ * @throws {Error} the provider does not answer, or with something else
+ */
+export async function readProfile(
+  configuration: Configuration,
+  token: string,
+  { profileUrl, emailUrl }: OAuthEndpoints,
+): Promise<OAuthProfile> {
+  const profile = profileUrl === null ? {} : await readJson(configuration, token, profileUrl)
+  if (!isObject(profile) || Array.isArray(profile)) throw new Error('The profile is no object')
+  if (emailUrl === null) return profile
+  return { ...profile, ...toEmail(await readJson(configuration, token, emailUrl)) }
+}
+
+async function readJson(configuration: Configuration, token: string, url: string) {
+  const { fetchProtectedResource } = await import('openid-client')
+  const headers = new Headers({ accept: 'application/json' })
+  const target = new URL(url)
+  const response = await fetchProtectedResource(configuration, token, target, 'GET', null, headers)
+  if (response.ok) return (await response.json()) as unknown
+  throw new Error(`The profile was answered with status ${response.status}`)
+}
+
+/** Returns the main address of a list, and whether it is confirmed. */
+function toEmail(list: unknown): object {
+  const entries = Array.isArray(list) ? list.filter(isObject) : []
+  const main = entries.find(({ primary }) => primary === true)
+  if (typeof main?.['email'] !== 'string') return {}
+  return { email: main['email'], email_verified: main['verified'] === true }
+}

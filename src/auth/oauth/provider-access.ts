@@ -1,0 +1,124 @@
+import { isNonEmptyString } from '../../core/value-kind.ts'
+import { createNotAuthenticated } from '../auth-errors.ts'
+import type { Authentication } from '../authentication.ts'
+import type { AuthenticationBaseStrategy } from '../strategies/base-strategy.ts'
+import type { RevocationList } from '../tokens/token-revocation.ts'
+import { MemoryRevocationList } from '../tokens/token-revocation.ts'
+import type { CodeContent } from './login-code.ts'
+import { createLoginCode, redeemLoginCode } from './login-code.ts'
+import type { OAuthSettings } from './oauth-settings.ts'
+import { findOAuthSettings } from './oauth-settings.ts'
+import { OAuthProvider } from './provider.ts'
+import { resolveProvider } from './provider-settings.ts'
+
+/** How many flows and codes one process remembers as used, where no list is shared. */
+const MAX_USED = 100_000
+
+/**
+ * What one strategy has of the settings of its authentication service: its provider, and the secrets
+ * that seal what it sends through browsers. A new setting takes effect with the next call.
+ */
+export class ProviderAccess {
+  readonly authentication: Authentication
+  /** The name of the strategy. */
+  readonly name: string
+  readonly #used = new MemoryRevocationList(MAX_USED)
+  readonly #providers = new Map<string | null, OAuthProvider>()
+  #oauth: Readonly<OAuthSettings> | null = null
+
+  constructor(authentication: Authentication, name: string) {
+    this.authentication = authentication
+    this.name = name
+  }
+
+  /** The section `oauth`. */
+  get oauth(): Readonly<OAuthSettings> {
+    const { configKey, configuration } = this.authentication
+    const settings = findOAuthSettings(configuration)
+    if (settings === null || !Object.hasOwn(settings, this.name)) {
+      throw new TypeError(
+        `The strategy '${this.name}' needs the setting '${configKey}.oauth.${this.name}'`,
+      )
+    }
+    return settings
+  }
+
+  /** The section of the provider, over the defaults. */
+  get section(): Readonly<Record<string, unknown>> {
+    const { oauth } = this
+    return { ...oauth.defaults, ...(oauth[this.name] as object) }
+  }
+
+  /** The secrets that seal; the first is the newest. */
+  get secrets(): readonly string[] {
+    return [this.authentication.configuration.secret ?? []].flat()
+  }
+
+  /** Notes what was used once: shared by all processes where the list of revoked tokens is. */
+  get used(): RevocationList {
+    return this.authentication.revocationList ?? this.#used
+  }
+
+  /** @throws {TypeError} a setting of the provider, or of an override, is not valid */
+  verify(): void {
+    const { settings } = this.getProvider()
+    for (const name of Object.keys(settings.overrides)) this.getProvider(name)
+    const { configKey, configuration } = this.authentication
+    if (settings.givesCode && !configuration.authStrategies.includes(this.name)) {
+      throw new TypeError(
+        `'${configKey}.authStrategies' must name '${this.name}': the codes of its logins are exchanged by it`,
+      )
+    }
+  }
+
+  /**
+   * Returns the provider.
+   * @param override the name of a set of other settings, `null` for none
+   */
+  getProvider(override: string | null = null): OAuthProvider {
+    const { oauth } = this
+    if (this.#oauth !== oauth) this.#providers.clear()
+    this.#oauth = oauth
+    const known = this.#providers.get(override)
+    if (known !== undefined) return known
+    const { configKey } = this.authentication
+    const place = `${configKey}.oauth.${this.name}`
+    const base = resolveProvider(place, oauth, this.name)
+    const own = override === null ? undefined : base.overrides[override]
+    const settings =
+      own === undefined
+        ? base
+        : resolveProvider(`${place}.overrides.${override}`, oauth, this.name, own)
+    const provider = new OAuthProvider(settings)
+    this.#providers.set(override, provider)
+    return provider
+  }
+
+  /** Returns a code for an entity that has logged in. */
+  createCode(id: string): Promise<string> {
+    return createLoginCode({ strategy: this.name, id }, this.secrets)
+  }
+
+  /**
+   * Returns who a code stands for, the first time.
+   * @throws {NotAuthenticated} it is none, was used or is too old
+   */
+  redeem(code: unknown): Promise<CodeContent> {
+    if (!isNonEmptyString(code)) throw createNotAuthenticated('The code must be a string')
+    return redeemLoginCode(code, this.name, this.secrets, this.used)
+  }
+}
+
+const ACCESSES = new WeakMap<Registered, ProviderAccess>()
+
+/** What is read of a strategy. */
+type Registered = Pick<AuthenticationBaseStrategy, 'authentication' | 'name'>
+
+/** Returns what a strategy has of the settings: the same each time. */
+export function getAccess(strategy: Registered): ProviderAccess {
+  const known = ACCESSES.get(strategy)
+  if (known !== undefined) return known
+  const access = new ProviderAccess(strategy.authentication, strategy.name)
+  ACCESSES.set(strategy, access)
+  return access
+}

@@ -1,0 +1,82 @@
+import type { AddressInfo } from 'node:net'
+import type { Collection } from 'mongodb'
+import { MongoDBService } from '../../../src/adapter/index.ts'
+import type { OAuthSettings } from '../../../src/auth/index.ts'
+import {
+  AuthenticationService,
+  authenticate,
+  JwtStrategy,
+  OAuthStrategy,
+  oauth,
+} from '../../../src/auth/index.ts'
+import type { Params } from '../../../src/core/index.ts'
+import { createApp, fastifyApp, rest } from '../../../src/transport/index.ts'
+import { SECRET } from '../users.ts'
+
+export interface OAuthAppOptions {
+  /** Where users are stored; it gets a unique index for the id of each provider. */
+  readonly users: Collection
+  /** The section `authentication.oauth`. */
+  readonly oauth: OAuthSettings
+  /** Over the other settings of the authentication service. */
+  readonly settings?: Readonly<Record<string, unknown>>
+  /** By the name of the provider; `new OAuthStrategy()` for those that are missing. */
+  readonly strategies?: Readonly<Record<string, OAuthStrategy>>
+  /** Options of Fastify. */
+  readonly server?: Readonly<Record<string, unknown>>
+}
+
+export interface OAuthApp {
+  /** `http://127.0.0.1:PORT` */
+  readonly origin: string
+  readonly authentication: AuthenticationService
+  /** Each line that was logged, as one string of JSON. */
+  readonly log: readonly string[]
+  /** Calls `GET /me`, which only users with a valid access token may do. */
+  getMe(accessToken: string): Promise<{ readonly status: number; readonly body: unknown }>
+  close(): Promise<unknown>
+}
+
+/** Names of keys of the section that are no provider. */
+const OWN_KEYS = new Set(['redirect', 'origins', 'allowLoopbackPorts', 'defaults'])
+
+/** Starts an application in which people log in by OAuth, with users in a collection. */
+export async function startOAuthApp(options: OAuthAppOptions): Promise<OAuthApp> {
+  const { users, oauth: section, settings, strategies = {}, server = {} } = options
+  const app = fastifyApp(createApp(), server).configure(rest())
+  const log: string[] = []
+  const write = (details: object, message?: string) =>
+    void log.push(JSON.stringify({ ...details, message }))
+  app.logger = { error: write, warn: write, info: write }
+  const authentication = new AuthenticationService(app, 'authentication', {
+    secret: SECRET,
+    entity: 'user',
+    service: 'users',
+    authStrategies: ['jwt'],
+    oauth: section,
+    ...settings,
+  })
+  authentication.register('jwt', new JwtStrategy())
+  for (const name of Object.keys(section).filter((key) => !OWN_KEYS.has(key))) {
+    authentication.register(name, strategies[name] ?? new OAuthStrategy())
+    await users.createIndex({ [`${name}Id`]: 1 }, { unique: true, sparse: true })
+  }
+  app.use('users', new MongoDBService({ Model: users, paginate: { default: 10, max: 10 } }))
+  app.use('authentication', authentication)
+  app.configure(oauth())
+  app.use('me', { find: async (params?: Params) => ({ user: params?.user }) })
+  app.service('me').hooks({ before: { find: [authenticate('jwt')] } })
+  const listening = await app.listen(0)
+  const origin = `http://127.0.0.1:${(listening.address() as AddressInfo).port}`
+  return {
+    origin,
+    authentication,
+    log,
+    async getMe(accessToken) {
+      const headers = { authorization: `Bearer ${accessToken}` }
+      const response = await fetch(`${origin}/me`, { headers })
+      return { status: response.status, body: await response.json() }
+    },
+    close: () => app.close(),
+  }
+}
