@@ -1,7 +1,9 @@
+import { toServiceError } from '../../core/errors/index.ts'
 import type { Params } from '../../core/index.ts'
 import { createNotAuthenticated } from '../auth-errors.ts'
 import type { AuthenticationResult } from '../authentication.ts'
 import { claimOnce } from '../tokens/token-revocation.ts'
+import { askProvider } from './ask-provider.ts'
 import type { Flow } from './flow-cookie.ts'
 import { FlowCookie } from './flow-cookie.ts'
 import { OAuthAnswer, OAuthFailure } from './oauth-answer.ts'
@@ -10,7 +12,6 @@ import type { OAuthParams, OAuthStrategy } from './oauth-strategy.ts'
 import { proveProfile } from './profile-id.ts'
 import type { ProviderAccess } from './provider-access.ts'
 import { getAccess } from './provider-access.ts'
-import { toRefusal } from './provider-refusal.ts'
 
 /** Where providers send people back to: `GET /oauth/github/callback`, or `POST` by a form. */
 export class OAuthCallbackService {
@@ -43,9 +44,8 @@ export class OAuthCallbackService {
       const location = await strategy.getRedirect(result, loginParams)
       return new OAuthAnswer(location, result, cookie.removal)
     } catch (cause) {
-      const error = toRefusal(strategy.name, cause)
-      const outcome = { message: (error as Error).message }
-      const location = await strategy.getRedirect(outcome, loginParams)
+      const error = toServiceError(cause)
+      const location = await strategy.getRedirect(error, loginParams)
       throw new OAuthFailure(error, location, cookie.removal)
     }
   }
@@ -68,7 +68,7 @@ export class OAuthCallbackService {
       if (!(await claimOnce(access.used, `oauth ${flow.state}`, exp))) throw refuse('it was used')
       return flow
     } catch (error) {
-      throw new OAuthFailure(error, null, cookie.removal)
+      throw new OAuthFailure(toServiceError(error), null, cookie.removal)
     }
   }
 
@@ -81,7 +81,7 @@ export class OAuthCallbackService {
     const { name } = strategy
     const access = getAccess(strategy)
     const provider = access.getProvider(flow.override)
-    const { profile, ...tokens } = await provider.run(params.signal, () =>
+    const { profile, ...tokens } = await askProvider(provider, params.signal, () =>
       provider.finish(fields, flow),
     )
     const request = { strategy: name, ...tokens, profile: proveProfile(profile, name) }
@@ -119,6 +119,7 @@ function toLoginParams(flow: Flow, params: Params, linkStrategy: string): OAuthP
     ...params,
     signal: params.signal,
     address: params.address,
+    requestId: params.requestId,
     headers: referer === null ? {} : { referer },
     authStrategies: [provider],
     authentication: accessToken === null ? undefined : { strategy: linkStrategy, accessToken },

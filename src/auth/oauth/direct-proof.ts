@@ -2,12 +2,12 @@ import type { AuthenticationRequest } from '../../core/index.ts'
 import { isNonEmptyString } from '../../core/value-kind.ts'
 import { createNotAuthenticated } from '../auth-errors.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
+import { askProvider } from './ask-provider.ts'
 import { verifyIdToken } from './id-token.ts'
 import type { OAuthProfile } from './profile.ts'
 import { proveProfile } from './profile-id.ts'
 import type { OAuthProvider } from './provider.ts'
 import type { ProviderAccess } from './provider-access.ts'
-import { toRefusal } from './provider-refusal.ts'
 
 /**
  * Returns a login that a caller has begun by itself, on a telephone for example, with the profile
@@ -22,21 +22,17 @@ export async function proveDirectly(
 ): Promise<AuthenticationRequest> {
   const provider = access.getProvider()
   const { id_token, access_token, nonce } = request
-  try {
-    const profile = await provider.run(signal, () => {
-      if (isNonEmptyString(id_token)) return verifyIdToken(provider, id_token, nonce)
-      if (isNonEmptyString(access_token)) return checkAccessToken(provider, access_token)
-      throw createNotAuthenticated(
-        'No valid oAuth response. You must initiate the oAuth flow from the authorize endpoint.',
-        undefined,
-        { reason: 'neither an id token nor an access token' },
-      )
-    })
-    const tokens = isNonEmptyString(id_token) ? { id_token } : { access_token }
-    return { strategy: access.name, ...tokens, profile: proveProfile(profile, access.name) }
-  } catch (error) {
-    throw toRefusal(access.name, error)
-  }
+  const profile = await askProvider(provider, signal, async () => {
+    if (isNonEmptyString(id_token)) return verifyIdToken(provider, id_token, nonce)
+    if (isNonEmptyString(access_token)) return checkAccessToken(provider, access_token)
+    throw createNotAuthenticated(
+      'No valid oAuth response. You must initiate the oAuth flow from the authorize endpoint.',
+      undefined,
+      { reason: 'neither an id token nor an access token' },
+    )
+  })
+  const tokens = isNonEmptyString(id_token) ? { id_token } : { access_token }
+  return { strategy: access.name, ...tokens, profile: proveProfile(profile, access.name) }
 }
 
 /** An access token says nothing about who may use it: one that another application got would do. */

@@ -69,5 +69,5 @@ function checkIssuer({ iss, tid }: JWTPayload, issuer: string): void {
 /** Of several audiences one has asked for the token. */
 function checkParty({ aud, azp }: JWTPayload, key: string): void {
   const isShared = Array.isArray(aud) && aud.length > 1
-  if ((isShared || azp !== undefined) && azp !== key) throw new Error('unexpected authorized party')
+  if (isShared && azp !== key) throw new Error('unexpected authorized party')
 }

@@ -1,5 +1,4 @@
-import type { HookContext } from '../../core/index.ts'
-import { ServiceError } from '../../core/index.ts'
+import type { HookContext, ServiceError } from '../../core/index.ts'
 import { toReason } from '../auth-errors.ts'
 
 /** What the services of a flow answer: where the browser goes on, and what it keeps meanwhile. */
@@ -19,11 +18,11 @@ export class OAuthAnswer {
 
 /** A login that has failed, of which the page after it is told. */
 export class OAuthFailure extends Error {
-  readonly error: unknown
+  readonly error: ServiceError
   readonly location: string | null
   readonly cookie: string
 
-  constructor(error: unknown, location: string | null, cookie: string) {
+  constructor(error: ServiceError, location: string | null, cookie: string) {
     super('A login by OAuth has failed')
     this.error = error
     this.location = location
@@ -44,9 +43,9 @@ export async function sendAnswer(context: HookContext, next: () => Promise<void>
   } catch (failure) {
     if (!(failure instanceof OAuthFailure)) throw failure
     const { error, location, cookie } = failure
-    logFailure(context, error)
+    logFailure(context, failure)
     setHttp(context, location, cookie)
-    if (location === null || !(error instanceof ServiceError)) throw error
+    if (location === null) throw error
     context.result = error.toJSON()
   }
 }
@@ -63,9 +62,10 @@ function setHttp(context: HookContext, location: string | null, cookie: string):
   if (location !== null) http.location = location
 }
 
-function logFailure({ app, params, path }: HookContext, error: unknown): void {
+/** A failure that is sent to the page after the login is an error that no transport sees. */
+function logFailure({ app, params }: HookContext, { error, location }: OAuthFailure): void {
   const { address, route } = params
-  const strategy = route?.['provider']
-  if (!(error instanceof ServiceError) || error.code >= 500) return
-  app.logger.warn({ event: 'oauth', strategy, address, path, ...toReason(error) }, 'Login refused')
+  const line = { event: 'oauth', strategy: route?.['provider'], address }
+  if (error.code < 500) app.logger.warn({ ...line, ...toReason(error) }, 'Login refused')
+  else if (location !== null) app.logger.error({ ...line, err: error }, 'Login failed')
 }

@@ -72,6 +72,9 @@ export function checkOAuthSettings(place: string, settings: OAuthSettings): void
   checkOptions(`the setting '${place}'`, Object.fromEntries(own), OWN_RULES)
   checkSection(`${place}.defaults`, defaults, DEFAULTS_RULES)
   for (const name of getProviderNames(settings)) {
+    if (!/^[\w-]+$/.test(name)) {
+      throw new TypeError(`The setting '${place}' names a provider '${name}': it stands in paths`)
+    }
     checkSection(`${place}.${name}`, settings[name], PROVIDER_RULES)
   }
   if (redirect?.endsWith('?') && !redirect.includes('#')) {

@@ -65,10 +65,12 @@ export class OAuthSite {
    * @throws {NotAuthenticated} the token is not valid, or the link comes from a foreign page
    */
   async getLinkToken(token: unknown, params: Params): Promise<string | null> {
-    const own = params.authentication?.['accessToken']
-    const accessToken = token === undefined ? own : token
-    if (accessToken === undefined) return null
-    if (typeof accessToken !== 'string') throw createNotAuthenticated('Invalid access token')
+    const { authentication } = params
+    if (token === undefined && authentication === undefined) return null
+    const accessToken = token ?? authentication?.['accessToken']
+    if (typeof accessToken !== 'string') {
+      throw createNotAuthenticated('A login can be linked to the account of an access token only')
+    }
     const { headers = {} } = params
     // A page of somebody else could link its visitors to an account of its own.
     if (headers['sec-fetch-site'] === 'cross-site' && headers['referer'] === undefined) {

@@ -1,5 +1,5 @@
 import type { AuthenticationRequest } from '../../core/index.ts'
-import { Conflict } from '../../core/index.ts'
+import { Conflict, NotFound } from '../../core/index.ts'
 import { isObject } from '../../core/value-kind.ts'
 import { createNotAuthenticated } from '../auth-errors.ts'
 import type { Authentication, AuthenticationResult } from '../authentication.ts'
@@ -201,8 +201,12 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
 
   async #redeem(code: unknown, params: OAuthParams): Promise<Entity> {
     const { id } = await getAccess(this).redeem(code)
-    const entity = await this.#entities.get(id, toEntityParams(params, {}))
-    return entity as Entity
+    try {
+      return (await this.#entities.get(id, toEntityParams(params, {}))) as Entity
+    } catch (error) {
+      if (!(error instanceof NotFound)) throw error
+      throw createNotAuthenticated('The account of this login is gone', undefined, error)
+    }
   }
 
   async #findOrCreate(profile: OAuthProfile, params: OAuthParams): Promise<Entity> {

@@ -1,13 +1,14 @@
+import { toServiceError } from '../../core/errors/index.ts'
 import type { Id, Params, Query } from '../../core/index.ts'
 import { BadRequest, NotFound } from '../../core/index.ts'
 import { isNonEmptyString } from '../../core/value-kind.ts'
 import { createNotAuthenticated } from '../auth-errors.ts'
+import { askProvider } from './ask-provider.ts'
 import type { Flow } from './flow-cookie.ts'
 import { FlowCookie } from './flow-cookie.ts'
 import { OAuthAnswer, OAuthFailure } from './oauth-answer.ts'
 import type { OAuthSite } from './oauth-site.ts'
 import { getAccess } from './provider-access.ts'
-import { toRefusal } from './provider-refusal.ts'
 
 /** What the start of a flow reads from its query. */
 interface StartQuery extends Query {
@@ -61,14 +62,17 @@ export class OAuthStartService {
     const referer = params.headers?.['referer']
     // Now, and not at the end of the flow: nobody should log in for nothing.
     const message = 'The login could not begin'
-    await strategy.getRedirect({ message }, { ...params, redirect: target ?? '' })
+    const page = await strategy.getRedirect({ message }, { ...params, redirect: target ?? '' })
+    if (page === null && target !== null) {
+      throw new BadRequest("The parameter 'redirect' needs the setting 'redirect' or 'origins'")
+    }
     const accessToken = await this.#site.getLinkToken(feathers_token, params)
     const parameters = this.#readParameters(provider.settings.dynamic, data, query)
     const redirectUri = this.#site.getCallbackUrl(params, provider.settings, override)
     const { response_mode: responseMode } = provider.settings.customParams
     const cookie = new FlowCookie(strategy.name, redirectUri, responseMode === 'form_post')
     try {
-      return await provider.run(params.signal, async () => {
+      return await askProvider(provider, params.signal, async () => {
         const secrets = await provider.createSecrets()
         const url = await provider.getAuthorizationUrl(secrets, redirectUri, parameters)
         const origin = { referer: toOrigin(referer), redirect: target, redirectUri, override }
@@ -78,9 +82,8 @@ export class OAuthStartService {
         return new OAuthAnswer(url, {}, stored)
       })
     } catch (cause) {
-      const error = toRefusal(strategy.name, cause)
-      const outcome = { message: (error as Error).message }
-      const location = await strategy.getRedirect(outcome, { ...params, redirect: target ?? '' })
+      const error = toServiceError(cause)
+      const location = await strategy.getRedirect(error, { ...params, redirect: target ?? '' })
       throw new OAuthFailure(error, location, cookie.removal)
     }
   }

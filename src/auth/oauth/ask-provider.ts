@@ -1,5 +1,6 @@
 import { ServiceError } from '../../core/index.ts'
 import { createNotAuthenticated } from '../auth-errors.ts'
+import type { OAuthProvider } from './provider.ts'
 import { findProviderError } from './provider-error.ts'
 
 /** What people are told of the errors that a provider sends back with them. */
@@ -15,11 +16,27 @@ const TEXTS: ReadonlyMap<unknown, (provider: string) => string> = new Map([
 const MAX_REASON = 200
 
 /**
+ * Runs what asks a provider, within the life of a call.
+ * @throws {NotAuthenticated} the provider does not confirm the login
+ */
+export async function askProvider<T>(
+  provider: OAuthProvider,
+  signal: AbortSignal | undefined,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await provider.run(signal, work)
+  } catch (error) {
+    throw toRefusal(provider.settings.name, error)
+  }
+}
+
+/**
  * Returns the error of a login that a provider has not confirmed. What the provider says about it
  * may be written by anybody who makes a link, so that it is for the log only.
  * @param provider the name of the strategy
  */
-export function toRefusal(provider: string, cause: unknown): unknown {
+function toRefusal(provider: string, cause: unknown): unknown {
   if (cause instanceof ServiceError) return cause
   const { name, message, error, error_description, code } = cause as Record<string, unknown>
   const unreachable = findProviderError(cause)
