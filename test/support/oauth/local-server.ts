@@ -23,12 +23,16 @@ export interface LocalAnswer {
 /** Writes an answer of its own: one that is slow, endless or broken. */
 export type WriteAnswer = (response: ServerResponse) => unknown
 
+export type Answered = LocalAnswer | WriteAnswer
+
 /** A server on a free port of the loopback interface. */
 export interface LocalServer {
   /** `http://127.0.0.1:PORT` */
   readonly origin: string
   /** What it has received, in the order of arrival. */
   readonly requests: readonly ReceivedRequest[]
+  /** Paths of the answers that the client did not wait to the end for. */
+  readonly cut: readonly string[]
   /** Ends open answers as well. */
   close(): Promise<void>
 }
@@ -53,17 +57,21 @@ export async function listenLocally(
 
 /** Resolves to a server that keeps what it receives and answers by a function. */
 export async function startLocalServer(
-  answer: (request: ReceivedRequest) => LocalAnswer | WriteAnswer | Promise<LocalAnswer>,
+  answer: (request: ReceivedRequest) => Answered | Promise<Answered>,
 ): Promise<LocalServer> {
   const requests: ReceivedRequest[] = []
+  const cut: string[] = []
   const server = await listenLocally(async (incoming, response) => {
     const request = await readRequest(incoming)
     requests.push(request)
+    response.on('close', () => {
+      if (!response.writableFinished) cut.push(request.path)
+    })
     const answered = await answer(request)
     if (typeof answered === 'function') answered(response)
     else writeAnswer(response, answered)
   })
-  return { ...server, requests }
+  return { ...server, requests, cut }
 }
 
 async function readRequest(incoming: IncomingMessage): Promise<ReceivedRequest> {
