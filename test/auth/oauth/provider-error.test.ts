@@ -1,0 +1,67 @@
+import t from 'tap'
+import {
+  findProviderError,
+  ProviderError,
+  toOrigin,
+  toProviderError,
+} from '../../../src/auth/oauth/provider-error.ts'
+
+const url = new URL('https://provider.example:8443/a?b#c')
+const error = new ProviderError(url, 'timeout', 'did not answer within 5000 ms')
+
+t.test('says who did what, and keeps the two apart for programs', async (t) => {
+  t.ok(error instanceof Error)
+  t.equal(error.name, 'ProviderError')
+  t.equal(
+    error.message,
+    'The provider at https://provider.example:8443 did not answer within 5000 ms',
+  )
+  t.match(error, { origin: 'https://provider.example:8443', failure: 'timeout' })
+  t.notOk('cause' in error)
+})
+
+t.test('of a URL, only the origin is told', async (t) => {
+  t.equal(toOrigin(new URL('https://a:b@c.example/d?e#f')), 'https://c.example')
+  t.equal(toOrigin(new URL('mailto:ann@a.example')), 'mailto:')
+})
+
+t.test('is found in the errors that were made of it', async (t) => {
+  const wrapped = new Error('outer', { cause: new TypeError('inner', { cause: error }) })
+  t.equal(findProviderError(error), error)
+  t.equal(findProviderError(wrapped), error)
+})
+
+t.test('is not found in anything else, circles included', async (t) => {
+  const circle = new Error('circle')
+  circle.cause = circle
+  for (const other of [circle, new Error('other'), undefined, null, 'text', { cause: error }]) {
+    t.equal(findProviderError(other), undefined)
+  }
+})
+
+t.test('technical errors become one, without what Node adds to them', async (t) => {
+  const technical: readonly (readonly [code: string, failure: string])[] = [
+    ['ECONNREFUSED', 'unreachable'],
+    ['EAI_AGAIN', 'unreachable'],
+    ['ERR_SSL_WRONG_VERSION_NUMBER', 'unreachable'],
+    ['HPE_INVALID_CONSTANT', 'answer'],
+    ['CERT_HAS_EXPIRED', 'certificate'],
+    ['SELF_SIGNED_CERT_IN_CHAIN', 'certificate'],
+    ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'certificate'],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', 'certificate'],
+  ]
+  for (const [code, failure] of technical) {
+    const cause = Object.assign(new Error('x'.repeat(9000)), { code, rawPacket: 'bytes', cert: {} })
+    const made = toProviderError(url, cause) as ProviderError
+    t.equal(made.failure, failure, code)
+    t.match(made.message, `(${code})`)
+    t.match(made.cause, { code, message: /^x{300}$/ })
+    t.strictSame(Object.keys(made.cause as Error), ['code'])
+  }
+})
+
+t.test('a fault of ours stays what it is, and so does a ProviderError', async (t) => {
+  for (const other of [new TypeError('of ours'), error, 'text', undefined]) {
+    t.equal(toProviderError(url, other), other)
+  }
+})
