@@ -1,6 +1,5 @@
 import { ofetch } from 'ofetch'
-import type { Application } from '../core/app.ts'
-import { createApp } from '../core/app.ts'
+import { Application } from '../core/app.ts'
 import { STANDARD_METHODS } from '../core/method-table.ts'
 import type { OptionRule } from '../core/option-check.ts'
 import { checkOptions, OPTION } from '../core/option-check.ts'
@@ -58,7 +57,8 @@ export function createClient<
     options: connectionOptions,
     Default: OfetchClient,
   })
-  const client = createApp().configure(connection)
+  // Without the advice of createApp(): browsers would have to load it.
+  const client: Application = new Application().configure(connection)
   for (const [path, names] of Object.entries<readonly string[] | undefined>(methods)) {
     if (names === undefined) continue
     const service: AnyService = connection.service(path)

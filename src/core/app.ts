@@ -1,6 +1,7 @@
+import type { Advice } from './advice.ts'
 import { checkConfigurator } from './configurator.ts'
 import { Emitter } from './emitter.ts'
-import { checkAllHooks } from './hook-check.ts'
+import { NotFound } from './errors/index.ts'
 import type {
   AnyApplicationHookMap,
   ApplicationHookMap,
@@ -14,7 +15,6 @@ import type { ServiceEntryFace } from './method-entry.ts'
 import type { MethodName, MethodNames } from './method-name.ts'
 import type { StandardMethod } from './method-table.ts'
 import { STANDARD_METHODS } from './method-table.ts'
-import { createMissingService } from './missing-service.ts'
 import { toRegistered } from './service-entry.ts'
 import { checkServiceInput } from './service-input.ts'
 import type { AnyService, AnyServices, RegisteredService, ServiceInput } from './service-map.ts'
@@ -60,15 +60,19 @@ export class Application<
     shortGroup: 'around',
     hasMethod: () => true,
     methodNames: () => STANDARD_METHODS,
+    suggestName: (mistyped, names) => this.advice?.suggestName(mistyped, names) ?? '',
   })
+  /** What tells the author of mistakes. Only applications of `createApp()` have it. */
+  readonly advice: Advice | undefined
   readonly #entries = new Map<string, Entry>()
   readonly #observers = new Set<ServiceObserver>()
   // Without its type parameters, as the parts of the core take an application.
   readonly #untyped: Application = this as unknown as Application
   readonly #lifecycle: ServiceLifecycle = new ServiceLifecycle(this.#untyped)
 
-  constructor() {
+  constructor(advice?: Advice) {
     super((error, event) => this.logListenerError(error, String(event)))
+    this.advice = advice
   }
 
   /** The registered services by path, in the order of their registration. */
@@ -119,7 +123,7 @@ export class Application<
   use(path: string, service: unknown, options: ServiceOptions = {}): this {
     const servicePath = toServicePath(path)
     if (service instanceof Application) return this.#mount(servicePath, service)
-    checkServiceInput(servicePath, service)
+    checkServiceInput(servicePath, service, this.advice?.describeInput)
     this.#checkFree(servicePath)
     const resolved = resolveServiceOptions(servicePath, service, options)
     const registered = toRegistered(servicePath, service)
@@ -143,7 +147,8 @@ export class Application<
 
   /** Makes the service for a path where none is registered; clients replace this. */
   defaultService(path: string): object {
-    throw createMissingService(path, this.#entries.keys())
+    const hint = this.advice?.hintAtService(path, this.#entries.keys())
+    throw new NotFound(`Can not find service '${path}'`, undefined, hint)
   }
 
   /**
@@ -181,7 +186,7 @@ export class Application<
    */
   async setup(server?: unknown): Promise<this> {
     await this.#lifecycle.setup(server)
-    checkAllHooks(this.#untyped)
+    this.advice?.checkHooks(this.#untyped)
     return this
   }
 
@@ -235,14 +240,3 @@ export class Application<
 /** An application with whatever services and settings: what takes one looks at neither. */
 // biome-ignore lint/suspicious/noExplicitAny: a generic constraint
 export type AnyApplication = Application<any, any>
-
-/**
- * Returns a new application. `Services` maps each path to its service and types everything else:
- * `createApp<{ users: UserService }>().service('users').get(id)`.
- */
-export function createApp<
-  Services = AnyServices,
-  Settings = Record<string, unknown>,
->(): Application<Services, Settings> {
-  return new Application<Services, Settings>()
-}

@@ -26,7 +26,8 @@ export function addHookCheck<H extends object>(hook: H, check: HookCheck): H {
   return hook
 }
 
-interface WithServices extends EntryApplication {
+/** An application, with the services that its hooks may need. */
+export interface WithServices extends EntryApplication {
   readonly entries: ReadonlyMap<string, ServiceEntryFace>
 }
 

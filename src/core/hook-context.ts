@@ -7,6 +7,15 @@ import type { TransportParams } from './params.ts'
 /** What running the hooks needs of an application. Hooks themselves get the whole one. */
 export interface HookApplication {
   readonly logger: Logger
+  readonly advice?: HookAdvice | undefined
+}
+
+/** What tells the authors of hooks of their mistakes. */
+export interface HookAdvice {
+  /** Returns the error to go on with in place of one that a hook of this type has thrown. */
+  explainError(error: unknown, type: HookType, context: HookContext): unknown
+  /** Called with an object that a hook has returned and that has changed nothing. */
+  warnOfReturned(context: HookContext, returned: object, hook: object): void
 }
 
 /** The method that a context is the call of. */

@@ -1,5 +1,4 @@
 import type { HookContext, HookType } from './hook-context.ts'
-import { suggestName } from './name-suggestion.ts'
 import { isObject, isPlainObject, isPromise } from './value-kind.ts'
 
 /**
@@ -24,6 +23,8 @@ export interface HookRegistryOptions {
   readonly hasMethod: (name: string) => boolean
   /** The methods that an error names, for one that is not there. */
   readonly methodNames: () => Iterable<string>
+  /** Returns `; did you mean 'name'?`, or `''`. */
+  readonly suggestName: (mistyped: string, names: Iterable<string>) => string
 }
 
 /** The hooks of one application or service, in the order in which they were registered. */
@@ -91,7 +92,7 @@ export class HookRegistry {
 
   #readKind(kind: string, map: unknown): { key: string; hooks: StoredHook[] }[] {
     if (!isHookType(kind)) {
-      const hint = suggestName(kind, HOOK_KINDS) || `, allowed are ${HOOK_KINDS.join(', ')}`
+      const hint = this.#suggestKind(kind) || `, allowed are ${HOOK_KINDS.join(', ')}`
       throw new TypeError(`'${kind}' is not a valid hook type${hint}`)
     }
     if (Array.isArray(map) || typeof map === 'function') {
@@ -128,16 +129,20 @@ export class HookRegistry {
   }
 
   #createUnknownMethod(name: string): TypeError {
-    const { label, methodNames } = this.#options
+    const { label, methodNames, suggestName } = this.#options
     const known = [...methodNames()]
     const hint = suggestName(name, [...known, ...HOOK_KINDS]) || `, it has ${known.join(', ')}`
     return new TypeError(`'${name}' is not a hookable method of ${label}${hint}`)
   }
 
+  #suggestKind(mistyped: string): string {
+    return this.#options.suggestName(mistyped, HOOK_KINDS)
+  }
+
   /** Methods stand inside of kinds, and hooks inside of methods. */
   #createMisplacedMap(group: HookGroup, name: string): TypeError {
     const place = group === 'short' ? name : `${group} ${name}`
-    const hint = suggestName(name, HOOK_KINDS) || ': { before: { create: [hook] } } is the order'
+    const hint = this.#suggestKind(name) || ': { before: { create: [hook] } } is the order'
     return new TypeError(
       `The hooks '${place}' of ${this.#options.label} are a map, not a list of functions${hint}`,
     )

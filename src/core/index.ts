@@ -4,7 +4,7 @@
  */
 
 export type { AnyApplication, ApplicationHookOptions, ServiceObserver } from './app.ts'
-export { Application, createApp } from './app.ts'
+export { Application } from './app.ts'
 export type {
   AroundHook,
   EventListener,
@@ -18,6 +18,7 @@ export type {
   ServiceMixin,
 } from './application-defaults.ts'
 export { findServiceEntry, HookContext, ServiceEntry } from './application-defaults.ts'
+export { createApp } from './create-app.ts'
 export type { DeclaredTypes, DeclaredUser } from './declared-user.ts'
 export type { Listener } from './emitter.ts'
 export { Emitter } from './emitter.ts'

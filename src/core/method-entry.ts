@@ -1,11 +1,24 @@
-import type { CalledMethod, HookApplication } from './hook-context.ts'
+import type { CalledMethod, HookAdvice, HookApplication, HookContext } from './hook-context.ts'
 import type { HookRegistry } from './hook-registry.ts'
 import type { MethodCall } from './method-call.ts'
 import type { Chain } from './run-hooks.ts'
 import type { ResolvedServiceOptions } from './service-options.ts'
 
+/** What tells the authors of services of their mistakes. */
+export interface ServiceAdvice extends HookAdvice {
+  /** Returns `; did you mean 'name'?` for the name that a mistyped one is closest to, else `''`. */
+  suggestName(mistyped: string, names: Iterable<string>): string
+  /** The same for a method that a service lacks, and its other ones. */
+  suggestMethod(mistyped: string, service: object): string
+  /** Called with each event of a service that a listener is added for. */
+  warnOfEvent(entry: ServiceEntryFace, event: unknown): void
+  /** Called where the hooks of a call have ended without a result. */
+  warnOfResult(method: MethodEntry, context: HookContext, returned: unknown): void
+}
+
 /** What a registered service needs of its application. */
 export interface EntryApplication extends HookApplication {
+  readonly advice?: ServiceAdvice | undefined
   /** The hooks that run around those of the service. */
   readonly hookRegistry: HookRegistry
   /** Logs the error of an event listener, which can't be reported to the caller of a method. */

@@ -1,14 +1,12 @@
-import { NotFound } from './errors/index.ts'
 import { withHint } from './hint.ts'
 import { suggestName } from './name-suggestion.ts'
 
 /** How many of the registered paths a hint names. */
 const MAX_NAMED = 10
 
-/** Returns the error for a path without a service; its hint says which one may be meant. */
-export function createMissingService(path: string, paths: Iterable<string>): NotFound {
-  const hint = `app.service('${path}')${toAdvice(path, [...paths])}`
-  return new NotFound(`Can not find service '${path}'`, undefined, withHint(hint))
+/** Returns options for the error of a path without a service: which one may be meant. */
+export function hintAtService(path: string, paths: Iterable<string>): ErrorOptions {
+  return withHint(`app.service('${path}')${toAdvice(path, [...paths])}`)
 }
 
 function toAdvice(path: string, paths: readonly string[]): string {

@@ -1,3 +1,5 @@
+import { hasMethod } from './value-kind.ts'
+
 /** Returns `; did you mean 'name'?` for the name that a mistyped one is closest to, else `''`. */
 export function suggestName(mistyped: string, names: Iterable<string>): string {
   const nearest = [...names]
@@ -5,6 +7,14 @@ export function suggestName(mistyped: string, names: Iterable<string>): string {
     .filter(({ name, distance }) => distance <= toMaxEdits(name))
     .sort((one, other) => one.distance - other.distance)[0]
   return nearest === undefined ? '' : `; did you mean '${nearest.name}'?`
+}
+
+/** The same for a method that an object lacks, and its other ones. */
+export function suggestMethod(mistyped: string, object: object): string {
+  const owners = [object, Object.getPrototypeOf(object)].filter((one) => one !== null)
+  const names = owners.flatMap((one) => Object.getOwnPropertyNames(one))
+  const methods = names.filter((name) => name !== 'constructor' && hasMethod(object, name))
+  return suggestName(mistyped, methods)
 }
 
 /** The shorter a name is, the fewer other letters make another word of it. */

@@ -4,7 +4,6 @@ import type { StoredHook } from './hook-registry.ts'
 import { mergeReturned } from './merge-returned.ts'
 import type { MethodCall } from './method-call.ts'
 import { startMethod } from './method-call.ts'
-import { explainMissingNext } from './missing-next.ts'
 import { isPromise } from './value-kind.ts'
 
 /** Everything that runs for one method of one service, put together when hooks change. */
@@ -39,7 +38,7 @@ export function toChain(layer: Layer, inner: Chain | null, call: MethodCall): Ch
         if (pending !== undefined) await pending
       }
     } catch (thrown) {
-      const error = explainMissingNext(thrown, context.type, context)
+      const error = explainError(thrown, context.type, context)
       if (onError.length > 0) await runErrorHooks(onError, context, toError(error))
       else {
         context.type = 'around'
@@ -103,13 +102,18 @@ async function runErrorHooks(
       mergeReturned(context, await hook.call(context.self, context), hook)
       context.settleParams()
     } catch (replacement) {
-      context.error = toError(explainMissingNext(replacement, 'error', context))
+      context.error = toError(explainError(replacement, 'error', context))
       delete context.result
     }
   }
   context.type = 'around'
   const isSwallowed = context.result !== undefined || context.error == null
   if (!isSwallowed) throw context.error
+}
+
+function explainError(error: unknown, type: HookType, context: HookContext): unknown {
+  const { advice } = context.app
+  return advice === undefined ? error : advice.explainError(error, type, context)
 }
 
 /**

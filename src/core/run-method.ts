@@ -4,7 +4,6 @@ import type { CalledMethod } from './hook-context.ts'
 import { HookContext } from './hook-context.ts'
 import { readArguments, startMethod } from './method-call.ts'
 import type { MethodEntry } from './method-entry.ts'
-import { warnMissingResult } from './missing-result.ts'
 import { emitServiceEvent } from './service-events.ts'
 
 /**
@@ -51,7 +50,7 @@ export function startCall(
 export function finishCall(method: MethodEntry, context: HookContext, returned: unknown): unknown {
   // A chain has set it. Not told by `chain`, which hooks that are added meanwhile replace.
   if (!('result' in context)) {
-    if (method.chain !== null) warnMissingResult(method, context, returned)
+    if (method.chain !== null) method.entry.app.advice?.warnOfResult(method, context, returned)
     setReturned(context, returned)
   }
   emitServiceEvent(method.entry, context)

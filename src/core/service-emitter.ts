@@ -1,6 +1,6 @@
 import type { Listener } from './emitter.ts'
 import { callListener, Emitter } from './emitter.ts'
-import { hasMethod } from './service-options.ts'
+import { hasMethod } from './value-kind.ts'
 
 const EMITTER_METHODS = [
   ...['on', 'once', 'off', 'addListener', 'removeListener', 'removeAllListeners'],

@@ -3,12 +3,10 @@ import { HookRegistry } from './hook-registry.ts'
 import { createMethodCall } from './method-call.ts'
 import type { EntryApplication, MethodEntry, ServiceEntryFace } from './method-entry.ts'
 import { STANDARD_METHODS, toMethodSpec } from './method-table.ts'
-import { suggestName } from './name-suggestion.ts'
 import type { ServiceAddons } from './service-addons.ts'
 import { installMembers } from './service-members.ts'
 import type { ResolvedServiceOptions } from './service-options.ts'
-import { hasMethod } from './service-options.ts'
-import { isPlainObject } from './value-kind.ts'
+import { hasMethod, isPlainObject } from './value-kind.ts'
 
 /** The entry of each registered service, by the object that callers hold. */
 const ENTRIES = new WeakMap<object, ServiceEntry>()
@@ -53,6 +51,7 @@ export class ServiceEntry<A extends EntryApplication = EntryApplication>
       shortGroup: 'short',
       hasMethod: (name) => this.methods.has(name),
       methodNames: () => this.methods.keys(),
+      suggestName: (mistyped, names) => app.advice?.suggestName(mistyped, names) ?? '',
     })
     this.#uninstall = installMembers(this)
     ENTRIES.set(service, this)
@@ -99,23 +98,18 @@ function toMethodNames(service: object, options: ResolvedServiceOptions): string
   return [...new Set([...standard, ...options.methods])]
 }
 
-function createMissingMethod(path: string, service: object, name: string): TypeError {
-  const prototypes = [service, Object.getPrototypeOf(service)].filter((one) => one !== null)
-  const members = prototypes.flatMap((one) => Object.getOwnPropertyNames(one))
-  const others = members.filter((member) => member !== 'constructor' && hasMethod(service, member))
-  const hint = suggestName(name, others) || ': the option `methods` lists what the service has'
-  return new TypeError(
-    `Can not apply hooks. '${name}' is not a function of service '${path}'${hint}`,
-  )
-}
-
-function createMethod<A>(
+function createMethod<A extends EntryApplication>(
   entry: ServiceEntryFace<A>,
   service: object,
   name: string,
 ): MethodEntry<A> {
+  const { app, path } = entry
   if (!hasMethod(service, name)) {
-    throw createMissingMethod(entry.path, service, name)
+    const suggestion = app.advice?.suggestMethod(name, service)
+    const hint = suggestion || ': the option `methods` lists what the service has'
+    throw new TypeError(
+      `Can not apply hooks. '${name}' is not a function of service '${path}'${hint}`,
+    )
   }
   const original = (service as Record<string, MethodEntry['original']>)[
     name

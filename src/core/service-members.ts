@@ -1,5 +1,4 @@
 import type { MethodEntry, ServiceEntryFace } from './method-entry.ts'
-import { isStandardMethod, METHOD_TABLE } from './method-table.ts'
 import { callMethod, createContext } from './run-method.ts'
 import { createEmitterMethods } from './service-emitter.ts'
 
@@ -14,7 +13,7 @@ export function installMembers(entry: ServiceEntryFace): () => void {
     ...createEmitterMethods(
       service,
       (error, event) => app.logListenerError(error, `${path} ${String(event)}`),
-      (event) => warnOfMethod(entry, event),
+      (event) => app.advice?.warnOfEvent(entry, event),
     ),
     ...Object.fromEntries([...entry.methods].map(([name, method]) => [name, createHooked(method)])),
   }
@@ -57,17 +56,6 @@ function createHooked(method: MethodEntry): object {
         Object.assign(createContext(method, method.entry.service, []), data),
     },
   })
-}
-
-/** Warns of a listener for the name of a method: the event of `create` is `created`. */
-function warnOfMethod({ app, path, options }: ServiceEntryFace, name: unknown): void {
-  if (typeof name !== 'string' || !isStandardMethod(name)) return
-  const { event } = METHOD_TABLE[name]
-  if (event === null || options.serviceEvents.includes(name)) return
-  app.logger.warn(
-    { service: path, event: name },
-    `'${name}' is a method of service '${path}' and no event of it: listen to '${event}'`,
-  )
 }
 
 function createHooksMethod(entry: ServiceEntryFace): (options: unknown) => object {

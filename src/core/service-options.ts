@@ -1,7 +1,7 @@
 import { STANDARD_EVENTS, STANDARD_METHODS } from './method-table.ts'
 import type { OptionRules } from './option-check.ts'
 import { checkOptions, OPTION } from './option-check.ts'
-import { isObject, isPlainObject } from './value-kind.ts'
+import { hasMethod, isObject, isPlainObject } from './value-kind.ts'
 
 /** Options of `app.use(path, service, options)`. */
 export interface ServiceOptions<Name extends string = string> {
@@ -73,11 +73,6 @@ export function resolveServiceOptions(
  */
 function isService(value: object): boolean {
   return SERVICE_METHODS.some((name) => hasMethod(value, name))
-}
-
-/** Whether the object has a function of this name, inherited from its class or its own. */
-export function hasMethod(service: object, name: string): boolean {
-  return typeof (service as Record<string, unknown>)[name] === 'function'
 }
 
 /** Whether a method can have this name: it is none that a service gets, or that every object has. */

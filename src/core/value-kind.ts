@@ -23,6 +23,11 @@ export function isSingleValue(value: object): boolean {
   return '_bsontype' in value && !Object.hasOwn(value, '_bsontype')
 }
 
+/** Whether an object has a function of this name, inherited from its class or its own. */
+export function hasMethod(object: object, name: string): boolean {
+  return typeof (object as Record<string, unknown>)[name] === 'function'
+}
+
 /** Whether a value can be awaited. */
 export function isPromise(value: unknown): value is PromiseLike<unknown> {
   return typeof (value as PromiseLike<unknown> | null | undefined)?.then === 'function'

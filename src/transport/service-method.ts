@@ -1,7 +1,8 @@
 import { withHint } from '../core/hint.ts'
 import type { MethodEntry, MethodSpec, ServiceEntry } from '../core/index.ts'
 import { isStandardMethod, METHOD_TABLE, MethodNotAllowed } from '../core/index.ts'
-import { hasMethod, isMethodName } from '../core/service-options.ts'
+import { isMethodName } from '../core/service-options.ts'
+import { hasMethod } from '../core/value-kind.ts'
 
 /** The standard methods of a verb, without and with an id in the URL. */
 interface VerbMethods {

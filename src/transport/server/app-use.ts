@@ -1,7 +1,7 @@
 import { findFactoryName, isClass } from '../../core/configurator.ts'
 import type { ServiceOptions } from '../../core/index.ts'
 import { Application, toServicePath } from '../../core/index.ts'
-import { describeFunction } from '../../core/service-input.ts'
+import { describeFunction } from '../../core/input-description.ts'
 import type { Middleware } from '../middleware.ts'
 import { setMiddleware } from '../middleware.ts'
 import { toPatterns } from '../routing/service-router.ts'
