@@ -1,8 +1,8 @@
 import { ofetch } from 'ofetch'
 import { Application } from '../core/app.ts'
 import { STANDARD_METHODS } from '../core/method-table.ts'
-import type { OptionRule } from '../core/option-check.ts'
-import { checkOptions, OPTION } from '../core/option-check.ts'
+import type { OptionRule } from '../core/option-rules.ts'
+import { checkRules, OPTION } from '../core/option-rules.ts'
 import type { AnyService, AnyServices } from '../core/service-map.ts'
 import { isObject } from '../core/value-kind.ts'
 import type { LoginMembers } from './authentication/login-members.ts'
@@ -49,7 +49,7 @@ export function createClient<
   Services = AnyServices,
   Methods extends CustomMethods<Services> = NoCustomMethods<Services>,
 >(options: ClientOptions<Methods> = {}): Client<Services, Methods> {
-  checkOptions('createClient()', options, RULES)
+  checkRules('createClient()', options, RULES)
   const { baseURL = '', methods = {}, ...connectionOptions } = options
   const connection = createConnection('ofetch', {
     base: toBaseURL(baseURL),

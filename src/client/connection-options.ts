@@ -1,5 +1,5 @@
-import type { OptionRule } from '../core/option-check.ts'
-import { checkOptions, OPTION } from '../core/option-check.ts'
+import type { OptionRule } from '../core/option-rules.ts'
+import { checkRules, OPTION } from '../core/option-rules.ts'
 import { isObject } from '../core/value-kind.ts'
 import type { ConnectionOptions, ConnectionParams, ResponseType } from './connection.ts'
 
@@ -80,7 +80,7 @@ export function resolveConnectionOptions(
   owner: string,
   options: ConnectionOptions,
 ): ResolvedConnectionOptions {
-  checkOptions(owner, options, CONNECTION_RULES)
+  checkRules(owner, options, CONNECTION_RULES)
   const { headers, timeoutMs = 60_000, retries = 0, arrayLimit = 20, connection = {} } = options
   const misplaced = Object.keys(PARAMS_RULES).find((name) => name in connection)
   if (misplaced !== undefined) {
@@ -110,7 +110,7 @@ export function readConnectionParams(
   const given: ConnectionParams = isObject(params) ? params : {}
   const { headers, signal, timeoutMs, retries, responseType, ...others } = given
   const own = { headers, signal, timeoutMs, retries, responseType }
-  checkOptions('params.connection', isObject(params) ? own : params, PARAMS_RULES)
+  checkRules('params.connection', isObject(params) ? own : params, PARAMS_RULES)
   checkLibraryOptions('params.connection', others)
   return {
     headers,

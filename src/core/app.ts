@@ -125,7 +125,7 @@ export class Application<
     if (service instanceof Application) return this.#mount(servicePath, service)
     checkServiceInput(servicePath, service, this.advice?.describeInput)
     this.#checkFree(servicePath)
-    const resolved = resolveServiceOptions(servicePath, service, options)
+    const resolved = resolveServiceOptions(servicePath, service, options, this.advice?.suggestName)
     const registered = toRegistered(servicePath, service)
     return this.#add(servicePath, applyMixins(this.#untyped, registered, servicePath, resolved))
   }

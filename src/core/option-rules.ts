@@ -1,4 +1,3 @@
-import { suggestName } from './name-suggestion.ts'
 import { isNonEmptyString, isObject, isStringList } from './value-kind.ts'
 
 /** What an option may be, in words and as a test. */
@@ -47,36 +46,54 @@ export const OPTION: Readonly<
   object: { expected: 'an object', isValid: isOptionsObject },
 }
 
+/** Returns `; did you mean 'name'?` for a mistyped name, or `''`. */
+export type NameSuggestion = (mistyped: string, names: Iterable<string>) => string
+
 /**
  * Checks options by a table: a mistyped limit or guard that was ignored would simply be missing. An
  * option that is `undefined` is one that is not given. The value is not repeated in the error,
  * since it may be a secret.
  * @param owner who takes the options, for the error: `rest()`, `params.adapter`
+ * @param suggestName what is said of an unknown option. Default: which ones there are
  * @throws {TypeError} no object, an option that is not known, or a value that it can't have
  */
-export function checkOptions(owner: string, options: unknown, rules: OptionRules): void {
+export function checkRules(
+  owner: string,
+  options: unknown,
+  rules: OptionRules,
+  suggestName?: NameSuggestion,
+): void {
   if (!isObject(options)) {
     const kind = options === null ? 'null' : typeof options
     throw new TypeError(`${owner}: the options must be an object, not ${kind}`)
   }
-  checkKeys(owner, '', options, rules)
+  checkKeys({ owner, prefix: '', suggestName }, options, rules)
+}
+
+/** Where options are, and what is said of unknown ones. */
+interface OptionPlace {
+  readonly owner: string
+  /** The way to the options inside of others: `json.`. */
+  readonly prefix: string
+  readonly suggestName: NameSuggestion | undefined
 }
 
 function checkKeys(
-  owner: string,
-  prefix: string,
+  place: OptionPlace,
   options: Readonly<Record<string, unknown>>,
   rules: OptionRules,
 ): void {
+  const { owner, prefix } = place
   for (const [name, value] of Object.entries(options)) {
     const rule = Object.hasOwn(rules, name) ? rules[name] : undefined
-    if (rule === undefined) throw createUnknownOption(owner, prefix + name, prefix, rules)
+    if (rule === undefined) throw createUnknownOption(place, name, rules)
     if (value === undefined) continue
     if (!rule.isValid(value)) {
       throw new TypeError(`${owner}: the option '${prefix}${name}' must be ${rule.expected}`)
     }
     for (const part of rule.keys === undefined ? [] : [value].flat()) {
-      if (isOptionsObject(part)) checkKeys(owner, `${prefix}${name}.`, part, rule.keys ?? {})
+      if (isOptionsObject(part))
+        checkKeys({ ...place, prefix: `${prefix}${name}.` }, part, rule.keys ?? {})
     }
   }
 }
@@ -87,23 +104,13 @@ function isOptionsObject(value: unknown): value is Record<string, unknown> {
 }
 
 function createUnknownOption(
-  owner: string,
-  path: string,
-  prefix: string,
+  { owner, prefix, suggestName }: OptionPlace,
+  name: string,
   rules: OptionRules,
 ): TypeError {
   const known = Object.keys(rules)
-  const hint = suggestName(path.slice(prefix.length), known) || `, allowed are ${known.join(', ')}`
-  return new TypeError(`${owner}: unknown option '${path}'${hint}`)
-}
-
-/**
- * Checks the names of options whose values another library checks.
- * @throws {TypeError} no object, or an option that is not known
- */
-export function checkOptionNames(owner: string, options: unknown, known: readonly string[]): void {
-  const anything: OptionRule = { expected: '', isValid: () => true }
-  checkOptions(owner, options, Object.fromEntries(known.map((name) => [name, anything])))
+  const hint = suggestName?.(name, known) || `, allowed are ${known.join(', ')}`
+  return new TypeError(`${owner}: unknown option '${prefix}${name}'${hint}`)
 }
 
 /** Returns defaults with what is given in their place; `undefined` switches no default off. */

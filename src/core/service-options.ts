@@ -1,6 +1,6 @@
 import { STANDARD_EVENTS, STANDARD_METHODS } from './method-table.ts'
-import type { OptionRules } from './option-check.ts'
-import { checkOptions, OPTION } from './option-check.ts'
+import type { NameSuggestion, OptionRules } from './option-rules.ts'
+import { checkRules, OPTION } from './option-rules.ts'
 import { hasMethod, isObject, isPlainObject } from './value-kind.ts'
 
 /** Options of `app.use(path, service, options)`. */
@@ -49,8 +49,9 @@ export function resolveServiceOptions(
   path: string,
   service: object,
   options: ServiceOptions,
+  suggestName?: NameSuggestion,
 ): ResolvedServiceOptions {
-  checkServiceOptions(path, options)
+  checkServiceOptions(path, options, suggestName)
   const methods = options.methods ?? STANDARD_METHODS.filter((name) => hasMethod(service, name))
   if (!isService(service) && methods.length === 0) {
     const standard = STANDARD_METHODS.join(', ')
@@ -80,11 +81,15 @@ export function isMethodName(name: string): boolean {
   return !PROTECTED_NAMES.has(name)
 }
 
-function checkServiceOptions(path: string, options: ServiceOptions): void {
+function checkServiceOptions(
+  path: string,
+  options: ServiceOptions,
+  suggestName: NameSuggestion | undefined,
+): void {
   if (isObject(options) && isService(options)) {
     throw new TypeError(`app.use() takes one service for path '${path}', and its options after it`)
   }
-  checkOptions(`app.use('${path}')`, options, RULES)
+  checkRules(`app.use('${path}')`, options, RULES, suggestName)
 }
 
 function isStringMap(value: unknown): boolean {

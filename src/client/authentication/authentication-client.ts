@@ -1,5 +1,5 @@
 import type { AnyApplication } from '../../core/app.ts'
-import type { Given } from '../../core/option-check.ts'
+import type { Given } from '../../core/option-rules.ts'
 import type { AnyService } from '../../core/service-map.ts'
 import { isNonEmptyString } from '../../core/value-kind.ts'
 import type { ClientParams } from '../remote-methods.ts'

@@ -1,5 +1,5 @@
-import type { Given, OptionRule } from '../../core/option-check.ts'
-import { checkOptions, OPTION, withDefaults } from '../../core/option-check.ts'
+import type { Given, OptionRule } from '../../core/option-rules.ts'
+import { checkRules, OPTION, withDefaults } from '../../core/option-rules.ts'
 import { stripSlashes } from '../../core/service-path.ts'
 import type { TokenStorage } from './token-storage.ts'
 import { isTokenStorage, MemoryStorage } from './token-storage.ts'
@@ -55,7 +55,7 @@ export const CLIENT_RULES: Readonly<Record<keyof AuthenticationClientOptions, Op
 export function resolveAuthenticationOptions(
   options: Given<AuthenticationClientOptions>,
 ): AuthenticationClientOptions {
-  checkOptions('AuthenticationClient', options, CLIENT_RULES)
+  checkRules('AuthenticationClient', options, CLIENT_RULES)
   const defaults: AuthenticationClientOptions = {
     path: '/authentication',
     // Each client has a storage of its own: clients that share one are logged in as the same user.

@@ -1,7 +1,7 @@
 import type { AnyApplication } from '../../core/app.ts'
 import { createConfigurator, isClass } from '../../core/configurator.ts'
-import type { Given, OptionRule } from '../../core/option-check.ts'
-import { checkOptions } from '../../core/option-check.ts'
+import type { Given, OptionRule } from '../../core/option-rules.ts'
+import { checkRules } from '../../core/option-rules.ts'
 import { AuthenticationClient } from './authentication-client.ts'
 import type { AuthenticationClientOptions } from './authentication-options.ts'
 import { CLIENT_RULES } from './authentication-options.ts'
@@ -38,7 +38,7 @@ export function authentication(options: AuthenticationOptions = {}): (app: objec
       logout: client.logout.bind(client),
     })
   })
-  checkOptions('authentication()', options, { ...CLIENT_RULES, Authentication: CLASS })
+  checkRules('authentication()', options, { ...CLIENT_RULES, Authentication: CLASS })
   const { Authentication = AuthenticationClient, ...clientOptions } = options
   return configure as (app: object) => void
 }

@@ -335,7 +335,7 @@ t.test('a token that no header can hold is no login', async (t) => {
 
 t.test('refuses options that are unknown or invalid, at once', (t) => {
   const wrong: [options: object, message: RegExp][] = [
-    [{ storge: new MemoryStorage() }, /unknown option 'storge'; did you mean 'storage'\?/],
+    [{ storge: new MemoryStorage() }, /unknown option 'storge', allowed are path, storage, /],
     [{ storage: {} }, /'storage' must be an object with getItem, setItem and removeItem/],
     [{ storageKey: '' }, /'storageKey' must be a non-empty string/],
     [{ header: 'a b' }, /'header' must be the name of a header/],
