@@ -1,5 +1,5 @@
 import type { Application } from '../core/app.ts'
-import { createConfigurator } from '../core/configurator.ts'
+import { nameFactory } from '../core/configurator.ts'
 import { isStandardMethod } from '../core/method-table.ts'
 import type { AnyServices } from '../core/service-map.ts'
 import { isObject } from '../core/value-kind.ts'
@@ -56,7 +56,7 @@ export function createConnection(
   const service = (name: string): RemoteService => new Service({ name, base, connection, options })
   // What is wrong with the options is told now, not with the first call.
   service('/')
-  const configure = createConfigurator<Application>('rest', undefined, (app) => {
+  const configure = nameFactory('rest', (app: Application): void => {
     if ('rest' in app) throw new TypeError('Only one default client provider can be configured')
     Object.assign(app, { rest: connection })
     app.defaultService = service

@@ -15,6 +15,11 @@ export function createConfigurator<App>(
   configure: (app: App) => void,
 ): (app: App) => void {
   checkFactoryCall(factory, options)
+  return nameFactory(factory, configure)
+}
+
+/** Makes a function for `app.configure()` known by the factory that made it. Returns it. */
+export function nameFactory<F extends object>(factory: string, configure: F): F {
   FACTORY_NAMES.set(configure, factory)
   return configure
 }

@@ -117,6 +117,11 @@ export class Emitter {
   }
 }
 
+/** The names of all methods of an {@link Emitter}. */
+export const EMITTER_METHODS: readonly (keyof Emitter)[] = Object.getOwnPropertyNames(
+  Emitter.prototype,
+).filter((name): name is keyof Emitter => name !== 'constructor')
+
 /** Calls a listener; what it throws, or rejects with, goes to `onError` and nowhere else. */
 export function callListener(
   listener: Listener,

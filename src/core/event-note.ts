@@ -4,8 +4,8 @@ import { toMethodSpec } from './method-table.ts'
 /** The events of results that stand for another one than their method has. */
 const EVENTS = new WeakMap<object, string | null>()
 
-/** Whether any result was noted: until then no call looks for one. */
-let hasNotes = false
+/** Looks for the note of a result. Until the first is made there is nothing to look for. */
+let takeNote: ((context: HookContext, returned: object) => void) | null = null
 
 /**
  * Notes the event that the result of a method stands for, in the place of the method's own: `created`
@@ -13,7 +13,7 @@ let hasNotes = false
  */
 export function noteEvent(result: object, event: string | null): void {
   EVENTS.set(result, event)
-  hasNotes = true
+  takeNote = setNotedEvent
 }
 
 /** Notes for a result what is noted for another one that it was made of. Returns it. */
@@ -26,11 +26,11 @@ export function copyEventNote<R extends object>(from: object, to: R): R {
 /** Sets what a method has returned as the result of a call, with the event that it stands for. */
 export function setReturned(context: HookContext, returned: unknown): void {
   context.result = returned as HookContext['result']
-  if (hasNotes) takeNote(context, returned as object)
+  takeNote?.(context, returned as object)
 }
 
 /** An event that a hook has chosen stays. */
-function takeNote(context: HookContext, returned: object): void {
+function setNotedEvent(context: HookContext, returned: object): void {
   const event = EVENTS.get(returned)
   const { event: own } = toMethodSpec(context.method)
   // A method without an event only hands on what another one has written.

@@ -153,6 +153,7 @@ function toKey(group: HookGroup, name: string): string {
   return `${group} ${name}`
 }
 
-function isHookType(name: string): name is HookType {
+/** Whether hooks of a kind have this name. */
+export function isHookType(name: string): name is HookType {
   return (HOOK_KINDS as readonly string[]).includes(name)
 }

@@ -1,5 +1,6 @@
 import { composeAround } from './hook-chain.ts'
 import type { HookApplication } from './hook-context.ts'
+import { isHookType } from './hook-registry.ts'
 import { isObject } from './value-kind.ts'
 
 /** What hooks around `setup` and `teardown` of an application get. */
@@ -36,7 +37,6 @@ interface Registered {
 }
 
 const LIFECYCLE_METHODS: readonly LifecycleMethod[] = ['setup', 'teardown']
-const HOOK_KINDS: readonly string[] = ['around', 'before', 'after', 'error']
 
 /**
  * Runs `setup` of the services in the order of their registration and `teardown` in the reverse
@@ -57,8 +57,7 @@ export class ServiceLifecycle {
   addHooks(options: unknown): boolean {
     if (!isObject(options)) return false
     const names = Object.keys(options)
-    if (names.some((name) => HOOK_KINDS.includes(name))) return false
-    if (!names.some((name) => LIFECYCLE_METHODS.some((method) => method === name))) return false
+    if (names.some(isHookType) || !names.some(isLifecycleMethod)) return false
     const additions = names.map((name) => [toMethod(name), toHooks(name, options[name])] as const)
     for (const [method, hooks] of additions) this.#hooks[method].push(...hooks)
     return true
@@ -159,9 +158,12 @@ async function callSetup(
 }
 
 function toMethod(name: string): LifecycleMethod {
-  const method = LIFECYCLE_METHODS.find((known) => known === name)
-  if (method !== undefined) return method
+  if (isLifecycleMethod(name)) return name
   throw new TypeError(`'${name}' is not a lifecycle method: ${LIFECYCLE_METHODS.join(', ')}`)
+}
+
+function isLifecycleMethod(name: string): name is LifecycleMethod {
+  return (LIFECYCLE_METHODS as readonly string[]).includes(name)
 }
 
 function toHooks(name: string, value: unknown): LifecycleHook[] {

@@ -1,11 +1,6 @@
 import type { Listener } from './emitter.ts'
-import { callListener, Emitter } from './emitter.ts'
+import { callListener, EMITTER_METHODS, Emitter } from './emitter.ts'
 import { hasMethod } from './value-kind.ts'
-
-const EMITTER_METHODS = [
-  ...['on', 'once', 'off', 'addListener', 'removeListener', 'removeAllListeners'],
-  ...['prependListener', 'prependOnceListener', 'emit', 'listeners', 'listenerCount', 'eventNames'],
-] as const
 
 /** Called with what a listener of the service threw or rejected with. */
 type OnError = (error: unknown, event: string | symbol) => void
@@ -13,9 +8,8 @@ type OnError = (error: unknown, event: string | symbol) => void
 /** Called with the event that a listener is added for. */
 type OnListen = (event: unknown) => void
 
-const LISTENING: ReadonlySet<string> = new Set([
-  ...['on', 'once', 'addListener', 'prependListener', 'prependOnceListener'],
-])
+/** The names of the methods that add a listener. */
+const LISTENING = /^(?:on|add|prepend)/
 
 interface NodeEmitter {
   emit(event: string | symbol, ...values: unknown[]): boolean
@@ -72,7 +66,7 @@ function bindEmitter(
 ): Record<string, unknown> {
   const methods = EMITTER_METHODS.map((name) => {
     const method = emitter[name] as (...values: unknown[]) => unknown
-    const isListening = LISTENING.has(name)
+    const isListening = LISTENING.test(name)
     const bound = (...values: unknown[]): unknown => {
       if (isListening) onListen(values[0])
       const returned = method.apply(emitter, values)

@@ -1,3 +1,4 @@
+import { EMITTER_METHODS } from './emitter.ts'
 import { STANDARD_EVENTS, STANDARD_METHODS } from './method-table.ts'
 import type { NameSuggestion, OptionRules } from './option-rules.ts'
 import { checkRules, OPTION } from './option-rules.ts'
@@ -33,9 +34,9 @@ const SERVICE_METHODS: readonly string[] = [...STANDARD_METHODS, 'setup', 'teard
 /** Names that a service gets from Remex, or that have a meaning of their own. */
 const PROTECTED_NAMES: ReadonlySet<string> = new Set([
   ...['all', 'around', 'before', 'after', 'error', 'hooks', 'setup', 'teardown', 'publish'],
-  ...['on', 'once', 'off', 'emit', 'addListener', 'prependListener', 'prependOnceListener'],
-  ...['removeListener', 'removeAllListeners', 'listeners', 'rawListeners', 'listenerCount'],
-  ...['eventNames', 'setMaxListeners', 'getMaxListeners'],
+  ...EMITTER_METHODS,
+  // What emitters of Node have besides.
+  ...['rawListeners', 'setMaxListeners', 'getMaxListeners'],
   ...['_events', '_eventsCount', '_maxListeners'],
   ...Object.getOwnPropertyNames(Object.prototype),
 ])

@@ -1,5 +1,6 @@
 import type { ServiceError } from '../../core/errors/index.ts'
 import { errorFromJSON } from '../../core/errors/index.ts'
+import { isErrorStatus } from '../../core/errors/service-error.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
 import type { Answer } from '../connection.ts'
 
@@ -66,8 +67,4 @@ function parse(text: string): unknown {
     // The page of a proxy, or a part of a body: all that is known is the status.
     return undefined
   }
-}
-
-function isErrorStatus(code: unknown): boolean {
-  return Number.isInteger(code) && Number(code) >= 400 && Number(code) <= 599
 }

@@ -20,7 +20,7 @@ import {
   Unprocessable,
   UnsupportedMediaType,
 } from './error-classes.ts'
-import { isOrdinaryError, ServiceError } from './service-error.ts'
+import { isErrorStatus, isOrdinaryError, ServiceError } from './service-error.ts'
 
 type ErrorClass = typeof ServiceError
 
@@ -82,7 +82,7 @@ export function errorFromJSON(json: unknown, options?: ErrorOptions): ServiceErr
     return new GeneralError(message, undefined, options)
   }
   const { name, message, className, data, errors } = json
-  const code = isErrorCode(json['code']) ? json['code'] : undefined
+  const code = isErrorStatus(json['code']) ? json['code'] : undefined
   const ErrorOfName = findClass(name) ?? toErrorClass(code ?? 500)
   const error = new ErrorOfName(
     typeof message === 'string' ? message : undefined,
@@ -163,11 +163,6 @@ function toBody(error: Record<string, unknown>): Record<string, unknown> {
 /** Whether a key belongs to errors themselves, or to every object: `__proto__`, `toString`. */
 function isReserved(key: string): boolean {
   return OWN_PLACE.has(key) || key in ServiceError.prototype
-}
-
-/** Statuses of HTTP errors: with any other one the body could not be sent on. */
-function isErrorCode(code: unknown): code is number {
-  return Number.isInteger(code) && Number(code) >= 400 && Number(code) <= 599
 }
 
 // `core/value-kind.ts` has these two as well; errors stand below the core and can't import it.

@@ -79,8 +79,7 @@ export class ServiceError extends Error {
    * for instance: `code`, or 500 if that is no status of an error. It stands on the prototype.
    */
   get statusCode(): number {
-    const { code } = this
-    return Number.isInteger(code) && code >= 400 && code <= 599 ? code : 500
+    return isErrorStatus(this.code) ? this.code : 500
   }
 
   /** Returns the body that goes over the wire, keys in this order, absent ones left out. */
@@ -104,6 +103,11 @@ Object.defineProperty(ServiceError.prototype, 'name', {
   },
   configurable: true,
 })
+
+/** Whether a value is the status of an HTTP error: with any other one a body could not be sent on. */
+export function isErrorStatus(code: unknown): code is number {
+  return Number.isInteger(code) && Number(code) >= 400 && Number(code) <= 599
+}
 
 interface ErrorParts {
   readonly message: string
