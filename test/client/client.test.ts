@@ -34,6 +34,19 @@ t.test('a client can have services of its own', async (t) => {
   t.strictSame(await client.service('local').get(1), { id: 1 })
 })
 
+t.test('refuses what is no service, or has no methods', async (t) => {
+  const client = createClient({ baseURL: 'http://nothing.invalid' })
+  class Local {
+    get = async (id: unknown) => ({ id })
+  }
+  for (const wrong of [Local, Promise.resolve(new Local()), undefined, { find: 1 }]) {
+    t.throws(() => client.use('local', wrong as object), {
+      name: 'TypeError',
+      message: /^Invalid service object passed for path `local`: /,
+    })
+  }
+})
+
 t.test('refuses options that are unknown or invalid, at once', (t) => {
   const wrong: [options: object, message: RegExp][] = [
     [{ baseUrl: 'http://a' }, /unknown option 'baseUrl', allowed are baseURL, methods, headers, /],
