@@ -134,7 +134,8 @@ export class RestParams implements TransportParams {
   get requestUrl(): string | undefined {
     if (!(#request in this)) return ORIGINALS.get(this)?.requestUrl
     const { protocol, host, originalUrl } = this.#request
-    return `${protocol}://${host}${originalUrl}`
+    // The target of a request may be a whole URL, with a host that nobody has checked.
+    return `${protocol}://${host}${originalUrl.replace(/^https?:\/\/[^/?]*/i, '')}`
   }
 
   /**
