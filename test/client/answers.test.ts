@@ -187,7 +187,8 @@ for (const [library, connector] of Object.entries(CONNECTORS)) {
       const error = await errorOf(call)
       t.ok(error instanceof Unavailable)
       t.equal(error.message, `No answer from GET http://127.0.0.1:${port}/things (ECONNREFUSED)`)
-      t.match(error, { code: 503, data: { code: 'ECONNREFUSED' }, cause: Error })
+      const data = { code: 'ECONNREFUSED', address: '127.0.0.1', port }
+      t.match(error, { code: 503, data, cause: Error })
       t.notMatch(JSON.stringify(error), /secret/)
       const removal = await errorOf(getService(`http://127.0.0.1:${port}`).remove('secret'))
       t.match(removal.message, /^No answer from DELETE /)

@@ -2,6 +2,7 @@ import superagent from 'superagent'
 import t from 'tap'
 import { rest } from '../../src/client/index.ts'
 import { createApp } from '../../src/core/index.ts'
+import { CONNECTORS } from './connectors.ts'
 import { startOddServer } from './odd-server.ts'
 
 t.test('options of superagent are methods of its requests that change no answer', async (t) => {
@@ -28,4 +29,18 @@ t.test('ofetch has its own hooks, and the time limit of the client', async (t) =
   const app = createApp().configure(rest(url).ofetch({ connection: { onRequest } }))
   await app.service('things').find()
   t.match(requests, [{ headers: { 'x-hook': 'ofetch', accept: 'application/json' } }])
+})
+
+t.test('no library names the type of a body that is not there', async (t) => {
+  const { url, requests } = await startOddServer(t, (_request, response) => response.end('[]'))
+  for (const { connect } of Object.values(CONNECTORS)) {
+    const things = createApp().configure(connect(url)).service('things')
+    await things.create(undefined)
+    await things.remove(1)
+    const [sent, removed] = requests.splice(0)
+    t.match(sent, { method: 'POST', body: '', headers: { 'content-type': undefined } })
+    t.match(removed, { method: 'DELETE', body: '', headers: { 'content-type': undefined } })
+    await things.create(undefined, { headers: { 'content-type': 'of/params' } })
+    t.match(requests.splice(0), [{ headers: { 'content-type': 'of/params' } }])
+  }
 })

@@ -16,7 +16,7 @@ export interface ReceivedRequest {
 export interface OddServer {
   readonly url: string
   /** The requests so far. */
-  readonly requests: readonly ReceivedRequest[]
+  readonly requests: ReceivedRequest[]
 }
 
 /** Resolves to a server on a free port, which is closed with its connections when the test ends. */

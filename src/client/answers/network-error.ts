@@ -43,7 +43,8 @@ export function toNetworkError(thrown: unknown, request: RequestLabel, url: stri
   if (request.path.startsWith('/') && !('location' in globalThis)) {
     return new TypeError('Outside of a browser, the base URL needs a host', { cause })
   }
-  const { code = '', address, port } = findSystemError(thrown)
+  const { code = '' } = findBehind(thrown, 'code')
+  const { address, port } = findBehind(thrown, 'port')
   if (MISUSE_CODES.has(code) || (code === 'ERR_INVALID_URL' && !URL.canParse(url))) {
     return new TypeError(`${request.method} ${request.path} can not be sent (${code})`, { cause })
   }
@@ -77,11 +78,15 @@ interface SystemError {
   readonly port?: number
 }
 
-/** Returns what the system said: libraries wrap it several times, and one for each address. */
-function findSystemError(thrown: unknown): SystemError {
+/**
+ * Returns the first error with a fact about the connection, `{}` for none: libraries wrap what the system
+ * said several times, keep the code alone, and have one error for each address.
+ */
+function findBehind(thrown: unknown, fact: 'code' | 'port'): SystemError {
   const seen = new Set<unknown>()
+  const type = fact === 'code' ? 'string' : 'number'
   for (let error = thrown; isObject(error) && !seen.has(error); ) {
-    if (typeof error['code'] === 'string') return error
+    if (typeof error[fact] === type) return error
     seen.add(error)
     error = error['cause'] ?? toFirst(error['errors'])
   }

@@ -29,7 +29,8 @@ export class AxiosClient extends RemoteService {
       ...toRedirectOptions(request),
       url,
       method,
-      headers,
+      // Without a body, axios would name the type of a form.
+      headers: body === undefined ? { 'content-type': false, ...headers } : headers,
       data: body,
       ...(signal !== undefined && { signal }),
       // Bytes, of which it makes nothing by itself: it takes a part of a JSON body for a string.
