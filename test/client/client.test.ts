@@ -1,12 +1,11 @@
 import t from 'tap'
 import { createClient, FetchClient, rest } from '../../src/client/index.ts'
 import { createApp } from '../../src/core/index.ts'
-import { startServer } from '../support/http.ts'
-import { REMOTE_TODOS } from '../support/remote-todos.ts'
+import { SERVERS } from './suite/servers.ts'
 
 t.test('a client has the services of the server, and its own hooks and events', async (t) => {
-  const { url } = await startServer(t, 'plugin', REMOTE_TODOS)
-  const client = createClient({ baseURL: url, methods: { todos: ['customMethod'] } })
+  const baseURL = await SERVERS['Remex, a plugin of Fastify'](t)
+  const client = createClient({ baseURL, methods: { todos: ['customMethod'] } })
   const seen: unknown[] = []
   client.hooks({
     around: {
@@ -21,10 +20,10 @@ t.test('a client has the services of the server, and its own hooks and events', 
   client.service('todos').on('created', (todo) => seen.push(todo))
   t.strictSame(await client.service('todos').create({ id: 7 }), { id: 7 })
   t.match(await client.service('todos').customMethod?.({ a: 1 }), { data: { a: 1 } })
-  t.match(await client.service('users/:userId/todos').get(1, { route: { userId: '2' } }), {
+  t.match(await client.service('users/:userId/echo').get(1, { route: { userId: '2' } }), {
     route: { userId: '2' },
   })
-  const calls = ['todos create', { id: 7 }, 'todos customMethod', 'users/:userId/todos get']
+  const calls = ['todos create', { id: 7 }, 'todos customMethod', 'users/:userId/echo get']
   t.strictSame(seen, calls)
 })
 
@@ -73,13 +72,9 @@ t.test('app.rest is the library, and an application has one default connection',
   t.end()
 })
 
-t.test('takes the class of the services as the second argument or the third', (t) => {
-  class Own extends FetchClient {}
-  for (const connection of [rest('/').fetch(fetch, Own), rest('/').fetch(fetch, {}, Own)]) {
-    t.equal(connection.Service, Own)
-    t.type(connection.service('a'), Own)
-  }
+t.test('the services of a library have a class of its own, to be extended', (t) => {
   t.equal(rest('/').fetch(fetch).Service, FetchClient)
+  t.type(rest('/').fetch(fetch).service('a'), FetchClient)
   t.end()
 })
 

@@ -1,13 +1,21 @@
 import axios from 'axios'
 import superagent from 'superagent'
 import { request } from 'undici'
-import type { ConnectionOptions, RestConnection } from '../../src/client/index.ts'
+import type {
+  ConnectionOptions,
+  RemoteServiceClass,
+  RestConnection,
+} from '../../src/client/index.ts'
 import { rest } from '../../src/client/index.ts'
 
 /** An HTTP library that a server can be reached by, and what it can not do. */
 interface Connector {
   /** Returns a connection to the server at a URL. */
-  connect(url: string, options?: ConnectionOptions): RestConnection
+  connect(
+    url: string,
+    options?: ConnectionOptions | RemoteServiceClass,
+    Service?: RemoteServiceClass,
+  ): RestConnection
   /** Whether it gives out bodies as streams. */
   readonly hasStreams: boolean
   /** Whether it follows redirects of reads. */
@@ -18,15 +26,15 @@ const ALL = { hasStreams: true, followsRedirects: true }
 
 /** Every HTTP library: a suite runs once for each. */
 export const CONNECTORS: Readonly<Record<string, Connector>> = {
-  ofetch: { connect: (url, options) => rest(url).ofetch(options), ...ALL },
-  fetch: { connect: (url, options) => rest(url).fetch(fetch, options), ...ALL },
+  ofetch: { connect: (url, ...given) => rest(url).ofetch(...given), ...ALL },
+  fetch: { connect: (url, ...given) => rest(url).fetch(fetch, ...given), ...ALL },
   undici: {
-    connect: (url, options) => rest(url).undici({ request }, options),
+    connect: (url, ...given) => rest(url).undici({ request }, ...given),
     ...{ hasStreams: true, followsRedirects: false },
   },
-  axios: { connect: (url, options) => rest(url).axios(axios, options), ...ALL },
+  axios: { connect: (url, ...given) => rest(url).axios(axios, ...given), ...ALL },
   superagent: {
-    connect: (url, options) => rest(url).superagent(superagent, options),
+    connect: (url, ...given) => rest(url).superagent(superagent, ...given),
     ...{ hasStreams: false, followsRedirects: true },
   },
 }

@@ -21,7 +21,7 @@ async function readAll(stream: Stream): Promise<string> {
   return Buffer.concat(chunks).toString()
 }
 
-/** The libraries that give out bodies as streams; the others refuse to, see `connections.test`. */
+/** The libraries that give out bodies as streams; the others refuse to, see `suite/extensions`. */
 const STREAMING = Object.entries(CONNECTORS).filter(([, { hasStreams }]) => hasStreams)
 
 for (const [library, { connect }] of STREAMING) {

@@ -1,0 +1,63 @@
+import type { Test } from 'tap'
+import t from 'tap'
+import { testAnswers } from './suite/answers.ts'
+import type { Cell } from './suite/cell.ts'
+import { createCell } from './suite/cell.ts'
+import { CLIENTS, OUR_CLIENTS } from './suite/clients.ts'
+import { testConnectors } from './suite/connectors.ts'
+import { testCustomMethods } from './suite/custom-methods.ts'
+import { DIFFERENCES } from './suite/differences.ts'
+import { testErrors } from './suite/errors.ts'
+import { testEvents } from './suite/events.ts'
+import { testExtensions } from './suite/extensions.ts'
+import { testHeaders } from './suite/headers.ts'
+import { testIds } from './suite/ids.ts'
+import { testMethods } from './suite/methods.ts'
+import { testPages } from './suite/pages.ts'
+import { testQueries } from './suite/queries.ts'
+import { testRoutes } from './suite/routes.ts'
+import type { ServerName } from './suite/servers.ts'
+import { SERVERS } from './suite/servers.ts'
+
+interface Topic {
+  readonly test: (t: Test, cell: Cell) => void
+  /** The clients that it is run with. Default: all. */
+  readonly clients?: readonly string[]
+}
+
+const TOPICS: Readonly<Record<string, Topic>> = {
+  methods: { test: testMethods },
+  ids: { test: testIds },
+  queries: { test: testQueries },
+  pages: { test: testPages },
+  'route placeholders': { test: testRoutes },
+  headers: { test: testHeaders },
+  'custom methods': { test: testCustomMethods },
+  'events and hooks': { test: testEvents },
+  answers: { test: testAnswers },
+  errors: { test: testErrors },
+  connectors: { test: testConnectors },
+  'what only our own client can do': { test: testExtensions, clients: OUR_CLIENTS },
+}
+
+const cells = Object.keys(SERVERS).flatMap((server) =>
+  Object.keys(CLIENTS).map((client) => [server as ServerName, client] as const),
+)
+
+for (const [server, client] of cells) {
+  t.test(`${client} with ${server}`, async (t) => {
+    const cell = createCell(server, client, await SERVERS[server](t))
+    for (const [title, { test, clients = [client] }] of Object.entries(TOPICS)) {
+      if (clients.includes(client)) t.test(title, async (t) => test(t, cell))
+    }
+  })
+}
+
+t.test('every difference is of servers and clients that there are', async (t) => {
+  for (const { servers = [], clients = [], reason, instead } of DIFFERENCES) {
+    t.ok(servers.length + clients.length > 0, reason)
+    for (const server of servers) t.ok(Object.hasOwn(SERVERS, server), server)
+    for (const client of clients) t.ok(Object.hasOwn(CLIENTS, client), client)
+    t.ok(Object.keys(instead).length > 0, reason)
+  }
+})

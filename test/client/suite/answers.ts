@@ -1,0 +1,37 @@
+import type { Test } from 'tap'
+import { outcomeOf } from '../outcome-of.ts'
+import type { Cell } from './cell.ts'
+import { RESULTS } from './services.ts'
+
+/** What becomes of an answer. */
+export function testAnswers(t: Test, { service, expected }: Cell): void {
+  const { nothing } = expected
+
+  t.test('every JSON value is a result', async (t) => {
+    for (const id of ['list', 'string', 'number', 'true', 'nested']) {
+      t.strictSame(await service('results').get(id), RESULTS[id], id)
+    }
+  })
+
+  t.test('so are those that are false in a condition', async (t) => {
+    for (const id of ['zero', 'false', 'blank'] as const) {
+      t.strictSame(await service('results').get(id), expected.falseResult(RESULTS[id], nothing), id)
+    }
+  })
+
+  t.test('an answer without a body is null', async (t) => {
+    const query = { noContent: true }
+    t.strictSame(await service('todos').remove(0, { query }), nothing)
+    t.strictSame(await service('results').get('null'), nothing)
+  })
+
+  t.test('a method without a result answers as one whose result is null', async (t) => {
+    t.match(await outcomeOf(() => service('results').get('undefined')), expected.noResult(nothing))
+  })
+
+  for (const id of ['empty', 'text', 'part', 'unknown-name', 'page', 'teapot'] as const) {
+    t.test(`what no service answers is an error: ${id}`, async (t) => {
+      t.match(await outcomeOf(() => service('odd').get(id)), expected.odd[id])
+    })
+  }
+}

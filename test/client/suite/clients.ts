@@ -1,0 +1,93 @@
+import * as feathersErrors from '@feathersjs/errors'
+import { feathers } from '@feathersjs/feathers'
+import restClient from '@feathersjs/rest-client'
+import axios from 'axios'
+import superagent from 'superagent'
+import type { ConnectionOptions, RestConnection } from '../../../src/client/index.ts'
+import * as core from '../../../src/core/index.ts'
+import { CONNECTORS } from '../connectors.ts'
+
+type CustomMethod = (data?: unknown, params?: object) => Promise<unknown>
+
+/** A service of the server, as every client has it. */
+export interface SharedRemote {
+  readonly name: string
+  find(params?: object): Promise<unknown>
+  get(id: unknown, params?: object): Promise<unknown>
+  create(data: unknown, params?: object): Promise<unknown>
+  update(id: unknown, data: unknown, params?: object): Promise<unknown>
+  patch(id: unknown, data: unknown, params?: object): Promise<unknown>
+  remove(id: unknown, params?: object): Promise<unknown>
+  readonly customMethod?: CustomMethod
+  readonly shout?: CustomMethod
+  readonly internal?: CustomMethod
+  readonly nowhere?: CustomMethod
+  methods(...names: string[]): SharedRemote
+  getQuery(query: object): string
+  on(event: string, listener: (record: unknown) => void): unknown
+}
+
+/** A class of such services. */
+export type SharedClass = new (settings: never) => Pick<SharedRemote, 'getQuery'>
+
+/** What goes between an application and its server. */
+export interface SharedConnection {
+  (app: never): void
+  service(path: string): SharedRemote
+  readonly Service: SharedClass
+}
+
+/** An application whose services are those of a server. */
+export interface SharedApp {
+  readonly rest: unknown
+  configure(connection: SharedConnection): SharedApp
+  use(path: string, service: object, options?: { readonly methods: readonly string[] }): SharedApp
+  service(path: string): SharedRemote
+  hooks(hooks: object): SharedApp
+}
+
+/** A way to call services. */
+export interface TestedClient {
+  createApp(): SharedApp
+  /** Returns a connection, by a class of services in the place of the options or after them. */
+  connect(
+    url: string,
+    options?: ConnectionOptions | SharedClass,
+    Service?: SharedClass,
+  ): SharedConnection
+  /** The classes that errors of a server are made of. */
+  readonly errors: Readonly<Record<'NotAcceptable' | 'NotFound', new () => Error>>
+}
+
+const ours = Object.entries(CONNECTORS).map(([library, { connect }]) => {
+  const client: TestedClient = {
+    createApp: () => core.createApp() as unknown as SharedApp,
+    connect: connect as unknown as (url: string) => RestConnection & SharedConnection,
+    errors: core,
+  }
+  return [library, client] as const
+})
+
+const LIBRARIES = { fetch, axios, superagent } as const
+
+const official = Object.entries(LIBRARIES).map(([name, library]) => {
+  const client: TestedClient = {
+    createApp: () => feathers() as unknown as SharedApp,
+    connect(url, options = {}, Service) {
+      const connect = restClient.default(url)[name as 'fetch'] as unknown as (
+        ...values: readonly unknown[]
+      ) => SharedConnection
+      return connect(library, options, Service)
+    },
+    errors: feathersErrors as unknown as TestedClient['errors'],
+  }
+  return [`official ${name}`, client] as const
+})
+
+/** Our own client by each library, and the official one by those that it knows. */
+export const CLIENTS: Readonly<Record<string, TestedClient>> = Object.fromEntries([
+  ...ours,
+  ...official,
+])
+
+export const OUR_CLIENTS: readonly string[] = ours.map(([name]) => name)

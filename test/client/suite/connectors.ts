@@ -1,0 +1,51 @@
+import type { Test } from 'tap'
+import { outcomeOf } from '../outcome-of.ts'
+import type { Cell } from './cell.ts'
+import type { SharedRemote } from './clients.ts'
+
+/** What a connection is for an application. */
+export function testConnectors(t: Test, { url, client, connect, createApp, expected }: Cell): void {
+  t.test('an application has one default connection', async (t) => {
+    const app = createApp()
+    t.ok(app.rest)
+    t.throws(() => app.configure(connect()), {
+      message: 'Only one default client provider can be configured',
+    })
+  })
+
+  t.test('services are reached without an application', async (t) => {
+    const echo = connect().service('echo')
+    t.equal(echo.name, 'echo')
+    t.ok(echo instanceof connect().Service)
+    t.match(await echo.get(1, {}), { id: '1' })
+    t.match(await outcomeOf(() => echo.get(1)), expected.callWithoutParams)
+  })
+
+  t.test('several servers can be behind one application', async (t) => {
+    const app = client.createApp().configure(client.connect('http://nothing.invalid'))
+    app.use('elsewhere', connect().service('echo'))
+    t.match(await app.service('elsewhere').get(1), { id: '1', sent: { url: '/echo/1' } })
+  })
+
+  t.test('takes the class of the services as the second argument or the third', async (t) => {
+    class Own extends (connect().Service as new (settings: never) => SharedRemote) {
+      override getQuery(): string {
+        return '?own=1'
+      }
+    }
+    for (const connection of [client.connect(url, Own), client.connect(url, {}, Own)]) {
+      t.equal(connection.Service, Own)
+      t.ok(connection.service('echo') instanceof Own)
+      const app = client.createApp().configure(connection)
+      t.match(await app.service('echo').find({ query: { a: 1 } }), { query: { own: '1' } })
+    }
+  })
+
+  t.test('base and path are joined by one slash', async (t) => {
+    for (const path of ['echo', '/echo', 'echo/', '/echo/']) {
+      t.match(await connect().service(path).find({}), { sent: { url: '/echo' } })
+    }
+    const slashed = client.connect(`${url}/`).service('echo')
+    t.match(await outcomeOf(() => slashed.find({})), expected.slashAfterBase)
+  })
+}

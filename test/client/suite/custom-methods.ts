@@ -1,0 +1,56 @@
+import type { Test } from 'tap'
+import { outcomeOf } from '../outcome-of.ts'
+import type { Cell } from './cell.ts'
+
+/** Calls of methods beyond the six. */
+export function testCustomMethods(t: Test, { createApp, service, remote, expected }: Cell): void {
+  t.test('those that the client lists are called by a header of a POST', async (t) => {
+    t.strictSame(await service('todos').customMethod?.({ message: 'hi' }), {
+      ...{ data: { message: 'hi' }, provider: 'rest', type: 'customMethod' },
+    })
+    const echo = remote('echo').methods('shout')
+    t.match(await echo.shout?.({ a: 1 }, { query: { b: 'c' } }), {
+      ...{ method: 'shout', data: { a: 1 }, query: { b: 'c' } },
+      sent: { verb: 'POST', url: '/echo?b=c' },
+      headers: { 'x-service-method': 'shout' },
+    })
+  })
+
+  t.test('one may be called without data', async (t) => {
+    t.match(await remote('todos').methods('customMethod').customMethod?.(), { data: {} })
+  })
+
+  t.test('no result is a result as well', async (t) => {
+    t.strictSame(await service('todos').customMethod?.({ empty: true }), expected.nothing)
+  })
+
+  t.test('one that the server does not list is refused', async (t) => {
+    const echo = remote('echo').methods('internal', 'nowhere')
+    for (const name of ['internal', 'nowhere'] as const) {
+      const outcome = await outcomeOf(async () => echo[name]?.({}, {}))
+      const error = { name: 'MethodNotAllowed', code: 405, message: new RegExp(name) }
+      t.match(outcome, { error })
+    }
+  })
+
+  t.test('has the hooks of the client around it', async (t) => {
+    const app = createApp()
+    const seen: string[] = []
+    app.hooks({
+      around: {
+        all: [
+          async (context: { method: string; data: unknown }, next: () => Promise<void>) => {
+            seen.push(`before ${context.method}`)
+            context.data = { hooked: context.method }
+            await next()
+            seen.push(`after ${context.method}`)
+          },
+        ],
+      },
+    })
+    t.match(await app.service('todos').customMethod?.({ message: 'hi' }), {
+      data: { hooked: 'customMethod' },
+    })
+    t.strictSame(seen, ['before customMethod', 'after customMethod'])
+  })
+}

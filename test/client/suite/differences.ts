@@ -1,0 +1,232 @@
+import type { ServerName } from './servers.ts'
+
+/** How a call is expected to end, as far as it matters. */
+type Expected = { readonly result: unknown } | { readonly error: object }
+
+const REFUSED: Expected = { error: { name: 'BadRequest', code: 400 } }
+const NOT_FOUND: Expected = { error: { name: 'NotFound', code: 404 } }
+const NO_JSON = 'The server answered 200 with a body that is not JSON'
+
+/** What is expected of every client with every server, unless {@link DIFFERENCES} says otherwise. */
+const COMMON = {
+  /** The value of a segment of the path, from what the service got. */
+  readSegment: (arrived: string): string => arrived,
+  /** How a call ends that has a value for a placeholder. */
+  routeValue: (value: string): Expected => ({ result: value }),
+  similarPlaceholders: { result: { route: { user: 'x', userId: 'y' } } } as Expected,
+  missingRouteValue: REFUSED as Expected,
+  getOfNull: REFUSED as Expected,
+  lostCondition: REFUSED as Expected,
+  nullInQuery: REFUSED as Expected,
+  typeOfNoBody: undefined as string | undefined,
+  typeOfNoData: undefined as string | undefined,
+  acceptOfOptions: 'application/json;q=0.9',
+  ofTwoCases: 'of the call',
+  headersOfConnection: {
+    'x-params': 'a',
+    'x-connection': 'b',
+    'x-both': 'of connection',
+  } as object,
+  /** What stands for no result. */
+  nothing: null as unknown,
+  noResult: (nothing: unknown): Expected => ({ result: nothing }),
+  falseResult: (result: unknown, _nothing: unknown): unknown => result,
+  odd: {
+    empty: { error: { name: 'GeneralError', message: /^The server answered 200 with an empty/ } },
+    text: { error: { name: 'GeneralError', message: NO_JSON } },
+    part: { error: { name: 'GeneralError', message: NO_JSON } },
+    'unknown-name': { error: { name: 'OutOfTea', message: 'no tea', code: 400 } },
+    page: { error: { name: 'BadGateway', message: /answered 502 with text\/html/, code: 502 } },
+    teapot: { error: { message: /answered 418 with text\/plain/, code: 418 } },
+  } as Readonly<Record<OddAnswer, Expected>>,
+  statusOfError: 406 as number | undefined,
+  refusedConnection: (port: number): object => ({
+    ...{ name: 'Unavailable', code: 503 },
+    data: { code: 'ECONNREFUSED', address: '127.0.0.1', port },
+  }),
+  abort: { error: { name: 'AbortError' } } as Expected,
+  callWithoutParams: { result: { id: '1' } } as Expected,
+  slashAfterBase: { result: { sent: { url: '/echo' } } } as Expected,
+  stream: (content: string): Expected => ({ result: content }),
+}
+
+type OddAnswer = 'empty' | 'text' | 'part' | 'unknown-name' | 'page' | 'teapot'
+
+export type Expectations = Readonly<typeof COMMON>
+
+/** What some servers or clients do in another way. */
+interface Difference {
+  /** Default: all. */
+  readonly servers?: readonly ServerName[]
+  /** Default: all. */
+  readonly clients?: readonly string[]
+  readonly reason: string
+  readonly instead: Partial<Expectations>
+}
+
+const FEATHERS = ['Feathers on Express'] as const
+const OFFICIAL = ['official fetch', 'official axios', 'official superagent']
+
+/** What becomes of values that are put into a URL as they are. */
+const MANGLED: Readonly<Record<string, Expected>> = {
+  'a/b c': NOT_FOUND,
+  '?a=b&c#d': NOT_FOUND,
+  '%2F': { result: '/' },
+  '$&': { result: ':userId' },
+}
+
+/** Of several rows with the same expectation, the last one counts. */
+export const DIFFERENCES: readonly Difference[] = [
+  {
+    servers: FEATHERS,
+    reason: 'it hands on the segments of a path as they are in the URL',
+    instead: { readSegment: decodeURIComponent },
+  },
+  {
+    servers: FEATHERS,
+    reason:
+      'it answers 204 for every result that is false in a condition, so that the value is lost',
+    instead: { falseResult: (_result, nothing) => nothing },
+  },
+  {
+    servers: FEATHERS,
+    reason: 'it takes a method without a result for no service at all',
+    instead: { noResult: () => NOT_FOUND },
+  },
+  {
+    clients: OFFICIAL,
+    reason: 'it puts values of placeholders into the URL as patterns, without encoding',
+    instead: {
+      routeValue: (value) => MANGLED[value] ?? { result: value },
+      similarPlaceholders: { result: { route: { userId: 'xId', user: ':user' } } },
+      missingRouteValue: { result: { route: { userId: ':userId' } } },
+    },
+  },
+  {
+    clients: OFFICIAL,
+    reason: 'it takes a get of null for a find',
+    instead: { getOfNull: { result: { method: 'find' } } },
+  },
+  {
+    clients: OFFICIAL,
+    reason: 'it leaves out of the query what has no values, and sends null as an empty string',
+    instead: {
+      lostCondition: { result: { query: {} } },
+      nullInQuery: { result: { query: { a: '' } } },
+    },
+  },
+  {
+    clients: OFFICIAL,
+    reason: 'it names JSON as the type of what it sends even if that is nothing',
+    instead: { typeOfNoData: 'application/json' },
+  },
+  {
+    clients: OFFICIAL,
+    reason: 'without an application, it needs params in each call',
+    instead: { callWithoutParams: { error: { name: 'TypeError' } } },
+  },
+  {
+    clients: OFFICIAL,
+    reason: 'it puts a slash between base and path, whatever the base ends with',
+    instead: { slashAfterBase: NOT_FOUND },
+  },
+  {
+    servers: FEATHERS,
+    clients: OFFICIAL,
+    reason: 'the server takes two slashes at the beginning for one',
+    instead: { slashAfterBase: { result: { sent: { url: '//echo' } } } },
+  },
+  {
+    clients: ['official fetch'],
+    reason: 'it joins the values of headers whose names differ in case',
+    instead: { ofTwoCases: 'of all calls, of the call' },
+  },
+  {
+    clients: ['official fetch', 'official axios'],
+    reason: 'headers of params.connection take the place of all others of the call',
+    instead: {
+      headersOfConnection: {
+        ...{ 'x-params': undefined, 'x-connection': 'b', 'x-both': 'of connection' },
+      },
+    },
+  },
+  {
+    clients: ['official fetch'],
+    reason: 'it makes plain errors of what is thrown to it, and reads every body as JSON',
+    instead: {
+      odd: {
+        empty: { error: { name: 'Error', message: /JSON/ } },
+        text: { error: { name: 'Error', message: /JSON/ } },
+        part: { error: { name: 'Error', message: /JSON/ } },
+        'unknown-name': { error: { name: 'OutOfTea', message: 'no tea', code: 400 } },
+        page: { error: { name: 'BadGateway', message: 'JSON parsing error', code: 502 } },
+        teapot: { error: { name: 'Error', message: 'JSON parsing error' } },
+      },
+      refusedConnection: () => ({ name: 'Error', message: 'fetch failed' }),
+      abort: { error: { name: 'Error', message: /abort/ } },
+    },
+  },
+  {
+    clients: ['official axios'],
+    reason: 'what it makes of an answer is what axios does, which has no error for a lack of JSON',
+    instead: {
+      nothing: '',
+      odd: {
+        empty: { result: '' },
+        text: { result: 'hello' },
+        part: { result: '{"a":' },
+        'unknown-name': { error: { name: 'OutOfTea', message: 'no tea', code: 400 } },
+        page: { error: { name: 'Error', message: '<title>Bad Gateway</title>' } },
+        teapot: { error: { name: 'Error', message: 'short and stout' } },
+      },
+      statusOfError: undefined,
+      refusedConnection: () => ({ name: 'Unavailable', code: 503, message: /ECONNREFUSED/ }),
+      abort: { error: { name: 'CanceledError' } },
+    },
+  },
+  {
+    clients: ['official superagent'],
+    reason: 'what it makes of an answer is what superagent does, for which no body is an object',
+    instead: {
+      nothing: {},
+      odd: {
+        empty: { result: '' },
+        text: { result: {} },
+        part: { error: { name: 'Error', message: /JSON/ } },
+        'unknown-name': { error: { name: 'OutOfTea', message: 'no tea', code: 400 } },
+        page: { error: { name: 'Error', message: 'Bad Gateway' } },
+        teapot: { error: { name: 'Error', message: "I'm a Teapot" } },
+      },
+      refusedConnection: (port) => ({
+        ...{ name: 'Unavailable', code: 503, data: { address: '127.0.0.1', port } },
+      }),
+    },
+  },
+  {
+    clients: ['official superagent'],
+    reason: 'it sends the type of a body without a body, and its own Accept',
+    instead: { typeOfNoBody: 'application/json', acceptOfOptions: 'application/json' },
+  },
+  {
+    clients: ['official superagent'],
+    reason: 'it takes params.connection for headers, so that signals have no effect',
+    instead: {
+      headersOfConnection: { 'x-params': 'a', 'x-connection': undefined, 'x-both': 'of params' },
+      abort: { result: [{ text: 'some todo' }] },
+    },
+  },
+  {
+    clients: ['superagent'],
+    reason: 'superagent has no answers as streams',
+    instead: { stream: () => REFUSED },
+  },
+]
+
+/** Returns what is expected of a client with a server. */
+export function expectationsOf(server: ServerName, client: string): Expectations {
+  const rows = DIFFERENCES.filter(
+    ({ servers = [server], clients = [client] }) =>
+      servers.includes(server) && clients.includes(client),
+  )
+  return Object.assign({}, COMMON, ...rows.map(({ instead }) => instead))
+}

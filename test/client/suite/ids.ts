@@ -1,0 +1,45 @@
+import type { Test } from 'tap'
+import { outcomeOf } from '../outcome-of.ts'
+import type { Cell } from './cell.ts'
+
+const ODD_IDS = ['a/b c%', 'ünïcode ☃', '?a=b&c#d', 'quote\'"', '%2F', '...', 'a@b.c', '@:$,']
+
+/** Which record a call is about. */
+export function testIds(t: Test, { service, remote, expected }: Cell): void {
+  for (const id of ODD_IDS) {
+    t.test(`the id ${JSON.stringify(id)} is one segment of the path`, async (t) => {
+      const { id: arrived, sent } = (await service('echo').get(id)) as {
+        id: string
+        sent: { url: string }
+      }
+      t.equal(sent.url, `/echo/${encodeURIComponent(id)}`)
+      t.equal(expected.readSegment(arrived), id)
+      t.match(await service('echo').patch(id, {}), { id: arrived })
+      t.match(await service('echo').remove(id), { id: arrived })
+    })
+  }
+
+  t.test('0 and negative numbers are ids', async (t) => {
+    t.match(await service('todos').get(0), { id: 0 })
+    t.match(await outcomeOf(() => service('todos').get(-1)), {
+      error: { name: 'NotFound', code: 404 },
+    })
+  })
+
+  t.test('refuses a call without an id, which would be for all records', async (t) => {
+    const echo = remote('echo')
+    for (const id of [undefined, '']) {
+      const calls = {
+        get: () => echo.get(id, {}),
+        update: () => echo.update(id, {}, {}),
+        patch: () => echo.patch(id, {}, {}),
+        remove: () => echo.remove(id, {}),
+      }
+      for (const [method, call] of Object.entries(calls)) {
+        const error = { name: 'BadRequest', code: 400, message: `id for .${method} is required` }
+        t.match(await outcomeOf(call), { error })
+      }
+    }
+    t.match(await outcomeOf(() => echo.get(null, {})), expected.getOfNull)
+  })
+}

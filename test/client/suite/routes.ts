@@ -1,0 +1,43 @@
+import type { Test } from 'tap'
+import { outcomeOf } from '../outcome-of.ts'
+import type { Cell } from './cell.ts'
+
+/** What takes the place of `:userId` in the path of a service. */
+export function testRoutes(t: Test, { service, remote, expected }: Cell): void {
+  const path = 'users/:userId/echo'
+
+  t.test('placeholders are replaced, in every method', async (t) => {
+    const params = { route: { userId: 'u1' } }
+    const arrived = { route: { userId: 'u1' } }
+    const echo = service(path)
+    t.match(await echo.find(params), arrived)
+    t.match(await echo.get('7', params), { id: '7', ...arrived })
+    t.match(await echo.create({}, params), arrived)
+    t.match(await echo.update('7', {}, params), { id: '7', ...arrived })
+    t.match(await echo.patch(null, {}, params), { id: null, ...arrived })
+    t.match(await echo.remove('7', params), { id: '7', ...arrived })
+    const custom = remote(path).methods('shout')
+    t.match(await custom.shout?.({ a: 1 }, params), { data: { a: 1 }, ...arrived })
+  })
+
+  for (const value of ['a/b c', '?a=b&c#d', '%2F', '$&', 'ü', '...', '@:$,']) {
+    t.test(`the value ${JSON.stringify(value)} is one segment`, async (t) => {
+      const params = { route: { userId: value } }
+      const readValue = async () => {
+        const { route } = (await service(path).find(params)) as typeof params
+        return expected.readSegment(route.userId)
+      }
+      t.match(await outcomeOf(readValue), expected.routeValue(value))
+    })
+  }
+
+  t.test('a placeholder whose name begins with that of another one is not it', async (t) => {
+    const route = { user: 'x', userId: 'y' }
+    const outcome = await outcomeOf(() => service('teams/:userId/of/:user/echo').find({ route }))
+    t.match(outcome, expected.similarPlaceholders)
+  })
+
+  t.test('refuses a call without the value of a placeholder', async (t) => {
+    t.match(await outcomeOf(() => service(path).find({})), expected.missingRouteValue)
+  })
+}
