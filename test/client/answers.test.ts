@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
 import t from 'tap'
 import type { ConnectionOptions } from '../../src/client/index.ts'
 import type { AnyService } from '../../src/core/index.ts'
@@ -18,6 +17,7 @@ import { createCertificate } from '../support/certificate.ts'
 import { holdTimers } from '../support/clock.ts'
 import { Gate } from '../support/gate.ts'
 import { checkPrototypes } from '../support/http.ts'
+import { findClosedPort } from './closed-port.ts'
 import { CONNECTORS } from './connectors.ts'
 import { errorOf } from './error-of.ts'
 import { startOddServer } from './odd-server.ts'
@@ -175,11 +175,7 @@ for (const [library, connector] of Object.entries(CONNECTORS)) {
     })
 
     t.test('CLI-6: a refused connection is Unavailable, without what was sent', async (t) => {
-      const server = createServer().listen(0, '127.0.0.1')
-      await once(server, 'listening')
-      const { port } = server.address() as AddressInfo
-      server.close()
-      await once(server, 'close')
+      const port = await findClosedPort()
       const call = getService(`http://127.0.0.1:${port}`).find({
         query: { token: 'secret' },
         headers: { authorization: 'secret' },

@@ -20,10 +20,10 @@ t.test('a client has the services of the server, and its own hooks and events', 
   client.service('todos').on('created', (todo) => seen.push(todo))
   t.strictSame(await client.service('todos').create({ id: 7 }), { id: 7 })
   t.match(await client.service('todos').customMethod?.({ a: 1 }), { data: { a: 1 } })
-  t.match(await client.service('users/:userId/echo').get(1, { route: { userId: '2' } }), {
+  t.match(await client.service('rooms/:userId/echo').get(1, { route: { userId: '2' } }), {
     route: { userId: '2' },
   })
-  const calls = ['todos create', { id: 7 }, 'todos customMethod', 'users/:userId/echo get']
+  const calls = ['todos create', { id: 7 }, 'todos customMethod', 'rooms/:userId/echo get']
   t.strictSame(seen, calls)
 })
 

@@ -12,6 +12,7 @@ import { testEvents } from './suite/events.ts'
 import { testExtensions } from './suite/extensions.ts'
 import { testHeaders } from './suite/headers.ts'
 import { testIds } from './suite/ids.ts'
+import { testLogins } from './suite/logins.ts'
 import { testMethods } from './suite/methods.ts'
 import { testPages } from './suite/pages.ts'
 import { testQueries } from './suite/queries.ts'
@@ -37,6 +38,7 @@ const TOPICS: Readonly<Record<string, Topic>> = {
   answers: { test: testAnswers },
   errors: { test: testErrors },
   connectors: { test: testConnectors },
+  logins: { test: testLogins },
   'what only our own client can do': { test: testExtensions, clients: OUR_CLIENTS },
 }
 

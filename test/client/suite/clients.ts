@@ -1,9 +1,11 @@
+import authenticationClient from '@feathersjs/authentication-client'
 import * as feathersErrors from '@feathersjs/errors'
 import { feathers } from '@feathersjs/feathers'
 import restClient from '@feathersjs/rest-client'
 import axios from 'axios'
 import superagent from 'superagent'
 import type { ConnectionOptions, RestConnection } from '../../../src/client/index.ts'
+import { authentication } from '../../../src/client/index.ts'
 import * as core from '../../../src/core/index.ts'
 import { CONNECTORS } from '../connectors.ts'
 
@@ -25,6 +27,7 @@ export interface SharedRemote {
   methods(...names: string[]): SharedRemote
   getQuery(query: object): string
   on(event: string, listener: (record: unknown) => void): unknown
+  hooks(hooks: object): unknown
 }
 
 /** A class of such services. */
@@ -46,6 +49,27 @@ export interface SharedApp {
   hooks(hooks: object): SharedApp
 }
 
+/** What a login resolves to. */
+export interface SharedLogin {
+  readonly accessToken: string
+}
+
+/** Where an application keeps the token of its login. */
+export interface SharedStorage {
+  getItem(key: string): Promise<string | null>
+  setItem(key: string, value: string): Promise<void>
+  removeItem(key: string): Promise<void>
+}
+
+/** An application that logs in. */
+export interface LoginApp extends SharedApp {
+  authenticate(data?: object): Promise<SharedLogin>
+  reAuthenticate(force?: boolean): Promise<SharedLogin>
+  logout(): Promise<SharedLogin | null>
+  get(setting: 'authentication'): unknown
+  on(event: string, listener: (value: unknown) => void): unknown
+}
+
 /** A way to call services. */
 export interface TestedClient {
   createApp(): SharedApp
@@ -55,14 +79,21 @@ export interface TestedClient {
     options?: ConnectionOptions | SharedClass,
     Service?: SharedClass,
   ): SharedConnection
+  /** Adds the authentication client to an application, and returns that. */
+  addAuthentication(app: SharedApp, storage: SharedStorage): LoginApp
   /** The classes that errors of a server are made of. */
   readonly errors: Readonly<Record<'NotAcceptable' | 'NotFound', new () => Error>>
+}
+
+function addPlugin(app: SharedApp, plugin: unknown): LoginApp {
+  return app.configure(plugin as SharedConnection) as LoginApp
 }
 
 const ours = Object.entries(CONNECTORS).map(([library, { connect }]) => {
   const client: TestedClient = {
     createApp: () => core.createApp() as unknown as SharedApp,
     connect: connect as unknown as (url: string) => RestConnection & SharedConnection,
+    addAuthentication: (app, storage) => addPlugin(app, authentication({ storage })),
     errors: core,
   }
   return [library, client] as const
@@ -79,6 +110,8 @@ const official = Object.entries(LIBRARIES).map(([name, library]) => {
       ) => SharedConnection
       return connect(library, options, Service)
     },
+    addAuthentication: (app, storage) =>
+      addPlugin(app, authenticationClient.default({ storage } as object)),
     errors: feathersErrors as unknown as TestedClient['errors'],
   }
   return [`official ${name}`, client] as const

@@ -1,3 +1,4 @@
+import { CREDENTIALS } from '../../support/users.ts'
 import type { ServerName } from './servers.ts'
 
 /** How a call is expected to end, as far as it matters. */
@@ -47,6 +48,8 @@ const COMMON = {
   abort: { error: { name: 'AbortError' } } as Expected,
   callWithoutParams: { result: { id: '1' } } as Expected,
   slashAfterBase: { result: { sent: { url: '/echo' } } } as Expected,
+  /** What hooks of the client find as `params.user` of somebody who is logged in. */
+  userInHooks: undefined as string | undefined,
   stream: (content: string): Expected => ({ result: content }),
 }
 
@@ -214,6 +217,11 @@ export const DIFFERENCES: readonly Difference[] = [
       headersOfConnection: { 'x-params': 'a', 'x-connection': undefined, 'x-both': 'of params' },
       abort: { result: [{ text: 'some todo' }] },
     },
+  },
+  {
+    clients: OFFICIAL,
+    reason: 'it adds the result of the login to the params of each call',
+    instead: { userInHooks: CREDENTIALS.email },
   },
   {
     clients: ['superagent'],

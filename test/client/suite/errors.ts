@@ -1,20 +1,8 @@
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
 import type { Test } from 'tap'
+import { findClosedPort } from '../closed-port.ts'
 import { errorOf } from '../error-of.ts'
 import { outcomeOf } from '../outcome-of.ts'
 import type { Cell } from './cell.ts'
-
-/** Resolves to a port that nobody listens at. */
-async function findClosedPort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
 
 /** What calls are rejected with. */
 export function testErrors(t: Test, { client, service, expected }: Cell): void {

@@ -60,9 +60,9 @@ export function testEvents(t: Test, { createApp, service }: Cell): void {
       })
       await app.service('todos').get(0)
       await outcomeOf(() => app.service('todos').get(99))
-      await app.service('users/:userId/echo').get('7', { route: { userId: '1' } })
+      await app.service('rooms/:userId/echo').get('7', { route: { userId: '1' } })
       t.strictSame(seen, [
-        ...['todos get', 0, 'todos get', 'NotFound', 'users/:userId/echo get', '7'],
+        ...['todos get', 0, 'todos get', 'NotFound', 'rooms/:userId/echo get', '7'],
       ])
     },
   )

@@ -4,7 +4,7 @@ import type { Cell } from './cell.ts'
 
 /** What takes the place of `:userId` in the path of a service. */
 export function testRoutes(t: Test, { service, remote, expected }: Cell): void {
-  const path = 'users/:userId/echo'
+  const path = 'rooms/:userId/echo'
 
   t.test('placeholders are replaced, in every method', async (t) => {
     const params = { route: { userId: 'u1' } }

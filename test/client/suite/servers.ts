@@ -4,6 +4,7 @@ import feathersExpress, { errorHandler, json, notFound, rest } from '@feathersjs
 import { feathers } from '@feathersjs/feathers'
 import type { Mode, TestScope } from '../../support/http.ts'
 import { PREFIX, startServer } from '../../support/http.ts'
+import { addFeathersAccounts, addRemexAccounts } from './accounts.ts'
 import { answerOddly, createServices, ODD_PATH, toServerParams } from './services.ts'
 
 /** The package is this function, and its types say that it has it. */
@@ -23,6 +24,7 @@ export type ServerName = keyof typeof SERVERS
 
 async function startRemex(t: TestScope, mode: Mode): Promise<string> {
   const services = await createServices()
+  let addUser: (() => Promise<void>) | undefined
   const { url } = await startServer(t, mode, {
     server(fastify) {
       fastify.addHook('onRequest', async ({ feathers, method, url, headers }) => {
@@ -36,11 +38,13 @@ async function startRemex(t: TestScope, mode: Mode): Promise<string> {
       })
     },
     services(app) {
+      addUser = addRemexAccounts(app)
       for (const { path, service, methods } of services) {
         app.use(path, service, { methods })
       }
     },
   })
+  await addUser?.()
   return url
 }
 
@@ -59,6 +63,7 @@ async function startFeathers(t: TestScope): Promise<string> {
   for (const { path, service, methods } of await createServices()) {
     app.use(path, service, { methods: [...methods] })
   }
+  await addFeathersAccounts(app)
   app.use(notFound())
   app.use(errorHandler({ logger: false }))
   const server = await app.listen(0)

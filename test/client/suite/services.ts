@@ -128,7 +128,7 @@ export async function createServices(): Promise<readonly SharedService[]> {
   await todos.create({ text: 'some todo', complete: false })
   const pages = new TodoService({ multi: true, paginate: { default: 2, max: 4 } })
   await pages.create([...'abcdefg'].map((text, index) => ({ text, even: index % 2 === 0 })))
-  const echoes = ['echo', 'users/:userId/echo', 'teams/:userId/of/:user/echo']
+  const echoes = ['echo', 'rooms/:userId/echo', 'teams/:userId/of/:user/echo']
   return [
     { path: 'todos', service: todos, methods: TODO_METHODS },
     { path: 'pages', service: pages, methods: TODO_METHODS },
