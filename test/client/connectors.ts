@@ -1,4 +1,5 @@
 import axios from 'axios'
+import { ofetch } from 'ofetch'
 import superagent from 'superagent'
 import { request } from 'undici'
 import type {
@@ -10,6 +11,8 @@ import { rest } from '../../src/client/index.ts'
 
 /** An HTTP library that a server can be reached by, and what it can not do. */
 interface Connector {
+  /** What is given out as `app.rest`. */
+  readonly library: unknown
   /** Returns a connection to the server at a URL. */
   connect(
     url: string,
@@ -22,18 +25,21 @@ interface Connector {
   readonly followsRedirects: boolean
 }
 
+const undici = { request }
 const ALL = { hasStreams: true, followsRedirects: true }
 
 /** Every HTTP library: a suite runs once for each. */
 export const CONNECTORS: Readonly<Record<string, Connector>> = {
-  ofetch: { connect: (url, ...given) => rest(url).ofetch(...given), ...ALL },
-  fetch: { connect: (url, ...given) => rest(url).fetch(fetch, ...given), ...ALL },
+  ofetch: { library: ofetch, connect: (url, ...given) => rest(url).ofetch(...given), ...ALL },
+  fetch: { library: fetch, connect: (url, ...given) => rest(url).fetch(fetch, ...given), ...ALL },
   undici: {
-    connect: (url, ...given) => rest(url).undici({ request }, ...given),
+    library: undici,
+    connect: (url, ...given) => rest(url).undici(undici, ...given),
     ...{ hasStreams: true, followsRedirects: false },
   },
-  axios: { connect: (url, ...given) => rest(url).axios(axios, ...given), ...ALL },
+  axios: { library: axios, connect: (url, ...given) => rest(url).axios(axios, ...given), ...ALL },
   superagent: {
+    library: superagent,
     connect: (url, ...given) => rest(url).superagent(superagent, ...given),
     ...{ hasStreams: false, followsRedirects: true },
   },

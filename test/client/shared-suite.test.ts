@@ -3,7 +3,7 @@ import t from 'tap'
 import { testAnswers } from './suite/answers.ts'
 import type { Cell } from './suite/cell.ts'
 import { createCell } from './suite/cell.ts'
-import { CLIENTS, OUR_CLIENTS } from './suite/clients.ts'
+import { CLIENTS, OFFICIAL_CLIENTS, OUR_CLIENTS } from './suite/clients.ts'
 import { testConnectors } from './suite/connectors.ts'
 import { testCustomMethods } from './suite/custom-methods.ts'
 import { DIFFERENCES } from './suite/differences.ts'
@@ -42,8 +42,16 @@ const TOPICS: Readonly<Record<string, Topic>> = {
   'what only our own client can do': { test: testExtensions, clients: OUR_CLIENTS },
 }
 
-const cells = Object.keys(SERVERS).flatMap((server) =>
-  Object.keys(CLIENTS).map((client) => [server as ServerName, client] as const),
+/** The clients that each server is called by. */
+const COLUMNS: Readonly<Record<ServerName, readonly string[]>> = {
+  'Remex, a plugin of Fastify': Object.keys(CLIENTS),
+  // The other way to serve has the same routes: clients of other people show that it does.
+  'Remex, a server of its own': OFFICIAL_CLIENTS,
+  'Feathers on Express': Object.keys(CLIENTS),
+}
+
+const cells = Object.entries(COLUMNS).flatMap(([server, clients]) =>
+  clients.map((client) => [server as ServerName, client] as const),
 )
 
 for (const [server, client] of cells) {

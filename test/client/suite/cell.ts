@@ -1,8 +1,8 @@
 import type { ConnectionOptions } from '../../../src/client/index.ts'
 import type { SharedApp, SharedConnection, SharedRemote, TestedClient } from './clients.ts'
 import { CLIENTS } from './clients.ts'
-import type { Expectations } from './differences.ts'
 import { expectationsOf } from './differences.ts'
+import type { Expectations } from './expectations.ts'
 import type { ServerName } from './servers.ts'
 import { TODO_METHODS } from './services.ts'
 

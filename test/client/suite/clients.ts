@@ -66,12 +66,16 @@ export interface LoginApp extends SharedApp {
   authenticate(data?: object): Promise<SharedLogin>
   reAuthenticate(force?: boolean): Promise<SharedLogin>
   logout(): Promise<SharedLogin | null>
+  readonly authentication: { readonly authenticated: boolean }
   get(setting: 'authentication'): unknown
+  get(setting: 'storage'): SharedStorage
   on(event: string, listener: (value: unknown) => void): unknown
 }
 
 /** A way to call services. */
 export interface TestedClient {
+  /** What sends the requests. */
+  readonly library: unknown
   createApp(): SharedApp
   /** Returns a connection, by a class of services in the place of the options or after them. */
   connect(
@@ -89,20 +93,22 @@ function addPlugin(app: SharedApp, plugin: unknown): LoginApp {
   return app.configure(plugin as SharedConnection) as LoginApp
 }
 
-const ours = Object.entries(CONNECTORS).map(([library, { connect }]) => {
+const ours = Object.entries(CONNECTORS).map(([name, { library, connect }]) => {
   const client: TestedClient = {
+    library,
     createApp: () => core.createApp() as unknown as SharedApp,
     connect: connect as unknown as (url: string) => RestConnection & SharedConnection,
     addAuthentication: (app, storage) => addPlugin(app, authentication({ storage })),
     errors: core,
   }
-  return [library, client] as const
+  return [name, client] as const
 })
 
 const LIBRARIES = { fetch, axios, superagent } as const
 
 const official = Object.entries(LIBRARIES).map(([name, library]) => {
   const client: TestedClient = {
+    library,
     createApp: () => feathers() as unknown as SharedApp,
     connect(url, options = {}, Service) {
       const connect = restClient.default(url)[name as 'fetch'] as unknown as (
@@ -124,3 +130,4 @@ export const CLIENTS: Readonly<Record<string, TestedClient>> = Object.fromEntrie
 ])
 
 export const OUR_CLIENTS: readonly string[] = ours.map(([name]) => name)
+export const OFFICIAL_CLIENTS: readonly string[] = official.map(([name]) => name)

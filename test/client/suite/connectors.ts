@@ -7,7 +7,7 @@ import type { SharedRemote } from './clients.ts'
 export function testConnectors(t: Test, { url, client, connect, createApp, expected }: Cell): void {
   t.test('an application has one default connection', async (t) => {
     const app = createApp()
-    t.ok(app.rest)
+    t.equal(app.rest, client.library)
     t.throws(() => app.configure(connect()), {
       message: 'Only one default client provider can be configured',
     })

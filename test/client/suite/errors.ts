@@ -15,6 +15,7 @@ export function testErrors(t: Test, { client, service, expected }: Cell): void {
     t.match(error, {
       ...{ name: 'NotAcceptable', message: 'This is a Feathers error', code: 406 },
       ...{ className: 'not-acceptable', data: { data: true } },
+      errors: { text: 'is too odd' },
     })
     t.equal((error as Partial<typeof error>).response?.status, expected.statusOfError)
     t.ok((await errorOf(service('todos').get(-1))) instanceof NotFound)

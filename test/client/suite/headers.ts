@@ -1,4 +1,5 @@
 import type { Test } from 'tap'
+import { outcomeOf } from '../outcome-of.ts'
 import type { Cell } from './cell.ts'
 
 const JSON_TYPE = 'application/json'
@@ -63,5 +64,8 @@ export function testHeaders(t: Test, { service, remote, expected }: Cell): void 
       connection: { headers: { 'X-Connection': 'b', 'X-Both': 'of connection' } },
     }
     t.match(await remote('echo').find(params), { headers: expected.headersOfConnection })
+    const { connection } = params
+    const create = () => remote('echo').create({ a: 1 }, { connection })
+    t.match(await outcomeOf(create), expected.dataBesideConnection)
   })
 }

@@ -47,6 +47,8 @@ export function testLogins(t: Test, cell: Cell): void {
       user: { email: CREDENTIALS.email, password: undefined },
     })
     t.equal(storage.get(STORAGE_KEY), result.accessToken)
+    t.equal(await app.get('storage').getItem(STORAGE_KEY), result.accessToken)
+    t.equal(app.authentication.authenticated, true)
     t.strictSame(events, [
       ['login', result],
       ['authenticated', result],
@@ -134,5 +136,17 @@ export function testLogins(t: Test, cell: Cell): void {
     t.equal(await app.get('authentication'), null)
     t.match(await outcomeOf(() => findMember()), { error: ANONYMOUS })
     t.equal(await app.logout(), null, 'a second time nobody is there to log out')
+  })
+
+  t.test('a token whose user is gone is refused', async (t) => {
+    const { app, storage } = createLoginApp(cell)
+    await app.authenticate(CREDENTIALS)
+    await app.service('users').remove(1)
+    const error = await errorOf(app.reAuthenticate(true))
+    t.match(error.code, /^40[14]$/)
+    const { authenticated } = app.authentication
+    t.equal(authenticated, expected.staysLoggedInAsNobody)
+    t.equal(storage.has(STORAGE_KEY), authenticated)
+    t.equal((await app.get('authentication')) !== null, authenticated)
   })
 }

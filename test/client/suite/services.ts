@@ -30,12 +30,14 @@ export function toServerParams(
   return authorization === undefined ? { sent } : { sent, authorization }
 }
 
+const DETAILS = { data: true, errors: { text: 'is too odd' } }
+
 /** Records of Feathers' own memory service: both servers have the same ones. */
 class TodoService extends MemoryService {
   override async get(id: Id, params: ServerParams = {}): Promise<Todo> {
     const { query = {}, authorization } = params
     if (query['error']) throw new Error('Something went wrong')
-    if (query['feathersError']) throw new NotAcceptable('This is a Feathers error', { data: true })
+    if (query['feathersError']) throw new NotAcceptable('This is a Feathers error', DETAILS)
     const shown = authorization === undefined ? {} : { authorization }
     return { ...(await super.get(id)), query, ...shown }
   }
