@@ -24,6 +24,9 @@ const ALLOWED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'support/oauth/cookie-browser.ts': {
     'Date.now': 'the time that cookies expire by, which a test can set',
   },
+  'support/oauth/lying-openid-server.ts': {
+    'Date.now': 'the time of the id tokens, which a test can set',
+  },
   'support/until.ts': { 'node:timers': 'looks again, for as long as it takes' },
 }
 
