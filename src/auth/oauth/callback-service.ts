@@ -5,7 +5,7 @@ import type { AuthenticationResult } from '../authentication.ts'
 import { claimOnce } from '../tokens/token-revocation.ts'
 import { askProvider } from './ask-provider.ts'
 import type { Flow } from './flow-cookie.ts'
-import { FlowCookie } from './flow-cookie.ts'
+import { FLOW_LIFETIME_SECONDS, FlowCookie, NO_FLOW } from './flow-cookie.ts'
 import { OAuthAnswer, OAuthFailure } from './oauth-answer.ts'
 import type { OAuthSite } from './oauth-site.ts'
 import type { OAuthParams, OAuthStrategy } from './oauth-strategy.ts'
@@ -64,7 +64,7 @@ export class OAuthCallbackService {
       const flow = await cookie.read(params.headers?.['cookie'], access.secrets)
       if (flow.provider !== access.name) throw refuse('the flow was begun with another provider')
       if (answer.get('state') !== flow.state) throw refuse('the state is that of another flow')
-      const exp = Math.floor(Date.now() / 1000) + FLOW_SECONDS
+      const exp = Math.floor(Date.now() / 1000) + FLOW_LIFETIME_SECONDS
       if (!(await claimOnce(access.used, `oauth ${flow.state}`, exp))) throw refuse('it was used')
       return flow
     } catch (error) {
@@ -93,11 +93,6 @@ export class OAuthCallbackService {
     return { code: await access.createCode(String(entity[strategy.entityId])) }
   }
 }
-
-const FLOW_SECONDS = 600
-
-const NO_FLOW =
-  'No valid oAuth response. You must initiate the oAuth flow from the authorize endpoint.'
 
 function refuse(reason: string) {
   return createNotAuthenticated(NO_FLOW, undefined, { reason })

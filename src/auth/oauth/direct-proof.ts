@@ -3,6 +3,7 @@ import { isNonEmptyString } from '../../core/value-kind.ts'
 import { createNotAuthenticated } from '../auth-errors.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import { askProvider } from './ask-provider.ts'
+import { NO_FLOW } from './flow-cookie.ts'
 import { verifyIdToken } from './id-token.ts'
 import type { OAuthProfile } from './profile.ts'
 import { proveProfile } from './profile-id.ts'
@@ -25,11 +26,8 @@ export async function proveDirectly(
   const profile = await askProvider(provider, signal, async () => {
     if (isNonEmptyString(id_token)) return verifyIdToken(provider, id_token, nonce)
     if (isNonEmptyString(access_token)) return checkAccessToken(provider, access_token)
-    throw createNotAuthenticated(
-      'No valid oAuth response. You must initiate the oAuth flow from the authorize endpoint.',
-      undefined,
-      { reason: 'neither an id token nor an access token' },
-    )
+    const reason = 'neither an id token nor an access token'
+    throw createNotAuthenticated(NO_FLOW, undefined, { reason })
   })
   const tokens = isNonEmptyString(id_token) ? { id_token } : { access_token }
   return { strategy: access.name, ...tokens, profile: proveProfile(profile, access.name) }

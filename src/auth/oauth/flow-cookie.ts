@@ -26,12 +26,13 @@ export interface Flow {
 }
 
 /** How long people may take at the provider. */
-const LIFETIME_SECONDS = 600
+export const FLOW_LIFETIME_SECONDS = 600
 
 /** Browsers drop a cookie of more than 4,096 bytes, with its name and attributes. */
 const MAX_COOKIE_LENGTH = 3800
 
-const NO_FLOW =
+/** What people are told who come back from a provider that they were not sent to from here. */
+export const NO_FLOW =
   'No valid oAuth response. You must initiate the oAuth flow from the authorize endpoint.'
 
 /**
@@ -59,8 +60,8 @@ export class FlowCookie {
 
   /** Returns the header that stores a flow, `null` where it is too long for a cookie. */
   async store(flow: Flow, secrets: readonly string[]): Promise<string | null> {
-    const sealed = await sealData('oauth-flow', { ...flow }, secrets, LIFETIME_SECONDS)
-    const header = `${this.#name}=${sealed}; Max-Age=${LIFETIME_SECONDS}; ${this.#attributes}`
+    const sealed = await sealData('oauth-flow', { ...flow }, secrets, FLOW_LIFETIME_SECONDS)
+    const header = `${this.#name}=${sealed}; Max-Age=${FLOW_LIFETIME_SECONDS}; ${this.#attributes}`
     return header.length > MAX_COOKIE_LENGTH ? null : header
   }
 

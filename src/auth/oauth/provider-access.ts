@@ -49,9 +49,13 @@ export class ProviderAccess {
     return { ...oauth.defaults, ...(oauth[this.name] as object) }
   }
 
-  /** The secrets that seal; the first is the newest. */
+  /**
+   * The secrets that seal; the first is the newest. Those of another authentication service differ
+   * even if the settings are the same: the id in a code would be that of somebody else there.
+   */
   get secrets(): readonly string[] {
-    return [this.authentication.configuration.secret ?? []].flat()
+    const { configKey, configuration } = this.authentication
+    return [configuration.secret ?? []].flat().map((secret) => `${configKey} ${secret}`)
   }
 
   /** Notes what was used once: shared by all processes where the list of revoked tokens is. */

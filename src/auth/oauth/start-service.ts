@@ -69,7 +69,7 @@ export class OAuthStartService {
     const accessToken = await this.#site.getLinkToken(feathers_token, params)
     const parameters = this.#readParameters(provider.settings.dynamic, data, query)
     const redirectUri = this.#site.getCallbackUrl(params, provider.settings, override)
-    const { response_mode: responseMode } = provider.settings.customParams
+    const { response_mode: responseMode } = { ...provider.settings.customParams, ...parameters }
     const cookie = new FlowCookie(strategy.name, redirectUri, responseMode === 'form_post')
     try {
       return await askProvider(provider, params.signal, async () => {
