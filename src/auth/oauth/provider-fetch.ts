@@ -51,10 +51,7 @@ export function createProviderFetch(options: ProviderFetchOptions): ProviderFetc
       const request = toRequest(url, init)
       const answer = await sendRequest(request, url, options, call.signal)
       checkHead(answer, url)
-      const body = await readBody(answer, url, maxBytes)
-      // A body whose length is not given ends with its connection, whoever has closed it.
-      call.signal.throwIfAborted()
-      return toResponse(answer, body, request)
+      return toResponse(answer, await readBody(answer, url, maxBytes), request)
     } catch (error) {
       throw call.signal.aborted ? call.signal.reason : toProviderError(url, error)
     } finally {

@@ -48,7 +48,7 @@ export async function sendRequest(
   { allowPrivateNetwork, lookup = lookUpName as LookupFunction }: ProviderNetwork,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
-  const guard = url.protocol === 'http:' ? HTTP : allowPrivateNetwork ? ANYWHERE : PUBLIC
+  const guard = chooseGuard(url, allowPrivateNetwork)
   const host = url.hostname.replace(/^\[|\]$/g, '')
   if (isIP(host) !== 0 && guard.isRefused(host)) throw createRefusal(url, guard)
   // Loaded when it is used: most applications have no login that needs it.
@@ -66,8 +66,8 @@ export async function sendRequest(
     })
     request.on('error', reject)
     request.once('response', (answer) => {
-      // The reader of the body would learn only that it has been cut off, or of a body whose length
-      // is not given, nothing.
+      // Without it, the reader of the body would learn only that it has been cut off, and nothing
+      // at all of one whose length is not given: it ends with its connection, whoever closes that.
       request.on('error', (error) => answer.destroy(error))
       resolve(answer)
     })
@@ -111,6 +111,11 @@ const PUBLIC: Guard = {
 
 const ANYWHERE: Guard = { isRefused: () => false, problem: ADDRESS_REFUSED }
 
+function chooseGuard({ protocol }: URL, allowPrivateNetwork: boolean): Guard {
+  if (protocol === 'http:') return HTTP
+  return allowPrivateNetwork ? ANYWHERE : PUBLIC
+}
+
 function createList(subnets: readonly (readonly [network: string, prefix: number])[]): BlockList {
   const list = new BlockList()
   for (const [network, prefix] of subnets) {
@@ -119,9 +124,9 @@ function createList(subnets: readonly (readonly [network: string, prefix: number
   return list
 }
 
-/** IPv6 addresses that stand for an IPv4 one are in its subnets; zones (`%eth0`) are no part. */
+/** IPv6 addresses that stand for an IPv4 one are in its subnets. */
 function isIn(list: BlockList, address: string): boolean {
-  return list.check(address.replace(/%.*$/, ''), isIPv6(address) ? 'ipv6' : 'ipv4')
+  return list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
 }
 
 function createRefusal(url: URL, guard: Guard): ProviderError {
@@ -133,7 +138,7 @@ function createLookup(url: URL, guard: Guard, lookup: LookupFunction): LookupFun
     lookup(hostname, options, (error, found, family) => {
       const addresses =
         typeof found === 'string' ? [found] : (found ?? []).map((one) => one.address)
-      const isRefused = error === null && addresses.some(guard.isRefused)
-      callback(isRefused ? createRefusal(url, guard) : error, found, family)
+      const refusal = addresses.some(guard.isRefused) ? createRefusal(url, guard) : null
+      callback(error ?? refusal, found, family)
     })
 }

@@ -145,6 +145,23 @@ t.test('OAU-4: refuses other URLs, and repeats nothing of them', async (t) => {
   }
 })
 
+t.test("a lookup of one's own may answer at once, with no error, or with nonsense", async (t) => {
+  const answers: Readonly<Record<string, string>> = {
+    '127.0.0.1': 'address',
+    '::7f00:1': 'address',
+    nonsense: 'unreachable',
+  }
+  for (const [address, expected] of Object.entries(answers)) {
+    const lookup = ((_hostname, { all }, callback) => {
+      const call = callback as (...values: unknown[]) => void
+      if (all) call(undefined, [{ address, family: 4 }])
+      else call(undefined, address, 4)
+    }) satisfies LookupFunction
+    const fetchNamed = createProviderFetch({ allowPrivateNetwork: false, lookup })
+    t.match(await failureOf(fetchNamed('https://a.example/')), { failure: expected }, address)
+  }
+})
+
 t.test('says that a provider can not be reached, and by which error', async (t) => {
   const lookup: LookupFunction = (hostname, _options, callback) => {
     const error = new Error(`getaddrinfo ENOTFOUND ${hostname}`)
