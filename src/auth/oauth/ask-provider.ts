@@ -27,6 +27,7 @@ export async function askProvider<T>(
   try {
     return await provider.run(signal, work)
   } catch (error) {
+    signal?.throwIfAborted()
     throw toRefusal(provider.settings.name, error)
   }
 }
@@ -47,7 +48,9 @@ function toRefusal(provider: string, cause: unknown): unknown {
     })
   }
   const text = TEXTS.get(error)?.(provider) ?? `${provider} did not confirm the login`
-  const parts = [error ?? code ?? name, error_description ?? message]
+  // A value that no header can hold stands in the message of the platform, a token perhaps.
+  const explanation = cause instanceof TypeError ? '' : message
+  const parts = [error ?? code ?? name, error_description ?? explanation]
   const reason = parts.filter(Boolean).join(': ').slice(0, MAX_REASON)
   return createNotAuthenticated(text, undefined, { reason })
 }

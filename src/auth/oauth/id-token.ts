@@ -2,6 +2,7 @@ import type { JWTPayload, JWTVerifyGetKey } from 'jose'
 import { createNotAuthenticated } from '../auth-errors.ts'
 import type { OAuthProfile } from './profile.ts'
 import type { OAuthProvider } from './provider.ts'
+import { REQUEST_MS } from './provider.ts'
 import type { ProviderRequest } from './provider-fetch.ts'
 
 /** Those of which a provider publishes the key; with a shared secret any client could sign. */
@@ -54,7 +55,11 @@ async function getKeys(provider: OAuthProvider, url: string | undefined): Promis
   const keys = createRemoteJWKSet(new URL(String(url)), {
     cooldownDuration: REFETCH_AFTER_MS,
     cacheMaxAge: KEYS_LIFETIME_MS,
-    [customFetch]: (target: string, init: ProviderRequest) => provider.fetch(target, init),
+    // The limit of the provider's requests names the provider in its error.
+    timeoutDuration: 2 * REQUEST_MS,
+    // Not ended with the call that comes first: others wait for it too.
+    [customFetch]: (target: string, init: ProviderRequest) =>
+      provider.run(undefined, () => provider.fetch(target, init)),
   })
   KEYS.set(provider, keys)
   return keys

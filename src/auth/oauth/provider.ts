@@ -24,7 +24,11 @@ export type FlowSecrets = Pick<Flow, 'state' | 'nonce' | 'verifier'>
 
 type OpenId = typeof import('openid-client')
 
-const TIMEOUT_SECONDS = 5
+/** How long a provider may take for an answer. */
+export const REQUEST_MS = 5000
+
+/** Beyond that, so that the error which names the provider comes first. */
+const TIMEOUT_SECONDS = 10
 
 /**
  * One provider: sends people there, and finds out who came back. The protocol is that of
@@ -40,7 +44,7 @@ export class OAuthProvider {
   constructor(settings: ProviderSettings) {
     this.settings = settings
     const { allowPrivateNetwork } = settings
-    this.#fetch = createProviderFetch({ allowPrivateNetwork, timeoutMs: TIMEOUT_SECONDS * 1000 })
+    this.#fetch = createProviderFetch({ allowPrivateNetwork, timeoutMs: REQUEST_MS })
   }
 
   /** Runs what calls the provider, and ends its requests where the signal aborts. */
@@ -118,7 +122,8 @@ export class OAuthProvider {
 
   /** Returns the endpoints of the provider and how this application is known there. */
   async configure(): Promise<Configuration> {
-    this.#configuration ??= this.#createConfiguration()
+    // Not ended with the call that comes first: others wait for it too.
+    this.#configuration ??= this.run(undefined, () => this.#createConfiguration())
     try {
       return await this.#configuration
     } catch (error) {
