@@ -4,7 +4,7 @@ import { testAnswers } from './suite/answers.ts'
 import type { Cell } from './suite/cell.ts'
 import { createCell } from './suite/cell.ts'
 import { CLIENTS, OFFICIAL_CLIENTS, OUR_CLIENTS } from './suite/clients.ts'
-import { testConnectors } from './suite/connectors.ts'
+import { testConnections } from './suite/connections.ts'
 import { testCustomMethods } from './suite/custom-methods.ts'
 import { DIFFERENCES } from './suite/differences.ts'
 import { testErrors } from './suite/errors.ts'
@@ -37,7 +37,7 @@ const TOPICS: Readonly<Record<string, Topic>> = {
   'events and hooks': { test: testEvents },
   answers: { test: testAnswers },
   errors: { test: testErrors },
-  connectors: { test: testConnectors },
+  connections: { test: testConnections },
   logins: { test: testLogins },
   'what only our own client can do': { test: testExtensions, clients: OUR_CLIENTS },
 }

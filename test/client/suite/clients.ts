@@ -30,8 +30,16 @@ export interface SharedRemote {
   hooks(hooks: object): unknown
 }
 
+/** What such a service is made of. */
+interface ServiceSettings {
+  readonly name: string
+  readonly base: string
+  readonly connection: unknown
+  readonly options: object
+}
+
 /** A class of such services. */
-export type SharedClass = new (settings: never) => Pick<SharedRemote, 'getQuery'>
+export type SharedClass = new (settings: ServiceSettings) => SharedRemote
 
 /** What goes between an application and its server. */
 export interface SharedConnection {

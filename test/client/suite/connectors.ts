@@ -1,10 +1,13 @@
 import type { Test } from 'tap'
+import { startOddServer } from '../odd-server.ts'
 import { outcomeOf } from '../outcome-of.ts'
 import type { Cell } from './cell.ts'
-import type { SharedRemote } from './clients.ts'
 
 /** What a connection is for an application. */
-export function testConnectors(t: Test, { url, client, connect, createApp, expected }: Cell): void {
+export function testConnections(
+  t: Test,
+  { url, client, connect, createApp, expected }: Cell,
+): void {
   t.test('an application has one default connection', async (t) => {
     const app = createApp()
     t.equal(app.rest, client.library)
@@ -14,21 +17,29 @@ export function testConnectors(t: Test, { url, client, connect, createApp, expec
   })
 
   t.test('services are reached without an application', async (t) => {
-    const echo = connect().service('echo')
+    const { service, Service } = connect()
+    const echo = service('echo')
     t.equal(echo.name, 'echo')
-    t.ok(echo instanceof connect().Service)
+    t.ok(echo instanceof Service)
     t.match(await echo.get(1, {}), { id: '1' })
+    const settings = { name: 'echo', base: url, connection: client.library, options: {} }
+    t.match(await new Service(settings).get(2, {}), { id: '2' })
     t.match(await outcomeOf(() => echo.get(1)), expected.callWithoutParams)
   })
 
   t.test('several servers can be behind one application', async (t) => {
-    const app = client.createApp().configure(client.connect('http://nothing.invalid'))
-    app.use('elsewhere', connect().service('echo'))
-    t.match(await app.service('elsewhere').get(1), { id: '1', sent: { url: '/echo/1' } })
+    const type = { 'content-type': 'application/json' }
+    const { url, requests } = await startOddServer(t, (_request, response) =>
+      response.writeHead(200, type).end('{"from":"elsewhere"}'),
+    )
+    const app = createApp().use('elsewhere', client.connect(url).service('echo'))
+    t.strictSame(await app.service('elsewhere').get(1), { from: 'elsewhere' })
+    t.match(await app.service('echo').get(1), { id: '1' })
+    t.match(requests, [{ method: 'GET', url: '/echo/1' }])
   })
 
   t.test('takes the class of the services as the second argument or the third', async (t) => {
-    class Own extends (connect().Service as new (settings: never) => SharedRemote) {
+    class Own extends connect().Service {
       override getQuery(): string {
         return '?own=1'
       }
