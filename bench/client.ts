@@ -16,12 +16,13 @@ const { values } = parseArgs({
 })
 const turns = values.quick ? 15 : 60
 const CALLS = 200
+const KINDS = ['library', 'limited', 'service'] as const
 
 const server = await startServer(REST_CHILD, 'plain', STEADY_FLAGS)
 try {
   printTable(
-    ['', 'library, µs', 'service, µs', 'ratio', 'quartiles', 'target', ''],
-    ['---', '---:', '---:', '---:', '---:', '---:', '---'],
+    ['', 'library, µs', 'with a time limit, µs', 'service, µs', 'ratio', 'quartiles', 'target', ''],
+    ['---', '---:', '---:', '---:', '---:', '---:', '---:', '---'],
   )
   for (const row of createRows(`http://127.0.0.1:${server.ports.records}`)) {
     await check(row)
@@ -31,10 +32,12 @@ try {
   await server.stop()
 }
 
-/** @throws {Error} the two calls do not resolve to the same record or page */
-async function check({ title, service, library }: ClientRow): Promise<void> {
-  const [one, other] = [await service(), await library()].map(withoutId)
-  if (!isDeepStrictEqual(one, other)) throw new Error(`${title}: the answers differ`)
+/** @throws {Error} the calls do not resolve to the same record or page */
+async function check({ title, service, library, limited }: ClientRow): Promise<void> {
+  const [one, ...others] = [await service(), await library(), await limited()].map(withoutId)
+  if (!others.every((other) => isDeepStrictEqual(one, other))) {
+    throw new Error(`${title}: the answers differ`)
+  }
 }
 
 /** Each new record has an id of its own. */
@@ -43,22 +46,17 @@ function withoutId(answer: unknown): unknown {
   return others
 }
 
-interface Times {
-  readonly library: number[]
-  readonly service: number[]
-}
+type Times = Record<(typeof KINDS)[number], number[]>
 
 /**
- * Both run in short turns beside each other, so that a machine that gets slower does so for both; who
+ * They run in short turns beside each other, so that a machine that gets slower does so for all; who
  * begins changes with each turn. The first turns do not count.
  */
 async function measure(row: ClientRow): Promise<Times> {
-  const times: Times = { library: [], service: [] }
+  const times: Times = { library: [], limited: [], service: [] }
   const warmUp = Math.ceil(turns / 3)
   for (let turn = -warmUp; turn < turns; turn += 1) {
-    const order =
-      turn % 2 === 0 ? (['library', 'service'] as const) : (['service', 'library'] as const)
-    for (const kind of order) {
+    for (const kind of turn % 2 === 0 ? KINDS : KINDS.toReversed()) {
       const time = await timeCalls(row[kind])
       if (turn >= 0) times[kind].push(time)
     }
@@ -74,13 +72,13 @@ async function timeCalls(call: () => Promise<unknown>): Promise<number> {
   return (user + system) / CALLS
 }
 
-function report({ title, target }: ClientRow, { library, service }: Times): void {
+function report({ title, target }: ClientRow, { library, limited, service }: Times): void {
   const { median, low, high } = toRatio(service, library)
   const isMet = median <= target
   if (values.gate && !isMet) process.exitCode = 1
   printTable([
     title,
-    ...[toMedian(library).toFixed(0), toMedian(service).toFixed(0)],
+    ...[library, limited, service].map((times) => toMedian(times).toFixed(0)),
     ...[median.toFixed(2), `${low.toFixed(2)} to ${high.toFixed(2)}`],
     `<= ${target}`,
     isMet ? 'met' : 'MISSED',
