@@ -16,6 +16,11 @@ export interface PreparedRequest {
   /** Aborts when the caller gives up, or the time is up. */
   readonly signal: AbortSignal | undefined
   /**
+   * The longest time for the answer, in milliseconds, `Infinity` for no limit. The signal aborts then;
+   * a limit of the library's own should not be shorter.
+   */
+  readonly timeoutMs: number
+  /**
    * What to do where the server redirects. A write is not to follow: on the way it would become a
    * `GET`, and a record that is created be searched.
    */

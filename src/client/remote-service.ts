@@ -4,7 +4,7 @@ import { isStandardMethod, toMethodSpec } from '../core/method-table.ts'
 import type { Id, IdObject, NullableId, Query } from '../core/params.ts'
 import { isMethodName } from '../core/service-options.ts'
 import { isObject } from '../core/value-kind.ts'
-import { readErrorBody } from './answers/error-body.ts'
+import { isSuccess, readErrorBody } from './answers/error-body.ts'
 import { createTimeout, toNetworkError } from './answers/network-error.ts'
 import { sendRead } from './answers/read-retries.ts'
 import { omitRedirectOptions, refuseRedirect, toRedirectRule } from './answers/redirects.ts'
@@ -42,6 +42,8 @@ interface Call {
   readonly data?: unknown
   readonly params: unknown
 }
+
+type SentHeaders = Readonly<Record<string, string>>
 
 type CustomMethod = (data?: unknown, params?: object) => Promise<unknown>
 
@@ -154,34 +156,38 @@ export abstract class RemoteService {
     const body = toBody(data)
     // Headers are read once: an iterator of them can not be read again.
     const ownHeaders = mergeHeaders(params['headers'] as RequestHeaders | undefined, headers)
-    const request = {
-      method: spec.verb,
-      url: path + this.getQuery(toQuery(params)),
-      headers: {
-        accept: responseType === 'json' ? 'application/json' : '*/*',
-        ...this.ownHeaders,
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-        ...ownHeaders,
-        ...(!isStandardMethod(method) && { [SERVICE_METHOD]: method }),
-      },
-      body,
-      responseType,
+    const url = path + this.getQuery(toQuery(params))
+    const requestHeaders: SentHeaders = {
+      accept: responseType === 'json' ? 'application/json' : '*/*',
+      ...this.ownHeaders,
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...ownHeaders,
+      ...(!isStandardMethod(method) && { [SERVICE_METHOD]: method }),
     }
-    const label = { method: spec.verb, path: this.serviceURL.pattern }
-    const send = async (ended: AbortSignal | undefined, more: object = {}): Promise<Answer> => {
-      const rule = toRedirectRule(spec.verb, more)
-      const sent: PreparedRequest = {
-        ...request,
-        headers: { ...request.headers, ...more },
-        libraryOptions: rule.isBound ? omitRedirectOptions(libraryOptions) : libraryOptions,
-        redirect: rule.redirect,
-        isBound: rule.isBound,
+    const { verb } = spec
+    const label = { method: verb, path: this.serviceURL.pattern }
+    const send = async (ended?: AbortSignal, more?: SentHeaders): Promise<Answer> => {
+      const rule = toRedirectRule(verb, more)
+      const { redirect, isBound } = rule
+      // Written out: an object of many parts takes longer than the rest of this function.
+      const request: PreparedRequest = {
+        method: verb,
+        url,
+        headers: more === undefined ? requestHeaders : { ...requestHeaders, ...more },
+        body,
         signal: ended,
+        timeoutMs,
+        redirect,
+        isBound,
+        responseType,
+        libraryOptions: isBound ? omitRedirectOptions(libraryOptions) : libraryOptions,
       }
       try {
-        return refuseRedirect(await readErrorBody(await this.sendRequest(sent)), rule)
+        const answer = await this.sendRequest(request)
+        if (isSuccess(answer.status)) return answer
+        return refuseRedirect(await readErrorBody(answer), rule)
       } catch (error) {
-        throw toNetworkError(error, label, request.url)
+        throw toNetworkError(error, label, url)
       }
     }
     const sendOnce = (ended: AbortSignal | undefined): Promise<Answer> => {
@@ -197,7 +203,7 @@ export abstract class RemoteService {
     }
     const start = async (ended: AbortSignal | undefined): Promise<unknown> => {
       const answer =
-        spec.verb === 'GET' && retries > 0
+        verb === 'GET' && retries > 0
           ? sendRead(() => sendOnce(ended), { retries, signal: ended })
           : sendOnce(ended)
       return readResult(await answer, responseType)

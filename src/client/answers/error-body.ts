@@ -1,11 +1,16 @@
 import type { Answer } from '../connection.ts'
 
-/** Longer ones are no errors of services, and would be kept as long as the error is. */
-const MAX_ERROR_BYTES = 1_000_000
+/** Longer bodies are no errors of services, and would be kept as long as the error is. */
+export const MAX_ERROR_BYTES = 1_000_000
 
 /** Whether a status stands for a result. */
 export function isSuccess(status: number): boolean {
   return status >= 200 && status <= 299
+}
+
+/** Whether answers with a status have no body at all. */
+export function isEmpty(status: number): boolean {
+  return status === 204 || status === 205
 }
 
 /**

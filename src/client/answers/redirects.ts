@@ -37,7 +37,7 @@ const OPTION_NAMES: ReadonlySet<string> = new Set([
  * @param verb its HTTP method
  * @param added the headers that prove who calls
  */
-export function toRedirectRule(verb: string, added: object): RedirectRule {
+export function toRedirectRule(verb: string, added: object = {}): RedirectRule {
   if (Object.keys(added).some((name) => name !== LEFT_OUT)) return RULES.bound
   return verb === 'GET' ? RULES.read : RULES.write
 }

@@ -1,10 +1,7 @@
 import { GeneralError } from '../../core/errors/index.ts'
 import type { Answer, ResponseType } from '../connection.ts'
-import { isSuccess } from './error-body.ts'
+import { isEmpty, isSuccess } from './error-body.ts'
 import { createResponseError } from './response-error.ts'
-
-/** Answers that have no body at all. */
-const EMPTY: ReadonlySet<number> = new Set([204, 205])
 
 /**
  * Returns what a call resolves to: `null` for an answer without a body.
@@ -14,7 +11,7 @@ const EMPTY: ReadonlySet<number> = new Set([204, 205])
 export function readResult(answer: Answer, responseType: ResponseType): unknown {
   const { status, body } = answer
   if (!isSuccess(status)) throw createResponseError(answer)
-  if (EMPTY.has(status)) return null
+  if (isEmpty(status)) return null
   return responseType === 'json' ? parse(String(body), status) : body
 }
 

@@ -26,22 +26,43 @@ const MAX_TIMER_MS = 2 ** 31 - 1
  * @throws {Timeout} the time is up
  * @throws the reason of the signal
  */
-export async function limitCall(
+export function limitCall(
   { signal, timeoutMs, isStream, createAbort }: CallLimits,
   start: (signal: AbortSignal | undefined) => Promise<unknown>,
   createTimeout: (timeoutMs: number) => Timeout,
 ): Promise<unknown> {
-  if (signal?.aborted) throw toAbortError(signal)
+  if (signal?.aborted) return Promise.reject(toAbortError(signal))
   const hasTimer = timeoutMs <= MAX_TIMER_MS
   if (!hasTimer && signal === undefined) return start(undefined)
   const controller = createAbort()
-  let timer: ReturnType<typeof setTimeout> | undefined
-  let abort = (): void => undefined
-  const ended = new Promise<never>((_resolve, reject) => {
+  return new Promise((resolve, reject) => {
+    let isEnded = false
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const stop = (): void => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', abort)
+    }
     const end = (error: unknown, reason: unknown): void => {
+      isEnded = true
+      stop()
       // First: the library answers an abort with an error of its own.
       reject(error)
       controller.abort(reason)
+    }
+    const abort = (): void => {
+      if (signal !== undefined) end(toAbortError(signal), signal.reason)
+    }
+    const finish = (result: unknown): void => {
+      if (isEnded) return
+      clearTimeout(timer)
+      // A stream can be aborted until it has ended, by the caller alone.
+      const isLeft = isStream && signal !== undefined
+      if (!isLeft) stop()
+      resolve(isLeft ? watchStream(result, stop) : result)
+    }
+    const fail = (error: unknown): void => {
+      stop()
+      reject(error)
     }
     if (hasTimer) {
       timer = setTimeout(() => {
@@ -49,21 +70,9 @@ export async function limitCall(
         end(error, error.cause)
       }, timeoutMs)
     }
-    if (signal === undefined) return
-    abort = () => end(toAbortError(signal), signal.reason)
-    signal.addEventListener('abort', abort)
+    signal?.addEventListener('abort', abort)
+    start(controller.signal).then(finish, fail)
   })
-  const release = (): void => signal?.removeEventListener('abort', abort)
-  let isLeft = false
-  try {
-    const result = await Promise.race([start(controller.signal), ended])
-    if (!isStream || signal === undefined) return result
-    isLeft = true
-    return watchStream(result, release)
-  } finally {
-    clearTimeout(timer)
-    if (!isLeft) release()
-  }
 }
 
 /** Returns the reason of a signal as `fetch` would throw it: `AbortError`, unless another was given. */

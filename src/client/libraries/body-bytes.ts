@@ -3,11 +3,13 @@ import type { ResponseType } from '../connection.ts'
 /** Bytes as libraries give them: Node's are views of a memory that others may share. */
 type Bytes = ArrayBuffer | Uint8Array<ArrayBuffer>
 
+const UTF_8 = new TextDecoder()
+
 const CONVERTERS: Readonly<
   Record<Exclude<ResponseType, 'stream'>, (bytes: Bytes, contentType: string) => unknown>
 > = {
-  json: (bytes) => new TextDecoder().decode(bytes),
-  text: (bytes) => new TextDecoder().decode(bytes),
+  json: (bytes) => UTF_8.decode(bytes),
+  text: (bytes) => UTF_8.decode(bytes),
   arrayBuffer: (bytes) => (bytes instanceof ArrayBuffer ? bytes : new Uint8Array(bytes).buffer),
   blob: (bytes, type) => new Blob([bytes], { type }),
 }

@@ -17,14 +17,14 @@ export class LightAbort {
 class LightSignal {
   aborted = false
   reason: unknown
-  readonly #listeners = new Set<Listener>()
+  #listeners: readonly Listener[] = []
 
   addEventListener(_type: 'abort', listener: Listener): void {
-    this.#listeners.add(listener)
+    this.#listeners = [...this.#listeners, listener]
   }
 
   removeEventListener(_type: 'abort', listener: Listener): void {
-    this.#listeners.delete(listener)
+    this.#listeners = this.#listeners.filter((one) => one !== listener)
   }
 
   throwIfAborted(): void {
@@ -35,7 +35,8 @@ class LightSignal {
     if (this.aborted) return
     this.aborted = true
     this.reason = reason
-    for (const listener of this.#listeners) listener()
-    this.#listeners.clear()
+    const listeners = this.#listeners
+    this.#listeners = []
+    for (const listener of listeners) listener()
   }
 }

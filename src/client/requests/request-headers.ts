@@ -18,6 +18,9 @@ const OF_ONE_CONNECTION: ReadonlySet<string> = new Set([
   ...['transfer-encoding', 'upgrade'],
 ])
 
+/** Most calls have none of their own. */
+const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({})
+
 /** The header that says which custom method is called. */
 export const SERVICE_METHOD = 'x-service-method'
 
@@ -29,7 +32,8 @@ export const SERVICE_METHOD = 'x-service-method'
  */
 export function mergeHeaders(
   ...sources: readonly (RequestHeaders | undefined)[]
-): Record<string, string> {
+): Readonly<Record<string, string>> {
+  if (sources.every((source) => source === undefined)) return NO_HEADERS
   // The record has no prototype: `__proto__` is a name that a header can have.
   const merged: Record<string, string> = Object.create(null)
   for (const source of sources) {
