@@ -55,13 +55,7 @@ export class Application<
   /**
    * The hooks of the application; method names differ from service to service and are free here.
    */
-  readonly hookRegistry: HookRegistry = new HookRegistry({
-    label: 'the application',
-    shortGroup: 'around',
-    hasMethod: () => true,
-    methodNames: () => STANDARD_METHODS,
-    suggestName: (mistyped, names) => this.advice?.suggestName(mistyped, names) ?? '',
-  })
+  readonly hookRegistry: HookRegistry
   /** What tells the author of mistakes. Only applications of `createApp()` have it. */
   readonly advice: Advice | undefined
   readonly #entries = new Map<string, Entry>()
@@ -73,6 +67,13 @@ export class Application<
   constructor(advice?: Advice) {
     super((error, event) => this.logListenerError(error, String(event)))
     this.advice = advice
+    this.hookRegistry = new HookRegistry({
+      label: 'the application',
+      shortGroup: 'around',
+      hasMethod: () => true,
+      methodNames: () => STANDARD_METHODS,
+      suggestName: advice?.suggestName,
+    })
   }
 
   /** The registered services by path, in the order of their registration. */

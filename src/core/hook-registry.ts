@@ -1,4 +1,5 @@
 import type { HookContext, HookType } from './hook-context.ts'
+import type { NameSuggestion } from './option-rules.ts'
 import { isObject, isPlainObject, isPromise } from './value-kind.ts'
 
 /**
@@ -23,8 +24,8 @@ export interface HookRegistryOptions {
   readonly hasMethod: (name: string) => boolean
   /** The methods that an error names, for one that is not there. */
   readonly methodNames: () => Iterable<string>
-  /** Returns `; did you mean 'name'?`, or `''`. */
-  readonly suggestName: (mistyped: string, names: Iterable<string>) => string
+  /** What an error says beside for a name that is not there. Default: which ones there are. */
+  readonly suggestName: NameSuggestion | undefined
 }
 
 /** The hooks of one application or service, in the order in which they were registered. */
@@ -131,12 +132,12 @@ export class HookRegistry {
   #createUnknownMethod(name: string): TypeError {
     const { label, methodNames, suggestName } = this.#options
     const known = [...methodNames()]
-    const hint = suggestName(name, [...known, ...HOOK_KINDS]) || `, it has ${known.join(', ')}`
+    const hint = suggestName?.(name, [...known, ...HOOK_KINDS]) || `, it has ${known.join(', ')}`
     return new TypeError(`'${name}' is not a hookable method of ${label}${hint}`)
   }
 
-  #suggestKind(mistyped: string): string {
-    return this.#options.suggestName(mistyped, HOOK_KINDS)
+  #suggestKind(mistyped: string): string | undefined {
+    return this.#options.suggestName?.(mistyped, HOOK_KINDS)
   }
 
   /** Methods stand inside of kinds, and hooks inside of methods. */

@@ -51,7 +51,7 @@ export class ServiceEntry<A extends EntryApplication = EntryApplication>
       shortGroup: 'short',
       hasMethod: (name) => this.methods.has(name),
       methodNames: () => this.methods.keys(),
-      suggestName: (mistyped, names) => app.advice?.suggestName(mistyped, names) ?? '',
+      suggestName: app.advice?.suggestName,
     })
     this.#uninstall = installMembers(this)
     ENTRIES.set(service, this)
