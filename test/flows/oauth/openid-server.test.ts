@@ -3,6 +3,7 @@ import type { Test } from 'tap'
 import t from 'tap'
 import type { Page } from '../../support/oauth/cookie-browser.ts'
 import { CookieBrowser } from '../../support/oauth/cookie-browser.ts'
+import { startLocalServer } from '../../support/oauth/local-server.ts'
 import type { OpenIdServerOptions } from '../../support/oauth/openid-server.ts'
 import { startOpenIdServer } from '../../support/oauth/openid-server.ts'
 
@@ -91,19 +92,29 @@ t.test('remembers the user and the consent, and asks another browser', async (t)
   t.match(other, { location: null, text: /name="account"/ })
 })
 
-t.test('sends the answer by form_post', async (t) => {
-  const { configuration, browser } = await start(t)
-  const { url, checks } = await createLogin(configuration, { response_mode: 'form_post' })
-  const page = await logIn(browser, url)
-  t.match(page, { status: 200, location: null, text: new RegExp(`action="${REDIRECT_URI}"`) })
-  const [, code] = /name="code" value="([^"]+)"/.exec(page.text) ?? []
-  const request = new Request(REDIRECT_URI, {
+t.test('sends the answer by form_post, to another site without its Lax cookies', async (t) => {
+  const { server, configuration, browser } = await start(t)
+  const cookies = ['lax=1; SameSite=Lax', 'none=1; SameSite=None; Secure']
+  const application = await startLocalServer(({ query }) => {
+    const cookie = query.get('cookie')
+    return cookie === null ? {} : { headers: { 'set-cookie': cookie } }
+  })
+  t.teardown(() => application.close())
+  // Two ports of one host are one site.
+  const redirectUri = `${application.origin.replace('127.0.0.1', 'localhost')}/callback`
+  server.addClient({ ...CLIENT, redirect_uris: [redirectUri] })
+  for (const cookie of cookies) {
+    await browser.open(`${redirectUri}?cookie=${encodeURIComponent(cookie)}`)
+  }
+  const posting = { response_mode: 'form_post', redirect_uri: redirectUri }
+  const { url, checks } = await createLogin(configuration, posting)
+  await browser.submit(await logIn(browser, url))
+  const received = application.requests.at(-1)
+  t.match(received, { method: 'POST', path: '/callback', headers: { cookie: 'none=1' } })
+  t.match(received?.headers, { origin: server.issuer, 'sec-fetch-site': 'cross-site' })
+  const request = new Request(redirectUri, {
     method: 'POST',
-    body: new URLSearchParams({
-      code: String(code),
-      state: checks.expectedState,
-      iss: configuration.serverMetadata().issuer,
-    }),
+    body: new URLSearchParams(received?.body),
   })
   const tokens = await client.authorizationCodeGrant(configuration, request, checks)
   t.equal(tokens.claims()?.sub, 'ann')
