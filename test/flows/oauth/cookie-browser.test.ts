@@ -78,7 +78,13 @@ t.test('takes the folder of the URL for the path of a cookie that names none', a
   const { browser, origin, at } = await start(t)
   await browser.open(at('/in/set', { cookie: 'a=1' }))
   await browser.open(at('/set', { cookie: 'b=2; Path=relative; SameSite=Other' }))
-  t.match(browser.cookies, [{ path: '/in' }, { path: '/', hostOnly: true, sameSite: 'Lax' }])
+  t.strictSame(
+    browser.cookies.map(({ path, hostOnly, sameSite }) => [path, hostOnly, sameSite]),
+    [
+      ['/in', true, 'Lax'],
+      ['/', true, 'Lax'],
+    ],
+  )
   t.equal(read(await browser.open(`${origin}/in/x`)).cookie, 'a=1; b=2')
   t.equal(read(await browser.open(`${origin}/x`)).cookie, 'b=2')
 })
@@ -162,7 +168,12 @@ t.test('sends from another site only what SameSite lets through', async (t) => {
     const answer = await (from === undefined
       ? browser.open(`${origin}/to`)
       : browser.submit(pageAt(`${from}/`, form)))
-    t.match(read(answer), { method, cookie, site }, `${method} from ${from}`)
+    const received = read(answer)
+    t.strictSame(
+      [received.method, received.cookie, received.site],
+      [method, cookie, site],
+      `${method} from ${from}`,
+    )
   }
 })
 
@@ -178,8 +189,9 @@ t.test(
     const stopped = await browser.follow(at('/go', { to: 'https://no.test/#a' }), {
       stopAt: ({ hostname }) => hostname === 'no.test',
     })
-    t.match(stopped, { status: 302, location: 'https://no.test/#a' })
-    t.match(await browser.open(at('/go', { to: '/x' })), { status: 302, location: `${origin}/x` })
+    t.equal(stopped.status, 302)
+    t.equal(stopped.location, 'https://no.test/#a')
+    t.equal((await browser.open(at('/go', { to: '/x' }))).location, `${origin}/x`)
     t.match(await browser.open(at('/go', { status: '200' })), { location: null })
   },
 )
@@ -195,11 +207,7 @@ t.test('repeats a form after 307 and 308, and asks with GET after the others', a
     const form = `<form method=post action="/go?status=${status}&amp;to=/to"><input name=a value=1></form>`
     const answer = read(await browser.submit(await browser.open(at('/form', { html: form }))))
     const repeated = status > '306'
-    t.match(
-      answer,
-      repeated ? { method: 'POST', body: 'a=1' } : { method: 'GET', body: '' },
-      status,
-    )
+    t.strictSame([answer.method, answer.body], repeated ? ['POST', 'a=1'] : ['GET', ''], status)
     t.equal(answer.origin, repeated ? origin : undefined)
   }
 })
@@ -248,7 +256,8 @@ t.test('fills in and submits the first form of a page', async (t) => {
 t.test('submits a form by GET, and to its own page when it names no other', async (t) => {
   const { browser, origin } = await start(t)
   const page = pageAt(`${origin}/here?old=1#part`, '<form><input name=q value=1></form>')
-  t.match(read(await browser.submit(page, { q: 'a b' })), { method: 'GET', target: '/here?q=a+b' })
+  const answer = read(await browser.submit(page, { q: 'a b' }))
+  t.strictSame([answer.method, answer.target], ['GET', '/here?q=a+b'])
   await t.rejects(browser.submit(pageAt(origin, '<p>no form')), /no form/)
   const upload = '<form enctype="multipart/form-data"></form>'
   await t.rejects(browser.submit(pageAt(origin, upload)), /multipart/)

@@ -110,7 +110,8 @@ t.test('sends the answer by form_post, to another site without its Lax cookies',
   const { url, checks } = await createLogin(configuration, posting)
   await browser.submit(await logIn(browser, url))
   const received = application.requests.at(-1)
-  t.match(received, { method: 'POST', path: '/callback', headers: { cookie: 'none=1' } })
+  t.match(received, { method: 'POST', path: '/callback' })
+  t.equal(received?.headers.cookie, 'none=1')
   t.match(received?.headers, { origin: server.issuer, 'sec-fetch-site': 'cross-site' })
   const request = new Request(redirectUri, {
     method: 'POST',
