@@ -5,6 +5,7 @@ import { checkRules } from '../../core/option-rules.ts'
 import { AuthenticationClient } from './authentication-client.ts'
 import type { AuthenticationClientOptions } from './authentication-options.ts'
 import { CLIENT_RULES } from './authentication-options.ts'
+import type { LoginResult } from './login-result.ts'
 
 /** A class of authentication clients: one that extends {@link AuthenticationClient}. */
 export type AuthenticationClientClass = new (
@@ -31,10 +32,18 @@ export function authentication(options: AuthenticationOptions = {}): (app: objec
       throw new TypeError("The application has a setting 'authentication' that is not a client's")
     }
     const client = new Authentication(app, clientOptions)
+    const reAuthenticate: AuthenticationClient['reAuthenticate'] = (force, strategy, params) => {
+      // Asked here as well, since a class of one's own need not do so: a listener to `login` would
+      // log in again and again.
+      const present: Promise<LoginResult> | null = force ? null : app.get('authentication')
+      return present ?? client.reAuthenticate(force, strategy, params)
+    }
+    const authenticate: AuthenticationClient['authenticate'] = (data, params) =>
+      data == null ? reAuthenticate() : client.authenticate(data, params)
     Object.assign(app, {
       authentication: client,
-      authenticate: client.authenticate.bind(client),
-      reAuthenticate: client.reAuthenticate.bind(client),
+      authenticate,
+      reAuthenticate,
       logout: client.logout.bind(client),
     })
   })

@@ -37,7 +37,7 @@ export function createCallAuthorizer(login: CallLogin): Authorizer {
   const renewal = new TokenRenewal(login)
 
   async function sendAgain(call: UnsentCall, refused: Login, answer: Answer): Promise<Answer> {
-    const error = await createResponseError(answer)
+    const error = createResponseError(answer)
     if (!isTokenError(error)) throw error
     const reason = findReason(error, refused)
     const renewed = await renewal.replace(refused, reason).catch((failure: unknown) => {

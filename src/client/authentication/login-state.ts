@@ -42,6 +42,8 @@ interface Decided {
   readonly result: LoginResult
   /** Whether the token is another one than that of the login before. */
   readonly isNews: boolean
+  /** Whether the claims tell of another user than before. */
+  readonly isOther: boolean
 }
 
 /** A token is visible ASCII: headers refuse other characters, or servers read them differently. */
@@ -70,6 +72,8 @@ export class LoginState {
   /** The latest attempt, while it goes on. */
   #pending: Promise<LoginResult> | undefined
   readonly #ends = new Set<(error: unknown) => void>()
+  /** Whether listeners are being told of a login right now. */
+  #isAnnouncing = false
 
   constructor(effects: LoginEffects) {
     this.#effects = effects
@@ -103,7 +107,7 @@ export class LoginState {
    */
   attempt(attempt: LoginAttempt): Promise<LoginResult> {
     this.#started += 1
-    const pending = this.#run(this.#started, attempt)
+    const pending = this.#run(this.#started, attempt, this.#isAnnouncing)
     this.#pending = pending
     this.#publish()
     return pending
@@ -122,7 +126,7 @@ export class LoginState {
     return login
   }
 
-  async #run(number: number, attempt: LoginAttempt): Promise<LoginResult> {
+  async #run(number: number, attempt: LoginAttempt, isEcho: boolean): Promise<LoginResult> {
     let end: (error: unknown) => void = () => undefined
     const ended = new Promise<never>((_resolve, reject) => {
       end = reject
@@ -137,8 +141,18 @@ export class LoginState {
       if (this.#started === number) this.#pending = undefined
       this.#publish()
     }
-    if (decided.isNews) this.#effects.announce(decided.result)
+    // A listener that logs the same user in would be told of that, and do so for ever.
+    if (decided.isNews && (decided.isOther || !isEcho)) this.#announce(decided.result)
     return decided.result
+  }
+
+  #announce(result: LoginResult): void {
+    this.#isAnnouncing = true
+    try {
+      this.#effects.announce(result)
+    } finally {
+      this.#isAnnouncing = false
+    }
   }
 
   async #decide(number: number, attempt: LoginAttempt): Promise<Decided> {
@@ -155,8 +169,10 @@ export class LoginState {
     await this.#effects.keep(accessToken)
     this.#checkLast(number)
     const before = this.#login
-    this.#login = { number, replaces: before?.number, proof, accessToken, result }
-    return { result, isNews: before?.accessToken !== accessToken }
+    const login: Login = { number, replaces: before?.number, proof, accessToken, result }
+    this.#login = login
+    const isNews = before?.accessToken !== accessToken
+    return { result, isNews, isOther: toClaims(login).sub !== (before && toClaims(before).sub) }
   }
 
   /** Asks the server. A refusal ends the login that is there. */

@@ -8,6 +8,7 @@ import {
   rest,
 } from '../../../src/client/index.ts'
 import { createApp, NotAuthenticated, Unavailable } from '../../../src/core/index.ts'
+import { holdTimers } from '../../support/clock.ts'
 import { Gate } from '../../support/gate.ts'
 import { laterTurns } from '../../support/until.ts'
 import { errorOf } from '../error-of.ts'
@@ -384,4 +385,55 @@ t.test('takes a class of its own, and the storage of the setting', async (t) => 
   const { accessToken } = await client.authenticate(CREDENTIALS)
   t.equal(await storage.getItem('elsewhere'), accessToken)
   t.match(await client.reAuthenticate(true), { accessToken })
+})
+
+t.test('a listener to logins that logs in again is not told of that', async (t) => {
+  const server = await startLoginServer(t)
+  class Program extends AuthenticationClient {
+    override reAuthenticate() {
+      return this.authenticate(CREDENTIALS)
+    }
+  }
+  const { client, events } = connect(server.url, { Authentication: Program })
+  let nested: Promise<unknown>[] = []
+  client.on('login', () => {
+    nested = [client.reAuthenticate(), client.authenticate(), client.reAuthenticate(true)]
+  })
+  const first = await client.authenticate(CREDENTIALS)
+  const [present, without, forced] = await Promise.all(nested)
+  t.equal(present, first, 'the login that is there')
+  t.equal(without, first)
+  t.not((forced as { accessToken: string }).accessToken, first.accessToken)
+  await laterTurns()
+  t.equal(server.count('POST /authentication'), 2)
+  t.equal(events.length, 2)
+})
+
+t.test('a listener to logins that logs in somebody else is told of that', async (t) => {
+  const server = await startLoginServer(t)
+  const { client, events } = connect(server.url)
+  client.once('login', () => void client.authenticate(BEN))
+  await client.authenticate(CREDENTIALS)
+  await client.get('authentication')
+  const users = events.filter(([name]) => name === 'login').map(([, user]) => user)
+  t.strictSame(users, [CREDENTIALS.email, BEN.email])
+})
+
+t.test('a storage that never answers holds a call no longer than its time limit', async (t) => {
+  const server = await startLoginServer(t)
+  const timeoutMs = 54_321
+  const timers = holdTimers(t, timeoutMs)
+  const reading = new Gate()
+  const storage = { getItem: () => reading.pass(null), setItem() {}, removeItem() {} }
+  const client = createClient({ baseURL: server.url, timeoutMs })
+  client.configure(authentication({ storage }))
+  const waiting = errorOf(client.reAuthenticate())
+  await reading.arrivals(1)
+  const error = errorOf(client.service('open').find())
+  timers.fire()
+  t.equal((await error).name, 'Timeout')
+  reading.open()
+  await waiting
+  await laterTurns()
+  t.strictSame(server.requests, [], 'it is not sent later')
 })
