@@ -1,8 +1,11 @@
+import type { ServerResponse } from 'node:http'
 import superagent from 'superagent'
 import t from 'tap'
 import { rest } from '../../src/client/index.ts'
-import { createApp } from '../../src/core/index.ts'
+import { createApp, NotFound } from '../../src/core/index.ts'
+import { until } from '../support/until.ts'
 import { CONNECTORS } from './connectors.ts'
+import { errorOf } from './error-of.ts'
 import { startOddServer } from './odd-server.ts'
 
 t.test('options of superagent are methods of its requests that change no answer', async (t) => {
@@ -44,3 +47,31 @@ t.test('no library names the type of a body that is not there', async (t) => {
     t.match(requests.splice(0), [{ headers: { 'content-type': 'of/params' } }])
   }
 })
+t.test('what a hook of ofetch puts in the place of a body is the body', async (t) => {
+  const { url } = await startOddServer(t, (_request, response) => response.end('[1]'))
+  const onResponse = async ({ response }: { response: Response & { _data?: unknown } }) => {
+    response._data = (await response.text()).replace('1', '2')
+  }
+  const app = createApp().configure(rest(url).ofetch({ connection: { onResponse } }))
+  t.strictSame(await app.service('things').find(), [2])
+})
+
+const READING = {
+  ofetch: (url: string) => rest(url).ofetch(),
+  fetch: (url: string) => rest(url).fetch(fetch),
+}
+
+for (const [library, connect] of Object.entries(READING)) {
+  t.test(`${library}: an error is read until it is too long for one`, async (t) => {
+    const responses: ServerResponse[] = []
+    const { url } = await startOddServer(t, (_request, response) => {
+      responses.push(response)
+      response.writeHead(404, { 'content-type': 'application/json' })
+      const write = (): boolean => response.write('x'.repeat(100_000), () => write())
+      write()
+    })
+    const app = createApp().configure(connect(url))
+    t.ok((await errorOf(app.service('things').find())) instanceof NotFound)
+    await until(() => responses[0]?.destroyed === true)
+  })
+}

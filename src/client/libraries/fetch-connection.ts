@@ -63,10 +63,15 @@ export class FetchClient extends RemoteService {
       body: request.body ?? null,
       signal: request.signal ?? null,
     })
-    const { status } = answer
-    const read = isSuccess(status) ? READERS[request.responseType] : toErrorBody
-    return { status, readHeaders: () => toObject(answer.headers), body: await read(answer) }
+    return readAnswer(answer, request.responseType)
   }
+}
+
+/** Resolves to an answer, whose body is read unless it is that of an error. */
+export async function readAnswer(answer: FetchAnswer, responseType: ResponseType): Promise<Answer> {
+  const { status } = answer
+  const read = isSuccess(status) ? READERS[responseType] : toErrorBody
+  return { status, readHeaders: () => toObject(answer.headers), body: await read(answer) }
 }
 
 /** Returns the body of an error as a stream, or as a string of a fetch function without streams. */

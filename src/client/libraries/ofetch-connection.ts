@@ -1,16 +1,7 @@
 import type { $Fetch } from 'ofetch'
-import type { Answer, PreparedRequest, ResponseType } from '../connection.ts'
+import type { Answer, PreparedRequest } from '../connection.ts'
 import { RemoteService } from '../remote-service.ts'
-import { toObject } from './fetch-connection.ts'
-
-/** Text instead of JSON: ofetch takes the part of a JSON body that has arrived for a string. */
-const OFETCH_TYPES = {
-  json: 'text',
-  text: 'text',
-  arrayBuffer: 'arrayBuffer',
-  blob: 'blob',
-  stream: 'stream',
-} as const satisfies Record<ResponseType, string>
+import { readAnswer, toObject } from './fetch-connection.ts'
 
 /** A remote service that is called by ofetch. */
 export class OfetchClient extends RemoteService {
@@ -30,12 +21,15 @@ export class OfetchClient extends RemoteService {
       // By default, ofetch sends a failed GET again, at once.
       retry: false,
       ignoreResponseError: true,
-      responseType: OFETCH_TYPES[responseType],
+      // It leaves a stream alone: it takes a part of a JSON body for a string, and reads an error of
+      // any length.
+      responseType: 'stream',
     })
-    return {
-      status: answer.status,
-      readHeaders: () => toObject(answer.headers),
-      body: answer._data ?? '',
+    // A hook of ofetch may have put something else there.
+    if (answer._data !== undefined && answer._data !== answer.body) {
+      const { status, _data } = answer
+      return { status, readHeaders: () => toObject(answer.headers), body: _data }
     }
+    return readAnswer(answer, responseType)
   }
 }

@@ -424,7 +424,8 @@ t.test('a storage that never answers holds a call no longer than its time limit'
   const timeoutMs = 54_321
   const timers = holdTimers(t, timeoutMs)
   const reading = new Gate()
-  const storage = { getItem: () => reading.pass(null), setItem() {}, removeItem() {} }
+  const storage = new MemoryStorage()
+  storage.getItem = () => reading.pass(null)
   const client = createClient({ baseURL: server.url, timeoutMs })
   client.configure(authentication({ storage }))
   const waiting = errorOf(client.reAuthenticate())
