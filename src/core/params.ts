@@ -54,6 +54,8 @@ export interface Params<Q = Query> {
   address?: string | undefined
   /** The URL that the caller outside has reached, with its query: behind a proxy, that of the proxy. */
   requestUrl?: string | undefined
+  /** The HTTP method of an external call: `'HEAD'` calls what `'GET'` does. */
+  requestMethod?: string | undefined
   /** Id of the HTTP request, as it stands in the log. */
   requestId?: string | undefined
 }

@@ -89,8 +89,7 @@ export class RestParams implements TransportParams {
     this.#request = request
     this.#reply = reply
     if (feathers !== null) {
-      const { signal: _s, requestId: _i, requestUrl: _u, address: _a, ...others } = feathers
-      Object.assign(this, others, { provider: 'rest' })
+      Object.assign(this, withoutGetters(feathers), { provider: 'rest' })
     }
   }
 
@@ -138,9 +137,14 @@ export class RestParams implements TransportParams {
     return `${protocol}://${host}${originalUrl.replace(/^https?:\/\/[^/?]*/i, '')}`
   }
 
+  /** The HTTP method of the request: a `HEAD` calls what a `GET` does. */
+  get requestMethod(): string | undefined {
+    return #request in this ? this.#request.method : ORIGINALS.get(this)?.requestMethod
+  }
+
   /**
-   * Gives a copy `signal`, `requestId`, `requestUrl` and `address`, which login limits and the log need whatever
-   * hooks have made of the params. They are not enumerable there either. An object without the
+   * Gives a copy the getters of this class, which login limits and the log need whatever hooks have
+   * made of the params. They are not enumerable there either. An object without the
    * headers of this request is no copy: it may be shared by many calls.
    */
   completeCopy(copy: { readonly headers?: unknown }): void {
@@ -163,5 +167,17 @@ const ORIGINALS = new WeakMap<object, RestParams>()
 
 /** The getters of the prototype, for copies that have another prototype. */
 const COPIED: readonly (readonly [name: string, PropertyDescriptor])[] = [
-  ...['signal', 'requestId', 'requestUrl', 'address', 'completeCopy'],
+  ...['signal', 'requestId', 'requestUrl', 'requestMethod', 'address', 'completeCopy'],
 ].map((name) => [name, Object.getOwnPropertyDescriptor(RestParams.prototype, name) ?? {}])
+
+/** What middleware says can not take the place of what the transport knows. */
+function withoutGetters({
+  signal: _signal,
+  requestId: _id,
+  requestUrl: _url,
+  requestMethod: _method,
+  address: _address,
+  ...others
+}: FeathersParams): FeathersParams {
+  return others
+}
