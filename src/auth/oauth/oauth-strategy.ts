@@ -205,34 +205,37 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
       return (await this.#entities.get(id, toEntityParams(params, {}))) as Entity
     } catch (error) {
       if (!(error instanceof NotFound)) throw error
-      throw createNotAuthenticated('The account of this login is gone', undefined, error)
+      throw createNotAuthenticated('The account of the code does not exist', undefined, error)
     }
   }
 
   async #findOrCreate(profile: OAuthProfile, params: OAuthParams): Promise<Entity> {
     const current = await this.getCurrentEntity(params)
     const known = await this.findEntity(profile, params)
-    if (known !== null && current !== null && !this.#isSame(known, current)) {
-      throw createNotAuthenticated(`This ${this.name} account belongs to another account here`)
-    }
+    if (known !== null) this.#checkOwner(known, current)
     const entity = known ?? current
-    if (entity !== null) return this.updateEntity(entity, profile, params)
     try {
-      return await this.createEntity(profile, params)
+      return await (entity === null
+        ? this.createEntity(profile, params)
+        : this.updateEntity(entity, profile, params))
     } catch (error) {
       if (!(error instanceof Conflict)) throw error
       // Somebody with this profile has logged in at the same time, or a field of it is taken.
-      const found = await this.findEntity(profile, params)
-      if (found !== null) return found
-      const text = 'There is an account with these details: log in to it, then link this one'
-      throw createNotAuthenticated(text, undefined, error)
+      const found = known === null ? await this.findEntity(profile, params) : null
+      if (found === null) throw createNotAuthenticated(TAKEN, undefined, error)
+      this.#checkOwner(found, current)
+      return found
     }
   }
 
-  #isSame(one: Entity, other: Entity): boolean {
-    return String(one[this.entityId]) === String(other[this.entityId])
+  /** @throws {NotAuthenticated} the entity of a profile is not the one that is logged in */
+  #checkOwner(entity: Entity, current: Entity | null): void {
+    if (current === null || String(entity[this.entityId]) === String(current[this.entityId])) return
+    throw createNotAuthenticated(`This ${this.name} account belongs to another account here`)
   }
 }
+
+const TAKEN = 'There is an account with these details: log in to it, then link this one'
 
 function toFields(outcome: OAuthOutcome, strategy: string): Record<string, string> {
   const { accessToken, code, message } = outcome as Record<string, unknown>
