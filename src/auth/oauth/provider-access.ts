@@ -66,9 +66,10 @@ export class ProviderAccess {
   /** @throws {TypeError} a setting of the provider, or of an override, is not valid */
   verify(): void {
     const { settings } = this.getProvider()
-    for (const name of Object.keys(settings.overrides)) this.getProvider(name)
+    const others = Object.keys(settings.overrides).map((name) => this.getProvider(name).settings)
     const { configKey, configuration } = this.authentication
-    if (settings.givesCode && !configuration.authStrategies.includes(this.name)) {
+    const givesCode = [settings, ...others].some((one) => one.givesCode)
+    if (givesCode && !configuration.authStrategies.includes(this.name)) {
       throw new TypeError(
         `'${configKey}.authStrategies' must name '${this.name}': the codes of its logins are exchanged by it`,
       )
