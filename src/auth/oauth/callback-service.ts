@@ -1,5 +1,5 @@
-import { toServiceError } from '../../core/errors/index.ts'
 import type { Params } from '../../core/index.ts'
+import { toServiceError } from '../../core/index.ts'
 import { createNotAuthenticated } from '../auth-errors.ts'
 import type { AuthenticationResult } from '../authentication.ts'
 import { claimOnce } from '../tokens/token-revocation.ts'
@@ -88,7 +88,11 @@ export class OAuthCallbackService {
     const { authentication } = this.#site
     if (!provider.settings.givesCode) return authentication.create(request, params)
     // The token is made when the code is exchanged, where the hooks of the login run.
-    const result = await authentication.authenticate(request, params, name)
+    const result = await authentication.authenticate(
+      request,
+      { ...params, provider: undefined },
+      name,
+    )
     const entity = result[String(strategy.configuration['entity'])] as Record<string, unknown>
     return { code: await access.createCode(String(entity[strategy.entityId])) }
   }

@@ -1,4 +1,5 @@
 import type { HookContext, ServiceError } from '../../core/index.ts'
+import { MethodNotAllowed } from '../../core/index.ts'
 import { toReason } from '../auth-errors.ts'
 
 /** What the services of a flow answer: where the browser goes on, and what it keeps meanwhile. */
@@ -19,6 +20,7 @@ export class OAuthAnswer {
 /** A login that has failed, of which the page after it is told. */
 export class OAuthFailure extends Error {
   readonly error: ServiceError
+  /** `null` where there is no page: the error is the answer. */
   readonly location: string | null
   readonly cookie: string
 
@@ -35,6 +37,10 @@ export class OAuthFailure extends Error {
  * with a cookie, that no cache keeps.
  */
 export async function sendAnswer(context: HookContext, next: () => Promise<void>): Promise<void> {
+  // Sent by those who look at a link before they open it: it begins and ends no flow.
+  if (context.params.requestMethod === 'HEAD') {
+    throw new MethodNotAllowed('A login takes GET or POST')
+  }
   try {
     await next()
     const { location, result, cookie } = context.result as OAuthAnswer
@@ -44,17 +50,18 @@ export async function sendAnswer(context: HookContext, next: () => Promise<void>
     if (!(failure instanceof OAuthFailure)) throw failure
     const { error, location, cookie } = failure
     logFailure(context, failure)
-    setHttp(context, location, cookie)
+    // Without a page the browser keeps its flow: a forged callback must not end it.
+    setHttp(context, location, location === null ? null : cookie)
     if (location === null) throw error
     context.result = error.toJSON()
   }
 }
 
-function setHttp(context: HookContext, location: string | null, cookie: string): void {
+function setHttp(context: HookContext, location: string | null, cookie: string | null): void {
   const { http } = context
   http.headers = {
     ...http.headers,
-    'set-cookie': cookie,
+    ...(cookie === null ? {} : { 'set-cookie': cookie }),
     'cache-control': 'no-store',
     // The address of a callback has the code of the provider.
     'referrer-policy': 'no-referrer',
@@ -62,10 +69,13 @@ function setHttp(context: HookContext, location: string | null, cookie: string):
   if (location !== null) http.location = location
 }
 
-/** A failure that is sent to the page after the login is an error that no transport sees. */
-function logFailure({ app, params }: HookContext, { error, location }: OAuthFailure): void {
+function logFailure({ app, params, path }: HookContext, { error, location }: OAuthFailure): void {
   const { address, route } = params
-  const line = { event: 'oauth', strategy: route?.['provider'], address }
-  if (error.code < 500) app.logger.warn({ ...line, ...toReason(error) }, 'Login refused')
-  else if (location !== null) app.logger.error({ ...line, err: error }, 'Login failed')
+  const details = { event: 'oauth', strategy: route?.['provider'], address, path }
+  if (error.code < 500) {
+    app.logger.warn({ ...details, ...toReason(error) }, 'Login refused')
+  } else if (location !== null) {
+    // Without a page, it is logged as any error that a service throws.
+    app.logger.error({ ...details, err: error.cause ?? error }, 'Login failed')
+  }
 }

@@ -1,6 +1,5 @@
-import { toServiceError } from '../../core/errors/index.ts'
 import type { Id, Params, Query } from '../../core/index.ts'
-import { BadRequest, NotFound } from '../../core/index.ts'
+import { BadRequest, NotFound, toServiceError } from '../../core/index.ts'
 import { isNonEmptyString } from '../../core/value-kind.ts'
 import { createNotAuthenticated } from '../auth-errors.ts'
 import { askProvider } from './ask-provider.ts'
@@ -53,10 +52,11 @@ export class OAuthStartService {
   ): Promise<OAuthAnswer> {
     const strategy = this.#site.getStrategy(params)
     const access = getAccess(strategy)
-    const provider = access.getProvider(override)
-    if (override !== null && !Object.hasOwn(provider.settings.overrides, override)) {
+    const { overrides } = access.getProvider().settings
+    if (override !== null && !Object.hasOwn(overrides, override)) {
       throw new NotFound(`There are no settings '${override}' for ${strategy.name}`)
     }
+    const provider = access.getProvider(override)
     const { feathers_token, redirect, ...query } = { ...params.query } as StartQuery
     const target = toText('redirect', redirect)
     const referer = params.headers?.['referer']
@@ -66,21 +66,21 @@ export class OAuthStartService {
     if (page === null && target !== null) {
       throw new BadRequest("The parameter 'redirect' needs the setting 'redirect' or 'origins'")
     }
-    const accessToken = await this.#site.getLinkToken(feathers_token, params)
     const parameters = this.#readParameters(provider.settings.dynamic, data, query)
     const redirectUri = this.#site.getCallbackUrl(params, provider.settings, override)
     const { response_mode: responseMode } = { ...provider.settings.customParams, ...parameters }
     const cookie = new FlowCookie(strategy.name, redirectUri, responseMode === 'form_post')
     try {
-      return await askProvider(provider, params.signal, async () => {
-        const secrets = await provider.createSecrets()
-        const url = await provider.getAuthorizationUrl(secrets, redirectUri, parameters)
-        const origin = { referer: toOrigin(referer), redirect: target, redirectUri, override }
-        const flow: Flow = { provider: strategy.name, ...secrets, ...origin, accessToken, query }
-        const stored = await cookie.store(flow, access.secrets)
-        if (stored === null) throw new BadRequest('The query is too long for a login')
-        return new OAuthAnswer(url, {}, stored)
-      })
+      const accessToken = await this.#site.getLinkToken(feathers_token, params)
+      const secrets = await provider.createSecrets()
+      const url = await askProvider(provider, params.signal, () =>
+        provider.getAuthorizationUrl(secrets, redirectUri, parameters),
+      )
+      const origin = { referer: toOrigin(referer), redirect: target, redirectUri, override }
+      const flow: Flow = { provider: strategy.name, ...secrets, ...origin, accessToken, query }
+      const stored = await cookie.store(flow, access.secrets)
+      if (stored === null) throw new BadRequest('The query is too long for a login')
+      return new OAuthAnswer(url, {}, stored)
     } catch (cause) {
       const error = toServiceError(cause)
       const location = await strategy.getRedirect(error, { ...params, redirect: target ?? '' })
