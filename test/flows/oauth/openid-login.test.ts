@@ -1,61 +1,100 @@
-import type { Test } from 'tap'
 import t from 'tap'
-import type { OAuthSettings } from '../../../src/auth/index.ts'
 import { openDatabase } from '../../support/database.ts'
-import type { Page } from '../../support/oauth/cookie-browser.ts'
 import { CookieBrowser } from '../../support/oauth/cookie-browser.ts'
-import { startOAuthApp } from '../../support/oauth/oauth-app.ts'
-import { startOpenIdServer } from '../../support/oauth/openid-server.ts'
-
-const SECRET = 'a secret of at least thirty-two characters'
-const ANN = { email: 'ann@example.com', email_verified: true, name: 'Ann' }
+import {
+  AT_CALLBACK,
+  AT_PAGE,
+  bodyOf,
+  logIn,
+  outcomeOf,
+  startJourney,
+  tokenOf,
+  userOf,
+} from './journey.ts'
 
 const database = await openDatabase(t)
 
-/** An application that people log in to with an account at a provider of their own. */
-async function start(t: Test, settings: OAuthSettings = { redirect: '/home' }) {
-  const provider = await startOpenIdServer({ accounts: { ann: ANN, bob: {} } })
-  const users = await database.empty('users')
-  const section = {
-    key: 'app',
-    secret: SECRET,
-    issuer: provider.issuer,
-    allowPrivateNetwork: true,
-    scope: ['email', 'profile'],
-  }
-  const app = await startOAuthApp({ users, oauth: { ...settings, example: section } })
-  const redirectUris = [`${app.origin}/oauth/example/callback`]
-  provider.addClient({ client_id: 'app', client_secret: SECRET, redirect_uris: redirectUris })
-  t.teardown(async () => {
-    await app.close()
-    await provider.close()
-  })
-  return { app, provider, users, browser: new CookieBrowser() }
-}
-
-/** Stops where the application sends people to after a login. */
-const stop = { stopAt: (url: URL) => url.pathname.startsWith('/home') }
-
-async function logIn(browser: CookieBrowser, url: string, account: string): Promise<Page> {
-  const consent = await browser.submit(await browser.follow(url), { account }, stop)
-  return consent.location === null ? browser.submit(consent, {}, stop) : consent
-}
-
-function outcomeOf({ location }: Page): Record<string, string> {
-  const { hash } = new URL(location ?? 'none:')
-  return Object.fromEntries(new URLSearchParams(hash.slice(1)))
-}
-
 t.test('logs somebody in, and the same person again', async (t) => {
-  const { app, users, browser } = await start(t)
-  const url = `${app.origin}/oauth/example?redirect=/notes`
-  const page = await logIn(browser, url, 'ann')
+  const { app, users, browser, start } = await startJourney(t, database)
+  const page = await logIn(browser, `${start}?redirect=/notes`, 'ann')
+  t.equal(page.status, 303)
   t.equal(page.location?.split('#')[0], `${app.origin}/home/notes`)
-  const { access_token: token = '' } = outcomeOf(page)
-  t.match(await app.getMe(token), { status: 200, body: { user: { exampleId: 'ann' } } })
-  t.same(browser.cookies.filter(({ name }) => name.includes('remex')), [], 'the flow is forgotten')
+  const first = await userOf(app, tokenOf(page))
+  t.match(first, { exampleId: 'ann' })
+  t.same(
+    browser.cookies.filter(({ name }) => name.includes('remex')),
+    [],
+    'the flow is forgotten',
+  )
 
-  const again = outcomeOf(await browser.follow(url, stop))
-  t.match(await app.getMe(again['access_token'] ?? ''), { status: 200 })
+  const again = await browser.follow(start, AT_PAGE)
+  t.same(await userOf(app, tokenOf(again)), first)
+  t.equal(await users.countDocuments(), 1)
+})
+
+t.test('runs the hooks of the authentication service, and emits its event', async (t) => {
+  const seen: unknown[] = []
+  const { browser, start } = await startJourney(t, database, {
+    extend(app) {
+      const after = ({ result, params }: { result: unknown; params: { query?: unknown } }) => {
+        seen.push(Object.keys(result as object).sort(), params.query)
+      }
+      app.service('authentication').hooks({ after: { create: [after as never] } })
+      app.on('login', () => seen.push('login'))
+    },
+  })
+  await logIn(browser, `${start}?tone=blue`, 'ann')
+  t.same(seen, [['accessToken', 'authentication', 'user'], { tone: 'blue' }, 'login'])
+})
+
+t.test('tells the page that somebody has refused, who can try again', async (t) => {
+  const { app, users, browser, start } = await startJourney(t, database)
+  const form = await browser.follow(start)
+  const page = await browser.submit(form, { action: 'refuse' }, AT_PAGE)
+  t.equal(page.status, 303)
+  t.same(outcomeOf(page), { error: 'You have not let us know who you are at example' })
+  t.match(bodyOf(page), { name: 'NotAuthenticated', code: 401 })
+  t.notMatch(page.text, /The user has refused/, 'the words of the provider are not repeated')
+  t.equal(await users.countDocuments(), 0)
+  t.match(app.log.join('\n'), /access_denied: The user has refused/)
+  t.match(await userOf(app, tokenOf(await logIn(browser, start, 'ann'))), { exampleId: 'ann' })
+})
+
+t.test('keeps two people apart who log in at once', async (t) => {
+  const { app, users, browser, start } = await startJourney(t, database)
+  const other = new CookieBrowser()
+  const ann = await logIn(browser, start, 'ann', AT_CALLBACK)
+  const bob = await logIn(other, start, 'bob', AT_CALLBACK)
+  const ends = [
+    browser.follow(ann.location ?? '', AT_PAGE),
+    other.follow(bob.location ?? '', AT_PAGE),
+  ]
+  const names = []
+  for (const page of await Promise.all(ends))
+    names.push((await userOf(app, tokenOf(page)))?.['exampleId'])
+  t.same(names, ['ann', 'bob'])
+  t.equal(await users.countDocuments(), 2)
+})
+
+t.test('of two tabs of a browser, the one logs in that has begun last', async (t) => {
+  const { app, browser, start } = await startJourney(t, database)
+  const older = await logIn(browser, start, 'ann', AT_CALLBACK)
+  const newer = await logIn(browser, start, 'ann', AT_CALLBACK)
+  const refused = await browser.open(older.location ?? '')
+  t.equal(refused.status, 401)
+  t.equal(refused.location, null)
+  t.match(refused.text, /You must initiate the oAuth flow/)
+  const page = await browser.follow(newer.location ?? '', AT_PAGE)
+  t.match(await userOf(app, tokenOf(page)), { exampleId: 'ann' }, 'the older tab has ended nothing')
+})
+
+t.test('takes the answer of the provider once', async (t) => {
+  const { users, browser, start } = await startJourney(t, database)
+  const { location } = await logIn(browser, start, 'ann', AT_CALLBACK)
+  const cookies = browser.cookies.map(({ name, value }) => `${name}=${value}`).join('; ')
+  t.match(outcomeOf(await browser.follow(location ?? '', AT_PAGE)), { access_token: /./ })
+  t.equal((await browser.open(location ?? '')).status, 401, 'without the cookie')
+  const copied = await fetch(location ?? '', { headers: { cookie: cookies }, redirect: 'manual' })
+  t.equal(copied.status, 401, 'with a copy of it')
   t.equal(await users.countDocuments(), 1)
 })

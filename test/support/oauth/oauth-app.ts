@@ -1,4 +1,6 @@
 import type { AddressInfo } from 'node:net'
+import type { FastifyServerOptions } from 'fastify'
+import fastify from 'fastify'
 import type { Collection } from 'mongodb'
 import { MongoDBService } from '../../../src/adapter/index.ts'
 import type { OAuthSettings } from '../../../src/auth/index.ts'
@@ -9,8 +11,8 @@ import {
   OAuthStrategy,
   oauth,
 } from '../../../src/auth/index.ts'
-import type { Params } from '../../../src/core/index.ts'
-import { createApp, fastifyApp, rest } from '../../../src/transport/index.ts'
+import type { Application, Params } from '../../../src/core/index.ts'
+import { createApp, fastifyApp, remex, rest } from '../../../src/transport/index.ts'
 import { SECRET } from '../users.ts'
 
 export interface OAuthAppOptions {
@@ -23,12 +25,19 @@ export interface OAuthAppOptions {
   /** By the name of the provider; `new OAuthStrategy()` for those that are missing. */
   readonly strategies?: Readonly<Record<string, OAuthStrategy>>
   /** Options of Fastify. */
-  readonly server?: Readonly<Record<string, unknown>>
+  readonly server?: FastifyServerOptions
+  /** Where the plugin serves it in a host. Default: it is a server of its own. */
+  readonly prefix?: string
+  /** Adds hooks and services before the start. */
+  readonly extend?: (app: Application) => unknown
 }
 
 export interface OAuthApp {
   /** `http://127.0.0.1:PORT` */
   readonly origin: string
+  /** The same with the prefix, below which the services are. */
+  readonly url: string
+  readonly app: Application
   readonly authentication: AuthenticationService
   /** Each line that was logged, as one string of JSON. */
   readonly log: readonly string[]
@@ -42,8 +51,9 @@ const OWN_KEYS = new Set(['redirect', 'origins', 'allowLoopbackPorts', 'defaults
 
 /** Starts an application in which people log in by OAuth, with users in a collection. */
 export async function startOAuthApp(options: OAuthAppOptions): Promise<OAuthApp> {
-  const { users, oauth: section, settings, strategies = {}, server = {} } = options
-  const app = fastifyApp(createApp(), server).configure(rest())
+  const { users, oauth: section, settings, strategies = {}, prefix = '', extend } = options
+  const app = createApp()
+  const serve = prepareServer(app, options)
   const log: string[] = []
   const write = (details: object, message?: string) =>
     void log.push(JSON.stringify({ ...details, message }))
@@ -66,17 +76,37 @@ export async function startOAuthApp(options: OAuthAppOptions): Promise<OAuthApp>
   app.configure(oauth())
   app.use('me', { find: async (params?: Params) => ({ user: params?.user }) })
   app.service('me').hooks({ before: { find: [authenticate('jwt')] } })
-  const listening = await app.listen(0)
-  const origin = `http://127.0.0.1:${(listening.address() as AddressInfo).port}`
+  extend?.(app)
+  const { port, close } = await serve()
+  const origin = `http://127.0.0.1:${port}`
+  const url = origin + prefix
   return {
     origin,
+    url,
+    app,
     authentication,
     log,
     async getMe(accessToken) {
       const headers = { authorization: `Bearer ${accessToken}` }
-      const response = await fetch(`${origin}/me`, { headers })
+      const response = await fetch(`${url}/me`, { headers })
       return { status: response.status, body: await response.json() }
     },
-    close: () => app.close(),
+    close,
+  }
+}
+
+/** Returns a function that starts the server, once the services are registered. */
+function prepareServer(app: Application, { server = {}, prefix }: OAuthAppOptions) {
+  if (prefix !== undefined) {
+    return async () => {
+      const host = fastify(server).register(remex, { app, prefix })
+      await host.listen({ port: 0, host: '127.0.0.1' })
+      return { port: (host.server.address() as AddressInfo).port, close: () => host.close() }
+    }
+  }
+  const own = fastifyApp(app, server).configure(rest())
+  return async () => {
+    const listening = await own.listen(0)
+    return { port: (listening.address() as AddressInfo).port, close: () => own.close() }
   }
 }

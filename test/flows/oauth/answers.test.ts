@@ -1,0 +1,128 @@
+import t from 'tap'
+import { Forbidden } from '../../../src/core/index.ts'
+import { openDatabase } from '../../support/database.ts'
+import {
+  AT_CALLBACK,
+  AT_PAGE,
+  bodyOf,
+  fillForms,
+  logIn,
+  outcomeOf,
+  startJourney,
+  tokenOf,
+  userOf,
+} from './journey.ts'
+
+const database = await openDatabase(t)
+
+t.test('without a page after the login, the answer is JSON', async (t) => {
+  const { app, browser, start } = await startJourney(t, database, { oauth: {} })
+  const page = await logIn(browser, start, 'ann')
+  t.equal(page.status, 200)
+  t.match(page.headers.get('content-type'), /json/)
+  t.equal(page.headers.get('cache-control'), 'no-store')
+  const body = bodyOf(page)
+  t.match(body, {
+    location: null,
+    authentication: { strategy: 'example' },
+    user: { exampleId: 'ann' },
+  })
+  t.match(await userOf(app, String(body['accessToken'])), { exampleId: 'ann' })
+})
+
+t.test('without a page, errors are JSON for programs, and a page for people', async (t) => {
+  const { browser, start } = await startJourney(t, database, { oauth: {} })
+  const refused = await browser.submit(await browser.follow(start), { action: 'refuse' })
+  t.equal(refused.status, 401)
+  t.match(refused.headers.get('content-type'), /text\/html/)
+  t.match(refused.text, /You have not let us know who you are at example/)
+  const program = await fetch(`${start}/callback`)
+  t.equal(program.status, 401)
+  t.match(program.headers.get('content-type'), /json/)
+  t.match(await program.json(), {
+    name: 'NotAuthenticated',
+    code: 401,
+    message:
+      'No valid oAuth response. You must initiate the oAuth flow from the authorize endpoint.',
+  })
+})
+
+t.test('leads back to the origin that a login began on', async (t) => {
+  const origins = ['https://one.test', 'https://two.test']
+  const { app, browser, start } = await startJourney(t, database, {
+    oauth: { redirect: '/home', origins },
+  })
+  const referer = 'https://two.test/login?a=b'
+  const opened = browser.follow(`${start}?redirect=/notes`, { ...AT_PAGE, referer })
+  const page = await fillForms(browser, opened, 'ann')
+  t.match(page.location, /^https:\/\/two\.test\/notes#access_token=/)
+  t.match(await userOf(app, tokenOf(page)), { exampleId: 'ann' })
+  t.match((await logIn(browser, start, 'ann')).location, /^https:\/\/one\.test\/#access_token=/)
+  const foreign = await browser.open(start, { referer: 'https://evil.test/' })
+  t.equal(foreign.status, 401)
+  t.match(foreign.text, /Referer origin &quot;https:\/\/evil.test&quot; is not allowed/)
+  t.equal(foreign.location, null)
+})
+
+t.test("leads back by the application's own setting of origins", async (t) => {
+  const { browser, start } = await startJourney(t, database, {
+    oauth: {},
+    extend: (app) =>
+      void (app as { set(name: string, value: unknown): unknown }).set('origins', [
+        'https://one.test',
+      ]),
+  })
+  t.match((await logIn(browser, start, 'ann')).location, /^https:\/\/one\.test\/#access_token=/)
+})
+
+t.test('a page with routes behind the # gets the outcome as their query', async (t) => {
+  const { app, browser, start } = await startJourney(t, database, {
+    oauth: { redirect: 'https://page.test/app#/login' },
+  })
+  const page = await logIn(browser, start, 'ann')
+  t.match(page.location, /^https:\/\/page\.test\/app#\/login\?access_token=/)
+  t.match(await userOf(app, tokenOf(page)), { exampleId: 'ann' })
+  const refused = await browser.follow(`${start}?feathers_token=no&redirect=/deeper`, AT_PAGE)
+  t.match(refused.location, /^https:\/\/page\.test\/app#\/login\/deeper\?error=/)
+})
+
+t.test('HEAD begins and ends no flow', async (t) => {
+  const { app, browser, start } = await startJourney(t, database)
+  const { location } = await logIn(browser, start, 'ann', AT_CALLBACK)
+  const cookie = browser.cookies.map(({ name, value }) => `${name}=${value}`).join('; ')
+  for (const url of [start, `${start}/callback`, location ?? '']) {
+    const answer = await fetch(url, { method: 'HEAD', headers: { cookie }, redirect: 'manual' })
+    t.equal(answer.status, 405, url)
+    t.equal(answer.headers.get('set-cookie'), null)
+  }
+  const page = await browser.follow(location ?? '', AT_PAGE)
+  t.match(await userOf(app, tokenOf(page)), { exampleId: 'ann' }, 'the code was not used up')
+})
+
+t.test('does not blame the provider for an error of the application', async (t) => {
+  const { app, users, browser, start } = await startJourney(t, database, {
+    extend(app) {
+      const fail = () => {
+        throw Object.assign(new TypeError('secret of the database'), { code: 'E_SOME' })
+      }
+      app.service('users').hooks({ before: { create: [fail] } })
+    },
+  })
+  const page = await logIn(browser, start, 'ann')
+  t.same(outcomeOf(page), { error: 'Internal error' })
+  t.match(bodyOf(page), { code: 500 })
+  t.match(app.log.join('\n'), /"event":"oauth".*"message":"Login failed"/)
+  t.equal(await users.countDocuments(), 0)
+})
+
+t.test('a hook of the application can refuse new accounts with words of its own', async (t) => {
+  const { browser, start } = await startJourney(t, database, {
+    extend(app) {
+      const refuse = () => {
+        throw new Forbidden('Ask Ben for an account')
+      }
+      app.service('users').hooks({ before: { create: [refuse] } })
+    },
+  })
+  t.same(outcomeOf(await logIn(browser, start, 'ann')), { error: 'Ask Ben for an account' })
+})
