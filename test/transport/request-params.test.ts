@@ -54,19 +54,25 @@ for (const mode of MODES) {
     }
   })
 
-  t.test(`requestUrl is the URL that the client has reached, ${mode}`, async (t) => {
+  t.test(`requestUrl and requestMethod are those that the client has sent, ${mode}`, async (t) => {
     const probe = createProbe()
     const server: ServerOptions['server'] = (fastify) =>
       fastify.addHook('onRequest', async (request) => {
-        request.feathers['requestUrl'] = 'https://forged.test/'
+        Object.assign(request.feathers, { requestUrl: 'https://forged.test/', requestMethod: 'GO' })
       })
     const { request } = await injectServer(t, { services: probe.services, server }, mode)
     const headers = { host: 'notes.test:8080', 'x-forwarded-host': 'forged.test' }
     for (const path of ['/probe?a=1', '/users/a%20b/messages']) {
       await request(path, { headers })
-      t.equal(probe.params().requestUrl, `http://notes.test:8080${mode === 'plugin' ? '/api/v1' : ''}${path}`)
+      t.equal(
+        probe.params().requestUrl,
+        `http://notes.test:8080${mode === 'plugin' ? '/api/v1' : ''}${path}`,
+      )
       t.equal({ ...probe.params() }.requestUrl, undefined, 'a copy is to name it')
+      t.equal(probe.params().requestMethod, 'GET')
     }
+    await request('/probe', { method: 'HEAD' })
+    t.equal(probe.params().requestMethod, 'HEAD')
   })
 
   t.test(`the context says what was called, ${mode}`, async (t) => {
