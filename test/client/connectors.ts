@@ -1,7 +1,7 @@
 import axios from 'axios'
 import { ofetch } from 'ofetch'
 import superagent from 'superagent'
-import { request } from 'undici'
+import undici from 'undici'
 import type {
   ConnectionOptions,
   RemoteServiceClass,
@@ -25,7 +25,6 @@ interface Connector {
   readonly followsRedirects: boolean
 }
 
-const undici = { request }
 const ALL = { hasStreams: true, followsRedirects: true }
 
 /** Every HTTP library: a suite runs once for each. */
