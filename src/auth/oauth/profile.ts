@@ -37,7 +37,20 @@ export async function readProfile(
   const profile = profileUrl === null ? {} : await readJson(configuration, token, profileUrl)
   if (!isObject(profile) || Array.isArray(profile)) throw new Error('The profile is no object')
   if (emailUrl === null) return profile
-  return { ...profile, ...toEmail(await readJson(configuration, token, emailUrl)) }
+  return { ...profile, ...toEmail(await readEmails(configuration, token, emailUrl)) }
+}
+
+/** How providers refuse a token whose scopes do not go so far; GitHub says 404. */
+const REFUSALS: ReadonlySet<unknown> = new Set([401, 403, 404])
+
+/** Without the scope for them there are none, and the login has no address that is confirmed. */
+async function readEmails(configuration: Configuration, token: string, url: string) {
+  try {
+    return await readJson(configuration, token, url)
+  } catch (error) {
+    if (REFUSALS.has((error as { status?: unknown }).status)) return []
+    throw error
+  }
 }
 
 async function readJson(configuration: Configuration, token: string, url: string) {
@@ -46,7 +59,8 @@ async function readJson(configuration: Configuration, token: string, url: string
   const target = new URL(url)
   const response = await fetchProtectedResource(configuration, token, target, 'GET', null, headers)
   if (response.ok) return (await response.json()) as unknown
-  throw new Error(`The profile was answered with status ${response.status}`)
+  const { status } = response
+  throw Object.assign(new Error(`The profile was answered with status ${status}`), { status })
 }
 
 /** Returns the main address of a list, and whether it is confirmed. */

@@ -24,7 +24,10 @@ export interface ProviderSection {
   readonly access_url?: string
   /** Of a provider without OpenID: who owns a token, as a JSON object with `id` or `sub`. */
   readonly profile_url?: string
-  /** Of a provider without OpenID: a list `{ email, primary, verified }`, read besides. */
+  /**
+   * Of a provider without OpenID: a list `{ email, primary, verified }`, read besides,
+   * where the scope is enough for that.
+   */
   readonly email_url?: string
   /** Takes the place of `[subdomain]` in the URLs. */
   readonly subdomain?: string
