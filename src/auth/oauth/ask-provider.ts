@@ -1,4 +1,5 @@
 import { ServiceError } from '../../core/index.ts'
+import { isNonEmptyString, isObject } from '../../core/value-kind.ts'
 import { createNotAuthenticated } from '../auth-errors.ts'
 import type { OAuthProvider } from './provider.ts'
 import { findProviderError } from './provider-error.ts'
@@ -39,7 +40,7 @@ export async function askProvider<T>(
  */
 function toRefusal(provider: string, cause: unknown): unknown {
   if (cause instanceof ServiceError) return cause
-  const { name, message, error, error_description, code } = cause as Record<string, unknown>
+  const { error } = cause as Record<string, unknown>
   const unreachable = findProviderError(cause)
   if (unreachable !== undefined) {
     const { message: reason } = unreachable
@@ -48,9 +49,24 @@ function toRefusal(provider: string, cause: unknown): unknown {
     })
   }
   const text = TEXTS.get(error)?.(provider) ?? `${provider} did not confirm the login`
+  return createNotAuthenticated(text, undefined, { reason: describe(cause as Error) })
+}
+
+/** Returns what the provider says, else what the library has found wrong. */
+function describe(refusal: Error): string {
+  const { name, code } = refusal as Error & { readonly code?: unknown }
+  const finding = refusal.cause instanceof Error ? refusal.cause : null
+  // GitHub sends its errors as if they were tokens, with status 200.
+  const { body } = (finding?.cause ?? {}) as { readonly body?: unknown }
+  const { error, error_description } = (isObject(body) ? body : refusal) as OAuthError
+  const { message } = finding ?? refusal
   // A value that no header can hold stands in the message of the platform, a token perhaps.
-  const explanation = cause instanceof TypeError ? '' : message
-  const parts = [error ?? code ?? name, error_description ?? explanation]
-  const reason = parts.filter(Boolean).join(': ').slice(0, MAX_REASON)
-  return createNotAuthenticated(text, undefined, { reason })
+  const isPlatform = refusal instanceof TypeError || finding instanceof TypeError
+  const parts = [error ?? code ?? name, error_description ?? (isPlatform ? '' : message)]
+  return parts.filter(isNonEmptyString).join(': ').slice(0, MAX_REASON)
+}
+
+interface OAuthError {
+  readonly error?: unknown
+  readonly error_description?: unknown
 }
