@@ -28,6 +28,8 @@ export interface OAuthAppOptions {
   readonly server?: FastifyServerOptions
   /** Where the plugin serves it in a host. Default: it is a server of its own. */
   readonly prefix?: string
+  /** Where it is mounted in another application. Default: it is served by itself. */
+  readonly mount?: string
   /** Adds hooks and services before the start. */
   readonly extend?: (app: Application) => unknown
 }
@@ -51,7 +53,7 @@ const OWN_KEYS = new Set(['redirect', 'origins', 'allowLoopbackPorts', 'defaults
 
 /** Starts an application in which people log in by OAuth, with users in a collection. */
 export async function startOAuthApp(options: OAuthAppOptions): Promise<OAuthApp> {
-  const { users, oauth: section, settings, strategies = {}, prefix = '', extend } = options
+  const { users, oauth: section, settings, strategies = {}, extend } = options
   const app = createApp()
   const serve = prepareServer(app, options)
   const log: string[] = []
@@ -79,7 +81,7 @@ export async function startOAuthApp(options: OAuthAppOptions): Promise<OAuthApp>
   extend?.(app)
   const { port, close } = await serve()
   const origin = `http://127.0.0.1:${port}`
-  const url = origin + prefix
+  const url = `${origin}${options.prefix ?? ''}${options.mount ?? ''}`
   return {
     origin,
     url,
@@ -96,16 +98,22 @@ export async function startOAuthApp(options: OAuthAppOptions): Promise<OAuthApp>
 }
 
 /** Returns a function that starts the server, once the services are registered. */
-function prepareServer(app: Application, { server = {}, prefix }: OAuthAppOptions) {
+function prepareServer(app: Application, { server = {}, prefix, mount }: OAuthAppOptions) {
+  const toServed = (): Application => {
+    if (mount === undefined) return app
+    const outer = createApp().use(mount, app)
+    outer.logger = app.logger
+    return outer
+  }
   if (prefix !== undefined) {
     return async () => {
-      const host = fastify(server).register(remex, { app, prefix })
+      const host = fastify(server).register(remex, { app: toServed(), prefix })
       await host.listen({ port: 0, host: '127.0.0.1' })
       return { port: (host.server.address() as AddressInfo).port, close: () => host.close() }
     }
   }
-  const own = fastifyApp(app, server).configure(rest())
   return async () => {
+    const own = fastifyApp(toServed(), server).configure(rest())
     const listening = await own.listen(0)
     return { port: (listening.address() as AddressInfo).port, close: () => own.close() }
   }
