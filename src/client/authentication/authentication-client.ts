@@ -9,6 +9,7 @@ import { resolveAuthenticationOptions } from './authentication-options.ts'
 import { authorizeServices, createCallAuthorizer } from './call-authorizer.ts'
 import type { LocationWithHash } from './location-token.ts'
 import { createLocationError, findLocation, takeFromHash } from './location-token.ts'
+import { exchangeCode } from './login-code.ts'
 import type { LoginData, LoginResult } from './login-result.ts'
 import { LoginState, NoAccessToken } from './login-state.ts'
 import { LogoutCalls } from './logout-calls.ts'
@@ -77,16 +78,17 @@ export class AuthenticationClient {
   }
 
   /**
-   * Resolves to the token in the hash of a URL, which is taken out of it; `null` for none.
-   * @throws {NotAuthenticated} there is an error instead, with the name `OauthError`
+   * Resolves to the token in the hash of a URL, or that for a code there; `null` for none. What is
+   * found is taken out of the hash.
+   * @throws {NotAuthenticated} there is an error, or the code is refused; with the name `OauthError`
    */
   async getFromLocation(location: LocationWithHash): Promise<string | null> {
     const { locationKey, locationErrorKey } = this.options
-    const accessToken = takeFromHash(location, locationKey)
-    if (accessToken !== null && accessToken !== '') return accessToken
-    const message = takeFromHash(location, locationErrorKey)
-    if (message !== null) throw createLocationError(message)
-    return null
+    const [accessToken] = takeFromHash(location, locationKey)
+    if (accessToken) return accessToken
+    const [message] = takeFromHash(location, locationErrorKey)
+    if (message !== undefined) throw createLocationError(message)
+    return exchangeCode(location, this.#call())
   }
 
   /**
@@ -99,15 +101,16 @@ export class AuthenticationClient {
   }
 
   /**
-   * Resolves to the token in the storage, or else to the one in the hash of the page's URL, which
-   * moves into the storage; `null` for none. It is taken out of the hash in any case.
+   * Resolves to the token in the storage, else to that of the page's URL, which moves into the
+   * storage; `null` for none. It is taken out of the URL in any case.
    * @throws {GeneralError} the storage failed
    * @throws {NotAuthenticated} there is no token, but an error in the hash
    */
   async getAccessToken(): Promise<string | null> {
     const location = findLocation()
     if (location !== undefined) await this.#page.remember(this.getFromLocation(location))
-    return (await this.#readToken()) ?? (await this.#usePageToken()) ?? null
+    // The second reading: another caller may have moved the token of the page into the storage.
+    return (await this.#readToken()) ?? (await this.#usePageToken()) ?? this.#readToken()
   }
 
   /**

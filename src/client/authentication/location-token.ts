@@ -22,19 +22,18 @@ export function findLocation(): LocationWithHash | undefined {
   return PAGE.location
 }
 
-/** Returns the value of a name in the hash of a location, and takes it out; `null` for none. */
-export function takeFromHash(location: LocationWithHash, name: string): string | null {
+/** Returns the values of names in the hash, and takes them out; nothing unless all are there. */
+export function takeFromHash(location: LocationWithHash, ...names: string[]): string[] {
   const hash = location.hash.replace(/^#/, '')
   // A router of the page may have put its path there, and a query behind that.
   const [route = ''] = /^[^?&=]*\?/.exec(hash) ?? []
   const pairs = hash.slice(route.length).split('&')
-  const prefix = `${name}=`
-  const others = pairs.filter((pair) => !pair.startsWith(prefix))
-  const [found] = pairs.filter((pair) => pair.startsWith(prefix))
-  if (found === undefined) return null
+  const values = names.map((name) => pairs.find((pair) => isOf(name, pair)))
+  if (values.includes(undefined)) return []
+  const others = pairs.filter((pair) => !names.some((name) => isOf(name, pair)))
   const isBare = others.length === 0
   replaceHash(location, isBare ? route.replace('?', '') : route + others.join('&'))
-  return decode(found.slice(prefix.length))
+  return values.map((pair = '') => decode(pair.slice(pair.indexOf('=') + 1)))
 }
 
 /** Returns the error that a server sent along with the page: it is one of a login. */
@@ -42,6 +41,10 @@ export function createLocationError(message: string): NotAuthenticated {
   const error = new NotAuthenticated(message)
   error.name = 'OauthError'
   return error
+}
+
+function isOf(name: string, pair: string): boolean {
+  return pair.startsWith(`${name}=`)
 }
 
 /**

@@ -7,15 +7,16 @@ type Outcome = { readonly accessToken: string } | { readonly error: unknown }
  */
 export class PageLogin {
   #outcome: Outcome | undefined
+  #readings: Promise<void> = Promise.resolve()
+  /** How often the outcome was forgotten: what is read since then does not count. */
+  #forgotten = 0
 
   /** Remembers what a reader of the URL finds there; nothing leaves the earlier outcome. */
-  async remember(reading: Promise<string | null>): Promise<void> {
-    try {
-      const accessToken = await reading
-      if (accessToken !== null) this.#outcome = { accessToken }
-    } catch (error) {
-      this.#outcome = { error }
-    }
+  remember(reading: Promise<string | null>): Promise<void> {
+    // A code takes a request: who asks meanwhile waits for the token as well.
+    const readings = Promise.all([this.#readings, this.#read(reading)])
+    this.#readings = readings.then(() => undefined)
+    return this.#readings
   }
 
   /**
@@ -33,6 +34,16 @@ export class PageLogin {
   forget(): Outcome | undefined {
     const outcome = this.#outcome
     this.#outcome = undefined
+    this.#forgotten += 1
     return outcome
+  }
+
+  async #read(reading: Promise<string | null>): Promise<void> {
+    const forgotten = this.#forgotten
+    const outcome = await reading.then(
+      (accessToken): Outcome | undefined => (accessToken === null ? undefined : { accessToken }),
+      (error: unknown): Outcome => ({ error }),
+    )
+    if (outcome !== undefined && forgotten === this.#forgotten) this.#outcome = outcome
   }
 }

@@ -3,29 +3,9 @@ import { authentication, createClient, MemoryStorage } from '../../../src/client
 import type { TestScope } from '../../support/http.ts'
 import { startOddServer } from '../odd-server.ts'
 import { CREDENTIALS, startLoginServer } from './login-server.ts'
+import { showPage } from './page.ts'
 
 const { authentication: reader } = createClient().configure(authentication())
-
-/** Shows a page, as a browser does, until the end of the test. Returns what its address bar has shown. */
-function showPage(t: Pick<TestScope, 'teardown'>, href: string) {
-  const hashAt = href.indexOf('#')
-  const location = { href, hash: hashAt === -1 ? '' : href.slice(hashAt) }
-  const entries: [state: unknown, url: string][] = []
-  const history = {
-    state: { of: 'router' },
-    replaceState(state: unknown, _title: string, url: string) {
-      entries.push([state, url])
-      location.href = url
-      location.hash = url.includes('#') ? url.slice(url.indexOf('#')) : ''
-    },
-  }
-  const page: Record<string, unknown> = { location, history }
-  Object.assign(globalThis, page)
-  t.teardown(() => {
-    for (const name of Object.keys(page)) Reflect.deleteProperty(globalThis, name)
-  })
-  return { location, entries }
-}
 
 t.test('takes a token out of a hash, and leaves the rest', async (t) => {
   const hashes: [hash: string, token: string | null, rest: string][] = [
