@@ -66,12 +66,14 @@ export class OAuthStartService {
     if (page === null && target !== null) {
       throw new BadRequest("The parameter 'redirect' needs the setting 'redirect' or 'origins'")
     }
-    const parameters = this.#readParameters(provider.settings.dynamic, data, query)
+    // A form can send the token in its body, where no history and no log has it.
+    const { feathers_token: posted = feathers_token, ...given } = data
+    const parameters = this.#readParameters(provider.settings.dynamic, given, query)
     const redirectUri = this.#site.getCallbackUrl(params, provider.settings, override)
     const { response_mode: responseMode } = { ...provider.settings.customParams, ...parameters }
     const cookie = new FlowCookie(strategy.name, redirectUri, responseMode === 'form_post')
     try {
-      const accessToken = await this.#site.getLinkToken(feathers_token, params)
+      const accessToken = await this.#site.getLinkToken(posted, params)
       const secrets = await provider.createSecrets()
       const url = await askProvider(provider, params.signal, () =>
         provider.getAuthorizationUrl(secrets, redirectUri, parameters),
