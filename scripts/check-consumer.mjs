@@ -15,12 +15,13 @@ const { overrides } = JSON.parse(
   `{${/```json\n("overrides"[\s\S]*?)```/.exec(readFileSync('README.md', 'utf8'))?.[1]}}`,
 )
 const peers = Object.entries(manifest.peerDependencies)
-const examples = readdirSync('examples')
-  .filter((file) => file.endsWith('.ts'))
+const examples = readdirSync('examples', { recursive: true })
+  .filter((file) => file.endsWith('.ts') && !file.startsWith('blog'))
   .map((file) => readFileSync(join('examples', file), 'utf8'))
-/** What the examples import besides the package and its peers, and the types of Node. */
+/** What the examples import besides the package and its peers, with its types, and those of Node. */
 const others = Object.entries(manifest.devDependencies)
-  .filter(([name]) => examples.some((text) => text.includes(`'${name}'`)) || name === '@types/node')
+  .map(([name, version]) => [name, version, name.replace(/^@types\//, '')])
+  .filter(([, , of]) => of === 'node' || examples.some((text) => text.includes(`'${of}'`)))
   .filter(([name]) => !(name in manifest.peerDependencies))
   .map(([name, version]) => `${name}@${version}`)
   // The types of @fastify/middie import it without depending on it.
