@@ -5,11 +5,14 @@ import { toAbsoluteUrl } from './absolute-url.ts'
 const OWN_ORIGIN = 'https://own.invalid'
 
 /**
- * What the callers' part of an address may not hold: spaces and other control characters, also
- * encoded, the backslash, which browsers read as a slash, and segments that lead upwards.
+ * What the callers' part of an address may not hold: a scheme, spaces and other control characters,
+ * also encoded, the backslash, which browsers read as a slash, and segments that lead upwards.
  */
 const FORBIDDEN =
-  /[\s\\\p{Cc}]|%(?:0[0-9a-f]|1[0-9a-f]|7f|5c)|(?:^|[/?#])(?:\.|%2e){1,2}(?:[/?#]|$)/iu
+  /^[a-z][a-z\d+.-]*:|[\s\\\p{Cc}]|%(?:0[0-9a-f]|1[0-9a-f]|7f|5c)|(?:^|[/?#])(?:\.|%2e){1,2}(?:[/?#]|$)/iu
+
+/** An address that ends with its host, which anything but a path would be a part of. */
+const HOST_ONLY = /^[a-z]+:\/\/[^/?#]*$/i
 
 /**
  * Returns the address of the page after a login.
@@ -26,13 +29,14 @@ export function joinPageAddress(base: string, path: string): string {
   const isSafe =
     path.isWellFormed() &&
     !FORBIDDEN.test(path) &&
+    (!HOST_ONLY.test(base) || /^[/?#]/.test(path)) &&
     // In a query the token would be sent to the server of the page, and logged.
     !(path.endsWith('?') && !address.includes('#')) &&
     target?.origin === expected.origin &&
     resolved?.origin === expected.origin &&
     target.username === '' &&
     target.pathname.startsWith(expected.pathname) &&
-    !target.pathname.startsWith('//')
+    !address.startsWith('//')
   if (!isSafe) throw createNotAuthenticated('Invalid redirect path.')
   return address
 }

@@ -1,0 +1,191 @@
+import t from 'tap'
+import { addOutcome, checkOrigin, joinPageAddress } from '../../../src/auth/oauth/final-redirect.ts'
+import { growthOf, LINEAR_GROWTH } from '../../support/growth.ts'
+import { REFUSED_EVERYWHERE, REFUSED_WITHOUT_PATH } from '../../support/oauth/redirect-tricks.ts'
+
+const BASES = {
+  'an origin': 'https://app.test',
+  'an origin with a slash': 'https://app.test/',
+  'a port': 'http://app.test:3000',
+  'a path': 'https://app.test/home',
+  'a path with a slash': 'https://app.test/home/',
+  'a route behind #': 'https://app.test/#/login',
+  'a route behind #, and a path': 'https://app.test/home#/login',
+  'a query': 'https://app.test/home?lang=en',
+  IPv4: 'http://127.0.0.1:3000',
+  IPv6: 'http://[::1]:3000',
+  'a host that is no ASCII': 'https://xn--bcher-kva.example',
+  'the root of this server': '/',
+  'a path of this server': '/home',
+  'a path of this server with a slash': '/home/',
+} as const
+
+const WITHOUT_PATH = ['an origin', 'a port', 'IPv4', 'IPv6', 'a host that is no ASCII'] as const
+
+/** The address that a browser opens, from a page of this server. */
+const toTarget = (address: string): URL => new URL(address, 'https://server.test/oauth/x/callback')
+
+for (const [name, base] of Object.entries(BASES)) {
+  t.test(`FTH-13: no redirect leads away from ${name}`, async (t) => {
+    for (const [trick, path] of Object.entries(REFUSED_EVERYWHERE)) {
+      t.throws(() => joinPageAddress(base, path), { code: 401 }, trick)
+    }
+  })
+}
+
+for (const name of WITHOUT_PATH) {
+  t.test(`FTH-13: no redirect changes the host of ${name}`, async (t) => {
+    for (const [trick, path] of Object.entries(REFUSED_WITHOUT_PATH)) {
+      const message = 'Invalid redirect path.'
+      t.throws(() => joinPageAddress(BASES[name], path), { code: 401, message }, trick)
+    }
+  })
+}
+
+/** By base and what the caller appends. */
+const ALLOWED: readonly (readonly [base: keyof typeof BASES, path: string])[] = [
+  ['an origin', ''],
+  ['an origin', '/'],
+  ['an origin', '/notes'],
+  ['an origin', '/notes/1?tab=2'],
+  ['an origin', '?tab=2'],
+  ['an origin', '#top'],
+  ['an origin', '/a;b=1/c'],
+  ['an origin', '/a%2Fb'],
+  ['an origin', '/a%20b'],
+  ['an origin', '/%F0%9F%98%80/é'],
+  ['an origin', '/...'],
+  ['an origin', '/.well-known'],
+  ['an origin', '/a..b'],
+  ['an origin', '/next?to=https://other.test/'],
+  ['an origin', '/#https://other.test/'],
+  ['an origin', '/user@example.com'],
+  ['an origin with a slash', 'notes'],
+  ['an origin with a slash', '/notes'],
+  ['a port', '/notes'],
+  ['a path', '/notes'],
+  ['a path', '?tab=2'],
+  ['a path with a slash', 'notes'],
+  ['a route behind #', '/notes'],
+  ['a route behind #', '?tab=2'],
+  ['a route behind #', '?'],
+  ['a route behind #, and a path', '/notes'],
+  ['a query', '&tab=2'],
+  ['IPv4', '/notes'],
+  ['IPv6', '/notes'],
+  ['a host that is no ASCII', '/notes'],
+  ['the root of this server', 'notes'],
+  ['a path of this server', '/notes'],
+  ['a path of this server with a slash', 'notes'],
+  ['an origin', `/${'long/'.repeat(400)}`],
+]
+
+t.test('FTH-13: a redirect that is allowed is below the base, byte for byte', async (t) => {
+  for (const [name, path] of ALLOWED) {
+    const base = BASES[name]
+    const outcome = { access_token: 'a.b-c_d' }
+    const address = addOutcome(base, joinPageAddress(base, path), outcome)
+    t.ok(address.startsWith(base + path), `${base} ${path}`)
+    t.equal(toTarget(address).origin, toTarget(base).origin)
+    t.ok(toTarget(address).pathname.startsWith(toTarget(base).pathname), address)
+    t.match(toTarget(address).hash, /[#?]access_token=a\.b-c_d$/, 'in the fragment')
+    t.notMatch(toTarget(address).search, 'access_token')
+  }
+})
+
+t.test('OAU-6: the outcome of a login can not write anything else into the address', async (t) => {
+  const text = 'a&access_token=b#c?d e+f%20\r\n<script>"'
+  const address = addOutcome('https://app.test', 'https://app.test/x', { error: text })
+  t.match(address, /^https:\/\/app\.test\/x#error=[\w%.*-]+$/)
+  t.equal(new URLSearchParams(new URL(address).hash.slice(1)).get('error'), text)
+})
+
+const ORIGINS = ['https://app.test', 'http://localhost:3000', 'http://[::1]:3000'] as const
+
+const REFUSED_REFERERS: readonly unknown[] = [
+  'https://app.test.attacker.test/',
+  'https://app.test@attacker.test/',
+  'https://attacker.test/https://app.test',
+  'https://attacker.test#https://app.test',
+  'https://attackerapp.test/',
+  'https://sub.app.test/',
+  'https://app.tes',
+  'https://app.test.',
+  'http://app.test',
+  'https://app.test:8443',
+  'https://аpp.test',
+  'ftp://app.test',
+  'null',
+  '',
+  ' ',
+  'app.test',
+  '//app.test',
+  '/',
+  'javascript:alert(1)',
+  'data:text/html,https://app.test',
+  'about:blank',
+  'file:///etc/passwd',
+  null,
+  ['https://app.test'],
+  { origin: 'https://app.test' },
+]
+
+t.test('FTH-14: an origin is allowed by being equal, and by nothing else', async (t) => {
+  for (const referer of REFUSED_REFERERS) {
+    t.throws(() => checkOrigin(referer, ORIGINS, false), { code: 401 }, String(referer))
+    t.throws(() => checkOrigin(referer, ORIGINS, true), { code: 401 }, String(referer))
+  }
+  for (const referer of [
+    'https://app.test',
+    'https://APP.test:443/x?y#z',
+    'https://user:pw@app.test/',
+  ]) {
+    t.equal(checkOrigin(referer, ORIGINS, false), 'https://app.test')
+  }
+  t.equal(checkOrigin(undefined, ORIGINS, false), 'https://app.test', 'the browser says nothing')
+})
+
+t.test('FTH-15: another port of this computer is another origin, unless it is said', async (t) => {
+  const others = ['http://localhost:9999', 'http://[::1]:9999']
+  for (const referer of others) {
+    t.throws(() => checkOrigin(referer, ORIGINS, false), { code: 401 })
+    t.equal(checkOrigin(referer, ORIGINS, true), referer)
+  }
+  for (const referer of [
+    'https://localhost:3000',
+    'http://127.0.0.1:3000',
+    'http://127.0.0.2:3000',
+    'http://localhost.attacker.test:3000',
+    'http://app.test',
+    'https://app.test:9999',
+  ]) {
+    t.throws(() => checkOrigin(referer, ORIGINS, true), { code: 401 }, referer)
+  }
+})
+
+const GROWING: Readonly<Record<string, (length: number) => string>> = {
+  slashes: (length) => `/${'/'.repeat(length)}`,
+  dots: (length) => `/${'.'.repeat(length)}`,
+  'encoded dots': (length) => `/${'%2e'.repeat(length)}`,
+  'segments that are dots': (length) => `/${'.../'.repeat(length)}`,
+  percents: (length) => `/${'%'.repeat(length)}`,
+  'question marks': (length) => `/${'?'.repeat(length)}`,
+}
+
+function isAllowed(path: string): boolean {
+  try {
+    return joinPageAddress('https://app.test/home', path) !== ''
+  } catch {
+    return false
+  }
+}
+
+t.test('FTH-13: a long redirect costs as much as its length', async (t) => {
+  for (const [name, create] of Object.entries(GROWING)) {
+    const prepare = (length: number) => {
+      const path = create(length)
+      return () => isAllowed(path)
+    }
+    t.ok((await growthOf(prepare, 20_000)) < LINEAR_GROWTH, name)
+  }
+})
