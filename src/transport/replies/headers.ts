@@ -59,10 +59,16 @@ export function addVary(reply: FastifyReply, name: string): void {
   reply.header('vary', vary === undefined ? name : `${vary}, ${name}`)
 }
 
-/** Percent-encodes what a URL can't hold, and leaves alone what is encoded already. */
+/**
+ * Percent-encodes what a URL can't hold, and leaves alone what is encoded already, and the brackets
+ * of an IPv6 address, which is none without them.
+ */
 function encodeLocation(location: string): string {
-  return encodeURI(toWellFormed(location)).replace(/%25([0-9a-f]{2})/gi, '%$1')
+  const encoded = encodeURI(toWellFormed(location)).replace(/%25([0-9a-f]{2})/gi, '%$1')
+  return encoded.replace(IPV6_HOST, '$1[$2]')
 }
+
+const IPV6_HOST = /^([a-z]+:\/\/)%5B([0-9a-f:.]+)%5D/i
 
 /** Replaces lone surrogates, which no URL can hold: the text may come from a client. */
 function toWellFormed(text: unknown): string {
