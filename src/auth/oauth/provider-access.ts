@@ -1,3 +1,4 @@
+import { NotFound } from '../../core/index.ts'
 import { isNonEmptyString } from '../../core/value-kind.ts'
 import { createNotAuthenticated } from '../auth-errors.ts'
 import type { Authentication } from '../authentication.ts'
@@ -79,6 +80,7 @@ export class ProviderAccess {
   /**
    * Returns the provider.
    * @param override the name of a set of other settings, `null` for none
+   * @throws {NotFound} there is no such set
    */
   getProvider(override: string | null = null): OAuthProvider {
     const { oauth } = this
@@ -89,11 +91,19 @@ export class ProviderAccess {
     const { configKey } = this.authentication
     const place = `${configKey}.oauth.${this.name}`
     const base = resolveProvider(place, oauth, this.name)
-    const own = override === null ? undefined : base.overrides[override]
+    // Names come from callers: what is kept for each of them must not grow with what they think of.
+    if (override !== null && !Object.hasOwn(base.overrides, override)) {
+      throw new NotFound(`There are no settings '${override}' for ${this.name}`)
+    }
     const settings =
-      own === undefined
+      override === null
         ? base
-        : resolveProvider(`${place}.overrides.${override}`, oauth, this.name, own)
+        : resolveProvider(
+            `${place}.overrides.${override}`,
+            oauth,
+            this.name,
+            base.overrides[override],
+          )
     const provider = new OAuthProvider(settings)
     this.#providers.set(override, provider)
     return provider

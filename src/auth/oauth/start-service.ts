@@ -1,5 +1,5 @@
 import type { Id, Params, Query } from '../../core/index.ts'
-import { BadRequest, NotFound, toServiceError } from '../../core/index.ts'
+import { BadRequest, toServiceError } from '../../core/index.ts'
 import { isNonEmptyString } from '../../core/value-kind.ts'
 import { createNotAuthenticated } from '../auth-errors.ts'
 import { askProvider } from './ask-provider.ts'
@@ -52,10 +52,6 @@ export class OAuthStartService {
   ): Promise<OAuthAnswer> {
     const strategy = this.#site.getStrategy(params)
     const access = getAccess(strategy)
-    const { overrides } = access.getProvider().settings
-    if (override !== null && !Object.hasOwn(overrides, override)) {
-      throw new NotFound(`There are no settings '${override}' for ${strategy.name}`)
-    }
     const provider = access.getProvider(override)
     const { feathers_token, redirect, ...query } = { ...params.query } as StartQuery
     const target = toText('redirect', redirect)
