@@ -64,18 +64,18 @@ export class OAuthSite {
    * @param token that of the query; else the caller may be logged in by a header
    * @throws {NotAuthenticated} the token is not valid, or the link comes from a foreign page
    */
-  async getLinkToken(token: unknown, params: Params): Promise<string | null> {
+  async getLinkToken(
+    token: unknown,
+    strategy: OAuthStrategy,
+    params: Params,
+  ): Promise<string | null> {
     const { authentication } = params
     if (token === undefined && authentication === undefined) return null
     const accessToken = token ?? authentication?.['accessToken']
     if (typeof accessToken !== 'string') {
       throw createNotAuthenticated('A login can be linked to the account of an access token only')
     }
-    const { headers = {} } = params
-    // A page of somebody else could link its visitors to an account of its own.
-    if (headers['sec-fetch-site'] === 'cross-site' && headers['referer'] === undefined) {
-      throw createNotAuthenticated('A login can be linked only from a page that sends its origin')
-    }
+    await checkLinkOrigin(strategy, params)
     const request = { strategy: this.linkStrategy, accessToken }
     const internal: AuthenticationParams = { address: params.address }
     await this.authentication.authenticate(request, internal, this.linkStrategy)
@@ -85,4 +85,21 @@ export class OAuthSite {
   get #defaults(): { readonly origin?: string } {
     return findOAuthSettings(this.authentication.configuration)?.defaults ?? {}
   }
+}
+
+/** Where a request comes from by what the browser says: this server, or the user. */
+const OWN_SITES: readonly unknown[] = ['same-origin', 'none']
+
+/**
+ * Checks that a link was begun by the user or on a page of the application: a page of somebody else
+ * could link its visitors to an account of its own. Browsers say one or the other; what says neither
+ * is none.
+ */
+async function checkLinkOrigin(strategy: OAuthStrategy, params: Params): Promise<void> {
+  const { referer, 'sec-fetch-site': site } = params.headers ?? {}
+  if (OWN_SITES.includes(site) || (site === undefined && referer === undefined)) return
+  const page = toAbsoluteUrl(referer)?.origin
+  const allowed = [params.requestUrl, await strategy.getAllowedOrigin(params)]
+  if (page !== undefined && allowed.some((url) => toAbsoluteUrl(url)?.origin === page)) return
+  throw createNotAuthenticated('A login can be linked only from a page of this application')
 }

@@ -69,7 +69,7 @@ export class OAuthStartService {
     const { response_mode: responseMode } = { ...provider.settings.customParams, ...parameters }
     const cookie = new FlowCookie(strategy.name, redirectUri, responseMode === 'form_post')
     try {
-      const accessToken = await this.#site.getLinkToken(posted, params)
+      const accessToken = await this.#site.getLinkToken(posted, strategy, params)
       const secrets = await provider.createSecrets()
       const url = await askProvider(provider, params.signal, () =>
         provider.getAuthorizationUrl(secrets, redirectUri, parameters),
