@@ -40,6 +40,7 @@ export async function verifyIdToken(
     algorithms: ALGORITHMS.filter((algorithm) => offered.includes(algorithm)),
     audience: key,
     clockTolerance: CLOCK_TOLERANCE_SECONDS,
+    currentDate: new Date(Date.now()),
     requiredClaims: ['iss', 'sub', 'iat', 'exp'],
   })
   checkIssuer(payload, server.issuer)
@@ -57,9 +58,8 @@ async function getKeys(provider: OAuthProvider, url: string | undefined): Promis
     cacheMaxAge: KEYS_LIFETIME_MS,
     // The limit of the provider's requests names the provider in its error.
     timeoutDuration: 2 * REQUEST_MS,
-    // Not ended with the call that comes first: others wait for it too.
     [customFetch]: (target: string, init: ProviderRequest) =>
-      provider.run(undefined, () => provider.fetch(target, init)),
+      provider.runShared(() => provider.fetch(target, init)),
   })
   KEYS.set(provider, keys)
   return keys

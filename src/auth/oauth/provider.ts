@@ -52,6 +52,11 @@ export class OAuthProvider {
     return this.#signals.run(signal, work)
   }
 
+  /** Runs what several calls wait for: it does not end with the first of them. */
+  runShared<T>(work: () => T): T {
+    return this.#signals.run(undefined, work)
+  }
+
   /** Returns the random values of a new flow. */
   async createSecrets(): Promise<FlowSecrets> {
     const openid = await loadOpenId()
@@ -122,8 +127,7 @@ export class OAuthProvider {
 
   /** Returns the endpoints of the provider and how this application is known there. */
   async configure(): Promise<Configuration> {
-    // Not ended with the call that comes first: others wait for it too.
-    this.#configuration ??= this.run(undefined, () => this.#createConfiguration())
+    this.#configuration ??= this.runShared(() => this.#createConfiguration())
     try {
       return await this.#configuration
     } catch (error) {

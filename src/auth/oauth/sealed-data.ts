@@ -43,6 +43,7 @@ export async function openData(
     keyManagementAlgorithms: ['dir'],
     contentEncryptionAlgorithms: ['A256GCM'],
     requiredClaims: ['exp', 'iat'],
+    currentDate: new Date(Date.now()),
   }
   let refusal: unknown
   for (const secret of secrets) {
