@@ -1,0 +1,153 @@
+import t from 'tap'
+import type { OAuthSettings } from '../../../src/auth/index.ts'
+import type { AttackedApp } from '../../support/oauth/attacked-app.ts'
+import { startAttackedApp } from '../../support/oauth/attacked-app.ts'
+
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
+const EVIL = 'https://attacker.test/'
+
+/** Logs somebody in at the provider `other`; resolves to the access token. */
+async function logIn(app: AttackedApp, sub: string): Promise<string> {
+  app.other.account = { sub }
+  const response = await app.finish(await app.begin('/oauth/other'))
+  return tokenOf(app, response)
+}
+
+function tokenOf(app: AttackedApp, { headers }: Response): string {
+  const { hash } = new URL(headers.get('location') ?? '/', app.origin)
+  return new URLSearchParams(hash.slice(1)).get('access_token') ?? ''
+}
+
+/** Headers of a link on a page, as browsers send them; by whether the login may be linked. */
+const PAGES: readonly (readonly [name: string, headers: Record<string, string>, isOwn: boolean])[] =
+  [
+    ['a foreign page', { 'sec-fetch-site': 'cross-site', referer: EVIL }, false],
+    ['a foreign page without a referrer', { 'sec-fetch-site': 'cross-site' }, false],
+    [
+      'a neighbouring host',
+      { 'sec-fetch-site': 'same-site', referer: 'https://x.app.test/' },
+      false,
+    ],
+    ['a neighbouring host without a referrer', { 'sec-fetch-site': 'same-site' }, false],
+    ['a foreign page in an old browser', { referer: EVIL }, false],
+    ['a sandbox', { 'sec-fetch-site': 'cross-site', referer: 'null' }, false],
+    ['a page of this server', { 'sec-fetch-site': 'same-origin' }, true],
+    ['the address bar', { 'sec-fetch-site': 'none' }, true],
+    ['no browser', {}, true],
+    [
+      'the page after the login',
+      { 'sec-fetch-site': 'cross-site', referer: 'https://app.test/' },
+      true,
+    ],
+  ]
+
+const SETTINGS: Readonly<Record<string, OAuthSettings>> = {
+  'a page': { redirect: 'https://app.test/home' },
+  origins: { origins: ['https://app.test'] },
+}
+
+for (const [kind, oauth] of Object.entries(SETTINGS)) {
+  t.test(`OAU-1: with ${kind}, no foreign page links its visitor to its account`, async (t) => {
+    const app = await startAttackedApp(t, { oauth })
+    const attacker = await logIn(app, 'attacker')
+    app.takeTraces()
+    for (const [name, headers, isOwn] of PAGES) {
+      const response = await app.send(`/oauth/example?feathers_token=${attacker}`, { headers })
+      t.equal(response.status, isOwn ? 303 : 401, name)
+      if (!isOwn) t.strictSame(response.headers.getSetCookie(), [], name)
+    }
+  })
+}
+
+t.test('OAU-1: a link by a header is one by a token, and needs no page', async (t) => {
+  const app = await startAttackedApp(t)
+  const token = await logIn(app, 'ann')
+  const headers = { authorization: `Bearer ${token}` }
+  const { status, headers: answered } = await app.send('/oauth/example', {
+    method: 'POST',
+    headers,
+  })
+  t.equal(status, 303)
+  const [cookie = ''] = answered.getSetCookie()
+  const callback = (await app.send(answered.get('location') ?? '')).headers.get('location') ?? ''
+  const response = await app.finish({
+    setCookie: cookie,
+    cookie,
+    callback,
+    page: new URL(callback),
+  })
+  t.match(await app.getMe(tokenOf(app, response)), {
+    body: { user: { otherId: 'ann', exampleId: 'ann' } },
+  })
+})
+
+/** Tokens that link nothing. */
+const WRONG_TOKENS: readonly string[] = [
+  'feathers_token=',
+  'feathers_token=x',
+  'feathers_token=e30.e30.e30',
+  'feathers_token[]=x',
+  'feathers_token[accessToken]=x',
+  'feathers_token=x&feathers_token=y',
+]
+
+t.test('OAU-1: a token that is none begins no login', async (t) => {
+  const app = await startAttackedApp(t)
+  for (const query of WRONG_TOKENS) {
+    t.equal((await app.send(`/oauth/example?${query}`)).status, 401, query)
+  }
+  t.strictSame(app.takeTraces(), [])
+})
+
+t.test('OAU-1: a login of the attacker ends in no browser but its own', async (t) => {
+  const app = await startAttackedApp(t)
+  const [attacker, victim] = [await app.begin(), await app.begin()]
+  app.takeTraces()
+  const own = await app.send(attacker.callback, { headers: { cookie: victim.cookie } })
+  t.equal(own.status, 401, 'with a login of its own, the victim does not end that of the attacker')
+  const without = await app.send(attacker.callback, { headers: { 'sec-fetch-site': 'cross-site' } })
+  t.equal(without.status, 401, 'nor without one')
+  // A neighbouring host can set a cookie for its domain, which comes beside that of the victim.
+  const cookie = `${attacker.cookie}; ${victim.cookie}`
+  t.equal((await app.send(attacker.callback, { headers: { cookie } })).status, 401)
+  t.strictSame(app.takeTraces(), [])
+})
+
+t.test('OAU-1: an account of a provider that is linked already is not taken over', async (t) => {
+  const app = await startAttackedApp(t)
+  app.provider.account = { sub: 'victim' }
+  await app.finish(await app.begin())
+  const attacker = await logIn(app, 'attacker')
+  const login = await app.begin(`/oauth/example?feathers_token=${attacker}`)
+  const { headers } = await app.finish(login)
+  t.match(headers.get('location'), /#error=This%20example%20account%20belongs/)
+  t.match(await app.getMe(attacker), { body: { user: { otherId: 'attacker' } } })
+  const { body } = await app.getMe(attacker)
+  t.notOk(JSON.stringify(body).includes('victim'))
+})
+
+t.test('CSRF-1, FST-3: a form of a foreign page starts a login, and nothing more', async (t) => {
+  const app = await startAttackedApp(t)
+  const headers = { ...FORM, 'sec-fetch-site': 'cross-site', referer: EVIL }
+  for (const body of ['feathers_token=x', 'redirect_uri=https://attacker.test', 'scope=admin']) {
+    const { status } = await app.send('/oauth/example', { method: 'POST', headers, body })
+    t.equal(status, 400, body)
+  }
+  t.strictSame(app.takeTraces(), [])
+})
+
+t.test('CSRF-3: no header and no parameter turns a GET into another method', async (t) => {
+  const app = await startAttackedApp(t)
+  const before = await app.begin()
+  app.takeTraces()
+  for (const name of ['create', 'remove', 'patch', 'update', 'setup']) {
+    const headers = { 'x-service-method': name, 'x-http-method-override': 'DELETE' }
+    const { status } = await app.send(`/oauth/example/callback?_method=${name}`, { headers })
+    t.equal(status, 401, name)
+  }
+  for (const method of ['PUT', 'PATCH', 'DELETE']) {
+    t.equal((await app.send('/oauth/example', { method })).status, 405, method)
+    t.equal((await app.send(before.callback, { method })).status, 405, method)
+  }
+  t.strictSame(app.takeTraces(), [])
+})
