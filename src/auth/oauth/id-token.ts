@@ -1,4 +1,5 @@
 import type { JWTPayload, JWTVerifyGetKey } from 'jose'
+import { isNonEmptyString } from '../../core/value-kind.ts'
 import { createNotAuthenticated } from '../auth-errors.ts'
 import type { OAuthProfile } from './profile.ts'
 import type { OAuthProvider } from './provider.ts'
@@ -46,6 +47,7 @@ export async function verifyIdToken(
   checkIssuer(payload, server.issuer)
   checkParty(payload, key)
   if (payload['nonce'] !== nonce) throw new Error('unexpected nonce')
+  if (!isNonEmptyString(payload.sub)) throw new Error('unexpected subject')
   return { ...payload }
 }
 

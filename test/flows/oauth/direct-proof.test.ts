@@ -1,0 +1,197 @@
+import type { Test } from 'tap'
+import t from 'tap'
+import { atTime } from '../../auth/login-app.ts'
+import type { AttackedApp, AttackedAppOptions } from '../../support/oauth/attacked-app.ts'
+import { startAttackedApp } from '../../support/oauth/attacked-app.ts'
+import { CLAIM_LIES, JWKS_LIES, SIGNATURE_LIES } from '../../support/oauth/openid-lies.ts'
+
+const SECOND = 1000
+
+/** Sends a login of a program that has gone to the provider by itself. */
+function logIn(app: AttackedApp, data: object, headers: Record<string, string> = {}) {
+  return app.send('/authentication', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify({ strategy: 'example', ...data }),
+  })
+}
+
+const start = (t: Test, options?: AttackedAppOptions) => startAttackedApp(t, options)
+const CALLS = ['find', 'get', 'create', 'patch', 'update', 'remove']
+const callsOf = (app: AttackedApp) => app.takeTraces().filter((one) => CALLS.includes(one))
+
+t.test('OAU-2: an id token of this application logs its owner in', async (t) => {
+  const app = await start(t)
+  const id_token = await app.provider.createIdToken({ nonce: 'n-1' })
+  const response = await logIn(app, { id_token, nonce: 'n-1' })
+  t.equal(response.status, 201)
+  t.match(await response.json(), {
+    authentication: { strategy: 'example' },
+    user: { exampleId: 'ann' },
+  })
+})
+
+t.test('OAU-2: an id token that must not be taken is not', async (t) => {
+  const app = await start(t)
+  for (const [name, lie] of Object.entries({ ...CLAIM_LIES, ...SIGNATURE_LIES })) {
+    app.provider.lie = lie
+    const id_token = await app.provider.createIdToken({ nonce: 'n-1' })
+    t.equal((await logIn(app, { id_token, nonce: 'n-1' })).status, 401, name)
+    t.strictSame(callsOf(app), [], name)
+  }
+})
+
+t.test('OAU-2: an id token counts for its own provider only', async (t) => {
+  const app = await start(t)
+  const id_token = await app.other.createIdToken()
+  t.equal((await logIn(app, { id_token })).status, 401)
+  t.equal((await logIn(app, { strategy: 'other', id_token })).status, 201)
+})
+
+/** By what is in the token and what is sent beside it; `undefined` is not there. */
+const NONCES: readonly (readonly [inToken: unknown, sent: unknown, status: number])[] = [
+  [undefined, undefined, 201],
+  ['n-1', 'n-1', 201],
+  ['n-1', undefined, 401],
+  ['n-1', '', 401],
+  ['n-1', 'n-2', 401],
+  ['n-1', ['n-1'], 401],
+  ['n-1', { $ne: 1 }, 401],
+  ['n-1', null, 401],
+  [undefined, 'n-1', 401],
+  [undefined, null, 401],
+  [{}, {}, 401],
+]
+
+t.test('OAU-2: the nonce of an id token is that of the request', async (t) => {
+  const app = await start(t)
+  for (const [inToken, sent, status] of NONCES) {
+    const id_token = await app.provider.createIdToken({ nonce: inToken })
+    const label = `${JSON.stringify(inToken)} ${JSON.stringify(sent)}`
+    t.equal((await logIn(app, { id_token, nonce: sent })).status, status, label)
+  }
+})
+
+t.test('OAU-2: an id token expires, and is not taken before its time', async (t) => {
+  const app = await start(t)
+  const now = Date.now()
+  const id_token = await app.provider.createIdToken()
+  t.equal((await atTime(now + 700 * SECOND, () => logIn(app, { id_token }))).status, 401)
+  const nbf = Math.floor(now / SECOND) + 60
+  const later = await app.provider.createIdToken({ nbf })
+  t.equal((await logIn(app, { id_token: later })).status, 401)
+  t.equal((await atTime((nbf + 1) * SECOND, () => logIn(app, { id_token: later }))).status, 201)
+})
+
+/** Logins that prove nothing. */
+const WRONG: Readonly<Record<string, object>> = {
+  nothing: {},
+  'a profile': { profile: { sub: 'ann', id: 1 } },
+  'a profile, and an id token that is none': { profile: { sub: 'ann' }, id_token: 'x' },
+  'a profile, and a code': { profile: { sub: 'ann' }, code: 'x' },
+  'the fields of a callback': { code: 'x', state: 'y', raw: {} },
+  'an id token that is an object': { id_token: { sub: 'ann' } },
+  'an id token that is a list': { id_token: ['x'] },
+  'an id token that is empty': { id_token: '' },
+  'a code that is an object': { code: { $ne: 1 } },
+  'a code that is null': { code: null },
+  'an access token': { access_token: 'x' },
+  'an access token that is an object': { access_token: { $ne: 1 } },
+}
+
+t.test('FTH-12, OAU-2: a login by what proves nothing is refused', async (t) => {
+  const app = await start(t)
+  for (const [name, data] of Object.entries(WRONG)) {
+    t.equal((await logIn(app, data)).status, 401, name)
+    t.strictSame(callsOf(app), [], name)
+  }
+})
+
+t.test('OAU-2: a profile counts for nothing beside a real id token', async (t) => {
+  const app = await start(t)
+  const id_token = await app.provider.createIdToken({ sub: 'eve' })
+  const response = await logIn(app, { id_token, profile: { sub: 'victim' } })
+  t.match(await response.json(), { user: { exampleId: 'eve' } })
+})
+
+t.test('FTH-12: what is not among authStrategies is refused', async (t) => {
+  const app = await start(t, { settings: { authStrategies: ['jwt', 'other'] } })
+  const id_token = await app.provider.createIdToken()
+  app.takeTraces()
+  t.equal((await logIn(app, { id_token })).status, 401)
+  t.strictSame(app.takeTraces(), [])
+})
+
+/** An answer of the introspection endpoint, and what becomes of the login. */
+const INTROSPECTIONS: readonly (readonly [answer: object, status: number])[] = [
+  [{ active: true, client_id: 'notes', sub: 'ann' }, 201],
+  [{ active: true, client_id: 'another-client', sub: 'ann' }, 401],
+  [{ active: true, sub: 'ann' }, 401],
+  [{ active: true, client_id: ['notes'], sub: 'ann' }, 401],
+  [{ active: false, client_id: 'notes', sub: 'ann' }, 401],
+  [{ active: 'true', client_id: 'notes', sub: 'ann' }, 401],
+  [{ active: true, client_id: 'notes', sub: 'victim' }, 401],
+  [{}, 401],
+]
+
+t.test('OAU-2: an access token counts where the provider says for whom it is', async (t) => {
+  for (const [body, status] of INTROSPECTIONS) {
+    const app = await start(t)
+    const { issuer } = app.provider
+    app.provider.lie = {
+      discovery: (honest) => ({ ...honest, introspection_endpoint: `${issuer}/introspect` }),
+      answers: { '/introspect': { body } },
+    }
+    const response = await logIn(app, { access_token: 'token' })
+    t.equal(response.status, status, JSON.stringify(body))
+    t.equal(app.calls.includes('create'), status === 201)
+  }
+})
+
+const fetchesOf = (app: AttackedApp) =>
+  app.provider.requests.filter(({ path }) => path === '/jwks').length
+
+t.test(
+  'RES-4, OAU-2: tokens with keys that nobody knows fetch the keys once in 30 s',
+  async (t) => {
+    const app = await start(t)
+    const now = Date.now()
+    const { 'a kid that is not in the JWKS': forged = {} } = SIGNATURE_LIES
+    t.equal((await logIn(app, { id_token: await app.provider.createIdToken() })).status, 201)
+    t.equal(fetchesOf(app), 1)
+    app.provider.lie = forged
+    const id_token = await app.provider.createIdToken()
+    const flood = async (at: number) => {
+      for (let count = 0; count < 5; count += 1) {
+        t.equal((await atTime(at, () => logIn(app, { id_token }))).status, 401)
+      }
+    }
+    await flood(now)
+    t.equal(fetchesOf(app), 1, 'the keys are fresh')
+    await flood(now + 35 * SECOND)
+    t.equal(fetchesOf(app), 2)
+    await flood(now + 70 * SECOND)
+    t.equal(fetchesOf(app), 3)
+  },
+)
+
+t.test('OAU-2: keys that are none let nobody in', async (t) => {
+  for (const [name, lie] of Object.entries(JWKS_LIES)) {
+    const app = await start(t)
+    app.provider.lie = lie
+    const id_token = await app.provider.createIdToken()
+    t.equal((await logIn(app, { id_token })).status, 401, name)
+  }
+})
+
+t.test('OAU-1: a login beside an access token links, and only with a valid one', async (t) => {
+  const app = await start(t)
+  const first = await logIn(app, { id_token: await app.provider.createIdToken({ sub: 'ann' }) })
+  const { accessToken } = (await first.json()) as { accessToken: string }
+  const id_token = await app.other.createIdToken({ sub: 'other-ann' })
+  const authorization = `Bearer ${accessToken}`
+  const forged = await logIn(app, { strategy: 'other', id_token }, { authorization: 'Bearer x' })
+  t.equal(forged.status, 401)
+  const linked = await logIn(app, { strategy: 'other', id_token }, { authorization })
+  t.match(await linked.json(), { user: { exampleId: 'ann', otherId: 'other-ann' } })
+})
