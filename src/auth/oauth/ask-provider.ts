@@ -62,7 +62,8 @@ function describe(refusal: Error): string {
   const { message } = finding ?? refusal
   // A value that no header can hold stands in the message of the platform, a token perhaps.
   const isPlatform = refusal instanceof TypeError || finding instanceof TypeError
-  const parts = [error ?? code ?? name, error_description ?? (isPlatform ? '' : message)]
+  const known = /^[a-z_]{1,40}$/.test(String(error)) ? error : (code ?? name)
+  const parts = [known, error_description ?? (isPlatform ? '' : message)]
   return parts.filter(isNonEmptyString).join(': ').slice(0, MAX_REASON)
 }
 

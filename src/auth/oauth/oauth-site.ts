@@ -60,11 +60,12 @@ export class OAuthSite {
   }
 
   /**
-   * Returns the access token of the account that a login is to be linked to, `null` for none.
-   * @param token that of the query; else the caller may be logged in by a header
-   * @throws {NotAuthenticated} the token is not valid, or the link comes from a foreign page
+   * Returns the access token of the account that a login is to be linked to, `null` for none. It is
+   * not verified yet.
+   * @param token that of the query or a form; else the caller may be logged in by a header
+   * @throws {NotAuthenticated} no access token, or one from a foreign page
    */
-  async getLinkToken(
+  async readLinkToken(
     token: unknown,
     strategy: OAuthStrategy,
     params: Params,
@@ -76,10 +77,14 @@ export class OAuthSite {
       throw createNotAuthenticated('A login can be linked to the account of an access token only')
     }
     await checkLinkOrigin(strategy, params)
-    const request = { strategy: this.linkStrategy, accessToken }
-    const internal: AuthenticationParams = { address: params.address }
-    await this.authentication.authenticate(request, internal, this.linkStrategy)
     return accessToken
+  }
+
+  /** @throws {NotAuthenticated} the access token of a link is not valid, or not any more */
+  async verifyLinkToken(accessToken: string, { address }: Params): Promise<void> {
+    const request = { strategy: this.linkStrategy, accessToken }
+    const internal: AuthenticationParams = { address }
+    await this.authentication.authenticate(request, internal, this.linkStrategy)
   }
 
   get #defaults(): { readonly origin?: string } {

@@ -64,12 +64,13 @@ export class OAuthStartService {
     }
     // A form can send the token in its body, where no history and no log has it.
     const { feathers_token: posted = feathers_token, ...given } = data
+    const accessToken = await this.#site.readLinkToken(posted, strategy, params)
     const parameters = this.#readParameters(provider.settings.dynamic, given, query)
     const redirectUri = this.#site.getCallbackUrl(params, provider.settings, override)
     const { response_mode: responseMode } = { ...provider.settings.customParams, ...parameters }
     const cookie = new FlowCookie(strategy.name, redirectUri, responseMode === 'form_post')
     try {
-      const accessToken = await this.#site.getLinkToken(posted, strategy, params)
+      if (accessToken !== null) await this.#site.verifyLinkToken(accessToken, params)
       const secrets = await provider.createSecrets()
       const url = await askProvider(provider, params.signal, () =>
         provider.getAuthorizationUrl(secrets, redirectUri, parameters),
