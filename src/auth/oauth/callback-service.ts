@@ -36,8 +36,7 @@ export class OAuthCallbackService {
     const access = getAccess(strategy)
     const callbackUrl = this.#site.getCallbackUrl(params, access.getProvider().settings, null)
     const cookie = new FlowCookie(strategy.name, callbackUrl, false)
-    const answer = toParameters(fields)
-    const flow = await this.#readFlow(cookie, access, answer, params)
+    const { flow, answer } = await this.#readFlow(cookie, access, fields, params)
     const loginParams = toLoginParams(flow, params, this.#site.linkStrategy)
     try {
       const result = await this.#logIn(strategy, flow, answer, loginParams)
@@ -51,22 +50,23 @@ export class OAuthCallbackService {
   }
 
   /**
-   * Returns the flow that a callback belongs to. Without it nothing is known of who sends it, so that
-   * the answer leads nowhere.
+   * Returns the flow that a callback belongs to, and what the provider answers. Without a flow nothing
+   * is known of who sends it, so that the answer leads nowhere.
    */
   async #readFlow(
     cookie: FlowCookie,
     access: ProviderAccess,
-    answer: URLSearchParams,
+    fields: Readonly<Record<string, unknown>>,
     params: Params,
-  ): Promise<Flow> {
+  ): Promise<{ readonly flow: Flow; readonly answer: URLSearchParams }> {
     try {
+      const answer = toParameters(fields)
       const flow = await cookie.read(params.headers?.['cookie'], access.secrets)
       if (flow.provider !== access.name) throw refuse('the flow was begun with another provider')
       if (answer.get('state') !== flow.state) throw refuse('the state is that of another flow')
       const exp = Math.floor(Date.now() / 1000) + FLOW_LIFETIME_SECONDS
       if (!(await claimOnce(access.used, `oauth ${flow.state}`, exp))) throw refuse('it was used')
-      return flow
+      return { flow, answer }
     } catch (error) {
       throw new OAuthFailure(toServiceError(error), null, cookie.removal)
     }
@@ -94,7 +94,7 @@ export class OAuthCallbackService {
       name,
     )
     const entity = result[String(strategy.configuration['entity'])] as Record<string, unknown>
-    return { code: await access.createCode(String(entity[strategy.entityId])) }
+    return { code: await access.createCode(String(entity[strategy.entityId])), strategy: name }
   }
 }
 

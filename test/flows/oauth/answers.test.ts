@@ -126,3 +126,44 @@ t.test('a hook of the application can refuse new accounts with words of its own'
   })
   t.same(outcomeOf(await logIn(browser, start, 'ann')), { error: 'Ask Ben for an account' })
 })
+
+t.test('refuses a callback without a flow, whatever it brings, and logs why', async (t) => {
+  const { app, users, browser, start } = await startJourney(t, database)
+  const { location } = await logIn(browser, start, 'ann', AT_CALLBACK)
+  const cookie = browser.cookies.map(({ name, value }) => `${name}=${value}`).join('; ')
+  const { search } = new URL(location ?? '')
+  const reasons: [query: string, cookie: string, reason: RegExp][] = [
+    ['', '', /no flow was begun in this browser/],
+    [search, '', /no flow was begun in this browser/],
+    ['', cookie, /the state is that of another flow/],
+    [`${search}&state=another`, cookie, /the parameter 'state' is no text/],
+    [`${search}&code[a]=b`, cookie, /the parameter 'code' is no text/],
+    [search, `${cookie}; ${cookie}`, /two flows at once/],
+    [search, 'remex-oauth-example=forged', /"reason":"[^"]+"/],
+  ]
+  for (const [query, sent, reason] of reasons) {
+    const before = app.log.length
+    const answer = await fetch(`${start}/callback${query}`, {
+      headers: { cookie: sent },
+      redirect: 'manual',
+    })
+    t.equal(answer.status, 401, query)
+    t.equal(answer.headers.get('location'), null)
+    t.match(app.log.slice(before).join('\n'), reason)
+  }
+  t.notMatch(app.log.join('\n'), /code=/)
+  t.equal(await users.countDocuments(), 0)
+  const page = await browser.follow(location ?? '', AT_PAGE)
+  t.match(
+    await userOf(app, tokenOf(page)),
+    { exampleId: 'ann' },
+    'none of these has ended the flow',
+  )
+})
+
+t.test('a slash at the end of a path makes no difference', async (t) => {
+  const { app, browser, start } = await startJourney(t, database)
+  t.match(await userOf(app, tokenOf(await logIn(browser, `${start}/`, 'ann'))), {
+    exampleId: 'ann',
+  })
+})

@@ -128,3 +128,28 @@ t.test('of two processes that share a list, one exchanges a code', async (t) => 
   const all = await Promise.all(urls.map((url) => exchange(url, 'example', code)))
   t.same(all.map(({ status }) => status).sort(), [201, 401, 401, 401])
 })
+
+t.test('links by a login that gives a code', async (t) => {
+  const { app, users, browser, start, startOther } = await startJourney(t, database, CODE)
+  const { code } = outcomeOf(await logIn(browser, start, 'ann'))
+  const { body } = await exchange(app.url, 'example', code)
+  const page = await logIn(browser, `${startOther}?feathers_token=${body.accessToken}`, 'ann')
+  const linked = await exchange(app.url, 'other', outcomeOf(page)['code'])
+  t.match(linked.body, { user: { exampleId: 'ann', otherId: 'ann' } })
+  t.equal(await users.countDocuments(), 1)
+})
+
+t.test('without a page after the login, the code is in the JSON', async (t) => {
+  const oauth = { defaults: { response: 'code' as const } }
+  const { app, browser, start } = await startJourney(t, database, { ...CODE, oauth })
+  const { location, ...login } = JSON.parse((await logIn(browser, start, 'ann')).text)
+  t.equal(location, null)
+  t.match(await post(`${app.url}/authentication`, login), { status: 201 })
+})
+
+t.test('codes that nothing would exchange fail the start', async (t) => {
+  const overrides = { page: { response: 'code' as const } }
+  for (const options of [{ oauth: CODE.oauth ?? {} }, { section: { overrides } }]) {
+    await t.rejects(startJourney(t, database, options), /'authentication.authStrategies' must name/)
+  }
+})
