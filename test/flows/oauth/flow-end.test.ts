@@ -1,5 +1,5 @@
 import t from 'tap'
-import { atTime } from '../../auth/login-app.ts'
+import { atTime, now } from '../../auth/login-app.ts'
 import { openDatabase } from '../../support/database.ts'
 import { CookieBrowser } from '../../support/oauth/cookie-browser.ts'
 import {
@@ -17,18 +17,18 @@ const database = await openDatabase(t)
 
 t.test('a browser forgets a flow after ten minutes', async (t) => {
   const { app, users, start } = await startJourney(t, database)
-  let now = Date.now()
-  const browser = new CookieBrowser({ now: () => now })
+  let time = 1_000_000
+  const browser = new CookieBrowser({ now: () => time })
   const inTime = await logIn(browser, start, 'ann', AT_CALLBACK)
   const [flow] = browser.cookies.filter(({ name }) => name === 'remex-oauth-example')
   t.match(flow, { path: '/oauth/example/callback', httpOnly: true, sameSite: 'Lax' })
-  t.equal(flow?.expires, now + 600_000)
-  now += 599_000
+  t.equal(flow?.expires, time + 600_000)
+  time += 599_000
   t.match(await userOf(app, tokenOf(await browser.follow(inTime.location ?? '', AT_PAGE))), {
     exampleId: 'ann',
   })
   const late = await logIn(browser, start, 'ann', AT_CALLBACK)
-  now += 600_000
+  time += 600_000
   const page = await browser.open(late.location ?? '')
   t.equal(page.status, 401)
   t.match(page.text, /You must initiate the oAuth flow/)
@@ -37,7 +37,7 @@ t.test('a browser forgets a flow after ten minutes', async (t) => {
 
 t.test('a flow that was kept for longer is refused', async (t) => {
   const { users, browser, start } = await startJourney(t, database)
-  const begun = await atTime(Date.now() - 601_000, () => browser.open(start))
+  const begun = await atTime((now() - 601) * 1000, () => browser.open(start))
   // It would be dropped at its time: this browser keeps it.
   const cookie = (begun.headers.getSetCookie()[0] ?? '').split(';')[0] ?? ''
   const opened = await browser.follow(begun.location ?? '', AT_CALLBACK)
@@ -110,7 +110,7 @@ t.test('follows the provider to other keys', async (t) => {
   const first = await userOf(app, tokenOf(await logIn(browser, start, 'ann')))
   // Unknown keys have the keys fetched, though not twice within a minute.
   const inMinutes = <T>(minutes: number, run: () => Promise<T>): Promise<T> =>
-    atTime(Date.now() + minutes * 60_001, run)
+    atTime((now() + minutes * 61) * 1000, run)
   await provider.rotateKeys()
   await inMinutes(2, async () => {
     const page = await logIn(browser, start, 'ann')

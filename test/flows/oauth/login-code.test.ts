@@ -1,6 +1,6 @@
 import t from 'tap'
 import { CollectionRevocationList } from '../../../src/auth/index.ts'
-import { atTime } from '../../auth/login-app.ts'
+import { atTime, now } from '../../auth/login-app.ts'
 import { openDatabase } from '../../support/database.ts'
 import { startOAuthApp } from '../../support/oauth/oauth-app.ts'
 import type { JourneyOptions } from './journey.ts'
@@ -57,7 +57,7 @@ t.test('a code serves for a minute', async (t) => {
   const codeOf = async (age: number) => {
     const { location } = await logIn(browser, start, 'ann', AT_CALLBACK)
     const end = () => browser.follow(location ?? '', AT_PAGE)
-    return outcomeOf(await atTime(Date.now() - age * 1000, end))['code']
+    return outcomeOf(await atTime((now() - age) * 1000, end))['code']
   }
   t.match(await exchange(app.url, 'example', await codeOf(50)), { status: 201 })
   t.match(await exchange(app.url, 'example', await codeOf(61)), { status: 401 })
