@@ -18,6 +18,12 @@ function tokenOf(app: AttackedApp, { headers }: Response): string {
   return new URLSearchParams(hash.slice(1)).get('access_token') ?? ''
 }
 
+/** Whether a login goes on at the provider, with a flow in the browser. */
+function hasBegun(app: AttackedApp, { headers }: Response): boolean {
+  const stored = headers.getSetCookie().filter((cookie) => !cookie.includes('Max-Age=0'))
+  return stored.length > 0 || (headers.get('location') ?? '').startsWith(app.provider.origin)
+}
+
 /** Headers of a link on a page, as browsers send them; by whether the login may be linked. */
 const PAGES: readonly (readonly [name: string, headers: Record<string, string>, isOwn: boolean])[] =
   [
@@ -53,8 +59,7 @@ for (const [kind, oauth] of Object.entries(SETTINGS)) {
     app.takeTraces()
     for (const [name, headers, isOwn] of PAGES) {
       const response = await app.send(`/oauth/example?feathers_token=${attacker}`, { headers })
-      t.equal(response.status, isOwn ? 303 : 401, name)
-      if (!isOwn) t.strictSame(response.headers.getSetCookie(), [], name)
+      t.equal(hasBegun(app, response), isOwn, name)
     }
   })
 }
