@@ -1,0 +1,83 @@
+// Settings and subclasses for logins with providers: docs/oauth.md tells about them. Checks the
+// settings, starts, and ends by itself. Asks no provider, and writes to `remex_oauth_accounts` alone.
+// Reads MONGODB_URL (an embedded database when it is not set).
+import { randomBytes } from 'node:crypto'
+import { MongoClient } from 'mongodb'
+import { createApp, fastifyApp, rest } from 'remex'
+import type { OAuthParams, OAuthProfile } from 'remex/auth'
+import { AuthenticationService, JwtStrategy, OAuthStrategy, oauth } from 'remex/auth'
+import { startEmbeddedMongo } from 'remex/embedded'
+import { MongoDBService } from 'remex/mongodb'
+
+const { MONGODB_URL } = process.env
+const embedded = MONGODB_URL === undefined ? await startEmbeddedMongo() : undefined
+const mongo = await MongoClient.connect(MONGODB_URL ?? embedded?.url ?? '')
+const db = mongo.db('remex_oauth_accounts')
+await db.dropDatabase()
+const users = db.collection('users')
+
+// One account for each address, and one for each person of a provider.
+await users.createIndex({ email: 1 }, { unique: true, sparse: true })
+await users.createIndex({ googleId: 1 }, { unique: true, sparse: true })
+await users.createIndex({ keycloakId: 1 }, { unique: true, sparse: true })
+
+const app = fastifyApp(createApp(), { trustProxy: '10.0.0.1' })
+app.configure(rest())
+
+const keys = { key: 'remex-example', secret: randomBytes(32).toString('base64url') }
+
+app.set('authentication', {
+  secret: randomBytes(32).toString('base64url'),
+  entity: 'user',
+  service: 'users',
+  authStrategies: ['jwt', 'google', 'keycloak'],
+  oauth: {
+    origins: ['https://app.example'],
+    defaults: { ...keys, origin: 'https://api.example', response: 'code' },
+    google: {
+      dynamic: ['login_hint', 'prompt'],
+      overrides: { work: { custom_params: { hd: '*' } } },
+    },
+    keycloak: { issuer: 'https://login.internal/realms/staff', allowPrivateNetwork: true },
+  },
+})
+
+/** Google owns these addresses; one elsewhere may have changed hands since Google has checked it. */
+function isOfGoogle(profile: OAuthProfile, email: string): boolean {
+  return email.endsWith('@gmail.com') || typeof profile['hd'] === 'string'
+}
+
+class GoogleStrategy extends OAuthStrategy {
+  override async findEntity(profile: OAuthProfile, params: OAuthParams) {
+    const known = await super.findEntity(profile, params)
+    const email = this.getVerifiedEmail(profile)?.toLowerCase()
+    if (known !== null || email === undefined || !isOfGoogle(profile, email)) return known
+    // Whoever has registered with an address of somebody else waits here for its owner.
+    return users.findOne({ email, emailVerified: true })
+  }
+
+  override async getEntityData(
+    profile: OAuthProfile,
+    existing: Record<string, unknown> | null,
+    params: OAuthParams,
+  ) {
+    const data = await super.getEntityData(profile, existing, params)
+    const email = this.getVerifiedEmail(profile)?.toLowerCase()
+    if (existing !== null || email === undefined) return data
+    return { ...data, email, emailVerified: true }
+  }
+}
+
+const authentication = new AuthenticationService(app)
+authentication.register('jwt', new JwtStrategy())
+authentication.register('google', new GoogleStrategy())
+authentication.register('keycloak', new OAuthStrategy())
+app.use('authentication', authentication)
+app.use('users', new MongoDBService({ Model: users }), { methods: [] })
+app.configure(oauth())
+
+await app.listen({ port: 0, host: '127.0.0.1' })
+console.log('The settings are valid, and both providers have a strategy.')
+await app.close()
+await mongo.close()
+await embedded?.close()
