@@ -98,3 +98,14 @@ t.test('takes the answer of the provider once', async (t) => {
   t.equal(copied.status, 401, 'with a copy of it')
   t.equal(await users.countDocuments(), 1)
 })
+
+t.test('logs in at two providers at once in one browser', async (t) => {
+  const { app, users, browser, start, startOther } = await startJourney(t, database)
+  const one = await logIn(browser, start, 'ann', AT_CALLBACK)
+  const other = await logIn(browser, startOther, 'ann', AT_CALLBACK)
+  const first = tokenOf(await browser.follow(one.location ?? '', AT_PAGE))
+  const second = tokenOf(await browser.follow(other.location ?? '', AT_PAGE))
+  t.match(await userOf(app, first), { exampleId: 'ann' })
+  t.match(await userOf(app, second), { otherId: 'ann' })
+  t.equal(await users.countDocuments(), 2, 'nobody has asked to link them')
+})

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { CollectionRevocationList } from '../../../src/auth/index.ts'
 import { openDatabase } from '../../support/database.ts'
 import { CookieBrowser } from '../../support/oauth/cookie-browser.ts'
 import type { OAuthApp } from '../../support/oauth/oauth-app.ts'
@@ -80,6 +81,20 @@ t.test('flows that were begun before the secret has changed still end', async (t
   proxies[SITE] = third.origin
   const token = tokenOf(await browser.follow(location ?? '', AT_PAGE))
   t.match(await userOf(third, token), { exampleId: 'ann' }, 'the first of the list seals')
+})
+
+t.test('a flow ends once, where processes share the list of what was used', async (t) => {
+  const list = new CollectionRevocationList(database.db.collection('revoked'))
+  const journey = await startJourney(t, database, { ...SHARED, settings: { revocation: list } })
+  const second = await startSecond(t, journey, { revocation: list })
+  const browser = new CookieBrowser({ proxies: { [SITE]: journey.app.origin } })
+  const { location } = await logIn(browser, `${SITE}/oauth/example`, 'ann', AT_CALLBACK)
+  const cookie = browser.cookies.map(({ name, value }) => `${name}=${value}`).join('; ')
+  t.not(tokenOf(await browser.follow(location ?? '', AT_PAGE)), '')
+  const copy = (location ?? '').replace(SITE, second.origin)
+  const answer = await fetch(copy, { headers: { cookie }, redirect: 'manual' })
+  t.equal(answer.status, 401)
+  t.match(second.log.join('\n'), /"reason":"it was used"/)
 })
 
 t.test('first logins of one person in ten browsers at once make one account', async (t) => {
