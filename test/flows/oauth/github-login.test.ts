@@ -4,10 +4,10 @@ import type { OAuthProfile } from '../../../src/auth/index.ts'
 import { OAuthStrategy } from '../../../src/auth/index.ts'
 import { openDatabase } from '../../support/database.ts'
 import { CookieBrowser } from '../../support/oauth/cookie-browser.ts'
-import type { GitHubServerOptions } from '../../support/oauth/github-server.ts'
+import type { GitHubServer, GitHubServerOptions } from '../../support/oauth/github-server.ts'
 import { startGitHubServer } from '../../support/oauth/github-server.ts'
 import { startOAuthApp } from '../../support/oauth/oauth-app.ts'
-import { AT_CALLBACK, AT_PAGE, outcomeOf, tokenOf, userOf } from './journey.ts'
+import { AT_CALLBACK, AT_PAGE, logIn, outcomeOf, startJourney, tokenOf, userOf } from './journey.ts'
 
 const database = await openDatabase(t)
 
@@ -25,16 +25,18 @@ class NotingStrategy extends OAuthStrategy {
   }
 }
 
+function toSection({ client, urls: { emails_url: email_url, ...urls } }: GitHubServer) {
+  return { ...client, ...urls, email_url, allowPrivateNetwork: true }
+}
+
 async function start(t: Test, options?: GitHubServerOptions) {
   const github = await startGitHubServer(options)
   t.teardown(() => github.close())
   const users = await database.empty('users')
-  const { emails_url: email_url, ...urls } = github.urls
   const strategy = new NotingStrategy()
-  const section = { ...github.client, ...urls, email_url, allowPrivateNetwork: true }
   const app = await startOAuthApp({
     users,
-    oauth: { redirect: '/home', github: section },
+    oauth: { redirect: '/home', github: toSection(github) },
     strategies: { github: strategy },
   })
   t.teardown(app.close)
@@ -173,4 +175,19 @@ t.test('takes an id of digits as it is, also at the callback', async (t) => {
   t.match(await userOf(app, tokenOf(await browser.follow(url, AT_PAGE))), { githubId: '0012' })
   github.user = { id: 12, login: 'twelve', name: null, email: null }
   t.match(await userOf(app, tokenOf(await browser.follow(url, AT_PAGE))), { githubId: '12' })
+})
+
+t.test('links an account at GitHub and one at an OpenID provider, either way round', async (t) => {
+  const github = await startGitHubServer()
+  t.teardown(() => github.close())
+  const oauth = { redirect: '/home', github: toSection(github) }
+  const { app, users, browser, start: openid } = await startJourney(t, database, { oauth })
+  const url = `${app.url}/oauth/github`
+  for (const [first, second] of [[openid, url] as const, [url, openid] as const]) {
+    await users.deleteMany({})
+    const token = tokenOf(await logIn(browser, first, 'ann'))
+    const page = await logIn(browser, `${second}?feathers_token=${token}`, 'ann')
+    t.match(await userOf(app, tokenOf(page)), { exampleId: 'ann', githubId: '583231' })
+    t.equal(await users.countDocuments(), 1)
+  }
 })
