@@ -74,6 +74,12 @@ export function resolveProvider(
   if (endpoints === null && issuer === null) {
     fail("needs 'issuer', or 'authorize_url', 'access_url' and 'profile_url'")
   }
+  const insecure = [issuer, ...Object.values(endpoints ?? {})].find((url) =>
+    /^http:/i.test(url ?? ''),
+  )
+  if (insecure !== undefined && section.allowPrivateNetwork !== true) {
+    fail(`has '${insecure}': only a provider with 'allowPrivateNetwork: true' may have http:`)
+  }
   return {
     name,
     key,
