@@ -1,8 +1,3 @@
-import { execFileSync, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import type { BuildOptions } from 'esbuild'
@@ -11,6 +6,7 @@ import t from 'tap'
 
 import type { Application, Params } from '../../src/transport/index.ts'
 import { NotFound } from '../../src/transport/index.ts'
+import { findChromium, openPage } from '../support/chromium.ts'
 import { Gate } from '../support/gate.ts'
 import { startOwnServer } from '../support/own-server.ts'
 import type { PageResults } from './browser-page.ts'
@@ -38,18 +34,6 @@ async function bundle(options: BuildOptions): Promise<Uint8Array> {
   const [file] = outputFiles
   if (file === undefined || warnings.length > 0) throw new Error(JSON.stringify(warnings))
   return file.contents
-}
-
-/** Returns the path of a browser that can run without a screen, `undefined` where none is installed. */
-function findChromium(): string | undefined {
-  return ['chromium', 'chromium-browser', 'google-chrome'].find((name) => {
-    try {
-      return execFileSync(name, ['--version'], { stdio: ['ignore', 'pipe', 'ignore'] }).length > 0
-    } catch (error) {
-      if ((error as { code?: string }).code === 'ENOENT') return false
-      throw error
-    }
-  })
 }
 
 for (const [names, maxBytes] of Object.entries(MAX_BYTES)) {
@@ -92,18 +76,7 @@ t.test(
       addTodos(app, records, slow)
     })
     t.teardown(() => slow.open())
-    const profile = mkdtempSync(join(tmpdir(), 'remex-chromium-'))
-    const options = ['--headless', '--no-sandbox', '--disable-gpu', '--remote-debugging-port=0']
-    const browser = spawn(chromium ?? '', [...options, `--user-data-dir=${profile}`, server.url], {
-      stdio: 'ignore',
-    })
-    t.teardown(async () => {
-      const ended = once(browser, 'exit')
-      browser.kill('SIGKILL')
-      await ended
-      // What it has started ends a little later, and writes until then.
-      rmSync(profile, { recursive: true, force: true, maxRetries: 50 })
-    })
+    await openPage(t, chromium ?? '', server.url)
     t.match(await told, {
       found: { query: { text: { $ne: 'ü & b' }, $limit: '1' } },
       created: { id: 1, text: 'from a page', at: '1970-01-01T00:00:00.000Z' },
