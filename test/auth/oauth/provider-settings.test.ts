@@ -1,5 +1,159 @@
 import t from 'tap'
+import { findKnownProvider } from '../../../src/auth/oauth/known-providers.ts'
+import type { OAuthSettings } from '../../../src/auth/oauth/oauth-settings.ts'
 import { resolveProvider } from '../../../src/auth/oauth/provider-settings.ts'
+
+function resolve(name: string, section: object, others: object = {}) {
+  return resolveProvider(`oauth.${name}`, { [name]: section, ...others } as OAuthSettings, name)
+}
+
+const KEYS = { key: 'id', secret: 'secret' }
+const URLS = {
+  authorize_url: 'https://own.test/authorize',
+  access_url: 'https://own.test/token',
+  profile_url: 'https://own.test/me',
+}
+
+const KNOWN = {
+  apple: { issuer: 'https://appleid.apple.com' },
+  auth0: { issuer: 'https://own.auth0.com/' },
+  discord: { endpoints: { accessUrl: 'https://discord.com/api/oauth2/token' } },
+  facebook: { endpoints: { profileUrl: /^https:\/\/graph\.facebook\.com\/me\?/ } },
+  github: { endpoints: { emailUrl: 'https://api.github.com/user/emails' } },
+  gitlab: { issuer: 'https://gitlab.com' },
+  google: { issuer: 'https://accounts.google.com' },
+  keycloak: { issuer: 'https://own' },
+  linkedin: { issuer: 'https://www.linkedin.com/oauth', hasPkce: false, hasNonce: false },
+  microsoft: { issuer: 'https://login.microsoftonline.com/common/v2.0' },
+  okta: { issuer: 'https://own.okta.com' },
+}
+
+t.test('knows the providers by their names', async (t) => {
+  for (const [name, expected] of Object.entries(KNOWN)) {
+    const settings = resolve(name, { ...KEYS, subdomain: 'own' })
+    t.match(settings, { name, key: 'id', secret: 'secret', hasPkce: true, ...expected }, name)
+    t.not(settings.scope, '', `${name}: a scope`)
+    for (const url of [settings.issuer, ...Object.values(settings.endpoints ?? {})]) {
+      if (url !== null) t.ok(url.startsWith('https://'), url)
+    }
+  }
+  for (const name of ['constructor', '__proto__', 'toString', 'GitHub', '']) {
+    t.equal(findKnownProvider(name), undefined, name)
+  }
+})
+
+/** What is missing or contradicts something, and what the error says. */
+const WRONG: readonly (readonly [name: string, section: object, message: RegExp])[] = [
+  ['github', {}, /'oauth.github' has no 'key': the id of your application/],
+  ['github', { secret: 'x' }, /has no 'key'/],
+  ['own', KEYS, /needs 'issuer', or 'authorize_url', 'access_url' and 'profile_url'/],
+  ['own', { ...KEYS, authorize_url: URLS.authorize_url }, /'authorize_url', but no 'access_url'/],
+  ['own', { ...KEYS, access_url: URLS.access_url }, /'access_url', but no 'authorize_url'/],
+  ['auth0', KEYS, /needs 'subdomain'/],
+  ['okta', KEYS, /needs 'subdomain'/],
+  ['keycloak', KEYS, /needs 'subdomain'/],
+  ...['client_id', 'client_secret', 'redirect_uri', 'response_type', 'state', 'nonce'].map(
+    (name) =>
+      [
+        'github',
+        { ...KEYS, custom_params: { [name]: 'x' } },
+        new RegExp(`sets '${name}' in 'custom_params'`),
+      ] as const,
+  ),
+  ...['state', 'nonce', 'code_challenge', 'code_challenge_method', 'request', 'request_uri'].map(
+    (name) =>
+      [
+        'github',
+        { ...KEYS, dynamic: ['scope', name] },
+        new RegExp(`lets callers set '${name}' by 'dynamic'`),
+      ] as const,
+  ),
+]
+
+t.test('refuses what is missing, and what each flow sets by itself', async (t) => {
+  for (const [name, section, message] of WRONG) {
+    t.throws(() => resolve(name, section), { name: 'TypeError', message }, JSON.stringify(section))
+  }
+})
+
+t.test(
+  'puts an override over the section, that over the defaults, and that over what is known',
+  async (t) => {
+    const settings = {
+      defaults: {
+        scope: ['default'],
+        scope_delimiter: ';',
+        allowPrivateNetwork: true,
+        prefix: '/x',
+      },
+      google: {
+        ...KEYS,
+        custom_params: { prompt: 'login' },
+        overrides: { admin: { scope: 'admin' } },
+      },
+    }
+    const base = resolveProvider('oauth.google', settings, 'google')
+    t.match(base, {
+      scope: 'openid;default',
+      allowPrivateNetwork: true,
+      customParams: { prompt: 'login' },
+    })
+    const { overrides } = base
+    const other = resolveProvider('oauth.google', settings, 'google', overrides['admin'])
+    t.match(other, { key: 'id', scope: 'openid;admin', customParams: { prompt: 'login' } })
+  },
+)
+
+t.test('takes own URLs and an own issuer for another server than the known one', async (t) => {
+  const own = resolve('github', { ...KEYS, ...URLS })
+  t.strictSame(own.endpoints, {
+    authorizeUrl: URLS.authorize_url,
+    accessUrl: URLS.access_url,
+    profileUrl: URLS.profile_url,
+    emailUrl: null,
+  })
+  t.equal(own.issuer, null)
+  const issuer = 'https://github.own.test'
+  t.match(resolve('github', { ...KEYS, issuer }), { issuer, endpoints: null })
+  t.match(resolve('google', { ...KEYS, issuer }), { issuer, endpoints: null })
+})
+
+t.test('asks an OpenID provider for openid, and any other for what is said', async (t) => {
+  const issuer = 'https://own.test'
+  const scopeOf = (section: object) => resolve('own', { ...KEYS, ...section }).scope
+  t.equal(scopeOf({ issuer }), 'openid')
+  t.equal(scopeOf({ issuer, scope: 'email' }), 'openid email')
+  t.equal(scopeOf({ issuer, scope: 'email openid' }), 'email openid')
+  t.equal(scopeOf({ issuer, scope: ['email', 'openid'] }), 'email openid')
+  t.equal(scopeOf(URLS), '')
+  t.equal(scopeOf({ ...URLS, scope: ['a', 'b'], scope_delimiter: ',' }), 'a,b')
+})
+
+t.test('lets callers set nothing, or what changes no rights', async (t) => {
+  const dynamicOf = (dynamic: unknown) => resolve('github', { ...KEYS, dynamic }).dynamic
+  t.strictSame(dynamicOf(false), [])
+  t.strictSame(dynamicOf(['scope']), ['scope'])
+  t.notMatch(dynamicOf(true), ['scope'])
+  t.ok(dynamicOf(true).includes('login_hint'))
+  for (const name of [
+    'scope',
+    'response_mode',
+    'redirect_uri',
+    'claims',
+    'resource',
+    'acr_values',
+  ]) {
+    t.notOk(dynamicOf(true).includes(name), name)
+  }
+})
+
+t.test('always uses PKCE and nonces, and reaches no private network', async (t) => {
+  t.match(resolve('own', { ...KEYS, issuer: 'https://own.test' }), {
+    ...{ hasPkce: true, hasNonce: true, allowPrivateNetwork: false, givesCode: false },
+    ...{ redirectUri: null, authMethod: null, dynamic: [] },
+  })
+  t.match(resolve('own', { client_id: 'id', ...URLS }), { key: 'id', secret: null, hasPkce: true })
+})
 
 const PLACE = 'authentication.oauth.example'
 const SECURE = 'https://example.com/'
@@ -10,7 +164,7 @@ for (const [what, section] of [
   ['one of the URLs', { authorize_url: SECURE, access_url: SECURE, profile_url: INSECURE }],
 ] as const) {
   t.test(`refuses ${what} without TLS, unless private networks are allowed`, async (t) => {
-    const resolve = (allowPrivateNetwork: boolean) =>
+    const resolveUrl = (allowPrivateNetwork: boolean) =>
       resolveProvider(
         PLACE,
         { example: { key: 'app', ...section, allowPrivateNetwork } },
@@ -18,7 +172,7 @@ for (const [what, section] of [
       )
     const message =
       "The setting 'authentication.oauth.example' has 'http://example.com/': only a provider with 'allowPrivateNetwork: true' may have http:"
-    t.throws(() => resolve(false), new TypeError(message))
-    t.match(resolve(true), { key: 'app', allowPrivateNetwork: true })
+    t.throws(() => resolveUrl(false), new TypeError(message))
+    t.match(resolveUrl(true), { key: 'app', allowPrivateNetwork: true })
   })
 }

@@ -1,0 +1,101 @@
+import t from 'tap'
+import {
+  AuthenticationService,
+  JwtStrategy,
+  OAuthStrategy,
+  oauth,
+} from '../../../src/auth/index.ts'
+import { getAccess } from '../../../src/auth/oauth/provider-access.ts'
+import { createApp } from '../../../src/core/index.ts'
+import { collectLog, SECRET, UserService } from '../login-app.ts'
+
+const GITHUB = { key: 'id', secret: 'secret', overrides: { admin: { scope: 'admin' } } }
+
+async function start(section: object = GITHUB, others: object = {}) {
+  const app = createApp()
+  const log = collectLog(app)
+  const authentication = new AuthenticationService(app, 'authentication', {
+    ...{ secret: SECRET, entity: 'user', service: 'users', authStrategies: ['jwt'] },
+    oauth: { github: section },
+    ...others,
+  })
+  const github = new OAuthStrategy()
+  authentication.register('jwt', new JwtStrategy()).register('github', github)
+  app.use('users', new UserService())
+  app.use('authentication', authentication)
+  app.configure(oauth())
+  await app.setup()
+  return { app, log, authentication, access: getAccess(github) }
+}
+
+t.test('makes one provider of the settings, and one of each override', async (t) => {
+  const { access } = await start()
+  t.equal(access.getProvider(), access.getProvider())
+  t.equal(access.getProvider('admin'), access.getProvider('admin'))
+  t.not(access.getProvider(), access.getProvider('admin'))
+  t.match(access.getProvider('admin').settings, { key: 'id', scope: 'admin' })
+})
+
+t.test('RES-4: makes no provider for a name that callers think of', async (t) => {
+  const { access } = await start()
+  for (const name of ['', 'x', 'constructor', '__proto__', 'toString', 'github', 'admin ']) {
+    t.throws(() => access.getProvider(name), { code: 404 }, name)
+  }
+})
+
+t.test('uses new settings from the next call on', async (t) => {
+  const { app, access, authentication } = await start()
+  const before = access.getProvider()
+  const settings = authentication.configuration
+  app.set('authentication', { ...settings, oauth: { github: { ...GITHUB, key: 'new' } } })
+  t.equal(access.getProvider().settings.key, 'new')
+  t.not(access.getProvider(), before)
+  t.equal(access.getProvider(), access.getProvider())
+})
+
+t.test('logs new settings that are not valid, and goes on with the old ones', async (t) => {
+  const { app, log, access, authentication } = await start()
+  const settings = authentication.configuration
+  const wrong = [{ github: { ...GITHUB, pkce: false } }, { github: { secret: 'S3CRET' } }, {}]
+  for (const oauth of wrong) {
+    app.set('authentication', { ...settings, oauth })
+    t.equal(access.getProvider().settings.key, 'id', JSON.stringify(oauth))
+  }
+  t.ok(log.some(({ level }) => level === 'error'))
+  t.notMatch(JSON.stringify(log), 'S3CRET')
+})
+
+/** Settings that fail the start, and what the error says. */
+const WRONG: readonly (readonly [section: object, message: RegExp])[] = [
+  [{ secret: 'secret' }, /has no 'key'/],
+  [{ ...GITHUB, pkce: false }, /'pkce' must be true/],
+  [{ ...GITHUB, overrides: { admin: { custom_params: { state: 'x' } } } }, /overrides\.admin/],
+  [{ ...GITHUB, response: 'code' }, /'authentication\.authStrategies' must name 'github'/],
+]
+
+t.test('fails the start with settings that can not work', async (t) => {
+  for (const [section, message] of WRONG) {
+    await t.rejects(start(section), { name: 'TypeError', message }, String(message))
+  }
+})
+
+t.test('fails the start where something is missing', async (t) => {
+  t.throws(() => createApp().configure(oauth()), /an authentication service must be registered/)
+  t.throws(() => oauth({ linkStrategie: 'jwt' } as object), /unknown option 'linkStrategie'/)
+  await t.rejects(start(GITHUB, { entity: null }), {
+    message: /'github' keeps accounts in an entity/,
+  })
+  const others = { oauth: { github: GITHUB, google: GITHUB } }
+  await t.rejects(start(GITHUB, others), { message: /register\('google', new OAuthStrategy\(\)\)/ })
+})
+
+t.test('adds no services where there are no settings', async (t) => {
+  const app = createApp()
+  const authentication = new AuthenticationService(app, 'authentication', {
+    ...{ secret: SECRET, entity: 'user', service: 'users', authStrategies: ['jwt'] },
+  })
+  authentication.register('jwt', new JwtStrategy())
+  app.use('users', new UserService()).use('authentication', authentication).configure(oauth())
+  await app.setup()
+  t.throws(() => app.service('oauth/:provider'), { code: 404 })
+})

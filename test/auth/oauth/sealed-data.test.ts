@@ -1,0 +1,107 @@
+import t from 'tap'
+import { createLoginCode, redeemLoginCode } from '../../../src/auth/oauth/login-code.ts'
+import { getProfileId, isProvenProfile, proveProfile } from '../../../src/auth/oauth/profile-id.ts'
+import { openData, sealData } from '../../../src/auth/oauth/sealed-data.ts'
+import { MemoryRevocationList } from '../../../src/auth/tokens/token-revocation.ts'
+import { WRONG_IDS } from '../../support/oauth/bad-answers.ts'
+import { atTime } from '../login-app.ts'
+
+const SECRETS = [
+  'the newest secret of thirty-two bytes',
+  'an older secret of thirty-two bytes',
+] as const
+const DATA = { provider: 'github', nested: { list: [1, 'ü', null] } }
+
+const seal = (secrets: readonly string[] = SECRETS) => sealData('oauth-flow', DATA, secrets, 600)
+const open = (sealed: string, secrets: readonly string[] = SECRETS) =>
+  openData('oauth-flow', sealed, secrets, 'Refused')
+
+t.test('opens what was sealed by one of the secrets', async (t) => {
+  t.match(await open(await seal()), DATA)
+  t.match(await open(await seal([SECRETS[1]])), DATA, 'before the secret was replaced')
+  t.not(await seal(), await seal(), 'no two are the same')
+  await t.rejects(open(await seal(['another'])), { code: 401, message: 'Refused' })
+})
+
+t.test('JWT-14: what is sealed for one purpose opens for no other', async (t) => {
+  const code = await sealData('oauth-code', DATA, SECRETS, 600)
+  await t.rejects(open(code), { code: 401 })
+  await t.rejects(openData('oauth-code', await seal(), SECRETS, 'Refused'), { code: 401 })
+})
+
+t.test('OAU-1: opens nothing that was changed by a single character', async (t) => {
+  const sealed = await seal()
+  const parts = sealed.split('.')
+  for (const [index, part] of parts.entries()) {
+    // The last character of base64url has bits that stand for nothing.
+    const changed = parts.with(
+      index,
+      part === '' ? 'A' : `${part.startsWith('A') ? 'B' : 'A'}${part.slice(1)}`,
+    )
+    await t.rejects(open(changed.join('.')), { code: 401 }, `part ${index}`)
+    await t.rejects(open(parts.toSpliced(index, 1).join('.')), { code: 401 }, `no part ${index}`)
+  }
+  for (const text of ['', '.', '....', 'x', `${sealed}.`, sealed.slice(1), `${sealed}.A`]) {
+    await t.rejects(open(text), { code: 401 }, JSON.stringify(text.slice(0, 9)))
+  }
+})
+
+t.test('OAU-1: opens nothing that is too old', async (t) => {
+  const now = 1_800_000_000_000
+  const sealed = await atTime(now, () => seal())
+  t.match(await atTime(now + 599_999, () => open(sealed)), DATA)
+  await t.rejects(
+    atTime(now + 600_000, () => open(sealed)),
+    { code: 401 },
+  )
+})
+
+t.test('OAU-1: a login code counts once, for a minute, for its strategy', async (t) => {
+  const list = new MemoryRevocationList()
+  const content = { strategy: 'github', id: '1' }
+  const now = 1_800_000_000_000
+  const [code, other, late] = await atTime(now, () =>
+    Promise.all([
+      createLoginCode(content, SECRETS),
+      createLoginCode(content, SECRETS),
+      createLoginCode(content, SECRETS),
+    ]),
+  )
+  const redeem = (text: string, at = now, strategy = 'github') =>
+    atTime(at, () => redeemLoginCode(text, strategy, SECRETS, list))
+  t.match(await redeem(code), content)
+  await t.rejects(redeem(code), { code: 401 })
+  await t.rejects(redeem(other, now, 'google'), { code: 401 })
+  t.match(await redeem(other), content, 'a refusal uses no code up')
+  await t.rejects(redeem(late, now + 60_000), { code: 401 })
+})
+
+t.test('OAU-5: an id is a string or a whole number, and nothing else', async (t) => {
+  for (const [name, id] of Object.entries(WRONG_IDS)) {
+    t.throws(() => getProfileId({ id }), { code: 401 }, `id: ${name}`)
+    t.throws(() => getProfileId({ sub: id }), { code: 401 }, `sub: ${name}`)
+  }
+  for (const id of ['0', ' ', '583231', 'true', '{"$ne":1}', 0, 583_231, Number.MAX_SAFE_INTEGER]) {
+    t.equal(getProfileId({ id }), id)
+    t.equal(getProfileId({ sub: id, id: 'another' }), id)
+  }
+  for (const id of [Number.NaN, Infinity, -1.5, 10n, Symbol('1'), new Date(), () => '1']) {
+    t.throws(() => getProfileId({ id }), { code: 401 }, typeof id)
+  }
+})
+
+t.test('FTH-12: only the very object that a provider has confirmed counts', async (t) => {
+  const profile = { sub: 'ann' }
+  const proven = proveProfile(profile, 'github')
+  t.ok(isProvenProfile(proven, 'github'))
+  t.notOk(isProvenProfile(proven, 'google'), 'of another provider')
+  for (const other of [
+    profile,
+    { ...proven },
+    structuredClone(proven),
+    Object.create(proven),
+    null,
+  ]) {
+    t.notOk(isProvenProfile(other, 'github'))
+  }
+})
