@@ -18,11 +18,18 @@ function logIn(app: AttackedApp, data: object, headers: Record<string, string> =
 }
 
 const start = (t: Test, options?: AttackedAppOptions) => startAttackedApp(t, options)
+
+/** Shared by what leaves nothing behind: keys and documents are made for each application. */
+const shared = await start(t)
+t.beforeEach(() => {
+  shared.provider.lie = {}
+  shared.takeTraces()
+})
 const CALLS = ['find', 'get', 'create', 'patch', 'update', 'remove']
 const callsOf = (app: AttackedApp) => app.takeTraces().filter((one) => CALLS.includes(one))
 
 t.test('OAU-2: an id token of this application logs its owner in', async (t) => {
-  const app = await start(t)
+  const app = shared
   const id_token = await app.provider.createIdToken({ nonce: 'n-1' })
   const response = await logIn(app, { id_token, nonce: 'n-1' })
   t.equal(response.status, 201)
@@ -33,7 +40,7 @@ t.test('OAU-2: an id token of this application logs its owner in', async (t) => 
 })
 
 t.test('OAU-2: an id token that must not be taken is not', async (t) => {
-  const app = await start(t)
+  const app = shared
   for (const [name, lie] of Object.entries({ ...CLAIM_LIES, ...SIGNATURE_LIES })) {
     app.provider.lie = lie
     const id_token = await app.provider.createIdToken({ nonce: 'n-1' })
@@ -43,7 +50,7 @@ t.test('OAU-2: an id token that must not be taken is not', async (t) => {
 })
 
 t.test('OAU-2: an id token counts for its own provider only', async (t) => {
-  const app = await start(t)
+  const app = shared
   const id_token = await app.other.createIdToken()
   t.equal((await logIn(app, { id_token })).status, 401)
   t.equal((await logIn(app, { strategy: 'other', id_token })).status, 201)
@@ -65,7 +72,7 @@ const NONCES: readonly (readonly [inToken: unknown, sent: unknown, status: numbe
 ]
 
 t.test('OAU-2: the nonce of an id token is that of the request', async (t) => {
-  const app = await start(t)
+  const app = shared
   for (const [inToken, sent, status] of NONCES) {
     const id_token = await app.provider.createIdToken({ nonce: inToken })
     const label = `${JSON.stringify(inToken)} ${JSON.stringify(sent)}`
@@ -74,7 +81,7 @@ t.test('OAU-2: the nonce of an id token is that of the request', async (t) => {
 })
 
 t.test('OAU-2: an id token expires, and is not taken before its time', async (t) => {
-  const app = await start(t)
+  const app = shared
   const nbf = NOW / SECOND + 60
   const [id_token, later] = await atTime(NOW, () =>
     Promise.all([app.provider.createIdToken(), app.provider.createIdToken({ nbf })]),
@@ -101,7 +108,7 @@ const WRONG: Readonly<Record<string, object>> = {
 }
 
 t.test('FTH-12, OAU-2: a login by what proves nothing is refused', async (t) => {
-  const app = await start(t)
+  const app = shared
   for (const [name, data] of Object.entries(WRONG)) {
     t.equal((await logIn(app, data)).status, 401, name)
     t.strictSame(callsOf(app), [], name)
@@ -109,7 +116,7 @@ t.test('FTH-12, OAU-2: a login by what proves nothing is refused', async (t) => 
 })
 
 t.test('OAU-2: a profile counts for nothing beside a real id token', async (t) => {
-  const app = await start(t)
+  const app = shared
   const id_token = await app.provider.createIdToken({ sub: 'eve' })
   const response = await logIn(app, { id_token, profile: { sub: 'victim' } })
   t.match(await response.json(), { user: { exampleId: 'eve' } })
@@ -187,7 +194,7 @@ t.test('OAU-2: keys that are none let nobody in', async (t) => {
 })
 
 t.test('OAU-1: a login beside an access token links, and only with a valid one', async (t) => {
-  const app = await start(t)
+  const app = shared
   const first = await logIn(app, { id_token: await app.provider.createIdToken({ sub: 'ann' }) })
   const { accessToken } = (await first.json()) as { accessToken: string }
   const id_token = await app.other.createIdToken({ sub: 'other-ann' })
