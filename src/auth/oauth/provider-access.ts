@@ -59,9 +59,14 @@ export class ProviderAccess {
     return [configuration.secret ?? []].flat().map((secret) => `${configKey} ${secret}`)
   }
 
-  /** Notes what was used once: shared by all processes where the list of revoked tokens is. */
+  /**
+   * Notes what was used once: shared by all processes where the list of revoked tokens is. A list in
+   * memory is not shared, and forgets its oldest: anybody may begin logins until it forgets logouts.
+   */
   get used(): RevocationList {
-    return this.authentication.revocationList ?? this.#used
+    const { revocationList } = this.authentication
+    const isShared = revocationList !== null && !(revocationList instanceof MemoryRevocationList)
+    return isShared ? revocationList : this.#used
   }
 
   /** @throws {TypeError} a setting of the provider, or of an override, is not valid */

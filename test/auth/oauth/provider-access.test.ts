@@ -6,6 +6,7 @@ import {
   oauth,
 } from '../../../src/auth/index.ts'
 import { getAccess } from '../../../src/auth/oauth/provider-access.ts'
+import { MemoryRevocationList } from '../../../src/auth/tokens/token-revocation.ts'
 import { createApp } from '../../../src/core/index.ts'
 import { collectLog, SECRET, UserService } from '../login-app.ts'
 
@@ -41,6 +42,17 @@ t.test('RES-4: makes no provider for a name that callers think of', async (t) =>
   for (const name of ['', 'x', 'constructor', '__proto__', 'toString', 'github', 'admin ']) {
     t.throws(() => access.getProvider(name), { code: 404 }, name)
   }
+})
+
+t.test('OAU-1: no login makes a list in memory forget a logout', async (t) => {
+  const { access, authentication } = await start(GITHUB, { revocation: true })
+  const list = authentication.revocationList
+  t.ok(list instanceof MemoryRevocationList)
+  t.not(access.used, list)
+  const shared = { revoke: () => undefined, isRevoked: () => false }
+  const other = await start(GITHUB, { revocation: shared })
+  t.equal(other.access.used, other.authentication.revocationList, 'one for all processes is used')
+  t.equal((await start()).access.used instanceof MemoryRevocationList, true)
 })
 
 t.test('uses new settings from the next call on', async (t) => {
