@@ -55,7 +55,9 @@ export class FlowCookie {
     const site = isCrossSite ? 'None' : 'Lax'
     // Browsers demand Secure beside None, and accept it from this computer without TLS.
     const secure = isSecure || isCrossSite ? '; Secure' : ''
-    this.#attributes = `Path=${pathname}; HttpOnly${secure}; SameSite=${site}`
+    // Below a prefix with parameters callers choose a part of the path, which must stay one.
+    const path = pathname.replaceAll(';', '%3B')
+    this.#attributes = `Path=${path}; HttpOnly${secure}; SameSite=${site}`
   }
 
   /** Returns the header that stores a flow, `null` where it is too long for a cookie. */

@@ -118,6 +118,14 @@ t.test('CSRF-2: a provider that answers by a form gets a cookie that goes with i
   t.match(header, /; HttpOnly; Secure; SameSite=None$/)
 })
 
+t.test('CSRF-2: no path of a caller adds attributes to the cookie', async (t) => {
+  const url = 'https://app.test/x;Domain=app.test;SameSite=None/oauth/apple/callback'
+  const { removal } = new FlowCookie('apple', url, false)
+  const { hostOnly, path, sameSite } = parseSetCookie(removal, new URL(url), 0)
+  t.strictSame([hostOnly, sameSite], [true, 'Lax'])
+  t.equal(path, '/x%3BDomain=app.test%3BSameSite=None/oauth/apple/callback')
+})
+
 t.test('JWT-14: a flow and a login code are no access tokens, nor each other', async (t) => {
   const app = await startAttackedApp(t, { section: { response: 'code' } })
   const login = await app.begin()
