@@ -16,8 +16,8 @@ export async function createClientAuth(
     client_secret_jwt: () => openid.ClientSecretJwt(secret ?? undefined),
     private_key_jwt: () => createKeyAuth(openid, privateKey ?? {}, signingAlgorithm ?? 'RS256'),
   }
-  const chosen = authMethod ?? (secret === null ? 'none' : null)
-  if (chosen !== null) return (methods[chosen] ?? openid.None)()
+  const chosen = authMethod === null ? undefined : methods[authMethod]
+  if (chosen !== undefined) return chosen()
   const post = openid.ClientSecretPost(secret ?? undefined)
   const basic = openid.ClientSecretBasic(secret ?? undefined)
   return (server, ...others) => {

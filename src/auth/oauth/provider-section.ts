@@ -13,7 +13,7 @@ export interface ProviderSection {
   /** The id that the provider has given to this application. */
   readonly key?: string
   readonly client_id?: string
-  /** The secret that goes with the key; none for a public client. */
+  /** The secret that goes with the key; a public client, `token_endpoint_auth_method: 'none'`, has none. */
   readonly secret?: string
   readonly client_secret?: string
   /** The OpenID provider, whose discovery document names everything else. */

@@ -34,6 +34,7 @@ export interface ProviderSettings {
   readonly hasPkce: boolean
   /** Whether the page after a login gets a code in place of a token. */
   readonly givesCode: boolean
+  /** `null` for a secret, sent as the provider takes it. */
   readonly authMethod: string | null
   readonly signingAlgorithm: string | null
   readonly privateKey: Readonly<Record<string, unknown>> | null
@@ -67,23 +68,16 @@ export function resolveProvider(
   const fail = (text: string): never => {
     throw new TypeError(`The setting '${place}' ${text}`)
   }
-  const key = section.key ?? section.client_id ?? fail("has no 'key': the id of your application")
   const { customParams, dynamic } = toParameters(section, fail)
   const endpoints = toEndpoints(section, fail)
   const issuer = section.issuer === undefined ? null : withSubdomain(section.issuer, section, fail)
   if (endpoints === null && issuer === null) {
     fail("needs 'issuer', or 'authorize_url', 'access_url' and 'profile_url'")
   }
-  const insecure = [issuer, ...Object.values(endpoints ?? {})].find((url) =>
-    /^http:/i.test(url ?? ''),
-  )
-  if (insecure !== undefined && section.allowPrivateNetwork !== true) {
-    fail(`has '${insecure}': only a provider with 'allowPrivateNetwork: true' may have http:`)
-  }
+  checkEncryption(section, [issuer, ...Object.values(endpoints ?? {})], fail)
   return {
     name,
-    key,
-    secret: section.secret ?? section.client_secret ?? null,
+    ...toCredentials(section, fail),
     issuer,
     endpoints,
     scope: toScope(section, endpoints === null),
@@ -94,9 +88,6 @@ export function resolveProvider(
     hasPkce: (section.pkce as boolean | undefined) !== false,
     hasNonce: endpoints === null && section.nonce !== false,
     givesCode: section.response === 'code',
-    authMethod: section.token_endpoint_auth_method ?? null,
-    signingAlgorithm: section.token_endpoint_auth_signing_alg ?? null,
-    privateKey: section.private_key ?? null,
     allowPrivateNetwork: section.allowPrivateNetwork === true,
   }
 }
@@ -125,6 +116,34 @@ function withoutUrls({
   ...others
 }: Omit<ProviderSection, 'pkce'>) {
   return others
+}
+
+/** How this application proves to the provider who it is. */
+function toCredentials(section: ProviderSection, fail: Fail) {
+  const { private_key: privateKey = null, token_endpoint_auth_method: authMethod = null } = section
+  const key = section.key ?? section.client_id ?? fail("has no 'key': the id of your application")
+  const secret = section.secret ?? section.client_secret ?? null
+  // The variable that it was to come from may not be set.
+  if (secret === null && privateKey === null && authMethod !== 'none') {
+    fail("has no 'secret'; a public client says so: token_endpoint_auth_method: 'none'")
+  }
+  return {
+    key,
+    secret,
+    privateKey,
+    authMethod: authMethod ?? (secret === null ? 'private_key_jwt' : null),
+    signingAlgorithm: section.token_endpoint_auth_signing_alg ?? null,
+  }
+}
+
+function checkEncryption(
+  { allowPrivateNetwork = false }: ProviderSection,
+  urls: readonly (string | null)[],
+  fail: Fail,
+): void {
+  const insecure = urls.find((url) => /^http:/i.test(url ?? ''))
+  if (insecure === undefined || allowPrivateNetwork) return
+  fail(`has '${insecure}': only a provider with 'allowPrivateNetwork: true' may have http:`)
 }
 
 function toParameters(section: ProviderSection, fail: Fail) {

@@ -35,7 +35,7 @@ const authentication = new AuthenticationService(app, 'authentication', {
   secret: 'a secret of the tests, with 32 bytes and more',
   entity: 'user', service: 'users', authStrategies: ['jwt', 'own'],
   oauth: { own: {
-    key: 'id', allowPrivateNetwork: true,
+    key: 'id', secret: 'x', allowPrivateNetwork: true,
     authorize_url: url + '/a', access_url: url + '/b', profile_url: url + '/c',
   } },
 })

@@ -46,6 +46,11 @@ t.test('knows the providers by their names', async (t) => {
 const WRONG: readonly (readonly [name: string, section: object, message: RegExp])[] = [
   ['github', {}, /'oauth.github' has no 'key': the id of your application/],
   ['github', { secret: 'x' }, /has no 'key'/],
+  [
+    'github',
+    { key: 'id' },
+    /has no 'secret'; a public client says so: token_endpoint_auth_method: 'none'/,
+  ],
   ['own', KEYS, /needs 'issuer', or 'authorize_url', 'access_url' and 'profile_url'/],
   ['own', { ...KEYS, authorize_url: URLS.authorize_url }, /'authorize_url', but no 'access_url'/],
   ['own', { ...KEYS, access_url: URLS.access_url }, /'access_url', but no 'authorize_url'/],
@@ -152,7 +157,15 @@ t.test('always uses PKCE and nonces, and reaches no private network', async (t) 
     ...{ hasPkce: true, hasNonce: true, allowPrivateNetwork: false, givesCode: false },
     ...{ redirectUri: null, authMethod: null, dynamic: [] },
   })
-  t.match(resolve('own', { client_id: 'id', ...URLS }), { key: 'id', secret: null, hasPkce: true })
+  t.match(resolve('own', { client_id: 'id', token_endpoint_auth_method: 'none', ...URLS }), {
+    key: 'id',
+    secret: null,
+    authMethod: 'none',
+  })
+  t.match(resolve('own', { key: 'id', private_key: {}, ...URLS }), {
+    secret: null,
+    authMethod: 'private_key_jwt',
+  })
 })
 
 const PLACE = 'authentication.oauth.example'
@@ -165,14 +178,10 @@ for (const [what, section] of [
 ] as const) {
   t.test(`refuses ${what} without TLS, unless private networks are allowed`, async (t) => {
     const resolveUrl = (allowPrivateNetwork: boolean) =>
-      resolveProvider(
-        PLACE,
-        { example: { key: 'app', ...section, allowPrivateNetwork } },
-        'example',
-      )
+      resolveProvider(PLACE, { example: { ...KEYS, ...section, allowPrivateNetwork } }, 'example')
     const message =
       "The setting 'authentication.oauth.example' has 'http://example.com/': only a provider with 'allowPrivateNetwork: true' may have http:"
     t.throws(() => resolveUrl(false), new TypeError(message))
-    t.match(resolveUrl(true), { key: 'app', allowPrivateNetwork: true })
+    t.match(resolveUrl(true), { key: 'id', allowPrivateNetwork: true })
   })
 }
