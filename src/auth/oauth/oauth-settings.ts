@@ -44,7 +44,11 @@ const DEFAULTS_RULES: OptionRules = {
   ...PROVIDER_RULES,
   prefix: {
     expected: "a path as '/oauth'",
-    isValid: (value) => typeof value === 'string' && /^(?:\/[\w.~-]+)+$/.test(value),
+    isValid: (value) => {
+      if (typeof value !== 'string') return false
+      const [start, ...names] = value.split('/')
+      return start === '' && names.length > 0 && names.every((name) => /^[\w.~-]+$/.test(name))
+    },
   },
   origin: SERVER_URL,
 }

@@ -1,5 +1,5 @@
 import type { Params } from '../../core/index.ts'
-import { BadRequest, NotFound } from '../../core/index.ts'
+import { BadRequest, NotFound, stripSlashes } from '../../core/index.ts'
 import { createNotAuthenticated } from '../auth-errors.ts'
 import type { Authentication } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
@@ -53,10 +53,10 @@ export class OAuthSite {
     if (reached === null) {
       throw new BadRequest("The address of this server is not known: set 'redirect_uri'")
     }
-    const parts = reached.pathname.replace(/\/+$/, '').split('/')
+    const parts = stripSlashes(reached.pathname).split('/')
     if (override !== null || parts.at(-1) === 'callback') parts.pop()
     const { origin = reached.origin } = this.#defaults
-    return `${origin.replace(/\/+$/, '')}${parts.join('/')}/callback`
+    return [stripSlashes(origin), ...parts, 'callback'].join('/')
   }
 
   /**

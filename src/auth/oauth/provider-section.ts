@@ -117,7 +117,11 @@ export const PROVIDER_RULES: OptionRules = {
   ...{ profile_url: URL_RULE, email_url: URL_RULE, redirect_uri: SERVER_URL },
   subdomain: {
     expected: 'a host or a part of one, perhaps with a path',
-    isValid: (value) => typeof value === 'string' && /^[\w.-]+(?::\d+)?(?:\/[\w.-]+)*$/.test(value),
+    isValid: (value) => {
+      if (typeof value !== 'string') return false
+      const [host = '', ...names] = value.split('/')
+      return /^[\w.-]+(?::\d+)?$/.test(host) && names.every((name) => /^[\w.-]+$/.test(name))
+    },
   },
   scope: AUTH_OPTION.stringOrList,
   scope_delimiter: OPTION.string,

@@ -88,6 +88,8 @@ const WRONG: readonly (readonly [settings: object, message: RegExp])[] = [
   [{ defaults: 'x' }, /'defaults' must be an object/],
   [{ defaults: { prefix: 'oauth' } }, /'prefix' must be a path as '\/oauth'/],
   [{ defaults: { prefix: '/oauth/' } }, /'prefix' must be/],
+  [{ defaults: { prefix: '//oauth' } }, /'prefix' must be/],
+  [{ defaults: { prefix: ['/oauth'] } }, /'prefix' must be/],
   [{ defaults: { prefix: '/:tenant' } }, /'prefix' must be/],
   [{ defaults: { prefix: '/a;b' } }, /'prefix' must be/],
   [{ defaults: { origin: 'localhost' } }, /'origin' must be the address of a server/],
@@ -130,6 +132,7 @@ const WRONG_OPTIONS: Readonly<Record<string, readonly [value: unknown, message: 
   email_url: ['/emails', /'email_url' must be/],
   redirect_uri: ['/oauth/github/callback', /'redirect_uri' must be the address of a server/],
   subdomain: ['evil.test/?', /'subdomain' must be a host or a part of one/],
+  'subdomain ': ['x', /unknown option 'subdomain '/],
   scope: [1, /'scope' must be/],
   custom_params: [{ a: 1 }, /'custom_params' must be an object of strings/],
   overrides: ['x', /'overrides' must be an object/],
@@ -149,6 +152,26 @@ t.test('refuses options of a provider that it does not have, and says what to wr
   for (const [name, [value, message]] of Object.entries(WRONG_OPTIONS)) {
     const section = { key: 'id', [name]: value }
     t.throws(() => checkSection(section), { name: 'TypeError', message }, name)
+  }
+})
+
+t.test('takes a part of a host for the subdomain, and nothing else', async (t) => {
+  for (const subdomain of ['own', 'own.eu', 'id.own.test:8443/realms/own']) {
+    t.doesNotThrow(() => checkSection({ subdomain }), subdomain)
+  }
+  for (const subdomain of [
+    1,
+    ['own'],
+    '',
+    '/',
+    'own/',
+    'own//x',
+    'own:',
+    'me@own',
+    'own#',
+    'own\\x',
+  ]) {
+    t.throws(() => checkSection({ subdomain }), /'subdomain' must be/, String(subdomain))
   }
 })
 
