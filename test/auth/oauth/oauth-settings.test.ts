@@ -200,7 +200,7 @@ const GROWING: Readonly<Record<string, (text: string) => object>> = {
   issuer: (text) => ({ github: { issuer: `https://${text}` } }),
 }
 
-t.test('RES-4: long settings cost as much as their length', async (t) => {
+t.test('FST-17: long settings cost as much as their length', async (t) => {
   for (const [name, create] of Object.entries(GROWING)) {
     for (const part of ['/', '/a', 'a.', '?', '-', ':1', '[subdomain]']) {
       const prepare = (length: number) => {

@@ -37,7 +37,7 @@ t.test('makes one provider of the settings, and one of each override', async (t)
   t.match(access.getProvider('admin').settings, { key: 'id', scope: 'admin' })
 })
 
-t.test('RES-4: makes no provider for a name that callers think of', async (t) => {
+t.test('makes no provider for a name that callers think of', async (t) => {
   const { access } = await start()
   for (const name of ['', 'x', 'constructor', '__proto__', 'toString', 'github', 'admin ']) {
     t.throws(() => access.getProvider(name), { code: 404 }, name)

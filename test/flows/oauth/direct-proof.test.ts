@@ -160,7 +160,7 @@ const fetchesOf = (app: AttackedApp) =>
   app.provider.requests.filter(({ path }) => path === '/jwks').length
 
 t.test(
-  'RES-4, OAU-2: tokens with keys that nobody knows fetch the keys once in 30 s',
+  'OAU-2: tokens with keys that nobody knows fetch the keys once in 30 s',
   async (t) => {
     const app = await start(t)
     const { 'a kid that is not in the JWKS': forged = {} } = SIGNATURE_LIES
