@@ -127,6 +127,9 @@ function toCredentials(section: ProviderSection, fail: Fail) {
   if (secret === null && privateKey === null && authMethod !== 'none') {
     fail("has no 'secret'; a public client says so: token_endpoint_auth_method: 'none'")
   }
+  if (secret !== null && privateKey !== null && authMethod === null) {
+    fail("has 'secret' and 'private_key': 'token_endpoint_auth_method' must say which is used")
+  }
   return {
     key,
     secret,

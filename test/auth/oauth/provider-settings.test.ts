@@ -46,6 +46,7 @@ t.test('knows the providers by their names', async (t) => {
 const WRONG: readonly (readonly [name: string, section: object, message: RegExp])[] = [
   ['github', {}, /'oauth.github' has no 'key': the id of your application/],
   ['github', { secret: 'x' }, /has no 'key'/],
+  ['github', { ...KEYS, private_key: {} }, /'token_endpoint_auth_method' must say which is used/],
   [
     'github',
     { key: 'id' },

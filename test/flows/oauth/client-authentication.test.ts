@@ -34,7 +34,10 @@ const WAYS: Readonly<Record<string, Way>> = {
   },
   private_key_jwt: {
     client: { jwks: { keys: [publicJwk as never] } },
-    section: { private_key: privateJwk, token_endpoint_auth_signing_alg: 'ES256' },
+    section: {
+      ...{ private_key: privateJwk, token_endpoint_auth_method: 'private_key_jwt' },
+      token_endpoint_auth_signing_alg: 'ES256',
+    },
   },
   none: { client: {}, section: { token_endpoint_auth_method: 'none' } },
 }

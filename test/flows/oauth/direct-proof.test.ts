@@ -159,30 +159,27 @@ t.test('OAU-2: an access token counts where the provider says for whom it is', a
 const fetchesOf = (app: AttackedApp) =>
   app.provider.requests.filter(({ path }) => path === '/jwks').length
 
-t.test(
-  'OAU-2: tokens with keys that nobody knows fetch the keys once in 30 s',
-  async (t) => {
-    const app = await start(t)
-    const { 'a kid that is not in the JWKS': forged = {} } = SIGNATURE_LIES
-    const createIdToken = () => atTime(NOW, () => app.provider.createIdToken())
-    const honest = await createIdToken()
-    t.equal((await atTime(NOW, () => logIn(app, { id_token: honest }))).status, 201)
-    t.equal(fetchesOf(app), 1)
-    app.provider.lie = forged
-    const id_token = await createIdToken()
-    const flood = async (at: number) => {
-      for (let count = 0; count < 5; count += 1) {
-        t.equal((await atTime(at, () => logIn(app, { id_token }))).status, 401)
-      }
+t.test('OAU-2: tokens with keys that nobody knows fetch the keys once in 30 s', async (t) => {
+  const app = await start(t)
+  const { 'a kid that is not in the JWKS': forged = {} } = SIGNATURE_LIES
+  const createIdToken = () => atTime(NOW, () => app.provider.createIdToken())
+  const honest = await createIdToken()
+  t.equal((await atTime(NOW, () => logIn(app, { id_token: honest }))).status, 201)
+  t.equal(fetchesOf(app), 1)
+  app.provider.lie = forged
+  const id_token = await createIdToken()
+  const flood = async (at: number) => {
+    for (let count = 0; count < 5; count += 1) {
+      t.equal((await atTime(at, () => logIn(app, { id_token }))).status, 401)
     }
-    await flood(NOW)
-    t.equal(fetchesOf(app), 1, 'the keys are fresh')
-    await flood(NOW + 35 * SECOND)
-    t.equal(fetchesOf(app), 2)
-    await flood(NOW + 70 * SECOND)
-    t.equal(fetchesOf(app), 3)
-  },
-)
+  }
+  await flood(NOW)
+  t.equal(fetchesOf(app), 1, 'the keys are fresh')
+  await flood(NOW + 35 * SECOND)
+  t.equal(fetchesOf(app), 2)
+  await flood(NOW + 70 * SECOND)
+  t.equal(fetchesOf(app), 3)
+})
 
 t.test('OAU-2: keys that are none let nobody in', async (t) => {
   for (const [name, lie] of Object.entries(JWKS_LIES)) {
