@@ -1,3 +1,4 @@
+import { generateKeyPair, SignJWT } from 'jose'
 import type { Test } from 'tap'
 import t from 'tap'
 import { atTime } from '../../auth/login-app.ts'
@@ -179,6 +180,26 @@ t.test('OAU-2: tokens with keys that nobody knows fetch the keys once in 30 s', 
   t.equal(fetchesOf(app), 2)
   await flood(NOW + 70 * SECOND)
   t.equal(fetchesOf(app), 3)
+})
+
+t.test('OAU-2: an id token does not say where its key is', async (t) => {
+  const { provider, other } = shared
+  const { privateKey } = await generateKeyPair('RS256')
+  const count = other.requests.length
+  for (const name of ['jku', 'x5u']) {
+    const id_token = await new SignJWT({
+      iss: provider.issuer,
+      aud: provider.client.key,
+      sub: 'ann',
+    })
+      .setProtectedHeader({ alg: 'RS256', [name]: `${other.origin}/jwks` })
+      .setIssuedAt()
+      .setExpirationTime('10m')
+      .sign(privateKey)
+    t.equal((await logIn(shared, { id_token })).status, 401, name)
+  }
+  t.equal(other.requests.length, count)
+  t.strictSame(callsOf(shared), [])
 })
 
 t.test('OAU-2: keys that are none let nobody in', async (t) => {
