@@ -1,5 +1,5 @@
 import { createNotAuthenticated } from '../auth-errors.ts'
-import { toAbsoluteUrl } from './absolute-url.ts'
+import { toAbsoluteUrl } from './settings/absolute-url.ts'
 
 /** What stands for the address of this server where a page is given as a path. */
 const OWN_ORIGIN = 'https://own.invalid'

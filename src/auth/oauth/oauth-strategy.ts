@@ -10,11 +10,11 @@ import { AuthenticationBaseStrategy } from '../strategies/base-strategy.ts'
 import { toEntities, toEntityParams, toExternalEntity } from '../strategies/entity.ts'
 import { proveDirectly } from './direct-proof.ts'
 import { addOutcome, checkOrigin, joinPageAddress } from './final-redirect.ts'
-import { findKnownProvider } from './known-providers.ts'
-import { checkOAuthSettings, findOAuthSettings } from './oauth-settings.ts'
-import type { OAuthProfile } from './profile.ts'
-import { getProfileId, isProvenProfile } from './profile-id.ts'
+import type { OAuthProfile } from './provider/profile.ts'
+import { getProfileId, isProvenProfile } from './provider/profile-id.ts'
 import { getAccess } from './provider-access.ts'
+import { findKnownProvider } from './settings/known-providers.ts'
+import { checkOAuthSettings, findOAuthSettings } from './settings/oauth-settings.ts'
 
 /** What the strategy reads from params, beside the usual. */
 export interface OAuthParams extends AuthenticationParams {

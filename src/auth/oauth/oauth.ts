@@ -2,11 +2,11 @@ import type { AnyApplication } from '../../core/index.ts'
 import type { OptionRules } from '../../core/option-check.ts'
 import { checkOptions, OPTION } from '../../core/option-check.ts'
 import { findAuthentication } from '../default-authentication.ts'
-import { OAuthCallbackService } from './callback-service.ts'
-import { sendAnswer } from './oauth-answer.ts'
-import { findOAuthSettings } from './oauth-settings.ts'
-import { OAuthSite } from './oauth-site.ts'
-import { OAuthStartService } from './start-service.ts'
+import { OAuthCallbackService } from './services/callback-service.ts'
+import { sendAnswer } from './services/oauth-answer.ts'
+import { OAuthSite } from './services/oauth-site.ts'
+import { OAuthStartService } from './services/start-service.ts'
+import { findOAuthSettings } from './settings/oauth-settings.ts'
 
 /** Options of `oauth()`. */
 export interface OAuthOptions {

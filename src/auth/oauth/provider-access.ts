@@ -5,12 +5,12 @@ import type { Authentication } from '../authentication.ts'
 import type { AuthenticationBaseStrategy } from '../strategies/base-strategy.ts'
 import type { RevocationList } from '../tokens/token-revocation.ts'
 import { MemoryRevocationList } from '../tokens/token-revocation.ts'
-import type { CodeContent } from './login-code.ts'
-import { createLoginCode, redeemLoginCode } from './login-code.ts'
-import type { OAuthSettings } from './oauth-settings.ts'
-import { findOAuthSettings } from './oauth-settings.ts'
-import { OAuthProvider } from './provider.ts'
-import { resolveProvider } from './provider-settings.ts'
+import { OAuthProvider } from './provider/provider.ts'
+import type { CodeContent } from './sealed/login-code.ts'
+import { createLoginCode, redeemLoginCode } from './sealed/login-code.ts'
+import type { OAuthSettings } from './settings/oauth-settings.ts'
+import { findOAuthSettings } from './settings/oauth-settings.ts'
+import { resolveProvider } from './settings/provider-settings.ts'
 
 /** How many flows and codes one process remembers as used, where no list is shared. */
 const MAX_USED = 100_000

@@ -1,6 +1,6 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import t from 'tap'
-import { FlowCookie } from '../../../src/auth/oauth/flow-cookie.ts'
+import { FlowCookie } from '../../../src/auth/oauth/sealed/flow-cookie.ts'
 import { startAttackedApp } from '../../support/oauth/attacked-app.ts'
 import { parseSetCookie } from '../../support/oauth/set-cookie.ts'
 import { SECRET } from '../../support/users.ts'

@@ -1,12 +1,12 @@
-import type { Params } from '../../core/index.ts'
-import { BadRequest, NotFound, stripSlashes } from '../../core/index.ts'
-import { createNotAuthenticated } from '../auth-errors.ts'
-import type { Authentication } from '../authentication.ts'
-import type { AuthenticationParams } from '../authentication-params.ts'
-import { toAbsoluteUrl } from './absolute-url.ts'
-import { findOAuthSettings, getProviderNames } from './oauth-settings.ts'
-import { OAuthStrategy } from './oauth-strategy.ts'
-import type { ProviderSettings } from './provider-settings.ts'
+import type { Params } from '../../../core/index.ts'
+import { BadRequest, NotFound, stripSlashes } from '../../../core/index.ts'
+import { createNotAuthenticated } from '../../auth-errors.ts'
+import type { Authentication } from '../../authentication.ts'
+import type { AuthenticationParams } from '../../authentication-params.ts'
+import { OAuthStrategy } from '../oauth-strategy.ts'
+import { toAbsoluteUrl } from '../settings/absolute-url.ts'
+import { findOAuthSettings, getProviderNames } from '../settings/oauth-settings.ts'
+import type { ProviderSettings } from '../settings/provider-settings.ts'
 
 /** What the services of a flow share: the authentication service, and where they stand. */
 export class OAuthSite {

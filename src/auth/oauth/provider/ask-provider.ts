@@ -1,6 +1,6 @@
-import { ServiceError } from '../../core/index.ts'
-import { isNonEmptyString, isObject } from '../../core/value-kind.ts'
-import { createNotAuthenticated } from '../auth-errors.ts'
+import { ServiceError } from '../../../core/index.ts'
+import { isNonEmptyString, isObject } from '../../../core/value-kind.ts'
+import { createNotAuthenticated } from '../../auth-errors.ts'
 import type { OAuthProvider } from './provider.ts'
 import { findProviderError } from './provider-error.ts'
 

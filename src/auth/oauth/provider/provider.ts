@@ -1,12 +1,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Configuration, CustomFetch, TokenEndpointResponse } from 'openid-client'
+import type { Flow } from '../sealed/flow-cookie.ts'
+import type { ProviderSettings } from '../settings/provider-settings.ts'
 import { createClientAuth } from './client-auth.ts'
-import type { Flow } from './flow-cookie.ts'
 import type { IdClaims, OAuthProfile } from './profile.ts'
 import { readClaims, readProfile } from './profile.ts'
 import type { ProviderFetch, ProviderRequest } from './provider-fetch.ts'
 import { createProviderFetch } from './provider-fetch.ts'
-import type { ProviderSettings } from './provider-settings.ts'
 
 /** What a provider gives for a login that it has confirmed. */
 export interface ProviderAnswer {

@@ -1,13 +1,13 @@
-import type { Id, Params, Query } from '../../core/index.ts'
-import { BadRequest, toServiceError } from '../../core/index.ts'
-import { isNonEmptyString } from '../../core/value-kind.ts'
-import { createNotAuthenticated } from '../auth-errors.ts'
-import { askProvider } from './ask-provider.ts'
-import type { Flow } from './flow-cookie.ts'
-import { FlowCookie } from './flow-cookie.ts'
+import type { Id, Params, Query } from '../../../core/index.ts'
+import { BadRequest, toServiceError } from '../../../core/index.ts'
+import { isNonEmptyString } from '../../../core/value-kind.ts'
+import { createNotAuthenticated } from '../../auth-errors.ts'
+import { askProvider } from '../provider/ask-provider.ts'
+import { getAccess } from '../provider-access.ts'
+import type { Flow } from '../sealed/flow-cookie.ts'
+import { FlowCookie } from '../sealed/flow-cookie.ts'
 import { OAuthAnswer, OAuthFailure } from './oauth-answer.ts'
 import type { OAuthSite } from './oauth-site.ts'
-import { getAccess } from './provider-access.ts'
 
 /** What the start of a flow reads from its query. */
 interface StartQuery extends Query {

@@ -7,8 +7,8 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { createProviderFetch } from '../../../src/auth/oauth/provider-fetch.ts'
-import { createCertificate } from '../../support/certificate.ts'
+import { createProviderFetch } from '../../../../src/auth/oauth/provider/provider-fetch.ts'
+import { createCertificate } from '../../../support/certificate.ts'
 import { failureOf, listen, SECRET, startProvider } from './fake-provider.ts'
 
 const fetchPublic = createProviderFetch({ allowPrivateNetwork: false })
@@ -195,7 +195,7 @@ for (const url of process.env.URLS.split(' ')) {
 
 /** Resolves to the lines of the program, once its process has ended by itself. */
 async function runProgram(urls: readonly string[], env: NodeJS.ProcessEnv): Promise<string[]> {
-  const FETCH_MODULE = new URL('../../../src/auth/oauth/provider-fetch.js', import.meta.url).href
+  const FETCH_MODULE = new URL('../../../../src/auth/oauth/provider/provider-fetch.js', import.meta.url).href
   const { stdout } = await promisify(execFile)(
     process.execPath,
     ['--input-type=module', '--eval', PROGRAM],

@@ -1,6 +1,6 @@
-import type { HookContext, ServiceError } from '../../core/index.ts'
-import { MethodNotAllowed } from '../../core/index.ts'
-import { toReason } from '../auth-errors.ts'
+import type { HookContext, ServiceError } from '../../../core/index.ts'
+import { MethodNotAllowed } from '../../../core/index.ts'
+import { toReason } from '../../auth-errors.ts'
 
 /** What the services of a flow answer: where the browser goes on, and what it keeps meanwhile. */
 export class OAuthAnswer {

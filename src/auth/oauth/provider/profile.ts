@@ -1,6 +1,6 @@
 import type { Configuration } from 'openid-client'
-import { isObject } from '../../core/value-kind.ts'
-import type { OAuthEndpoints } from './provider-settings.ts'
+import { isObject } from '../../../core/value-kind.ts'
+import type { OAuthEndpoints } from '../settings/provider-settings.ts'
 
 /** A profile as a provider has sent it: of its fields only the id is checked. */
 export type OAuthProfile = Record<string, unknown>

@@ -1,10 +1,14 @@
 import t from 'tap'
-import { createLoginCode, redeemLoginCode } from '../../../src/auth/oauth/login-code.ts'
-import { getProfileId, isProvenProfile, proveProfile } from '../../../src/auth/oauth/profile-id.ts'
-import { openData, sealData } from '../../../src/auth/oauth/sealed-data.ts'
-import { MemoryRevocationList } from '../../../src/auth/tokens/token-revocation.ts'
-import { WRONG_IDS } from '../../support/oauth/bad-answers.ts'
-import { atTime } from '../login-app.ts'
+import {
+  getProfileId,
+  isProvenProfile,
+  proveProfile,
+} from '../../../../src/auth/oauth/provider/profile-id.ts'
+import { createLoginCode, redeemLoginCode } from '../../../../src/auth/oauth/sealed/login-code.ts'
+import { openData, sealData } from '../../../../src/auth/oauth/sealed/sealed-data.ts'
+import { MemoryRevocationList } from '../../../../src/auth/tokens/token-revocation.ts'
+import { WRONG_IDS } from '../../../support/oauth/bad-answers.ts'
+import { atTime } from '../../login-app.ts'
 
 const SECRETS = [
   'the newest secret of thirty-two bytes',

@@ -1,6 +1,6 @@
-import { createNotAuthenticated } from '../auth-errors.ts'
-import type { RevocationList } from '../tokens/token-revocation.ts'
-import { claimOnce } from '../tokens/token-revocation.ts'
+import { createNotAuthenticated } from '../../auth-errors.ts'
+import type { RevocationList } from '../../tokens/token-revocation.ts'
+import { claimOnce } from '../../tokens/token-revocation.ts'
 import { openData, sealData } from './sealed-data.ts'
 
 const LIFETIME_SECONDS = 60

@@ -1,7 +1,10 @@
 import t from 'tap'
-import type { OAuthSettings } from '../../../src/auth/oauth/oauth-settings.ts'
-import { checkOAuthSettings, getProviderNames } from '../../../src/auth/oauth/oauth-settings.ts'
-import { growthOf, LINEAR_GROWTH } from '../../support/growth.ts'
+import type { OAuthSettings } from '../../../../src/auth/oauth/settings/oauth-settings.ts'
+import {
+  checkOAuthSettings,
+  getProviderNames,
+} from '../../../../src/auth/oauth/settings/oauth-settings.ts'
+import { growthOf, LINEAR_GROWTH } from '../../../support/growth.ts'
 
 const PLACE = 'authentication.oauth'
 

@@ -1,6 +1,6 @@
 import type { JWTPayload, JWTVerifyGetKey } from 'jose'
-import { isNonEmptyString } from '../../core/value-kind.ts'
-import { createNotAuthenticated } from '../auth-errors.ts'
+import { isNonEmptyString } from '../../../core/value-kind.ts'
+import { createNotAuthenticated } from '../../auth-errors.ts'
 import type { OAuthProfile } from './profile.ts'
 import type { OAuthProvider } from './provider.ts'
 import { REQUEST_MS } from './provider.ts'

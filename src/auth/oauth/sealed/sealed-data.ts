@@ -1,5 +1,5 @@
 import { hkdfSync } from 'node:crypto'
-import { createNotAuthenticated } from '../auth-errors.ts'
+import { createNotAuthenticated } from '../../auth-errors.ts'
 
 /** What sealed data is for: data that was sealed for one purpose opens for no other. */
 export type SealPurpose = 'oauth-flow' | 'oauth-code'

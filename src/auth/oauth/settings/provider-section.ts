@@ -1,8 +1,8 @@
-import type { OptionRule, OptionRules } from '../../core/option-check.ts'
-import { checkOptions, OPTION } from '../../core/option-check.ts'
-import { isNonEmptyString, isPlainObject, isStringList } from '../../core/value-kind.ts'
-import { AUTH_OPTION } from '../option-rules.ts'
-import { ENTITY_RULES } from '../settings/authentication-config.ts'
+import type { OptionRule, OptionRules } from '../../../core/option-check.ts'
+import { checkOptions, OPTION } from '../../../core/option-check.ts'
+import { isNonEmptyString, isPlainObject, isStringList } from '../../../core/value-kind.ts'
+import { AUTH_OPTION } from '../../option-rules.ts'
+import { ENTITY_RULES } from '../../settings/authentication-config.ts'
 import { toAbsoluteUrl } from './absolute-url.ts'
 
 /**

@@ -1,5 +1,5 @@
-import { isNonEmptyString } from '../../core/value-kind.ts'
-import { createNotAuthenticated } from '../auth-errors.ts'
+import { isNonEmptyString } from '../../../core/value-kind.ts'
+import { createNotAuthenticated } from '../../auth-errors.ts'
 import { openData, sealData } from './sealed-data.ts'
 
 /** A login that has begun at a provider and has not come back yet. */

@@ -1,5 +1,5 @@
 import type { ClientAuth, CryptoKey } from 'openid-client'
-import type { ProviderSettings } from './provider-settings.ts'
+import type { ProviderSettings } from '../settings/provider-settings.ts'
 
 type OpenId = typeof import('openid-client')
 

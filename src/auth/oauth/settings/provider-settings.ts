@@ -1,5 +1,5 @@
-import { isNonEmptyString } from '../../core/value-kind.ts'
-import { mergeSettings } from '../settings-merge.ts'
+import { isNonEmptyString } from '../../../core/value-kind.ts'
+import { mergeSettings } from '../../settings-merge.ts'
 import { findKnownProvider } from './known-providers.ts'
 import type { OAuthSettings } from './oauth-settings.ts'
 import type { ProviderSection } from './provider-section.ts'

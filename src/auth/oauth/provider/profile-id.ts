@@ -1,5 +1,5 @@
-import { isNonEmptyString } from '../../core/value-kind.ts'
-import { createNotAuthenticated } from '../auth-errors.ts'
+import { isNonEmptyString } from '../../../core/value-kind.ts'
+import { createNotAuthenticated } from '../../auth-errors.ts'
 import type { OAuthProfile } from './profile.ts'
 
 /**
