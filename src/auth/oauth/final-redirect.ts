@@ -85,8 +85,8 @@ export function checkOrigin(
 const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]'])
 
 function isSameLoopback(origin: string, { protocol, hostname }: URL): boolean {
-  const allowed = new URL(origin)
-  return allowed.protocol === protocol && allowed.hostname === hostname && LOOPBACK.has(hostname)
+  const allowed = toAbsoluteUrl(origin)
+  return allowed?.protocol === protocol && allowed.hostname === hostname && LOOPBACK.has(hostname)
 }
 
 function toAbsolute(address: string): string {

@@ -163,6 +163,22 @@ t.test('FTH-15: another port of this computer is another origin, unless it is sa
   }
 })
 
+t.test(
+  'FTH-14: an entry that is no origin, from the settings of the application, allows none',
+  async (t) => {
+    for (const entry of ['*', '', 'localhost:9999', '//localhost:9999', 'http://localhost:9999/']) {
+      for (const allowsPorts of [true, false]) {
+        if (allowsPorts && entry.startsWith('http:')) continue
+        t.throws(
+          () => checkOrigin('http://localhost:9999', [entry], allowsPorts),
+          { code: 401 },
+          entry,
+        )
+      }
+    }
+  },
+)
+
 const GROWING: Readonly<Record<string, (length: number) => string>> = {
   slashes: (length) => `/${'/'.repeat(length)}`,
   dots: (length) => `/${'.'.repeat(length)}`,
