@@ -22,7 +22,8 @@ const HOST_ONLY = /^[a-z]+:\/\/[^/?#]*$/i
  */
 export function joinPageAddress(base: string, path: string): string {
   if (path === '') return base
-  const address = base + path
+  // Of two slashes one goes: `//notes` behind a path of this server would be another host.
+  const address = base.endsWith('/') ? base + path.replace(/^\//, '') : base + path
   const target = toAbsoluteUrl(toAbsolute(address))
   const resolved = URL.canParse(path, toAbsolute(base)) ? new URL(path, toAbsolute(base)) : null
   const expected = new URL(toAbsolute(base))

@@ -195,7 +195,10 @@ for (const url of process.env.URLS.split(' ')) {
 
 /** Resolves to the lines of the program, once its process has ended by itself. */
 async function runProgram(urls: readonly string[], env: NodeJS.ProcessEnv): Promise<string[]> {
-  const FETCH_MODULE = new URL('../../../../src/auth/oauth/provider/provider-fetch.js', import.meta.url).href
+  const FETCH_MODULE = new URL(
+    '../../../../src/auth/oauth/provider/provider-fetch.js',
+    import.meta.url,
+  ).href
   const { stdout } = await promisify(execFile)(
     process.execPath,
     ['--input-type=module', '--eval', PROGRAM],
