@@ -78,7 +78,10 @@ t.test('of two accounts that link one of a provider at once, one gets it', async
 
 t.test('a token to link with that is not valid is an error of the page', async (t) => {
   const { users, browser, start } = await startJourney(t, database)
-  const page = await browser.follow(`${start}?feathers_token=not.a.token`, AT_PAGE)
+  const page = await browser.follow(`${start}?feathers_token=not.a.token`, {
+    referer: start,
+    ...AT_PAGE,
+  })
   t.equal(page.status, 303)
   t.match(outcomeOf(page), { error: /./ })
   t.same(browser.cookies, [])

@@ -82,7 +82,10 @@ t.test('a page with routes behind the # gets the outcome as their query', async 
   const page = await logIn(browser, start, 'ann')
   t.match(page.location, /^https:\/\/page\.test\/app#\/login\?access_token=/)
   t.match(await userOf(app, tokenOf(page)), { exampleId: 'ann' })
-  const refused = await browser.follow(`${start}?feathers_token=no&redirect=/deeper`, AT_PAGE)
+  const refused = await browser.follow(`${start}?feathers_token=no&redirect=/deeper`, {
+    referer: start,
+    ...AT_PAGE,
+  })
   t.match(refused.location, /^https:\/\/page\.test\/app#\/login\/deeper\?error=/)
 })
 

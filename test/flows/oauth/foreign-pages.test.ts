@@ -38,7 +38,7 @@ const PAGES: readonly (readonly [name: string, headers: Record<string, string>, 
     ['a foreign page in an old browser', { referer: EVIL }, false],
     ['a sandbox', { 'sec-fetch-site': 'cross-site', referer: 'null' }, false],
     ['a page of this server', { 'sec-fetch-site': 'same-origin' }, true],
-    ['the address bar', { 'sec-fetch-site': 'none' }, true],
+    ['the address bar, or a link in a mail', { 'sec-fetch-site': 'none' }, false],
     ['no browser', {}, true],
     [
       'the page after the login',

@@ -85,14 +85,20 @@ export const AT_PAGE: FollowOptions = { stopAt: (url) => url.hash !== '' }
 /** Ends a journey at the provider, whose answer the application has not got yet. */
 export const AT_CALLBACK: FollowOptions = { stopAt: (url) => url.pathname.endsWith('/callback') }
 
-/** Logs in at the provider where it asks for that, and agrees to what it asks. */
+/**
+ * Logs in at the provider where it asks for that, and agrees to what it asks. A login that is to be
+ * linked begins on a page of the application.
+ */
 export function logIn(
   browser: CookieBrowser,
   start: string,
   account: string,
   options: FollowOptions = AT_PAGE,
 ): Promise<Page> {
-  return fillForms(browser, browser.follow(start, options), account, options)
+  const opened = start.includes('feathers_token')
+    ? browser.follow(start, { referer: start, ...options })
+    : browser.follow(start, options)
+  return fillForms(browser, opened, account, options)
 }
 
 /** Goes on from a page of the provider, or of one that sends people on by a form. */

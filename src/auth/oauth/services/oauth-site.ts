@@ -92,17 +92,14 @@ export class OAuthSite {
   }
 }
 
-/** Where a request comes from by what the browser says: this server, or the user. */
-const OWN_SITES: readonly unknown[] = ['same-origin', 'none']
-
 /**
- * Checks that a link was begun by the user or on a page of the application: a page of somebody else
- * could link its visitors to an account of its own. Browsers say one or the other; what says neither
+ * Checks that a link was begun on a page of the application: a page or a mail of somebody else could
+ * link its readers to an account of its own. Browsers say where a request comes from; what does not
  * is none.
  */
 async function checkLinkOrigin(strategy: OAuthStrategy, params: Params): Promise<void> {
   const { referer, 'sec-fetch-site': site } = params.headers ?? {}
-  if (OWN_SITES.includes(site) || (site === undefined && referer === undefined)) return
+  if (site === 'same-origin' || (site === undefined && referer === undefined)) return
   const page = toAbsoluteUrl(referer)?.origin
   const allowed = [params.requestUrl, await strategy.getAllowedOrigin(params)]
   if (page !== undefined && allowed.some((url) => toAbsoluteUrl(url)?.origin === page)) return
