@@ -21,6 +21,9 @@ interface Way {
   readonly section: ProviderSection
 }
 
+/** The usual section of the provider has a secret. */
+const NO_SECRET = { secret: undefined } as object
+
 /** How an application proves to a provider who it is. */
 const WAYS: Readonly<Record<string, Way>> = {
   client_secret_post: { client: { client_secret: SECRET }, section: { secret: SECRET } },
@@ -35,11 +38,12 @@ const WAYS: Readonly<Record<string, Way>> = {
   private_key_jwt: {
     client: { jwks: { keys: [publicJwk as never] } },
     section: {
-      ...{ private_key: privateJwk, token_endpoint_auth_method: 'private_key_jwt' },
+      ...NO_SECRET,
+      private_key: privateJwk,
       token_endpoint_auth_signing_alg: 'ES256',
     },
   },
-  none: { client: {}, section: { token_endpoint_auth_method: 'none' } },
+  none: { client: {}, section: { ...NO_SECRET, token_endpoint_auth_method: 'none' } },
 }
 
 for (const [method, { client, section }] of Object.entries(WAYS)) {

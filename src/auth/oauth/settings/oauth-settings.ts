@@ -4,7 +4,7 @@ import { isPlainObject } from '../../../core/value-kind.ts'
 import type { AuthenticationConfiguration } from '../../settings/authentication-config.ts'
 import { toAbsoluteUrl } from './absolute-url.ts'
 import type { ProviderSection } from './provider-section.ts'
-import { checkSection, PROVIDER_RULES, SERVER_URL } from './provider-section.ts'
+import { checkProviderSection, PROVIDER_RULES, SERVER_URL } from './provider-section.ts'
 
 /** What the sections of all providers have in common, and where the services stand. */
 export interface OAuthDefaults extends ProviderSection {
@@ -74,12 +74,12 @@ export function checkOAuthSettings(place: string, settings: OAuthSettings): void
   const { redirect, defaults = {} } = settings
   const own = Object.entries(settings).filter(([name]) => Object.hasOwn(OWN_RULES, name))
   checkOptions(`the setting '${place}'`, Object.fromEntries(own), OWN_RULES)
-  checkSection(`${place}.defaults`, defaults, DEFAULTS_RULES)
+  checkProviderSection(`${place}.defaults`, defaults, DEFAULTS_RULES)
   for (const name of getProviderNames(settings)) {
     if (!/^[\w-]+$/.test(name)) {
       throw new TypeError(`The setting '${place}' names a provider '${name}': it stands in paths`)
     }
-    checkSection(`${place}.${name}`, settings[name], PROVIDER_RULES)
+    checkProviderSection(`${place}.${name}`, settings[name])
   }
   if (redirect?.endsWith('?') && !redirect.includes('#')) {
     throw new TypeError(
@@ -89,7 +89,7 @@ export function checkOAuthSettings(place: string, settings: OAuthSettings): void
 }
 
 /** Whether a value is an origin as browsers send it: `https://host`, with a port if unusual. */
-export function isOrigin(value: unknown): value is string {
+function isOrigin(value: unknown): value is string {
   return value !== 'null' && toAbsoluteUrl(value)?.origin === value
 }
 

@@ -77,7 +77,7 @@ export interface ProviderSection {
 const GRANT_RESPONSES: readonly string[] = ['tokens', 'raw', 'profile', 'jwt']
 
 /** Keys of Grant and Feathers that are not here, with what to write instead. */
-const INSTEAD: ReadonlyMap<string, string> = new Map([
+const REPLACED_KEYS: ReadonlyMap<string, string> = new Map([
   ['request_url', 'OAuth 1 is not supported'],
   ['consumer_key', "write 'key'"],
   ['consumer_secret', "write 'secret'"],
@@ -152,19 +152,41 @@ export const PROVIDER_RULES: OptionRules = {
   allowPrivateNetwork: OPTION.boolean,
 }
 
+/** An override is of the way to a provider, not of what is stored here. */
+const {
+  overrides: _overrides,
+  entity: _entity,
+  entityId: _id,
+  service: _service,
+  ...OVERRIDE_RULES
+} = PROVIDER_RULES
+
 /**
- * Checks the keys of a section, and says of those of Grant that are not here what to write instead.
+ * Checks the section of a provider with its overrides. Of the keys of Grant that are not here the
+ * error says what to write instead.
  * @param place the name of the section, `authentication.oauth.github`
  * @throws {TypeError} an unknown key, or a value that it can't have
  */
-export function checkSection(place: string, section: unknown, rules: OptionRules): void {
+export function checkProviderSection(
+  place: string,
+  section: unknown,
+  rules: OptionRules = PROVIDER_RULES,
+): void {
+  checkKeys(place, section, rules)
+  const { overrides = {} } = section as ProviderSection
+  for (const [name, override] of Object.entries(overrides)) {
+    checkKeys(`${place}.overrides.${name}`, override, OVERRIDE_RULES)
+  }
+}
+
+function checkKeys(place: string, section: unknown, rules: OptionRules): void {
   if (!isPlainObject(section)) throw new TypeError(`The setting '${place}' must be an object`)
   const replaced = Object.keys(section).find(
-    (key) => INSTEAD.has(key) && !Object.hasOwn(rules, key),
+    (key) => REPLACED_KEYS.has(key) && !Object.hasOwn(rules, key),
   )
   if (replaced !== undefined) {
     throw new TypeError(
-      `The setting '${place}' has no option '${replaced}': ${INSTEAD.get(replaced)}`,
+      `The setting '${place}' has no option '${replaced}': ${REPLACED_KEYS.get(replaced)}`,
     )
   }
   checkOptions(`the setting '${place}'`, section, rules)

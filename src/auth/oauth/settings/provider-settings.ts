@@ -1,5 +1,7 @@
 import { isNonEmptyString } from '../../../core/value-kind.ts'
 import { mergeSettings } from '../../settings-merge.ts'
+import type { Credentials } from './credentials.ts'
+import { toCredentials } from './credentials.ts'
 import { findKnownProvider } from './known-providers.ts'
 import type { OAuthSettings } from './oauth-settings.ts'
 import type { ProviderSection } from './provider-section.ts'
@@ -14,11 +16,8 @@ export interface OAuthEndpoints {
 }
 
 /** The settings of one provider with everything filled in. */
-export interface ProviderSettings {
+export interface ProviderSettings extends Credentials {
   readonly name: string
-  readonly key: string
-  /** `null` for a public client. */
-  readonly secret: string | null
   /** The OpenID provider; beside `endpoints` only what its answers must name as their issuer. */
   readonly issuer: string | null
   /** `null` where the discovery document of the issuer names them. */
@@ -34,15 +33,11 @@ export interface ProviderSettings {
   readonly hasPkce: boolean
   /** Whether the page after a login gets a code in place of a token. */
   readonly givesCode: boolean
-  /** `null` for a secret, sent as the provider takes it. */
-  readonly authMethod: string | null
-  readonly signingAlgorithm: string | null
-  readonly privateKey: Readonly<Record<string, unknown>> | null
   readonly allowPrivateNetwork: boolean
 }
 
 /** What `dynamic: true` lets callers set: nothing of it changes what a login is worth. */
-const HARMLESS: readonly string[] = [
+const DYNAMIC_DEFAULTS: readonly string[] = [
   ...['prompt', 'login_hint', 'domain_hint', 'hd', 'ui_locales', 'display'],
 ]
 
@@ -71,6 +66,7 @@ export function resolveProvider(
   const { customParams, dynamic } = toParameters(section, fail)
   const endpoints = toEndpoints(section, fail)
   const issuer = section.issuer === undefined ? null : withSubdomain(section.issuer, section, fail)
+  checkSubdomain(section, fail)
   if (endpoints === null && issuer === null) {
     fail("needs 'issuer', or 'authorize_url', 'access_url' and 'profile_url'")
   }
@@ -92,7 +88,8 @@ export function resolveProvider(
   }
 }
 
-type Fail = (text: string) => never
+/** Throws an error about the section of a provider, of which the text is the rest of the sentence. */
+export type Fail = (text: string) => never
 
 function mergeSection(
   settings: OAuthSettings,
@@ -118,27 +115,6 @@ function withoutUrls({
   return others
 }
 
-/** How this application proves to the provider who it is. */
-function toCredentials(section: ProviderSection, fail: Fail) {
-  const { private_key: privateKey = null, token_endpoint_auth_method: authMethod = null } = section
-  const key = section.key ?? section.client_id ?? fail("has no 'key': the id of your application")
-  const secret = section.secret ?? section.client_secret ?? null
-  // The variable that it was to come from may not be set.
-  if (secret === null && privateKey === null && authMethod !== 'none') {
-    fail("has no 'secret'; a public client says so: token_endpoint_auth_method: 'none'")
-  }
-  if (secret !== null && privateKey !== null && authMethod === null) {
-    fail("has 'secret' and 'private_key': 'token_endpoint_auth_method' must say which is used")
-  }
-  return {
-    key,
-    secret,
-    privateKey,
-    authMethod: authMethod ?? (secret === null ? 'private_key_jwt' : null),
-    signingAlgorithm: section.token_endpoint_auth_signing_alg ?? null,
-  }
-}
-
 function checkEncryption(
   { allowPrivateNetwork = false }: ProviderSection,
   urls: readonly (string | null)[],
@@ -151,7 +127,7 @@ function checkEncryption(
 
 function toParameters(section: ProviderSection, fail: Fail) {
   const { custom_params: customParams = {}, dynamic = false } = section
-  const names = dynamic === true ? HARMLESS : dynamic || []
+  const names = dynamic === true ? DYNAMIC_DEFAULTS : dynamic || []
   for (const name of OWN_PARAMETERS) {
     if (Object.hasOwn(customParams, name))
       fail(`sets '${name}' in 'custom_params', as each flow does`)
@@ -163,7 +139,9 @@ function toParameters(section: ProviderSection, fail: Fail) {
 function toEndpoints(section: ProviderSection, fail: Fail): OAuthEndpoints | null {
   const { authorize_url: authorizeUrl, access_url: accessUrl, profile_url, email_url } = section
   if (authorizeUrl === undefined) {
-    if (accessUrl !== undefined) fail("has 'access_url', but no 'authorize_url'")
+    for (const name of ['access_url', 'profile_url', 'email_url'] as const) {
+      if (section[name] !== undefined) fail(`has '${name}', but no 'authorize_url'`)
+    }
     return null
   }
   if (accessUrl === undefined) return fail("has 'authorize_url', but no 'access_url'")
@@ -178,6 +156,13 @@ function toEndpoints(section: ProviderSection, fail: Fail): OAuthEndpoints | nul
 function withSubdomain(url: string, { subdomain }: ProviderSection, fail: Fail): string {
   if (!url.includes('[subdomain]')) return url
   return url.replace('[subdomain]', subdomain ?? fail("needs 'subdomain'"))
+}
+
+/** A part of a host that stands nowhere is a URL that was forgotten. */
+function checkSubdomain(section: ProviderSection, fail: Fail): void {
+  const { subdomain, issuer, authorize_url: authorizeUrl } = section
+  if (subdomain === undefined || `${issuer} ${authorizeUrl}`.includes('[subdomain]')) return
+  fail("has 'subdomain', but no URL with '[subdomain]'")
 }
 
 function toScope(

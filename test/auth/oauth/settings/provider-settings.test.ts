@@ -28,9 +28,12 @@ const KNOWN = {
   okta: { issuer: 'https://own.okta.com' },
 }
 
+const NEED_SUBDOMAIN = ['auth0', 'keycloak', 'okta']
+
 t.test('knows the providers by their names', async (t) => {
   for (const [name, expected] of Object.entries(KNOWN)) {
-    const settings = resolve(name, { ...KEYS, subdomain: 'own' })
+    const subdomain = NEED_SUBDOMAIN.includes(name) ? { subdomain: 'own' } : {}
+    const settings = resolve(name, { ...KEYS, ...subdomain })
     t.match(settings, { name, key: 'id', secret: 'secret', hasPkce: true, ...expected }, name)
     t.not(settings.scope, '', `${name}: a scope`)
     for (const url of [settings.issuer, ...Object.values(settings.endpoints ?? {})]) {
@@ -46,6 +49,19 @@ t.test('knows the providers by their names', async (t) => {
 const WRONG: readonly (readonly [name: string, section: object, message: RegExp])[] = [
   ['github', {}, /'oauth.github' has no 'key': the id of your application/],
   ['github', { secret: 'x' }, /has no 'key'/],
+  ['github', { ...KEYS, client_id: 'id' }, /'key' and 'client_id', which are the same setting/],
+  ['google', { ...KEYS, subdomain: 'own' }, /'subdomain', but no URL with '\[subdomain\]'/],
+  ['google', { ...KEYS, profile_url: URLS.profile_url }, /'profile_url', but no 'authorize_url'/],
+  [
+    'github',
+    { key: 'id', token_endpoint_auth_method: 'private_key_jwt' },
+    /no 'private_key', which 'private_key_jwt' needs/,
+  ],
+  [
+    'github',
+    { ...KEYS, token_endpoint_auth_method: 'none' },
+    /'secret', which 'none' does not use/,
+  ],
   ['github', { ...KEYS, private_key: {} }, /'token_endpoint_auth_method' must say which is used/],
   [
     'github',
