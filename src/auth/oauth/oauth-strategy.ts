@@ -7,8 +7,9 @@ import type { AuthenticationParams } from '../authentication-params.ts'
 import type { Entity, EntityService } from '../entity-service.ts'
 import { findEntityService } from '../entity-service.ts'
 import { AuthenticationBaseStrategy } from '../strategies/base-strategy.ts'
-import { toEntities, toEntityParams, toExternalEntity } from '../strategies/entity.ts'
+import { toEntityParams, toExternalEntity } from '../strategies/entity.ts'
 import { proveDirectly } from './direct-proof.ts'
+import { findOne } from './entity-search.ts'
 import { addOutcome, checkOrigin, joinPageAddress } from './final-redirect.ts'
 import type { OAuthProfile } from './provider/profile.ts'
 import { getProfileId, isProvenProfile } from './provider/profile-id.ts'
@@ -68,10 +69,13 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
   ): Promise<AuthenticationResult> {
     const { entity: name } = this.configuration
     const { code, profile } = request
-    const isCode = code !== undefined && profile === undefined
-    const entity = isCode
-      ? await this.#redeem(code, params)
-      : await this.#findOrCreate(await this.#prove(request, params), params)
+    // What a spread leaves out of the params of a call from outside is named.
+    const { signal, address, requestId } = params
+    const internal = { ...params, provider: undefined, signal, address, requestId }
+    const entity =
+      code !== undefined && profile === undefined
+        ? await this.#redeem(code, internal)
+        : await this.#findOrCreate(await this.#prove(request, internal), internal)
     const authentication = { strategy: this.name }
     return { authentication, [String(name)]: await this.getEntity(entity, params) }
   }
@@ -81,17 +85,12 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
     return data['profile'] as OAuthProfile
   }
 
-  /**
-   * Returns the query for the entity of a profile. An id that the provider sends as a number is
-   * looked for as a number as well: applications of Feathers have stored it so.
-   */
+  /** Returns the query for the entity of a profile. */
   async getEntityQuery(
     profile: OAuthProfile,
     _params: OAuthParams,
   ): Promise<Record<string, unknown>> {
-    const id = getProfileId(profile)
-    const value = typeof id === 'number' ? { $in: [String(id), id] } : id
-    return { $limit: 1, [`${this.name}Id`]: value }
+    return { [`${this.name}Id`]: String(getProfileId(profile)) }
   }
 
   /**
@@ -106,11 +105,17 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
     return { [`${this.name}Id`]: String(getProfileId(profile)) }
   }
 
-  /** Returns the entity of a profile, `null` when there is none. */
+  /**
+   * Returns the entity of a profile, `null` when there is none. An id that the provider sends as a
+   * number is looked for as a number, too: applications of Feathers have stored it so.
+   */
   async findEntity(profile: OAuthProfile, params: OAuthParams): Promise<Entity | null> {
     const query = await this.getEntityQuery(profile, params)
-    const [entity] = toEntities(await this.#entities.find(toEntityParams(params, query)))
-    return isObject(entity) ? entity : null
+    const found = await findOne(this, query, params)
+    const field = `${this.name}Id`
+    const id = profile['sub'] ?? profile['id']
+    if (found !== null || typeof id !== 'number' || query[field] !== String(id)) return found
+    return findOne(this, { ...query, [field]: id }, params)
   }
 
   /** Returns who is logged in already: the account that a login is to be linked to. */
@@ -118,12 +123,8 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
     const { authentication } = params
     const { entity: name } = this.configuration
     if (authentication?.strategy === undefined) return null
-    const { provider: _provider, ...internal } = params
-    const result = await this.authentication.authenticate(
-      authentication,
-      internal,
-      authentication.strategy,
-    )
+    const { strategy } = authentication
+    const result = await this.authentication.authenticate(authentication, params, strategy)
     const entity = result[String(name)]
     return isObject(entity) ? entity : null
   }
@@ -169,7 +170,7 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
    * Returns where the page after a login is: one of the allowed origins, or the setting `redirect`.
    * @throws {NotAuthenticated} the login began on a page of another origin
    */
-  async getAllowedOrigin(params: OAuthParams): Promise<string | undefined> {
+  async getAllowedOrigin(params: OAuthParams = {}): Promise<string | undefined> {
     const { redirect, origins, allowLoopbackPorts = false } = getAccess(this).oauth
     const allowed = origins ?? (this.app.get('origins') as readonly string[] | undefined)
     if (!Array.isArray(allowed)) return redirect
@@ -180,7 +181,7 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
    * Returns the address of the page after a login, with its outcome; `null` where there is no page.
    * @throws {NotAuthenticated} the caller wants to get to another origin
    */
-  async getRedirect(outcome: OAuthOutcome, params: OAuthParams): Promise<string | null> {
+  async getRedirect(outcome: OAuthOutcome, params: OAuthParams = {}): Promise<string | null> {
     const base = await this.getAllowedOrigin(params)
     if (!base) return null
     const address = joinPageAddress(base, params.redirect ?? '')
@@ -214,6 +215,9 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
     const known = await this.findEntity(profile, params)
     if (known !== null) this.#checkOwner(known, current)
     const entity = known ?? current
+    if (known === null && current !== null && this.#entities.patch === undefined) {
+      throw createNotAuthenticated('Accounts can not be linked: the entity service has no patch')
+    }
     try {
       return await (entity === null
         ? this.createEntity(profile, params)

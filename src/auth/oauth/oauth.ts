@@ -21,7 +21,7 @@ const RULES: OptionRules = { linkStrategy: OPTION.string, authService: OPTION.st
 /**
  * Returns a function for `app.configure()` that adds the services by which people log in with an
  * account at a provider: `/oauth/:provider` and `/oauth/:provider/callback`. The providers stand in
- * the setting `authentication.oauth`; without it there are no services.
+ * the setting `authentication.oauth`; without it there are no services, and a warning.
  * @throws {TypeError} an unknown option; when it is called, that there is no authentication service
  */
 export function oauth(options: OAuthOptions = {}): (app: AnyApplication) => void {
@@ -30,10 +30,16 @@ export function oauth(options: OAuthOptions = {}): (app: AnyApplication) => void
   return (app) => {
     const authentication = findAuthentication(app, authService)
     if (authentication === null) {
-      throw new TypeError('oauth(): an authentication service must be registered before')
+      throw new TypeError(
+        "oauth(): an authentication service must be registered before: app.use('authentication', …)",
+      )
     }
     const settings = findOAuthSettings(authentication.configuration)
-    if (settings === null) return
+    if (settings === null) {
+      const setting = `${authentication.configKey}.oauth`
+      app.logger.warn({ setting }, 'oauth(): there is no such setting, so nobody can log in by it')
+      return
+    }
     const site = new OAuthSite(authentication, linkStrategy)
     const path = `${settings.defaults?.prefix ?? '/oauth'}/:provider`
     const quiet = { serviceEvents: [] }

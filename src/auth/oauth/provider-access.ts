@@ -3,8 +3,9 @@ import { isNonEmptyString } from '../../core/value-kind.ts'
 import { createNotAuthenticated } from '../auth-errors.ts'
 import type { Authentication } from '../authentication.ts'
 import type { AuthenticationBaseStrategy } from '../strategies/base-strategy.ts'
-import type { RevocationList } from '../tokens/token-revocation.ts'
-import { MemoryRevocationList } from '../tokens/token-revocation.ts'
+import type { Algorithm } from '../tokens/token-key.ts'
+import { toTokenKeys } from '../tokens/token-key.ts'
+import { claimOnce, MemoryRevocationList } from '../tokens/token-revocation.ts'
 import { OAuthProvider } from './provider/provider.ts'
 import type { CodeContent } from './sealed/login-code.ts'
 import { createLoginCode, redeemLoginCode } from './sealed/login-code.ts'
@@ -56,17 +57,28 @@ export class ProviderAccess {
    */
   get secrets(): readonly string[] {
     const { configKey, configuration } = this.authentication
-    return [configuration.secret ?? []].flat().map((secret) => `${configKey} ${secret}`)
+    const { secret, jwtOptions } = configuration
+    const keys = toTokenKeys(secret, jwtOptions.algorithm as Algorithm, `${configKey}.secret`)
+    // A public key only verifies tokens, and is no secret.
+    return keys.flatMap(({ signing }) => (signing === null ? [] : `${configKey} ${signing}`))
   }
 
   /**
-   * Notes what was used once: shared by all processes where the list of revoked tokens is. A list in
-   * memory is not shared, and forgets its oldest: anybody may begin logins until it forgets logouts.
+   * Notes an id that is used once, in this process. Returns whether it was not used before.
+   * @param exp from when on it is refused anyway, in seconds
    */
-  get used(): RevocationList {
-    const { revocationList } = this.authentication
-    const isShared = revocationList !== null && !(revocationList instanceof MemoryRevocationList)
-    return isShared ? revocationList : this.#used
+  claimHere(id: string, exp: number): Promise<boolean> {
+    return claimOnce(this.#used, id, exp)
+  }
+
+  /**
+   * Notes an id where all processes see it: in the list of revoked tokens, if there is one that is
+   * not in memory. That would forget logouts when it is full, and anybody may begin logins.
+   */
+  async claimEverywhere(id: string, exp: number): Promise<boolean> {
+    const list = this.authentication.revocationList
+    if (list === null || list instanceof MemoryRevocationList) return true
+    return claimOnce(list, id, exp)
   }
 
   /** @throws {TypeError} a setting of the provider, or of an override, is not valid */
@@ -125,7 +137,7 @@ export class ProviderAccess {
    */
   redeem(code: unknown): Promise<CodeContent> {
     if (!isNonEmptyString(code)) throw createNotAuthenticated('The code must be a string')
-    return redeemLoginCode(code, this.name, this.secrets, this.used)
+    return redeemLoginCode(code, this)
   }
 }
 

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto'
 import t from 'tap'
 import {
   AuthenticationService,
@@ -6,7 +7,7 @@ import {
   oauth,
 } from '../../../src/auth/index.ts'
 import { getAccess } from '../../../src/auth/oauth/provider-access.ts'
-import { MemoryRevocationList } from '../../../src/auth/tokens/token-revocation.ts'
+import type { MemoryRevocationList } from '../../../src/auth/tokens/token-revocation.ts'
 import { createApp } from '../../../src/core/index.ts'
 import { collectLog, SECRET, UserService } from '../login-app.ts'
 
@@ -46,13 +47,40 @@ t.test('makes no provider for a name that callers think of', async (t) => {
 
 t.test('OAU-1: no login makes a list in memory forget a logout', async (t) => {
   const { access, authentication } = await start(GITHUB, { revocation: true })
-  const list = authentication.revocationList
-  t.ok(list instanceof MemoryRevocationList)
-  t.not(access.used, list)
-  const shared = { revoke: () => undefined, isRevoked: () => false }
-  const other = await start(GITHUB, { revocation: shared })
-  t.equal(other.access.used, other.authentication.revocationList, 'one for all processes is used')
-  t.equal((await start()).access.used instanceof MemoryRevocationList, true)
+  const list = authentication.revocationList as MemoryRevocationList
+  const exp = Date.parse('2100-01-01') / 1000
+  t.strictSame([await access.claimHere('a', exp), await access.claimHere('a', exp)], [true, false])
+  t.equal(await access.claimEverywhere('a', exp), true, 'here it was noted')
+  t.equal(list.size, 0)
+})
+
+t.test('OAU-1: a list for all processes notes what a login has used', async (t) => {
+  const noted = new Set<string>()
+  const revocation = {
+    revoke: (id: string) => void noted.add(id),
+    isRevoked: (id: string) => noted.has(id),
+  }
+  const exp = Date.parse('2100-01-01') / 1000
+  const [one, other] = [await start(GITHUB, { revocation }), await start(GITHUB, { revocation })]
+  t.equal(await one.access.claimHere('a', exp), true)
+  t.equal(noted.size, 0, 'anybody may begin logins')
+  t.equal(await one.access.claimEverywhere('a', exp), true)
+  t.equal(await other.access.claimEverywhere('a', exp), false)
+})
+
+t.test('OAU-1: nothing is sealed with a public key, which everybody has', async (t) => {
+  const pair = () =>
+    generateKeyPairSync('rsa', {
+      modulusLength: 2048,
+      publicKeyEncoding: { type: 'spki', format: 'pem' },
+      privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+    })
+  const [newer, older] = [pair(), pair()]
+  const { access } = await start(GITHUB, {
+    secret: [newer.privateKey, older.publicKey],
+    jwtOptions: { algorithm: 'RS256' },
+  })
+  t.strictSame(access.secrets, [`authentication ${newer.privateKey}`])
 })
 
 t.test('uses new settings from the next call on', async (t) => {
@@ -101,8 +129,9 @@ t.test('fails the start where something is missing', async (t) => {
   await t.rejects(start(GITHUB, others), { message: /register\('google', new OAuthStrategy\(\)\)/ })
 })
 
-t.test('adds no services where there are no settings', async (t) => {
+t.test('adds no services where there are no settings, and says so', async (t) => {
   const app = createApp()
+  const log = collectLog(app)
   const authentication = new AuthenticationService(app, 'authentication', {
     ...{ secret: SECRET, entity: 'user', service: 'users', authStrategies: ['jwt'] },
   })
@@ -110,4 +139,5 @@ t.test('adds no services where there are no settings', async (t) => {
   app.use('users', new UserService()).use('authentication', authentication).configure(oauth())
   await app.setup()
   t.throws(() => app.service('oauth/:provider'), { code: 404 })
+  t.match(log, [{ level: 'warn', details: { setting: 'authentication.oauth' } }])
 })

@@ -112,7 +112,7 @@ t.test('does not blame the provider for an error of the application', async (t) 
     },
   })
   const page = await logIn(browser, start, 'ann')
-  t.same(outcomeOf(page), { error: 'Internal error' })
+  t.same(outcomeOf(page), { error: 'The login has failed: try again later' })
   t.match(bodyOf(page), { code: 500 })
   t.match(app.log.join('\n'), /"event":"oauth".*"message":"Login failed"/)
   t.equal(await users.countDocuments(), 0)
@@ -139,8 +139,8 @@ t.test('refuses a callback without a flow, whatever it brings, and logs why', as
     ['', '', /no flow was begun in this browser/],
     [search, '', /no flow was begun in this browser/],
     ['', cookie, /the state is that of another flow/],
-    [`${search}&state=another`, cookie, /the parameter 'state' is no text/],
-    [`${search}&code[a]=b`, cookie, /the parameter 'code' is no text/],
+    [`${search}&state=another`, cookie, /the parameter 'state' is no string/],
+    [`${search}&code[a]=b`, cookie, /the parameter 'code' is no string/],
     [search, `${cookie}; ${cookie}`, /two flows at once/],
     [search, 'remex-oauth-example=forged', /"reason":"[^"]+"/],
   ]

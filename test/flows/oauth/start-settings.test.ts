@@ -109,7 +109,9 @@ t.test(
   async (t) => {
     const { browser, start } = await startJourney(t, database)
     const long = await browser.open(`${start}?note=${'x'.repeat(4000)}`)
-    t.same(outcomeOf(long), { error: 'The query is too long for a login' })
+    t.same(outcomeOf(long), {
+      error: 'The query and the token to link are too long: a cookie holds 3800 bytes',
+    })
     t.equal((await browser.open(`${start}?redirect=/a&redirect=/b`)).status, 401)
     t.same(browser.cookies, [])
   },

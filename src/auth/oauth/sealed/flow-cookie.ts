@@ -5,9 +5,9 @@ import { openData, sealData } from './sealed-data.ts'
 /** A login that has begun at a provider and has not come back yet. */
 export interface Flow {
   readonly provider: string
-  /** The random text that the provider sends back. */
+  /** The random string that the provider sends back. */
   readonly state: string
-  /** The random text that the id token must name, `null` where the provider sends none. */
+  /** The random string that the id token must name, `null` where the provider sends none. */
   readonly nonce: string | null
   /** Of which the provider knows the hash only. */
   readonly verifier: string
@@ -36,59 +36,73 @@ export const NO_FLOW =
   'No valid oAuth response. You must initiate the oAuth flow from the authorize endpoint.'
 
 /**
- * The cookie that keeps a flow in the browser it was begun in, encrypted. It is sent to the callback
- * of its provider only.
+ * Returns the header that keeps a flow in the browser it was begun in, encrypted, for its callback
+ * only; `null` where it is too long for a cookie.
+ * @param isCrossSite whether the provider answers by a form of its own, with which browsers send
+ *   no other cookies
  */
-export class FlowCookie {
-  readonly #name: string
-  readonly #attributes: string
+export async function storeFlow(
+  flow: Flow,
+  secrets: readonly string[],
+  isCrossSite: boolean,
+): Promise<string | null> {
+  const sealed = await sealData('oauth-flow', { ...flow }, secrets, FLOW_LIFETIME_SECONDS)
+  // Browsers demand Secure beside None, and accept it from this computer without TLS.
+  const isSecure = isCrossSite || isEncrypted(flow)
+  const site = `${isSecure ? '; Secure' : ''}; SameSite=${isCrossSite ? 'None' : 'Lax'}`
+  const header = `${toName(flow)}=${sealed}; Max-Age=${FLOW_LIFETIME_SECONDS}; ${toScope(flow)}${site}`
+  return header.length > MAX_COOKIE_LENGTH ? null : header
+}
 
-  /**
-   * @param redirectUri the callback, under which the browser gets and sends the cookie
-   * @param isCrossSite whether the provider answers by a form of its own, with which browsers send
-   *   no other cookies
-   */
-  constructor(provider: string, redirectUri: string, isCrossSite: boolean) {
-    const { protocol, pathname } = new URL(redirectUri)
-    const isSecure = protocol === 'https:'
-    this.#name = `${isSecure ? '__Secure-' : ''}remex-oauth-${provider}`
-    const site = isCrossSite ? 'None' : 'Lax'
-    // Browsers demand Secure beside None, and accept it from this computer without TLS.
-    const secure = isSecure || isCrossSite ? '; Secure' : ''
-    // Below a prefix with parameters callers choose a part of the path, which must stay one.
-    const path = pathname.replaceAll(';', '%3B')
-    this.#attributes = `Path=${path}; HttpOnly${secure}; SameSite=${site}`
-  }
+/** Returns the header that has the browser forget a flow. */
+export function removeFlow(flow: Flow): string {
+  return `${toName(flow)}=; Max-Age=0; ${toScope(flow)}${isEncrypted(flow) ? '; Secure' : ''}`
+}
 
-  /** Returns the header that stores a flow, `null` where it is too long for a cookie. */
-  async store(flow: Flow, secrets: readonly string[]): Promise<string | null> {
-    const sealed = await sealData('oauth-flow', { ...flow }, secrets, FLOW_LIFETIME_SECONDS)
-    const header = `${this.#name}=${sealed}; Max-Age=${FLOW_LIFETIME_SECONDS}; ${this.#attributes}`
-    return header.length > MAX_COOKIE_LENGTH ? null : header
-  }
+/**
+ * Returns the flow with a provider that a request brings.
+ * @param header the header `cookie`
+ * @throws {NotAuthenticated} there is none, or more than one, or one that is too old
+ */
+export async function readFlow(
+  provider: string,
+  header: unknown,
+  secrets: readonly string[],
+): Promise<Flow> {
+  const names = [SECURE, ''].map((prefix) => `${prefix}${NAME}${provider}`)
+  const found = String(header ?? '')
+    .split(';')
+    .map((pair) => pair.trim().split('=', 2))
+    .filter(([name = '']) => names.includes(name))
+  const [[name, sealed] = []] = found
+  if (!isNonEmptyString(sealed)) throw createRefusal('no flow was begun in this browser')
+  // A second one comes from a neighbouring host, to be taken for this one's.
+  if (found.length > 1) throw createRefusal('two flows at once')
+  const flow = (await openData('oauth-flow', sealed, secrets, NO_FLOW)) as unknown as Flow
+  if (flow.provider !== provider) throw createRefusal('the flow was begun with another provider')
+  // Whoever answers without TLS can set a cookie, but none with the prefix.
+  if (name !== toName(flow)) throw createRefusal('the cookie has another name than it was given')
+  return flow
+}
 
-  /** The header that has the browser forget the flow. */
-  get removal(): string {
-    return `${this.#name}=; Max-Age=0; ${this.#attributes}`
-  }
+const NAME = 'remex-oauth-'
 
-  /**
-   * Returns the flow of a request.
-   * @param header the header `cookie`
-   * @throws {NotAuthenticated} there is none, or more than one, or one that is too old
-   */
-  async read(header: unknown, secrets: readonly string[]): Promise<Flow> {
-    const values = String(header ?? '')
-      .split(';')
-      .map((pair) => pair.trim())
-      .filter((pair) => pair.startsWith(`${this.#name}=`))
-      .map((pair) => pair.slice(this.#name.length + 1))
-    const [sealed] = values
-    // A second cookie of the name comes from a neighbouring host, to be taken for this one's.
-    if (!isNonEmptyString(sealed) || values.length > 1) {
-      const reason = values.length > 1 ? 'two flows at once' : 'no flow was begun in this browser'
-      throw createNotAuthenticated(NO_FLOW, undefined, { reason })
-    }
-    return (await openData('oauth-flow', sealed, secrets, NO_FLOW)) as unknown as Flow
-  }
+/** Browsers take a cookie with this prefix over TLS only. */
+const SECURE = '__Secure-'
+
+function toName(flow: Flow): string {
+  return `${isEncrypted(flow) ? SECURE : ''}${NAME}${flow.provider}`
+}
+
+function toScope({ redirectUri }: Flow): string {
+  // Below a prefix with parameters callers choose a part of the path, which must stay one.
+  return `Path=${new URL(redirectUri).pathname.replaceAll(';', '%3B')}; HttpOnly`
+}
+
+function isEncrypted({ redirectUri }: Flow): boolean {
+  return redirectUri.startsWith('https:')
+}
+
+function createRefusal(reason: string) {
+  return createNotAuthenticated(NO_FLOW, undefined, { reason })
 }

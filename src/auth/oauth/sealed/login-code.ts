@@ -1,6 +1,4 @@
 import { createNotAuthenticated } from '../../auth-errors.ts'
-import type { RevocationList } from '../../tokens/token-revocation.ts'
-import { claimOnce } from '../../tokens/token-revocation.ts'
 import { openData, sealData } from './sealed-data.ts'
 
 const LIFETIME_SECONDS = 60
@@ -21,23 +19,29 @@ export function createLoginCode(content: CodeContent, secrets: readonly string[]
   return sealData('oauth-code', data, secrets, LIFETIME_SECONDS)
 }
 
+/** What is needed to redeem codes. */
+export interface CodeKeeper {
+  /** The name of the strategy. */
+  readonly name: string
+  readonly secrets: readonly string[]
+  claimHere(id: string, exp: number): Promise<boolean>
+  claimEverywhere(id: string, exp: number): Promise<boolean>
+}
+
 /**
  * Returns what a code stands for, the first time.
- * @param list notes which codes were used
  * @throws {NotAuthenticated} it was used, is too old, or is for another strategy
  */
-export async function redeemLoginCode(
-  code: string,
-  strategy: string,
-  secrets: readonly string[],
-  list: RevocationList,
-): Promise<CodeContent> {
-  const { jti, exp, ...content } = await openData('oauth-code', code, secrets, NO_CODE)
-  if (content['strategy'] !== strategy) throw refuse('it is for another strategy')
-  if (!(await claimOnce(list, String(jti), Number(exp)))) throw refuse('it was used')
+export async function redeemLoginCode(code: string, keeper: CodeKeeper): Promise<CodeContent> {
+  const opened = await openData('oauth-code', code, keeper.secrets, NO_CODE)
+  const { jti, exp, ...content } = opened
+  if (content['strategy'] !== keeper.name) throw createRefusal('it is for another strategy')
+  const [id, expiry] = [String(jti), Number(exp)]
+  const isFirst = (await keeper.claimHere(id, expiry)) && (await keeper.claimEverywhere(id, expiry))
+  if (!isFirst) throw createRefusal('it was used')
   return content as unknown as CodeContent
 }
 
-function refuse(reason: string) {
+function createRefusal(reason: string) {
   return createNotAuthenticated(NO_CODE, undefined, { reason })
 }

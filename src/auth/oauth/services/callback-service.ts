@@ -1,15 +1,12 @@
-import type { Params } from '../../../core/index.ts'
-import { toServiceError } from '../../../core/index.ts'
+import type { AuthenticationRequest, Params } from '../../../core/index.ts'
 import { createNotAuthenticated } from '../../auth-errors.ts'
 import type { AuthenticationResult } from '../../authentication.ts'
-import { claimOnce } from '../../tokens/token-revocation.ts'
 import type { OAuthParams, OAuthStrategy } from '../oauth-strategy.ts'
 import { askProvider } from '../provider/ask-provider.ts'
 import { proveProfile } from '../provider/profile-id.ts'
-import type { ProviderAccess } from '../provider-access.ts'
 import { getAccess } from '../provider-access.ts'
 import type { Flow } from '../sealed/flow-cookie.ts'
-import { FLOW_LIFETIME_SECONDS, FlowCookie, NO_FLOW } from '../sealed/flow-cookie.ts'
+import { FLOW_LIFETIME_SECONDS, NO_FLOW, readFlow, removeFlow } from '../sealed/flow-cookie.ts'
 import { OAuthAnswer, OAuthFailure } from './oauth-answer.ts'
 import type { OAuthSite } from './oauth-site.ts'
 
@@ -33,80 +30,100 @@ export class OAuthCallbackService {
 
   async #finish(fields: Readonly<Record<string, unknown>>, params: Params): Promise<OAuthAnswer> {
     const strategy = this.#site.getStrategy(params)
-    const access = getAccess(strategy)
-    const callbackUrl = this.#site.getCallbackUrl(params, access.getProvider().settings, null)
-    const cookie = new FlowCookie(strategy.name, callbackUrl, false)
-    const { flow, answer } = await this.#readFlow(cookie, access, fields, params)
-    const loginParams = toLoginParams(flow, params, this.#site.linkStrategy)
+    const flow = await findFlow(strategy, fields, params).catch((error: unknown) => {
+      // Nothing is known of who has sent it, so that the answer leads nowhere.
+      throw new OAuthFailure(error)
+    })
+    const login = toLoginParams(flow, params, this.#site.linkStrategy)
+    const cookie = removeFlow(flow)
+    const state = { isLogged: false }
     try {
-      const result = await this.#logIn(strategy, flow, answer, loginParams)
-      const location = await strategy.getRedirect(result, loginParams)
-      return new OAuthAnswer(location, result, cookie.removal)
-    } catch (cause) {
-      const error = toServiceError(cause)
-      const location = await strategy.getRedirect(error, loginParams)
-      throw new OAuthFailure(error, location, cookie.removal)
-    }
-  }
-
-  /**
-   * Returns the flow that a callback belongs to, and what the provider answers. Without a flow nothing
-   * is known of who sends it, so that the answer leads nowhere.
-   */
-  async #readFlow(
-    cookie: FlowCookie,
-    access: ProviderAccess,
-    fields: Readonly<Record<string, unknown>>,
-    params: Params,
-  ): Promise<{ readonly flow: Flow; readonly answer: URLSearchParams }> {
-    try {
-      const answer = toParameters(fields)
-      const flow = await cookie.read(params.headers?.['cookie'], access.secrets)
-      if (flow.provider !== access.name) throw refuse('the flow was begun with another provider')
-      if (answer.get('state') !== flow.state) throw refuse('the state is that of another flow')
-      const exp = Math.floor(Date.now() / 1000) + FLOW_LIFETIME_SECONDS
-      if (!(await claimOnce(access.used, `oauth ${flow.state}`, exp))) throw refuse('it was used')
-      return { flow, answer }
+      const result = await this.#logIn(strategy, flow, toParameters(fields), login, state)
+      return new OAuthAnswer(await strategy.getRedirect(result, login), result, cookie)
     } catch (error) {
-      throw new OAuthFailure(toServiceError(error), null, cookie.removal)
+      const location = await this.#site.getErrorPage(strategy, error, login)
+      throw new OAuthFailure(error, { location, cookie, ...state })
     }
   }
 
+  /** @param state is told whether the hooks of the login log what has failed */
   async #logIn(
     strategy: OAuthStrategy,
     flow: Flow,
     fields: URLSearchParams,
     params: OAuthParams,
+    state: { isLogged: boolean },
   ): Promise<AuthenticationResult> {
-    const { name } = strategy
-    const access = getAccess(strategy)
-    const provider = access.getProvider(flow.override)
-    const { profile, ...tokens } = await askProvider(provider, params.signal, () =>
-      provider.finish(fields, flow),
-    )
-    const request = { strategy: name, ...tokens, profile: proveProfile(profile, name) }
+    // Looked for now: a login whose page is not allowed any more is to store nothing.
+    await this.#site.hasPage(strategy, params)
+    const request = await ask(strategy, flow, fields, params)
     const { authentication } = this.#site
-    if (!provider.settings.givesCode) return authentication.create(request, params)
-    // The token is made when the code is exchanged, where the hooks of the login run.
-    const result = await authentication.authenticate(
-      request,
-      { ...params, provider: undefined },
-      name,
-    )
-    const entity = result[String(strategy.configuration['entity'])] as Record<string, unknown>
-    return { code: await access.createCode(String(entity[strategy.entityId])), strategy: name }
+    const { name, entityId, configuration } = strategy
+    const access = getAccess(strategy)
+    if (!access.getProvider(flow.override).settings.givesCode) {
+      state.isLogged = true
+      const result = await authentication.create(request, params)
+      state.isLogged = false
+      return result
+    }
+    // The token is made when the code is exchanged, where the hooks of the login run. The id may be
+    // hidden from callers outside.
+    const internal = { ...params, provider: undefined }
+    const result = await authentication.authenticate(request, internal, name)
+    const entity = result[String(configuration['entity'])] as Record<string, unknown>
+    return { code: await access.createCode(String(entity[entityId])), strategy: name }
   }
 }
 
-function refuse(reason: string) {
+/**
+ * Returns the flow that a callback belongs to.
+ * @throws {NotAuthenticated} it belongs to none of this browser
+ */
+async function findFlow(
+  strategy: OAuthStrategy,
+  fields: Readonly<Record<string, unknown>>,
+  { headers }: Params,
+): Promise<Flow> {
+  const { state } = Object.fromEntries(toParameters(fields))
+  const access = getAccess(strategy)
+  const flow = await readFlow(strategy.name, headers?.['cookie'], access.secrets)
+  if (state !== flow.state) throw createRefusal('the state is that of another flow')
+  if (!(await access.claimHere(...toUse(flow)))) throw createRefusal('it was used')
+  return flow
+}
+
+/** Returns by what a flow is noted as used, and until when. */
+function toUse({ state }: Flow): [id: string, exp: number] {
+  return [`oauth ${state}`, Math.floor(Date.now() / 1000) + FLOW_LIFETIME_SECONDS]
+}
+
+/** Asks the provider who has come back, and returns that as a request to the strategy. */
+async function ask(
+  strategy: OAuthStrategy,
+  flow: Flow,
+  fields: URLSearchParams,
+  { signal }: Params,
+): Promise<AuthenticationRequest> {
+  const { name } = strategy
+  const access = getAccess(strategy)
+  const provider = access.getProvider(flow.override)
+  const { profile, ...tokens } = await askProvider(provider, signal, () =>
+    provider.finish(fields, flow),
+  )
+  // For logins that the provider has confirmed only: anybody may begin others.
+  if (!(await access.claimEverywhere(...toUse(flow)))) throw createRefusal('it was used')
+  return { strategy: name, ...tokens, profile: proveProfile(profile, name) }
+}
+
+function createRefusal(reason: string) {
   return createNotAuthenticated(NO_FLOW, undefined, { reason })
 }
 
-/** Each parameter once, as text: which of two would count could be chosen by an attacker. */
+/** Each parameter once, as a string: which of two would count could be chosen by an attacker. */
 function toParameters(fields: Readonly<Record<string, unknown>>): URLSearchParams {
   const parameters = new URLSearchParams()
   for (const [name, value] of Object.entries(fields)) {
-    if (typeof value !== 'string') throw refuse(`the parameter '${name}' is no text`)
+    if (typeof value !== 'string') throw createRefusal(`the parameter '${name}' is no string`)
     parameters.set(name, value)
   }
   return parameters

@@ -1,5 +1,5 @@
 import type { HookContext, ServiceError } from '../../../core/index.ts'
-import { MethodNotAllowed } from '../../../core/index.ts'
+import { GeneralError, MethodNotAllowed, toServiceError } from '../../../core/index.ts'
 import { toReason } from '../../auth-errors.ts'
 
 /** What the services of a flow answer: where the browser goes on, and what it keeps meanwhile. */
@@ -17,19 +17,33 @@ export class OAuthAnswer {
   }
 }
 
-/** A login that has failed, of which the page after it is told. */
-export class OAuthFailure extends Error {
-  readonly error: ServiceError
-  /** `null` where there is no page: the error is the answer. */
-  readonly location: string | null
-  readonly cookie: string
+/** What becomes of a login that has failed. */
+interface FailureDetails {
+  /** The page that is told of it; default `null`: there is none, and the error is the answer. */
+  readonly location?: string | null
+  /** The header that has the browser forget the flow, sent where there is a page. */
+  readonly cookie?: string | null
+  /** Whether somebody else has logged it; default `false`. */
+  readonly isLogged?: boolean
+}
 
-  constructor(error: ServiceError, location: string | null, cookie: string) {
+/** A login that has failed. */
+export class OAuthFailure extends Error {
+  override readonly name = 'OAuthFailure'
+  readonly error: ServiceError
+  readonly details: FailureDetails
+
+  constructor(error: unknown, details: FailureDetails = {}) {
     super('A login by OAuth has failed')
-    this.error = error
-    this.location = location
-    this.cookie = cookie
+    this.error = toServiceError(error)
+    this.details = details
   }
+}
+
+/** Returns what the page after a login is told of an error: nothing of what has failed inside. */
+export function toPageError(error: unknown): ServiceError {
+  const known = toServiceError(error)
+  return known.code < 500 ? known : new GeneralError('The login has failed: try again later')
 }
 
 /**
@@ -48,12 +62,13 @@ export async function sendAnswer(context: HookContext, next: () => Promise<void>
     context.result = { ...result, location }
   } catch (failure) {
     if (!(failure instanceof OAuthFailure)) throw failure
-    const { error, location, cookie } = failure
+    const { error, details } = failure
+    const { location = null, cookie = null } = details
     logFailure(context, failure)
     // Without a page the browser keeps its flow: a forged callback must not end it.
     setHttp(context, location, location === null ? null : cookie)
     if (location === null) throw error
-    context.result = error.toJSON()
+    context.result = toPageError(error).toJSON()
   }
 }
 
@@ -69,13 +84,13 @@ function setHttp(context: HookContext, location: string | null, cookie: string |
   if (location !== null) http.location = location
 }
 
-function logFailure({ app, params, path }: HookContext, { error, location }: OAuthFailure): void {
+function logFailure({ app, params, path }: HookContext, { error, details }: OAuthFailure): void {
   const { address, route } = params
-  const details = { event: 'oauth', strategy: route?.['provider'], address, path }
-  if (error.code < 500) {
-    app.logger.warn({ ...details, ...toReason(error) }, 'Login refused')
-  } else if (location !== null) {
+  const line = { event: 'oauth', strategy: route?.['provider'], address, path }
+  if (error.code >= 500) {
     // Without a page, it is logged as any error that a service throws.
-    app.logger.error({ ...details, err: error.cause ?? error }, 'Login failed')
+    if (details.location) app.logger.error({ ...line, err: error.cause ?? error }, 'Login failed')
+  } else if (!details.isLogged) {
+    app.logger.warn({ ...line, ...toReason(error) }, 'Login refused')
   }
 }

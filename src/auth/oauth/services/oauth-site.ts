@@ -1,12 +1,15 @@
 import type { Params } from '../../../core/index.ts'
-import { BadRequest, NotFound, stripSlashes } from '../../../core/index.ts'
+import { BadRequest, NotFound, ServiceError, stripSlashes } from '../../../core/index.ts'
 import { createNotAuthenticated } from '../../auth-errors.ts'
 import type { Authentication } from '../../authentication.ts'
 import type { AuthenticationParams } from '../../authentication-params.ts'
+import { joinPageAddress } from '../final-redirect.ts'
+import type { OAuthParams } from '../oauth-strategy.ts'
 import { OAuthStrategy } from '../oauth-strategy.ts'
 import { toAbsoluteUrl } from '../settings/absolute-url.ts'
 import { findOAuthSettings, getProviderNames } from '../settings/oauth-settings.ts'
 import type { ProviderSettings } from '../settings/provider-settings.ts'
+import { toPageError } from './oauth-answer.ts'
 
 /** What the services of a flow share: the authentication service, and where they stand. */
 export class OAuthSite {
@@ -36,6 +39,33 @@ export class OAuthSite {
     const strategy = this.authentication.getStrategy(name)
     if (strategy instanceof OAuthStrategy) return strategy
     throw new NotFound('There is no such provider')
+  }
+
+  /**
+   * Returns whether a page follows a login.
+   * @throws {NotAuthenticated} the caller wants it to be elsewhere, or comes from elsewhere
+   */
+  async hasPage(strategy: OAuthStrategy, params: OAuthParams): Promise<boolean> {
+    const base = await strategy.getAllowedOrigin(params)
+    if (!base) return false
+    joinPageAddress(base, params.redirect ?? '')
+    return true
+  }
+
+  /**
+   * Returns the page that is told of an error, `null` where there is none, or none that is allowed.
+   */
+  async getErrorPage(
+    strategy: OAuthStrategy,
+    error: unknown,
+    params: OAuthParams,
+  ): Promise<string | null> {
+    try {
+      return await strategy.getRedirect(toPageError(error), params)
+    } catch (refusal) {
+      if (refusal instanceof ServiceError) return null
+      throw refusal
+    }
   }
 
   /**
@@ -71,8 +101,10 @@ export class OAuthSite {
     params: Params,
   ): Promise<string | null> {
     const { authentication } = params
-    if (token === undefined && authentication === undefined) return null
-    const accessToken = token ?? authentication?.['accessToken']
+    // A form may have the field and nothing in it.
+    const isAbsent = token === undefined || token === ''
+    if (isAbsent && authentication === undefined) return null
+    const accessToken = isAbsent ? authentication?.['accessToken'] : token
     if (typeof accessToken !== 'string') {
       throw createNotAuthenticated('A login can be linked to the account of an access token only')
     }

@@ -1,5 +1,4 @@
-import type { ProviderSection } from './provider-section.ts'
-import type { Fail } from './provider-settings.ts'
+import type { Fail, ProviderSection } from './provider-section.ts'
 
 /** How this application proves to a provider who it is. */
 export interface Credentials {

@@ -76,7 +76,8 @@ export function checkOAuthSettings(place: string, settings: OAuthSettings): void
   checkOptions(`the setting '${place}'`, Object.fromEntries(own), OWN_RULES)
   checkProviderSection(`${place}.defaults`, defaults, DEFAULTS_RULES)
   for (const name of getProviderNames(settings)) {
-    if (!/^[\w-]+$/.test(name)) {
+    // Also the last part of the path to which a provider sends people back.
+    if (!/^[\w-]+$/.test(name) || name === 'callback') {
       throw new TypeError(`The setting '${place}' names a provider '${name}': it stands in paths`)
     }
     checkProviderSection(`${place}.${name}`, settings[name])

@@ -2,7 +2,6 @@ import type { OptionRule, OptionRules } from '../../../core/option-check.ts'
 import { checkOptions, OPTION } from '../../../core/option-check.ts'
 import { isNonEmptyString, isPlainObject, isStringList } from '../../../core/value-kind.ts'
 import { AUTH_OPTION } from '../../option-rules.ts'
-import { ENTITY_RULES } from '../../settings/authentication-config.ts'
 import { toAbsoluteUrl } from './absolute-url.ts'
 
 /**
@@ -68,11 +67,10 @@ export interface ProviderSection {
   readonly private_key?: Readonly<Record<string, unknown>>
   /** Lets a provider have an address in a private network, also without TLS. Default: `false`. */
   readonly allowPrivateNetwork?: boolean
-  /** As those of the authentication service. */
-  readonly entity?: string | null
-  readonly entityId?: string
-  readonly service?: string
 }
+
+/** Throws an error about a section, which is the beginning of its sentence. */
+export type Fail = (rest: string) => never
 
 const GRANT_RESPONSES: readonly string[] = ['tokens', 'raw', 'profile', 'jwt']
 
@@ -81,6 +79,9 @@ const REPLACED_KEYS: ReadonlyMap<string, string> = new Map([
   ['request_url', 'OAuth 1 is not supported'],
   ['consumer_key', "write 'key'"],
   ['consumer_secret', "write 'secret'"],
+  ['entity', 'tokens are for entities of the authentication service: use a second one'],
+  ['entityId', 'tokens are for entities of the authentication service: use a second one'],
+  ['service', 'tokens are for entities of the authentication service: use a second one'],
   ['public_key', "a certificate is not sent: 'private_key' is a JWK with its 'kid'"],
   ['host', "write 'origin' in 'defaults'"],
   ['protocol', "write 'origin' in 'defaults'"],
@@ -110,7 +111,6 @@ const STRINGS: OptionRule = {
 }
 
 export const PROVIDER_RULES: OptionRules = {
-  ...ENTITY_RULES,
   ...{ key: OPTION.string, client_id: OPTION.string },
   ...{ secret: OPTION.string, client_secret: OPTION.string },
   ...{ issuer: URL_RULE, authorize_url: URL_RULE, access_url: URL_RULE },
@@ -152,14 +152,17 @@ export const PROVIDER_RULES: OptionRules = {
   allowPrivateNetwork: OPTION.boolean,
 }
 
-/** An override is of the way to a provider, not of what is stored here. */
-const {
-  overrides: _overrides,
-  entity: _entity,
-  entityId: _id,
-  service: _service,
-  ...OVERRIDE_RULES
-} = PROVIDER_RULES
+/**
+ * What an override may change: what is asked for and how, and nothing about who the provider is. An
+ * id of another server would be taken for that of the same person.
+ */
+const OVERRIDE_RULES: OptionRules = Object.fromEntries(
+  Object.entries(PROVIDER_RULES).filter(([name]) =>
+    ['scope', 'scope_delimiter', 'custom_params', 'dynamic', 'redirect_uri', 'response'].includes(
+      name,
+    ),
+  ),
+)
 
 /**
  * Checks the section of a provider with its overrides. Of the keys of Grant that are not here the

@@ -4,7 +4,7 @@ import type { Credentials } from './credentials.ts'
 import { toCredentials } from './credentials.ts'
 import { findKnownProvider } from './known-providers.ts'
 import type { OAuthSettings } from './oauth-settings.ts'
-import type { ProviderSection } from './provider-section.ts'
+import type { Fail, ProviderSection } from './provider-section.ts'
 
 /** Where a provider without OpenID answers. */
 export interface OAuthEndpoints {
@@ -87,9 +87,6 @@ export function resolveProvider(
     allowPrivateNetwork: section.allowPrivateNetwork === true,
   }
 }
-
-/** Throws an error about the section of a provider, of which the text is the rest of the sentence. */
-export type Fail = (text: string) => never
 
 function mergeSection(
   settings: OAuthSettings,

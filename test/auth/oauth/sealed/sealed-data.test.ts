@@ -6,7 +6,7 @@ import {
 } from '../../../../src/auth/oauth/provider/profile-id.ts'
 import { createLoginCode, redeemLoginCode } from '../../../../src/auth/oauth/sealed/login-code.ts'
 import { openData, sealData } from '../../../../src/auth/oauth/sealed/sealed-data.ts'
-import { MemoryRevocationList } from '../../../../src/auth/tokens/token-revocation.ts'
+import { claimOnce, MemoryRevocationList } from '../../../../src/auth/tokens/token-revocation.ts'
 import { WRONG_IDS } from '../../../support/oauth/bad-answers.ts'
 import { atTime } from '../../login-app.ts'
 
@@ -61,7 +61,7 @@ t.test('OAU-1: opens nothing that is too old', async (t) => {
 })
 
 t.test('OAU-1: a login code counts once, for a minute, for its strategy', async (t) => {
-  const list = new MemoryRevocationList()
+  const here = new MemoryRevocationList()
   const content = { strategy: 'github', id: '1' }
   const now = 1_800_000_000_000
   const [code, other, late] = await atTime(now, () =>
@@ -72,7 +72,14 @@ t.test('OAU-1: a login code counts once, for a minute, for its strategy', async 
     ]),
   )
   const redeem = (text: string, at = now, strategy = 'github') =>
-    atTime(at, () => redeemLoginCode(text, strategy, SECRETS, list))
+    atTime(at, () =>
+      redeemLoginCode(text, {
+        name: strategy,
+        secrets: SECRETS,
+        claimHere: (id, exp) => claimOnce(here, id, exp),
+        claimEverywhere: async () => true,
+      }),
+    )
   t.match(await redeem(code), content)
   await t.rejects(redeem(code), { code: 401 })
   await t.rejects(redeem(other, now, 'google'), { code: 401 })

@@ -148,7 +148,8 @@ const WRONG_OPTIONS: Readonly<Record<string, readonly [value: unknown, message: 
   response: [['code'], /'response' must be 'token', 'code' or a list of tokens/],
   token_endpoint_auth_method: ['basic', /must be one of client_secret_basic, client_secret_post/],
   allowPrivateNetwork: ['yes', /'allowPrivateNetwork' must be true or false/],
-  entity: [1, /'entity' must be/],
+  entity: ['admin', /no option 'entity': tokens are for entities of the authentication service/],
+  service: ['admins', /no option 'service': tokens are for entities/],
 }
 
 t.test('refuses options of a provider that it does not have, and says what to write', async (t) => {
