@@ -10,7 +10,7 @@ import { AuthenticationBaseStrategy } from '../strategies/base-strategy.ts'
 import { toEntityParams, toExternalEntity } from '../strategies/entity.ts'
 import { proveDirectly } from './direct-proof.ts'
 import { findOne } from './entity-search.ts'
-import { addOutcome, checkOrigin, joinPageAddress } from './final-redirect.ts'
+import { addOutcome, checkOrigin, joinPageAddress } from './page-address.ts'
 import type { OAuthProfile } from './provider/profile.ts'
 import { getProfileId, isProvenProfile } from './provider/profile-id.ts'
 import { getAccess } from './provider-access.ts'
@@ -185,7 +185,7 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
     const base = await this.getAllowedOrigin(params)
     if (!base) return null
     const address = joinPageAddress(base, params.redirect ?? '')
-    return addOutcome(base, address, toFields(outcome, this.name))
+    return addOutcome(address, toFields(outcome, this.name))
   }
 
   get #entities(): EntityService {

@@ -3,7 +3,7 @@ import { BadRequest, NotFound, ServiceError, stripSlashes } from '../../../core/
 import { createNotAuthenticated } from '../../auth-errors.ts'
 import type { Authentication } from '../../authentication.ts'
 import type { AuthenticationParams } from '../../authentication-params.ts'
-import { joinPageAddress } from '../final-redirect.ts'
+import { joinPageAddress } from '../page-address.ts'
 import type { OAuthParams } from '../oauth-strategy.ts'
 import { OAuthStrategy } from '../oauth-strategy.ts'
 import { toAbsoluteUrl } from '../settings/absolute-url.ts'

@@ -90,8 +90,9 @@ export function checkOAuthSettings(place: string, settings: OAuthSettings): void
 }
 
 /** Whether a value is an origin as browsers send it: `https://host`, with a port if unusual. */
-function isOrigin(value: unknown): value is string {
-  return value !== 'null' && toAbsoluteUrl(value)?.origin === value
+export function isOrigin(value: unknown): value is string {
+  if (typeof value !== 'string' || value === 'null') return false
+  return toAbsoluteUrl(value)?.origin === value
 }
 
 function isPageAddress(value: unknown): boolean {

@@ -1,5 +1,13 @@
+import authenticationClient, { MemoryStorage } from '@feathersjs/authentication-client'
+import { feathers } from '@feathersjs/feathers'
 import t from 'tap'
-import { addOutcome, checkOrigin, joinPageAddress } from '../../../src/auth/oauth/final-redirect.ts'
+import {
+  addOutcome,
+  checkOrigin,
+  checkOrigins,
+  joinPageAddress,
+} from '../../../src/auth/oauth/page-address.ts'
+import { authentication, createClient } from '../../../src/client/index.ts'
 import { growthOf, LINEAR_GROWTH } from '../../support/growth.ts'
 import { REFUSED_EVERYWHERE, REFUSED_WITHOUT_PATH } from '../../support/oauth/redirect-tricks.ts'
 
@@ -85,19 +93,19 @@ t.test('FTH-13: a redirect that is allowed is below the base, byte for byte', as
   for (const [name, path] of ALLOWED) {
     const base = BASES[name]
     const outcome = { access_token: 'a.b-c_d' }
-    const address = addOutcome(base, joinPageAddress(base, path), outcome)
+    const address = addOutcome(joinPageAddress(base, path), outcome)
     const joined = base.endsWith('/') ? base + path.replace(/^\//, '') : base + path
     t.ok(address.startsWith(joined), `${base} ${path}`)
     t.equal(toTarget(address).origin, toTarget(base).origin)
     t.ok(toTarget(address).pathname.startsWith(toTarget(base).pathname), address)
-    t.match(toTarget(address).hash, /[#?]access_token=a\.b-c_d$/, 'in the fragment')
+    t.match(toTarget(address).hash, /[#?&]access_token=a\.b-c_d$/, 'in the fragment')
     t.notMatch(toTarget(address).search, 'access_token')
   }
 })
 
 t.test('OAU-6: the outcome of a login can not write anything else into the address', async (t) => {
   const text = 'a&access_token=b#c?d e+f%20\r\n<script>"'
-  const address = addOutcome('https://app.test', 'https://app.test/x', { error: text })
+  const address = addOutcome('https://app.test/x', { error: text })
   t.match(address, /^https:\/\/app\.test\/x#error=[\w%.*-]+$/)
   t.equal(new URLSearchParams(new URL(address).hash.slice(1)).get('error'), text)
 })
@@ -131,6 +139,82 @@ const REFUSED_REFERERS: readonly unknown[] = [
   ['https://app.test'],
   { origin: 'https://app.test' },
 ]
+
+/** What the address ends in, by base and path; the token takes the place of `TOKEN`. */
+const ENDS: readonly (readonly [base: keyof typeof BASES, path: string, end: string])[] = [
+  ['an origin', '', 'app.test#access_token=TOKEN'],
+  ['an origin', '/notes?tab=2', '/notes?tab=2#access_token=TOKEN'],
+  ['an origin', '#', '#?access_token=TOKEN'],
+  ['an origin', '#top', '#top?access_token=TOKEN'],
+  ['an origin', '#/notes', '#/notes?access_token=TOKEN'],
+  ['an origin', '#/notes?', '#/notes?access_token=TOKEN'],
+  ['an origin', '#/notes?tab=2', '#/notes?tab=2&access_token=TOKEN'],
+  ['an origin', '#tab=2', '#tab=2&access_token=TOKEN'],
+  ['an origin', '#tab&all', '#tab&all&access_token=TOKEN'],
+  ['an origin', '#/notes#top', '#/notes#top?access_token=TOKEN'],
+  ['a route behind #', '', '#/login?access_token=TOKEN'],
+  ['a route behind #', '/notes', '#/login/notes?access_token=TOKEN'],
+  ['a route behind #', '?', '#/login?access_token=TOKEN'],
+  ['a route behind #', '?next=x', '#/login?next=x&access_token=TOKEN'],
+  ['a route behind #', '/a=b', '#/login/a=b&access_token=TOKEN'],
+  ['a query', '#/notes', '?lang=en#/notes?access_token=TOKEN'],
+]
+
+t.test('both clients find the token behind any redirect', async (t) => {
+  const official = feathers().configure(
+    authenticationClient.default({ storage: new MemoryStorage() }),
+  )
+  const own = createClient().configure(authentication())
+  for (const [name, path, end] of ENDS) {
+    const address = addOutcome(joinPageAddress(BASES[name], path), { access_token: 'a.b-c_d' })
+    t.ok(address.endsWith(end.replace('TOKEN', 'a.b-c_d')), address)
+    for (const { authentication: reader } of [official, own]) {
+      const location = { hash: new URL(address).hash }
+      t.equal(await reader.getFromLocation(location as never), 'a.b-c_d', address)
+      t.notMatch(location.hash, 'access_token')
+    }
+  }
+})
+
+/** Redirects that a page might take for the outcome of the login, in place of the genuine one. */
+const OUTCOMES: readonly string[] = [
+  '#access_token=EVIL&',
+  '#access_token=EVIL',
+  '#/notes?access_token=EVIL',
+  '#a=b&access_token=EVIL&',
+  '#?ACCESS_TOKEN=EVIL',
+  '#my_access_token=EVIL',
+  '#access%5Ftoken=EVIL',
+  '#access_token%3DEVIL',
+  '#access_token%253DEVIL',
+  '#%2561ccess_token=EVIL',
+  '#%%36%31ccess_token=EVIL',
+  '#error=Call%20EVIL',
+  '#/notes?error=Call%20EVIL',
+  '#code=EVIL&strategy=example&',
+  '#/?strategy=other',
+  '#a;code=EVIL',
+]
+
+t.test('FTH-13: no redirect brings an outcome of its own', async (t) => {
+  for (const path of OUTCOMES) {
+    const refused = { code: 401, message: 'Invalid redirect path.' }
+    for (const name of ['an origin', 'a path with a slash', 'a query'] as const) {
+      t.throws(() => joinPageAddress(BASES[name], path), refused, `${name} ${path}`)
+    }
+    const behind = `?${path.slice(1)}`
+    t.throws(() => joinPageAddress(BASES['a route behind #'], behind), refused, behind)
+  }
+  t.throws(() => joinPageAddress('/#/access_', 'token=EVIL'), { code: 401 }, 'half of a name')
+  for (const path of ['#/zipcode=1', '#/?promo-code=1', '#/errors', '#access_token', '?code=5']) {
+    t.equal(joinPageAddress('/', path), `/${path}`)
+  }
+})
+
+t.test('the log says what is wrong with a redirect', async (t) => {
+  const cause = { reason: 'the redirect holds a backslash' }
+  t.throws(() => joinPageAddress('/', '/a\\b'), { cause })
+})
 
 t.test('FTH-14: an origin is allowed by being equal, and by nothing else', async (t) => {
   for (const referer of REFUSED_REFERERS) {
@@ -171,13 +255,24 @@ t.test(
     for (const entry of ['*', '', 'localhost:9999', '//localhost:9999', 'http://localhost:9999/']) {
       for (const allowsPorts of [true, false]) {
         if (allowsPorts && entry.startsWith('http:')) continue
-        t.throws(
-          () => checkOrigin('http://localhost:9999', [entry], allowsPorts),
-          { code: 401 },
-          entry,
-        )
+        for (const referer of ['http://localhost:9999', undefined]) {
+          t.throws(() => checkOrigin(referer, [entry], allowsPorts), { code: 401 }, entry)
+        }
       }
+      t.throws(
+        () => checkOrigins('origins', ['https://app.test', entry]),
+        new TypeError(
+          `The setting 'origins' must be a list of origins as 'https://host:port', not "${entry}"`,
+        ),
+      )
+      t.equal(checkOrigin(undefined, [entry, 'https://app.test'], false), 'https://app.test')
     }
+    for (const value of [[], 'https://app.test', null, {}, [null], [undefined], ['null']]) {
+      t.throws(() => checkOrigins('origins', value), TypeError, JSON.stringify(value))
+    }
+    t.throws(() => checkOrigin(undefined, [], false), { code: 401 })
+    checkOrigins('origins', undefined)
+    checkOrigins('origins', ORIGINS)
   },
 )
 

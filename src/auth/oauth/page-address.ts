@@ -1,0 +1,157 @@
+import { createNotAuthenticated } from '../auth-errors.ts'
+import { toAbsoluteUrl } from './settings/absolute-url.ts'
+import { isOrigin } from './settings/oauth-settings.ts'
+
+/** What stands for the address of this server where a page is given as a path. */
+const OWN_ORIGIN = 'https://own.invalid'
+
+/** An address of the settings, what a caller appends to it, and both. */
+interface JoinedAddress {
+  readonly base: string
+  readonly path: string
+  readonly address: string
+}
+
+/** What a caller may not append, by the reason that is logged. */
+const PROBLEMS: Readonly<Record<string, (joined: JoinedAddress) => boolean>> = {
+  'half of a character': ({ path }) => !path.isWellFormed(),
+  // Browsers drop some of these, so that what they stand between grows together.
+  'a space or a control character': ({ path }) => /[\s\p{Cc}]/u.test(path),
+  'an encoded control character': ({ path }) => /%(?:[01][\da-f]|7f)/i.test(path),
+  // Browsers read it as a slash.
+  'a backslash': ({ path }) => /\\|%5c/i.test(path),
+  'a scheme': ({ path }) => /^[a-z][a-z\d+.-]*:/i.test(path),
+  'a segment that leads upwards': ({ path }) => /(?:^|[/?#])(?:\.|%2e){1,2}(?:[/?#]|$)/i.test(path),
+  'a part of the host': ({ base, path }) => HOST_ONLY.test(base) && !/^[/?#]/.test(path),
+  'a query for the outcome': ({ path, address }) => path.endsWith('?') && !address.includes('#'),
+  'another host': ({ base, path, address }) => {
+    const { origin } = new URL(toAbsolute(base))
+    const resolved = URL.canParse(path, toAbsolute(base)) ? new URL(path, toAbsolute(base)) : null
+    const target = toAbsoluteUrl(toAbsolute(address))
+    return target?.origin !== origin || resolved?.origin !== origin || address.startsWith('//')
+  },
+  'a user name': ({ address }) => toAbsoluteUrl(toAbsolute(address))?.username !== '',
+  'another folder': ({ base, address }) => {
+    const { pathname } = new URL(toAbsolute(base))
+    return toAbsoluteUrl(toAbsolute(address))?.pathname.startsWith(pathname) !== true
+  },
+  'an outcome of its own': ({ address }) => OUTCOME.test(decodeOften(getFragment(address))),
+}
+
+/** An address that ends with its host, which anything but a path would be a part of. */
+const HOST_ONLY = /^[a-z]+:\/\/[^/?#]*$/i
+
+/**
+ * A parameter that pages take for the outcome of the login. The client of Feathers looks for the
+ * name of the first two anywhere.
+ */
+const OUTCOME = /(?:access_token|error|(?<![\w-])(?:code|strategy))=/i
+
+/**
+ * Returns the address of the page after a login.
+ * @param base the address from the settings
+ * @param path what the caller has appended; it leads nowhere but below the base
+ * @throws {NotAuthenticated} the path leads to another origin, or another part of it, or would be
+ *   taken for the outcome of the login
+ */
+export function joinPageAddress(base: string, path: string): string {
+  if (path === '') return base
+  // Of two slashes one goes: `//notes` behind a path of this server would be another host.
+  const address = base.endsWith('/') ? base + path.replace(/^\//, '') : base + path
+  const joined = { base, path, address }
+  const [problem] = Object.entries(PROBLEMS).find(([, isIn]) => isIn(joined)) ?? []
+  if (problem === undefined) return address
+  throw createNotAuthenticated('Invalid redirect path.', undefined, {
+    reason: `the redirect holds ${problem}`,
+  })
+}
+
+/**
+ * Returns an address with the outcome of a login, in the fragment: no server and no log sees it.
+ * Where there is a fragment already, as pages with routes behind `#` have one, the outcome is the
+ * query of the route, or a part of that.
+ */
+export function addOutcome(address: string, outcome: Readonly<Record<string, string>>): string {
+  return (
+    address + toSeparator(address) + new URLSearchParams(outcome).toString().replaceAll('+', '%20')
+  )
+}
+
+function toSeparator(address: string): string {
+  if (address.endsWith('?')) return ''
+  if (!address.includes('#')) return '#'
+  return /[?&=]/.test(getFragment(address)) ? '&' : '?'
+}
+
+/** Returns what stands behind the first `#` of an address. */
+function getFragment(address: string): string {
+  return address.split('#').slice(1).join('#')
+}
+
+/** Decodes ASCII characters that are percent-encoded up to three times, as pages may do. */
+function decodeOften(text: string): string {
+  const decode = (encoded: string): string =>
+    encoded.replace(/%([0-7][\da-f])/gi, (_, code) =>
+      String.fromCharCode(Number.parseInt(code, 16)),
+    )
+  return decode(decode(decode(text)))
+}
+
+/**
+ * Returns the origin that a login may return to.
+ * @param referer the page that it began on, `undefined` where the browser did not say
+ * @param origins those that are allowed; an entry that is no origin allows none
+ * @throws {NotAuthenticated} it is none of them
+ */
+export function checkOrigin(
+  referer: unknown,
+  origins: readonly unknown[],
+  allowsLoopbackPorts: boolean,
+): string {
+  const allowed = origins.filter(isOrigin)
+  const [first] = allowed
+  if (first === undefined) {
+    throw createNotAuthenticated("There is no page after the login: 'origins' names no origin")
+  }
+  if (referer === undefined) return first
+  const url = toAbsoluteUrl(referer)
+  if (url === null || url.origin === 'null') {
+    throw createNotAuthenticated(
+      'Invalid referer: expected an absolute URL (e.g. http://localhost:3000).',
+    )
+  }
+  const isAllowed = allowed.some(
+    (origin) => origin === url.origin || (allowsLoopbackPorts && isSameLoopback(origin, url)),
+  )
+  if (isAllowed) return url.origin
+  throw createNotAuthenticated(
+    `Referer origin "${url.origin}" is not allowed. Configured origins: ${allowed.join(', ')}.`,
+  )
+}
+
+/**
+ * Checks a setting that lists the origins to which logins return.
+ * @param place its name, `origins`
+ * @param value `undefined` where it is not set
+ * @throws {TypeError} it is no list, or an empty one, or an entry is no origin
+ */
+export function checkOrigins(place: string, value: unknown): void {
+  if (value === undefined) return
+  const isList = Array.isArray(value) && value.length > 0
+  const wrong = isList ? value.filter((entry) => !isOrigin(entry)) : [value]
+  if (wrong.length === 0) return
+  throw new TypeError(
+    `The setting '${place}' must be a list of origins as 'https://host:port', not ${JSON.stringify(wrong[0])}`,
+  )
+}
+
+const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]'])
+
+function isSameLoopback(origin: string, { protocol, hostname }: URL): boolean {
+  const allowed = toAbsoluteUrl(origin)
+  return allowed?.protocol === protocol && allowed.hostname === hostname && LOOPBACK.has(hostname)
+}
+
+function toAbsolute(address: string): string {
+  return address.startsWith('/') ? OWN_ORIGIN + address : address
+}
