@@ -129,12 +129,17 @@ export class RestParams implements TransportParams {
     return #request in this ? this.#request.ip : ORIGINALS.get(this)?.address
   }
 
-  /** The URL that the client has reached. Behind a proxy that is trusted, the one it was sent to. */
+  /**
+   * The URL that the client has reached; behind a proxy that is trusted, the one it was sent to.
+   * `undefined` where the request names no valid host, or the proxy no scheme of the web.
+   */
   get requestUrl(): string | undefined {
     if (!(#request in this)) return ORIGINALS.get(this)?.requestUrl
     const { protocol, host, originalUrl } = this.#request
+    const origin = `${protocol}://${host}`
+    if (!ORIGIN.test(origin) || !URL.canParse(origin)) return undefined
     // The target of a request may be a whole URL, with a host that nobody has checked.
-    return `${protocol}://${host}${originalUrl.replace(/^https?:\/\/[^/?]*/i, '')}`
+    return origin + originalUrl.replace(/^https?:\/\/[^/?]*/i, '')
   }
 
   /** The HTTP method of the request: a `HEAD` calls what a `GET` does. */
@@ -158,6 +163,9 @@ export class RestParams implements TransportParams {
     }
   }
 }
+
+/** Scheme, host and perhaps a port, and nothing that would make another part of a URL. */
+const ORIGIN = /^https?:\/\/[^\s/?#@\\]+$/i
 
 /**
  * The original params by the copy that a hook has made of them: a copy may be frozen or have

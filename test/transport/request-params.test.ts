@@ -1,6 +1,8 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import t from 'tap'
 
 import type { Application, HookContext, Params } from '../../src/transport/index.ts'
+import { RestParams } from '../../src/transport/request-params.ts'
 import type { ServerOptions } from '../support/http.ts'
 import { injectServer, MODES } from '../support/http.ts'
 
@@ -292,4 +294,21 @@ t.test('params of another kind in their place are left as they are', async (t) =
   })
   await frozen.request('/probe')
   t.equal(probe.params().provider, 'rest')
+})
+
+t.test('there is no requestUrl without a valid host, or with another scheme', async (t) => {
+  const getUrl = (protocol: string, host: string): string | undefined => {
+    const request = { protocol, host, originalUrl: '/notes?a=1', headers: {} } as FastifyRequest
+    return new RestParams(request, {} as FastifyReply, {}, {}, null).requestUrl
+  }
+  for (const host of ['', ' ', 'a b', 'a/b', 'a@b', 'a?b', 'a#b', 'a\\b', 'a:b', '[::1', 'a%']) {
+    t.equal(getUrl('https', host), undefined, `'${host}'`)
+  }
+  for (const protocol of ['', 'javascript', 'ftp', 'file', 'http:', 'https://x', 'ws']) {
+    t.equal(getUrl(protocol, 'notes.test'), undefined, `'${protocol}'`)
+  }
+  for (const origin of ['https://notes.test', 'http://[::1]:3030', 'HTTPS://127.0.0.1:80']) {
+    const [protocol = '', host = ''] = origin.split('://')
+    t.equal(getUrl(protocol, host), `${origin}/notes?a=1`)
+  }
 })

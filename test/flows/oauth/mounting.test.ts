@@ -1,3 +1,4 @@
+import { connect } from 'node:net'
 import t from 'tap'
 import { openDatabase } from '../../support/database.ts'
 import { CookieBrowser } from '../../support/oauth/cookie-browser.ts'
@@ -40,6 +41,15 @@ for (const [name, { path, ...options }] of Object.entries(MOUNTINGS)) {
   })
 }
 
+/** Returns the first line of the answer to a request as HTTP/1.0 allows it. */
+async function sendWithoutHost(origin: string, path: string): Promise<string> {
+  const { hostname, port } = new URL(origin)
+  const socket = connect(Number(port), hostname).end(`GET ${path} HTTP/1.0\r\n\r\n`)
+  let answer = ''
+  for await (const chunk of socket.setEncoding('utf8')) answer += chunk
+  return answer.split('\r\n')[0] ?? ''
+}
+
 const OUTSIDE = 'https://app.test'
 
 t.test('logs somebody in behind a proxy that is trusted, with TLS outside', async (t) => {
@@ -67,6 +77,32 @@ t.test('takes no word of a proxy that is not trusted', async (t) => {
   const { location } = await browser.open(start.replace(app.origin, 'https://evil.test'))
   const asked = new URL(location ?? 'none:').searchParams
   t.notMatch(asked.get('redirect_uri'), /evil/)
+})
+
+t.test('begins no login where the address of this server is not known', async (t) => {
+  const defaults = [{}, { origin: OUTSIDE }]
+  for (const one of defaults) {
+    const { app } = await startJourney(t, database, {
+      oauth: { redirect: '/home', defaults: one },
+      server: { trustProxy: true },
+    })
+    const requests: readonly Readonly<Record<string, string>>[] = [
+      { 'x-forwarded-proto': 'javascript' },
+      { 'x-forwarded-proto': 'ftp' },
+      { 'x-forwarded-proto': '', 'x-forwarded-host': 'a b' },
+      { 'x-forwarded-host': 'app.test/evil' },
+      { 'x-forwarded-host': 'app.test@evil.test' },
+    ]
+    for (const headers of requests) {
+      for (const path of ['/oauth/example', '/oauth/example/callback']) {
+        const response = await fetch(app.origin + path, { headers, redirect: 'manual' })
+        t.equal(response.status, 400, JSON.stringify(headers))
+        t.match(await response.json(), { message: /^The address of this server is not known/ })
+        t.strictSame(response.headers.getSetCookie(), [])
+      }
+    }
+    t.strictSame(await sendWithoutHost(app.origin, '/oauth/example'), 'HTTP/1.1 400 Bad Request')
+  }
 })
 
 t.test('logs somebody in at the origin of the settings, whatever a proxy says', async (t) => {

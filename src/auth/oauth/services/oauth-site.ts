@@ -74,17 +74,21 @@ export class OAuthSite {
    * @throws {BadRequest} the address of the server is not known
    */
   getCallbackUrl(
-    { requestUrl }: Params,
+    { requestUrl, route }: Params,
     { redirectUri }: ProviderSettings,
     override: string | null,
   ): string {
     if (redirectUri !== null) return redirectUri
     const reached = toAbsoluteUrl(requestUrl)
     if (reached === null) {
-      throw new BadRequest("The address of this server is not known: set 'redirect_uri'")
+      throw new BadRequest(
+        "The address of this server is not known: the request names no valid host, and there is no 'redirect_uri'",
+      )
     }
     const parts = stripSlashes(reached.pathname).split('/')
-    if (override !== null || parts.at(-1) === 'callback') parts.pop()
+    const [parent, last] = parts.slice(-2)
+    const isCallback = last === 'callback' && parent === route?.['provider']
+    if (override !== null || isCallback) parts.pop()
     const { origin = reached.origin } = this.#defaults
     return [stripSlashes(origin), ...parts, 'callback'].join('/')
   }
