@@ -4,9 +4,10 @@ import { createNotAuthenticated } from '../auth-errors.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import { askProvider } from './provider/ask-provider.ts'
 import { verifyIdToken } from './provider/id-token.ts'
+import { loadOpenId } from './provider/openid-client.ts'
 import type { OAuthProfile } from './provider/profile.ts'
 import { proveProfile } from './provider/profile-id.ts'
-import type { OAuthProvider } from './provider/provider.ts'
+import type { ProviderSession } from './provider/provider-session.ts'
 import type { ProviderAccess } from './provider-access.ts'
 import { NO_FLOW } from './sealed/flow-cookie.ts'
 
@@ -23,9 +24,9 @@ export async function proveDirectly(
 ): Promise<AuthenticationRequest> {
   const provider = access.getProvider()
   const { id_token, access_token, nonce } = request
-  const profile = await askProvider(provider, signal, async () => {
-    if (isNonEmptyString(id_token)) return verifyIdToken(provider, id_token, nonce)
-    if (isNonEmptyString(access_token)) return checkAccessToken(provider, access_token)
+  const profile = await askProvider(provider, signal, async (session) => {
+    if (isNonEmptyString(id_token)) return verifyIdToken(session, id_token, nonce)
+    if (isNonEmptyString(access_token)) return checkAccessToken(session, access_token)
     const reason = 'neither an id token nor an access token'
     throw createNotAuthenticated(NO_FLOW, undefined, { reason })
   })
@@ -34,10 +35,10 @@ export async function proveDirectly(
 }
 
 /** An access token says nothing about who may use it: one that another application got would do. */
-async function checkAccessToken(provider: OAuthProvider, token: string): Promise<OAuthProfile> {
-  const { key, name } = provider.settings
-  const openid = await import('openid-client')
-  const configuration = await provider.configure()
+async function checkAccessToken(session: ProviderSession, token: string): Promise<OAuthProfile> {
+  const { key, name } = session.provider.settings
+  const openid = await loadOpenId()
+  const configuration = await session.configure()
   if (configuration.serverMetadata().introspection_endpoint === undefined) {
     throw createNotAuthenticated(
       `Access tokens of ${name} are not accepted: it does not say for whom they were made`,
@@ -48,5 +49,5 @@ async function checkAccessToken(provider: OAuthProvider, token: string): Promise
     const reason = active ? 'the token was made for another application' : 'the token is not active'
     throw createNotAuthenticated(`${name} does not confirm this login`, undefined, { reason })
   }
-  return provider.getProfile(token, sub === undefined ? undefined : { sub })
+  return session.getProfile(token, sub === undefined ? undefined : { sub })
 }

@@ -1,7 +1,6 @@
 import type { ClientAuth, CryptoKey } from 'openid-client'
 import type { ProviderSettings } from '../settings/provider-settings.ts'
-
-type OpenId = typeof import('openid-client')
+import type { OpenId } from './openid-client.ts'
 
 /** Returns how requests for tokens are authenticated: as the settings say, else as is accepted. */
 export async function createClientAuth(

@@ -5,6 +5,7 @@ import type { OAuthProfile } from './profile.ts'
 import type { OAuthProvider } from './provider.ts'
 import { REQUEST_MS } from './provider.ts'
 import type { ProviderRequest } from './provider-fetch.ts'
+import type { ProviderSession } from './provider-session.ts'
 
 /** Those of which a provider publishes the key; with a shared secret any client could sign. */
 const ALGORITHMS: readonly string[] = [
@@ -20,7 +21,12 @@ const REFETCH_AFTER_MS = 30_000
 const KEYS_LIFETIME_MS = 600_000
 
 /** The keys of each provider, which are fetched with the first token. */
-const KEYS = new WeakMap<OAuthProvider, JWTVerifyGetKey>()
+const KEYS = new WeakMap<OAuthProvider, KeySet>()
+
+interface KeySet {
+  readonly url: string
+  readonly getKey: JWTVerifyGetKey
+}
 
 /**
  * Returns the claims of an id token that a caller has sent.
@@ -28,16 +34,17 @@ const KEYS = new WeakMap<OAuthProvider, JWTVerifyGetKey>()
  * @throws {Error} the token is forged, expired, for another application or of another provider
  */
 export async function verifyIdToken(
-  provider: OAuthProvider,
+  session: ProviderSession,
   token: string,
   nonce: unknown,
 ): Promise<OAuthProfile> {
+  const { provider } = session
   const { name, key, endpoints } = provider.settings
   if (endpoints !== null) throw createNotAuthenticated(`${name} has no id tokens`)
   const { jwtVerify } = await import('jose')
-  const server = (await provider.configure()).serverMetadata()
+  const server = (await session.configure()).serverMetadata()
   const offered = server.id_token_signing_alg_values_supported ?? ['RS256']
-  const { payload } = await jwtVerify(token, await getKeys(provider, server.jwks_uri), {
+  const { payload } = await jwtVerify(token, await getKeys(provider, String(server.jwks_uri)), {
     algorithms: ALGORITHMS.filter((algorithm) => offered.includes(algorithm)),
     audience: key,
     clockTolerance: CLOCK_TOLERANCE_SECONDS,
@@ -51,20 +58,19 @@ export async function verifyIdToken(
   return { ...payload }
 }
 
-async function getKeys(provider: OAuthProvider, url: string | undefined): Promise<JWTVerifyGetKey> {
+async function getKeys(provider: OAuthProvider, url: string): Promise<JWTVerifyGetKey> {
   const known = KEYS.get(provider)
-  if (known !== undefined) return known
+  if (known?.url === url) return known.getKey
   const { createRemoteJWKSet, customFetch } = await import('jose')
-  const keys = createRemoteJWKSet(new URL(String(url)), {
+  const getKey = createRemoteJWKSet(new URL(url), {
     cooldownDuration: REFETCH_AFTER_MS,
     cacheMaxAge: KEYS_LIFETIME_MS,
     // The limit of the provider's requests names the provider in its error.
     timeoutDuration: 2 * REQUEST_MS,
-    [customFetch]: (target: string, init: ProviderRequest) =>
-      provider.runShared(() => provider.fetch(target, init)),
+    [customFetch]: (target: string, init: ProviderRequest) => provider.fetch(target, init),
   })
-  KEYS.set(provider, keys)
-  return keys
+  KEYS.set(provider, { url, getKey })
+  return getKey
 }
 
 /** The tenants of Microsoft share a discovery document, which has a placeholder for theirs. */

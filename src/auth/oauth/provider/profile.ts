@@ -1,6 +1,7 @@
 import type { Configuration } from 'openid-client'
 import { isObject } from '../../../core/value-kind.ts'
 import type { OAuthEndpoints } from '../settings/provider-settings.ts'
+import { loadOpenId } from './openid-client.ts'
 
 /** A profile as a provider has sent it: of its fields only the id is checked. */
 export type OAuthProfile = Record<string, unknown>
@@ -19,7 +20,7 @@ export async function readClaims(
   token: string,
   claims: IdClaims | undefined,
 ): Promise<OAuthProfile> {
-  const openid = await import('openid-client')
+  const openid = await loadOpenId()
   if (configuration.serverMetadata().userinfo_endpoint === undefined) return { ...claims }
   const subject = claims?.sub ?? openid.skipSubjectCheck
   return { ...claims, ...(await openid.fetchUserInfo(configuration, token, subject)) }
@@ -54,7 +55,7 @@ async function readEmails(configuration: Configuration, token: string, url: stri
 }
 
 async function readJson(configuration: Configuration, token: string, url: string) {
-  const { fetchProtectedResource } = await import('openid-client')
+  const { fetchProtectedResource } = await loadOpenId()
   const headers = new Headers({ accept: 'application/json' })
   const target = new URL(url)
   const response = await fetchProtectedResource(configuration, token, target, 'GET', null, headers)

@@ -8,6 +8,7 @@ export type ProviderFailure =
   | 'redirect'
   | 'encoding'
   | 'size'
+  | 'status'
   | 'answer'
 
 /**

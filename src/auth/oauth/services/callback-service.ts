@@ -107,8 +107,8 @@ async function ask(
   const { name } = strategy
   const access = getAccess(strategy)
   const provider = access.getProvider(flow.override)
-  const { profile, ...tokens } = await askProvider(provider, signal, () =>
-    provider.finish(fields, flow),
+  const { profile, ...tokens } = await askProvider(provider, signal, (session) =>
+    session.finish(fields, flow),
   )
   // For logins that the provider has confirmed only: anybody may begin others.
   if (!(await access.claimEverywhere(...toUse(flow)))) throw createRefusal('it was used')

@@ -98,8 +98,8 @@ export class OAuthStartService {
     const { settings } = provider
     const redirectUri = this.#site.getCallbackUrl(params, settings, override)
     const secrets = await provider.createSecrets()
-    const url = await askProvider(provider, params.signal, () =>
-      provider.getAuthorizationUrl(secrets, redirectUri, parameters),
+    const url = await askProvider(provider, params.signal, (session) =>
+      session.getAuthorizationUrl(secrets, redirectUri, parameters),
     )
     // Of the page that a login began on only the origin is kept: its address may hold anything.
     const referer = toAbsoluteUrl(params.headers?.['referer'])?.origin ?? null
