@@ -1,5 +1,6 @@
-// Settings and subclasses for logins with providers: docs/oauth.md tells about them. Checks the
-// settings, starts, and ends by itself. Asks no provider, and writes to `remex_oauth_accounts` alone.
+// Settings and subclasses for logins with providers, explained in docs/oauth.md and
+// docs/oauth-reference.md. Checks the settings, starts, and ends by itself. Asks no provider, and
+// writes to `remex_oauth_accounts` alone.
 // Reads MONGODB_URL (an embedded database when it is not set).
 import { randomBytes } from 'node:crypto'
 import { MongoClient } from 'mongodb'
@@ -24,7 +25,8 @@ await users.createIndex({ keycloakId: 1 }, { unique: true, sparse: true })
 const app = fastifyApp(createApp(), { trustProxy: '10.0.0.1' })
 app.configure(rest())
 
-const keys = { key: 'remex-example', secret: randomBytes(32).toString('base64url') }
+const key = 'remex-example'
+const secret = randomBytes(32).toString('base64url')
 
 app.set('authentication', {
   secret: randomBytes(32).toString('base64url'),
@@ -33,12 +35,19 @@ app.set('authentication', {
   authStrategies: ['jwt', 'google', 'keycloak'],
   oauth: {
     origins: ['https://app.example'],
-    defaults: { ...keys, origin: 'https://api.example', response: 'code' },
+    defaults: { origin: 'https://api.example', response: 'code' },
     google: {
+      key,
+      secret,
       dynamic: ['login_hint', 'prompt'],
       overrides: { work: { custom_params: { hd: '*' } } },
     },
-    keycloak: { issuer: 'https://login.internal/realms/staff', allowPrivateNetwork: true },
+    keycloak: {
+      key,
+      secret,
+      issuer: 'https://login.internal/realms/staff',
+      allowPrivateNetwork: true,
+    },
   },
 })
 

@@ -21,7 +21,10 @@ const app = fastifyApp(createApp())
 app.configure(rest())
 
 app.set('authentication', {
-  ...{ secret, entity: 'user', service: 'users', authStrategies: ['jwt'] },
+  secret,
+  entity: 'user',
+  service: 'users',
+  authStrategies: ['jwt'],
   oauth: { github: { key: GITHUB_KEY, secret: GITHUB_SECRET } },
 })
 const authentication = new AuthenticationService(app)

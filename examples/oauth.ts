@@ -1,4 +1,4 @@
-// Sign in with a provider, link a second one, unlink it, log out: docs/oauth.md tells about it. The
+// Sign in with a provider, link a second one, unlink it, log out: see docs/oauth.md. The
 // providers are parts of this example, on ports of their own, so that nothing but this computer is
 // needed. `npm run build:examples && node build/examples/oauth.js`, and open the address it prints.
 // Reads PORT (3030), HOST (127.0.0.1) and MONGODB_URL (an embedded database when it is not set).
@@ -35,7 +35,6 @@ const app = fastifyApp(createApp())
 app.configure(rest())
 
 const client = { key: 'remex-example', secret: randomBytes(32).toString('base64url') }
-const scope = ['profile', 'email']
 app.set('authentication', {
   secret: randomBytes(32).toString('base64url'),
   entity: 'user',
@@ -44,8 +43,13 @@ app.set('authentication', {
   revocation: true,
   oauth: {
     redirect: '/',
-    // The providers are on this computer, without TLS.
-    defaults: { ...client, scope, allowPrivateNetwork: true },
+    defaults: {
+      key: client.key,
+      secret: client.secret,
+      scope: ['profile', 'email'],
+      // The providers are on this computer, without TLS.
+      allowPrivateNetwork: true,
+    },
     example: { issuer: example.issuer },
     sample: { issuer: sample.issuer },
   },

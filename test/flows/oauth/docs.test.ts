@@ -9,19 +9,22 @@ import { until } from '../../support/until.ts'
 
 const ROOT = new URL('../../../../', import.meta.url)
 const read = (path: string): string => readFileSync(fileURLToPath(new URL(path, ROOT)), 'utf8')
-const page = read('docs/oauth.md')
+const story = read('docs/oauth.md')
+const reference = read('docs/oauth-reference.md')
 
 const FILES = ['oauth', 'oauth-github', 'oauth-accounts', 'oauth/page']
 
-t.test('every code block of the page about OAuth stands in an example that runs', async (t) => {
+t.test('every code block of the pages about OAuth stands in an example that runs', async (t) => {
   const examples = FILES.map((name) => read(`examples/${name}.ts`)).join('\n')
-  const blocks = [...page.matchAll(/```(?:ts|js|html)\n([\s\S]*?)```/g)]
-  t.ok(blocks.length > 5)
-  for (const [, block = ''] of blocks) t.ok(examples.includes(block), block.split('\n')[0] ?? '')
+  for (const page of [story, reference]) {
+    const blocks = [...page.matchAll(/```(?:ts|js|html)\n([\s\S]*?)```/g)]
+    t.ok(blocks.length > 1)
+    for (const [, block = ''] of blocks) t.ok(examples.includes(block), block.split('\n')[0] ?? '')
+  }
 })
 
-t.test('the page about OAuth names every setting of a provider', async (t) => {
-  const names = [...page.matchAll(/`([\w.]+)`/g)].map(([, name]) => name)
+t.test('the reference names every setting of a provider', async (t) => {
+  const names = [...reference.matchAll(/`([\w.]+)`/g)].map(([, name]) => name)
   const missing = Object.keys(PROVIDER_RULES).filter((name) => !names.includes(name))
   t.strictSame(missing, [])
 })
@@ -29,7 +32,7 @@ t.test('the page about OAuth names every setting of a provider', async (t) => {
 t.test(
   'the table of providers says which scopes are asked for, and where people are',
   async (t) => {
-    const rows = [...page.matchAll(/^\| `(\w+)` \| (O[^|]*) \| `([^`]*)` \| ([^|]*) \|/gm)]
+    const rows = [...reference.matchAll(/^\| `(\w+)` \| (O[^|]*) \| `([^`]*)` \| ([^|]*) \|/gm)]
     t.equal(rows.length, 11)
     for (const [, name = '', kind = '', scopes = '', address = ''] of rows) {
       const known = findKnownProvider(name)
@@ -42,7 +45,7 @@ t.test(
   },
 )
 
-t.test('the ten lines for GitHub send people there', async (t) => {
+t.test('the program for GitHub sends people there', async (t) => {
   const { MONGODB_URL: _own, ...env } = process.env
   const example = fileURLToPath(new URL('build/examples/oauth-github.js', ROOT))
   const child = spawn(process.execPath, [example], {
