@@ -117,21 +117,31 @@ t.test('logs somebody in at the origin of the settings, whatever a proxy says', 
   t.match(await userOf(app, tokenOf(await logIn(browser, outside, 'ann'))), { exampleId: 'ann' })
 })
 
-t.test('logs somebody in behind a proxy that takes a part of the path away', async (t) => {
-  const callback = `${OUTSIDE}/shop/oauth/example/callback`
-  const { app, browser, start } = await startJourney(t, database, {
-    section: { redirect_uri: callback },
-    redirectUris: [callback],
+const SHOP = `${OUTSIDE}/shop/oauth/example/callback`
+
+const BELOW_A_PATH: Readonly<Record<string, JourneyOptions>> = {
+  'the URL of the callback': { section: { redirect_uri: SHOP } },
+  'an origin with that part': {
+    oauth: { redirect: '/home', defaults: { origin: `${OUTSIDE}/shop` } },
+  },
+}
+
+for (const [setting, options] of Object.entries(BELOW_A_PATH)) {
+  t.test(`logs somebody in behind a proxy that cuts a path off, by ${setting}`, async (t) => {
+    const { app, browser, start } = await startJourney(t, database, {
+      ...options,
+      redirectUris: [SHOP],
+    })
+    const begun = await browser.open(start)
+    const [cookie = ''] = begun.headers.getSetCookie()
+    t.match(cookie, /^__Secure-.*; Path=\/shop\/oauth\/example\/callback; /)
+    const opened = browser.follow(begun.location ?? '', AT_CALLBACK)
+    const { location } = await fillForms(browser, opened, 'ann', AT_CALLBACK)
+    t.ok(location?.startsWith(SHOP))
+    const within = location?.replace(`${OUTSIDE}/shop`, app.origin) ?? ''
+    const headers = { cookie: cookie.split(';')[0] ?? '' }
+    const ended = await fetch(within, { headers, redirect: 'manual' })
+    t.match(ended.headers.get('location'), /^\/home#access_token=/)
+    t.match(ended.headers.get('set-cookie'), /Max-Age=0; Path=\/shop\/oauth\/example\/callback; /)
   })
-  const begun = await browser.open(start)
-  const [cookie = ''] = begun.headers.getSetCookie()
-  t.match(cookie, /^__Secure-.*; Path=\/shop\/oauth\/example\/callback; /)
-  const opened = browser.follow(begun.location ?? '', AT_CALLBACK)
-  const { location } = await fillForms(browser, opened, 'ann', AT_CALLBACK)
-  t.ok(location?.startsWith(callback))
-  const within = location?.replace(`${OUTSIDE}/shop`, app.origin) ?? ''
-  const headers = { cookie: cookie.split(';')[0] ?? '' }
-  const ended = await fetch(within, { headers, redirect: 'manual' })
-  t.match(ended.headers.get('location'), /^\/home#access_token=/)
-  t.match(ended.headers.get('set-cookie'), /Max-Age=0; Path=\/shop\/oauth\/example\/callback; /)
-})
+}
