@@ -2,7 +2,8 @@ import type { ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import undici from 'undici'
-import type { ConnectionOptions, UndiciLibrary } from '../../src/client/index.ts'
+import { setAuthorizer } from '../../src/client/authorizer.ts'
+import type { ConnectionOptions, RemoteService, UndiciLibrary } from '../../src/client/index.ts'
 import { rest } from '../../src/client/index.ts'
 import type { AnyService } from '../../src/core/index.ts'
 import { createApp, NotFound, Timeout } from '../../src/core/index.ts'
@@ -149,6 +150,29 @@ for (const [way, library] of Object.entries(LIBRARIES)) {
       t.notOk('accept-encoding' in (requests[0]?.headers ?? {}), 'nobody has asked for it')
     })
 
+    t.test(
+      'no interceptor takes a token in a header of its own elsewhere, nor a write',
+      async (t) => {
+        const { url: elsewhere, requests } = await startOddServer(t, (_incoming, response) =>
+          response.end('[]'),
+        )
+        const { url } = await startOddServer(t, (_incoming, response) =>
+          response.writeHead(307, { location: `${elsewhere}/things` }).end(),
+        )
+        const dispatcher = agent.compose(interceptors.redirect({ maxRedirections: 3 }))
+        const service = getService(library, url, { connection: { dispatcher } })
+        t.strictSame(await service.find(), [], 'a read may be taken elsewhere')
+        t.equal(requests.splice(0).length, 1)
+        await t.rejects(service.create({}), /redirects this call, and only calls that read/)
+        const remote = rest(url).undici(library).service('things') as unknown as RemoteService
+        setAuthorizer(remote, (call) => call.send({ 'x-token': 'secret' }))
+        const params = { connection: { dispatcher } }
+        await t.rejects(remote.find(params), /redirects this call, and the header with the token/)
+        await t.rejects(remote.patch(1, {}, params), /redirects this call, and the header with/)
+        t.equal(requests.length, 0)
+      },
+    )
+
     t.test('a body that an interceptor decodes is read', async (t) => {
       const { url } = await startOddServer(t, (_incoming, response) =>
         response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('{"a":1}')),
@@ -208,6 +232,19 @@ for (const [way, library] of Object.entries(LIBRARIES)) {
     })
   })
 }
+
+t.test('a dispatcher is not told of itself, which one of undici 8 refuses', async (t) => {
+  const { url } = await startOddServer(t, (_incoming, response) => response.end('[]'))
+  const dispatcher = {
+    dispatch(options: object, handler: object) {
+      if ('dispatcher' in options) throw new TypeError('opts.dispatcher is not supported')
+      return (agent.dispatch as unknown as Dispatch).call(agent, options, { ...handler })
+    },
+  }
+  const library: UndiciLibrary = { request, getGlobalDispatcher: () => agent }
+  const service = getService(library, url, { connection: { dispatcher } })
+  t.strictSame(await service.find(), [])
+})
 
 t.test('options that only its function request has are given to that', async (t) => {
   const { url } = await startOddServer(t, (_incoming, response) => response.end('[]'))

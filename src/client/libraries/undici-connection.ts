@@ -92,7 +92,9 @@ async function sendByDispatcher(
   const { url, method, headers, body = null, signal, responseType } = request
   const { origin, pathname, search } = new URL(url)
   const path = pathname + search
-  const options = { ...toOptions(request), origin, path, method, headers, body }
+  // A dispatcher of undici 8 refuses options that name another one.
+  const { dispatcher: _, ...others } = toOptions(request)
+  const options = { ...others, origin, path, method, headers, body }
   const answer = await dispatch(dispatcher, options, signal)
   if (isEncoded(answer)) return refuseEncoded(answer)
   const { statusCode, body: bytes } = answer
@@ -114,10 +116,16 @@ async function sendByRequest(library: UndiciLibrary, request: PreparedRequest): 
   return toAnswer(answer, await read(answer.body))
 }
 
-/** Without the time limits of undici where the call may take longer than they allow. */
-function toOptions({ timeoutMs, libraryOptions }: PreparedRequest): object {
-  if (timeoutMs <= OWN_LIMIT_MS) return libraryOptions
-  return { headersTimeout: 0, bodyTimeout: 0, ...libraryOptions }
+/**
+ * Returns the options of the call: without the time limits of undici where the call may take longer
+ * than they allow, and for a write without redirects, which a dispatcher may follow by itself.
+ */
+function toOptions(request: PreparedRequest): Readonly<Record<string, unknown>> {
+  return {
+    ...(request.timeoutMs > OWN_LIMIT_MS && { headersTimeout: 0, bodyTimeout: 0 }),
+    ...(request.redirect === 'manual' && { maxRedirections: 0 }),
+    ...request.libraryOptions,
+  }
 }
 
 type AnswerHead = Pick<UndiciAnswer, 'statusCode' | 'headers'>
