@@ -43,6 +43,9 @@ interface Call {
   readonly params: unknown
 }
 
+/** What decides about how a call can be aborted. */
+export type AbortedCall = Pick<PreparedRequest, 'responseType' | 'libraryOptions'>
+
 type SentHeaders = Readonly<Record<string, string>>
 
 type CustomMethod = (data?: unknown, params?: object) => Promise<unknown>
@@ -139,8 +142,11 @@ export abstract class RemoteService {
     return queryString === '' ? '' : `?${queryString}`
   }
 
-  /** Returns what aborts a request. For libraries that can do with less than what the platform has. */
-  protected createAbort(): Abort {
+  /**
+   * Returns what aborts the request of a call. For libraries that can do with less than what the
+   * platform has.
+   */
+  protected createAbort(_call: AbortedCall): Abort {
     return new AbortController()
   }
 
@@ -148,8 +154,8 @@ export abstract class RemoteService {
     const { method, data, params: given } = call
     const params = toParams(given)
     const spec = toMethodSpec(method)
-    const { headers, signal, timeoutMs, retries, responseType, libraryOptions } =
-      readConnectionParams(params['connection'], this.options)
+    const options = readConnectionParams(params['connection'], this.options)
+    const { headers, signal, timeoutMs, retries, responseType, libraryOptions } = options
     const servicePath = this.serviceURL.fill(params['route'])
     // An empty URL would be the page that a browser shows.
     const path = servicePath + toIdPath(spec, call) || '/'
@@ -209,7 +215,7 @@ export abstract class RemoteService {
       return readResult(await answer, responseType)
     }
     const isStream = responseType === 'stream'
-    const limits = { signal, timeoutMs, isStream, createAbort: () => this.createAbort() }
+    const limits = { signal, timeoutMs, isStream, createAbort: () => this.createAbort(options) }
     return limitCall(limits, start, (limitMs) => createTimeout(label, limitMs))
   }
 }

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import { text } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import undici from 'undici'
@@ -173,6 +174,13 @@ for (const [way, library] of Object.entries(LIBRARIES)) {
       },
     )
 
+    t.test('a body that is not encoded is read, in whatever case that is said', async (t) => {
+      const { url } = await startOddServer(t, (_incoming, response) =>
+        response.writeHead(200, { 'content-encoding': 'Identity' }).end('{"a":1}'),
+      )
+      t.strictSame(await getService(library, url).find(), { a: 1 })
+    })
+
     t.test('a body that an interceptor decodes is read', async (t) => {
       const { url } = await startOddServer(t, (_incoming, response) =>
         response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('{"a":1}')),
@@ -244,6 +252,26 @@ t.test('a dispatcher is not told of itself, which one of undici 8 refuses', asyn
   const library: UndiciLibrary = { request, getGlobalDispatcher: () => agent }
   const service = getService(library, url, { connection: { dispatcher } })
   t.strictSame(await service.find(), [])
+})
+
+t.test('a function like request gets a signal of the platform', async (t) => {
+  const { url } = await startOddServer(t, (_incoming, response) => response.end('[]'))
+  const signals: unknown[] = []
+  const library: UndiciLibrary = {
+    ...{ getGlobalDispatcher: () => agent },
+    request(target, options) {
+      signals.push((options as { readonly signal: unknown }).signal)
+      return request(target, options)
+    },
+  }
+  await getService({ request: library.request }, url).find()
+  const service = getService(library, url)
+  for (const connection of [{ highWaterMark: 1_000 }, { responseType: 'stream' } as const]) {
+    const body = await service.find({ connection })
+    if (connection.responseType === 'stream') await text(body as AsyncIterable<Uint8Array>)
+  }
+  t.equal(signals.length, 3)
+  for (const signal of signals) t.ok(signal instanceof AbortSignal)
 })
 
 t.test('options that only its function request has are given to that', async (t) => {

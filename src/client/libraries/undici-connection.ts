@@ -2,6 +2,7 @@ import { GeneralError } from '../../core/errors/index.ts'
 import { isEmpty, isSuccess } from '../answers/error-body.ts'
 import type { Abort } from '../answers/time-limit.ts'
 import type { Answer, PreparedRequest, ResponseType } from '../connection.ts'
+import type { AbortedCall } from '../remote-service.ts'
 import { RemoteService } from '../remote-service.ts'
 import { joinHeaders } from './answer-headers.ts'
 import { convertBytes } from './body-bytes.ts'
@@ -55,9 +56,13 @@ export class UndiciClient extends RemoteService {
   /** Written out, because bundlers shorten the names of classes. */
   static override readonly name: string = 'UndiciClient'
 
-  /** Returns what aborts a request: undici takes anything that it can listen to. */
-  protected override createAbort(): Abort {
-    return new LightAbort() as unknown as Abort
+  /** Returns what aborts a request: its function `request` gets a signal of the platform. */
+  protected override createAbort(call: AbortedCall): Abort {
+    const { responseType, libraryOptions } = call
+    const isDispatched =
+      responseType !== 'stream' &&
+      findDispatcher(this.connection as UndiciLibrary, libraryOptions) !== undefined
+    return isDispatched ? (new LightAbort() as unknown as Abort) : super.createAbort(call)
   }
 
   /**
@@ -65,31 +70,33 @@ export class UndiciClient extends RemoteService {
    * @throws {GeneralError} the body of a success is compressed: undici gives it out as it is
    */
   override sendRequest(request: PreparedRequest): Promise<Answer> {
+    const { responseType, libraryOptions } = request
     const library = this.connection as UndiciLibrary
-    const dispatcher = findDispatcher(library, request)
-    return dispatcher === undefined
-      ? sendByRequest(library, request)
-      : sendByDispatcher(dispatcher, request)
+    if (responseType === 'stream') return sendByRequest(library, request)
+    const dispatcher = findDispatcher(library, libraryOptions)
+    if (dispatcher === undefined) return sendByRequest(library, request)
+    return sendByDispatcher(dispatcher, request, responseType)
   }
 }
 
 /** Returns what sends a request, `undefined` where only `request` can do what is asked for. */
 function findDispatcher(
   library: UndiciLibrary,
-  { responseType, libraryOptions }: PreparedRequest,
+  options: PreparedRequest['libraryOptions'],
 ): UndiciDispatcher | undefined {
-  if (library.getGlobalDispatcher === undefined || responseType === 'stream') return undefined
-  for (const name of Object.keys(libraryOptions)) {
+  if (library.getGlobalDispatcher === undefined) return undefined
+  for (const name of Object.keys(options)) {
     if (!DISPATCH_OPTIONS.has(name)) return undefined
   }
-  return (libraryOptions['dispatcher'] ?? library.getGlobalDispatcher()) as UndiciDispatcher
+  return (options['dispatcher'] ?? library.getGlobalDispatcher()) as UndiciDispatcher
 }
 
 async function sendByDispatcher(
   dispatcher: UndiciDispatcher,
   request: PreparedRequest,
+  responseType: Exclude<ResponseType, 'stream'>,
 ): Promise<Answer> {
-  const { url, method, headers, body = null, signal, responseType } = request
+  const { url, method, headers, body = null, signal } = request
   const { origin, pathname, search } = new URL(url)
   const path = pathname + search
   // A dispatcher of undici 8 refuses options that name another one.
@@ -98,7 +105,7 @@ async function sendByDispatcher(
   const answer = await dispatch(dispatcher, options, signal)
   if (isEncoded(answer)) return refuseEncoded(answer)
   const { statusCode, body: bytes } = answer
-  if (!isSuccess(statusCode) || responseType === 'stream') return toAnswer(answer, bytes)
+  if (!isSuccess(statusCode)) return toAnswer(answer, bytes)
   const contentType = String(answer.headers['content-type'] ?? '')
   return toAnswer(answer, convertBytes(bytes, responseType, contentType))
 }
@@ -135,10 +142,9 @@ function toAnswer({ statusCode, headers }: AnswerHead, body: unknown): Answer {
 }
 
 function isEncoded({ statusCode, headers }: AnswerHead): boolean {
-  const { 'content-encoding': encoding } = headers
-  return (
-    !isEmpty(statusCode) && encoding !== undefined && encoding !== '' && encoding !== 'identity'
-  )
+  // The names of encodings are the same in any case.
+  const encoding = String(headers['content-encoding'] ?? '').toLowerCase()
+  return !isEmpty(statusCode) && encoding !== '' && encoding !== 'identity'
 }
 
 /** Returns an error of the server without its body. */
