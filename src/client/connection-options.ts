@@ -1,6 +1,6 @@
 import type { OptionRule } from '../core/option-rules.ts'
 import { checkRules, OPTION } from '../core/option-rules.ts'
-import { isObject } from '../core/value-kind.ts'
+import { hasMethod, isObject } from '../core/value-kind.ts'
 import type { ConnectionOptions, ConnectionParams, ResponseType } from './connection.ts'
 
 /** Options with every default filled in. */
@@ -58,9 +58,12 @@ const REFUSED: Readonly<Record<string, string>> = {
   data: 'the data of the call is the body',
   ignoreResponseError: 'an answer that is no success is an error',
   method: 'it follows from the method of the service',
+  onResponseError: 'onResponse is called for every answer',
+  origin: 'it is given to rest() or createClient()',
   params: 'params.query is the query',
   parseResponse: 'responseType: "text" leaves the body as it is',
   query: 'params.query is the query',
+  responseHeaders: 'headers are read by their names',
   retry: 'it is called retries, and is for find and get alone',
   retryDelay: 'the server says when by Retry-After, see retries',
   retryStatusCodes: 'reads are sent again after 429, 502, 503 and 504, see retries',
@@ -125,6 +128,10 @@ export function readConnectionParams(
 function checkLibraryOptions(owner: string, options: Readonly<Record<string, unknown>>): void {
   const name = Object.keys(options).find((one) => Object.hasOwn(REFUSED, one))
   if (name !== undefined) throw new TypeError(`${owner} can not hold '${name}': ${REFUSED[name]}`)
+  const { dispatcher } = options
+  if (dispatcher != null && !hasMethod(dispatcher, 'dispatch')) {
+    throw new TypeError(`${owner}: 'dispatcher' must be one of undici`)
+  }
 }
 
 function isSignal(value: unknown): boolean {

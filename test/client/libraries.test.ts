@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import superagent from 'superagent'
 import t from 'tap'
+import undici from 'undici'
 import { rest } from '../../src/client/index.ts'
 import { createApp, NotFound } from '../../src/core/index.ts'
 import { until } from '../support/until.ts'
@@ -54,6 +55,43 @@ t.test('what a hook of ofetch puts in the place of a body is the body', async (t
   }
   const app = createApp().configure(rest(url).ofetch({ connection: { onResponse } }))
   t.strictSame(await app.service('things').find(), [2])
+})
+
+t.test('it may be an object or a list, as hooks of ofetch make them of JSON', async (t) => {
+  const { url } = await startOddServer(t, (request, response) =>
+    response.writeHead(request.url === '/things/3' ? 404 : 200).end('{"a":1}'),
+  )
+  const values: readonly unknown[] = [{ a: 2 }, [{ a: 3 }], null, { message: 'of a hook' }]
+  const onResponse = ({ response }: { response: Response & { _data?: unknown } }) => {
+    response._data = values[Number(response.url.at(-1))]
+  }
+  const app = createApp().configure(rest(url).ofetch({ connection: { onResponse } }))
+  const things = app.service('things')
+  t.strictSame([await things.get(0), await things.get(1), await things.get(2)], values.slice(0, 3))
+  const error = await errorOf(things.get(3))
+  t.ok(error instanceof NotFound)
+  t.equal(error.message, 'of a hook')
+})
+
+t.test('options that would have no effect are refused by their names', async (t) => {
+  const refused = { onResponseError: () => undefined, origin: 'http://a', responseHeaders: 'raw' }
+  for (const [name, value] of Object.entries(refused)) {
+    const connection = { [name]: value }
+    const error = { name: 'TypeError', message: new RegExp(`can not hold '${name}'`) }
+    t.throws(() => rest('http://a').ofetch({ connection }).service('things'), error)
+    const things = createApp().configure(rest('http://a').ofetch()).service('things')
+    await t.rejects(things.find({ connection }), error)
+  }
+})
+
+t.test('what has no method dispatch is no dispatcher', async (t) => {
+  for (const dispatcher of [{}, 1, 'agent']) {
+    const error = { name: 'TypeError', message: /'dispatcher' must be one of undici/ }
+    const connection = { dispatcher }
+    t.throws(() => rest('http://a').undici(undici, { connection }).service('things'), error)
+    const things = createApp().configure(rest('http://a').undici(undici)).service('things')
+    await t.rejects(things.find({ connection }), error)
+  }
 })
 
 const READING = {

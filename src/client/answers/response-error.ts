@@ -3,6 +3,7 @@ import { errorFromJSON } from '../../core/errors/index.ts'
 import { isErrorStatus } from '../../core/errors/service-error.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
 import type { Answer } from '../connection.ts'
+import { MAX_ERROR_BYTES } from './error-body.ts'
 
 /** What an error of the server keeps of its answer, as `error.response`. */
 export interface ErrorResponse {
@@ -14,9 +15,6 @@ export interface ErrorResponse {
 
 /** Names by which callers tell that they gave up, or that a time limit of theirs was up. */
 const CALLER_NAMES: ReadonlySet<unknown> = new Set(['AbortError', 'TimeoutError'])
-
-/** Longer bodies are no errors of services, and would be kept as long as the error is. */
-const MAX_ERROR_LENGTH = 1_000_000
 
 /**
  * Returns the error that an answer stands for, whose body is a string: of the class that the body
@@ -48,7 +46,7 @@ function describe({ status, headers }: ErrorResponse): string {
 
 /** Returns the body of an error, `undefined` for anything else. */
 function toErrorBody(text: string): Record<string, unknown> | undefined {
-  if (text.length > MAX_ERROR_LENGTH || !text.startsWith('{')) return undefined
+  if (text.length > MAX_ERROR_BYTES || !text.startsWith('{')) return undefined
   const json = parse(text)
   if (!isPlainObject(json)) return undefined
   const { code, name, ...others } = json

@@ -1,4 +1,5 @@
 import type { $Fetch } from 'ofetch'
+import { isPlainObject } from '../../core/value-kind.ts'
 import type { Answer, PreparedRequest } from '../connection.ts'
 import { RemoteService } from '../remote-service.ts'
 import { readAnswer, toObject } from './fetch-connection.ts'
@@ -26,10 +27,15 @@ export class OfetchClient extends RemoteService {
       responseType: 'stream',
     })
     // A hook of ofetch may have put something else there.
-    if (answer._data !== undefined && answer._data !== answer.body) {
-      const { status, _data } = answer
-      return { status, readHeaders: () => toObject(answer.headers), body: _data }
+    const { status, _data: data } = answer
+    if (data !== undefined && data !== answer.body) {
+      return { status, readHeaders: () => toObject(answer.headers), body: toBody(data) }
     }
     return readAnswer(answer, responseType)
   }
+}
+
+/** Returns what a hook has put in the place of a body: objects and lists as the JSON that they came from. */
+function toBody(data: unknown): unknown {
+  return isPlainObject(data) || Array.isArray(data) ? JSON.stringify(data) : data
 }
