@@ -10,18 +10,12 @@ import { authorizeServices, createCallAuthorizer } from './call-authorizer.ts'
 import type { LocationWithHash } from './location-token.ts'
 import { createLocationError, findLocation, takeFromHash } from './location-token.ts'
 import { exchangeCode } from './login-code.ts'
-import type { LoginData, LoginResult } from './login-result.ts'
+import type { LoginData, LoginResult, LoginService } from './login-result.ts'
 import { LoginState, NoAccessToken } from './login-state.ts'
 import { LogoutCalls } from './logout-calls.ts'
 import { PageLogin } from './page-login.ts'
 import type { TokenStorage } from './token-storage.ts'
 import { isTokenStorage, OrderedStorage } from './token-storage.ts'
-
-/** The part of an authentication service that is called. */
-interface LoginService {
-  create(data: object, params?: object): Promise<LoginResult>
-  remove(id: null): Promise<LoginResult | null>
-}
 
 /**
  * Logs in and out, and sends the token of the login with every call to the server of the
@@ -81,6 +75,9 @@ export class AuthenticationClient {
    * Resolves to the token in the hash of a URL, or that for a code there; `null` for none. What is
    * found is taken out of the hash.
    * @throws {NotAuthenticated} there is an error, or the code is refused; with the name `OauthError`
+   * @throws {Unavailable} the server does not answer to the code
+   * @throws {Timeout} it does not in time
+   * @throws {GeneralError} the server answers to the code without a token
    */
   async getFromLocation(location: LocationWithHash): Promise<string | null> {
     const { locationKey, locationErrorKey } = this.options
@@ -104,7 +101,7 @@ export class AuthenticationClient {
    * Resolves to the token in the storage, else to that of the page's URL, which moves into the
    * storage; `null` for none. It is taken out of the URL in any case.
    * @throws {GeneralError} the storage failed
-   * @throws {NotAuthenticated} there is no token, but an error in the hash
+   * @throws what {@link getFromLocation} does, where the storage has no token
    */
   async getAccessToken(): Promise<string | null> {
     const location = findLocation()

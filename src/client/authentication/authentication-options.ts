@@ -18,7 +18,10 @@ export interface AuthenticationClientOptions {
   readonly scheme: string
   /** The name of the strategy that takes a token. Default: `'jwt'`. */
   readonly jwtStrategy: string
-  /** The name of a token in the hash of the page's URL. Default: `'access_token'`. */
+  /**
+   * The name of a token in the hash of the page's URL. Default: `'access_token'`. Those of a code and
+   * of its strategy are always `code` and `strategy`.
+   */
   readonly locationKey: string
   /** The name of an error in the hash of the page's URL. Default: `'error'`. */
   readonly locationErrorKey: string

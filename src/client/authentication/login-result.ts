@@ -64,3 +64,11 @@ export type LoginUser<Services = unknown> = unknown extends DeclaredUser
     ? Received<User>
     : unknown
   : Received<DeclaredUser>
+
+/** The part of an authentication service that clients call. */
+export interface LoginService {
+  /** Logs in. */
+  create(data: LoginData, params?: object): Promise<LoginResult>
+  /** Logs out. Resolves to the login that has ended, to `null` if there was none. */
+  remove(id: null): Promise<LoginResult | null>
+}

@@ -21,7 +21,7 @@ export class PageLogin {
 
   /**
    * Returns the token and forgets it; `undefined` for none.
-   * @throws {NotAuthenticated} there was an error instead, with the name `OauthError`
+   * @throws what the reader of the URL has thrown instead
    */
   take(): string | undefined {
     const outcome = this.forget()
