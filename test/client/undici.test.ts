@@ -181,6 +181,38 @@ for (const [way, library] of Object.entries(LIBRARIES)) {
       t.strictSame(await getService(library, url).find(), { a: 1 })
     })
 
+    t.test('a compressed body that nobody reads keeps no connection', async (t) => {
+      const { url } = await startOddServer(t, (incoming, response) => {
+        if (incoming.url === '/things/2') return response.end('[]')
+        return response.writeHead(200, { 'content-encoding': 'br' }).end(Buffer.alloc(300_000))
+      })
+      const one = new Agent({ connections: 1, pipelining: 1 })
+      t.teardown(() => one.close())
+      const dispatcher = way === 'dispatcher of undici 6' ? toOldDispatcher(one) : one
+      const service = getService(library, url, { connection: { dispatcher } })
+      await t.rejects(service.get(1), /'br'/)
+      t.strictSame(await service.get(2), [])
+    })
+
+    t.test('headers are read as Latin-1, and those of one name joined', async (t) => {
+      const { url } = await startOddServer(t, (_incoming, response) => {
+        response.setHeader('x-a', ['1', '2'])
+        response.setHeader('x-latin', 'gön')
+        response.writeHead(404, JSON_TYPE).end('{}')
+      })
+      const { response } = await errorOf(getService(library, url).find())
+      t.match(response.headers, { 'x-a': /^1, 2$/, 'x-latin': /^gön$/ })
+    })
+
+    t.test('a file has the type that the server names', async (t) => {
+      const { url } = await startOddServer(t, (_incoming, response) =>
+        response.writeHead(200, { 'content-type': 'image/png' }).end('png'),
+      )
+      const connection = { responseType: 'blob' } as const
+      const file = (await getService(library, url).find({ connection })) as Blob
+      t.strictSame([file.type, await file.text()], ['image/png', 'png'])
+    })
+
     t.test('a body that an interceptor decodes is read', async (t) => {
       const { url } = await startOddServer(t, (_incoming, response) =>
         response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('{"a":1}')),
