@@ -9,11 +9,13 @@ import { testCustomMethods } from './suite/custom-methods.ts'
 import { DIFFERENCES } from './suite/differences.ts'
 import { testErrors } from './suite/errors.ts'
 import { testEvents } from './suite/events.ts'
+import { COMMON } from './suite/expectations.ts'
 import { testExtensions } from './suite/extensions.ts'
 import { testHeaders } from './suite/headers.ts'
 import { testIds } from './suite/ids.ts'
 import { testLogins } from './suite/logins.ts'
 import { testMethods } from './suite/methods.ts'
+import { pickNamed } from './suite/named-keys.ts'
 import { testPages } from './suite/pages.ts'
 import { testQueries } from './suite/queries.ts'
 import { testRoutes } from './suite/routes.ts'
@@ -69,5 +71,29 @@ t.test('every difference is of servers and clients that there are', async (t) =>
     for (const server of servers) t.ok(Object.hasOwn(SERVERS, server), server)
     for (const client of clients) t.ok(Object.hasOwn(CLIENTS, client), client)
     t.ok(Object.keys(instead).length > 0, reason)
+  }
+})
+
+/** Arguments for expectations that depend on what was sent. */
+const SAMPLES: Readonly<Record<string, readonly unknown[]>> = {
+  readSegment: ['%2F'],
+  routeValue: ['%2F'],
+  refusedConnection: [1],
+  noResult: [null],
+  falseResult: [0, null],
+  stream: ['content'],
+}
+
+function toSample(name: string, expectations: object): unknown {
+  const expected: unknown = Object.entries(expectations).find(([key]) => key === name)?.[1]
+  return typeof expected === 'function' ? expected(...(SAMPLES[name] ?? [])) : expected
+}
+
+t.test('no difference is met by what all others do', async (t) => {
+  for (const { instead, reason } of DIFFERENCES) {
+    for (const name of Object.keys(instead)) {
+      const expected = toSample(name, instead)
+      t.strictNotSame(pickNamed(toSample(name, COMMON), expected), expected, `${name}: ${reason}`)
+    }
   }
 })

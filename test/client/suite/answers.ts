@@ -1,6 +1,7 @@
 import type { Test } from 'tap'
 import { outcomeOf } from '../outcome-of.ts'
 import type { Cell } from './cell.ts'
+import { sameNamed } from './named-keys.ts'
 import { RESULTS } from './services.ts'
 
 /** What becomes of an answer. */
@@ -26,12 +27,16 @@ export function testAnswers(t: Test, { service, expected }: Cell): void {
   })
 
   t.test('a method without a result answers as one whose result is null', async (t) => {
-    t.match(await outcomeOf(() => service('results').get('undefined')), expected.noResult(nothing))
+    sameNamed(
+      t,
+      await outcomeOf(() => service('results').get('undefined')),
+      expected.noResult(nothing),
+    )
   })
 
   for (const [id, outcome] of Object.entries(expected.odd)) {
     t.test(`what no service answers is an error: ${id}`, async (t) => {
-      t.match(await outcomeOf(() => service('odd').get(id)), outcome)
+      sameNamed(t, await outcomeOf(() => service('odd').get(id)), outcome)
     })
   }
 }

@@ -2,6 +2,7 @@ import type { Test } from 'tap'
 import { startOddServer } from '../odd-server.ts'
 import { outcomeOf } from '../outcome-of.ts'
 import type { Cell } from './cell.ts'
+import { sameNamed } from './named-keys.ts'
 
 /** What a connection is for an application. */
 export function testConnections(
@@ -21,10 +22,10 @@ export function testConnections(
     const echo = service('echo')
     t.equal(echo.name, 'echo')
     t.ok(echo instanceof Service)
-    t.match(await echo.get(1, {}), { id: '1' })
+    sameNamed(t, await echo.get(1, {}), { id: '1' })
     const settings = { name: 'echo', base: url, connection: client.library, options: {} }
-    t.match(await new Service(settings).get(2, {}), { id: '2' })
-    t.match(await outcomeOf(() => echo.get(1)), expected.callWithoutParams)
+    sameNamed(t, await new Service(settings).get(2, {}), { id: '2' })
+    sameNamed(t, await outcomeOf(() => echo.get(1)), expected.callWithoutParams)
   })
 
   t.test('several servers can be behind one application', async (t) => {
@@ -34,8 +35,8 @@ export function testConnections(
     )
     const app = createApp().use('elsewhere', client.connect(url).service('echo'))
     t.strictSame(await app.service('elsewhere').get(1), { from: 'elsewhere' })
-    t.match(await app.service('echo').get(1), { id: '1' })
-    t.match(requests, [{ method: 'GET', url: '/echo/1' }])
+    sameNamed(t, await app.service('echo').get(1), { id: '1' })
+    sameNamed(t, requests, [{ method: 'GET', url: '/echo/1' }])
   })
 
   t.test('takes the class of the services as the second argument or the third', async (t) => {
@@ -48,15 +49,15 @@ export function testConnections(
       t.equal(connection.Service, Own)
       t.ok(connection.service('echo') instanceof Own)
       const app = client.createApp().configure(connection)
-      t.match(await app.service('echo').find({ query: { a: 1 } }), { query: { own: '1' } })
+      sameNamed(t, await app.service('echo').find({ query: { a: 1 } }), { query: { own: '1' } })
     }
   })
 
   t.test('base and path are joined by one slash', async (t) => {
     for (const path of ['echo', '/echo', 'echo/', '/echo/']) {
-      t.match(await connect().service(path).find({}), { sent: { url: '/echo' } })
+      sameNamed(t, await connect().service(path).find({}), { sent: { url: '/echo' } })
     }
     const slashed = client.connect(`${url}/`).service('echo')
-    t.match(await outcomeOf(() => slashed.find({})), expected.slashAfterBase)
+    sameNamed(t, await outcomeOf(() => slashed.find({})), expected.slashAfterBase)
   })
 }

@@ -1,6 +1,7 @@
 import type { Test } from 'tap'
 import { outcomeOf } from '../outcome-of.ts'
 import type { Cell } from './cell.ts'
+import { sameNamed } from './named-keys.ts'
 
 /** Calls of methods beyond the six. */
 export function testCustomMethods(t: Test, { createApp, service, remote, expected }: Cell): void {
@@ -9,7 +10,7 @@ export function testCustomMethods(t: Test, { createApp, service, remote, expecte
       ...{ data: { message: 'hi' }, provider: 'rest', type: 'customMethod' },
     })
     const echo = remote('echo').methods('shout')
-    t.match(await echo.shout?.({ a: 1 }, { query: { b: 'c' } }), {
+    sameNamed(t, await echo.shout?.({ a: 1 }, { query: { b: 'c' } }), {
       ...{ method: 'shout', data: { a: 1 }, query: { b: 'c' } },
       sent: { verb: 'POST', url: '/echo?b=c' },
       headers: { 'x-service-method': 'shout' },
@@ -17,7 +18,7 @@ export function testCustomMethods(t: Test, { createApp, service, remote, expecte
   })
 
   t.test('one may be called without data', async (t) => {
-    t.match(await remote('todos').methods('customMethod').customMethod?.(), { data: {} })
+    sameNamed(t, await remote('todos').methods('customMethod').customMethod?.(), { data: {} })
   })
 
   t.test('no result is a result as well', async (t) => {
@@ -29,7 +30,7 @@ export function testCustomMethods(t: Test, { createApp, service, remote, expecte
     for (const name of ['internal', 'nowhere'] as const) {
       const outcome = await outcomeOf(async () => echo[name]?.({}, {}))
       const error = { name: 'MethodNotAllowed', code: 405, message: new RegExp(name) }
-      t.match(outcome, { error })
+      sameNamed(t, outcome, { error })
     }
   })
 
@@ -48,7 +49,7 @@ export function testCustomMethods(t: Test, { createApp, service, remote, expecte
         ],
       },
     })
-    t.match(await app.service('todos').customMethod?.({ message: 'hi' }), {
+    sameNamed(t, await app.service('todos').customMethod?.({ message: 'hi' }), {
       data: { hooked: 'customMethod' },
     })
     t.strictSame(seen, ['before customMethod', 'after customMethod'])

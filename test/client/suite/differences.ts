@@ -158,7 +158,11 @@ export const DIFFERENCES: readonly Difference[] = [
         teapot: { error: { name: 'Error', message: "I'm a Teapot" } },
       },
       refusedConnection: (port) => ({
-        ...{ name: 'Unavailable', code: 503, data: { address: '127.0.0.1', port } },
+        ...{
+          name: 'Unavailable',
+          code: 503,
+          data: { code: undefined, address: '127.0.0.1', port },
+        },
       }),
     },
   },

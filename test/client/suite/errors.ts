@@ -3,6 +3,7 @@ import { findClosedPort } from '../closed-port.ts'
 import { errorOf } from '../error-of.ts'
 import { outcomeOf } from '../outcome-of.ts'
 import type { Cell } from './cell.ts'
+import { sameNamed } from './named-keys.ts'
 
 /** What calls are rejected with. */
 export function testErrors(t: Test, { client, service, expected }: Cell): void {
@@ -12,7 +13,7 @@ export function testErrors(t: Test, { client, service, expected }: Cell): void {
     const query = { feathersError: true }
     const error = await errorOf(service('todos').get(0, { query }))
     t.ok(error instanceof NotAcceptable)
-    t.match(error, {
+    sameNamed(t, error, {
       ...{ name: 'NotAcceptable', message: 'This is a Feathers error', code: 406 },
       ...{ className: 'not-acceptable', data: { data: true } },
       errors: { text: 'is too odd' },
@@ -22,20 +23,20 @@ export function testErrors(t: Test, { client, service, expected }: Cell): void {
   })
 
   t.test('an ordinary error of a service is a GeneralError', async (t) => {
-    t.match(await errorOf(service('todos').get(0, { query: { error: true } })), {
+    sameNamed(t, await errorOf(service('todos').get(0, { query: { error: true } })), {
       ...{ name: 'GeneralError', message: 'Something went wrong', code: 500 },
     })
   })
 
   t.test('a service or a method that is not there is named as an error', async (t) => {
-    t.match(await errorOf(service('nothing').find()), { name: 'NotFound', code: 404 })
+    sameNamed(t, await errorOf(service('nothing').find()), { name: 'NotFound', code: 404 })
     const error = { name: 'MethodNotAllowed', code: 405 }
-    t.match(await errorOf(service('results').remove('list')), error)
+    sameNamed(t, await errorOf(service('results').remove('list')), error)
   })
 
   t.test('an error can be sent on as JSON', async (t) => {
     const error = await errorOf(service('todos').get(99))
-    t.match(JSON.parse(JSON.stringify(error)), {
+    sameNamed(t, JSON.parse(JSON.stringify(error)), {
       ...{ name: 'NotFound', message: "No record found for id '99'", code: 404 },
       className: 'not-found',
     })
@@ -45,13 +46,13 @@ export function testErrors(t: Test, { client, service, expected }: Cell): void {
     const port = await findClosedPort()
     const app = client.createApp().configure(client.connect(`http://127.0.0.1:${port}`))
     const error = await errorOf(app.service('todos').find())
-    t.match(error, expected.refusedConnection(port))
+    sameNamed(t, error, expected.refusedConnection(port))
     t.type(JSON.stringify(error), 'string')
   })
 
   t.test('a call that its caller gives up ends, and says so', async (t) => {
     const connection = { signal: AbortSignal.abort() }
     const outcome = await outcomeOf(() => service('todos').find({ connection }))
-    t.match(outcome, expected.abort)
+    sameNamed(t, outcome, expected.abort)
   })
 }

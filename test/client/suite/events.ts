@@ -2,6 +2,7 @@ import type { Test } from 'tap'
 import { outcomeOf } from '../outcome-of.ts'
 import type { Cell } from './cell.ts'
 import type { SharedRemote } from './clients.ts'
+import { sameNamed } from './named-keys.ts'
 
 const EVENTS = ['created', 'updated', 'patched', 'removed']
 
@@ -41,7 +42,7 @@ export function testEvents(t: Test, { createApp, service }: Cell): void {
     await todos.get(0)
     await todos.customMethod?.({})
     for (const call of [() => todos.patch(99, {}), () => todos.remove(99)]) {
-      t.match(await outcomeOf(call), { error: { name: 'NotFound' } })
+      sameNamed(t, await outcomeOf(call), { error: { name: 'NotFound' } })
     }
     t.strictSame(events, [])
   })

@@ -4,21 +4,22 @@ import { BadRequest } from '../../../src/core/index.ts'
 import { errorOf } from '../error-of.ts'
 import { outcomeOf } from '../outcome-of.ts'
 import type { Cell } from './cell.ts'
+import { sameNamed } from './named-keys.ts'
 
 /** What our own client can do beyond the official one. */
 export function testExtensions(t: Test, { remote, service, expected }: Cell): void {
   t.test('headers may be a Headers object or pairs, and a value a list', async (t) => {
     const options: ConnectionOptions = { headers: { 'X-List': ['1', '2'] } }
     const echo = remote('echo', options)
-    t.match(await echo.find({ connection: { headers: new Headers({ 'X-A': 'b' }) } }), {
+    sameNamed(t, await echo.find({ connection: { headers: new Headers({ 'X-A': 'b' }) } }), {
       headers: { 'x-list': '1, 2', 'x-a': 'b' },
     })
-    t.match(await echo.find({ headers: [['X-A', 'c']] }), { headers: { 'x-a': 'c' } })
+    sameNamed(t, await echo.find({ headers: [['X-A', 'c']] }), { headers: { 'x-a': 'c' } })
   })
 
   t.test('objects with digits of their own are ids, and values of queries', async (t) => {
     const id = { toHexString: () => '65' }
-    t.match(await service('echo').get(id, { query: { id } }), {
+    sameNamed(t, await service('echo').get(id, { query: { id } }), {
       id: '65',
       query: { id: '65' },
     })
@@ -37,9 +38,9 @@ export function testExtensions(t: Test, { remote, service, expected }: Cell): vo
     t.equal(new TextDecoder().decode((await ask('arrayBuffer')) as ArrayBuffer), text)
     t.equal(await ((await ask('blob')) as Blob).text(), text)
     const readStream = async () => new Response((await ask('stream')) as ReadableStream).text()
-    t.match(await outcomeOf(readStream), expected.stream(text))
+    sameNamed(t, await outcomeOf(readStream), expected.stream(text))
     const connection = { responseType: 'arrayBuffer' }
     const outcome = await outcomeOf(() => service('todos').get(-1, { connection }))
-    t.match(outcome, { error: { name: 'NotFound', message: /-1/ } })
+    sameNamed(t, outcome, { error: { name: 'NotFound', message: /-1/ } })
   })
 }

@@ -1,6 +1,7 @@
 import type { Test } from 'tap'
 import { outcomeOf } from '../outcome-of.ts'
 import type { Cell } from './cell.ts'
+import { sameNamed } from './named-keys.ts'
 
 const ODD_IDS = ['a/b c%', 'ünïcode ☃', '?a=b&c#d', 'quote\'"', '%2F', '...', 'a@b.c', '@:$,']
 
@@ -14,14 +15,14 @@ export function testIds(t: Test, { service, remote, expected }: Cell): void {
       }
       t.equal(sent.url, `/echo/${encodeURIComponent(id)}`)
       t.equal(expected.readSegment(arrived), id)
-      t.match(await service('echo').patch(id, {}), { id: arrived })
-      t.match(await service('echo').remove(id), { id: arrived })
+      sameNamed(t, await service('echo').patch(id, {}), { id: arrived })
+      sameNamed(t, await service('echo').remove(id), { id: arrived })
     })
   }
 
   t.test('0 and negative numbers are ids', async (t) => {
-    t.match(await service('todos').get(0), { id: 0 })
-    t.match(await outcomeOf(() => service('todos').get(-1)), {
+    sameNamed(t, await service('todos').get(0), { id: 0 })
+    sameNamed(t, await outcomeOf(() => service('todos').get(-1)), {
       error: { name: 'NotFound', code: 404 },
     })
   })
@@ -37,9 +38,9 @@ export function testIds(t: Test, { service, remote, expected }: Cell): void {
       }
       for (const [method, call] of Object.entries(calls)) {
         const error = { name: 'BadRequest', code: 400, message: `id for .${method} is required` }
-        t.match(await outcomeOf(call), { error })
+        sameNamed(t, await outcomeOf(call), { error })
       }
     }
-    t.match(await outcomeOf(() => echo.get(null, {})), expected.getOfNull)
+    sameNamed(t, await outcomeOf(() => echo.get(null, {})), expected.getOfNull)
   })
 }

@@ -4,6 +4,7 @@ import { findClosedPort } from '../closed-port.ts'
 import { errorOf } from '../error-of.ts'
 import { outcomeOf } from '../outcome-of.ts'
 import type { Cell } from './cell.ts'
+import { sameNamed } from './named-keys.ts'
 
 const STORAGE_KEY = 'feathers-jwt'
 const ANONYMOUS = { name: 'NotAuthenticated', code: 401, message: 'Not authenticated' }
@@ -31,17 +32,17 @@ export function testLogins(t: Test, cell: Cell): void {
 
   t.test('nobody is logged in at first', async (t) => {
     const { app, findMember } = createLoginApp(cell)
-    t.match(await outcomeOf(() => findMember()), { error: ANONYMOUS })
-    t.match(await outcomeOf(() => app.reAuthenticate()), {
+    sameNamed(t, await outcomeOf(() => findMember()), { error: ANONYMOUS })
+    sameNamed(t, await outcomeOf(() => app.reAuthenticate()), {
       error: { name: 'NotAuthenticated', code: 401, message: 'No accessToken found in storage' },
     })
-    t.match(app.get('authentication'), null)
+    sameNamed(t, app.get('authentication'), null)
   })
 
   t.test('a login resolves to token, strategy and user, is kept and is told of', async (t) => {
     const { app, storage, events } = createLoginApp(cell)
     const result = await app.authenticate(CREDENTIALS)
-    t.match(result, {
+    sameNamed(t, result, {
       accessToken: String,
       authentication: { strategy: 'local', payload: { sub: '1' } },
       user: { email: CREDENTIALS.email, password: undefined },
@@ -83,7 +84,7 @@ export function testLogins(t: Test, cell: Cell): void {
     const { app, storage, findMember } = createLoginApp(cell)
     const { accessToken } = await app.authenticate(CREDENTIALS)
     const headers = { Authorization: 'Bearer nonsense' }
-    t.match(await outcomeOf(() => findMember({ headers })), { error: { code: 401 } })
+    sameNamed(t, await outcomeOf(() => findMember({ headers })), { error: { code: 401 } })
     t.equal(storage.get(STORAGE_KEY), accessToken)
     t.strictSame(await findMember(), MEMBER)
   })
@@ -93,10 +94,10 @@ export function testLogins(t: Test, cell: Cell): void {
     await app.authenticate(CREDENTIALS)
     const wrong = { ...CREDENTIALS, password: 'wrong horse' }
     const error = { name: 'NotAuthenticated', code: 401, message: 'Invalid login' }
-    t.match(await outcomeOf(() => app.authenticate(wrong)), { error })
+    sameNamed(t, await outcomeOf(() => app.authenticate(wrong)), { error })
     t.equal(await app.get('authentication'), null)
     t.notOk(storage.get(STORAGE_KEY))
-    t.match(await outcomeOf(() => findMember()), { error: ANONYMOUS })
+    sameNamed(t, await outcomeOf(() => findMember()), { error: ANONYMOUS })
   })
 
   t.test('logs in by the token that was kept, once unless it is forced to', async (t) => {
@@ -104,7 +105,7 @@ export function testLogins(t: Test, cell: Cell): void {
     const { accessToken } = await earlier.authenticate(CREDENTIALS)
     const { app, events, findMember } = createLoginApp(cell, storage)
     const result = await app.authenticate()
-    t.match(result, { accessToken, authentication: { strategy: 'jwt' }, user: { id: 1 } })
+    sameNamed(t, result, { accessToken, authentication: { strategy: 'jwt' }, user: { id: 1 } })
     t.strictSame(await findMember(), MEMBER)
     t.equal(await app.reAuthenticate(), result)
     t.equal(events.filter(([name]) => name === 'login').length, 1)
@@ -130,11 +131,11 @@ export function testLogins(t: Test, cell: Cell): void {
     const { app, storage, events, findMember } = createLoginApp(cell)
     const { accessToken } = await app.authenticate(CREDENTIALS)
     const result = await app.logout()
-    t.match(result, { accessToken, user: { email: CREDENTIALS.email } })
+    sameNamed(t, result, { accessToken, user: { email: CREDENTIALS.email } })
     t.strictSame(events.at(-1), ['logout', result])
     t.notOk(storage.get(STORAGE_KEY))
     t.equal(await app.get('authentication'), null)
-    t.match(await outcomeOf(() => findMember()), { error: ANONYMOUS })
+    sameNamed(t, await outcomeOf(() => findMember()), { error: ANONYMOUS })
     t.equal(await app.logout(), null, 'a second time nobody is there to log out')
   })
 
@@ -143,7 +144,7 @@ export function testLogins(t: Test, cell: Cell): void {
     await app.authenticate(CREDENTIALS)
     await app.service('users').remove(1)
     const error = await errorOf(app.reAuthenticate(true))
-    t.match(error.code, /^40[14]$/)
+    t.ok(error.code === 401 || error.code === 404, `${error.code}`)
     const { authenticated } = app.authentication
     t.equal(authenticated, expected.staysLoggedInAsNobody)
     t.equal(storage.has(STORAGE_KEY), authenticated)

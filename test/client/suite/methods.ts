@@ -1,6 +1,7 @@
 import type { Test } from 'tap'
 import type { Cell } from './cell.ts'
 import type { SharedRemote } from './clients.ts'
+import { sameNamed } from './named-keys.ts'
 
 type Send = (echo: SharedRemote) => Promise<unknown>
 
@@ -29,8 +30,8 @@ export function testMethods(t: Test, { service, remote, expected }: Cell): void 
     for (const [request, [send, received]] of Object.entries(REQUESTS)) {
       const [method, verb, url] = request.split(' ')
       const sent = { method, sent: { verb, url }, provider: 'rest', ...received }
-      t.match(await send(remote('echo')), sent, `${request}, without an application`)
-      t.match(await send(service('echo')), sent, request)
+      sameNamed(t, await send(remote('echo')), sent, `${request}, without an application`)
+      sameNamed(t, await send(service('echo')), sent, request)
     }
   })
 
@@ -49,26 +50,26 @@ export function testMethods(t: Test, { service, remote, expected }: Cell): void 
   t.test('a list is many records, and so is the id null', async (t) => {
     const todos = service('todos')
     const created = await todos.create([{ text: 'x' }, { text: 'x' }])
-    t.match(created, [
+    sameNamed(t, created, [
       { text: 'x', id: Number },
       { text: 'x', id: Number },
     ])
     const query = { text: 'x' }
-    t.match(await todos.patch(null, { done: 1 }, { query }), [{ done: 1 }, { done: 1 }])
-    t.match(await todos.remove(null, { query }), [{ text: 'x' }, { text: 'x' }])
-    t.match(await todos.find(), { length: 1 })
+    sameNamed(t, await todos.patch(null, { done: 1 }, { query }), [{ done: 1 }, { done: 1 }])
+    sameNamed(t, await todos.remove(null, { query }), [{ text: 'x' }, { text: 'x' }])
+    sameNamed(t, await todos.find(), { length: 1 })
   })
 
   t.test('sends data of every kind that JSON has, and none', async (t) => {
     const echo = remote('echo')
     for (const data of [{ a: [null, 1.5, 'ü', true, {}] }, [], [{ a: 1 }], { at: new Date(0) }]) {
-      t.match(await echo.create(data, {}), { data: JSON.parse(JSON.stringify(data)) })
+      sameNamed(t, await echo.create(data, {}), { data: JSON.parse(JSON.stringify(data)) })
     }
     const { data, headers } = (await echo.create(undefined, {})) as Record<
       'data' | 'headers',
       object
     >
     t.strictSame(data, {})
-    t.match(headers, { 'content-type': expected.typeOfNoData })
+    sameNamed(t, headers, { 'content-type': expected.typeOfNoData })
   })
 }

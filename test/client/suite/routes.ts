@@ -1,6 +1,7 @@
 import type { Test } from 'tap'
 import { outcomeOf } from '../outcome-of.ts'
 import type { Cell } from './cell.ts'
+import { sameNamed } from './named-keys.ts'
 
 /** What takes the place of `:userId` in the path of a service. */
 export function testRoutes(t: Test, { service, remote, expected }: Cell): void {
@@ -10,14 +11,14 @@ export function testRoutes(t: Test, { service, remote, expected }: Cell): void {
     const params = { route: { userId: 'u1' } }
     const arrived = { route: { userId: 'u1' } }
     const echo = service(path)
-    t.match(await echo.find(params), arrived)
-    t.match(await echo.get('7', params), { id: '7', ...arrived })
-    t.match(await echo.create({}, params), arrived)
-    t.match(await echo.update('7', {}, params), { id: '7', ...arrived })
-    t.match(await echo.patch(null, {}, params), { id: null, ...arrived })
-    t.match(await echo.remove('7', params), { id: '7', ...arrived })
+    sameNamed(t, await echo.find(params), arrived)
+    sameNamed(t, await echo.get('7', params), { id: '7', ...arrived })
+    sameNamed(t, await echo.create({}, params), arrived)
+    sameNamed(t, await echo.update('7', {}, params), { id: '7', ...arrived })
+    sameNamed(t, await echo.patch(null, {}, params), { id: null, ...arrived })
+    sameNamed(t, await echo.remove('7', params), { id: '7', ...arrived })
     const custom = remote(path).methods('shout')
-    t.match(await custom.shout?.({ a: 1 }, params), { data: { a: 1 }, ...arrived })
+    sameNamed(t, await custom.shout?.({ a: 1 }, params), { data: { a: 1 }, ...arrived })
   })
 
   for (const value of ['a/b c', '?a=b&c#d', '%2F', '$&', 'ü', '...', '@:$,']) {
@@ -27,17 +28,17 @@ export function testRoutes(t: Test, { service, remote, expected }: Cell): void {
         const { route } = (await service(path).find(params)) as typeof params
         return expected.readSegment(route.userId)
       }
-      t.match(await outcomeOf(readValue), expected.routeValue(value))
+      sameNamed(t, await outcomeOf(readValue), expected.routeValue(value))
     })
   }
 
   t.test('a placeholder whose name begins with that of another one is not it', async (t) => {
     const route = { user: 'x', userId: 'y' }
     const outcome = await outcomeOf(() => service('teams/:userId/of/:user/echo').find({ route }))
-    t.match(outcome, expected.similarPlaceholders)
+    sameNamed(t, outcome, expected.similarPlaceholders)
   })
 
   t.test('refuses a call without the value of a placeholder', async (t) => {
-    t.match(await outcomeOf(() => service(path).find({})), expected.missingRouteValue)
+    sameNamed(t, await outcomeOf(() => service(path).find({})), expected.missingRouteValue)
   })
 }
