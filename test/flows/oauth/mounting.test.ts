@@ -94,7 +94,7 @@ t.test('begins no login where the address of this server is not known', async (t
       { 'x-forwarded-host': 'app.test@evil.test' },
     ]
     for (const headers of requests) {
-      for (const path of ['/oauth/example', '/oauth/example/callback']) {
+      for (const path of ['/oauth/example', '/oauth/example?redirect=/notes']) {
         const response = await fetch(app.origin + path, { headers, redirect: 'manual' })
         t.equal(response.status, 400, JSON.stringify(headers))
         t.match(await response.json(), { message: /^The address of this server is not known/ })

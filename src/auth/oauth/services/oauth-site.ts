@@ -74,7 +74,7 @@ export class OAuthSite {
    * @throws {BadRequest} the address of the server is not known
    */
   getCallbackUrl(
-    { requestUrl, route }: Params,
+    { requestUrl }: Params,
     { redirectUri }: ProviderSettings,
     override: string | null,
   ): string {
@@ -86,9 +86,7 @@ export class OAuthSite {
       )
     }
     const parts = stripSlashes(reached.pathname).split('/')
-    const [parent, last] = parts.slice(-2)
-    const isCallback = last === 'callback' && parent === route?.['provider']
-    if (override !== null || isCallback) parts.pop()
+    if (override !== null) parts.pop()
     const { origin = reached.origin } = this.#defaults
     return [stripSlashes(origin), ...parts, 'callback'].join('/')
   }

@@ -1,9 +1,9 @@
 import type { Id, Params, Query } from '../../../core/index.ts'
 import { BadRequest } from '../../../core/index.ts'
 import { createNotAuthenticated } from '../../auth-errors.ts'
-import type { OAuthParams, OAuthStrategy } from '../oauth-strategy.ts'
+import type { OAuthStrategy } from '../oauth-strategy.ts'
 import { askProvider } from '../provider/ask-provider.ts'
-import type { OAuthProvider } from '../provider/provider.ts'
+import type { FlowSecrets } from '../provider/provider.ts'
 import { getAccess } from '../provider-access.ts'
 import type { Flow } from '../sealed/flow-cookie.ts'
 import { storeFlow } from '../sealed/flow-cookie.ts'
@@ -49,17 +49,16 @@ export class OAuthStartService {
 
   async #start(params: Params, data: FormData, override: string | null): Promise<OAuthAnswer> {
     const strategy = this.#site.getStrategy(params)
-    const provider = getAccess(strategy).getProvider(override)
-    const request = await this.#read(strategy, provider, params, data).catch((error: unknown) => {
+    const request = await this.#read(strategy, params, data, override).catch((error: unknown) => {
       // Nothing is known yet of the page that could be told.
       throw new OAuthFailure(error)
     })
-    const { accessToken, target: redirect } = request
-    const page: OAuthParams = { ...params, redirect: redirect ?? '' }
     try {
+      const { accessToken } = request
       if (accessToken !== null) await this.#site.verifyLinkToken(accessToken, params)
-      return await this.#begin(strategy, provider, request, params, override)
+      return await begin(request, params.signal)
     } catch (error) {
+      const page = { ...params, redirect: request.redirect ?? '' }
       const location = await this.#site.getErrorPage(strategy, error, page)
       throw new OAuthFailure(error, { location })
     }
@@ -71,67 +70,53 @@ export class OAuthStartService {
    */
   async #read(
     strategy: OAuthStrategy,
-    provider: OAuthProvider,
     params: Params,
     data: FormData,
+    override: string | null,
   ): Promise<StartRequest> {
-    const { feathers_token, redirect, ...query } = { ...params.query } as StartQuery
-    const target = toOptionalString('redirect', redirect)
-    const hasPage = await this.#site.hasPage(strategy, { ...params, redirect: target ?? '' })
-    if (!hasPage && target !== null) {
+    const { feathers_token, redirect: given, ...query } = { ...params.query } as StartQuery
+    const redirect = toOptionalString('redirect', given)
+    const hasPage = await this.#site.hasPage(strategy, { ...params, redirect: redirect ?? '' })
+    if (!hasPage && redirect !== null) {
       throw new BadRequest("The parameter 'redirect' needs the setting 'redirect' or 'origins'")
     }
     // A form can send the token in its body, where no history and no log has it.
-    const { feathers_token: posted = feathers_token, ...given } = data
-    const accessToken = await this.#site.readLinkToken(posted, strategy, params)
-    const parameters = readParameters(provider.settings.dynamic, given, query)
-    return { target, accessToken, parameters, query }
-  }
-
-  async #begin(
-    strategy: OAuthStrategy,
-    provider: OAuthProvider,
-    { target, accessToken, parameters, query }: StartRequest,
-    params: Params,
-    override: string | null,
-  ): Promise<OAuthAnswer> {
-    const { settings } = provider
-    const redirectUri = this.#site.getCallbackUrl(params, settings, override)
-    const secrets = await provider.createSecrets()
-    const url = await askProvider(provider, params.signal, (session) =>
-      session.getAuthorizationUrl(secrets, redirectUri, parameters),
-    )
-    // Of the page that a login began on only the origin is kept: its address may hold anything.
-    const referer = toAbsoluteUrl(params.headers?.['referer'])?.origin ?? null
-    const page = { redirect: target, referer, query }
-    const flow: Flow = {
-      provider: strategy.name,
-      ...secrets,
-      redirectUri,
-      override,
-      accessToken,
-      ...page,
+    const { feathers_token: posted = feathers_token, ...others } = data
+    const { settings } = getAccess(strategy).getProvider(override)
+    return {
+      ...{ strategy, override, redirect, query },
+      redirectUri: this.#site.getCallbackUrl(params, settings, override),
+      // Of the page that a login began on only the origin is kept: its address may hold anything.
+      referer: toAbsoluteUrl(params.headers?.['referer'])?.origin ?? null,
+      accessToken: await this.#site.readLinkToken(posted, strategy, params),
+      parameters: readParameters(settings.dynamic, others, query),
     }
-    const { response_mode: responseMode } = { ...settings.customParams, ...parameters }
-    const cookie = await storeFlow(flow, getAccess(strategy).secrets, responseMode === 'form_post')
-    if (cookie === null) {
-      throw new BadRequest(
-        'The query and the token to link are too long: a cookie holds 3800 bytes',
-      )
-    }
-    return new OAuthAnswer(url, {}, cookie)
   }
 }
 
-/** What a request for a login asks for. */
-interface StartRequest {
-  /** What is appended to the address of the page after the login. */
-  readonly target: string | null
-  readonly accessToken: string | null
+/** What a request for a login asks for: the part of a flow that is no secret, and who is asked. */
+interface StartRequest extends Omit<Flow, keyof FlowSecrets | 'provider'> {
+  readonly strategy: OAuthStrategy
   /** For the page of the provider. */
   readonly parameters: Readonly<Record<string, string>>
-  /** For the login. */
-  readonly query: Readonly<Record<string, unknown>>
+}
+
+/** Returns the answer that sends somebody to the provider, with the flow in a cookie. */
+async function begin(
+  { strategy, parameters, ...request }: StartRequest,
+  signal: AbortSignal | undefined,
+): Promise<OAuthAnswer> {
+  const access = getAccess(strategy)
+  const provider = access.getProvider(request.override)
+  const secrets = await provider.createSecrets()
+  const url = await askProvider(provider, signal, (session) =>
+    session.getAuthorizationUrl(secrets, request.redirectUri, parameters),
+  )
+  const flow: Flow = { provider: strategy.name, ...secrets, ...request }
+  const { response_mode: mode } = { ...provider.settings.customParams, ...parameters }
+  const cookie = await storeFlow(flow, access.secrets, mode === 'form_post')
+  if (cookie !== null) return new OAuthAnswer(url, {}, cookie)
+  throw new BadRequest('The query and the token to link are too long: a cookie holds 3800 bytes')
 }
 
 type FormData = Readonly<Record<string, unknown>>
