@@ -1,5 +1,6 @@
 import type { Test } from 'tap'
 import t from 'tap'
+import { OAuthStrategy } from '../../../src/auth/index.ts'
 import type { AttackedApp } from '../../support/oauth/attacked-app.ts'
 import { startAttackedApp } from '../../support/oauth/attacked-app.ts'
 import { BAD_ANSWERS, redirectsTo, WRONG_IDS } from '../../support/oauth/bad-answers.ts'
@@ -165,5 +166,48 @@ t.test('OAU-5: an id that is no string or number is none', async (t) => {
   for (const [name, sub] of Object.entries(WRONG_IDS)) {
     app.provider.account = { sub }
     await checkRefused(t, app, name)
+  }
+})
+
+/** Notes which address of a login counts as confirmed. */
+class NotingStrategy extends OAuthStrategy {
+  readonly emails: (string | null)[] = []
+
+  override async getEntityData(
+    ...[profile, ...others]: Parameters<OAuthStrategy['getEntityData']>
+  ) {
+    this.emails.push(this.getVerifiedEmail(profile))
+    return super.getEntityData(profile, ...others)
+  }
+}
+
+const [ANN, VICTIM] = ['ann@example.com', 'victim@example.com']
+
+/** By the claims of the id token and those of the userinfo: the address that is confirmed. */
+const EMAILS: readonly (readonly [idToken: object, userinfo: object, confirmed: string | null])[] =
+  [
+    [{ email: ANN, email_verified: true }, {}, ANN],
+    [{}, { email: ANN, email_verified: true }, ANN],
+    [{ email: ANN, email_verified: true }, { email: ANN }, ANN],
+    [{ email: ANN, email_verified: true }, { email: ANN, email_verified: false }, null],
+    [{ email: ANN, email_verified: true }, { email: VICTIM }, null],
+    [{ email: ANN, email_verified: false }, { email: VICTIM, email_verified: true }, VICTIM],
+    [{ email_verified: true }, { email: VICTIM }, null],
+    [{ email: VICTIM }, { email_verified: true }, null],
+    [{ email: VICTIM, email_verified: false }, { email_verified: true }, null],
+  ]
+
+t.test('OAU-5: whether an address is confirmed is said by the source of the address', async (t) => {
+  const strategy = new NotingStrategy()
+  const app = await startAttackedApp(t, { strategies: { example: strategy } })
+  for (const [idToken, userinfo, confirmed] of EMAILS) {
+    app.provider.account = { sub: 'ann' }
+    app.provider.lie = {
+      idToken: (honest) => ({ ...honest, ...idToken }),
+      userinfo: (honest) => ({ ...honest, ...userinfo }),
+    }
+    const { headers } = await app.finish(await app.begin())
+    t.match(headers.get('location'), /#access_token=/)
+    t.equal(strategy.emails.at(-1), confirmed, JSON.stringify([idToken, userinfo]))
   }
 })

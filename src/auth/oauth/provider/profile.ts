@@ -23,7 +23,20 @@ export async function readClaims(
   const openid = await loadOpenId()
   if (configuration.serverMetadata().userinfo_endpoint === undefined) return { ...claims }
   const subject = claims?.sub ?? openid.skipSubjectCheck
-  return { ...claims, ...(await openid.fetchUserInfo(configuration, token, subject)) }
+  return mergeClaims({ ...claims }, await openid.fetchUserInfo(configuration, token, subject))
+}
+
+/**
+ * Returns the claims of both. Whether an address is confirmed is said by the source of the address:
+ * a flag of the id token says nothing of another address in the userinfo.
+ */
+function mergeClaims(claims: OAuthProfile, userinfo: OAuthProfile): OAuthProfile {
+  const { email_verified: _verified, ...merged } = { ...claims, ...userinfo }
+  const verified = [
+    ...(merged['email'] === userinfo['email'] ? [userinfo['email_verified']] : []),
+    ...(merged['email'] === claims['email'] ? [claims['email_verified']] : []),
+  ].find((flag) => flag !== undefined)
+  return verified === undefined ? merged : { ...merged, email_verified: verified }
 }
 
 /**
