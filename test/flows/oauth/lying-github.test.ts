@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import type { Test } from 'tap'
 import t from 'tap'
 import { holdTimers } from '../../support/clock.ts'
@@ -6,6 +7,7 @@ import { startAttackedApp } from '../../support/oauth/attacked-app.ts'
 import { BAD_ANSWERS, redirectsTo, WRONG_IDS } from '../../support/oauth/bad-answers.ts'
 import type { GitHubPath } from '../../support/oauth/github-server.ts'
 import { startGitHubServer } from '../../support/oauth/github-server.ts'
+import type { Answered, LocalAnswer } from '../../support/oauth/local-server.ts'
 import { startOAuthApp } from '../../support/oauth/oauth-app.ts'
 import { until } from '../../support/until.ts'
 
@@ -81,6 +83,67 @@ t.test('OAU-4: a provider has five seconds, for each request', async (t) => {
     github.answerWith(path, undefined)
   }
   t.equal(await users.countDocuments(), 0)
+})
+
+t.test('a provider that has too much to do can be asked later', async (t) => {
+  const { app, github, logIn } = await start(t)
+  for (const path of PATHS) {
+    for (const status of [429, 500, 503]) {
+      github.answerWith(path, { status, body: { error: 'temporarily_unavailable' } })
+      t.match(await logIn(), /^\/home#error=github%20can%20not%20be%20asked/, `${path} ${status}`)
+      t.match(app.log.at(-1), `answered with status ${status}`)
+    }
+    github.answerWith(path, undefined)
+  }
+})
+
+t.test('LOG-1: what a provider repeats of its secrets is in no log', async (t) => {
+  const { app, github, logIn } = await start(t)
+  const repeat = (status: number): Answered => {
+    const answer = (response: ServerResponse): void => {
+      const { body } = github.requests.at(-1) ?? { body: '' }
+      const [code, verifier] = ['code', 'code_verifier'].map((name) => fieldOf(body, name))
+      const said = `${github.client.secret} ${code} ${verifier} ${body}`
+      response.writeHead(status, { 'content-type': 'application/json' })
+      response.end(JSON.stringify({ error: 'invalid_client', error_description: said }))
+    }
+    return answer
+  }
+  for (const status of [200, 400]) {
+    github.answerWith('/login/oauth/access_token', repeat(status))
+    t.match(await logIn(), /#error=github%20did%20not%20confirm/)
+    const { body = '' } = github.requests.at(-1) ?? {}
+    const line = app.log.at(-1) ?? ''
+    t.match(line, 'invalid_client: [secret] [secret] [secret]')
+    for (const name of ['code', 'code_verifier', 'client_secret']) {
+      t.notMatch(line, fieldOf(body, name), name)
+    }
+  }
+})
+
+function fieldOf(form: string, name: string): string {
+  return new URLSearchParams(form).get(name) ?? 'none'
+}
+
+t.test('tokens are taken as older servers give them', async (t) => {
+  const { github, logIn, users } = await start(t)
+  const token = { access_token: 'a token' }
+  const answers: Readonly<Record<string, LocalAnswer>> = {
+    'an id token': { body: { ...token, token_type: 'bearer', id_token: 'e30.e30.e30' } },
+    'no type, no scope': { body: { ...token, scope: null } },
+    'status 201': { status: 201, body: { ...token, token_type: 'bearer' } },
+    'a form': {
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams(token).toString(),
+    },
+  }
+  github.answerWith('/user', { body: { id: 7 } })
+  github.answerWith('/user/emails', { body: [] })
+  for (const [name, answer] of Object.entries(answers)) {
+    github.answerWith('/login/oauth/access_token', answer)
+    t.match(await logIn(), /^\/home#access_token=/, name)
+  }
+  t.equal(await users.countDocuments(), 1)
 })
 
 t.test('OAU-5: an id of a profile is a string or a whole number', async (t) => {

@@ -96,6 +96,8 @@ export const TOKEN_LIES: Lies = settingIn('token', {
   'an id token that is no JWT': () => ({ id_token: 'text' }),
   'an id token of two parts': () => ({ id_token: 'e30.e30' }),
   'another type of token': () => ({ token_type: 'mac' }),
+  'no type of token': () => ({ token_type: undefined }),
+  'a scope that is nothing': () => ({ scope: null }),
 })
 
 /** Callbacks that must not be taken; a list is sent as one parameter for each of its items. */

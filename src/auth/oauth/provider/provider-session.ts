@@ -6,13 +6,14 @@ import type { IdClaims, OAuthProfile } from './profile.ts'
 import { readClaims, readProfile } from './profile.ts'
 import type { FlowSecrets, OAuthProvider } from './provider.ts'
 import { SecretFilter } from './secret-filter.ts'
+import { normalizeTokenAnswer } from './token-answer.ts'
 
 /** What a provider gives for a login that it has confirmed. */
 export interface ProviderGrant {
   readonly access_token: string
   readonly refresh_token?: string
   readonly id_token?: string
-  /** The whole answer of the token endpoint. */
+  /** The whole answer of the token endpoint; of a provider without OpenID, but an id token. */
   readonly raw: Readonly<Record<string, unknown>>
   /** The claims of the id token and of the userinfo endpoint, or what `profile_url` gives. */
   readonly profile: OAuthProfile
@@ -124,10 +125,11 @@ export class ProviderSession {
     // What needs no credentials are the keys, which are not for this call alone.
     const isShared = init.method === 'GET' && authorization === null
     const signals = [init.signal, isShared ? undefined : this.#signal]
-    return provider.fetch(url, {
-      ...init,
-      signal: AbortSignal.any(signals.filter((one) => one !== undefined)),
-    })
+    const signal = AbortSignal.any(signals.filter((one) => one !== undefined))
+    const response = await provider.fetch(url, { ...init, signal })
+    const { endpoints } = provider.settings
+    const isPlain = endpoints !== null && url === new URL(endpoints.accessUrl).href
+    return isPlain ? normalizeTokenAnswer(response) : response
   }
 }
 
