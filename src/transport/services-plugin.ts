@@ -5,6 +5,7 @@ import { stripSlashes } from '../core/index.ts'
 import { handleAnyRequest } from './catch-all-handler.ts'
 import { addCatchAll } from './catch-all-routes.ts'
 import { fromFastifyError } from './errors/fastify-error.ts'
+import { toHostSerializers } from './logging/host-serializers.ts'
 import { checkSources } from './parse-authentication.ts'
 import { refuseOtherEncodings } from './parsing/body-encoding.ts'
 import { addFormParser } from './parsing/form-body.ts'
@@ -51,7 +52,7 @@ export const remex: FastifyPluginAsync<RemexOptions> = fastifyPlugin(
       {
         prefix: leavesNotFound ? '' : prefix,
         ...(logLevel === undefined ? {} : { logLevel }),
-        ...(logSerializers === undefined ? {} : { logSerializers }),
+        logSerializers: toHostSerializers(server, logSerializers),
       },
     )
   },
