@@ -1,4 +1,4 @@
-/** Returns a URL with a scheme and a host, `null` where the text is none. */
-export function toAbsoluteUrl(text: unknown): URL | null {
-  return typeof text === 'string' && URL.canParse(text) ? new URL(text) : null
+/** Returns an absolute URL, `null` where the value is none. */
+export function toAbsoluteUrl(value: unknown): URL | null {
+  return typeof value === 'string' && URL.canParse(value) ? new URL(value) : null
 }
