@@ -24,7 +24,7 @@ export interface OAuthParams extends AuthenticationParams {
 }
 
 /** The outcome of a login, as the page after it is told of. */
-export type OAuthOutcome = AuthenticationResult | { readonly message: string }
+export type OAuthOutcome = AuthenticationResult | Pick<Error, 'message'>
 
 /**
  * Logs in with an account at a provider, `authentication.oauth.NAME`, over the services of

@@ -5,7 +5,7 @@ import type { Authentication } from '../../authentication.ts'
 import type { AuthenticationParams } from '../../authentication-params.ts'
 import type { OAuthParams } from '../oauth-strategy.ts'
 import { OAuthStrategy } from '../oauth-strategy.ts'
-import { joinPageAddress } from '../page-address.ts'
+import { checkOrigins, joinPageAddress } from '../page-address.ts'
 import { toAbsoluteUrl } from '../settings/absolute-url.ts'
 import { findOAuthSettings, getProviderNames } from '../settings/oauth-settings.ts'
 import type { ProviderSettings } from '../settings/provider-settings.ts'
@@ -22,10 +22,12 @@ export class OAuthSite {
     this.linkStrategy = linkStrategy
   }
 
-  /** @throws {TypeError} a provider has a section, but no strategy */
+  /** @throws {TypeError} a provider has a section, but no strategy; origins that are none */
   verify(): void {
-    const { configKey, configuration } = this.authentication
-    for (const name of getProviderNames(findOAuthSettings(configuration) ?? {})) {
+    const { app, configKey, configuration } = this.authentication
+    const settings = findOAuthSettings(configuration) ?? {}
+    if (settings.origins === undefined) checkOrigins('origins', app.get('origins'))
+    for (const name of getProviderNames(settings)) {
       if (this.authentication.getStrategy(name) instanceof OAuthStrategy) continue
       throw new TypeError(
         `'${configKey}.oauth.${name}' has no strategy: authentication.register('${name}', new OAuthStrategy())`,

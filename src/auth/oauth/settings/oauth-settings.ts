@@ -25,6 +25,7 @@ export interface OAuthSettings {
   readonly origins?: readonly string[]
   /** Whether an origin of this computer stands for all its ports. Default: `false`. */
   readonly allowLoopbackPorts?: boolean
+  /** For all providers, key by key. */
   readonly defaults?: OAuthDefaults
   /** Any other key is the section of the provider with this name. */
   readonly [provider: string]: unknown

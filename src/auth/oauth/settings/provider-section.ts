@@ -11,9 +11,11 @@ import { toAbsoluteUrl } from './absolute-url.ts'
 export interface ProviderSection {
   /** The id that the provider has given to this application. */
   readonly key?: string
+  /** The same as `key`. */
   readonly client_id?: string
   /** The secret that goes with the key; a public client, `token_endpoint_auth_method: 'none'`, has none. */
   readonly secret?: string
+  /** The same as `secret`. */
   readonly client_secret?: string
   /** The OpenID provider, whose discovery document names everything else. */
   readonly issuer?: string
@@ -53,6 +55,7 @@ export interface ProviderSection {
   readonly state?: true
   /** The version of OAuth. */
   readonly oauth?: 2
+  /** Where Grant would put what it gets: nowhere else. */
   readonly transport?: 'state'
   /**
    * What reaches the page after a login: an access token (`'token'`), or a code that it exchanges
