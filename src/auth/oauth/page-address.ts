@@ -30,7 +30,6 @@ const PROBLEMS: Readonly<Record<string, (joined: JoinedAddress) => boolean>> = {
     const target = toAbsoluteUrl(toAbsolute(address))
     return target?.origin !== origin || resolved?.origin !== origin || address.startsWith('//')
   },
-  'a user name': ({ address }) => toAbsoluteUrl(toAbsolute(address))?.username !== '',
   'another folder': ({ base, address }) => {
     const { pathname } = new URL(toAbsolute(base))
     return toAbsoluteUrl(toAbsolute(address))?.pathname.startsWith(pathname) !== true

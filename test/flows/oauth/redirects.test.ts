@@ -62,25 +62,35 @@ t.test('FTH-13: no spelling of the parameter gets by', async (t) => {
   }
 })
 
-/** By origin of the page, and what is appended. */
-const ALLOWED: readonly (readonly [referer: string, redirect: string])[] = [
-  ['https://app.test', ''],
-  ['https://app.test', '/notes/1?tab=2'],
-  ['http://localhost:3000', '/a%2Fb'],
-  ['http://[::1]:3000', '/notes'],
-  ['https://app.test', '/#/notes'],
-  ['https://app.test', '/#/notes?tab=2'],
+/** By origin of the page, and what is appended; and what stands before the token. */
+const ALLOWED: readonly (readonly [referer: string, redirect: string, separator: string])[] = [
+  ['https://app.test', '', '#'],
+  ['https://app.test', '/notes/1?tab=2', '#'],
+  ['http://localhost:3000', '/a%2Fb', '#'],
+  ['http://[::1]:3000', '/notes', '#'],
+  ['https://app.test', '/#/notes', '?'],
+  ['https://app.test', '/#/notes?', ''],
+  ['https://app.test', '/#/notes?tab=2', '&'],
 ]
 
 t.test('FTH-13: a redirect that is allowed is below the origin, byte for byte', async (t) => {
   const app = await start(t, { origins: ORIGINS })
-  for (const [referer, redirect] of ALLOWED) {
+  for (const [referer, redirect, separator] of ALLOWED) {
     const login = await app.begin(toStart(redirect), { referer: `${referer}/login` })
     const location = (await app.finish(login)).headers.get('location') ?? ''
-    t.ok(location.startsWith(`${referer}${redirect}`), location)
-    t.match(location.slice(`${referer}${redirect}`.length), /^[#?&]access_token=/)
-    t.match(new URL(location).hash, /access_token=/)
+    t.ok(location.startsWith(`${referer}${redirect}${separator}access_token=`), location)
     t.equal(new URL(location).origin, referer)
+  }
+})
+
+t.test('FTH-13: no redirect brings a token of its own', async (t) => {
+  const app = await start(t, { origins: ORIGINS })
+  for (const redirect of [
+    '#access_token=EVIL&',
+    '/#/notes?access_token=EVIL',
+    '#access%5Ftoken=E',
+  ]) {
+    await checkRefused(t, app, redirect, toStart(redirect))
   }
 })
 
