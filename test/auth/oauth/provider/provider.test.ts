@@ -1,15 +1,17 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Test } from 'tap'
 import t from 'tap'
-import { OAuthProvider } from '../../../../src/auth/oauth/provider/provider.ts'
+import { OAuthProvider, REQUEST_MS } from '../../../../src/auth/oauth/provider/provider.ts'
 import { ProviderSession } from '../../../../src/auth/oauth/provider/provider-session.ts'
 import type { Flow } from '../../../../src/auth/oauth/sealed/flow-cookie.ts'
 import { resolveProvider } from '../../../../src/auth/oauth/settings/provider-settings.ts'
-import { stopClock } from '../../../support/clock.ts'
+import { holdTimers, stopClock } from '../../../support/clock.ts'
 import type { AttackedApp } from '../../../support/oauth/attacked-app.ts'
 import { startAttackedApp } from '../../../support/oauth/attacked-app.ts'
+import type { Answered } from '../../../support/oauth/local-server.ts'
 import { startLyingOpenIdServer } from '../../../support/oauth/lying-openid-server.ts'
 import type { OpenIdLie } from '../../../support/oauth/openid-lies.ts'
+import { until } from '../../../support/until.ts'
 
 const DOCUMENT = '/.well-known/openid-configuration'
 
@@ -117,6 +119,54 @@ t.test('id tokens of direct logins are verified by the keys of the newest docume
   }
   t.equal((await send()).status, 401)
   t.equal(app.other.requests.filter(({ path }) => path === '/jwks').length, 1)
+})
+
+/** Begins the callback of a login, which a path of the provider holds up, and leaves. */
+async function leaveAt(app: AttackedApp, path: string): Promise<void> {
+  const { callback, cookie } = await app.begin()
+  const count = countOf(app, path)
+  const leaving = new AbortController()
+  const { signal } = leaving
+  const finished = fetch(callback, { headers: { cookie }, signal, redirect: 'manual' })
+  await until(() => countOf(app, path) > count)
+  leaving.abort()
+  await finished.catch(() => undefined)
+}
+
+/** Has no request end by its time: neither by the limit of ours, nor by that of the library. */
+function holdLimits(t: Test): void {
+  holdTimers(t, REQUEST_MS)
+  const { timeout } = AbortSignal
+  t.teardown(() => Object.assign(AbortSignal, { timeout }))
+  AbortSignal.timeout = () => new AbortController().signal
+}
+
+t.test('ABORT-4: a request ends with its call, and not with its time', async (t) => {
+  holdLimits(t)
+  for (const path of ['/token', '/userinfo']) {
+    const app = await start(t)
+    app.provider.lie = { answers: { [path]: () => undefined } }
+    await leaveAt(app, path)
+    await until(() => app.provider.cut.includes(path))
+    t.strictSame(app.calls, [])
+  }
+})
+
+t.test('ABORT-4: keys that are fetched are for the others as well', async (t) => {
+  holdLimits(t)
+  const app = await start(t)
+  const keys = await (await fetch(`${app.provider.issuer}/jwks`)).text()
+  let answer: () => unknown = () => undefined
+  const hold: Answered = (response) => {
+    answer = () => response.setHeader('content-type', 'application/json').end(keys)
+  }
+  app.provider.lie = { answers: { '/jwks': hold } }
+  await leaveAt(app, '/jwks')
+  const second = logIn(app)
+  await until(() => countOf(app, '/jwks') === 3)
+  answer()
+  t.match(await second, /#access_token=/)
+  t.strictSame(app.provider.cut, [])
 })
 
 const MICROSOFT = 'https://login.microsoftonline.com'
