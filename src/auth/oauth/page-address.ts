@@ -77,9 +77,10 @@ export function addOutcome(address: string, outcome: Readonly<Record<string, str
 }
 
 function toSeparator(address: string): string {
-  if (address.endsWith('?')) return ''
-  if (!address.includes('#')) return '#'
-  return /[?&=]/.test(getFragment(address)) ? '&' : '?'
+  if (!address.includes('#')) return address.endsWith('?') ? '' : '#'
+  const [, query] = /([?&=].*)$/s.exec(getFragment(address)) ?? []
+  if (query === '?') return ''
+  return query === undefined ? '?' : '&'
 }
 
 /** Returns what stands behind the first `#` of an address. */

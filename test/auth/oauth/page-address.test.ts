@@ -148,6 +148,8 @@ const ENDS: readonly (readonly [base: keyof typeof BASES, path: string, end: str
   ['an origin', '#top', '#top?access_token=TOKEN'],
   ['an origin', '#/notes', '#/notes?access_token=TOKEN'],
   ['an origin', '#/notes?', '#/notes?access_token=TOKEN'],
+  ['an origin', '#/notes?tab?', '#/notes?tab?&access_token=TOKEN'],
+  ['an origin', '#tab=2?', '#tab=2?&access_token=TOKEN'],
   ['an origin', '#/notes?tab=2', '#/notes?tab=2&access_token=TOKEN'],
   ['an origin', '#tab=2', '#tab=2&access_token=TOKEN'],
   ['an origin', '#tab&all', '#tab&all&access_token=TOKEN'],
@@ -282,6 +284,9 @@ const GROWING: Readonly<Record<string, (length: number) => string>> = {
   'encoded dots': (length) => `/${'%2e'.repeat(length)}`,
   'segments that are dots': (length) => `/${'.../'.repeat(length)}`,
   percents: (length) => `/${'%'.repeat(length)}`,
+  'encoded percents in a fragment': (length) => `#${'%25'.repeat(length)}`,
+  'names in a fragment': (length) => `#${'code'.repeat(length)}`,
+  fragments: (length) => '#'.repeat(length),
   'question marks': (length) => `/${'?'.repeat(length)}`,
 }
 
