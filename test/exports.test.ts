@@ -44,6 +44,11 @@ const CORE = toNames({
   `,
 })
 
+const SCHEMA = toNames({
+  values: `Type`,
+  types: `DataSchema JSONSchema StandardSchema Static TSchema`,
+})
+
 const REMEX = toNames({
   again: CORE,
   values: `
@@ -112,6 +117,7 @@ const CLIENT = toNames({
 const PUBLIC_NAMES: Readonly<Record<string, Names>> = {
   remex: REMEX,
   'remex/core': CORE,
+  'remex/schema': SCHEMA,
   'remex/errors': ERRORS,
   'remex/auth': AUTH,
   'remex/mongodb': MONGODB,

@@ -1,0 +1,60 @@
+/**
+ * A JSON Schema, one of TypeBox for example: an object of keywords, `true` for any value, `false` for
+ * none.
+ */
+export type JSONSchema = boolean | object
+
+/** A schema of another library, of Zod for example, by the interface that they share. */
+export interface StandardSchema {
+  /** What a library says of its schema. @see https://standardschema.dev */
+  readonly '~standard': {
+    readonly version: 1
+    readonly vendor: string
+    /** Returns the value, converted, or the issues with it. */
+    readonly validate: (value: unknown) => unknown
+  }
+}
+
+/** What data is checked by: `true` accepts any. */
+export type DataSchema = JSONSchema | StandardSchema
+
+/** The schemas of one custom method. */
+export interface CustomMethodSchemas {
+  /** What callers may send. */
+  readonly data: DataSchema
+  /** What callers may ask for. Default: the query schema of the service. */
+  readonly query?: JSONSchema
+  /** What callers get. Default: anything. */
+  readonly result?: JSONSchema
+}
+
+/**
+ * What callers outside may send to a service, and what they get. Calls within the process are not
+ * checked by them.
+ */
+export interface ServiceSchemas<Name extends string = string> {
+  /** A record of the service. */
+  readonly entity?: JSONSchema
+  /** The data of `create`, one item of a list. */
+  readonly create?: DataSchema
+  /** The data of `update`. Default: that of `create`. */
+  readonly update?: DataSchema
+  /** The data of `patch`. Default: that of `create`, with nothing required and without defaults. */
+  readonly patch?: DataSchema
+  /** The query of all methods. Default: every field of `result` with the operators that all have. */
+  readonly query?: JSONSchema
+  /** A record as callers get it; what it does not name is not sent. Default: `entity`. */
+  readonly result?: JSONSchema
+  /** The schemas of custom methods, by their names. */
+  readonly methods?: { readonly [Method in Name]?: CustomMethodSchemas }
+}
+
+/** The schemas of one method as they hold over HTTP: with dates and ids as the strings they are there. */
+export interface MethodSchemas {
+  /** What one call, or one item of a list, sends; `undefined` for methods without data. */
+  readonly data: JSONSchema | undefined
+  /** The query, by names as they stand in URLs. */
+  readonly query: JSONSchema
+  /** One record of what comes back; `undefined` where nothing is known of it. */
+  readonly result: JSONSchema | undefined
+}
