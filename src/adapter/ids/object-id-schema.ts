@@ -1,3 +1,6 @@
+import { addSchemaKeyword } from '../../core/schema-keywords.ts'
+import { keywordObjectId } from './object-id-keyword.ts'
+
 /** A JSON type together with the keyword. */
 interface WithKeyword<Type> {
   type: Type
@@ -10,11 +13,13 @@ interface AnyOf<Schemas> {
 }
 
 /**
- * Returns the JSON schema of a field with an ObjectId, for an Ajv that has the keyword
- * `keywordObjectId`. With TypeBox it is `Type.Unsafe<ObjectId>(ObjectIdSchema())`; where the field
- * may be `null`, `{ anyOf: [ObjectIdSchema(), { type: 'null' }] }`.
+ * Returns the JSON schema of a field with an ObjectId. The schemas of Remex know its keyword; an Ajv
+ * of your own needs `ajv.addKeyword(keywordObjectId)`. With TypeBox it is
+ * `Type.Unsafe<ObjectId>(ObjectIdSchema())`; where the field may be `null`,
+ * `{ anyOf: [ObjectIdSchema(), { type: 'null' }] }`.
  */
 export function ObjectIdSchema(): AnyOf<[WithKeyword<'string'>, WithKeyword<'object'>]> {
+  addSchemaKeyword(keywordObjectId)
   // One schema for each type, and not both in a list of types: of those Ajv warns in strict mode.
   return {
     anyOf: [
