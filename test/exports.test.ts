@@ -45,8 +45,15 @@ const CORE = toNames({
 })
 
 const SCHEMA = toNames({
-  values: `Type`,
-  types: `DataSchema JSONSchema StandardSchema Static TSchema`,
+  values: `
+    Ajv DateSchema Type addFormats getDataValidator getValidator keywordDate validateData
+    validateQuery
+  `,
+  types: `
+    DataSchema DataSchemaMap DataValidatorMap DateSchemaOptions JSONSchema SchemaCompiler
+    SchemaWithValidate StandardSchema Static TSchema ValidateQueryOptions ValidationCall
+    ValidationHook ValidationInput ValidationIssue ValidationMap Validator ValidatorFunction
+  `,
 })
 
 const REMEX = toNames({

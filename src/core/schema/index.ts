@@ -6,3 +6,23 @@
 export type { Static, TSchema } from 'typebox'
 export { Type } from 'typebox'
 export type { DataSchema, JSONSchema, StandardSchema } from '../service-schemas.ts'
+export { Ajv, addFormats } from './validation/ajv.ts'
+export type { DataSchemaMap, DataValidatorMap } from './validation/data-validator.ts'
+export { getDataValidator } from './validation/data-validator.ts'
+export { keywordDate } from './validation/date-keyword.ts'
+export type { DateSchemaOptions } from './validation/date-schema.ts'
+export { DateSchema } from './validation/date-schema.ts'
+export type { ValidationMap } from './validation/validate-data.ts'
+export { validateData } from './validation/validate-data.ts'
+export type { ValidateQueryOptions } from './validation/validate-query.ts'
+export { validateQuery } from './validation/validate-query.ts'
+export type { ValidationIssue } from './validation/validation-error.ts'
+export type {
+  SchemaWithValidate,
+  ValidationCall,
+  ValidationHook,
+  ValidationInput,
+  ValidatorFunction,
+} from './validation/validation-hook.ts'
+export type { SchemaCompiler, Validator } from './validation/validator.ts'
+export { getValidator } from './validation/validator.ts'

@@ -1,0 +1,110 @@
+import type { ValidateFunction } from 'ajv'
+import { Ajv } from 'ajv'
+import { Ajv2019 } from 'ajv/dist/2019.js'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import type { FormatName } from 'ajv-formats'
+import ajvFormats from 'ajv-formats'
+
+import { findSchemaKeywords } from '../../schema-keywords.ts'
+import type { JSONSchema } from '../../service-schemas.ts'
+import { isObject } from '../../value-kind.ts'
+import { keywordDate } from './date-keyword.ts'
+
+export { Ajv }
+
+/** An Ajv of one of the dialects of JSON Schema. */
+export type AnyAjv = Ajv | Ajv2019 | Ajv2020
+
+/** Adds the formats of the package `ajv-formats` to an Ajv. Returns the Ajv. */
+export const addFormats: typeof ajvFormats.default = ajvFormats.default
+
+/**
+ * The formats that schemas may name. Of those of `ajv-formats` there is no `url`, the expression of
+ * which takes the square of the length of a string (`uri` is there), and no `regex`, which compiles what
+ * callers send.
+ */
+export const FORMATS: readonly FormatName[] = [
+  ...(['date', 'time', 'date-time', 'iso-time', 'iso-date-time', 'duration'] as const),
+  ...(['uri', 'uri-reference', 'uri-template', 'email', 'hostname', 'ipv4', 'ipv6'] as const),
+  ...(['uuid', 'json-pointer', 'json-pointer-uri-fragment', 'relative-json-pointer'] as const),
+  ...(['int32', 'int64', 'float', 'double', 'password', 'binary'] as const),
+]
+
+/** The format `byte`. That of `ajv-formats` looks at one line alone and takes any others beside it. */
+export const BASE64: RegExp = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
+
+const LATEST_DIALECT = 'https://json-schema.org/draft/2020-12/schema'
+
+/** The class for each dialect, by the `$schema` of schemas. */
+const CLASSES = new Map<string, typeof Ajv | typeof Ajv2019 | typeof Ajv2020>([
+  ['http://json-schema.org/draft-07/schema', Ajv],
+  ['https://json-schema.org/draft/2019-09/schema', Ajv2019],
+  [LATEST_DIALECT, Ajv2020],
+])
+
+/** What an Ajv does beside checking. */
+export interface AjvOptions {
+  /** The `$schema` of the schemas. Default: JSON Schema 2020-12. */
+  readonly dialect?: string
+  /** Whether the `default` of a property is put where it is missing. Default: `false`. */
+  readonly useDefaults?: boolean
+}
+
+/** The instances by their options. No schema becomes known to another one, so they can be shared. */
+const INSTANCES = new Map<string, AnyAjv>()
+
+/**
+ * Returns a new Ajv for schemas of a dialect: strict, with the formats, with the keyword `date` and all
+ * that are known by now. It converts no types, loads no schemas, and has no references to data.
+ * @throws {TypeError} an unknown dialect
+ */
+export function createAjv({ dialect = LATEST_DIALECT, useDefaults }: AjvOptions = {}): AnyAjv {
+  const AjvOfDialect = CLASSES.get(toDialect(dialect))
+  if (AjvOfDialect === undefined) {
+    const known = [...CLASSES.keys()].join(', ')
+    throw new TypeError(`Unknown $schema '${dialect}' in a JSON Schema, known are ${known}`)
+  }
+  const ajv = new AjvOfDialect({
+    strict: true,
+    // Lists of types are plain JSON Schema, and the parts of an `allOf` may require what others name.
+    allowUnionTypes: true,
+    strictRequired: false,
+    strictTuples: false,
+    addUsedSchema: false,
+    useDefaults: useDefaults ?? false,
+  })
+  addFormats(ajv, [...FORMATS])
+  ajv.addFormat('byte', BASE64)
+  ajv.addKeyword(keywordDate)
+  return addKnownKeywords(ajv)
+}
+
+/**
+ * Returns what checks values by a schema, with the shared Ajv of its dialect.
+ * @throws {TypeError} an unknown dialect
+ * @throws {Error} an invalid schema, with the place
+ */
+export function compileSchema(
+  schema: JSONSchema,
+  { useDefaults = false }: Pick<AjvOptions, 'useDefaults'> = {},
+): ValidateFunction {
+  const named = isObject(schema) ? schema['$schema'] : undefined
+  const dialect = toDialect(typeof named === 'string' ? named : LATEST_DIALECT)
+  const key = `${dialect} ${useDefaults}`
+  const ajv = INSTANCES.get(key) ?? createAjv({ dialect, useDefaults })
+  INSTANCES.set(key, ajv)
+  return addKnownKeywords(ajv).compile(schema)
+}
+
+/** Schemas with a keyword may be made at any time. */
+function addKnownKeywords(ajv: AnyAjv): AnyAjv {
+  for (const keyword of findSchemaKeywords()) {
+    if (ajv.getKeyword(keyword.keyword) === false) ajv.addKeyword(keyword)
+  }
+  return ajv
+}
+
+/** The empty fragment at the end means nothing. */
+function toDialect(schema: string): string {
+  return schema.replace(/#$/, '')
+}

@@ -1,0 +1,35 @@
+import { isObject } from '../../value-kind.ts'
+import type { Keywords } from '../json-schema.ts'
+
+/** Returns the schema that a `$ref` means, `undefined` where it is not in the same document. */
+export type FindReference = (reference: string) => unknown
+
+/** Returns what finds the schemas inside of one: by `#/$defs/name`, by their `$id`, or by `#anchor`. */
+export function indexReferences(root: object): FindReference {
+  const named = new Map<string, unknown>([['', root]])
+  const seen = new Set<unknown>()
+  const index = (schema: unknown): void => {
+    if (!isObject(schema) || seen.has(schema)) return
+    seen.add(schema)
+    const { $id, $anchor } = schema
+    if (typeof $id === 'string') named.set($id.replace(/#$/, ''), schema)
+    if (typeof $anchor === 'string') named.set(`#${$anchor}`, schema)
+    for (const inner of Object.values(schema)) index(inner)
+  }
+  index(root)
+  return (reference) => {
+    if (named.has(reference)) return named.get(reference)
+    const start = reference.indexOf('#')
+    if (start < 0) return undefined
+    return followPointer(named.get(reference.slice(0, start)), reference.slice(start + 1))
+  }
+}
+
+function followPointer(schema: unknown, pointer: string): unknown {
+  let found = schema
+  for (const part of pointer === '' ? [] : pointer.slice(1).split('/')) {
+    const name = decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~')
+    found = isObject(found) && Object.hasOwn(found, name) ? (found as Keywords)[name] : undefined
+  }
+  return found
+}

@@ -1,0 +1,52 @@
+import type { StandardSchema } from '../../service-schemas.ts'
+import { isObject } from '../../value-kind.ts'
+import { createValidationError } from './validation-error.ts'
+
+/** What a library says is wrong with a value. */
+interface StandardIssue {
+  readonly message?: unknown
+  /** The way to the value: keys, or objects with a key. */
+  readonly path?: readonly unknown[]
+}
+
+/**
+ * Whether a schema is one of another library, of Zod for example. A JSON Schema counts as such, also
+ * where its library gives it the interface as well.
+ */
+export function isStandardSchema(schema: unknown): schema is StandardSchema {
+  const isGiven = (typeof schema === 'object' && schema !== null) || typeof schema === 'function'
+  if (!isGiven || '~kind' in schema || !('~standard' in schema)) return false
+  const standard = schema['~standard']
+  return isObject(standard) && typeof standard['validate'] === 'function'
+}
+
+/**
+ * Returns a function that checks data by a schema of another library and resolves to what the schema
+ * makes of it.
+ * @throws {BadRequest} in calls: the data does not fit, with the list of issues as its `data`
+ */
+export function createStandardValidator(
+  schema: StandardSchema,
+): (data: unknown) => Promise<unknown> {
+  const { validate } = schema['~standard']
+  return async (data) => {
+    const result = await validate(data)
+    if (!isObject(result)) {
+      throw new TypeError(`The schema of ${schema['~standard'].vendor} has returned no result`)
+    }
+    const { issues, value } = result
+    if (issues === undefined) return value
+    throw createValidationError(Array.isArray(issues) ? issues.map(toFinding) : [])
+  }
+}
+
+function toFinding({ message, path = [] }: StandardIssue): object {
+  const keys = path.map((part) => (isObject(part) ? part['key'] : part))
+  const pointer = keys.map((key) => `/${toPointerPart(String(key))}`).join('')
+  return { instancePath: pointer, schemaPath: '', keyword: 'standard', params: {}, message }
+}
+
+/** @see RFC 6901 §3 */
+function toPointerPart(key: string): string {
+  return key.replaceAll('~', '~0').replaceAll('/', '~1')
+}

@@ -1,0 +1,87 @@
+import { toMethodSpec } from '../../method-table.ts'
+import { leaveQuery } from '../../query-conversion.ts'
+import type { JSONSchema } from '../../service-schemas.ts'
+import { isObject } from '../../value-kind.ts'
+import { isStandardSchema } from './standard-schema.ts'
+import { addIndex } from './validation-error.ts'
+import type { ValidationCall, ValidationHook, ValidationInput } from './validation-hook.ts'
+import { checkHookType, hasValidate, toValidation } from './validation-hook.ts'
+import type { Check } from './validator.ts'
+import { compileCheck } from './validator.ts'
+
+/** Validators by the names of the methods, custom ones as well. */
+export interface ValidationMap {
+  readonly [method: string]: ValidationInput
+}
+
+/** What a JSON Schema has at least one of, and no map by the names of methods. */
+const KEYWORDS: ReadonlySet<string> = new Set([
+  ...['$schema', '$id', '$ref', '$defs', '$comment', '$anchor', '$dynamicRef', 'definitions'],
+  ...['type', 'enum', 'const', 'title', 'description', 'properties', 'patternProperties'],
+  ...['additionalProperties', 'required', 'items', 'prefixItems'],
+  ...['allOf', 'anyOf', 'oneOf', 'not', 'if', '~kind'],
+])
+
+/**
+ * Returns a before or around hook that validates the data of each call, of a list each item. By a map,
+ * methods that it does not name are not validated. A function returns what is to stand in the place of
+ * the data. Methods without data are left alone.
+ * @throws {BadRequest} in calls: the data does not fit, with the list of what is wrong as its `data`
+ */
+export function validateData(schema: ValidationInput | ValidationMap): ValidationHook {
+  const find = toFinder(schema)
+  return leaveQuery<ValidationHook>(async (context, next) => {
+    checkHookType('validateData', context)
+    const validate = hasData(context.method) ? find(context.method) : undefined
+    if (validate !== undefined) await replaceData(context, validate)
+    await next?.()
+  })
+}
+
+async function replaceData(context: ValidationCall, validate: Check): Promise<void> {
+  const { data } = context
+  context.data = Array.isArray(data) ? await validateItems(data, validate) : await validate(data)
+}
+
+/** One after the other, so that the first invalid item ends it. */
+async function validateItems(items: readonly unknown[], validate: Check): Promise<unknown[]> {
+  const validated: unknown[] = []
+  for (const [index, item] of items.entries()) {
+    try {
+      validated.push(await validate(item))
+    } catch (error) {
+      throw addIndex(error, index)
+    }
+  }
+  return validated
+}
+
+function toFinder(schema: ValidationInput | ValidationMap): (method: string) => Check | undefined {
+  if (!isValidationMap(schema)) {
+    const validate = toValidation('validateData()', schema, compileData)
+    return () => validate
+  }
+  const byMethod = new Map(
+    Object.entries(schema).map(([method, input]) => {
+      const owner = `validateData({ ${method} })`
+      if (!hasData(method)) throw new TypeError(`${owner}: calls of ${method} have no data`)
+      return [method, toValidation(owner, input, compileData)]
+    }),
+  )
+  return (method) => byMethod.get(method)
+}
+
+function isValidationMap(schema: ValidationInput | ValidationMap): schema is ValidationMap {
+  if (!isObject(schema) || isStandardSchema(schema) || hasValidate(schema)) return false
+  // Not enumerable in the schemas of TypeBox.
+  const names = Object.getOwnPropertyNames(schema)
+  return names.length > 0 && !names.some((name) => KEYWORDS.has(name))
+}
+
+function compileData(schema: JSONSchema): Check {
+  return compileCheck(schema)
+}
+
+function hasData(method: string): boolean {
+  return toMethodSpec(method).arguments.includes('data')
+}

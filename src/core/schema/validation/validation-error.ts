@@ -1,0 +1,91 @@
+import { BadRequest } from '../../errors/index.ts'
+import { isObject } from '../../value-kind.ts'
+
+/** One thing that is wrong with data or a query, as callers get it in the `data` of the error. */
+export interface ValidationIssue {
+  /** Where the value stands, as a JSON pointer: `/author/name`. */
+  readonly instancePath: string
+  /** Where the rule stands in the schema, as a JSON pointer. */
+  readonly schemaPath: string
+  /** The keyword of the rule. */
+  readonly keyword: string
+  /** What the rule says: `{ limit: 8 }`. */
+  readonly params: Readonly<Record<string, unknown>>
+  /** What the value must be. */
+  readonly message: string
+}
+
+/** Of the errors that a schema with many alternatives gives, callers get so many. */
+const MAX_ISSUES = 50
+
+/** Keywords that repeat what the errors of their alternatives say. */
+const SUMMARIES: ReadonlySet<unknown> = new Set(['anyOf', 'oneOf', 'if'])
+
+/**
+ * Returns the error for what a check has found, with the list of it as its `data`: `instancePath`,
+ * `schemaPath`, `keyword`, `params` and `message` of each, never a value that was sent. Where there are
+ * alternatives, the one that the value comes closest to is first.
+ */
+export function createValidationError(found: readonly unknown[]): BadRequest {
+  const errors = found.filter(isObject)
+  const isSorted = !errors.some(({ keyword }) => SUMMARIES.has(keyword))
+  const sorted = isSorted ? errors : errors.toSorted((one, other) => rankOf(one) - rankOf(other))
+  return new BadRequest('validation failed', sorted.slice(0, MAX_ISSUES).map(toIssue))
+}
+
+/**
+ * Returns an error of validation for one item of a list, with its index in the paths, and any other
+ * error as it is.
+ */
+export function addIndex(error: unknown, index: number): unknown {
+  if (!(error instanceof BadRequest) || !Array.isArray(error.data)) return error
+  const issues: readonly unknown[] = error.data
+  if (!issues.every(isIssue)) return error
+  const placed = issues.map((issue) => ({
+    ...issue,
+    instancePath: `/${index}${issue.instancePath}`,
+  }))
+  return new BadRequest(error.message, placed, { cause: error.cause })
+}
+
+/**
+ * Returns the error that callers get for one that a validator has thrown: those of Ajv, and of validators
+ * of `@feathersjs/schema` with it, become a `BadRequest`, others stay what they are.
+ */
+export function toValidationError(thrown: unknown): unknown {
+  if (!isObject(thrown) || thrown['ajv'] !== true || !Array.isArray(thrown['errors'])) return thrown
+  return createValidationError(thrown['errors'])
+}
+
+/** Whether one entry of an error's data has the path that all issues have. */
+function isIssue(value: unknown): value is ValidationIssue {
+  return isObject(value) && typeof value['instancePath'] === 'string'
+}
+
+/** Copies what is public: with some options, the errors of Ajv hold the value and the schema too. */
+function toIssue(error: Readonly<Record<string, unknown>>): ValidationIssue {
+  const { instancePath = '', schemaPath = '', keyword = '', params, message = '' } = error
+  return {
+    instancePath: String(instancePath),
+    schemaPath: String(schemaPath),
+    keyword: String(keyword),
+    params: toPublicParams(params),
+    message: String(message),
+  }
+}
+
+/** Of a discriminator, Ajv repeats the value that was sent. */
+function toPublicParams(params: unknown): Readonly<Record<string, unknown>> {
+  const { tagValue: _value, ...rest } = isObject(params) ? params : {}
+  return rest
+}
+
+/**
+ * A place further inside is reached by the alternative that was meant, one of another type was not meant,
+ * and that there was no alternative says least.
+ */
+function rankOf({ instancePath, keyword }: Readonly<Record<string, unknown>>): number {
+  const depth = String(instancePath).split('/').length
+  const kind = SUMMARIES.has(keyword) ? 2 : keyword === 'type' ? 1 : 0
+  return kind - 3 * depth
+}

@@ -1,0 +1,97 @@
+import type { Static, TSchema } from 'typebox'
+
+import type { JSONSchema } from '../../service-schemas.ts'
+import { isObject, isPromise } from '../../value-kind.ts'
+import { compileSchema } from './ajv.ts'
+import { createStringConversion } from './string-conversion.ts'
+import { createValidationError, toValidationError } from './validation-error.ts'
+
+/**
+ * Checks data: resolves to the same data, with what the schema has converted in it, or is rejected with a
+ * `BadRequest`.
+ */
+export type Validator<T = unknown, R = T> = (data: T) => Promise<R>
+
+/** Checks data at once: returns the same data, with what the schema has converted in it. */
+export type Check = (data: unknown) => unknown
+
+/** An Ajv, of whatever version 8 and dialect. */
+export interface SchemaCompiler {
+  /** Returns what checks values by a schema. */
+  compile(schema: object): unknown
+}
+
+/** What checking by a schema may do beside it. */
+export interface CheckOptions {
+  /** Whether strings become numbers and booleans where the schema says so. Default: `false`. */
+  readonly convertsStrings?: boolean
+  /** Whether the `default` of a property is put where it is missing. Default: `true`. */
+  readonly useDefaults?: boolean
+}
+
+/** What Ajv returns. */
+interface CompiledSchema {
+  (data: unknown): unknown
+  readonly schemaEnv: object
+  readonly errors?: readonly object[] | null
+}
+
+/** Whether a function is one that Ajv has compiled, and not one that returns the data. */
+export function isCompiledSchema(value: unknown): value is CompiledSchema {
+  return typeof value === 'function' && 'schemaEnv' in value
+}
+
+/**
+ * Returns a function that checks data by a JSON Schema at once, with the Ajv of Remex.
+ * @throws {BadRequest} in calls: the data does not fit, with the list of what is wrong as its `data`
+ */
+export function compileCheck(
+  schema: JSONSchema,
+  { convertsStrings = false, useDefaults = true }: CheckOptions = {},
+): Check {
+  const validate = compileSchema(schema, { useDefaults })
+  const convert = convertsStrings ? createStringConversion(schema) : () => undefined
+  return (data) => {
+    convert(data)
+    if (validate(data) !== true) throw createValidationError(validate.errors ?? [])
+    return data
+  }
+}
+
+/**
+ * Returns a function that checks data by a JSON Schema and resolves to the same data, with defaults and
+ * what keywords have converted in it.
+ * @param ajv an Ajv of your own, one that converts types for example. Default: that of Remex
+ * @throws {BadRequest} in calls: the data does not fit, with the list of what is wrong as its `data`
+ */
+export function getValidator<S extends TSchema>(
+  schema: S,
+  ajv?: SchemaCompiler,
+): Validator<unknown, Static<S>>
+export function getValidator<T = unknown, R = T>(
+  schema: JSONSchema,
+  ajv?: SchemaCompiler,
+): Validator<T, R>
+export function getValidator(schema: JSONSchema, ajv?: SchemaCompiler): Validator {
+  if (ajv === undefined) {
+    const check = compileCheck(schema)
+    return async (data) => check(data)
+  }
+  return toValidator(ajv.compile(isObject(schema) ? schema : { allOf: [schema] }))
+}
+
+/** Returns a validator for a function that Ajv has compiled. */
+export function toValidator(compiled: unknown): Validator {
+  if (!isCompiledSchema(compiled)) throw new TypeError('The Ajv has compiled no function')
+  return async (data) => {
+    const outcome = compiled(data)
+    // Of a schema that says `$async`.
+    if (isPromise(outcome)) await Promise.resolve(outcome).catch(throwValidationError)
+    else if (outcome !== true) throw createValidationError(compiled.errors ?? [])
+    return data
+  }
+}
+
+function throwValidationError(thrown: unknown): never {
+  throw toValidationError(thrown)
+}
