@@ -1,9 +1,9 @@
 import type { ObjectId } from 'mongodb'
 
 import { BadRequest } from '../../core/errors/index.ts'
+import { toList } from '../../core/query-list.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
 import { isObjectId, toObjectId } from '../object-id.ts'
-import { toList } from '../queries/query-filters.ts'
 
 /** The ObjectId of a value; what is `undefined` or `null` stays so. */
 type Resolved<Value> = ObjectId | (Value & (null | undefined))

@@ -1,4 +1,5 @@
 import { BadRequest } from '../../core/errors/index.ts'
+import { toList } from '../../core/query-list.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
 import { isFieldPath, toOutermost } from '../field-path.ts'
 
@@ -60,15 +61,4 @@ export function readSort(value: unknown): SortOrder | undefined {
     return [name, direction]
   })
   return Object.fromEntries(entries)
-}
-
-/**
- * Returns the list that a value is: an array, or an object whose keys are indexes, as query string
- * parsers make it of long lists. `undefined` for anything else.
- */
-export function toList(value: unknown): readonly unknown[] | undefined {
-  if (Array.isArray(value)) return value
-  if (!isPlainObject(value)) return undefined
-  const keys = Object.keys(value)
-  return keys.length > 0 && keys.every((key) => DIGITS.test(key)) ? Object.values(value) : undefined
 }

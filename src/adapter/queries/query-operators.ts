@@ -1,11 +1,12 @@
 import { BadRequest } from '../../core/errors/index.ts'
 import { withHint } from '../../core/hint.ts'
 import type { Query } from '../../core/params.ts'
+import { toList } from '../../core/query-list.ts'
 import { isObject, isPlainObject, isSingleValue } from '../../core/value-kind.ts'
 import { isReservedName } from '../field-path.ts'
 import type { MongoDBSettings, QueryFilter } from '../mongodb-options.ts'
 import { COMPARING, LOGICAL } from '../operator-names.ts'
-import { readCount, readSelect, readSort, toList } from './query-filters.ts'
+import { readCount, readSelect, readSort } from './query-filters.ts'
 import { isTextSearch, readSearch } from './text-search.ts'
 
 /** Operators that take a list of values. */
