@@ -46,13 +46,14 @@ const CORE = toNames({
 
 const SCHEMA = toNames({
   values: `
-    Ajv DateSchema Type addFormats getDataValidator getValidator keywordDate validateData
-    validateQuery
+    Ajv DateSchema Type addFormats getDataValidator getValidator keywordDate queryProperties
+    queryProperty querySyntax readLists validateData validateQuery
   `,
   types: `
-    DataSchema DataSchemaMap DataValidatorMap DateSchemaOptions JSONSchema SchemaCompiler
-    SchemaWithValidate StandardSchema Static TSchema ValidateQueryOptions ValidationCall
-    ValidationHook ValidationInput ValidationIssue ValidationMap Validator ValidatorFunction
+    DataSchema DataSchemaMap DataValidatorMap DateSchemaOptions JSONSchema QuerySyntaxOptions
+    SchemaCompiler SchemaWithValidate StandardSchema Static TSchema ValidateQueryOptions
+    ValidationCall ValidationHook ValidationInput ValidationIssue ValidationMap Validator
+    ValidatorFunction
   `,
 })
 

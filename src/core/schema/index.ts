@@ -26,3 +26,7 @@ export type {
 } from './validation/validation-hook.ts'
 export type { SchemaCompiler, Validator } from './validation/validator.ts'
 export { getValidator } from './validation/validator.ts'
+export { readLists } from './queries/query-lists.ts'
+export { queryProperties, queryProperty } from './queries/query-property.ts'
+export type { QuerySyntaxOptions } from './queries/query-syntax.ts'
+export { querySyntax } from './queries/query-syntax.ts'
