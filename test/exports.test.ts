@@ -46,14 +46,6 @@ const CORE = toNames({
 
 const SCHEMA = toNames({
   values: `
-    Ajv DateSchema Type addFormats getDataValidator getValidator keywordDate queryProperties
-    queryProperty querySyntax readLists validateData validateQuery
-  `,
-  types: `
-    DataSchema DataSchemaMap DataValidatorMap DateSchemaOptions JSONSchema QuerySyntaxOptions
-    SchemaCompiler SchemaWithValidate StandardSchema Static TSchema ValidateQueryOptions
-    ValidationCall ValidationHook ValidationInput ValidationIssue ValidationMap Validator
-    ValidatorFunction
   `,
 })
 

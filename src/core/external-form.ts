@@ -9,6 +9,10 @@ const FORMS = new WeakMap<object, readonly ExternalForm[]>()
 /** Where `resolveExternal` of `@feathersjs/schema` keeps how a record looks outside. */
 const DISPATCH = Symbol.for('@feathersjs/schema/dispatch')
 
+/** The same for records that can't have a property. */
+const DISPATCHES = new WeakMap<object, unknown>()
+let hasDispatches = false
+
 /** Whether any record has a form of its own: until then answers are not searched for one. */
 let hasForms = false
 
@@ -19,8 +23,29 @@ export function addExternalForm(record: object, form: ExternalForm): void {
   FORMS.set(record, [...forms, form])
   hasForms = true
   // Another `resolveExternal` would put it in the place of the record.
-  const dispatch = hasDispatch(record) ? record[DISPATCH] : null
+  const dispatch = readDispatch(record)
   if (isObject(dispatch)) addExternalForm(dispatch, form)
+}
+
+/**
+ * Sets how a record looks outside by `resolveExternal`, in place of what was set before; the forms that
+ * were added are applied to it. Returns it.
+ */
+export function setDispatch<D>(record: object, dispatch: D): D {
+  hasForms = true
+  const descriptor = { value: dispatch, configurable: true }
+  // A record that is frozen, or whose property another `resolveExternal` has made.
+  if (!Reflect.defineProperty(record, DISPATCH, descriptor)) {
+    DISPATCHES.set(record, dispatch)
+    hasDispatches = true
+  }
+  return dispatch
+}
+
+/** Returns what was set by {@link setDispatch} or another `resolveExternal`, else `undefined`. */
+export function readDispatch(record: object): unknown {
+  const kept = hasDispatches ? DISPATCHES.get(record) : undefined
+  return kept ?? (record as { [DISPATCH]?: unknown })[DISPATCH]
 }
 
 /** Gives a copy of a record the forms that the record itself has. */
@@ -48,7 +73,7 @@ export function toExternalForm(value: unknown): unknown {
 /** Whether a record with a form of its own is in a value, anywhere that JSON would look. */
 function holdsForm(value: unknown): boolean {
   if (!isObject(value)) return false
-  if (FORMS.has(value) || hasDispatch(value)) return true
+  if (FORMS.has(value) || readDispatch(value) !== undefined) return true
   if (Array.isArray(value)) return value.some(holdsForm)
   // The JSON of bytes, dates and ids takes time and holds no record.
   if (hasToJSON(value)) return !isSingleValue(value) && holdsForm(value.toJSON())
@@ -67,13 +92,9 @@ function replaceForms(value: object): unknown {
 }
 
 function toForm(value: object): unknown {
-  const seen: unknown = hasDispatch(value) ? value[DISPATCH] : value
+  const seen: unknown = readDispatch(value) ?? value
   const form = (FORMS.get(value) ?? []).reduce((record, toOuter) => toOuter(record), seen)
   return isObject(form) && hasToJSON(form) ? form.toJSON() : form
-}
-
-function hasDispatch(value: object): value is { [DISPATCH]: unknown } {
-  return (value as { [DISPATCH]?: unknown })[DISPATCH] !== undefined
 }
 
 function hasToJSON(value: object): value is { toJSON(): unknown } {

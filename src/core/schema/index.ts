@@ -5,6 +5,7 @@
 
 export type { Static, TSchema } from 'typebox'
 export { Type } from 'typebox'
+export { setDispatch } from '../external-form.ts'
 export type { DataSchema, JSONSchema, StandardSchema } from '../service-schemas.ts'
 export { Ajv, addFormats } from './validation/ajv.ts'
 export type { DataSchemaMap, DataValidatorMap } from './validation/data-validator.ts'
@@ -30,3 +31,19 @@ export { readLists } from './queries/query-lists.ts'
 export { queryProperties, queryProperty } from './queries/query-property.ts'
 export type { QuerySyntaxOptions } from './queries/query-syntax.ts'
 export { querySyntax } from './queries/query-syntax.ts'
+export { getDispatch, getDispatchValue } from './resolvers/dispatch.ts'
+export type {
+  PropertyResolver,
+  PropertyResolverMap,
+  ResolverStatus,
+  VirtualProperty,
+  VirtualResolver,
+} from './resolvers/property-resolver.ts'
+export { virtual } from './resolvers/property-resolver.ts'
+export { resolveData } from './resolvers/resolve-data.ts'
+export { resolveDispatch, resolveExternal } from './resolvers/resolve-external.ts'
+export { resolveQuery } from './resolvers/resolve-query.ts'
+export { resolveResult } from './resolvers/resolve-result.ts'
+export type { ResolverConfig, ResolverOptions, ResolverSchema } from './resolvers/resolver.ts'
+export { Resolver, resolve } from './resolvers/resolver.ts'
+export type { AnyResolver, AroundResolverHook, ResolverHook } from './resolvers/resolver-hook.ts'

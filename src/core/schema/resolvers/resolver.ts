@@ -1,0 +1,234 @@
+import type { OptionRules } from '../../option-check.ts'
+import { checkOptions, OPTION } from '../../option-check.ts'
+import { hasMethod, isObject, isPromise, isSingleValue } from '../../value-kind.ts'
+import { whenReady } from './pending.ts'
+import type {
+  Awaitable,
+  GivenStatus,
+  PropertyResolver,
+  PropertyResolverMap,
+  ResolverStatus,
+} from './property-resolver.ts'
+import { IS_VIRTUAL } from './property-resolver.ts'
+import { createResolverError } from './resolver-error.ts'
+
+/** What checks records: an object of `schema()` of `@feathersjs/schema`, for example. */
+export interface ResolverSchema {
+  /** Returns the record, converted, or a promise of it. */
+  validate(record: unknown): unknown
+}
+
+/** Options of {@link resolve} beside the functions. */
+export interface ResolverOptions<T, C> {
+  /** Returns the record that the functions get. Default: the one that is given. */
+  readonly converter?: (
+    // biome-ignore lint/suspicious/noExplicitAny: what is converted has another type than the record
+    record: any,
+    context: C,
+    status: ResolverStatus<C>,
+  ) => Awaitable<T | undefined>
+  /** What `validate` checks with. Default: nothing is checked. */
+  readonly schema?: ResolverSchema
+  /** Whether `schema` checks a record before the functions run, or after. Default: `false`, never. */
+  readonly validate?: 'before' | 'after' | false
+}
+
+/** Functions and options in one object. */
+export interface ResolverConfig<T, C> extends ResolverOptions<T, C> {
+  /** The functions by the names of their properties. */
+  readonly properties: PropertyResolverMap<T, C>
+}
+
+type AnyFunction<T, C> = PropertyResolver<T, unknown, C>
+type Fields = Readonly<Record<string, unknown>>
+
+const OPTION_RULES: OptionRules = {
+  converter: OPTION.function,
+  schema: {
+    expected: 'an object with a function validate',
+    isValid: (value) => isObject(value) && hasMethod(value, 'validate'),
+  },
+  validate: {
+    expected: "'before', 'after' or false",
+    isValid: (value) => value === 'before' || value === 'after' || value === false,
+  },
+}
+const CONFIG_RULES: OptionRules = { ...OPTION_RULES, properties: OPTION.object }
+
+/** Turns records into others, property by property: what {@link resolve} returns. */
+export class Resolver<T, C> {
+  /** Functions and options as they were given. */
+  readonly options: ResolverConfig<T, C>
+  /** The names of the properties that have a function. */
+  readonly propertyNames: readonly (keyof T & string)[]
+  /** Those of them that are {@link virtual}. */
+  readonly virtualNames: readonly (keyof T & string)[]
+  readonly #functions: ReadonlyMap<string, AnyFunction<T, C>>
+
+  /** @throws {TypeError} a property whose resolver is no function */
+  constructor(options: ResolverConfig<T, C>) {
+    this.options = options
+    this.#functions = readFunctions(options.properties)
+    this.propertyNames = [...this.#functions.keys()] as (keyof T & string)[]
+    this.virtualNames = this.propertyNames.filter(
+      (name) => this.#functions.get(name)?.[IS_VIRTUAL] === true,
+    )
+  }
+
+  /**
+   * Resolves to the record with the values that the functions return. All of them get the record
+   * as it was given. What is no object stays as it is.
+   * @throws {BadRequest} functions have failed: `data` has their errors by the names of the properties
+   */
+  async resolve(record: unknown, context: C, status?: GivenStatus<C>): Promise<T> {
+    return this.start(record, context, status)
+  }
+
+  /** Returns what {@link Resolver.resolve} resolves to, or a promise of it if a function returns one. */
+  start(record: unknown, context: C, status: GivenStatus<C> = {}): Awaitable<T> {
+    // A result may be nothing.
+    if (record === undefined || record === null) return record as T
+    const { converter } = this.options
+    const converted =
+      converter === undefined ? record : converter(record, context, completeStatus(status))
+    return whenReady(converted, (value) =>
+      this.#startChecked(value, context, status),
+    ) as Awaitable<T>
+  }
+
+  #startChecked(record: unknown, context: C, status: GivenStatus<C>): unknown {
+    const { schema, validate } = this.options
+    if (schema === undefined || !validate) return this.#startFields(record, context, status)
+    if (validate === 'after') {
+      const resolved = this.#startFields(record, context, status)
+      return whenReady(resolved, (value) => schema.validate(value))
+    }
+    return whenReady(schema.validate(record), (value) => this.#startFields(value, context, status))
+  }
+
+  #startFields(record: unknown, context: C, status: GivenStatus<C>): unknown {
+    const selected = status.properties
+    const isUntouched = selected === undefined && this.#functions.size === 0
+    if (isUntouched || !isObject(record) || isSingleValue(record)) return record
+    const names = selected ?? this.#namesOf(record)
+    const values: unknown[] = new Array(names.length)
+    const failures = new Map<string, unknown>()
+    const pending: Promise<void>[] = []
+    const settle = async (value: PromiseLike<unknown>, index: number): Promise<void> => {
+      try {
+        values[index] = await value
+      } catch (error) {
+        failures.set(names[index] as string, error)
+      }
+    }
+    for (const [index, name] of names.entries()) {
+      try {
+        const value = this.#startField(record, name, context, status)
+        values[index] = value
+        if (isPromise(value)) pending.push(settle(value, index))
+      } catch (error) {
+        failures.set(name, error)
+      }
+    }
+    const finish = (): unknown => {
+      if (failures.size > 0) throw createResolverError(failures, context, selected)
+      return toRecord(names, values)
+    }
+    return pending.length === 0 ? finish() : Promise.all(pending).then(finish)
+  }
+
+  #startField(record: Fields, name: string, context: C, status: GivenStatus<C>): unknown {
+    const resolver = this.#functions.get(name)
+    const value = readField(record, name)
+    if (resolver === undefined) return value
+    const { path = [], stack = [] } = status
+    if (stack.includes(resolver)) return undefined
+    const own = { ...status, path: [...path, name], stack: [...stack, resolver] }
+    return resolver(value, record as T, context, own)
+  }
+
+  /** The names of the record first, as they stand there. */
+  #namesOf(record: Fields): readonly string[] {
+    const names = Object.keys(record)
+    for (const name of this.propertyNames) if (!isEnumerable(record, name)) names.push(name)
+    return names
+  }
+}
+
+// The compiler reports what is wrong with the last one: the one that most programs use.
+
+/** Returns a resolver of records by functions and options in one object. */
+export function resolve<T, C>(config: ResolverConfig<T, C>): Resolver<T, C>
+/**
+ * Returns a resolver of records, by functions for those properties that change. A function gets the
+ * value, the whole record, the context and the status of the resolver; `undefined` leaves the
+ * property out.
+ * @throws {TypeError} an unknown option, or a property whose resolver is no function
+ */
+export function resolve<T, C>(
+  properties: PropertyResolverMap<T, C>,
+  options?: ResolverOptions<T, C>,
+): Resolver<T, C>
+export function resolve<T, C>(
+  given: PropertyResolverMap<T, C> | ResolverConfig<T, C>,
+  options: ResolverOptions<T, C> = {},
+): Resolver<T, C> {
+  if (isConfig<T, C>(given)) {
+    checkOptions('resolve()', given, CONFIG_RULES)
+    return new Resolver(given)
+  }
+  checkOptions('resolve()', options, OPTION_RULES)
+  return new Resolver({ ...options, properties: given })
+}
+
+/** A record may have a property of this name: its resolver is a function. */
+function isConfig<T, C>(given: unknown): given is ResolverConfig<T, C> {
+  return isObject(given) && isObject(given['properties'])
+}
+
+function readFunctions<T, C>(
+  properties: PropertyResolverMap<T, C>,
+): ReadonlyMap<string, AnyFunction<T, C>> {
+  if (!isObject(properties)) throw new TypeError('resolve() takes an object of functions')
+  const functions = Object.entries(properties).filter(([, resolver]) => resolver !== undefined)
+  for (const [name, resolver] of functions) {
+    if (typeof resolver === 'function') continue
+    throw new TypeError(`resolve(): the resolver of the property '${name}' must be a function`)
+  }
+  return new Map(functions as [string, AnyFunction<T, C>][])
+}
+
+function completeStatus<C>(status: GivenStatus<C>): ResolverStatus<C> {
+  const { path = [], stack = [] } = status
+  return { ...status, path, stack }
+}
+
+/** The value of a field, but not what every object has: callers select names as they like. */
+function readField(record: Fields, name: string): unknown {
+  return name in Object.prototype && !Object.hasOwn(record, name) ? undefined : record[name]
+}
+
+function isEnumerable(record: object, name: string): boolean {
+  return Object.prototype.propertyIsEnumerable.call(record, name)
+}
+
+function toRecord(names: readonly string[], values: readonly unknown[]): Record<string, unknown> {
+  const record: Record<string, unknown> = {}
+  for (const [index, name] of names.entries()) {
+    const value = values[index]
+    if (value === undefined) continue
+    if (name === '__proto__') defineField(record, name, value)
+    else record[name] = value
+  }
+  return record
+}
+
+/** As an own property, where an assignment would set the prototype. */
+function defineField(record: object, name: string, value: unknown): void {
+  Object.defineProperty(record, name, {
+    value,
+    enumerable: true,
+    configurable: true,
+    writable: true,
+  })
+}

@@ -1,0 +1,36 @@
+import { isObject, isPlainObject, isStringList } from '../../value-kind.ts'
+import type { ResolverCall } from './resolver-hook.ts'
+
+const DIGITS = /^\d{1,15}$/
+/** The names of ids where a service does not say its own. */
+const USUAL_IDS: readonly string[] = ['_id', 'id']
+
+/**
+ * Returns the names of properties that `$select` leaves, with that of the id. `undefined` for all, and
+ * for what is no list of names: the service refuses that.
+ */
+export function readSelection(select: unknown, call: ResolverCall): readonly string[] | undefined {
+  const names = toNames(select)
+  if (names === undefined) return undefined
+  // Of a path, `author.name`, the property is resolved, with as much of it as was read.
+  const properties = names.map((name) => name.split('.', 1)[0] ?? name)
+  return [...new Set([...properties, ...findIdNames(call.service)])]
+}
+
+/** A long list in a URL becomes an object with the positions as its keys. */
+function toNames(select: unknown): readonly string[] | undefined {
+  if (typeof select === 'string') return [select]
+  const names =
+    isPlainObject(select) && Object.keys(select).every((key) => DIGITS.test(key))
+      ? Object.values(select)
+      : select
+  return isStringList(names) ? names : undefined
+}
+
+/** What the service says is the name of its id, as its own property or as an option. */
+function findIdNames(service: unknown): readonly string[] {
+  if (!isObject(service)) return USUAL_IDS
+  const { id, options } = service
+  if (typeof id === 'string') return [id]
+  return isObject(options) && typeof options['id'] === 'string' ? [options['id']] : USUAL_IDS
+}
