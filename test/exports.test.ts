@@ -46,6 +46,17 @@ const CORE = toNames({
 
 const SCHEMA = toNames({
   values: `
+    Ajv DateSchema Resolver Type addFormats getDataValidator getDispatch getDispatchValue
+    getValidator keywordDate queryProperties queryProperty querySyntax readLists resolve
+    resolveData resolveDispatch resolveExternal resolveQuery resolveResult setDispatch
+    validateData validateQuery virtual
+  `,
+  types: `
+    AnyResolver AroundResolverHook DataSchema DataSchemaMap DataValidatorMap DateSchemaOptions
+    JSONSchema PropertyResolver PropertyResolverMap QuerySyntaxOptions ResolverConfig ResolverHook
+    ResolverOptions ResolverSchema ResolverStatus SchemaCompiler SchemaWithValidate StandardSchema
+    Static TSchema ValidateQueryOptions ValidationCall ValidationHook ValidationInput
+    ValidationIssue ValidationMap Validator ValidatorFunction VirtualProperty VirtualResolver
   `,
 })
 

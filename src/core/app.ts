@@ -11,7 +11,7 @@ import type {
 import { HookRegistry } from './hook-registry.ts'
 import { ServiceLifecycle } from './lifecycle.ts'
 import type { Logger } from './logger.ts'
-import type { ServiceEntryFace } from './method-entry.ts'
+import type { SchemaSupport, ServiceEntryFace } from './method-entry.ts'
 import type { MethodName, MethodNames } from './method-name.ts'
 import type { StandardMethod } from './method-table.ts'
 import { STANDARD_METHODS } from './method-table.ts'
@@ -58,6 +58,8 @@ export class Application<
   readonly hookRegistry: HookRegistry
   /** What tells the author of mistakes. Only applications of `createApp()` have it. */
   readonly advice: Advice | undefined
+  /** Compiles schemas of services; what the bundles of browsers do without. */
+  schemaSupport: SchemaSupport | undefined = undefined
   readonly #entries = new Map<string, Entry>()
   readonly #observers = new Set<ServiceObserver>()
   // Without its type parameters, as the parts of the core take an application.
@@ -222,7 +224,7 @@ export class Application<
   #add(path: string, entry: Entry): this {
     this.#entries.set(path, entry)
     this.#notify('added', path, entry)
-    this.#lifecycle.add(path, entry.service)
+    this.#lifecycle.add(path, entry.service, entry.schemas)
     return this
   }
 

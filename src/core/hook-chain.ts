@@ -22,16 +22,29 @@ const CALLED_TWICE = 'next() called multiple times'
  */
 export const TAKEN_BACK: unique symbol = Symbol('remex.takenBack')
 
+/** The before hooks of one method: those of all methods, then its own. */
+export interface BeforeHooks {
+  readonly all: readonly StoredHook[]
+  readonly own: readonly StoredHook[]
+}
+
+/** The hooks of an application or a service. */
+export interface HookSource {
+  readonly hooks: HookRegistry
+  /** Puts a check of what callers have sent between the before hooks. Default: there is none. */
+  readonly schemas?: { addCheck(before: BeforeHooks): BeforeHooks } | null
+}
+
 /**
- * Returns the chain of a method, `null` when no hook is registered for it.
- * @param registries the hooks of the application, then those of the service: outermost first
+ * Returns the chain of a method, `null` when nothing runs around it.
+ * @param sources the hooks of the application, then those of the service: outermost first
  */
 export function compileChain(
-  registries: readonly HookRegistry[],
+  sources: readonly HookSource[],
   method: string,
   call: MethodCall,
 ): Chain | null {
-  const steps = mergeLayers(registries.flatMap((registry) => toSteps(registry, method)))
+  const steps = mergeLayers(sources.flatMap((source) => toSteps(source, method)))
   const innermost = steps.at(-1)
   if (innermost === undefined) return null
   const [outer, chain]: [Step[], Chain] = isLayer(innermost)
@@ -54,12 +67,14 @@ export function composeAround<C extends Surrounded>(
   )
 }
 
-/** The steps of one registry, outermost first, in the documented order. */
-function toSteps(hooks: HookRegistry, method: string): Step[] {
+/** The steps of one source, outermost first, in the documented order. */
+function toSteps({ hooks, schemas }: HookSource, method: string): Step[] {
+  const given = { all: hooks.get('before', 'all'), own: hooks.get('before', method) }
+  const before = schemas == null ? given : schemas.addCheck(given)
   const layers: Layer[] = [
-    { before: hooks.get('before', 'all'), after: [], error: hooks.get('error', 'all') },
+    { before: before.all, after: [], error: hooks.get('error', 'all') },
     {
-      before: hooks.get('before', method),
+      before: before.own,
       after: hooks.get('after', method),
       error: hooks.get('error', method),
     },

@@ -24,6 +24,11 @@ export type LifecycleHook<A = HookApplication> = (
   next: () => Promise<void>,
 ) => unknown
 
+/** What has to be loaded before a service is called. */
+interface Schemas {
+  load(): Promise<void>
+}
+
 interface WithLifecycle {
   setup?(app: HookApplication, path: string): unknown
   teardown?(app: HookApplication, path: string): unknown
@@ -31,6 +36,7 @@ interface WithLifecycle {
 
 interface Registered {
   readonly service: WithLifecycle
+  readonly schemas: Schemas | null
   /** Settles with `setup` of the service. Absent before the first `setup`, and after one failed. */
   started?: Promise<void>
   isDown: boolean
@@ -64,8 +70,8 @@ export class ServiceLifecycle {
   }
 
   /** Registers a service; after the start it is set up at once, and a failure is logged. */
-  add(path: string, service: object): void {
-    const registered: Registered = { service, isDown: false }
+  add(path: string, service: object, schemas: Schemas | null): void {
+    const registered: Registered = { service, schemas, isDown: false }
     this.#registered.set(path, registered)
     if (!this.#isStarted) return
     this.#start(path, registered).catch((error: unknown) => {
@@ -125,7 +131,7 @@ export class ServiceLifecycle {
 
   #start(path: string, registered: Registered): Promise<void> {
     registered.isDown = false
-    registered.started ??= callSetup(registered.service, this.#app, path).catch((error) => {
+    registered.started ??= callSetup(registered, this.#app, path).catch((error) => {
       delete registered.started
       throw error
     })
@@ -150,10 +156,11 @@ function succeeds(promise: Promise<void>): Promise<boolean> {
 }
 
 async function callSetup(
-  service: WithLifecycle,
+  { service, schemas }: Registered,
   app: HookApplication,
   path: string,
 ): Promise<void> {
+  if (schemas !== null) await schemas.load()
   await service.setup?.(app, path)
 }
 

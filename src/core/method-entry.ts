@@ -4,6 +4,7 @@ import type { MethodCall } from './method-call.ts'
 import type { NameSuggestion } from './option-rules.ts'
 import type { Chain } from './run-hooks.ts'
 import type { ResolvedServiceOptions } from './service-options.ts'
+import type { EntrySchemas, ServiceSchemas } from './service-schemas.ts'
 
 /** What tells the authors of services of their mistakes. */
 export interface ServiceAdvice extends HookAdvice {
@@ -17,11 +18,19 @@ export interface ServiceAdvice extends HookAdvice {
   warnOfResult(method: MethodEntry, context: HookContext, returned: unknown): void
 }
 
+/**
+ * Makes the schemas of a service what its calls are checked by.
+ * @throws {TypeError} a schema is missing, or a name is not known
+ */
+export type SchemaSupport = (entry: ServiceEntryFace, schemas: ServiceSchemas) => EntrySchemas
+
 /** What a registered service needs of its application. */
 export interface EntryApplication extends HookApplication {
   readonly advice?: ServiceAdvice | undefined
   /** The hooks that run around those of the service. */
   readonly hookRegistry: HookRegistry
+  /** Without it the option `schemas` of services is refused. */
+  readonly schemaSupport?: SchemaSupport | undefined
   /** Logs the error of an event listener, which can't be reported to the caller of a method. */
   logListenerError(error: unknown, event: string): void
 }
@@ -56,6 +65,8 @@ export interface ServiceEntryFace<A = EntryApplication> {
   readonly hooks: HookRegistry
   /** What transports keep for the service, each by a symbol of its own. */
   readonly attachments: Map<symbol, unknown>
+  /** What the option `schemas` stands for; `null` without it. */
+  readonly schemas: EntrySchemas | null
   /**
    * Puts the chains together anew: to be called whenever hooks of the app or the service change.
    */

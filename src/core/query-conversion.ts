@@ -18,8 +18,14 @@ export function leaveQuery<H extends object>(hook: H): H {
   return hook
 }
 
+/** Whether a hook has said that it leaves the query as it is. */
+export function leavesQuery(hook: object): boolean {
+  return NOT_CONVERTING.has(hook)
+}
+
 /** Whether strings of callers outside are compared by their type, and no hook may convert them. */
-export function lacksConversion({ app, methods, hooks }: ServiceEntryFace): boolean {
+export function lacksConversion({ app, methods, hooks, schemas }: ServiceEntryFace): boolean {
+  if (schemas !== null) return false
   const find = methods.get('find')
   if (find === undefined || !find.external || !COMPARING_BY_TYPE.has(find.original)) return false
   // Hooks around all services log and measure.
@@ -31,5 +37,5 @@ export function lacksConversion({ app, methods, hooks }: ServiceEntryFace): bool
 function mayConvert(registry: HookRegistry, groups: readonly HookGroup[]): boolean {
   return groups
     .flatMap((group) => ['all', 'find'].flatMap((name) => registry.get(group, name)))
-    .some((hook) => !NOT_CONVERTING.has(hook))
+    .some((hook) => !leavesQuery(hook))
 }

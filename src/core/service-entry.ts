@@ -6,6 +6,7 @@ import { STANDARD_METHODS, toMethodSpec } from './method-table.ts'
 import type { ServiceAddons } from './service-addons.ts'
 import { installMembers } from './service-members.ts'
 import type { ResolvedServiceOptions } from './service-options.ts'
+import type { EntrySchemas } from './service-schemas.ts'
 import { hasMethod, isPlainObject } from './value-kind.ts'
 
 /** The entry of each registered service, by the object that callers hold. */
@@ -35,9 +36,11 @@ export class ServiceEntry<A extends EntryApplication = EntryApplication>
   readonly methods: ReadonlyMap<string, MethodEntry<A>>
   readonly hooks: HookRegistry
   readonly attachments: Map<symbol, unknown> = new Map()
+  /** What the option `schemas` stands for; `null` without it. */
+  readonly schemas: EntrySchemas | null
   readonly #uninstall: () => void
 
-  /** @throws {TypeError} the service lacks a method that its options list */
+  /** @throws {TypeError} the service lacks a method that its options list, or schemas are refused */
   constructor(app: A, path: string, service: object, options: ResolvedServiceOptions) {
     this.app = app
     this.path = path
@@ -53,14 +56,17 @@ export class ServiceEntry<A extends EntryApplication = EntryApplication>
       methodNames: () => this.methods.keys(),
       suggestName: app.advice?.suggestName,
     })
+    this.schemas = attachSchemas(this)
     this.#uninstall = installMembers(this)
     ENTRIES.set(service, this)
     this.compile()
   }
 
   compile(): void {
+    const { app, hooks, schemas } = this
+    const sources = [{ hooks: app.hookRegistry }, { hooks, schemas }]
     for (const method of this.methods.values()) {
-      method.chain = compileChain([this.app.hookRegistry, this.hooks], method.name, method.call)
+      method.chain = compileChain(sources, method.name, method.call)
     }
   }
 
@@ -89,6 +95,17 @@ export function toRegistered(path: string, service: object): object {
   if (registered === undefined) return isPlainObject(service) ? Object.create(service) : service
   throw new TypeError(
     `The service for path '${path}' is registered already, at '${registered.path}': make a new instance`,
+  )
+}
+
+function attachSchemas<A extends EntryApplication>(
+  entry: ServiceEntryFace<A>,
+): EntrySchemas | null {
+  const { app, path, options } = entry
+  if (options.schemas === undefined) return null
+  if (app.schemaSupport !== undefined) return app.schemaSupport(entry, options.schemas)
+  throw new TypeError(
+    `app.use('${path}'): the option 'schemas' needs an application made by createApp() of 'remex'`,
   )
 }
 

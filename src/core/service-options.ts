@@ -2,6 +2,7 @@ import { EMITTER_METHODS } from './emitter.ts'
 import { STANDARD_EVENTS, STANDARD_METHODS } from './method-table.ts'
 import type { NameSuggestion, OptionRules } from './option-rules.ts'
 import { checkRules, OPTION } from './option-rules.ts'
+import type { ServiceSchemas } from './service-schemas.ts'
 import { hasMethod, isObject, isPlainObject } from './value-kind.ts'
 
 /** Options of `app.use(path, service, options)`. */
@@ -17,16 +18,20 @@ export interface ServiceOptions<Name extends string = string> {
   readonly serviceEvents?: readonly string[]
   /** Route values that apply where the URL gives none. Default: none. */
   readonly routeParams?: Readonly<Record<string, string>>
+  /** What callers outside may send, and what they get. Default: anything. */
+  readonly schemas?: ServiceSchemas<Name>
 }
 
 /** Options with every default filled in. */
-export type ResolvedServiceOptions = Required<ServiceOptions>
+export type ResolvedServiceOptions = Required<Omit<ServiceOptions, 'schemas'>> &
+  Pick<ServiceOptions, 'schemas'>
 
 const RULES: OptionRules = {
   methods: OPTION.stringList,
   events: OPTION.stringList,
   serviceEvents: OPTION.stringList,
   routeParams: { expected: 'an object of strings', isValid: isStringMap },
+  schemas: OPTION.object,
 }
 
 const SERVICE_METHODS: readonly string[] = [...STANDARD_METHODS, 'setup', 'teardown']
@@ -67,6 +72,7 @@ export function resolveServiceOptions(
     events: [...events],
     serviceEvents: [...(options.serviceEvents ?? [...STANDARD_EVENTS, ...events])],
     routeParams: { ...options.routeParams },
+    ...(options.schemas === undefined ? {} : { schemas: options.schemas }),
   }
 }
 

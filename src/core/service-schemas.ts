@@ -1,3 +1,5 @@
+import type { BeforeHooks } from './hook-chain.ts'
+
 /**
  * A JSON Schema, one of TypeBox for example: an object of keywords, `true` for any value, `false` for
  * none.
@@ -57,4 +59,17 @@ export interface MethodSchemas {
   readonly query: JSONSchema
   /** One record of what comes back; `undefined` where nothing is known of it. */
   readonly result: JSONSchema | undefined
+}
+
+/** The schemas of a service in use. */
+export interface EntrySchemas {
+  /**
+   * Puts the hook that checks and converts the data and the query of calls from outside before the
+   * first one that may change them.
+   */
+  addCheck(before: BeforeHooks): BeforeHooks
+  /** Rejects with a `TypeError` that names the schema that can't be compiled. */
+  load(): Promise<void>
+  /** Returns the schemas of a method, once they are loaded. */
+  toMethodSchemas(method: string): MethodSchemas
 }

@@ -24,6 +24,7 @@ export { compress } from './server/compress.ts'
 export type { ConfigurationOptions } from './server/configuration.ts'
 export { configuration } from './server/configuration.ts'
 export { cors } from './server/cors.ts'
+export { createApp } from './server/create-app.ts'
 export type { FastifyApplication, FastifyAppOptions, ServerMembers } from './server/fastify-app.ts'
 export { fastifyApp } from './server/fastify-app.ts'
 export {

@@ -7,26 +7,6 @@ export type { Static, TSchema } from 'typebox'
 export { Type } from 'typebox'
 export { setDispatch } from '../external-form.ts'
 export type { DataSchema, JSONSchema, StandardSchema } from '../service-schemas.ts'
-export { Ajv, addFormats } from './validation/ajv.ts'
-export type { DataSchemaMap, DataValidatorMap } from './validation/data-validator.ts'
-export { getDataValidator } from './validation/data-validator.ts'
-export { keywordDate } from './validation/date-keyword.ts'
-export type { DateSchemaOptions } from './validation/date-schema.ts'
-export { DateSchema } from './validation/date-schema.ts'
-export type { ValidationMap } from './validation/validate-data.ts'
-export { validateData } from './validation/validate-data.ts'
-export type { ValidateQueryOptions } from './validation/validate-query.ts'
-export { validateQuery } from './validation/validate-query.ts'
-export type { ValidationIssue } from './validation/validation-error.ts'
-export type {
-  SchemaWithValidate,
-  ValidationCall,
-  ValidationHook,
-  ValidationInput,
-  ValidatorFunction,
-} from './validation/validation-hook.ts'
-export type { SchemaCompiler, Validator } from './validation/validator.ts'
-export { getValidator } from './validation/validator.ts'
 export { readLists } from './queries/query-lists.ts'
 export { queryProperties, queryProperty } from './queries/query-property.ts'
 export type { QuerySyntaxOptions } from './queries/query-syntax.ts'
@@ -47,3 +27,23 @@ export { resolveResult } from './resolvers/resolve-result.ts'
 export type { ResolverConfig, ResolverOptions, ResolverSchema } from './resolvers/resolver.ts'
 export { Resolver, resolve } from './resolvers/resolver.ts'
 export type { AnyResolver, AroundResolverHook, ResolverHook } from './resolvers/resolver-hook.ts'
+export { Ajv, addFormats } from './validation/ajv.ts'
+export type { DataSchemaMap, DataValidatorMap } from './validation/data-validator.ts'
+export { getDataValidator } from './validation/data-validator.ts'
+export { keywordDate } from './validation/date-keyword.ts'
+export type { DateSchemaOptions } from './validation/date-schema.ts'
+export { DateSchema } from './validation/date-schema.ts'
+export type { ValidationMap } from './validation/validate-data.ts'
+export { validateData } from './validation/validate-data.ts'
+export type { ValidateQueryOptions } from './validation/validate-query.ts'
+export { validateQuery } from './validation/validate-query.ts'
+export type { ValidationIssue } from './validation/validation-error.ts'
+export type {
+  SchemaWithValidate,
+  ValidationCall,
+  ValidationHook,
+  ValidationInput,
+  ValidatorFunction,
+} from './validation/validation-hook.ts'
+export type { SchemaCompiler, Validator } from './validation/validator.ts'
+export { getValidator } from './validation/validator.ts'

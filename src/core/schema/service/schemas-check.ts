@@ -1,0 +1,80 @@
+import type { ServiceEntryFace } from '../../method-entry.ts'
+import { isStandardMethod } from '../../method-table.ts'
+import type { OptionRule, OptionRules } from '../../option-check.ts'
+import { checkOptions } from '../../option-check.ts'
+import type { DataSchema, ServiceSchemas } from '../../service-schemas.ts'
+import { isObject, isPlainObject } from '../../value-kind.ts'
+import { isStandardSchema } from '../validation/standard-schema.ts'
+
+const JSON_SCHEMA: OptionRule = { expected: 'a JSON Schema', isValid: isJSONSchema }
+const DATA_SCHEMA: OptionRule = {
+  expected: 'a JSON Schema or a Standard Schema',
+  isValid: (value) => isJSONSchema(value) || isStandardSchema(value),
+}
+
+const METHOD_RULES: OptionRules = { data: DATA_SCHEMA, query: JSON_SCHEMA, result: JSON_SCHEMA }
+
+const RULES: OptionRules = {
+  entity: JSON_SCHEMA,
+  create: DATA_SCHEMA,
+  update: DATA_SCHEMA,
+  patch: DATA_SCHEMA,
+  query: JSON_SCHEMA,
+  result: JSON_SCHEMA,
+  methods: { expected: 'an object with the schemas of custom methods', isValid: isPlainObject },
+}
+
+/**
+ * Checks the option `schemas` of a service: each method that callers outside may send data to has a
+ * schema for it, since data that is looked at by nobody would be stored as it is.
+ * @throws {TypeError} a name that is not known, no schema, or one that is missing
+ */
+export function checkServiceSchemas(entry: ServiceEntryFace, schemas: ServiceSchemas): void {
+  const owner = `The schemas of service '${entry.path}'`
+  checkOptions(owner, schemas, RULES)
+  for (const [name, method] of Object.entries(schemas.methods ?? {})) {
+    checkMethodName(owner, entry, name)
+    checkOptions(`${owner}, method '${name}'`, method, METHOD_RULES)
+  }
+  for (const [name, { external, spec }] of entry.methods) {
+    if (!external || !spec.arguments.includes('data')) continue
+    if (toDataSchema(schemas, name) === undefined) throw createMissing(owner, schemas, name)
+  }
+}
+
+/**
+ * Returns the schema that the data of a method has by the option, `undefined` for none. That of `patch`
+ * may be the one of `create`, of which nothing is required then.
+ */
+export function toDataSchema(schemas: ServiceSchemas, method: string): DataSchema | undefined {
+  const { create, update = create, patch } = schemas
+  if (!isStandardMethod(method)) return schemas.methods?.[method]?.data
+  if (method === 'create') return create
+  if (method === 'update') return update
+  // Of what another library checks no part can be taken away.
+  return patch ?? (isStandardSchema(create) ? undefined : create)
+}
+
+function isJSONSchema(value: unknown): boolean {
+  if (typeof value === 'boolean') return true
+  return isObject(value) && !Array.isArray(value) && !isStandardSchema(value)
+}
+
+function checkMethodName(owner: string, entry: ServiceEntryFace, name: string): void {
+  if (isStandardMethod(name)) {
+    throw new TypeError(`${owner}: 'methods' is for custom methods, and '${name}' is none`)
+  }
+  if (entry.methods.has(name)) return
+  throw new TypeError(
+    `${owner}: the service has no method '${name}'; its option 'methods' lists them`,
+  )
+}
+
+function createMissing(owner: string, schemas: ServiceSchemas, name: string): TypeError {
+  if (!isStandardMethod(name)) {
+    return new TypeError(`${owner} lack the data of '${name}': methods: { ${name}: { data } }`)
+  }
+  const isOther = name === 'patch' && schemas.create !== undefined
+  const reason = isOther ? ' (it does not follow from that of another library)' : ''
+  return new TypeError(`${owner} lack '${name}'${reason}: name what callers may send, or true`)
+}

@@ -1,0 +1,64 @@
+import type { DataSchema, JSONSchema } from '../../service-schemas.ts'
+import { isObject } from '../../value-kind.ts'
+import type { Keywords } from '../json-schema.ts'
+import { isStandardSchema } from '../validation/standard-schema.ts'
+import { hasKeywords, mapSchema } from './map-schema.ts'
+
+/** What values are over HTTP that a keyword converts. */
+const STRINGS: ReadonlyMap<string, Keywords> = new Map([
+  ['objectid', { type: 'string', pattern: '^[0-9a-fA-F]{24}$' }],
+  ['date', { type: 'string', format: 'date-time' }],
+])
+
+/** Keywords that say how a value is described, and nothing of itself. */
+const ANNOTATIONS = ['title', 'description', 'examples', 'deprecated', 'readOnly', 'writeOnly']
+
+/**
+ * Returns a copy of a schema as it holds for what is sent over HTTP, in standard keywords alone: ids
+ * of MongoDB and dates are strings there.
+ */
+export function toWireSchema(schema: JSONSchema): JSONSchema {
+  return toWire(schema) as JSONSchema
+}
+
+function toWire(schema: unknown): unknown {
+  if (!hasKeywords(schema)) return schema
+  for (const [keyword, string] of STRINGS) {
+    if (schema[keyword] === true) return { ...toAnnotations(schema), ...string }
+  }
+  const copy = mapSchema(schema, toWire)
+  for (const keyword of STRINGS.keys()) delete copy[keyword]
+  return mergeAlternatives(copy)
+}
+
+/** A choice between forms that are the same string over HTTP is that string. */
+function mergeAlternatives(schema: Record<string, unknown>): unknown {
+  const { anyOf, ...others } = schema
+  if (!Array.isArray(anyOf)) return schema
+  const texts = new Map(anyOf.map((one) => [JSON.stringify(one), one]))
+  const [only] = texts.values()
+  if (texts.size > 1 || !hasKeywords(only)) return { ...others, anyOf: [...texts.values()] }
+  return { ...only, ...others }
+}
+
+function toAnnotations(schema: Keywords): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(schema).filter(([name]) => ANNOTATIONS.includes(name)))
+}
+
+/**
+ * Returns what is known of data over HTTP: the JSON Schema of another library's schema, where that gives
+ * one, else any value.
+ * @see https://standardschema.dev/json-schema
+ */
+export function toPublicSchema(schema: DataSchema): JSONSchema {
+  if (!isStandardSchema(schema)) return toWireSchema(schema)
+  const { jsonSchema } = schema['~standard'] as { readonly jsonSchema?: unknown }
+  const toInput = isObject(jsonSchema) ? jsonSchema['input'] : undefined
+  if (typeof toInput !== 'function') return true
+  try {
+    return toInput.call(jsonSchema, { target: 'draft-2020-12' })
+  } catch {
+    // Of a Date or a function that checks, there is no JSON Schema.
+    return true
+  }
+}

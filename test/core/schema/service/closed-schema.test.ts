@@ -1,0 +1,114 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import t from 'tap'
+import { Type } from '../../../../src/core/schema/index.ts'
+import { toClosedSchema } from '../../../../src/core/schema/service/closed-schema.ts'
+import type { JSONSchema } from '../../../../src/core/service-schemas.ts'
+
+interface Case {
+  readonly title: string
+  readonly schema: JSONSchema
+  readonly valid: readonly unknown[]
+  readonly invalid: readonly unknown[]
+}
+
+const text = { type: 'string' }
+const named = Type.Object({ name: Type.String() })
+const aged = Type.Object({ age: Type.Number() })
+
+const CASES: readonly Case[] = [
+  {
+    title: 'an object with properties',
+    schema: named,
+    valid: [{ name: 'a' }],
+    invalid: [{ name: 'a', role: 'admin' }],
+  },
+  {
+    title: 'objects inside of objects and lists',
+    schema: Type.Object({ author: named, tags: Type.Array(named) }),
+    valid: [{ author: { name: 'a' }, tags: [{ name: 'b' }] }],
+    invalid: [
+      { author: { name: 'a', role: 'b' }, tags: [] },
+      { author: { name: 'a' }, tags: [{ name: 'b', role: 'c' }] },
+    ],
+  },
+  {
+    title: 'parts that are put together',
+    schema: Type.Intersect([named, aged]),
+    valid: [{ name: 'a', age: 1 }],
+    invalid: [{ name: 'a', age: 1, role: 'b' }],
+  },
+  {
+    title: 'parts that are defined elsewhere',
+    schema: {
+      $defs: { Named: named },
+      allOf: [{ $ref: '#/$defs/Named' }, { type: 'object', properties: { age: text } }],
+    },
+    valid: [{ name: 'a', age: 'b' }],
+    invalid: [{ name: 'a', role: 'b' }],
+  },
+  {
+    title: 'definitions that a property refers to',
+    schema: {
+      type: 'object',
+      $defs: { Named: named },
+      properties: { author: { $ref: '#/$defs/Named' } },
+    },
+    valid: [{ author: { name: 'a' } }],
+    invalid: [{ author: { name: 'a', role: 'b' } }],
+  },
+  {
+    title: 'each alternative',
+    schema: Type.Union([named, aged]),
+    valid: [{ name: 'a' }, { age: 1 }],
+    invalid: [
+      { name: 'a', age: 1 },
+      { age: 1, role: 'b' },
+    ],
+  },
+  {
+    title: 'properties with conditions on them',
+    schema: {
+      type: 'object',
+      properties: { mail: text, phone: text },
+      anyOf: [{ required: ['mail'] }, { required: ['phone'] }],
+      if: { required: ['mail'] },
+      // biome-ignore lint/suspicious/noThenProperty: a keyword
+      then: { properties: { language: text } },
+    },
+    valid: [{ mail: 'a' }, { phone: 'b' }, { mail: 'a', language: 'c' }],
+    invalid: [{}, { mail: 'a', role: 'b' }, { phone: 'b', language: 'c' }],
+  },
+  {
+    title: 'no object that says itself what else it may have',
+    schema: Type.Object(
+      {
+        free: Type.Object({ a: Type.Number() }, { additionalProperties: true }),
+        texts: Type.Record(Type.String(), Type.String()),
+        any: { type: 'object' },
+      },
+      { additionalProperties: Type.Number() },
+    ),
+    valid: [{ free: { a: 1, b: 2 }, texts: { c: 'd' }, any: { e: 1 }, further: 5 }],
+    invalid: [{ free: { a: 1 }, texts: { c: 1 }, any: {}, further: 5 }],
+  },
+  {
+    title: 'no schema that says what a value is not, nor one without properties',
+    schema: { type: 'object', properties: { a: { not: named, minLength: 1 } } },
+    valid: [{ a: { name: 1, b: 2 } }, { a: 'b' }],
+    invalid: [{ a: { name: 'b', role: 'c' } }, { a: '' }],
+  },
+]
+
+for (const { title, schema, valid, invalid } of CASES) {
+  t.test(`closes ${title}`, async (t) => {
+    const before = JSON.stringify(schema)
+    const validate = new Ajv2020({ strict: false }).compile(toClosedSchema(schema) as object)
+    for (const value of valid) t.ok(validate(value), JSON.stringify(value))
+    for (const value of invalid) t.notOk(validate(value), JSON.stringify(value))
+    t.equal(JSON.stringify(schema), before, 'the schema itself stays as it is')
+  })
+}
+
+t.test('leaves schemas without keywords as they are', async (t) => {
+  t.strictSame([true, false].map(toClosedSchema), [true, false])
+})
