@@ -157,8 +157,8 @@ class RestCall implements TimedCall {
   #answer(context: HookContext, returned: unknown): void {
     try {
       finishCall(this.#method, context, returned)
-      const after = this.#middleware?.after ?? NONE
-      const formatting = answerCall(this.#transport, context, after, this.#request, this.#reply)
+      const call = { method: this.#method, context, after: this.#middleware?.after ?? NONE }
+      const formatting = answerCall(this.#transport, call, this.#request, this.#reply)
       if (!(formatting instanceof Promise)) this.#end()
       else {
         formatting.then(

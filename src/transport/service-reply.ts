@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { HookContext } from '../core/index.ts'
+import type { HookContext, MethodEntry } from '../core/index.ts'
 import { NotFound, toExternalForm, toServiceError } from '../core/index.ts'
 import { toNotFoundBody } from './errors/not-found.ts'
 import type { Middleware } from './middleware.ts'
@@ -8,19 +8,26 @@ import { isSentAsItIs, sendBody } from './replies/body.ts'
 import { removeHeaders, setHeaders } from './replies/headers.ts'
 import { isPrivate, keepPrivate, setPrivate } from './replies/private-reply.ts'
 import { isAnswered, markAnswered } from './replies/reply-state.ts'
+import { pickResult, toResultSerializer } from './replies/result-serializer.ts'
 import { toStatus } from './replies/status.ts'
 import { getFeathersParams } from './request-params.ts'
 import type { RestTransport } from './rest-transport.ts'
 
+/** A call that went well. */
+export interface FinishedCall {
+  readonly method: MethodEntry
+  readonly context: HookContext
+  /** The functions after the service. */
+  readonly after: readonly Middleware[]
+}
+
 /**
  * Answers a call that went well: `context.dispatch`, else `context.result`. Functions after the
  * service may replace it in `reply.data`; a formatter of one's own sends it.
- * @param after the functions after the service
  */
 export function answerCall(
   transport: RestTransport,
-  context: HookContext,
-  after: readonly Middleware[],
+  { method, context, after }: FinishedCall,
   request: FastifyRequest,
   reply: FastifyReply,
 ): unknown {
@@ -32,8 +39,10 @@ export function answerCall(
   setHeaders(reply, context.http)
   reply.hook = context
   reply.code(toStatus(context, body))
-  if (after.length === 0 && transport.options.formatter == null) return sendBody(reply, body)
-  reply.data = body
+  if (after.length === 0 && transport.options.formatter == null) {
+    return sendBody(reply, body, toResultSerializer(method, body, reply))
+  }
+  reply.data = isSentAsItIs(body) ? body : pickResult(method, body, reply)
   return format(transport, after, request, reply, context)
 }
 

@@ -1,22 +1,38 @@
 import type { FastifyReply } from 'fastify'
+import type { BodySerializer } from './result-serializer.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 /**
  * Sends a body as JSON. `null` and `undefined` send no body; streams and bytes are sent as they
  * are, and so is a string to which a hook gave another content type, `text/csv` for example.
+ * @param serialize what writes objects. Default: `JSON.stringify`
  * @throws {TypeError} a body that has no JSON: a function, for example
  */
-export function sendBody(reply: FastifyReply, body: unknown): void {
+export function sendBody(
+  reply: FastifyReply,
+  body: unknown,
+  serialize: BodySerializer | null = null,
+): void {
   reply.header('x-content-type-options', 'nosniff')
   if (body === undefined || body === null) reply.send()
   else if (typeof body === 'string' && !isJsonOrNoType(reply)) reply.send(body)
   else if (typeof body !== 'object') {
     reply.header('content-type', JSON_TYPE).send(toJSONText(body))
   } else if (hasNoJSON(body)) throw new TypeError('toJSON() of the result returns nothing')
-  else if (isJsonOrNoType(reply) || isSentAsItIs(body)) reply.send(body)
+  else if (isSentAsItIs(body)) reply.send(body)
   // With another content type Fastify refuses objects, by an error that nothing can catch.
-  else reply.send(JSON.stringify(body))
+  else if (!isJsonOrNoType(reply)) reply.send((serialize ?? JSON.stringify)(body))
+  else {
+    if (serialize !== null) setSerializer(reply, serialize)
+    reply.send(body)
+  }
+}
+
+/** Fastify takes the type of what another serializer writes for unknown. */
+function setSerializer(reply: FastifyReply, serialize: BodySerializer): void {
+  if (!reply.hasHeader('content-type')) reply.header('content-type', JSON_TYPE)
+  reply.serializer(serialize)
 }
 
 function toJSONText(body: unknown): string {

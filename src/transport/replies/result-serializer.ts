@@ -1,0 +1,124 @@
+import type { FastifyReply } from 'fastify'
+import type { MethodEntry } from '../../core/index.ts'
+import { isObject } from '../../core/value-kind.ts'
+import { pickListed } from './listed-fields.ts'
+import type { SerializableSchema } from './serializable-schema.ts'
+import { toSerializableSchema } from './serializable-schema.ts'
+
+/** Writes a body as JSON. */
+export type BodySerializer = (body: object) => string
+
+/** How the results of one method are written. */
+interface ResultForm {
+  readonly method: MethodEntry
+  readonly schema: SerializableSchema
+  /** Fastify's serializer of one record. */
+  readonly write: (record: unknown) => string
+  hasWarned: boolean
+}
+
+/** One page of records, with whatever hooks have added to it. */
+interface PageBody extends Record<string, unknown> {
+  readonly data: readonly unknown[]
+}
+
+/** The forms by method; `null` where nothing is known of its results. */
+const FORMS = new WeakMap<MethodEntry, ResultForm | null>()
+
+/**
+ * Returns what writes the result of a method with the fields that its schema names alone: one record, a
+ * list of them, or a page. `null` where nothing is known of its results.
+ */
+export function toResultSerializer(
+  method: MethodEntry,
+  body: unknown,
+  reply: FastifyReply,
+): BodySerializer | null {
+  const form = toForm(method, reply)
+  if (form === null || !isObject(body)) return null
+  return (payload) =>
+    payload === body ? writeBody(body, form) : JSON.stringify(payload, toReplacer(body, form))
+}
+
+/** Returns a copy of a result with the fields that the schema of its method names. */
+export function pickResult(method: MethodEntry, body: unknown, reply: FastifyReply): unknown {
+  const form = toForm(method, reply)
+  return form === null || !isObject(body) ? body : pickBody(body, form)
+}
+
+function toForm(method: MethodEntry, reply: FastifyReply): ResultForm | null {
+  if (method.entry.schemas === null) return null
+  const known = FORMS.get(method)
+  if (known !== undefined) return known
+  const { result } = method.entry.schemas.toMethodSchemas(method.name)
+  const form = result === undefined ? null : createForm(method, toSerializableSchema(result), reply)
+  FORMS.set(method, form)
+  return form
+}
+
+function createForm(
+  method: MethodEntry,
+  schema: SerializableSchema,
+  reply: FastifyReply,
+): ResultForm {
+  const write = reply.compileSerializationSchema({ ...schema }) as ResultForm['write']
+  return { method, schema, write, hasWarned: false }
+}
+
+function writeBody(body: object, form: ResultForm): string {
+  if (Array.isArray(body)) return writeList(body, form)
+  if (!isPage(body, form)) return writeRecord(body, form)
+  const { data, ...envelope } = body
+  const others = JSON.stringify(envelope).slice(1, -1)
+  return `{${others}${others === '' ? '' : ','}"data":${writeList(data, form)}}`
+}
+
+function writeList(records: readonly unknown[], form: ResultForm): string {
+  let json = '['
+  for (let index = 0; index < records.length; index += 1) {
+    json += (index === 0 ? '' : ',') + writeRecord(records[index], form)
+  }
+  return `${json}]`
+}
+
+function writeRecord(record: unknown, form: ResultForm): string {
+  if (!isObject(record)) return JSON.stringify(record) ?? 'null'
+  try {
+    return form.write(record)
+  } catch (error) {
+    warnOnce(error, form)
+    return JSON.stringify(pickListed(record, form.schema))
+  }
+}
+
+function warnOnce(error: unknown, form: ResultForm): void {
+  if (form.hasWarned) return
+  form.hasWarned = true
+  const { entry, name } = form.method
+  const details = { err: error, path: entry.path, method: name }
+  entry.app.logger.warn(details, 'A result has other types than its schema, and is sent with them')
+}
+
+/** For a hook of Fastify that has put the body, or its records, into another one. */
+function toReplacer(body: object, form: ResultForm): (key: string, value: unknown) => unknown {
+  const records = isPage(body, form) ? body.data : undefined
+  return (_key, value) => {
+    if (value === body) return pickBody(body, form)
+    return value !== undefined && value === records ? pickEach(records, form) : value
+  }
+}
+
+function pickBody(body: object, form: ResultForm): unknown {
+  if (Array.isArray(body)) return pickEach(body, form)
+  if (isPage(body, form)) return { ...body, data: pickEach(body.data, form) }
+  return pickListed(body, form.schema)
+}
+
+function pickEach(records: readonly unknown[], form: ResultForm): unknown[] {
+  return records.map((record) => pickListed(record, form.schema))
+}
+
+function isPage(body: object, { method }: ResultForm): body is PageBody {
+  const { data, total } = body as { data?: unknown; total?: unknown }
+  return method.name === 'find' && Array.isArray(data) && typeof total === 'number'
+}

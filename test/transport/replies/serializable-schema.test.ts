@@ -1,0 +1,145 @@
+import fastify from 'fastify'
+import t from 'tap'
+import type { JSONSchema } from '../../../src/core/service-schemas.ts'
+import { pickListed } from '../../../src/transport/replies/listed-fields.ts'
+import { toSerializableSchema } from '../../../src/transport/replies/serializable-schema.ts'
+
+interface Case {
+  readonly title: string
+  readonly schema: JSONSchema
+  readonly value: unknown
+  /** What is sent. Default: the value. */
+  readonly sent?: unknown
+}
+
+const text = { type: 'string' }
+const named = { type: 'object', required: ['name'], properties: { name: text } }
+const aged = { type: 'object', properties: { age: { type: 'integer' } } }
+const secret = { password: 'p' }
+
+const CASES: readonly Case[] = [
+  {
+    title: 'fields that are named, and no others',
+    schema: named,
+    value: { name: 'a', ...secret },
+    sent: { name: 'a' },
+  },
+  { title: 'records that lack a field', schema: named, value: {} },
+  {
+    title: 'null for every type',
+    schema: { type: 'object', properties: { a: text, b: aged, c: { type: 'array', items: text } } },
+    value: { a: null, b: null, c: null },
+  },
+  { title: 'fractions for integers', schema: aged, value: { age: 1.5 } },
+  {
+    title: 'no defaults and constants that a record lacks',
+    schema: { type: 'object', properties: { a: { ...text, default: 'b' }, c: { const: 'd' } } },
+    value: { c: 'e' },
+  },
+  {
+    title: 'records in records and lists',
+    schema: { type: 'object', properties: { one: named, many: { type: 'array', items: named } } },
+    value: { one: { name: 'a', ...secret }, many: [{ name: 'b', ...secret }, null] },
+    sent: { one: { name: 'a' }, many: [{ name: 'b' }, null] },
+  },
+  {
+    title: 'the fields of all parts',
+    schema: { allOf: [named, aged], properties: { on: { type: 'boolean' } } },
+    value: { name: 'a', age: 1, on: false, ...secret },
+    sent: { name: 'a', age: 1, on: false },
+  },
+  {
+    title: 'the fields of all alternatives',
+    schema: { type: 'object', properties: { who: { anyOf: [named, aged, { type: 'null' }] } } },
+    value: { who: { name: 'a', age: 1, ...secret } },
+    sent: { who: { name: 'a', age: 1 } },
+  },
+  {
+    title: 'an id where a record may stand',
+    schema: { type: 'object', properties: { who: { anyOf: [text, named] } } },
+    value: { who: 'a' },
+  },
+  {
+    title: 'a record where an id may stand',
+    schema: { type: 'object', properties: { who: { oneOf: [text, named] } } },
+    value: { who: { name: 'a', ...secret } },
+    sent: { who: { name: 'a' } },
+  },
+  {
+    title: 'what several types may be',
+    schema: { type: 'object', properties: { a: { type: ['string', 'number'] }, b: {} } },
+    value: { a: 5, b: { c: [1, 'd', null] } },
+  },
+  {
+    title: 'other fields where the schema says so',
+    schema: { ...named, additionalProperties: { type: 'number' } },
+    value: { name: 'a', b: 1 },
+  },
+  {
+    title: 'all fields where the schema says so',
+    schema: { ...named, additionalProperties: true },
+    value: { name: 'a', b: { c: [1] } },
+  },
+  {
+    title: 'fields whose names match a pattern',
+    schema: { type: 'object', patternProperties: { '^x-': text } },
+    value: { 'x-a': 'b', ...secret },
+    sent: { 'x-a': 'b' },
+  },
+  {
+    title: 'no fields where there are none',
+    schema: { type: 'object', properties: { a: { type: 'object', additionalProperties: false } } },
+    value: { a: secret },
+    sent: { a: {} },
+  },
+  {
+    title: 'trees of records',
+    schema: {
+      $defs: {
+        Node: {
+          type: 'object',
+          properties: { name: text, nodes: { type: 'array', items: { $ref: '#/$defs/Node' } } },
+        },
+      },
+      $ref: '#/$defs/Node',
+    },
+    value: { name: 'a', nodes: [{ name: 'b', nodes: [], ...secret }], ...secret },
+    sent: { name: 'a', nodes: [{ name: 'b', nodes: [] }] },
+  },
+  {
+    title: 'parts that are defined elsewhere',
+    schema: { definitions: { Named: named }, allOf: [{ $ref: '#/definitions/Named' }, aged] },
+    value: { name: 'a', age: 1, ...secret },
+    sent: { name: 'a', age: 1 },
+  },
+  { title: 'anything by a schema without keywords', schema: true, value: { a: [1] } },
+  {
+    title: 'the JSON of a class',
+    schema: named,
+    value: { toJSON: () => ({ name: 'a', ...secret }) },
+    sent: { name: 'a' },
+  },
+  {
+    title: 'dates and ids as strings',
+    schema: { type: 'object', properties: { at: { ...text, format: 'date-time' }, id: text } },
+    value: { at: new Date(0), id: { toString: () => 'abc', toJSON: () => 'abc' } },
+    sent: { at: '1970-01-01T00:00:00.000Z', id: 'abc' },
+  },
+]
+
+for (const { title, schema, value, sent = value } of CASES) {
+  t.test(`writes ${title}`, async (t) => {
+    const serializable = toSerializableSchema(schema)
+    const server = fastify()
+    t.teardown(() => server.close())
+    server.get('/', (_request, reply) => {
+      const write = reply.compileSerializationSchema({ ...serializable }) as (
+        one: unknown,
+      ) => string
+      return reply.type('application/json').send(write(value))
+    })
+    const { body } = await server.inject('/')
+    t.strictSame(JSON.parse(body), sent, 'by the serializer')
+    t.strictSame(JSON.parse(JSON.stringify(pickListed(value, serializable))), sent, 'by a copy')
+  })
+}
