@@ -64,13 +64,14 @@ const REMEX = toNames({
   again: CORE,
   values: `
     authenticateRequest compress configuration cors default errorHandler fastifyApp json notFound
-    parseAuthentication remex rest serveStatic urlencoded
+    openapi openapiDocument parseAuthentication remex rest serveStatic urlencoded
   `,
   types: `
     ConfigurationOptions Configurator ErrorHandlerOptions ErrorResponder ErrorResponders
     FastifyAppOptions FastifyApplication FeathersParams FormOptions Formatter JsonOptions
-    Middleware NotFoundOptions ParseAuthenticationOptions QueryOptions QueryParser RemexOptions
-    RestOptions ServerMembers ServiceLookup
+    Middleware NotFoundOptions OpenApiDocument OpenApiDocumentOptions OpenApiInfo OpenApiOptions
+    OpenApiServer OpenApiTag ParseAuthenticationOptions QueryOptions QueryParser RemexOptions
+    RestOptions ServerMembers ServiceDocumentOptions ServiceLookup
   `,
 })
 

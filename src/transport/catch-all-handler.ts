@@ -57,6 +57,15 @@ export function leaveNotFound(
   reply.callNotFound()
 }
 
+/** Returns the name of a custom method that stands behind the path of its service, by opt-in. */
+function readMethodPath(
+  { options }: RestTransport,
+  { id }: ServiceMatch,
+  { method }: FastifyRequest,
+): string | undefined {
+  return options.methodPaths === true && method === 'POST' ? (id ?? undefined) : undefined
+}
+
 function sendAllow(
   transport: RestTransport,
   match: ServiceMatch,
@@ -79,7 +88,8 @@ function callMatch(
 ): void {
   const hasId = match.id !== null
   try {
-    const serviceMethod = request.headers['x-service-method']
+    const serviceMethod =
+      request.headers['x-service-method'] || readMethodPath(transport, match, request)
     const method = findMethod(match.entry, request.method, hasId, serviceMethod)
     if (match.lacksId && MULTI_VERBS.has(request.method)) {
       // A client built '/users/' + id with an empty id: it means one record, not all of them.

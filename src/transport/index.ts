@@ -13,6 +13,16 @@ export type {
 } from './errors/error-handler.ts'
 export type { NotFoundOptions } from './errors/not-found.ts'
 export type { Middleware } from './middleware.ts'
+export type {
+  OpenApiDocument,
+  OpenApiInfo,
+  OpenApiServer,
+  OpenApiTag,
+} from './openapi/document.ts'
+export { openapi } from './openapi/openapi.ts'
+export type { ServiceDocumentOptions } from './openapi/openapi-document.ts'
+export { openapiDocument } from './openapi/openapi-document.ts'
+export type { OpenApiDocumentOptions, OpenApiOptions } from './openapi/openapi-options.ts'
 export type { ParseAuthenticationOptions } from './parse-authentication.ts'
 export type { FormOptions } from './parsing/form-body.ts'
 export type { JsonOptions } from './parsing/json-body.ts'

@@ -53,6 +53,11 @@ export interface RestOptions {
    * the plugin false, and true serves them below its prefix.
    */
   readonly health?: boolean
+  /**
+   * Whether `POST /users/ping` calls the custom method `ping` as well, without the header
+   * `X-Service-Method`. Any other name there is answered with 405 then. Default: false.
+   */
+  readonly methodPaths?: boolean
 }
 
 /** An option of `rest()` that a function of its own sets as well. */
@@ -80,6 +85,7 @@ export const REST_RULES: Readonly<Record<keyof RestOptions, OptionRules[string]>
   notFound: { ...OPTION.object, keys: NOT_FOUND_RULES },
   handlerTimeoutMs: OPTION.limit,
   health: OPTION.boolean,
+  methodPaths: OPTION.boolean,
 }
 
 /**

@@ -65,6 +65,19 @@ export function findCustomMethod(entry: ServiceEntry, name: string): MethodEntry
   throw createNotOffered(entry, name, shown)
 }
 
+/**
+ * Checks that custom methods can have paths of their own, `/users/ping`.
+ * @throws {TypeError} no path can end in the name of one, or a proxy may read it as another
+ */
+export function checkMethodPaths({ methods, path }: ServiceEntry): void {
+  for (const [name, { external }] of methods) {
+    if (!external || isStandardMethod(name) || /^[\w$][\w$.~-]*$/.test(name)) continue
+    throw new TypeError(
+      `'${name}' of service '${path}' can't be a path, as the option methodPaths of rest() needs: use letters, digits and - . _ ~ $`,
+    )
+  }
+}
+
 /** Callers outside get the same text whether the service has the method or not. */
 function createNotOffered(entry: ServiceEntry, name: string, shown: string): MethodNotAllowed {
   const { path, service } = entry

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { MethodEntry, MethodSpec, ServiceEntry } from '../core/index.ts'
 import { handleAnyRequest } from './catch-all-handler.ts'
 import type { RestTransport } from './rest-transport.ts'
@@ -21,6 +21,12 @@ interface ServiceUrl {
 }
 
 type Verb = MethodSpec['verb']
+
+/** What a route says of itself. */
+interface RouteConfig extends FastifyContextConfig {
+  readonly service: string
+  readonly serviceMethod?: string | undefined
+}
 
 /**
  * Makes Fastify routes for the services. A request that calls a service that was there at the start
@@ -76,12 +82,15 @@ export class ServiceRoutes {
     handler: RequestHandler,
   ): void {
     if (!this.#claim(verb, shape)) return
-    const serviceMethod = findByVerb(entry, verb, hasId)?.name
+    const config: RouteConfig = {
+      service: path,
+      serviceMethod: findByVerb(entry, verb, hasId)?.name,
+    }
     this.#scope.route({
       method: verb === 'GET' ? ['GET', 'HEAD'] : verb,
       url,
       exposeHeadRoute: false,
-      config: { service: path, serviceMethod },
+      config,
       handler,
     })
   }
@@ -104,7 +113,7 @@ export class ServiceRoutes {
       // What the host has there already stays.
       .filter((verb) => !this.#scope.hasRoute({ method: verb as Verb, url: `${base}${url}` }))
     if (method.length === 0) return
-    const config = { service: path }
+    const config: RouteConfig = { service: path }
     this.#scope.route({ method, url, exposeHeadRoute: false, config, handler: this.#handleAny })
   }
 

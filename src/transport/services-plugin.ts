@@ -6,6 +6,8 @@ import { handleAnyRequest } from './catch-all-handler.ts'
 import { addCatchAll } from './catch-all-routes.ts'
 import { fromFastifyError } from './errors/fastify-error.ts'
 import { toHostSerializers } from './logging/host-serializers.ts'
+import { findDocs } from './openapi/openapi.ts'
+import { hideRoutes } from './openapi/server-routes.ts'
 import { checkSources } from './parse-authentication.ts'
 import { refuseOtherEncodings } from './parsing/body-encoding.ts'
 import { addFormParser } from './parsing/form-body.ts'
@@ -18,6 +20,7 @@ import type { ScopeOptions } from './rest-transport.ts'
 import { RestTransport } from './rest-transport.ts'
 import { toPatterns } from './routing/service-router.ts'
 import { addHealthRoutes } from './server/health-routes.ts'
+import { checkMethodPaths } from './service-method.ts'
 import { ServiceRoutes } from './service-routes.ts'
 import { warnOfUnconverted } from './unconverted-queries.ts'
 
@@ -40,6 +43,7 @@ export const remex: FastifyPluginAsync<RemexOptions> = fastifyPlugin(
     checkRestOptions('remex', restOptions)
     addDecorators(server)
     const leavesNotFound = stripSlashes(prefix) === ''
+    await findDocs(app)?.addTo(server)
     await server.register(
       async (scope) => {
         const transport = await serveServices(scope, app, { ...restOptions, leavesNotFound })
@@ -68,6 +72,7 @@ export async function serveServices(
   checkPrefix(scope)
   const transport = new RestTransport(app as unknown as Application, scope, options)
   SERVED.add(app)
+  hideRoutes(scope)
   refuseOtherEncodings(scope)
   scope.removeAllContentTypeParsers()
   addJsonParser(scope, options.json)
@@ -76,6 +81,7 @@ export async function serveServices(
     keepPrivate(transport.loginPaths, request, reply)
     transport.errors.send(fromFastifyError(error), request, reply)
   })
+  await findDocs(app)?.serve(scope, transport)
   new ServiceRoutes(transport, scope).addAll(transport.app.entries)
   addCatchAll(transport, scope)
   const unfollow = followServices(transport)
@@ -165,12 +171,15 @@ function checkPrefix({ server, prefix }: FastifyInstance): void {
  * start. Returns the function that ends this.
  */
 function followServices(transport: RestTransport): () => void {
-  return transport.app.observe((change, path) => {
+  const hasMethodPaths = transport.options.methodPaths === true
+  if (hasMethodPaths) transport.app.entries.forEach(checkMethodPaths)
+  return transport.app.observe((change, path, entry) => {
     transport.router.rebuild()
     transport.loginPaths.rebuild()
     transport.isDynamic = true
     // Throws to the caller of `app.use()`: no URL can have this path. The service is still
     // registered for calls within the process.
     if (change === 'added') toPatterns(path)
+    if (change === 'added' && hasMethodPaths) checkMethodPaths(entry)
   })
 }

@@ -67,9 +67,8 @@ export function authenticate(
     if (type === 'before') return pending
     return pending === undefined ? next?.() : pending.then(next)
   }
-  return leaveQuery(
-    markAuthenticating(addHookCheck(hook, (place) => checkAuthenticate(place, options))),
-  )
+  const checked = addHookCheck(hook, (place) => checkAuthenticate(place, options))
+  return leaveQuery(markAuthenticating(checked, options.strategies))
 }
 
 /**

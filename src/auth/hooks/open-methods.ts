@@ -1,9 +1,10 @@
 import { isDeveloping } from '../../core/hint.ts'
 import type { HookGroup, HookRegistry } from '../../core/hook-registry.ts'
+import type { ServiceEntry } from '../../core/index.ts'
 import { findServiceEntry } from '../../core/index.ts'
 
-/** Hooks that let nobody pass who has proven nothing. */
-const AUTHENTICATING = new WeakSet<object>()
+/** Hooks that let nobody pass who has proven nothing, with the strategies that may prove it. */
+const AUTHENTICATING = new WeakMap<object, readonly string[]>()
 
 /** Hooks that let everybody pass. */
 const PASSING = new WeakSet<object>()
@@ -18,8 +19,8 @@ const CHANGING: readonly string[] = ['update', 'patch', 'remove']
 const GROUPS: readonly HookGroup[] = ['before', 'around', 'short']
 
 /** Marks a hook that `authenticate` has made. Returns it. */
-export function markAuthenticating<H extends object>(hook: H): H {
-  AUTHENTICATING.add(hook)
+export function markAuthenticating<H extends object>(hook: H, strategies: readonly string[]): H {
+  AUTHENTICATING.set(hook, strategies)
   return hook
 }
 
@@ -48,6 +49,21 @@ export function warnOfOpenMethods(service: object): void {
     { service: path },
     `Of '${path}', ${open.join(' and ')} lack${open.length === 1 ? 's' : ''} the authenticate hook of ${guarded.join(' and ')}: unless a hook for all methods refuses callers, everybody may call it. Add the hook, or leave the method out of the option methods`,
   )
+}
+
+/**
+ * Returns the strategies of the `authenticate` hook around a method, `null` where it has none. Of
+ * several hooks each has to be passed: the strategies are those of the first.
+ */
+export function findStrategies(entry: ServiceEntry, method: string): readonly string[] | null {
+  const hooks = [entry.app.hookRegistry, entry.hooks].flatMap((registry) =>
+    ['all', method].flatMap((name) => listHooks(registry, name)),
+  )
+  for (const hook of hooks) {
+    const strategies = AUTHENTICATING.get(hook)
+    if (strategies !== undefined) return strategies
+  }
+  return null
 }
 
 function isGuarded(registry: HookRegistry, name: string): boolean {

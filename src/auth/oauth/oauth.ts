@@ -2,6 +2,7 @@ import type { AnyApplication } from '../../core/index.ts'
 import type { OptionRules } from '../../core/option-check.ts'
 import { checkOptions, OPTION } from '../../core/option-check.ts'
 import { findAuthentication } from '../default-authentication.ts'
+import { markPageService } from './page-services.ts'
 import { OAuthCallbackService } from './services/callback-service.ts'
 import { sendAnswer } from './services/oauth-answer.ts'
 import { OAuthSite } from './services/oauth-site.ts'
@@ -46,7 +47,9 @@ export function oauth(options: OAuthOptions = {}): (app: AnyApplication) => void
     app.use(`${path}/callback`, new OAuthCallbackService(site), quiet)
     app.use(path, new OAuthStartService(site), quiet)
     for (const one of [`${path}/callback`, path]) {
-      app.service(one).hooks({ around: { all: [sendAnswer] } })
+      const service = app.service(one)
+      service.hooks({ around: { all: [sendAnswer] } })
+      markPageService(service)
     }
   }
 }

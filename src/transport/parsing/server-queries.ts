@@ -27,7 +27,8 @@ export class ServerQueries {
   serve(scope: FastifyInstance, parse: QueryParser): void {
     this.#parse = parse
     scope.addHook('onRoute', (route) => {
-      route.config = { ...route.config, [LEADS_TO_SERVICES]: true }
+      const config: object = { ...route.config, [LEADS_TO_SERVICES]: true }
+      route.config = config
     })
   }
 

@@ -7,6 +7,7 @@ import { handleAnyRequest } from '../catch-all-handler.ts'
 import type { ErrorHandlerOptions } from '../errors/error-handler.ts'
 import { fromFastifyError } from '../errors/fastify-error.ts'
 import type { NotFoundOptions } from '../errors/not-found.ts'
+import { findDocs } from '../openapi/openapi.ts'
 import type { ParseAuthenticationOptions } from '../parse-authentication.ts'
 import type { FormOptions } from '../parsing/form-body.ts'
 import type { JsonOptions } from '../parsing/json-body.ts'
@@ -101,6 +102,7 @@ async function serve(server: FastifyInstance, app: WithServer): Promise<void> {
   await app.serverSetup.loadPlugins(server)
   const restOptions = app.serverSetup.readRestOptions()
   const services = app as WithServer & Application<never, never>
+  await findDocs(app)?.addTo(server)
   await server.register(async (scope) => {
     const options = {
       ...restOptions,

@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto'
+import type { Application } from '../../core/index.ts'
+import type { DocumentOptions, OpenApiDocument } from './document.ts'
+import { addServices } from './document.ts'
+import { readServices } from './openapi-document.ts'
+import type { ResolvedOpenApiOptions } from './openapi-options.ts'
+
+/** A document as it is sent. */
+export interface WrittenDocument {
+  readonly document: OpenApiDocument
+  /** The entity tag of the document. @see RFC 9110 §8.8.3 */
+  readonly tag: string
+}
+
+/** The document of a server, written anew when services have come or gone. */
+export class LiveDocument {
+  readonly #app: Application
+  readonly #options: ResolvedOpenApiOptions
+  readonly #documentOptions: DocumentOptions
+  /** Returns what the routes of the server add. */
+  readonly #readServer: () => OpenApiDocument
+  readonly #stop: () => void
+  #written: Promise<WrittenDocument> | null = null
+
+  constructor(
+    app: Application,
+    options: ResolvedOpenApiOptions,
+    documentOptions: DocumentOptions,
+    readServer: () => OpenApiDocument,
+  ) {
+    this.#app = app
+    this.#options = options
+    this.#documentOptions = documentOptions
+    this.#readServer = readServer
+    this.#stop = app.observe(() => {
+      this.#written = null
+    })
+  }
+
+  /** Resolves to the document of the services that are there now. */
+  read(): Promise<WrittenDocument> {
+    const writing = this.#written ?? this.#write()
+    this.#written = writing
+    writing.catch(() => {
+      // The next request tries again: a schema may not have been loadable.
+      if (this.#written === writing) this.#written = null
+    })
+    return writing
+  }
+
+  /** Ends the watch over services. */
+  close(): void {
+    this.#stop()
+  }
+
+  async #write(): Promise<WrittenDocument> {
+    const { exclude, transform = (document: OpenApiDocument) => document } = this.#options
+    const parts = await readServices(this.#app, exclude, this.#documentOptions)
+    // A copy, which `transform` may change: that of the routes is kept by its plugin.
+    const document = transform(structuredClone(addServices(this.#readServer(), parts)))
+    const hash = createHash('sha256').update(JSON.stringify(document)).digest('base64url')
+    return { document, tag: `"${hash}"` }
+  }
+}

@@ -1,0 +1,63 @@
+import type { AnyApplication, Application } from '../../core/index.ts'
+import { stripSlashes } from '../../core/index.ts'
+import { OPTION } from '../../core/option-check.ts'
+import type { DocumentOptions, OpenApiDocument, ServiceParts } from './document.ts'
+import { addServices, toServiceParts } from './document.ts'
+import { loadSchemas, readSchemas } from './entry-schemas.ts'
+import type { OpenApiDocumentOptions } from './openapi-options.ts'
+import { checkDocumentOptions, DOCUMENT_RULES } from './openapi-options.ts'
+import { describeService } from './service-description.ts'
+
+/** The version of OpenAPI that documents are written in. */
+export const OPENAPI_VERSION = '3.1.0'
+
+/** Options of `openapiDocument()`. */
+export interface ServiceDocumentOptions extends OpenApiDocumentOptions {
+  /** Path that all services are below: the `prefix` of the plugin. Default: none. */
+  readonly prefix?: string
+  /** Whether `rest()` has the option `methodPaths`. Default: false. */
+  readonly methodPaths?: boolean
+}
+
+const RULES = { ...DOCUMENT_RULES, prefix: { ...OPTION.string }, methodPaths: OPTION.boolean }
+
+/**
+ * Resolves to the OpenAPI document of the services that an application has now, without a server: to
+ * write it to a file, or to hand it to `@fastify/swagger` as its option `openapi`.
+ * @throws {TypeError} an unknown option, or no `info`
+ */
+export async function openapiDocument(
+  app: AnyApplication,
+  options: ServiceDocumentOptions,
+): Promise<OpenApiDocument> {
+  checkDocumentOptions('openapiDocument()', options, RULES)
+  const { info, servers, exclude = [], transform, prefix = '', methodPaths = false } = options
+  const parts = await readServices(app as unknown as Application, exclude.map(stripSlashes), {
+    prefix,
+    methodPaths,
+  })
+  const document = addServices(createDocument({ info, ...(servers && { servers }) }), parts)
+  return transform === undefined ? document : transform(document)
+}
+
+/** Returns a document without any operations. */
+export function createDocument(
+  members: Pick<OpenApiDocument, 'info' | 'servers'>,
+): OpenApiDocument {
+  return { openapi: OPENAPI_VERSION, ...members, paths: {}, components: {} }
+}
+
+/** Resolves to what the services of an application add to a document. */
+export async function readServices(
+  app: Application,
+  excluded: readonly string[],
+  options: DocumentOptions,
+): Promise<ServiceParts> {
+  await loadSchemas(app)
+  const services = [...app.entries].flatMap(([path, entry]) => {
+    if (excluded.includes(path)) return []
+    const service = describeService(path, entry, readSchemas)
+    return service === null ? [] : [service]
+  })
+  return toServiceParts(services, options)
+}

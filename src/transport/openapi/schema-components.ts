@@ -1,0 +1,103 @@
+import type { JSONSchema } from '../../core/service-schemas.ts'
+import { isPlainObject } from '../../core/value-kind.ts'
+
+/** A schema as it stands in the document: always an object, as many generators read no booleans. */
+export type DocumentSchema = Readonly<Record<string, unknown>>
+
+/** Keywords that say what a schema is to its own document, and mean another one inside of ours. */
+const OWN_DOCUMENT: ReadonlySet<string> = new Set(['$id', '$schema', '$anchor', '$dynamicAnchor'])
+
+/** Names that a component can have, and an `$id` of an application mostly is. */
+const COMPONENT_NAME = /^[A-Za-z0-9._-]+$/
+
+const BASE = '#/components/schemas/'
+
+/** The schemas that a document gives names to, so that generators make a type of each. */
+export class SchemaComponents {
+  readonly #schemas = new Map<string, DocumentSchema>()
+
+  /**
+   * Returns a reference to a schema: by its `$id` where that can be a name and stands for no other
+   * schema yet, else by the name given.
+   */
+  refer(name: string, schema: JSONSchema): DocumentSchema {
+    const id = readId(schema)
+    const names = id === undefined ? [name] : [id, name]
+    for (let count = 2; ; count += 1) {
+      for (const candidate of names) {
+        const copy = toDocumentSchema(schema, BASE + candidate)
+        const known = this.#schemas.get(candidate)
+        if (known !== undefined && JSON.stringify(known) !== JSON.stringify(copy)) continue
+        this.#schemas.set(candidate, copy)
+        return { $ref: BASE + candidate }
+      }
+      names.splice(0, names.length, `${name}${count}`)
+    }
+  }
+
+  /** Returns a schema to be written where it is used; one that refers to its parts gets a name. */
+  inline(name: string, schema: JSONSchema): DocumentSchema {
+    return hasReference(schema) ? this.refer(name, schema) : toDocumentSchema(schema, '#')
+  }
+
+  toJSON(): Readonly<Record<string, DocumentSchema>> {
+    return Object.fromEntries(this.#schemas)
+  }
+}
+
+/** Returns the last name in a reference to a component. */
+export function toComponentName({ $ref }: DocumentSchema): string {
+  return String($ref).slice(BASE.length)
+}
+
+function readId(schema: JSONSchema): string | undefined {
+  const id = isPlainObject(schema) ? schema['$id'] : undefined
+  return typeof id === 'string' && COMPONENT_NAME.test(id) ? id : undefined
+}
+
+function hasReference(schema: unknown): boolean {
+  if (Array.isArray(schema)) return schema.some(hasReference)
+  if (!isPlainObject(schema)) return false
+  return typeof schema['$ref'] === 'string' || Object.values(schema).some(hasReference)
+}
+
+/**
+ * Returns a copy of a schema for a place in the document: its references lead to that place, where they
+ * led to the schema itself or to a part of it.
+ */
+function toDocumentSchema(schema: JSONSchema, place: string): DocumentSchema {
+  if (!isPlainObject(schema)) return schema === false ? { not: {} } : {}
+  const places = new Map<string, string>()
+  collectIds(schema, place, places)
+  return copySchema(schema, place, places) as DocumentSchema
+}
+
+/** Finds where the schemas are that have an `$id`. */
+function collectIds(schema: unknown, place: string, places: Map<string, string>): void {
+  if (typeof schema !== 'object' || schema === null) return
+  for (const [key, value] of Object.entries(schema)) {
+    if (key === '$id' && typeof value === 'string') places.set(value.replace(/#$/, ''), place)
+    else collectIds(value, `${place}/${escapePointer(key)}`, places)
+  }
+}
+
+function copySchema(value: unknown, root: string, places: ReadonlyMap<string, string>): unknown {
+  if (Array.isArray(value)) return value.map((item) => copySchema(item, root, places))
+  if (!isPlainObject(value)) return value
+  const entries = Object.entries(value).flatMap(([key, part]) => {
+    if (OWN_DOCUMENT.has(key) && typeof part === 'string') return []
+    if (key === '$ref' && typeof part === 'string') return [[key, toPlace(part, root, places)]]
+    return part === undefined ? [] : [[key, copySchema(part, root, places)]]
+  })
+  return Object.fromEntries(entries)
+}
+
+function toPlace(reference: string, root: string, places: ReadonlyMap<string, string>): string {
+  const [id = '', pointer = ''] = reference.split('#')
+  const place = id === '' ? root : places.get(id)
+  return place === undefined ? reference : place + pointer
+}
+
+function escapePointer(key: string): string {
+  return encodeURIComponent(key.replaceAll('~', '~0').replaceAll('/', '~1'))
+}

@@ -1,0 +1,70 @@
+import { isAuthentication } from '../../auth/default-authentication.ts'
+import { isPageService } from '../../auth/oauth/page-services.ts'
+import type { ServiceEntry, StandardMethod } from '../../core/index.ts'
+import { isStandardMethod } from '../../core/index.ts'
+import type { MethodSchemas } from '../../core/service-schemas.ts'
+import { toLoginSchemas } from './login-schemas.ts'
+import type { Paging } from './page-schema.ts'
+import { readPaging } from './page-schema.ts'
+import type { Security } from './service-security.ts'
+import { readSecurity } from './service-security.ts'
+
+/** What the document says of one method. */
+export interface MethodDescription {
+  readonly name: string
+  /** `undefined` where nothing is known. */
+  readonly schemas: MethodSchemas | undefined
+  readonly security: Security
+}
+
+/** What the document says of a service: all that it is written from. */
+export interface ServiceDescription {
+  /** The path that the service is registered at. */
+  readonly path: string
+  readonly methods: readonly MethodDescription[]
+  readonly paging: Paging
+  /** The standard methods that may write many records at once. */
+  readonly multi: ReadonlySet<StandardMethod>
+  /** Whether this is an authentication service. */
+  readonly isLogin: boolean
+}
+
+/** Returns the schemas of a method as they hold over HTTP, `undefined` where there are none. */
+export type SchemaSource = (entry: ServiceEntry, method: string) => MethodSchemas | undefined
+
+/** The methods of an authentication service that callers need: to log in, and out. */
+const LOGIN_METHODS: readonly string[] = ['create', 'remove']
+
+const MULTI_METHODS: readonly StandardMethod[] = ['create', 'patch', 'remove']
+
+/** Returns what the document says of a service, `null` for one that only browsers are sent to. */
+export function describeService(
+  path: string,
+  entry: ServiceEntry,
+  toSchemas: SchemaSource,
+): ServiceDescription | null {
+  const { service } = entry
+  if (isPageService(service)) return null
+  const isLogin = isAuthentication(service)
+  const names = [...entry.methods].flatMap(([name, { external }]) => (external ? [name] : []))
+  const shown = isLogin ? names.filter((name) => isShownOfLogin(name)) : names
+  const methods = shown.map((name): MethodDescription => {
+    const schemas = toSchemas(entry, name) ?? (isLogin ? toLoginSchemas(service, name) : undefined)
+    const isLogout = isLogin && name === 'remove'
+    return { name, schemas, security: isLogout ? 'required' : readSecurity(entry, name) }
+  })
+  const multi = isLogin ? new Set<StandardMethod>(['remove']) : readMulti(service)
+  return { path, methods, paging: readPaging(service), multi, isLogin }
+}
+
+function isShownOfLogin(name: string): boolean {
+  return !isStandardMethod(name) || LOGIN_METHODS.includes(name)
+}
+
+/** By the option `multi` of adapters. Of other services nobody knows, and clients rarely ask them. */
+function readMulti(service: object): ReadonlySet<StandardMethod> {
+  const { options } = service as { readonly options?: { readonly multi?: unknown } }
+  const multi = options?.multi
+  if (Array.isArray(multi)) return new Set(MULTI_METHODS.filter((name) => multi.includes(name)))
+  return new Set(multi === true ? MULTI_METHODS : [])
+}

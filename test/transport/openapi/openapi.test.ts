@@ -1,0 +1,263 @@
+import fastifySwagger from '@fastify/swagger'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import fastify from 'fastify'
+import t from 'tap'
+import { AuthenticationService, authenticate, JwtStrategy, oauth } from '../../../src/auth/index.ts'
+import type { Application, OpenApiDocument, OpenApiOptions } from '../../../src/transport/index.ts'
+import {
+  createApp,
+  fastifyApp,
+  openapi,
+  openapiDocument,
+  remex,
+  rest,
+} from '../../../src/transport/index.ts'
+import type { TestServer } from '../../support/http.ts'
+import { injectServer, MODES } from '../../support/http.ts'
+import { startOwnServer } from '../../support/own-server.ts'
+
+const INFO = { title: 'Notes', version: '1.2.3' }
+
+/** A service with a custom method, without schemas. */
+class NoteService {
+  readonly options = { paginate: { default: 10 }, multi: ['remove'] }
+  async find(): Promise<object> {
+    return []
+  }
+  async get(id: string): Promise<object> {
+    return { id }
+  }
+  async create(data: object): Promise<object> {
+    return data
+  }
+  async remove(id: string | null): Promise<object> {
+    return { id }
+  }
+  async ping(data: object): Promise<object> {
+    return data
+  }
+}
+
+const METHODS = ['find', 'get', 'create', 'remove', 'ping']
+
+function addNotes(app: Application, options: Partial<OpenApiOptions> = {}): void {
+  app.use('notes', new NoteService(), { methods: METHODS })
+  app.configure(openapi({ info: INFO, ...options }))
+}
+
+async function readDocument(server: TestServer, path = '/docs/json'): Promise<OpenApiDocument> {
+  const { status, body } = await server.request(path)
+  if (status !== 200) throw new Error(`No document: ${status}`)
+  return body as OpenApiDocument
+}
+
+function listOperations({ paths }: OpenApiDocument): string[] {
+  return Object.entries(paths).flatMap(([path, item]) =>
+    Object.keys(item).map((verb) => `${verb} ${path}`),
+  )
+}
+
+for (const mode of MODES) {
+  t.test(`${mode}: serves a document of every service, and its page`, async (t) => {
+    const server = await injectServer(t, { services: (app) => addNotes(app) }, mode)
+    const document = await readDocument(server)
+    const { prefix } = server
+    t.match(document, { openapi: '3.1.0', info: INFO, tags: [{ name: 'notes' }] })
+    const own = listOperations(document).filter((name) => name.includes('notes'))
+    t.strictSame(own.sort(), [
+      `delete ${prefix}/notes`,
+      `delete ${prefix}/notes/{id}`,
+      `get ${prefix}/notes`,
+      `get ${prefix}/notes/{id}`,
+      `post ${prefix}/notes`,
+      `post ${prefix}/notes#ping`,
+    ])
+    t.match(await new Validator().validate(document), { valid: true })
+    const page = await server.request('/docs/')
+    t.match(page, { status: 200, headers: { 'content-type': /^text\/html/ }, text: /swagger-ui/ })
+    t.notMatch(page.text, /https?:\/\//, 'nothing of the page comes from elsewhere')
+  })
+
+  t.test(`${mode}: services that come and go after the start do so in the document`, async (t) => {
+    const server = await injectServer(t, { services: (app) => addNotes(app) }, mode)
+    const { prefix } = server
+    t.notOk((await readDocument(server)).paths[`${prefix}/later`])
+    server.app.use('later', { find: async () => [] })
+    t.ok((await readDocument(server)).paths[`${prefix}/later`])
+    await server.app.unuse('later')
+    t.notOk((await readDocument(server)).paths[`${prefix}/later`])
+  })
+
+  t.test(`${mode}: the page has a slash at its end, told by a relative path`, async (t) => {
+    const server = await injectServer(t, { services: (app) => addNotes(app) }, mode)
+    const { status, headers } = await server.request('/docs?a=1')
+    t.strictSame([status, headers.location], [308, './docs/?a=1'])
+  })
+
+  t.test(`${mode}: HEAD has no body, and caches ask whether the document is new`, async (t) => {
+    const server = await injectServer(t, { services: (app) => addNotes(app) }, mode)
+    const { headers } = await server.request('/docs/json')
+    t.match(headers, { 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' })
+    const head = await server.request('/docs/json', { method: 'HEAD' })
+    t.match(head, { status: 200, text: '', headers: { etag: headers.etag } })
+    const again = { headers: { 'if-none-match': String(headers.etag) } }
+    t.match(await server.request('/docs/json', again), { status: 304, text: '' })
+    server.app.use('later', { find: async () => [] })
+    t.match(await server.request('/docs/json', again), { status: 200 })
+  })
+}
+
+t.test('the page may load nothing but its own files', async (t) => {
+  const server = await injectServer(t, { services: (app) => addNotes(app) })
+  const { headers } = await server.request('/docs/')
+  t.match(headers['content-security-policy'], "script-src 'self'; script-src-attr 'none'")
+  t.notMatch(headers['content-security-policy'], 'https:')
+  for (const file of ['swagger-ui.css', 'swagger-ui-bundle.js', 'swagger-initializer.js']) {
+    t.equal((await server.request(`/docs/static/${file}`)).status, 200, file)
+  }
+  t.equal((await server.request('/docs/static/nothing.js')).status, 404)
+  const notes = await server.request('/notes')
+  t.notOk(notes.headers['content-security-policy'], 'services are as before')
+})
+
+t.test('routes of the server are in the document too, not those of probes', async (t) => {
+  const schema = { params: { type: 'object', properties: { name: { type: 'string' } } } }
+  const server = await startOwnServer(t, (app) => {
+    addNotes(app)
+    app.fastify.get('/hello/:name', { schema }, async () => 'hello')
+    app.fastify.register(async (scope) => scope.get('/nested', async () => 'nested'))
+  })
+  const { paths } = await readDocument(server)
+  t.match(paths['/hello/{name}'], { get: { parameters: [{ name: 'name', in: 'path' }] } })
+  t.ok(paths['/nested'])
+  const others = Object.keys(paths).filter((path) => /health|\*|docs|__id/.test(path))
+  t.strictSame(others, [])
+})
+
+t.test('a host that documents its routes by itself keeps its document', async (t) => {
+  const host = fastify()
+  t.teardown(() => host.close())
+  const app = createApp()
+  addNotes(app)
+  const options = { info: INFO, prefix: '/api' }
+  await host.register(fastifySwagger, { openapi: (await openapiDocument(app, options)) as object })
+  await host.register(remex, { app, prefix: '/api' })
+  host.get('/own', async () => 'own')
+  await host.ready()
+  const own = host.swagger() as unknown as OpenApiDocument
+  t.strictSame(
+    listOperations(own).filter((name) => !name.includes('/api/notes')),
+    ['get /own'],
+  )
+  t.ok(own.paths['/api/notes#ping'])
+  t.match(await new Validator().validate(own), { valid: true })
+  const { paths } = (await host.inject('/api/docs/json')).json<OpenApiDocument>()
+  t.ok(paths['/own'] && paths['/api/notes'])
+})
+
+t.test('two applications in one server have a document each', async (t) => {
+  const host = fastify()
+  t.teardown(() => host.close())
+  for (const name of ['first', 'second']) {
+    const app = createApp()
+    app.use(name, { find: async () => [] }).configure(openapi({ info: { ...INFO, title: name } }))
+    await host.register(remex, { app, prefix: `/${name}` })
+  }
+  for (const name of ['first', 'second']) {
+    const document = (await host.inject(`/${name}/docs/json`)).json<OpenApiDocument>()
+    t.equal(document.info.title, name)
+    t.strictSame(listOperations(document), [`get /${name}/${name}`])
+  }
+})
+
+t.test('leaves out what it is told to, and lets the application add to it', async (t) => {
+  const transform = (document: OpenApiDocument): OpenApiDocument => {
+    Object.assign(document.paths['/notes']?.['get'] ?? {}, { summary: 'All notes' })
+    return { ...document, 'x-own': true }
+  }
+  const server = await startOwnServer(t, (app) => {
+    addNotes(app, {
+      path: '/about/api',
+      exclude: ['/secret'],
+      servers: [{ url: '/shop' }],
+      transform,
+    })
+    app.use('secret', { find: async () => [] })
+  })
+  const document = await readDocument(server, '/about/api/json')
+  t.match(document, { 'x-own': true, servers: [{ url: '/shop' }] })
+  t.match(document.paths['/notes'], { get: { summary: 'All notes' } })
+  t.notOk(document.paths['/secret'])
+})
+
+t.test('a bearer token is asked for where the authenticate hook stands', async (t) => {
+  const app = createApp()
+  addNotes(app)
+  app.use('open', { find: async () => [], get: async () => ({}), create: async () => ({}) })
+  app.service('notes').hooks({ around: { all: [authenticate('jwt')] } })
+  app.service('open').hooks({
+    before: { create: [authenticate('jwt')], get: [authenticate('jwt', 'anonymous')] },
+  })
+  const { paths, components } = await openapiDocument(app, { info: INFO })
+  t.match(components['securitySchemes'], { bearer: { type: 'http', scheme: 'bearer' } })
+  for (const item of [paths['/notes'], paths['/notes/{id}'], paths['/notes#ping']]) {
+    for (const operation of Object.values(item ?? {})) {
+      t.match(operation, { security: [{ bearer: [] }], responses: { 401: Object } })
+    }
+  }
+  t.match(paths['/open'], { post: { security: [{ bearer: [] }] } })
+  t.match(paths['/open/{id}'], { get: { security: [{ bearer: [] }, {}] } })
+  t.notHas(paths['/open']?.['get'], { security: [] })
+})
+
+t.test(
+  'an authentication service has a login and a logout, the pages of OAuth nothing',
+  async (t) => {
+    const app = createApp()
+    app.set('authentication', {
+      secret: 'a secret of the tests, with 32 bytes and more',
+      entity: null,
+      authStrategies: ['jwt'],
+      oauth: { github: { key: 'id', secret: 'secret' } },
+    })
+    const authentication = new AuthenticationService(app)
+    authentication.register('jwt', new JwtStrategy())
+    app.use('authentication', authentication).configure(oauth())
+    const document = await openapiDocument(app, { info: INFO })
+    t.strictSame(listOperations(document).sort(), [
+      'delete /authentication',
+      'post /authentication',
+    ])
+    t.match(document.paths['/authentication'], {
+      post: { operationId: 'createAuthentication', summary: 'Log in' },
+      delete: { summary: 'Log out', security: [{ bearer: [] }] },
+    })
+    t.match(document.components['schemas'], {
+      AuthenticationCreateData: { properties: { strategy: { enum: ['jwt'] } } },
+    })
+    t.match(await new Validator().validate(document), { valid: true })
+  },
+)
+
+t.test('names what is wrong with its options and its place', async (t) => {
+  const wrong: [options: unknown, message: RegExp][] = [
+    [{}, /needs the option 'info'/],
+    [{ info: INFO, pth: '/docs' }, /unknown option 'pth'; did you mean 'path'\?/],
+    [{ info: { title: 'Notes' } }, /'info' must be an object with a title and a version/],
+    [{ info: INFO, path: 'docs' }, /'path' must be a path of plain segments/],
+    [{ info: INFO, path: '/:tenant/docs' }, /'path' must be a path of plain segments/],
+    [{ info: INFO, servers: ['/'] }, /'servers' must be a list of objects/],
+  ]
+  for (const [options, message] of wrong) {
+    t.throws(() => openapi(options as OpenApiOptions), { name: 'TypeError', message })
+  }
+  await t.rejects(openapiDocument(createApp(), { info: INFO, path: '/' } as never), {
+    message: /openapiDocument\(\): unknown option 'path'/,
+  })
+  const twice = createApp().configure(openapi({ info: INFO }))
+  t.throws(() => twice.configure(openapi({ info: INFO })), /has openapi\(\) already/)
+  const taken = fastifyApp(createApp()).configure(rest())
+  t.teardown(() => taken.close())
+  addNotes(taken, { path: '/notes' })
+  await t.rejects(taken.listen(), /there is a service at '\/notes': set the option 'path'/)
+})
