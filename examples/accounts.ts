@@ -2,9 +2,10 @@
 // Reads PORT (3030), HOST (127.0.0.1), MONGODB_URL (an embedded database when it is not set) and
 // AUTH_SECRET (a new secret for each start when it is not set).
 import { randomBytes } from 'node:crypto'
+import type { ObjectId } from 'mongodb'
 import { MongoClient } from 'mongodb'
 import type { HookContext } from 'remex'
-import { authenticateRequest, BadRequest, createApp, fastifyApp, NotFound, rest } from 'remex'
+import { authenticateRequest, createApp, fastifyApp, NotFound, openapi, rest } from 'remex'
 import {
   AuthenticationService,
   authenticate,
@@ -15,18 +16,27 @@ import {
 } from 'remex/auth'
 import { startEmbeddedMongo } from 'remex/embedded'
 import type { MongoDBListService } from 'remex/mongodb'
-import { MongoDBService } from 'remex/mongodb'
+import { MongoDBService, ObjectIdSchema } from 'remex/mongodb'
+import type { Static } from 'remex/schema'
+import { Type } from 'remex/schema'
 
-interface User {
-  email: string
-  password: string
-}
+const Id = Type.Unsafe<ObjectId>(ObjectIdSchema())
+const Email = Type.String({ format: 'email', maxLength: 254 })
 
-interface Note {
-  text: string
-  /** The e-mail address of who wrote it. */
-  author: string
-}
+/** What callers send to sign up: whatever else they would like to be, `role` for example, is refused. */
+const NewUser = Type.Object({ email: Email, password: Type.String({ minLength: 12 }) })
+type User = Static<typeof NewUser>
+
+/** What callers see of a user. */
+const PublicUser = Type.Object({ _id: Id, email: Email })
+
+const NewNote = Type.Object({ text: Type.String() })
+const Note = Type.Object({
+  _id: Id,
+  text: Type.String(),
+  author: Type.String({ description: 'The e-mail address of who wrote it' }),
+})
+type Note = Static<typeof NewNote> & Pick<Static<typeof Note>, 'author'>
 
 type Services = {
   users: MongoDBListService<User>
@@ -59,7 +69,7 @@ authentication.register('jwt', new JwtStrategy()).register('local', new LocalStr
 app.use(
   'users',
   new MongoDBService({ Model: db.collection<User>('users'), hidden: ['password'] }),
-  { methods: ['get', 'create'] },
+  { methods: ['get', 'create'], schemas: { entity: PublicUser, create: NewUser } },
 )
 app.use(
   'notes',
@@ -67,16 +77,14 @@ app.use(
     Model: db.collection<Note>('notes'),
     paginate: { default: 10, max: 100 },
   }),
-  {
-    methods: ['find', 'create'],
-  },
+  { methods: ['find', 'create'], schemas: { entity: Note, create: NewNote } },
 )
 app.use('authentication', authentication)
 
 app.service('users').hooks({
   before: {
     get: [authenticate('jwt'), checkOwner],
-    create: [lowerEmail, checkUser, hashPassword('password')],
+    create: [lowerEmail, hashPassword('password')],
   },
   after: { all: [protect('password')] },
 })
@@ -84,6 +92,8 @@ app.service('authentication').hooks({ before: { create: [lowerEmail] } })
 app.service('notes').hooks({
   before: { all: [authenticate('jwt')], find: [onlyOwn], create: [signNote] },
 })
+
+app.configure(openapi({ info: { title: 'Accounts', version: '1.0.0' }, path: '/docs' }))
 
 app.fastify.get('/me', { preHandler: authenticateRequest(app, 'jwt') }, async (request) => {
   const { email } = request.feathers['user'] as User
@@ -104,19 +114,6 @@ function checkOwner({ id, params }: { id?: unknown; params: HookContext['params'
   throw new NotFound(`No record found for id '${id}'`)
 }
 
-/** Whatever else stands in the data, roles for example, is not for strangers to write. */
-function checkUser(context: HookContext): void {
-  if (context.params.provider === undefined) return
-  const { email, password } = (context.data ?? {}) as Partial<Record<string, unknown>>
-  if (typeof email !== 'string' || !/^[^@\s]+@[^@\s]+$/.test(email)) {
-    throw new BadRequest('The e-mail address must be one')
-  }
-  if (typeof password !== 'string' || password.length < 12) {
-    throw new BadRequest('The password needs at least 12 characters')
-  }
-  context.data = { email, password }
-}
-
 /** Members read what they have written, whatever else they ask for. */
 function onlyOwn(context: HookContext): void {
   const { email: author } = context.params.user as User
@@ -124,17 +121,15 @@ function onlyOwn(context: HookContext): void {
 }
 
 function signNote(context: HookContext): void {
-  const { text } = (context.data ?? {}) as Partial<Record<string, unknown>>
-  if (typeof text !== 'string') throw new BadRequest('The text of a note must be a string')
   const { email: author } = context.params.user as User
-  context.data = { text, author }
+  context.data = { ...(context.data as Static<typeof NewNote>), author }
 }
 
 await app.listen({ port: Number(PORT), host: HOST })
 const url = `http://${HOST}:${PORT}`
 const json = "-H 'content-type: application/json'"
 const account = '"email":"ada@example.org","password":"correct horse battery"'
-console.log(`Accounts and notes at ${url}
+console.log(`Accounts and notes at ${url}, the API at ${url}/docs
 
   curl ${url}/users ${json} -d '{${account}}'
   curl ${url}/authentication ${json} -d '{"strategy":"local",${account}}'

@@ -3,28 +3,31 @@
 import { createRequire } from 'node:module'
 import { MongoClient } from 'mongodb'
 import type { Formatter } from 'remex'
-import { createApp, fastifyApp, rest } from 'remex'
+import { createApp, fastifyApp, openapi, rest } from 'remex'
 import { startEmbeddedMongo } from 'remex/embedded'
 import { MongoDBService } from 'remex/mongodb'
+import type { Static } from 'remex/schema'
+import { querySyntax, Type } from 'remex/schema'
 import type { Country as WorldCountry } from 'world-countries'
 import { PAGE_HEADERS, renderAnswerPage, renderIndexPage } from './countries-page.ts'
-import { convertQuery, toNumber } from './query-values.ts'
 
-interface Country {
-  /** The three letters of ISO 3166, `FRA` for example. */
-  _id: string
-  name: string
-  official: string
-  capital: string[]
-  region: string
-  subregion: string
-  languages: string[]
-  borders: string[]
-  /** In square kilometres. */
-  area: number
-  landlocked: boolean
-  flag: string
-}
+const Country = Type.Object({
+  _id: Type.String({ pattern: '^[A-Z]{3}$', description: 'The three letters of ISO 3166' }),
+  name: Type.String({ minLength: 1 }),
+  official: Type.String(),
+  capital: Type.Array(Type.String()),
+  region: Type.String(),
+  subregion: Type.String(),
+  languages: Type.Array(Type.String()),
+  borders: Type.Array(Type.String()),
+  area: Type.Number({ minimum: 0, description: 'In square kilometres' }),
+  landlocked: Type.Boolean(),
+  flag: Type.String(),
+})
+type Country = Static<typeof Country>
+
+/** The id of a country stays what it is. */
+const CountryData = Type.Omit(Country, ['_id'])
 
 type Services = { countries: MongoDBService<Country> }
 
@@ -66,8 +69,18 @@ app.use(
     // A country has its letters for an id: whoever adds one chooses them.
     allowClientId: true,
   }),
+  {
+    schemas: {
+      entity: Country,
+      create: Country,
+      update: CountryData,
+      patch: Type.Partial(CountryData),
+      // In URLs too: ?name[$regex]=^Fr
+      query: querySyntax(Country, { name: { $regex: Type.String(), $options: Type.String() } }),
+    },
+  },
 )
-app.service('countries').hooks({ before: { find: [convertQuery({ area: toNumber })] } })
+app.configure(openapi({ info: { title: 'Countries', version: '1.0.0' }, path: '/docs' }))
 app.fastify.get('/', (_request, reply) => reply.headers(PAGE_HEADERS).send(renderIndexPage()))
 
 await app.listen({ port: Number(PORT), host: HOST })
@@ -75,9 +88,11 @@ const address = app.server.address()
 const port = typeof address === 'object' ? address?.port : PORT
 const url = `http://${HOST}:${port}`
 console.log(`${countries.length} countries at ${url}/countries, and a page to start from at ${url}/
+The API, with a form for each call, at ${url}/docs
 
   curl '${url}/countries/FRA'
   curl -g '${url}/countries?region=Europe&$sort[area]=-1&$limit=3&$select[]=name'
+  curl -g '${url}/countries?area[$gt]=1000000&landlocked=true&$select[]=name'
   curl -g -X PATCH '${url}/countries/FRA' -H 'content-type: application/json' -d '{"capital":["Lyon"]}'
 
 Ctrl-C ends it.`)
