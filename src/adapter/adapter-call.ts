@@ -1,6 +1,7 @@
 import type { Collection } from 'mongodb'
 
 import { BadRequest } from '../core/errors/index.ts'
+import { findOperatorPlaces } from '../core/operator-places.ts'
 import type { Query } from '../core/params.ts'
 import { toCallSettings, withQuery } from './call-settings.ts'
 import { addServiceOptions, toReadLimit } from './command-options.ts'
@@ -21,6 +22,7 @@ import { checkPatterns } from './queries/pattern-check.ts'
 import { sanitizeQuery } from './queries/query-operators.ts'
 import type { SplitQuery } from './queries/split-query.ts'
 import { splitQuery } from './queries/split-query.ts'
+import { withNamedSearch, withTextCondition } from './queries/text-search.ts'
 import { joinTransaction } from './transactions/current-session.ts'
 import { callWrite } from './write-outcome.ts'
 import { checkReservedNames } from './writes/data-check.ts'
@@ -126,18 +128,23 @@ async function runRead<R>(
 
 /**
  * Returns params whose query is a checked copy.
- * @param options those of the service
+ * @param service the one that is called, for which schemas of the query may allow operators
  * @param settings those of the call
  */
 export function toChecked<P extends MongoDBParams>(
   params: P | undefined,
-  options: MongoDBSettings,
-  settings: MongoDBSettings = toCallSettings(options, params),
+  service: { readonly options: MongoDBSettings },
+  settings: MongoDBSettings = toCallSettings(service.options, params),
 ): P {
-  const query = sanitizeQuery(params?.query ?? {}, settings)
-  if (toHidden(settings, params).length > 0) checkHiddenQuery(query, settings)
-  if (isExternal(params) && settings.operators.length > 0) checkPatterns(query, settings)
-  return withQuery(params, query, options, settings)
+  const named = findOperatorPlaces(params, service)
+  const allowed = withNamedSearch(settings, named)
+  const query = sanitizeQuery(params?.query ?? {}, allowed, named)
+  if (toHidden(settings, params).length > 0) checkHiddenQuery(query, allowed)
+  const mayHavePatterns = settings.operators.length > 0 || named.length > 0
+  if (isExternal(params) && mayHavePatterns) checkPatterns(query, allowed)
+  // The settings that are known for the call from here on are without what schemas allow.
+  const plain = allowed === settings ? query : withTextCondition(query)
+  return withQuery(params, plain, service.options, settings)
 }
 
 /** @throws {BadRequest} no id or a list of data: `update` replaces one record by one */

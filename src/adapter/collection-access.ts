@@ -82,7 +82,7 @@ export class CollectionAccess<P extends MongoDBParams = MongoDBParams> {
    * @throws {BadRequest} the query has an operator or a name that is not allowed, or asks of hidden fields
    */
   async sanitizeQuery(params?: P): Promise<Query> {
-    return toChecked(params, this.options).query ?? {}
+    return toChecked(params, this).query ?? {}
   }
 
   /** Resolves to the collection of the service, `params.adapter.Model` first. */

@@ -50,7 +50,7 @@ export class MongoDBService<
   find(params: P & PagesOption): Promise<Found<T, Paged<Kind>>>
   find(params?: P): Promise<Found<T, Kind>>
   async find(params?: P): Promise<Page<T> | T[]> {
-    const checked = toChecked(params, this.options)
+    const checked = toChecked(params, this)
     const found = await this._find(checked)
     if (isExternal(params)) tellOfStrings(this, found, checked.query)
     return found
@@ -63,7 +63,7 @@ export class MongoDBService<
   ): Promise<Selected<T, Name>>
   get(id: AdapterId, params?: P): Promise<T>
   async get(id: AdapterId, params?: P): Promise<T> {
-    return this._get(id, toChecked(params, this.options))
+    return this._get(id, toChecked(params, this))
   }
 
   /**
@@ -106,7 +106,7 @@ export class MongoDBService<
     checkOne(id, data)
     const settings = toCallSettings(this.options, params)
     checkChangeData(settings, id, data, params)
-    return this._update(id, data, toChecked(params, this.options, settings))
+    return this._update(id, data, toChecked(params, this, settings))
   }
 
   /**
@@ -131,7 +131,7 @@ export class MongoDBService<
   patch(id: AdapterId | null, data: U, params?: P): Promise<T | T[]>
   async patch(id: AdapterId | null, data: U, params?: P): Promise<T | T[] | WriteCount> {
     const settings = toCallSettings(this.options, params)
-    const checked = toChecked(params, this.options, settings)
+    const checked = toChecked(params, this, settings)
     if (id === null) checkWriteToMany('patch', settings, checked)
     checkChangeData(settings, id, data, params)
     return this._patch(id, data, checked)
@@ -157,7 +157,7 @@ export class MongoDBService<
   remove(id: AdapterId | null, params?: P): Promise<T | T[]>
   async remove(id: AdapterId | null, params?: P): Promise<T | T[] | WriteCount> {
     const settings = toCallSettings(this.options, params)
-    const checked = toChecked(params, this.options, settings)
+    const checked = toChecked(params, this, settings)
     if (id === null) checkWriteToMany('remove', settings, checked)
     return this._remove(id, checked)
   }

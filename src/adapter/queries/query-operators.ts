@@ -1,5 +1,6 @@
 import { BadRequest } from '../../core/errors/index.ts'
 import { withHint } from '../../core/hint.ts'
+import type { OperatorPlace } from '../../core/operator-places.ts'
 import type { Query } from '../../core/params.ts'
 import { toList } from '../../core/query-list.ts'
 import { isObject, isPlainObject, isSingleValue } from '../../core/value-kind.ts'
@@ -7,6 +8,15 @@ import { isReservedName } from '../field-path.ts'
 import type { MongoDBSettings, QueryFilter } from '../mongodb-options.ts'
 import { COMPARING, LOGICAL } from '../operator-names.ts'
 import { readCount, readSelect, readSort } from './query-filters.ts'
+import type { QueryPlace } from './query-place.ts'
+import {
+  isNamedAt,
+  REFUSED,
+  toConditionsPlace,
+  toItemPlace,
+  toTop,
+  toValuePlace,
+} from './query-place.ts'
 import { isTextSearch, readSearch } from './text-search.ts'
 
 /** Operators that take a list of values. */
@@ -33,11 +43,6 @@ const ALLOWABLE: ReadonlySet<string> = new Set([
   ],
 ])
 
-/** Operators that run code or expressions: nobody is told how to allow them. */
-const REFUSED: ReadonlySet<string> = new Set([
-  ...['$where', '$expr', '$function', '$accumulator', '$jsonSchema'],
-])
-
 /** A `$` where the server or a careless parser may see an operator: never a field name. */
 const OPERATOR_LIKE = /^\s*(?:[$\uFF04\uFE69]|%24)|\.\$/
 
@@ -48,7 +53,7 @@ interface Check {
   values: number
 }
 
-type Reader = (value: unknown, check: Check) => unknown
+type Reader = (value: unknown, check: Check, place: QueryPlace) => unknown
 
 const FILTER_READERS: Readonly<Record<string, Reader>> = {
   $limit: (value) => readCount('$limit', value),
@@ -61,20 +66,26 @@ const FILTER_READERS: Readonly<Record<string, Reader>> = {
  * Returns a checked copy of a query from outside: only allowed operators at every depth, lists
  * where lists are meant, `$limit` and `$skip` as numbers, nothing `undefined`. The query itself is
  * not changed.
+ * @param named the operators that schemas allow beside those of the settings, at their places
  * @throws {BadRequest} an operator that is not allowed, a malformed value, or more than the limits
  *   allow; the message names operators and limits, never values
  */
-export function sanitizeQuery(query: Query, settings: MongoDBSettings): Query {
+export function sanitizeQuery(
+  query: Query,
+  settings: MongoDBSettings,
+  named: readonly OperatorPlace[] = [],
+): Query {
   if (!isPlainObject(query)) throw new BadRequest('The query must be an object')
   const check: Check = { settings, conditions: 0, values: 0 }
+  const top = toTop(named)
   const entries = Object.entries(query)
   const conditions = entries.filter(([name]) => toReader(name, settings) === undefined)
   const filters = entries.flatMap(([name, value]): [string, unknown][] => {
-    const read = toReader(name, settings)?.(value, check)
+    const read = toReader(name, settings)?.(value, check, toValuePlace(top, name))
     return read === undefined ? [] : [[name, read]]
   })
   return {
-    ...checkConditions(Object.fromEntries(conditions), 'filter value', 0, check),
+    ...checkConditions(Object.fromEntries(conditions), 'filter value', top, check),
     ...Object.fromEntries(filters),
   }
 }
@@ -87,34 +98,34 @@ function toReader(name: string, settings: MongoDBSettings): Reader | undefined {
     : undefined
   if (filter === undefined) return undefined
   return filter === true
-    ? (value, check) => checkValue(value, name, 1, check)
+    ? (value, check, place) => checkValue(value, name, place, check)
     : (value) => filter(value, settings)
 }
 
 /** Checks an object whose keys are fields and logical operators: a query, or an item of `$or`. */
-function checkConditions(conditions: Query, kind: string, depth: number, check: Check): Query {
+function checkConditions(conditions: Query, kind: string, place: QueryPlace, check: Check): Query {
   for (const name of Object.keys(conditions)) {
     if (COMPARING.has(ALIASES.get(name) ?? name)) throw new BadRequest(`Invalid ${kind} ${name}`)
   }
-  return checkObject(conditions, kind, depth, check)
+  return checkObject(conditions, kind, place, check)
 }
 
-function checkObject(object: Query, kind: string, depth: number, check: Check): Query {
-  checkLimit('depth', depth, check)
+function checkObject(object: Query, kind: string, place: QueryPlace, check: Check): Query {
+  checkLimit('depth', place.depth, check)
   count('conditions', Math.max(1, Object.keys(object).length), check)
   const copy: Query = {}
   for (const [key, value] of Object.entries(object)) {
     if (isReservedName(key)) throw new BadRequest(`Invalid ${kind} ${key}`)
     if (!OPERATOR_LIKE.test(key)) {
-      copy[key] = checkValue(value, key, depth + 1, check)
+      copy[key] = checkValue(value, key, toValuePlace(place, key), check)
       continue
     }
     const operator = ALIASES.get(key) ?? key
-    if (!isAllowed(operator, object, check)) {
+    if (!isAllowed(operator, object, check) && !isNamedAt(place, operator)) {
       throw new BadRequest(`Invalid ${kind} ${key}`, undefined, toHint(operator, kind))
     }
     if (Object.hasOwn(copy, operator)) throw new BadRequest(`${operator} is given twice`)
-    copy[operator] = checkOperand(value, operator, depth + 1, check)
+    copy[operator] = checkOperand(value, operator, place, check)
   }
   return copy
 }
@@ -138,34 +149,37 @@ function isAllowed(operator: string, { $regex }: Query, { settings }: Check): bo
   return operator === '$options' && $regex !== undefined && settings.operators.includes('$regex')
 }
 
-function checkOperand(value: unknown, operator: string, depth: number, check: Check): unknown {
+/** @param outer the place of the object that has the operator */
+function checkOperand(value: unknown, operator: string, outer: QueryPlace, check: Check): unknown {
   const isLogical = LOGICAL.has(operator)
-  if (!isLogical && !WITH_LIST.has(operator)) return checkValue(value, operator, depth, check)
+  const place = isLogical ? toConditionsPlace(outer, operator) : toValuePlace(outer, operator)
+  if (!isLogical && !WITH_LIST.has(operator)) return checkValue(value, operator, place, check)
   const list = toList(value)
   if (list === undefined) throw new BadRequest(`${operator} must be a list`)
-  if (!isLogical) return checkList(list, operator, depth, check)
+  if (!isLogical) return checkList(list, operator, place, check)
   if (list.length === 0) throw new BadRequest(`${operator} must be a list of conditions`)
   return list.map((item) => {
     if (!isPlainObject(item)) throw new BadRequest(`${operator} must be a list of conditions`)
-    return checkConditions(item, 'query parameter', depth, check)
+    return checkConditions(item, 'query parameter', place, check)
   })
 }
 
 function checkList(
   list: readonly unknown[],
   name: string,
-  depth: number,
+  place: QueryPlace,
   check: Check,
 ): readonly unknown[] {
-  checkLimit('depth', depth, check)
+  checkLimit('depth', place.depth, check)
   count('values', list.length, check)
-  return list.map((item) => checkValue(item, name, depth + 1, check))
+  const itemPlace = toItemPlace(place)
+  return list.map((item) => checkValue(item, name, itemPlace, check))
 }
 
-function checkValue(value: unknown, name: string, depth: number, check: Check): unknown {
+function checkValue(value: unknown, name: string, place: QueryPlace, check: Check): unknown {
   checkDefined(value, name)
-  if (Array.isArray(value)) return checkList(value, name, depth, check)
-  if (isPlainObject(value)) return checkObject(value, 'query parameter', depth, check)
+  if (Array.isArray(value)) return checkList(value, name, place, check)
+  if (isPlainObject(value)) return checkObject(value, 'query parameter', place, check)
   // No operator can be inside what the server gets as one value.
   if (!isObject(value) || isSingleValue(value)) return value
   throw new BadRequest(`The query has an object of an unknown class for ${name}`)

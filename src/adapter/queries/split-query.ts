@@ -11,7 +11,7 @@ import type { PageSize } from './page.ts'
 import { toPageSize } from './page.ts'
 import { readCount, readSelect } from './query-filters.ts'
 import { checkDefined } from './query-operators.ts'
-import { isTextSearch, toTextCondition } from './text-search.ts'
+import { isTextSearch, withTextCondition } from './text-search.ts'
 
 /** A query in the parts that the driver takes. */
 export interface SplitQuery extends PageSize {
@@ -66,11 +66,8 @@ function toTopFilter(conditions: Query, settings: MongoDBSettings): Document {
   if (!Object.hasOwn(conditions, name) || !isTextSearch(name, settings)) {
     return toFilter(conditions, withObjectIds)
   }
-  const { [name]: words, ...others } = conditions
-  if (Object.hasOwn(others, '$text')) {
-    throw new BadRequest('$search and $text can not stand in one query')
-  }
-  return { ...toFilter(others, withObjectIds), $text: toTextCondition(words) }
+  const { $text, ...others } = withTextCondition(conditions)
+  return { ...toFilter(others, withObjectIds), $text }
 }
 
 function toFilter(conditions: Query, withObjectIds: boolean): Document {

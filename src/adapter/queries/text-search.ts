@@ -1,14 +1,42 @@
 import type { IndexDescription } from 'mongodb'
 
 import { BadRequest } from '../../core/errors/index.ts'
+import type { OperatorPlace } from '../../core/operator-places.ts'
+import type { Query } from '../../core/params.ts'
 import { relate } from '../field-path.ts'
 import type { MongoDBSettings } from '../mongodb-options.ts'
 
 const MAX_SEARCH_LENGTH = 256
 
+/** The name of the text search at the top of a query. */
+const SEARCH = '$search'
+
 /** Returns whether a name at the top of a query is that of the text search, and it is allowed. */
 export function isTextSearch(name: string, { filters }: MongoDBSettings): boolean {
   return name === '$search' && Object.hasOwn(filters, name) && filters[name] === true
+}
+
+/** Returns the settings of a call, with the text search if the schemas of its query name it. */
+export function withNamedSearch(
+  settings: MongoDBSettings,
+  named: readonly OperatorPlace[],
+): MongoDBSettings {
+  const isNamed = named.some(({ names }) => names.has(SEARCH))
+  if (!isNamed || Object.hasOwn(settings.filters, SEARCH)) return settings
+  return { ...settings, filters: { ...settings.filters, [SEARCH]: true } }
+}
+
+/**
+ * Returns a query with the condition that its `$search` stands for in its place.
+ * @throws {BadRequest} as {@link toTextCondition}, or there is a `$text`, too
+ */
+export function withTextCondition(query: Query): Query {
+  if (!Object.hasOwn(query, SEARCH)) return query
+  const { [SEARCH]: words, ...others } = query
+  if (Object.hasOwn(others, '$text')) {
+    throw new BadRequest('$search and $text can not stand in one query')
+  }
+  return { ...others, $text: toTextCondition(words) }
 }
 
 /**
