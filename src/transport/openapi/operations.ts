@@ -194,7 +194,8 @@ function toFindResult(
 ): DocumentSchema {
   if (paging === 'list') return list
   const page = toPageSchema(record)
-  const named = '$ref' in record ? components.refer(`${toComponentName(record)}Page`, page) : page
+  const named =
+    '$ref' in record ? components.referWritten(`${toComponentName(record)}Page`, page) : page
   return paging === 'pages' ? named : { oneOf: [named, list] }
 }
 

@@ -23,21 +23,30 @@ export class SchemaComponents {
   refer(name: string, schema: JSONSchema): DocumentSchema {
     const id = readId(schema)
     const names = id === undefined ? [name] : [id, name]
-    for (let count = 2; ; count += 1) {
-      for (const candidate of names) {
-        const copy = toDocumentSchema(schema, BASE + candidate)
-        const known = this.#schemas.get(candidate)
-        if (known !== undefined && JSON.stringify(known) !== JSON.stringify(copy)) continue
-        this.#schemas.set(candidate, copy)
-        return { $ref: BASE + candidate }
-      }
-      names.splice(0, names.length, `${name}${count}`)
-    }
+    return this.#add(names, (place) => toDocumentSchema(schema, place))
+  }
+
+  /** Returns a reference to a schema that refers to other components already. */
+  referWritten(name: string, schema: DocumentSchema): DocumentSchema {
+    return this.#add([name], () => schema)
   }
 
   /** Returns a schema to be written where it is used; one that refers to its parts gets a name. */
   inline(name: string, schema: JSONSchema): DocumentSchema {
     return hasReference(schema) ? this.refer(name, schema) : toDocumentSchema(schema, '#')
+  }
+
+  /** Adds a schema by the first of some names that is free, or by the last one with a number. */
+  #add(names: readonly string[], write: (place: string) => DocumentSchema): DocumentSchema {
+    const last = names.at(-1) ?? ''
+    for (let count = 0; ; count += 1) {
+      const name = names[count] ?? `${last}${count - names.length + 2}`
+      const schema = write(BASE + name)
+      const known = this.#schemas.get(name)
+      if (known !== undefined && JSON.stringify(known) !== JSON.stringify(schema)) continue
+      this.#schemas.set(name, schema)
+      return { $ref: BASE + name }
+    }
   }
 
   toJSON(): Readonly<Record<string, DocumentSchema>> {

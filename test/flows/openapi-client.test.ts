@@ -1,0 +1,168 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { transform } from 'esbuild'
+import type { Test } from 'tap'
+import t from 'tap'
+import { openapi } from '../../src/transport/index.ts'
+import { compile } from '../support/compile.ts'
+import { addCountries } from '../support/described-countries.ts'
+import { startServer } from '../support/http.ts'
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
+const GENERATOR = join(ROOT, 'scripts/openapi-types/generate.mjs')
+
+const INFO = { title: 'Countries', version: '1.0.0' }
+
+/** The program of a user: it is compiled with the types of the document, and run as it stands. */
+const PROGRAM = `
+import createClient from 'openapi-fetch'
+import { stringify } from 'qs'
+import type { components, paths } from './api.js'
+
+export async function run(baseUrl: string) {
+  const client = createClient<paths>({ baseUrl })
+  const one = await client.POST('PREFIX/countries', { body: { name: 'Chad', area: 1284000 } })
+  const many = await client.POST('PREFIX/countries', {
+    body: [{ name: 'Peru', area: 1285216 }, { name: 'Malta', area: 316 }],
+  })
+  const page = await client.GET('PREFIX/countries', {
+    params: {
+      query: {
+        area: { $gt: 1000000 },
+        name: 'Chad',
+        $limit: 5,
+        $sort: { area: -1 },
+        $select: ['name', 'area'],
+      },
+    },
+  })
+  const names: string[] = (page.data?.data ?? []).map((country) => country.name)
+  const total: number | undefined = page.data?.total
+  const path = { id: 'c1' }
+  const got = await client.GET('PREFIX/countries/{id}', { params: { path } })
+  const area: number | undefined = got.data?.area
+  const patched = await client.PATCH('PREFIX/countries/{id}', { params: { path }, body: { area: 1 } })
+  const scaled = await client.POST('PREFIX/countriesMETHODscale', {
+    HEADERS
+    body: { factor: 2 },
+  })
+  const result: number | undefined = scaled.data?.scaled
+  const missing = await client.GET('PREFIX/countries/{id}', { params: { path: { id: 'none' } } })
+  const error: components['schemas']['Error'] | undefined = missing.error
+  const nested = createClient<paths>({ baseUrl, querySerializer: (query) => stringify(query) })
+  await nested.GET('PREFIX/countries', {
+    params: { query: { area: { $in: [1, 316] }, $or: [{ name: 'Peru' }, { area: { $lt: 5 } }] } },
+  })
+  await client.DELETE('PREFIX/countries', { params: { query: { area: { $lt: 5 } } } })
+  return {
+    one: one.data, many: many.data, names, total, area, patched: patched.data, result,
+    error: error?.className, status: one.response.status,
+  }
+}
+`
+
+/** What the compiler has to refuse. */
+const MISTAKES = `
+import createClient from 'openapi-fetch'
+import type { paths } from './api.js'
+const client = createClient<paths>({ baseUrl: '' })
+await client.GET('/countries', { params: { query: { area: { $gt: 'many' } } } })
+await client.GET('/countries', { params: { query: { nope: 1 } } })
+await client.POST('/countries', { body: { name: 'Chad' } })
+await client.GET('/nothing')
+await client.POST('/countries#scale', { body: { factor: 2 } })
+`
+
+/** Resolves to the types of a document, as the generator writes them. */
+async function generateTypes(document: string): Promise<string> {
+  // The test runner has every child process load its hooks, which cost time.
+  const child = spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, GENERATOR])
+  child.stdin.end(document)
+  const [types, faults] = await Promise.all([text(child.stdout), text(child.stderr)])
+  if (types === '') throw new Error(`The generator has failed: ${faults}`)
+  return types
+}
+
+/** Resolves to what a program exports, without its types. */
+async function load(
+  t: Test,
+  program: string,
+): Promise<{ run: (baseUrl: string) => Promise<unknown> }> {
+  const folder = await mkdtemp(join(ROOT, 'build/program-'))
+  t.teardown(() => rm(folder, { recursive: true, force: true }))
+  const { code } = await transform(program, { loader: 'ts', format: 'esm' })
+  const file = join(folder, 'program.mjs')
+  await writeFile(file, code)
+  return (await import(pathToFileURL(file).href)) as Awaited<ReturnType<typeof load>>
+}
+
+interface Way {
+  readonly title: string
+  readonly mode: 'standalone' | 'plugin'
+  readonly methodPaths: boolean
+}
+
+const WAYS: readonly Way[] = [
+  { title: 'custom methods by their header', mode: 'standalone', methodPaths: false },
+  { title: 'custom methods by paths, below a prefix', mode: 'plugin', methodPaths: true },
+]
+
+for (const { title, mode, methodPaths } of WAYS) {
+  t.test(`a generated client makes typed calls: ${title}`, async (t) => {
+    const queries: unknown[][] = []
+    const server = await startServer(t, mode, {
+      methodPaths,
+      services: (app) => {
+        queries.push(addCountries(app).queries)
+        app.configure(openapi({ info: INFO }))
+      },
+    })
+    const { text: document } = await server.request('/docs/json')
+    const program = PROGRAM.replaceAll('PREFIX', server.prefix)
+      .replace('METHOD', methodPaths ? '/' : '#')
+      .replace('HEADERS', methodPaths ? '' : "params: { header: { 'X-Service-Method': 'scale' } },")
+    const files = { 'api.d.ts': await generateTypes(document), 'program.ts': program }
+    t.strictSame(await compile(t, files), [])
+    const { run } = await load(t, program)
+    t.strictSame(await run(server.url.slice(0, server.url.length - server.prefix.length)), {
+      one: { name: 'Chad', area: 1284000, id: 'c1' },
+      many: [
+        { name: 'Peru', area: 1285216, id: 'c2' },
+        { name: 'Malta', area: 316, id: 'c3' },
+      ],
+      names: ['Chad', 'Peru', 'Malta'],
+      total: 3,
+      area: 1284000,
+      patched: { name: 'Chad', area: 1, id: 'c1' },
+      result: 6,
+      error: 'not-found',
+      status: 201,
+    })
+    t.strictSame(JSON.parse(JSON.stringify(queries[0])), [
+      {
+        area: { $gt: '1000000' },
+        name: 'Chad',
+        $limit: '5',
+        $sort: { area: '-1' },
+        $select: ['name', 'area'],
+      },
+      { area: { $in: ['1', '316'] }, $or: [{ name: 'Peru' }, { area: { $lt: '5' } }] },
+    ])
+  })
+}
+
+t.test('the types of a generated client refuse what the services would', async (t) => {
+  const server = await startServer(t, 'standalone', {
+    services: (app) => {
+      addCountries(app)
+      app.configure(openapi({ info: INFO }))
+    },
+  })
+  const { text: document } = await server.request('/docs/json')
+  const errors = await compile(t, { 'api.d.ts': await generateTypes(document), 'a.ts': MISTAKES })
+  const lines = errors.map((error) => /^a\.ts\((\d+)\)/.exec(error)?.[1])
+  t.strictSame([...new Set(lines)], ['5', '6', '7', '8', '9'])
+})

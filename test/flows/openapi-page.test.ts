@@ -1,0 +1,42 @@
+import t from 'tap'
+import { openapi } from '../../src/transport/index.ts'
+import { findChromium, openPage } from '../support/chromium.ts'
+import { addCountries } from '../support/described-countries.ts'
+import { MODES, startServer } from '../support/http.ts'
+import { until } from '../support/until.ts'
+
+const chromium = findChromium()
+const skip = chromium === undefined && 'the page needs Chromium: install the package `chromium`'
+
+const INFO = { title: 'Countries', version: '1.0.0' }
+
+for (const mode of MODES) {
+  t.test(`${mode}: the page shows every service and calls them`, { skip }, async (t) => {
+    const server = await startServer(t, mode, {
+      services: (app) => {
+        addCountries(app)
+        app.use('notes', { find: async () => [] }).configure(openapi({ info: INFO }))
+      },
+    })
+    server.app.use('later', { find: async () => [] })
+    const { evaluate, click, read } = await openPage(t, String(chromium), `${server.url}/docs`)
+    await read('#operations-tag-later')
+    const tags = await evaluate(
+      "[...document.querySelectorAll('h3[data-tag]')].map((it) => it.dataset.tag).join()",
+    )
+    const own = String(tags)
+      .split(',')
+      .filter((tag) => tag !== 'default')
+    t.strictSame(own, ['countries', 'notes', 'later'])
+    await click('#operations-countries-scaleCountries button.opblock-summary-control')
+    const operation = '#operations-countries-scaleCountries'
+    // The page takes no click until it has made up an example of the data.
+    await until(async () => {
+      await click(`${operation} button.execute`)
+      return evaluate(`document.querySelector('${operation} .live-responses-table') !== null`)
+    })
+    const answer = await read(`${operation} .live-responses-table .response`)
+    t.match(answer, '200')
+    t.match(answer, '"scaled": 0')
+  })
+}
