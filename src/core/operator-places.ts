@@ -1,3 +1,4 @@
+import { changeParams } from './changed-params.ts'
 import type { HookContext } from './hook-context.ts'
 import type { Params } from './params.ts'
 
@@ -35,9 +36,8 @@ interface MarkedParams extends Params {
 }
 
 /**
- * Allows operators in the query of a call at the places that a schema names. Puts a copy in the place
- * of `context.params`. It holds for the service of the call alone, also where a hook passes the
- * params on to another one.
+ * Allows operators in the query of a call at the places that a schema names. It holds for the service of
+ * the call alone, also where a hook passes the params on to another one.
  */
 export function allowOperators(
   context: Pick<HookContext, 'params' | 'self' | 'service'>,
@@ -46,8 +46,8 @@ export function allowOperators(
   const params: MarkedParams = context.params
   // The adapter knows itself as the object that its method is called on.
   const mark = new OperatorMark([context.service, context.self], places)
-  const marked: MarkedParams = { ...params, [MARK]: [...(params[MARK] ?? []), mark] }
-  context.params = marked
+  const changes: MarkedParams = { [MARK]: [...(params[MARK] ?? []), mark] }
+  changeParams(context, changes)
 }
 
 /** Returns the places at which operators are allowed in the query of a call of a service. */

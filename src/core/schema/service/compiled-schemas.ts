@@ -1,7 +1,11 @@
+import { changeParams } from '../../changed-params.ts'
 import type { HookContext } from '../../hook-context.ts'
 import type { MethodEntry, ServiceEntryFace } from '../../method-entry.ts'
+import type { OperatorPlace } from '../../operator-places.ts'
+import { allowOperators } from '../../operator-places.ts'
 import type { MethodSchemas, ServiceSchemas } from '../../service-schemas.ts'
 import { isPromise } from '../../value-kind.ts'
+import { readOperatorPlaces } from '../queries/operator-places.ts'
 import { readLists } from '../queries/query-lists.ts'
 import type { Check } from '../validation/validator.ts'
 import { compileCheck } from '../validation/validator.ts'
@@ -15,6 +19,8 @@ import { toPublicSchema, toWireSchema } from './wire-schema.ts'
 interface MethodCheck {
   readonly sources: MethodSources
   readonly checkQuery: Check
+  /** Where the query schema names operators. */
+  readonly places: OperatorPlace
   /** `null` for methods without data. */
   readonly checkData: DataCheck | null
 }
@@ -37,10 +43,11 @@ export class CompiledSchemas {
   check(context: HookContext): PromiseLike<void> | undefined {
     const method = this.#methods.get(context.method)
     if (method === undefined) return undefined
-    const { checkQuery, checkData } = method
+    const { checkQuery, checkData, places } = method
     const query = readLists(context.params.query ?? {})
     checkQuery(query)
-    context.params.query = query
+    changeParams(context, { query })
+    allowOperators(context, places)
     const data = checkData === null ? undefined : checkData(context)
     if (isPromise(data)) return data.then((checked) => setData(context, checked))
     if (data !== undefined) setData(context, data)
@@ -72,6 +79,7 @@ function createCheck(method: MethodEntry, schemas: ServiceSchemas): MethodCheck 
   const { query, data } = sources
   return {
     sources,
+    places: readOperatorPlaces(query),
     checkQuery: compile('query', () =>
       compileCheck(query, { convertsStrings: true, useDefaults: false }),
     ),

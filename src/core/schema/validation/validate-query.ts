@@ -1,7 +1,12 @@
+import { changeParams } from '../../changed-params.ts'
+import type { HookContext } from '../../hook-context.ts'
+import { allowOperators } from '../../operator-places.ts'
 import { checkOptions } from '../../option-check.ts'
-import { isPlainObject } from '../../value-kind.ts'
-import type { ValidationHook, ValidationInput } from './validation-hook.ts'
-import { checkHookType, toValidation } from './validation-hook.ts'
+import type { Query } from '../../params.ts'
+import { readOperatorPlaces } from '../queries/operator-places.ts'
+import { readLists } from '../queries/query-lists.ts'
+import type { ValidationCall, ValidationHook, ValidationInput } from './validation-hook.ts'
+import { checkHookType, isJSONSchema, toValidation } from './validation-hook.ts'
 import { compileCheck } from './validator.ts'
 
 /** Options of `validateQuery`. */
@@ -32,25 +37,14 @@ export function validateQuery(
   const validate = toValidation('validateQuery()', schema, (jsonSchema) =>
     compileCheck(jsonSchema, { convertsStrings: true, useDefaults: false }),
   )
+  const places = isJSONSchema(schema) ? readOperatorPlaces(schema) : undefined
   return async (context, next) => {
     checkHookType('validateQuery', context)
-    const query = copyQuery(context.params.query ?? {})
-    context.params = { ...context.params, query: (await validate(query)) as typeof query }
+    // The type of a query differs from service to service.
+    const call = context as ValidationCall & Pick<HookContext, 'params'>
+    const query = readLists(call.params.query ?? {})
+    changeParams(call, { query: (await validate(query)) as Query })
+    if (places !== undefined) allowOperators(call, places)
     await next?.()
   }
-}
-
-/** Copies the objects and lists of a query; dates and ids are values. */
-function copyQuery<Q>(query: Q): Q {
-  return copyPlain(query) as Q
-}
-
-function copyPlain(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(copyPlain)
-  if (!isPlainObject(value)) return value
-  const copy: Record<string, unknown> = { ...value }
-  for (const [name, inner] of Object.entries(copy)) {
-    if (typeof inner === 'object') copy[name] = copyPlain(inner)
-  }
-  return copy
 }

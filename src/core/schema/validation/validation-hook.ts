@@ -1,11 +1,16 @@
 import type { HookType } from '../../hook-context.ts'
 import type { Params } from '../../params.ts'
-import type { DataSchema } from '../../service-schemas.ts'
+import type { DataSchema, JSONSchema } from '../../service-schemas.ts'
 import { isObject } from '../../value-kind.ts'
 import { createStandardValidator, isStandardSchema } from './standard-schema.ts'
 import { toValidationError } from './validation-error.ts'
 import type { Check } from './validator.ts'
 import { isCompiledSchema, toValidator } from './validator.ts'
+
+/** Params of a method, whatever the type of its queries. */
+interface CallParams extends Omit<Params, 'query'> {
+  query?: object | undefined
+}
 
 /** The part of a context that the hooks of validation read and write. */
 export interface ValidationCall {
@@ -13,10 +18,14 @@ export interface ValidationCall {
   readonly method: string
   /** When the hook runs. */
   readonly type: HookType
+  /** The service that is called. */
+  readonly service: object
+  /** The object that the method was called on. */
+  readonly self: object
   /** The data that the method is called with. */
   data?: unknown
   /** The params that the method is called with. */
-  params: Params
+  params: CallParams
 }
 
 /** A hook for before or around: what `validateData` and `validateQuery` return. */
@@ -53,8 +62,14 @@ export function toValidation(
   if (isCompiledSchema(input)) return toValidator(input)
   if (typeof input === 'function') return callValidator(owner, input as ValidatorFunction)
   if (hasValidate(input)) return callValidator(owner, (value) => input.validate(value))
-  if (isObject(input) || typeof input === 'boolean') return compile(input)
+  if (isJSONSchema(input)) return compile(input)
   throw new TypeError(`${owner} needs a JSON Schema, a schema of another library, or a function`)
+}
+
+/** Whether something is a JSON Schema, and not another kind of schema. */
+export function isJSONSchema(input: unknown): input is JSONSchema {
+  if (typeof input === 'boolean') return true
+  return isObject(input) && !isStandardSchema(input) && !hasValidate(input)
 }
 
 /** Whether a schema brings its own `validate`. */
