@@ -2,7 +2,7 @@ import type { ValidateFunction } from 'ajv'
 import { Ajv } from 'ajv'
 import { Ajv2019 } from 'ajv/dist/2019.js'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import type { FormatName } from 'ajv-formats'
+import type { FormatName, FormatsPluginOptions } from 'ajv-formats'
 import ajvFormats from 'ajv-formats'
 
 import { findSchemaKeywords } from '../../schema-keywords.ts'
@@ -14,9 +14,6 @@ export { Ajv }
 
 /** An Ajv of one of the dialects of JSON Schema. */
 export type AnyAjv = Ajv | Ajv2019 | Ajv2020
-
-/** Adds the formats of the package `ajv-formats` to an Ajv. Returns the Ajv. */
-export const addFormats: typeof ajvFormats.default = ajvFormats.default
 
 /**
  * The formats that schemas may name. Of those of `ajv-formats` there is no `url`, the expression of
@@ -32,6 +29,16 @@ export const FORMATS: readonly FormatName[] = [
 
 /** The format `byte`. That of `ajv-formats` looks at one line alone and takes any others beside it. */
 export const BASE64: RegExp = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
+
+/**
+ * Adds formats of the package `ajv-formats` to an Ajv of your own, and returns the Ajv.
+ * @param formats their names, or the options of that package. Default: those that the Ajv of Remex has
+ */
+export function addFormats<A extends AnyAjv>(ajv: A, formats?: FormatsPluginOptions): A {
+  ajvFormats.default(ajv, formats ?? [...FORMATS])
+  if (formats === undefined) ajv.addFormat('byte', BASE64)
+  return ajv
+}
 
 const LATEST_DIALECT = 'https://json-schema.org/draft/2020-12/schema'
 
@@ -73,8 +80,7 @@ export function createAjv({ dialect = LATEST_DIALECT, useDefaults }: AjvOptions 
     addUsedSchema: false,
     useDefaults: useDefaults ?? false,
   })
-  addFormats(ajv, [...FORMATS])
-  ajv.addFormat('byte', BASE64)
+  addFormats(ajv)
   ajv.addKeyword(keywordDate)
   return addKnownKeywords(ajv)
 }

@@ -187,6 +187,6 @@ function toNumber(text: string): number | undefined {
   if (!Number.isFinite(number)) return undefined
   // An id of more digits than a number has would be another id.
   const isExact =
-    Number.isSafeInteger(number) || !WHOLE_NUMBER.test(text) || BigInt(text) === BigInt(number)
+    Number.isSafeInteger(number) || !WHOLE_NUMBER.test(text) || String(number) === text
   return isExact ? number : undefined
 }

@@ -4,7 +4,7 @@ import type { JSONSchema } from '../../service-schemas.ts'
 import { isObject } from '../../value-kind.ts'
 import { isStandardSchema } from './standard-schema.ts'
 import { addIndex } from './validation-error.ts'
-import type { ValidationCall, ValidationHook, ValidationInput } from './validation-hook.ts'
+import type { ValidationHook, ValidationInput } from './validation-hook.ts'
 import { checkHookType, hasValidate, toValidation } from './validation-hook.ts'
 import type { Check } from './validator.ts'
 import { compileCheck } from './validator.ts'
@@ -33,14 +33,14 @@ export function validateData(schema: ValidationInput | ValidationMap): Validatio
   return leaveQuery<ValidationHook>(async (context, next) => {
     checkHookType('validateData', context)
     const validate = hasData(context.method) ? find(context.method) : undefined
-    if (validate !== undefined) await replaceData(context, validate)
+    if (validate !== undefined) context.data = await validateEach(context.data, validate)
     await next?.()
   })
 }
 
-async function replaceData(context: ValidationCall, validate: Check): Promise<void> {
-  const { data } = context
-  context.data = Array.isArray(data) ? await validateItems(data, validate) : await validate(data)
+/** Resolves to validated data, of a list each item; errors of an item have its index in their paths. */
+export async function validateEach(data: unknown, validate: Check): Promise<unknown> {
+  return Array.isArray(data) ? validateItems(data, validate) : validate(data)
 }
 
 /** One after the other, so that the first invalid item ends it. */

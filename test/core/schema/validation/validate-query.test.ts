@@ -1,5 +1,7 @@
+import { ObjectId } from 'mongodb'
 import t from 'tap'
 
+import { ObjectIdSchema } from '../../../../src/adapter/index.ts'
 import { createApp } from '../../../../src/core/index.ts'
 import type { ValidationInput } from '../../../../src/core/schema/index.ts'
 import {
@@ -72,4 +74,144 @@ t.test('takes the validators of an Ajv that converts', async (t) => {
   t.strictSame(await createFind(getValidator(schema, ajv))(query), { area: 5 })
   t.strictSame(query, { area: '5' })
   t.strictSame(await createFind(ajv.compile(schema))(query), { area: 5 })
+})
+
+const COERCING = addFormats(new Ajv({ coerceTypes: true }))
+
+t.test('converts what Ajv would convert, and no string to null or infinity', async (t) => {
+  const schema = Type.Object({ value: Type.Union([Type.Null(), Type.Number()]) })
+  const find = createFind(schema)
+  t.strictSame(await find({ value: null }), { value: null })
+  t.strictSame(await find({ value: '5' }), { value: 5 })
+  const refused = ['', ' 1 ', '0x10', 'Infinity', 'NaN', 'null', '1e999', '01', 'TRUE', 'yes']
+  for (const value of refused) {
+    await t.rejects(find({ value }), { code: 400, data: [{ instancePath: '/value' }] }, value)
+  }
+  t.strictSame(await createFind(COERCING.compile(schema))({ value: '' }), { value: null })
+})
+
+t.test('converts ids, in lists and alternatives too', async (t) => {
+  const [hex, other] = ['507f1f77bcf86cd799439011', '507f1f77bcf86cd799439012']
+  const id = Type.Unsafe<ObjectId>(ObjectIdSchema())
+  const operators = Type.Object(
+    { $ne: Type.Optional(id), $in: Type.Optional(Type.Array(id)) },
+    { additionalProperties: false },
+  )
+  const condition = { _id: Type.Optional(Type.Union([id, operators])) }
+  const find = createFind(
+    Type.Object(
+      { ...condition, $or: Type.Optional(Type.Array(Type.Object(condition))) },
+      { additionalProperties: false },
+    ),
+  )
+  t.strictSame(await find({ _id: hex }), { _id: new ObjectId(hex) })
+  t.strictSame(await find({ _id: { $in: [hex, other] } }), {
+    _id: { $in: [new ObjectId(hex), new ObjectId(other)] },
+  })
+  t.strictSame(await find({ $or: [{ _id: hex }, { _id: { $ne: other } }] }), {
+    $or: [{ _id: new ObjectId(hex) }, { _id: { $ne: new ObjectId(other) } }],
+  })
+  const given = new ObjectId()
+  t.equal(((await find({ _id: given })) as { _id: unknown })._id, given)
+})
+
+t.test('INJ-20: a value of another type is refused with the path of the field', async (t) => {
+  const id = Type.Unsafe<ObjectId>(ObjectIdSchema())
+  const between = (value: object) => ({
+    anyOf: [value, { type: 'object', properties: { $gt: value, $lt: value } }],
+  })
+  const find = createFind({
+    type: 'object',
+    properties: {
+      age: between({ type: 'number' }),
+      active: between({ type: 'boolean' }),
+      _id: between(id),
+      date: between(DateSchema()),
+    },
+  })
+  const queries: [query: object, instancePath: string][] = [
+    [{ age: { $gt: 'abc' } }, '/age/$gt'],
+    [{ age: ['1', '2'] }, '/age'],
+    [{ active: 'yes' }, '/active'],
+    [{ _id: 'zz' }, '/_id'],
+    [{ date: { $lt: 'never' } }, '/date/$lt'],
+  ]
+  for (const [query, instancePath] of queries) {
+    await t.rejects(find(query), { code: 400, data: [{ instancePath }] }, instancePath)
+  }
+})
+
+t.test(
+  'FTH-8: an invalid ObjectId is an error of the validation, and of nothing else',
+  async (t) => {
+    const schema = Type.Object({ ref: Type.Unsafe<ObjectId>(ObjectIdSchema()) })
+    for (const ref of ['zz', '', '507f1f77bcf86cd79943901', 5, true, null, [], {}]) {
+      const issue = { instancePath: '/ref' }
+      await t.rejects(
+        createFind(schema)({ ref }),
+        { code: 400, data: [issue] },
+        JSON.stringify(ref),
+      )
+    }
+  },
+)
+
+t.test('an unknown field or operator is refused', async (t) => {
+  const find = createFind()
+  const issue = { instancePath: '', params: { additionalProperty: 'nope' } }
+  await t.rejects(find({ nope: '1' }), { code: 400, message: 'validation failed', data: [issue] })
+  const operator = { instancePath: '/area', params: { additionalProperty: '$where' } }
+  await t.rejects(find({ area: { $where: '1' } }), { code: 400, data: [operator] })
+  for (const name of ['__proto__', 'constructor', 'toString']) {
+    await t.rejects(find(JSON.parse(`{"${name}":"1"}`)), { code: 400 }, name)
+  }
+})
+
+t.test('validates a call without a query, and keeps all other params', async (t) => {
+  const seen: object[] = []
+  const todos = { find: async (params: object = {}) => seen.push(params) }
+  const app = createApp<{ todos: typeof todos }>().use('todos', todos)
+  app.service('todos').hooks({ around: { find: [validateQuery(COUNTRY_QUERY)] } })
+  const params = { provider: 'rest' }
+  await app.service('todos').find(params)
+  await app.service('todos').find()
+  t.match(seen, [{ provider: 'rest', query: {} }, { query: {} }])
+  t.strictSame(params, { provider: 'rest' })
+})
+
+t.test('takes a function, which gets a copy', async (t) => {
+  const find = createFind((query: { a: { b: string } }) => {
+    query.a.b = 'changed'
+    return query
+  })
+  const query = { a: { b: 'x' } }
+  t.strictSame(await find(query), { a: { b: 'changed' } })
+  t.strictSame(query, { a: { b: 'x' } })
+})
+
+t.test('sets no defaults, which would be conditions that nobody has asked for', async (t) => {
+  const find = createFind(Type.Object({ area: Type.Optional(Type.Number({ default: 1 })) }))
+  t.strictSame(await find({}), {})
+})
+
+t.test('refuses options that mean nothing here, by name', async (t) => {
+  t.doesNotThrow(() => validateQuery(COUNTRY_QUERY, { skipSanitize: false }))
+  // @ts-expect-error the adapter's check always runs
+  t.throws(() => validateQuery(COUNTRY_QUERY, { skipSanitize: true }), {
+    message:
+      /validateQuery\(\): the option 'skipSanitize' must be false: the adapter's own check always runs/,
+  })
+  // @ts-expect-error no such option
+  t.throws(() => validateQuery(COUNTRY_QUERY, { skipSanitise: false }), {
+    message: /unknown option 'skipSanitise'.*skipSanitize/,
+  })
+  t.throws(() => validateQuery('query' as unknown as object), TypeError)
+})
+
+t.test('says so when it stands in the wrong place', async (t) => {
+  const todos = { find: async () => [] }
+  const app = createApp<{ todos: typeof todos }>().use('todos', todos)
+  app.service('todos').hooks({ after: { find: [validateQuery(COUNTRY_QUERY)] } })
+  const message = 'The validateQuery hook must be used as a before or an around hook'
+  await t.rejects(app.service('todos').find(), new TypeError(message))
 })
