@@ -51,12 +51,6 @@ const SCHEMA = toNames({
     resolveData resolveDispatch resolveExternal resolveQuery resolveResult setDispatch
     validateData validateQuery virtual
   `,
-  types: `
-    AnyResolver AroundResolverHook DataSchema DataSchemaMap DataValidatorMap DateSchemaOptions
-    JSONSchema PropertyResolver PropertyResolverMap QuerySyntaxOptions ResolverConfig ResolverHook
-    ResolverOptions ResolverSchema ResolverStatus SchemaCompiler SchemaWithValidate StandardSchema
-    Static TSchema ValidateQueryOptions ValidationCall ValidationHook ValidationInput
-    ValidationIssue ValidationMap Validator ValidatorFunction VirtualProperty VirtualResolver
   `,
 })
 

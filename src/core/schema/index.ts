@@ -3,7 +3,7 @@
  * @module remex/schema
  */
 
-export type { Static, TSchema } from 'typebox'
+export type { Static, TOptional, TSchema, TUnsafe } from 'typebox'
 export { Type } from 'typebox'
 export { setDispatch } from '../external-form.ts'
 export type { DataSchema, JSONSchema, StandardSchema } from '../service-schemas.ts'
@@ -47,3 +47,9 @@ export type {
 } from './validation/validation-hook.ts'
 export type { SchemaCompiler, Validator } from './validation/validator.ts'
 export { getValidator } from './validation/validator.ts'
+export type {
+  PropertyQueries,
+  PropertyQuery,
+  QueryExtensions,
+  SyntaxQuery,
+} from './queries/query-type.ts'

@@ -4,7 +4,13 @@ import { Type } from 'typebox'
 import { isPlainObject } from '../../value-kind.ts'
 import type { EntityProperties } from './entity-properties.ts'
 import { isSchema, readEntity } from './entity-properties.ts'
-import type { None, OperatorSchemas, PropertyQueries, PropertyQuery } from './query-type.ts'
+import type {
+  Record<never, never>,
+  OperatorSchemas,
+  PropertyQueries,
+  PropertyQuery,
+  QueryExtensions,
+} from './query-type.ts'
 import { mayBeObject, toUnion, toValueSchemas } from './query-value.ts'
 
 /** The schema of an object, whose properties are read. */
@@ -26,7 +32,7 @@ const LISTS = ['$in', '$nin']
  * @param extensions further operators with the schemas of their values: `{ $regex: Type.String() }`
  * @throws {TypeError} an extension is no schema
  */
-export function queryProperty<T extends TSchema, X extends OperatorSchemas = None>(
+export function queryProperty<const T extends TSchema, X extends OperatorSchemas = Record<never, never>>(
   schema: T,
   extensions?: X,
 ): TOptional<TUnsafe<PropertyQuery<Static<T>, X>>> {
@@ -42,7 +48,7 @@ export function queryProperty<T extends TSchema, X extends OperatorSchemas = Non
  * @param extensions further operators, by the property: `{ name: { $regex: Type.String() } }`
  * @throws {TypeError} the schema is not that of an object, or an extension is for no property
  */
-export function queryProperties<T extends ObjectSchema, X extends QueryExtensions = None>(
+export function queryProperties<const T extends ObjectSchema, X extends QueryExtensions = Record<never, never>>(
   entity: T,
   extensions?: X,
 ): TUnsafe<PropertyQueries<Static<T>, X>>
@@ -62,9 +68,6 @@ export function queryProperties(
   if (entity.isMap) return queries
   return Type.Unsafe({ type: 'object', properties: queries, additionalProperties: false })
 }
-
-/** Further operators by property, and further names at the top with the schemas of their values. */
-export type QueryExtensions = Readonly<Record<string, OperatorSchemas | TSchema>>
 
 /**
  * Returns the conditions on the properties of an entity, by name.

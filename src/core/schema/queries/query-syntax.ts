@@ -2,9 +2,9 @@ import type { Static, TSchema, TUnsafe } from 'typebox'
 import { Type } from 'typebox'
 
 import { isSchema, readEntity } from './entity-properties.ts'
-import type { ObjectSchema, PropertySchemas, QueryExtensions } from './query-property.ts'
+import type { ObjectSchema, PropertySchemas } from './query-property.ts'
 import { toPropertyQueries } from './query-property.ts'
-import type { None, SyntaxQuery } from './query-type.ts'
+import type { QueryExtensions, SyntaxQuery } from './query-type.ts'
 
 /** Keywords of the schema of a query. */
 export interface QuerySyntaxOptions {
@@ -29,11 +29,10 @@ type Syntax = Readonly<Record<string, object>>
  *   `{ name: { $regex: Type.String() }, $search: Type.String() }`
  * @throws {TypeError} the schema is not that of an object, or an extension is for no property
  */
-export function querySyntax<T extends ObjectSchema, X extends QueryExtensions = None>(
-  entity: T,
-  extensions?: X,
-  options?: QuerySyntaxOptions,
-): TUnsafe<SyntaxQuery<Static<T>, X>>
+export function querySyntax<
+  const T extends ObjectSchema,
+  X extends QueryExtensions = Record<never, never>,
+>(entity: T, extensions?: X, options?: QuerySyntaxOptions): TUnsafe<SyntaxQuery<Static<T>, X>>
 export function querySyntax<T extends PropertySchemas>(
   properties: T,
   extensions?: QueryExtensions,

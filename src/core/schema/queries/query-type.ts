@@ -1,67 +1,68 @@
 import type { Static, TSchema } from 'typebox'
 
 /** Operators of a property beside those that all have, each with the schema of its value. */
-export type OperatorSchemas = Readonly<Record<string, TSchema>>
+export type OperatorSchemas = Readonly<Record<string, TSchema & object>>
 
-/** No extensions. */
-export type None = Record<never, never>
+/** Further operators by property, and further names at the top with the schemas of their values. */
+export type QueryExtensions = Readonly<Record<string, OperatorSchemas | (TSchema & object)>>
 
-/** The values of further operators. */
-type OperatorValues<X> = {
-  [Name in keyof X]?: X[Name] extends TSchema ? Static<X[Name]> : never
+/** The value of an extension. */
+type ValueOf<X, Name extends keyof X> = X[Name] extends TSchema ? Static<X[Name]> : never
+
+type Comparing = '$eq' | '$ne' | '$gt' | '$gte' | '$ge' | '$lt' | '$lte' | '$le'
+type Listing = '$in' | '$nin'
+
+/** Operators for a property, `X` beside those that all have. */
+type Operators<V, X> = {
+  [Name in Comparing | Listing | keyof X]?: Name extends keyof X
+    ? ValueOf<X, Name>
+    : Name extends Listing
+      ? V[]
+      : V
 }
 
 /** A list is compared by one of its items as well; `null` finds records that lack a property. */
 type Value<V> = V extends undefined ? null : V extends readonly (infer Item)[] ? V | Item : V
 
-/** The operators that all properties have. */
-interface Operators<V> {
-  $eq?: V
-  $ne?: V
-  $gt?: V
-  $gte?: V
-  $ge?: V
-  $lt?: V
-  $lte?: V
-  $le?: V
-  $in?: V[]
-  $nin?: V[]
-}
-
 /** The condition on a property with a type: a value, or operators. `X` are further operators. */
-export type PropertyQuery<V, X = None> = Value<V> | (Operators<Value<V>> & OperatorValues<X>)
+export type PropertyQuery<V, X = Record<never, never>> = Value<V> | Operators<Value<V>, X>
 
-/** The path of a property inside another one. */
-type InnerPath = `${string}.${string}`
+/** Names of properties, and paths of those inside of them. */
+type PathOf<T> = (keyof T & string) | `${string}.${string}`
 
-/** The names that a query may have: those of the properties, and of the properties inside of them. */
-type PathOf<T> = (keyof T & string) | InnerPath
+/** The condition on what has a name. */
+type Condition<T, X, Name> = Name extends keyof T
+  ? PropertyQuery<T[Name], Name extends keyof X ? X[Name] : Record<never, never>>
+  : unknown
 
 /** The conditions on the properties of a record. `X` are further operators, by property. */
-export type PropertyQueries<T, X = None> = {
-  [Name in PathOf<T>]?: Name extends keyof T
-    ? PropertyQuery<T[Name], Name extends keyof X ? X[Name] : None>
-    : unknown
+export type PropertyQueries<T, X = Record<never, never>> = {
+  [Name in PathOf<T>]?: Condition<T, X, Name>
 }
 
-/** The top of a query beside the properties, with names that extensions give. */
-type TopValues<X> = {
-  [Name in keyof X as Name extends `$${string}` ? Name : never]?: X[Name] extends TSchema
-    ? Static<X[Name]>
-    : never
+/** Conditions with a list of others beside them. */
+type Joined<T, X, Inner extends string> = {
+  [Name in PathOf<T> | Inner]?: Name extends Inner ? PropertyQueries<T, X>[] : Condition<T, X, Name>
 }
 
 /** What a query says of its result, and conditions that are joined. */
-interface Filters<T, Properties> {
-  $limit?: number
-  $skip?: number
-  $sort?: { [Name in PathOf<T>]?: 1 | -1 }
-  $select?: PathOf<T>[]
-  $or?: (Properties & { $and?: Properties[] })[]
-  $and?: (Properties & { $or?: Properties[] })[]
+interface Filters<T, X> {
+  $limit: number
+  $skip: number
+  $sort: { [Name in PathOf<T>]?: 1 | -1 }
+  $select: PathOf<T>[]
+  $or: Joined<T, X, '$and'>[]
+  $and: Joined<T, X, '$or'>[]
 }
 
+/** The extensions that stand at the top. */
+type TopName<X> = keyof X & `$${string}`
+
 /** A query for records of a type, as it is when it has been validated. */
-export type SyntaxQuery<T, X = None> = PropertyQueries<T, X> &
-  Omit<Filters<T, PropertyQueries<T, X>>, keyof X> &
-  TopValues<X>
+export type SyntaxQuery<T, X = Record<never, never>> = {
+  [Name in PathOf<T> | keyof Filters<T, X> | TopName<X>]?: Name extends TopName<X>
+    ? ValueOf<X, Name>
+    : Name extends keyof Filters<T, X>
+      ? Filters<T, X>[Name]
+      : Condition<T, X, Name>
+}
