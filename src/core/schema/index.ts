@@ -13,10 +13,10 @@ export type { QuerySyntaxOptions } from './queries/query-syntax.ts'
 export { querySyntax } from './queries/query-syntax.ts'
 export { getDispatch, getDispatchValue } from './resolvers/dispatch.ts'
 export type {
+  PropertyFunction,
   PropertyResolver,
   PropertyResolverMap,
   ResolverStatus,
-  VirtualProperty,
   VirtualResolver,
 } from './resolvers/property-resolver.ts'
 export { virtual } from './resolvers/property-resolver.ts'

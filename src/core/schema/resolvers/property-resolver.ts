@@ -25,13 +25,16 @@ export const IS_VIRTUAL: unique symbol = Symbol.for('@feathersjs/schema/virtual'
 /** What a function returns for a property: `undefined` leaves the property out. */
 type Resolved<V> = Awaitable<V | undefined>
 
-/** Returns the value of one property, by the one that it has and the whole record as it was given. */
-export type PropertyResolver<T, V, C> = ((
-  value: V | undefined,
-  record: T,
-  context: C,
-  status: ResolverStatus<C>,
-) => Resolved<V>) & { readonly [IS_VIRTUAL]?: boolean }
+/** The function of one property: `Value` is what it gets, `V` what it returns. */
+export interface PropertyFunction<T, Value, V, C> {
+  /** Returns the value of the property, by the one that it has and the record as it was given. */
+  (value: Value, record: T, context: C, status: ResolverStatus<C>): Resolved<V>
+  /** Whether it is one of {@link virtual}. */
+  readonly [IS_VIRTUAL]?: boolean
+}
+
+/** The function of a property that may be there: it gets and returns its value. */
+export type PropertyResolver<T, V, C> = PropertyFunction<T, V | undefined, V, C>
 
 /** Returns the value of a property that is made of others. */
 export type VirtualResolver<T, V, C> = (
@@ -40,26 +43,20 @@ export type VirtualResolver<T, V, C> = (
   status: ResolverStatus<C>,
 ) => Resolved<V>
 
-/** The function that {@link virtual} returns. */
-export type VirtualProperty<T, V, C> = ((
-  value: unknown,
-  record: T,
-  context: C,
-  status: ResolverStatus<C>,
-) => Resolved<V>) & { readonly [IS_VIRTUAL]?: boolean }
-
 /** Functions by the names of the properties that they resolve. */
 export type PropertyResolverMap<T, C> = {
-  readonly [Name in keyof T]?: PropertyResolver<T, T[Name], C> | undefined
+  readonly [Name in keyof T]?: PropertyFunction<T, T[Name] | undefined, T[Name], C> | undefined
 }
 
 /**
  * Returns the function of a property that is not stored: who selects it gets it, though the database
  * does not have it.
  */
-export function virtual<T, V, C>(resolver: VirtualResolver<T, V, C>): VirtualProperty<T, V, C> {
+export function virtual<T, V, C>(
+  resolver: VirtualResolver<T, V, C>,
+): PropertyFunction<T, unknown, V, C> {
   if (typeof resolver !== 'function') throw new TypeError('virtual() takes a function')
-  const ofProperty: VirtualProperty<T, V, C> = (_value, record, context, status) =>
+  const ofProperty: PropertyFunction<T, unknown, V, C> = (_value, record, context, status) =>
     resolver(record, context, status)
   return Object.defineProperty(ofProperty, IS_VIRTUAL, { value: true })
 }

@@ -10,7 +10,8 @@ import type {
   ResolverStatus,
 } from './property-resolver.ts'
 import { IS_VIRTUAL } from './property-resolver.ts'
-import { createResolverError } from './resolver-error.ts'
+import type { Fields, Started } from './resolved-fields.ts'
+import { fail, finish, readField, settle } from './resolved-fields.ts'
 
 /** What checks records: an object of `schema()` of `@feathersjs/schema`, for example. */
 export interface ResolverSchema {
@@ -40,7 +41,13 @@ export interface ResolverConfig<T, C> extends ResolverOptions<T, C> {
 }
 
 type AnyFunction<T, C> = PropertyResolver<T, unknown, C>
-type Fields = Readonly<Record<string, unknown>>
+/** The function of a property with its status, which is `null` if the function is running. */
+interface Step<T, C> {
+  readonly resolver: AnyFunction<T, C>
+  readonly status: ResolverStatus<C> | null
+}
+
+const NO_STATUS = {}
 
 const OPTION_RULES: OptionRules = {
   converter: OPTION.function,
@@ -64,6 +71,7 @@ export class Resolver<T, C> {
   /** Those of them that are {@link virtual}. */
   readonly virtualNames: readonly (keyof T & string)[]
   readonly #functions: ReadonlyMap<string, AnyFunction<T, C>>
+  readonly #steps: WeakMap<object, ReadonlyMap<string, Step<T, C>>> = new WeakMap()
 
   /** @throws {TypeError} a property whose resolver is no function */
   constructor(options: ResolverConfig<T, C>) {
@@ -85,15 +93,17 @@ export class Resolver<T, C> {
   }
 
   /** Returns what {@link Resolver.resolve} resolves to, or a promise of it if a function returns one. */
-  start(record: unknown, context: C, status: GivenStatus<C> = {}): Awaitable<T> {
+  start(record: unknown, context: C, status: GivenStatus<C> = NO_STATUS): Awaitable<T> {
     // A result may be nothing.
     if (record === undefined || record === null) return record as T
     const { converter } = this.options
-    const converted =
-      converter === undefined ? record : converter(record, context, completeStatus(status))
-    return whenReady(converted, (value) =>
-      this.#startChecked(value, context, status),
-    ) as Awaitable<T>
+    const started =
+      converter === undefined
+        ? this.#startChecked(record, context, status)
+        : whenReady(converter(record, context, completeStatus(status)), (converted) =>
+            this.#startChecked(converted, context, status),
+          )
+    return started as Awaitable<T>
   }
 
   #startChecked(record: unknown, context: C, status: GivenStatus<C>): unknown {
@@ -106,45 +116,49 @@ export class Resolver<T, C> {
     return whenReady(schema.validate(record), (value) => this.#startFields(value, context, status))
   }
 
+  // Most results are lists: what is made for each record is as little as can be.
   #startFields(record: unknown, context: C, status: GivenStatus<C>): unknown {
-    const selected = status.properties
+    const { properties: selected } = status
     const isUntouched = selected === undefined && this.#functions.size === 0
     if (isUntouched || !isObject(record) || isSingleValue(record)) return record
     const names = selected ?? this.#namesOf(record)
-    const values: unknown[] = new Array(names.length)
-    const failures = new Map<string, unknown>()
-    const pending: Promise<void>[] = []
-    const settle = async (value: PromiseLike<unknown>, index: number): Promise<void> => {
-      try {
-        values[index] = await value
-      } catch (error) {
-        failures.set(names[index] as string, error)
+    const steps = this.#stepsOf(status)
+    const started: Started = { names, values: new Array(names.length), failures: null }
+    let pending: Promise<void>[] | null = null
+    for (let index = 0; index < names.length; index += 1) {
+      const name = names[index] as string
+      const step = steps.get(name)
+      const value = readField(record, name)
+      if (step === undefined) started.values[index] = value
+      else if (step.status !== null) {
+        try {
+          const returned = step.resolver(value, record as T, context, step.status)
+          if (isPromise(returned)) {
+            pending ??= []
+            pending.push(settle(started, index, returned))
+          } else started.values[index] = returned
+        } catch (error) {
+          fail(started, index, error)
+        }
       }
     }
-    for (const [index, name] of names.entries()) {
-      try {
-        const value = this.#startField(record, name, context, status)
-        values[index] = value
-        if (isPromise(value)) pending.push(settle(value, index))
-      } catch (error) {
-        failures.set(name, error)
-      }
-    }
-    const finish = (): unknown => {
-      if (failures.size > 0) throw createResolverError(failures, context, selected)
-      return toRecord(names, values)
-    }
-    return pending.length === 0 ? finish() : Promise.all(pending).then(finish)
+    if (pending === null) return finish(started, context, selected)
+    return Promise.all(pending).then(() => finish(started, context, selected))
   }
 
-  #startField(record: Fields, name: string, context: C, status: GivenStatus<C>): unknown {
-    const resolver = this.#functions.get(name)
-    const value = readField(record, name)
-    if (resolver === undefined) return value
+  /** Made once for all records of a call, which have one status. */
+  #stepsOf(status: GivenStatus<C>): ReadonlyMap<string, Step<T, C>> {
+    const known = this.#steps.get(status)
+    if (known !== undefined) return known
     const { path = [], stack = [] } = status
-    if (stack.includes(resolver)) return undefined
-    const own = { ...status, path: [...path, name], stack: [...stack, resolver] }
-    return resolver(value, record as T, context, own)
+    const steps = new Map<string, Step<T, C>>()
+    for (const [name, resolver] of this.#functions) {
+      const isRunning = stack.includes(resolver)
+      const own = { ...status, path: [...path, name], stack: [...stack, resolver] }
+      steps.set(name, { resolver, status: isRunning ? null : own })
+    }
+    this.#steps.set(status, steps)
+    return steps
   }
 
   /** The names of the record first, as they stand there. */
@@ -155,20 +169,21 @@ export class Resolver<T, C> {
   }
 }
 
-// The compiler reports what is wrong with the last one: the one that most programs use.
+// One signature for calls that name the type of the record: of several, the compiler would report the mistakes
+// of the last one, and look at functions in the light of the first.
 
-/** Returns a resolver of records by functions and options in one object. */
-export function resolve<T, C>(config: ResolverConfig<T, C>): Resolver<T, C>
 /**
  * Returns a resolver of records, by functions for those properties that change. A function gets the
  * value, the whole record, the context and the status of the resolver; `undefined` leaves the
- * property out.
+ * property out. Functions and options may stand in one object as well, `{ properties, converter }`.
  * @throws {TypeError} an unknown option, or a property whose resolver is no function
  */
 export function resolve<T, C>(
-  properties: PropertyResolverMap<T, C>,
+  properties: PropertyResolverMap<T, C> | ResolverConfig<T, C>,
   options?: ResolverOptions<T, C>,
 ): Resolver<T, C>
+/** Returns a resolver of any records. */
+export function resolve<C>(config: ResolverConfig<Fields, C>): Resolver<Fields, C>
 export function resolve<T, C>(
   given: PropertyResolverMap<T, C> | ResolverConfig<T, C>,
   options: ResolverOptions<T, C> = {},
@@ -203,32 +218,6 @@ function completeStatus<C>(status: GivenStatus<C>): ResolverStatus<C> {
   return { ...status, path, stack }
 }
 
-/** The value of a field, but not what every object has: callers select names as they like. */
-function readField(record: Fields, name: string): unknown {
-  return name in Object.prototype && !Object.hasOwn(record, name) ? undefined : record[name]
-}
-
 function isEnumerable(record: object, name: string): boolean {
   return Object.prototype.propertyIsEnumerable.call(record, name)
-}
-
-function toRecord(names: readonly string[], values: readonly unknown[]): Record<string, unknown> {
-  const record: Record<string, unknown> = {}
-  for (const [index, name] of names.entries()) {
-    const value = values[index]
-    if (value === undefined) continue
-    if (name === '__proto__') defineField(record, name, value)
-    else record[name] = value
-  }
-  return record
-}
-
-/** As an own property, where an assignment would set the prototype. */
-function defineField(record: object, name: string, value: unknown): void {
-  Object.defineProperty(record, name, {
-    value,
-    enumerable: true,
-    configurable: true,
-    writable: true,
-  })
 }
