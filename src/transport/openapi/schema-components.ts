@@ -96,9 +96,14 @@ function copySchema(value: unknown, root: string, places: ReadonlyMap<string, st
   const entries = Object.entries(value).flatMap(([key, part]) => {
     if (OWN_DOCUMENT.has(key) && typeof part === 'string') return []
     if (key === '$ref' && typeof part === 'string') return [[key, toPlace(part, root, places)]]
-    return part === undefined ? [] : [[key, copySchema(part, root, places)]]
+    return isWritten(part) ? [[key, copySchema(part, root, places)]] : []
   })
   return Object.fromEntries(entries)
+}
+
+/** Whether a value can stand in JSON: some libraries keep functions in their schemas. */
+function isWritten(value: unknown): boolean {
+  return value !== undefined && typeof value !== 'function'
 }
 
 function toPlace(reference: string, root: string, places: ReadonlyMap<string, string>): string {
@@ -108,5 +113,6 @@ function toPlace(reference: string, root: string, places: ReadonlyMap<string, st
 }
 
 function escapePointer(key: string): string {
-  return encodeURIComponent(key.replaceAll('~', '~0').replaceAll('/', '~1'))
+  // The dollar of `$defs` may stand in a fragment, and reads better as it is.
+  return encodeURIComponent(key.replaceAll('~', '~0').replaceAll('/', '~1')).replaceAll('%24', '$')
 }

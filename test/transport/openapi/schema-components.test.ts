@@ -1,0 +1,82 @@
+import t from 'tap'
+import { Type } from '../../../src/core/schema/index.ts'
+import { SchemaComponents } from '../../../src/transport/openapi/schema-components.ts'
+
+const BASE = '#/components/schemas/'
+
+t.test('names a schema by its $id, which it has no longer then', async (t) => {
+  const components = new SchemaComponents()
+  const schema = {
+    $id: 'User',
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    type: 'object',
+  }
+  t.strictSame(components.refer('Users', schema), { $ref: `${BASE}User` })
+  t.strictSame(components.refer('Others', { ...schema }), { $ref: `${BASE}User` }, 'the same once')
+  t.strictSame(components.toJSON(), { User: { type: 'object' } })
+})
+
+t.test('gives other schemas with a name that is taken another one', async (t) => {
+  const components = new SchemaComponents()
+  const references = ['string', 'number', 'boolean', 'string'].map(
+    (type) => components.refer('Users', { $id: 'User', type })['$ref'],
+  )
+  t.strictSame(
+    references,
+    ['User', 'Users', 'Users2', 'User'].map((name) => BASE + name),
+  )
+  t.strictSame(components.refer('Any', { $id: 'https://example.com/a', type: 'null' }), {
+    $ref: `${BASE}Any`,
+  })
+})
+
+t.test('leads references within a schema to where its parts are in the document', async (t) => {
+  const components = new SchemaComponents()
+  components.refer('Tree', {
+    type: 'object',
+    $defs: { leaf: { $id: 'Leaf', type: 'string' } },
+    properties: {
+      own: { $ref: '#' },
+      leaf: { $ref: '#/$defs/leaf' },
+      byId: { $ref: 'Leaf' },
+    },
+  })
+  t.match(components.toJSON(), {
+    Tree: {
+      $defs: { leaf: { type: 'string' } },
+      properties: {
+        own: { $ref: `${BASE}Tree` },
+        leaf: { $ref: `${BASE}Tree/$defs/leaf` },
+        byId: { $ref: `${BASE}Tree/$defs/leaf` },
+      },
+    },
+  })
+})
+
+t.test('writes true and false as objects, which all generators read', async (t) => {
+  const components = new SchemaComponents()
+  t.strictSame(components.inline('Any', true), {})
+  t.strictSame(components.inline('None', false), { not: {} })
+})
+
+t.test('takes schemas of TypeBox, recursive ones too', async (t) => {
+  const components = new SchemaComponents()
+  const node = Type.Cyclic(
+    { Node: Type.Object({ id: Type.String(), next: Type.Optional(Type.Ref('Node')) }) },
+    'Node',
+  )
+  components.refer('Node', node)
+  const text = JSON.stringify(structuredClone(components.toJSON()))
+  t.strictSame(JSON.parse(text), {
+    Node: {
+      $defs: {
+        Node: {
+          type: 'object',
+          required: ['id'],
+          properties: { id: { type: 'string' }, next: { $ref: `${BASE}Node/$defs/Node` } },
+        },
+      },
+      $ref: `${BASE}Node/$defs/Node`,
+    },
+  })
+})
