@@ -51,6 +51,13 @@ const SCHEMA = toNames({
     resolveData resolveDispatch resolveExternal resolveQuery resolveResult setDispatch
     validateData validateQuery virtual
   `,
+  types: `
+    AnyResolver AroundResolverHook DataSchema DataSchemaMap DataValidatorMap DateSchemaOptions
+    JSONSchema PropertyFunction PropertyQueries PropertyQuery PropertyResolver PropertyResolverMap
+    QueryExtensions QuerySyntaxOptions ResolverConfig ResolverHook ResolverOptions ResolverSchema
+    ResolverStatus SchemaCompiler SchemaWithValidate StandardSchema Static SyntaxQuery TOptional
+    TSchema TUnsafe ValidateQueryOptions ValidationCall ValidationHook ValidationInput
+    ValidationIssue ValidationMap Validator ValidatorFunction VirtualResolver
   `,
 })
 

@@ -18,7 +18,7 @@ class OperatorMark {
   readonly #services: ReadonlySet<unknown>
   readonly #places: OperatorPlace
 
-  constructor(services: readonly object[], places: OperatorPlace) {
+  constructor(services: readonly unknown[], places: OperatorPlace) {
     this.#services = new Set(services)
     this.#places = places
   }
@@ -40,7 +40,7 @@ interface MarkedParams extends Params {
  * the call alone, also where a hook passes the params on to another one.
  */
 export function allowOperators(
-  context: Pick<HookContext, 'params' | 'self' | 'service'>,
+  context: Pick<HookContext, 'params' | 'service'> & { readonly self?: object | undefined },
   places: OperatorPlace,
 ): void {
   const params: MarkedParams = context.params

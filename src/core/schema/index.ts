@@ -11,6 +11,12 @@ export { readLists } from './queries/query-lists.ts'
 export { queryProperties, queryProperty } from './queries/query-property.ts'
 export type { QuerySyntaxOptions } from './queries/query-syntax.ts'
 export { querySyntax } from './queries/query-syntax.ts'
+export type {
+  PropertyQueries,
+  PropertyQuery,
+  QueryExtensions,
+  SyntaxQuery,
+} from './queries/query-type.ts'
 export { getDispatch, getDispatchValue } from './resolvers/dispatch.ts'
 export type {
   PropertyFunction,
@@ -47,9 +53,3 @@ export type {
 } from './validation/validation-hook.ts'
 export type { SchemaCompiler, Validator } from './validation/validator.ts'
 export { getValidator } from './validation/validator.ts'
-export type {
-  PropertyQueries,
-  PropertyQuery,
-  QueryExtensions,
-  SyntaxQuery,
-} from './queries/query-type.ts'

@@ -5,7 +5,6 @@ import { isPlainObject } from '../../value-kind.ts'
 import type { EntityProperties } from './entity-properties.ts'
 import { isSchema, readEntity } from './entity-properties.ts'
 import type {
-  Record<never, never>,
   OperatorSchemas,
   PropertyQueries,
   PropertyQuery,
@@ -32,10 +31,10 @@ const LISTS = ['$in', '$nin']
  * @param extensions further operators with the schemas of their values: `{ $regex: Type.String() }`
  * @throws {TypeError} an extension is no schema
  */
-export function queryProperty<const T extends TSchema, X extends OperatorSchemas = Record<never, never>>(
-  schema: T,
-  extensions?: X,
-): TOptional<TUnsafe<PropertyQuery<Static<T>, X>>> {
+export function queryProperty<
+  const T extends TSchema,
+  X extends OperatorSchemas = Record<never, never>,
+>(schema: T, extensions?: X): TOptional<TUnsafe<PropertyQuery<Static<T>, X>>> {
   const isOptional = Type.IsOptional(schema)
   const query = toPropertyQuery('queryProperty()', { schema, isOptional }, extensions)
   return Type.Optional(Type.Unsafe<PropertyQuery<Static<T>, X>>(query))
@@ -48,10 +47,10 @@ export function queryProperty<const T extends TSchema, X extends OperatorSchemas
  * @param extensions further operators, by the property: `{ name: { $regex: Type.String() } }`
  * @throws {TypeError} the schema is not that of an object, or an extension is for no property
  */
-export function queryProperties<const T extends ObjectSchema, X extends QueryExtensions = Record<never, never>>(
-  entity: T,
-  extensions?: X,
-): TUnsafe<PropertyQueries<Static<T>, X>>
+export function queryProperties<
+  const T extends ObjectSchema,
+  X extends QueryExtensions = Record<never, never>,
+>(entity: T, extensions?: X): TUnsafe<PropertyQueries<Static<T>, X>>
 export function queryProperties<T extends PropertySchemas>(
   properties: T,
   extensions?: QueryExtensions,

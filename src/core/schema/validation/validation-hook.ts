@@ -21,7 +21,7 @@ export interface ValidationCall {
   /** The service that is called. */
   readonly service: object
   /** The object that the method was called on. */
-  readonly self: object
+  readonly self?: object | undefined
   /** The data that the method is called with. */
   data?: unknown
   /** The params that the method is called with. */
