@@ -46,6 +46,21 @@ export const COLUMNS: readonly Column[] = [
     body: findRecords({}),
   },
   {
+    // Aimed at: as fast as without schemas, above.
+    name: 'find of 10, schemas',
+    request: toRequest('GET', '/described?$limit=10&$skip=0'),
+    plainRequest: toRequest('GET', '/records?$limit=10&$skip=0'),
+    status: 200,
+    body: findRecords({}),
+  },
+  {
+    name: 'create, schemas',
+    request: toRequest('POST', '/described', NEW_RECORD),
+    plainRequest: toRequest('POST', '/records', NEW_RECORD),
+    status: 201,
+    body: isCreated,
+  },
+  {
     // Against the fastest parser that reads them.
     name: 'bracket query',
     target: 0.95,
