@@ -2,6 +2,7 @@ import { toMethodSpec } from '../../method-table.ts'
 import { leaveQuery } from '../../query-conversion.ts'
 import type { JSONSchema } from '../../service-schemas.ts'
 import { isObject } from '../../value-kind.ts'
+import { copyPlain } from './plain-copy.ts'
 import { isStandardSchema } from './standard-schema.ts'
 import { addIndex } from './validation-error.ts'
 import type { ValidationHook, ValidationInput } from './validation-hook.ts'
@@ -25,7 +26,7 @@ const KEYWORDS: ReadonlySet<string> = new Set([
 /**
  * Returns a before or around hook that validates the data of each call, of a list each item. By a map,
  * methods that it does not name are not validated. A function returns what is to stand in the place of
- * the data. Methods without data are left alone.
+ * the data. Methods without data are left alone, and so is the object of a caller in this process.
  * @throws {BadRequest} in calls: the data does not fit, with the list of what is wrong as its `data`
  */
 export function validateData(schema: ValidationInput | ValidationMap): ValidationHook {
@@ -33,7 +34,11 @@ export function validateData(schema: ValidationInput | ValidationMap): Validatio
   return leaveQuery<ValidationHook>(async (context, next) => {
     checkHookType('validateData', context)
     const validate = hasData(context.method) ? find(context.method) : undefined
-    if (validate !== undefined) context.data = await validateEach(context.data, validate)
+    if (validate !== undefined) {
+      // What a transport has parsed belongs to the call; an object of this process to its caller.
+      const data = context.params.provider ? context.data : copyPlain(context.data)
+      context.data = await validateEach(data, validate)
+    }
     await next?.()
   })
 }

@@ -142,6 +142,13 @@ t.test('works around methods as well', async (t) => {
   await t.rejects(app.service('todos').create({}), { code: 400 })
 })
 
+t.test('leaves the data of a caller in this process as it is, frozen data too', async (t) => {
+  const posts = createPosts(Type.Object({ tags: Type.Array(POST) }))
+  const data = Object.freeze({ tags: Object.freeze([Object.freeze({ title: 'x' })]) })
+  t.strictSame(await posts.create(data), { tags: [{ title: 'x', likes: 0 }] })
+  t.strictSame(data, { tags: [{ title: 'x' }] })
+})
+
 t.test('says so when it stands in the wrong place', async (t) => {
   const todos = { create: async (data: unknown) => data }
   const app = createApp<{ todos: typeof todos }>().use('todos', todos)

@@ -141,6 +141,26 @@ t.test('INJ-20: a value of another type is refused with the path of the field', 
   }
 })
 
+t.test('FTH-7: an object of JSON that imitates an ObjectId or a Date is refused', async (t) => {
+  const schema = Type.Object({
+    ref: Type.Optional(Type.Unsafe<ObjectId>(ObjectIdSchema())),
+    at: Type.Optional(DateSchema()),
+  })
+  const imitations = [
+    { _bsontype: 'ObjectId', id: '507f1f77bcf86cd799439011' },
+    { toHexString: '507f1f77bcf86cd799439011' },
+    { $oid: '507f1f77bcf86cd799439011' },
+    { $date: '2026-01-31T12:00:00Z' },
+    { _bsontype: 'Date', getTime: 0 },
+  ]
+  for (const imitation of imitations) {
+    for (const name of ['ref', 'at']) {
+      const data = [{ instancePath: `/${name}` }]
+      await t.rejects(createFind(schema)({ [name]: imitation }), { code: 400, data })
+    }
+  }
+})
+
 t.test(
   'FTH-8: an invalid ObjectId is an error of the validation, and of nothing else',
   async (t) => {

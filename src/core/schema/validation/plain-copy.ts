@@ -1,0 +1,15 @@
+import { isPlainObject } from '../../value-kind.ts'
+
+/**
+ * Returns a copy of the objects and lists in a value, so that what is put into it does not reach the
+ * object of a caller in this process. Dates, ids and instances of classes stay the same.
+ */
+export function copyPlain(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(copyPlain)
+  if (!isPlainObject(value)) return value
+  const copy: Record<string, unknown> = { ...value }
+  for (const [name, inner] of Object.entries(copy)) {
+    if (typeof inner === 'object') copy[name] = copyPlain(inner)
+  }
+  return copy
+}
