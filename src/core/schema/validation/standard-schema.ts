@@ -10,8 +10,8 @@ interface StandardIssue {
 }
 
 /**
- * Whether a schema is one of another library, of Zod for example. A JSON Schema counts as such, also
- * where its library gives it the interface as well.
+ * Whether a schema is one of another library, of Zod for example. One of TypeBox is a JSON Schema, even
+ * if it has the interface as well.
  */
 export function isStandardSchema(schema: unknown): schema is StandardSchema {
   const isGiven = (typeof schema === 'object' && schema !== null) || typeof schema === 'function'

@@ -6,7 +6,7 @@ import type { Query } from '../../params.ts'
 import { readOperatorPlaces } from '../queries/operator-places.ts'
 import { readLists } from '../queries/query-lists.ts'
 import type { ValidationCall, ValidationHook, ValidationInput } from './validation-hook.ts'
-import { checkHookType, isJSONSchema, toValidation } from './validation-hook.ts'
+import { checkHookType, findJSONSchema, toValidation } from './validation-hook.ts'
 import { compileCheck } from './validator.ts'
 
 /** Options of `validateQuery`. */
@@ -34,10 +34,11 @@ export function validateQuery(
   options: ValidateQueryOptions = {},
 ): ValidationHook {
   checkOptions('validateQuery()', options, { skipSanitize: ALWAYS_SANITIZED })
-  const validate = toValidation('validateQuery()', schema, (jsonSchema) =>
-    compileCheck(jsonSchema, { convertsStrings: true, useDefaults: false }),
+  const validate = toValidation('validateQuery()', schema, (given) =>
+    compileCheck(given, { convertsStrings: true, useDefaults: false }),
   )
-  const places = isJSONSchema(schema) ? readOperatorPlaces(schema) : undefined
+  const jsonSchema = findJSONSchema(schema)
+  const places = jsonSchema === undefined ? undefined : readOperatorPlaces(jsonSchema)
   return async (context, next) => {
     checkHookType('validateQuery', context)
     // The type of a query differs from service to service.

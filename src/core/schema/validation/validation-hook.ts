@@ -5,7 +5,7 @@ import { isObject } from '../../value-kind.ts'
 import { createStandardValidator, isStandardSchema } from './standard-schema.ts'
 import { toValidationError } from './validation-error.ts'
 import type { Check } from './validator.ts'
-import { isCompiledSchema, toValidator } from './validator.ts'
+import { findSchemaOf, isCompiledSchema, toValidator } from './validator.ts'
 
 /** Params of a method, whatever the type of its queries. */
 interface CallParams extends Omit<Params, 'query'> {
@@ -56,20 +56,21 @@ export function checkHookType(name: string, { type }: ValidationCall): void {
 export function toValidation(
   owner: string,
   input: ValidationInput,
-  compile: (schema: boolean | object) => Check,
+  compile: (schema: JSONSchema) => Check,
 ): Check {
   if (isStandardSchema(input)) return createStandardValidator(input)
   if (isCompiledSchema(input)) return toValidator(input)
   if (typeof input === 'function') return callValidator(owner, input as ValidatorFunction)
   if (hasValidate(input)) return callValidator(owner, (value) => input.validate(value))
-  if (isJSONSchema(input)) return compile(input)
+  if (isObject(input) || typeof input === 'boolean') return compile(input)
   throw new TypeError(`${owner} needs a JSON Schema, a schema of another library, or a function`)
 }
 
-/** Whether something is a JSON Schema, and not another kind of schema. */
-export function isJSONSchema(input: unknown): input is JSONSchema {
-  if (typeof input === 'boolean') return true
-  return isObject(input) && !isStandardSchema(input) && !hasValidate(input)
+/** Returns the JSON Schema that is behind a schema or function, `undefined` where there is none known. */
+export function findJSONSchema(input: ValidationInput): JSONSchema | undefined {
+  if (isStandardSchema(input)) return undefined
+  if (typeof input === 'function') return findSchemaOf(input)
+  return hasValidate(input) ? undefined : input
 }
 
 /** Whether a schema brings its own `validate`. */

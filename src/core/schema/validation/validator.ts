@@ -32,6 +32,7 @@ export interface CheckOptions {
 /** What Ajv returns. */
 interface CompiledSchema {
   (data: unknown): unknown
+  readonly schema: JSONSchema
   readonly schemaEnv: object
   readonly errors?: readonly object[] | null
 }
@@ -39,6 +40,14 @@ interface CompiledSchema {
 /** Whether a function is one that Ajv has compiled, and not one that returns the data. */
 export function isCompiledSchema(value: unknown): value is CompiledSchema {
   return typeof value === 'function' && 'schemaEnv' in value
+}
+
+/** The schemas of validators, for what else they say: the operators that a query may have. */
+const SCHEMAS = new WeakMap<object, JSONSchema>()
+
+/** Returns the JSON Schema that a function validates by, `undefined` where it is not known. */
+export function findSchemaOf(validator: object): JSONSchema | undefined {
+  return isCompiledSchema(validator) ? validator.schema : SCHEMAS.get(validator)
 }
 
 /**
@@ -73,10 +82,16 @@ export function getValidator<T = unknown, R = T>(
   ajv?: SchemaCompiler,
 ): Validator<T, R>
 export function getValidator(schema: JSONSchema, ajv?: SchemaCompiler): Validator {
-  if (ajv === undefined) {
-    const check = compileCheck(schema)
-    return async (data) => check(data)
-  }
+  const validate = ajv === undefined ? toAsync(compileCheck(schema)) : compileWith(ajv, schema)
+  SCHEMAS.set(validate, schema)
+  return validate
+}
+
+function toAsync(check: Check): Validator {
+  return async (data) => check(data)
+}
+
+function compileWith(ajv: SchemaCompiler, schema: JSONSchema): Validator {
   return toValidator(ajv.compile(isObject(schema) ? schema : { allOf: [schema] }))
 }
 
