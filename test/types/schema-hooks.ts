@@ -20,7 +20,8 @@ import { expectType } from './expect-type.ts'
 
 // Schemas have the types of what they describe.
 
-const POST = Type.Object({
+// Exported: declarations of schemas can be written without naming types that are not.
+export const POST = Type.Object({
   _id: Type.Unsafe<ObjectId>(ObjectIdSchema()),
   title: Type.String(),
   createdAt: DateSchema(),

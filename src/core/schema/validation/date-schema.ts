@@ -9,17 +9,11 @@ export interface DateSchemaOptions {
   readonly title?: string
 }
 
-/** A schema with the keyword. */
-interface WithKeyword {
-  /** Turns the keyword on. */
-  date: true
-}
-
 /**
  * Returns the schema of a field with a Date, for TypeBox and as JSON Schema. Callers give a Date, or the
  * date and time as a string with its offset from UTC, `2026-01-31T12:00:00Z`, in the place of which a
  * Date is put into the data or query.
  */
-export function DateSchema(options: DateSchemaOptions = {}): TUnsafe<Date> & WithKeyword {
-  return Type.Unsafe<Date>({ ...options, date: true }) as TUnsafe<Date> & WithKeyword
+export function DateSchema(options: DateSchemaOptions = {}): TUnsafe<Date> {
+  return Type.Unsafe<Date>({ ...options, date: true })
 }
