@@ -13,6 +13,8 @@ const BENCHES = [
   'faults',
   'client',
   'types',
+  'schema',
+  'schema-types',
 ]
 
 const options = process.argv.slice(2).filter((argument) => argument.startsWith('--'))
