@@ -5,7 +5,7 @@ import {
   checkBefore,
   checkResolvers,
   forEachRecord,
-  runResolvers,
+  prepareResolvers,
   toCall,
 } from './resolver-hook.ts'
 
@@ -15,15 +15,12 @@ import {
  */
 export function resolveData<C>(...resolvers: readonly AnyResolver<C>[]): ResolverHook<C> {
   checkResolvers('resolveData', resolvers)
-  const resolveOf = (call: ResolverCall): unknown =>
-    forEachRecord(call.data, (record) =>
-      runResolvers(resolvers, record, call, { originalContext: call }),
-    )
   return leaveQuery((context: C, next?: () => Promise<void>) => {
     const call = toCall(context)
     checkBefore('resolveData', call)
     if (call.data === undefined) return next?.()
-    const data = resolveOf(call)
+    const run = prepareResolvers(resolvers, call, { originalContext: call })
+    const data = forEachRecord(call.data, run)
     if (isPromise(data)) return setLater(call, data, next)
     call.data = data
     return next?.()

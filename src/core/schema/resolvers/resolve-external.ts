@@ -3,13 +3,14 @@ import { leaveQuery } from '../../query-conversion.ts'
 import { isObject, isPlainObject, isSingleValue } from '../../value-kind.ts'
 import { getDispatch } from './dispatch.ts'
 import { whenReady } from './pending.ts'
+import { setField } from './resolved-fields.ts'
 import type { AnyResolver, AroundResolverHook, ResolverCall, Status } from './resolver-hook.ts'
 import {
   checkAround,
   checkResolvers,
   forEachRecord,
+  prepareResolvers,
   replaceRecords,
-  runResolvers,
   toCall,
   toRecords,
 } from './resolver-hook.ts'
@@ -32,10 +33,8 @@ export function resolveExternal<C>(...resolvers: readonly AnyResolver<C>[]): Aro
     await next()
     const { result } = call
     if (!isObject(result) || isSingleValue(result)) return
-    const status = toStatus(call, resolve)
-    const seen = await forEachRecord(toRecords(call), (record) =>
-      startRecord(resolvers, record, call, status),
-    )
+    const toSeen = createExternal(resolvers, call, toStatus(call, resolve))
+    const seen = await forEachRecord(toRecords(call), toSeen)
     const dispatch = replaceRecords(call, seen)
     call.dispatch = dispatch
     if (dispatch !== getDispatch(result)) setDispatch(result, dispatch)
@@ -53,33 +52,45 @@ function toStatus(call: ResolverCall, given: Status | undefined): Status {
   return { originalContext: call, ...resolve, properties }
 }
 
-/** Returns what is seen of one record, or a promise of it. */
-function startRecord(
+/** Returns the function that gives what is seen of a record, or a promise of it. */
+function createExternal(
   resolvers: readonly unknown[],
-  record: unknown,
   call: ResolverCall,
   status: Status,
-): unknown {
-  if (!isObject(record) || isSingleValue(record)) return record
-  const existing = getDispatch(record)
-  const applied = isObject(existing) ? (APPLIED.get(existing) ?? []) : []
-  const further = resolvers.filter((resolver) => !applied.includes(resolver))
-  if (existing !== null && further.length === 0) return existing
-  return whenReady(runResolvers(further, existing ?? record, call, status), (resolved) => {
-    const dispatch = toDispatch(resolved)
-    if (isObject(dispatch)) {
-      copyExternalForms(record, dispatch)
-      APPLIED.set(dispatch, [...applied, ...further])
+): (record: unknown) => unknown {
+  const run = prepareResolvers(resolvers, call, status)
+  return (record) => {
+    if (!isObject(record) || isSingleValue(record)) return record
+    const existing = getDispatch(record)
+    if (existing === null) {
+      return whenReady(run(record), (resolved) => keepDispatch(record, resolved, resolvers))
     }
-    return setDispatch(record, dispatch)
-  })
+    const applied = isObject(existing) ? (APPLIED.get(existing) ?? []) : []
+    const further = resolvers.filter((resolver) => !applied.includes(resolver))
+    if (further.length === 0) return existing
+    return whenReady(prepareResolvers(further, call, status)(existing), (resolved) =>
+      keepDispatch(record, resolved, [...applied, ...further]),
+    )
+  }
+}
+
+function keepDispatch(record: object, resolved: unknown, applied: readonly unknown[]): unknown {
+  const dispatch = toDispatch(resolved)
+  if (isObject(dispatch)) {
+    copyExternalForms(record, dispatch)
+    APPLIED.set(dispatch, applied)
+  }
+  return setDispatch(record, dispatch)
 }
 
 /** A copy, in which records of other services are as they look outside. */
 function toDispatch(resolved: unknown): unknown {
   if (!isPlainObject(resolved)) return resolved
-  const fields = Object.entries(resolved).map(([name, value]) => [name, toExternalForm(value)])
-  return Object.fromEntries(fields)
+  const dispatch: Record<string, unknown> = {}
+  for (const name of Object.keys(resolved)) {
+    setField(dispatch, name, toExternalForm(resolved[name]))
+  }
+  return dispatch
 }
 
 /** The name of {@link resolveExternal} in earlier versions of Feathers. */

@@ -1,6 +1,6 @@
 import { isPromise } from '../../value-kind.ts'
 import type { AnyResolver, ResolverCall, ResolverHook } from './resolver-hook.ts'
-import { checkBefore, checkResolvers, runResolvers, toCall } from './resolver-hook.ts'
+import { checkBefore, checkResolvers, prepareResolvers, toCall } from './resolver-hook.ts'
 
 /**
  * Returns a before or around hook that resolves the query of a call, `{}` where there is none. It sees
@@ -12,7 +12,7 @@ export function resolveQuery<C>(...resolvers: readonly AnyResolver<C>[]): Resolv
   return (context, next) => {
     const call = toCall(context)
     checkBefore('resolveQuery', call)
-    const query = runResolvers(resolvers, call.params.query ?? {}, call, undefined)
+    const query = prepareResolvers(resolvers, call, undefined)(call.params.query ?? {})
     if (isPromise(query)) return setLater(call, query, next)
     setQuery(call, query)
     return next?.()

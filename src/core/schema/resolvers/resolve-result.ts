@@ -9,8 +9,8 @@ import {
   checkAround,
   checkResolvers,
   forEachRecord,
+  prepareResolvers,
   replaceRecords,
-  runResolvers,
   toCall,
   toRecords,
 } from './resolver-hook.ts'
@@ -31,10 +31,9 @@ export function resolveResult<C>(...resolvers: readonly AnyResolver<C>[]): Aroun
     await next()
     const { result, params } = call
     if (!isObject(result)) return
+    const run = prepareResolvers(resolvers, call, params.resolve)
     const records = await forEachRecord(toRecords(call), (record) =>
-      whenReady(runResolvers(resolvers, record, call, params.resolve), (resolved) =>
-        keepForms(record, resolved),
-      ),
+      whenReady(run(record), (resolved) => keepForms(record, resolved)),
     )
     call.result = replaceRecords(call, records)
   })

@@ -54,7 +54,8 @@ export function finish(
   return record
 }
 
-function setField(record: Record<string, unknown>, name: string, value: unknown): void {
+/** Sets a field, whatever its name is. */
+export function setField(record: Record<string, unknown>, name: string, value: unknown): void {
   if (name !== '__proto__') record[name] = value
   // As an own property, where an assignment would set the prototype.
   else Object.defineProperty(record, name, { ...PLAIN, value })

@@ -1,6 +1,6 @@
 import type { NextFunction } from '../../hook-forms.ts'
-import { hasMethod, isObject, isPromise } from '../../value-kind.ts'
-import { whenAllReady } from './pending.ts'
+import { hasMethod, isObject } from '../../value-kind.ts'
+import { whenAllReady, whenReady } from './pending.ts'
 import type { GivenStatus } from './property-resolver.ts'
 
 /** What the hooks take: a resolver of {@link resolve}, or one of `@feathersjs/schema`. */
@@ -35,8 +35,10 @@ export interface ResolverCall {
 /** The status of the resolvers of any records. */
 export type Status = GivenStatus<unknown>
 
-type Start = (record: unknown, context: unknown, status: Status | undefined) => unknown
-type StartedResolver = Readonly<Record<'start' | 'resolve', Start>>
+interface PreparedResolver {
+  prepare(context: unknown, status: Status | undefined): (record: unknown) => unknown
+  resolve(record: unknown, context: unknown, status: Status | undefined): unknown
+}
 
 /** @throws {TypeError} a resolver that is none: one that is missing would let everything pass */
 export function checkResolvers(hook: string, resolvers: readonly unknown[]): void {
@@ -63,25 +65,22 @@ export function checkAround(hook: string, next: unknown): void {
   throw new TypeError(`The ${hook} hook must be used as an around hook`)
 }
 
-/** Returns what resolvers make of a record, one after the other, or a promise of it. */
-export function runResolvers(
+/**
+ * Returns the function that gives what resolvers make of a record, one after the other, or a promise
+ * of it. It is for the records of one call.
+ */
+export function prepareResolvers(
   resolvers: readonly unknown[],
-  record: unknown,
   context: unknown,
   status: Status | undefined,
-): unknown {
-  let current = record
-  for (const [index, resolver] of (resolvers as readonly StartedResolver[]).entries()) {
-    const started = hasMethod(resolver, 'start')
-      ? resolver.start(current, context, status)
-      : resolver.resolve(current, context, status)
-    if (isPromise(started)) {
-      const later = resolvers.slice(index + 1)
-      return started.then((value) => runResolvers(later, value, context, status))
-    }
-    current = started
-  }
-  return current
+): (record: unknown) => unknown {
+  const [first, ...others] = (resolvers as readonly PreparedResolver[]).map((resolver) =>
+    hasMethod(resolver, 'prepare')
+      ? resolver.prepare(context, status)
+      : (record: unknown) => resolver.resolve(record, context, status),
+  )
+  if (first === undefined) return (record) => record
+  return others.reduce((run, next) => (record) => whenReady(run(record), next), first)
 }
 
 /** Calls a function with a record, or with each of a list. Returns what it returns, or a promise. */

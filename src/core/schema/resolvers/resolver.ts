@@ -47,7 +47,8 @@ interface Step<T, C> {
   readonly status: ResolverStatus<C> | null
 }
 
-const NO_STATUS = {}
+/** Starts to resolve a record. */
+type Start = (record: unknown) => unknown
 
 const OPTION_RULES: OptionRules = {
   converter: OPTION.function,
@@ -71,7 +72,6 @@ export class Resolver<T, C> {
   /** Those of them that are {@link virtual}. */
   readonly virtualNames: readonly (keyof T & string)[]
   readonly #functions: ReadonlyMap<string, AnyFunction<T, C>>
-  readonly #steps: WeakMap<object, ReadonlyMap<string, Step<T, C>>> = new WeakMap()
 
   /** @throws {TypeError} a property whose resolver is no function */
   constructor(options: ResolverConfig<T, C>) {
@@ -93,36 +93,35 @@ export class Resolver<T, C> {
   }
 
   /** Returns what {@link Resolver.resolve} resolves to, or a promise of it if a function returns one. */
-  start(record: unknown, context: C, status: GivenStatus<C> = NO_STATUS): Awaitable<T> {
-    // A result may be nothing.
-    if (record === undefined || record === null) return record as T
-    const { converter } = this.options
-    const started =
-      converter === undefined
-        ? this.#startChecked(record, context, status)
-        : whenReady(converter(record, context, completeStatus(status)), (converted) =>
-            this.#startChecked(converted, context, status),
-          )
-    return started as Awaitable<T>
+  start(record: unknown, context: C, status?: GivenStatus<C>): Awaitable<T> {
+    return this.prepare(context, status)(record)
   }
 
-  #startChecked(record: unknown, context: C, status: GivenStatus<C>): unknown {
-    const { schema, validate } = this.options
-    if (schema === undefined || !validate) return this.#startFields(record, context, status)
-    if (validate === 'after') {
-      const resolved = this.#startFields(record, context, status)
-      return whenReady(resolved, (value) => schema.validate(value))
-    }
-    return whenReady(schema.validate(record), (value) => this.#startFields(value, context, status))
+  /** Returns {@link Resolver.start} for the records of one call. */
+  prepare(context: C, status: GivenStatus<C> = {}): (record: unknown) => Awaitable<T> {
+    const { converter, schema, validate } = this.options
+    const steps = this.#toSteps(status)
+    const startFields: Start = (record) =>
+      this.#startFields(record, steps, context, status.properties)
+    const startChecked = addCheck(startFields, schema, validate)
+    const start: Start =
+      converter === undefined
+        ? startChecked
+        : (record) => whenReady(converter(record, context, completeStatus(status)), startChecked)
+    // A result may be nothing.
+    return (record) => (record === undefined || record === null ? record : start(record)) as T
   }
 
   // Most results are lists: what is made for each record is as little as can be.
-  #startFields(record: unknown, context: C, status: GivenStatus<C>): unknown {
-    const { properties: selected } = status
-    const isUntouched = selected === undefined && this.#functions.size === 0
+  #startFields(
+    record: unknown,
+    steps: ReadonlyMap<string, Step<T, C>>,
+    context: C,
+    selected: readonly string[] | undefined,
+  ): unknown {
+    const isUntouched = selected === undefined && steps.size === 0
     if (isUntouched || !isObject(record) || isSingleValue(record)) return record
     const names = selected ?? this.#namesOf(record)
-    const steps = this.#stepsOf(status)
     const started: Started = { names, values: new Array(names.length), failures: null }
     let pending: Promise<void>[] | null = null
     for (let index = 0; index < names.length; index += 1) {
@@ -146,10 +145,7 @@ export class Resolver<T, C> {
     return Promise.all(pending).then(() => finish(started, context, selected))
   }
 
-  /** Made once for all records of a call, which have one status. */
-  #stepsOf(status: GivenStatus<C>): ReadonlyMap<string, Step<T, C>> {
-    const known = this.#steps.get(status)
-    if (known !== undefined) return known
+  #toSteps(status: GivenStatus<C>): ReadonlyMap<string, Step<T, C>> {
     const { path = [], stack = [] } = status
     const steps = new Map<string, Step<T, C>>()
     for (const [name, resolver] of this.#functions) {
@@ -157,7 +153,6 @@ export class Resolver<T, C> {
       const own = { ...status, path: [...path, name], stack: [...stack, resolver] }
       steps.set(name, { resolver, status: isRunning ? null : own })
     }
-    this.#steps.set(status, steps)
     return steps
   }
 
@@ -211,6 +206,17 @@ function readFunctions<T, C>(
     throw new TypeError(`resolve(): the resolver of the property '${name}' must be a function`)
   }
   return new Map(functions as [string, AnyFunction<T, C>][])
+}
+
+function addCheck(
+  start: Start,
+  schema: ResolverSchema | undefined,
+  validate: ResolverOptions<unknown, unknown>['validate'],
+): Start {
+  if (schema === undefined || !validate) return start
+  const check: Start = (record) => schema.validate(record)
+  if (validate === 'before') return (record) => whenReady(check(record), start)
+  return (record) => whenReady(start(record), check)
 }
 
 function completeStatus<C>(status: GivenStatus<C>): ResolverStatus<C> {
