@@ -47,7 +47,7 @@ const CORE = toNames({
 const SCHEMA = toNames({
   values: `
     Ajv DateSchema Resolver Type addFormats getDataValidator getDispatch getDispatchValue
-    getValidator keywordDate queryProperties queryProperty querySyntax readLists resolve
+    getValidator hooks keywordDate queryProperties queryProperty querySyntax readLists resolve
     resolveData resolveDispatch resolveExternal resolveQuery resolveResult setDispatch
     validateData validateQuery virtual
   `,

@@ -13,6 +13,7 @@ import {
   resolveExternal,
   resolveQuery,
   resolveResult,
+  hooks as schemaHooks,
   virtual,
 } from '../../src/core/schema/index.ts'
 import type { User as Account, UserService } from './account-services.ts'
@@ -79,7 +80,7 @@ const generatedData = resolve<User, GeneratedContext>({
 })
 app.service('users').hooks({
   around: { all: [resolveExternal(ofFeathers), resolveResult(ofFeathers), resolveResult(empty)] },
-  before: { all: [resolveQuery(empty)], create: [resolveData(generatedData)] },
+  before: { all: [schemaHooks.resolveQuery(empty)], create: [resolveData(generatedData)] },
 })
 
 // Functions and options in one object, a converter, and fields of ids

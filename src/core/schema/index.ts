@@ -17,6 +17,8 @@ export type {
   QueryExtensions,
   SyntaxQuery,
 } from './queries/query-type.ts'
+/** The hooks, as programs that were written for Feathers import them. */
+export * as hooks from './hooks.ts'
 export { getDispatch, getDispatchValue } from './resolvers/dispatch.ts'
 export type {
   PropertyFunction,
