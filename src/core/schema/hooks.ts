@@ -1,4 +1,4 @@
-// What `import { hooks as schemaHooks } from '@feathersjs/schema'` gives, as generators of Feathers write it.
+// The hooks under one name: generators of Feathers write `import { hooks as schemaHooks }`.
 export { setDispatch } from '../external-form.ts'
 export { getDispatch, getDispatchValue } from './resolvers/dispatch.ts'
 export { resolveData } from './resolvers/resolve-data.ts'
