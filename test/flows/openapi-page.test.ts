@@ -1,6 +1,7 @@
 import t from 'tap'
 import { openapi } from '../../src/transport/index.ts'
 import { findChromium, openPage } from '../support/chromium.ts'
+import { openDatabase } from '../support/database.ts'
 import { addCountries } from '../support/described-countries.ts'
 import { MODES, startServer } from '../support/http.ts'
 import { until } from '../support/until.ts'
@@ -10,11 +11,14 @@ const skip = chromium === undefined && 'the page needs Chromium: install the pac
 
 const INFO = { title: 'Countries', version: '1.0.0' }
 
+const database = skip ? undefined : await openDatabase(t)
+
 for (const mode of MODES) {
   t.test(`${mode}: the page shows every service and calls them`, { skip }, async (t) => {
+    const collection = await database?.empty('countries')
     const server = await startServer(t, mode, {
       services: (app) => {
-        addCountries(app)
+        if (collection !== undefined) addCountries(app, collection)
         app.use('notes', { find: async () => [] }).configure(openapi({ info: INFO }))
       },
     })

@@ -86,7 +86,7 @@ export function toServiceParts(
     tags: services.map(({ path }) => ({ name: path })),
     paths: toPaths(operations),
     components: {
-      schemas: components.toJSON(),
+      ...components.toJSON(),
       responses: createErrorResponses(),
       ...(isGuarded ? { securitySchemes: { [BEARER]: BEARER_SCHEME } } : {}),
     },

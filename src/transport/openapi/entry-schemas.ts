@@ -1,20 +1,12 @@
 import type { Application, ServiceEntry } from '../../core/index.ts'
 import type { MethodSchemas } from '../../core/service-schemas.ts'
 
-/** A service with the option `schemas`. */
-interface WithSchemas {
-  readonly schemas?: {
-    load(): Promise<void>
-    toMethodSchemas(method: string): MethodSchemas
-  } | null
-}
-
 /** Loads the schemas of all services, after which {@link readSchemas} returns them. */
 export async function loadSchemas({ entries }: Pick<Application, 'entries'>): Promise<void> {
-  await Promise.all([...entries.values()].map((entry) => (entry as WithSchemas).schemas?.load()))
+  await Promise.all([...entries.values()].map((entry) => entry.schemas?.load()))
 }
 
 /** Returns the schemas of a method as they hold over HTTP, `undefined` for a service without any. */
 export function readSchemas(entry: ServiceEntry, method: string): MethodSchemas | undefined {
-  return (entry as WithSchemas).schemas?.toMethodSchemas(method)
+  return entry.schemas?.toMethodSchemas(method)
 }

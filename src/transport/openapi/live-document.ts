@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Application } from '../../core/index.ts'
 import type { DocumentOptions, OpenApiDocument } from './document.ts'
 import { addServices } from './document.ts'
-import { readServices } from './openapi-document.ts'
+import { readServices, transformDocument } from './openapi-document.ts'
 import type { ResolvedOpenApiOptions } from './openapi-options.ts'
 
 /** A document as it is sent. */
@@ -54,10 +54,11 @@ export class LiveDocument {
   }
 
   async #write(): Promise<WrittenDocument> {
-    const { exclude, transform = (document: OpenApiDocument) => document } = this.#options
+    const { exclude } = this.#options
     const parts = await readServices(this.#app, exclude, this.#documentOptions)
-    // A copy, which `transform` may change: that of the routes is kept by its plugin.
-    const document = transform(structuredClone(addServices(this.#readServer(), parts)))
+    // A copy, which the application may change: that of the routes is kept by its plugin.
+    const written = structuredClone(addServices(this.#readServer(), parts))
+    const document = transformDocument('openapi()', this.#options, written)
     const hash = createHash('sha256').update(JSON.stringify(document)).digest('base64url')
     return { document, tag: `"${hash}"` }
   }

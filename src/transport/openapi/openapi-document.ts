@@ -1,6 +1,7 @@
 import type { AnyApplication, Application } from '../../core/index.ts'
-import { stripSlashes } from '../../core/index.ts'
+import { toServicePath } from '../../core/index.ts'
 import { OPTION } from '../../core/option-check.ts'
+import { isObject } from '../../core/value-kind.ts'
 import type { DocumentOptions, OpenApiDocument, ServiceParts } from './document.ts'
 import { addServices, toServiceParts } from './document.ts'
 import { loadSchemas, readSchemas } from './entry-schemas.ts'
@@ -31,13 +32,29 @@ export async function openapiDocument(
   options: ServiceDocumentOptions,
 ): Promise<OpenApiDocument> {
   checkDocumentOptions('openapiDocument()', options, RULES)
-  const { info, servers, exclude = [], transform, prefix = '', methodPaths = false } = options
-  const parts = await readServices(app as unknown as Application, exclude.map(stripSlashes), {
+  const { info, servers, exclude = [], prefix = '', methodPaths = false } = options
+  const parts = await readServices(app as unknown as Application, exclude.map(toServicePath), {
     prefix,
     methodPaths,
   })
   const document = addServices(createDocument({ info, ...(servers && { servers }) }), parts)
-  return transform === undefined ? document : transform(document)
+  return transformDocument('openapiDocument()', options, document)
+}
+
+/**
+ * Returns a document as the application wants it.
+ * @throws {TypeError} its function returns no document
+ */
+export function transformDocument(
+  owner: string,
+  { transform }: Pick<OpenApiDocumentOptions, 'transform'>,
+  document: OpenApiDocument,
+): OpenApiDocument {
+  const transformed: unknown = transform === undefined ? document : transform(document)
+  if (isObject(transformed) && isObject(transformed['paths'])) return transformed as OpenApiDocument
+  throw new TypeError(
+    `${owner}: the function 'transform' must return the document, not ${typeof transformed}`,
+  )
 }
 
 /** Returns a document without any operations. */

@@ -1,4 +1,4 @@
-import { stripSlashes } from '../../core/index.ts'
+import { stripSlashes, toServicePath } from '../../core/index.ts'
 import type { OptionRules } from '../../core/option-check.ts'
 import { checkOptions, OPTION } from '../../core/option-check.ts'
 import { isNonEmptyString, isObject } from '../../core/value-kind.ts'
@@ -62,5 +62,5 @@ export function checkDocumentOptions(owner: string, options: object, rules: Opti
 export function resolveOpenApiOptions(options: OpenApiOptions): ResolvedOpenApiOptions {
   checkDocumentOptions('openapi()', options, RULES)
   const { path = '/docs', exclude = [] } = options
-  return { ...options, path: `/${stripSlashes(path)}`, exclude: exclude.map(stripSlashes) }
+  return { ...options, path: `/${stripSlashes(path)}`, exclude: exclude.map(toServicePath) }
 }

@@ -78,6 +78,20 @@ export class Docs {
       readRoutes(scope, this.#options),
     )
     scope.addHook('onClose', async () => live.close())
-    await scope.register(async (own) => addDocsPage(own, path, live))
+    await scope.register(async (own) => {
+      await addDocsPage(own, path, live)
+      // After the services are set up: what is wrong with a document is told at the start.
+      own.addHook('onReady', async () => {
+        this.#warnOfExcluded(app)
+        await live.read()
+      })
+    })
+  }
+
+  /** Warns of names that no service has: one that was mistyped is in the document. */
+  #warnOfExcluded({ entries, logger }: RestTransport['app']): void {
+    const services = this.#options.exclude.filter((path) => !entries.has(path))
+    if (services.length === 0) return
+    logger.warn({ services }, "openapi(): no service has a path of the option 'exclude'")
   }
 }

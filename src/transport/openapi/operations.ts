@@ -6,9 +6,9 @@ import type { OperationKind } from './operation-kinds.ts'
 import { LOGIN_KINDS, RECORD_KINDS } from './operation-kinds.ts'
 import type { Paging } from './page-schema.ts'
 import { toPageSchema } from './page-schema.ts'
-import type { Parameter } from './query-parameters.ts'
+import type { QueryUse } from './query-parameters.ts'
 import { toQueryParameters } from './query-parameters.ts'
-import type { DocumentSchema, SchemaComponents } from './schema-components.ts'
+import type { DocumentSchema, Parameter, SchemaComponents } from './schema-components.ts'
 import { toComponentName } from './schema-components.ts'
 import type { MethodDescription, ServiceDescription } from './service-description.ts'
 import type { OperationIds } from './service-names.ts'
@@ -65,7 +65,7 @@ function toOperation(
   const typeName = toTypeName(service.path)
   const record = toRecord(components, method, typeName, service.isLogin)
   const takesMany = kind.method === 'create' && service.multi.has('create')
-  const query = toQueryParameters(components, typeName, method.schemas?.query, kind.query)
+  const query = toQuery(components, typeName, method, kind.query)
   const { verb } = METHOD_TABLE[kind.method]
   return place(urls[kind.on], verb, {
     operationId: scope.ids.create(kind.id, typeName),
@@ -104,9 +104,7 @@ function toCustomOperation(
     ...{ name: 'X-Service-Method', in: 'header', required: true },
     schema: { type: 'string', enum: [method.name] },
   }
-  const query = hasPath
-    ? toQueryParameters(components, name, method.schemas?.query ?? false, 'list')
-    : [header]
+  const query = hasPath ? toQuery(components, typeName, method, 'list') : [header]
   const path = hasPath ? url.path : `${urls.all.path}#${method.name}`
   return place({ ...urls.all, path }, CUSTOM_METHOD.verb, {
     operationId: scope.ids.create(method.name, typeName),
@@ -145,6 +143,20 @@ function toPathParameters({ parameters }: ServiceUrl): Parameter[] {
     required: true,
     schema: { type: 'string' },
   }))
+}
+
+/** Operations of a service mostly have the same query, which is long: they refer to its parameters. */
+function toQuery(
+  components: SchemaComponents,
+  typeName: string,
+  { name, schemas }: MethodDescription,
+  use: QueryUse,
+): object[] {
+  // Custom methods of a service without schemas mostly have no query.
+  const query = schemas === undefined && !isStandardMethod(name) ? false : schemas?.query
+  return toQueryParameters(components, typeName, query, use).map((parameter) =>
+    components.referParameter(`${typeName}.${parameter.name.replace(/[^\w.-]/g, '')}`, parameter),
+  )
 }
 
 function toRecord(

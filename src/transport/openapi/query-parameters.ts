@@ -1,17 +1,6 @@
 import type { JSONSchema } from '../../core/service-schemas.ts'
 import { isObject, isPlainObject } from '../../core/value-kind.ts'
-import type { DocumentSchema, SchemaComponents } from './schema-components.ts'
-
-/** A parameter of an operation. @see https://spec.openapis.org/oas/v3.1.1.html#parameter-object */
-export interface Parameter {
-  readonly name: string
-  readonly in: 'path' | 'query' | 'header'
-  readonly required?: boolean
-  readonly description?: string
-  readonly style?: 'form' | 'deepObject'
-  readonly explode?: boolean
-  readonly schema: DocumentSchema
-}
+import type { Parameter, SchemaComponents } from './schema-components.ts'
 
 /** What a query may hold, by which kind of call. */
 export type QueryUse = 'list' | 'record' | 'new'

@@ -4,6 +4,17 @@ import { isPlainObject } from '../../core/value-kind.ts'
 /** A schema as it stands in the document: always an object, as many generators read no booleans. */
 export type DocumentSchema = Readonly<Record<string, unknown>>
 
+/** A parameter of an operation. @see https://spec.openapis.org/oas/v3.1.1.html#parameter-object */
+export interface Parameter {
+  readonly name: string
+  readonly in: 'path' | 'query' | 'header'
+  readonly required?: boolean
+  readonly description?: string
+  readonly style?: 'form' | 'deepObject'
+  readonly explode?: boolean
+  readonly schema: DocumentSchema
+}
+
 /** Keywords that say what a schema is to its own document, and mean another one inside of ours. */
 const OWN_DOCUMENT: ReadonlySet<string> = new Set(['$id', '$schema', '$anchor', '$dynamicAnchor'])
 
@@ -12,9 +23,18 @@ const COMPONENT_NAME = /^[A-Za-z0-9._-]+$/
 
 const BASE = '#/components/schemas/'
 
-/** The schemas that a document gives names to, so that generators make a type of each. */
+const PARAMETERS = '#/components/parameters/'
+
+/** Parts of a document by their names. */
+type Parts = Map<string, Readonly<Record<string, unknown>>>
+
+/**
+ * What a document gives names to: schemas, so that generators make a type of each, and parameters, which
+ * the operations of a service share.
+ */
 export class SchemaComponents {
-  readonly #schemas = new Map<string, DocumentSchema>()
+  readonly #schemas: Parts = new Map()
+  readonly #parameters: Parts = new Map()
 
   /**
    * Returns a reference to a schema: by its `$id` where that can be a name and stands for no other
@@ -23,12 +43,12 @@ export class SchemaComponents {
   refer(name: string, schema: JSONSchema): DocumentSchema {
     const id = readId(schema)
     const names = id === undefined ? [name] : [id, name]
-    return this.#add(names, (place) => toDocumentSchema(schema, place))
+    return { $ref: addPart(this.#schemas, names, BASE, (place) => toDocumentSchema(schema, place)) }
   }
 
   /** Returns a reference to a schema that refers to other components already. */
   referWritten(name: string, schema: DocumentSchema): DocumentSchema {
-    return this.#add([name], () => schema)
+    return { $ref: addPart(this.#schemas, [name], BASE, () => schema) }
   }
 
   /** Returns a schema to be written where it is used; one that refers to its parts gets a name. */
@@ -36,21 +56,37 @@ export class SchemaComponents {
     return hasReference(schema) ? this.refer(name, schema) : toDocumentSchema(schema, '#')
   }
 
-  /** Adds a schema by the first of some names that is free, or by the last one with a number. */
-  #add(names: readonly string[], write: (place: string) => DocumentSchema): DocumentSchema {
-    const last = names.at(-1) ?? ''
-    for (let count = 0; ; count += 1) {
-      const name = names[count] ?? `${last}${count - names.length + 2}`
-      const schema = write(BASE + name)
-      const known = this.#schemas.get(name)
-      if (known !== undefined && JSON.stringify(known) !== JSON.stringify(schema)) continue
-      this.#schemas.set(name, schema)
-      return { $ref: BASE + name }
-    }
+  /** Returns a reference to a parameter. */
+  referParameter(name: string, parameter: Parameter): { readonly $ref: string } {
+    return { $ref: addPart(this.#parameters, [name], PARAMETERS, () => ({ ...parameter })) }
   }
 
-  toJSON(): Readonly<Record<string, DocumentSchema>> {
-    return Object.fromEntries(this.#schemas)
+  toJSON(): Readonly<Record<'schemas' | 'parameters', Readonly<Record<string, DocumentSchema>>>> {
+    return {
+      schemas: Object.fromEntries(this.#schemas),
+      parameters: Object.fromEntries(this.#parameters),
+    }
+  }
+}
+
+/**
+ * Adds a part by the first of some names that is free or has the same part, else by the last one with a
+ * number. Returns where the part is.
+ */
+function addPart(
+  parts: Parts,
+  names: readonly string[],
+  base: string,
+  write: (place: string) => Readonly<Record<string, unknown>>,
+): string {
+  const last = names.at(-1) ?? ''
+  for (let count = 0; ; count += 1) {
+    const name = names[count] ?? `${last}${count - names.length + 2}`
+    const part = write(base + name)
+    const known = parts.get(name)
+    if (known !== undefined && JSON.stringify(known) !== JSON.stringify(part)) continue
+    parts.set(name, part)
+    return base + name
   }
 }
 

@@ -190,6 +190,19 @@ t.test('leaves out what it is told to, and lets the application add to it', asyn
   t.notOk(document.paths['/secret'])
 })
 
+t.test('warns of names to leave out that no service has', async (t) => {
+  const server = await startOwnServer(t, (app) => addNotes(app, { exclude: ['nots'] }))
+  t.match(server.logged, [{ details: { services: ['nots'] }, message: /option 'exclude'/ }])
+})
+
+t.test('a transform that returns no document is told at the start', async (t) => {
+  const app = fastifyApp(createApp()).configure(rest())
+  t.teardown(() => app.close())
+  addNotes(app, { transform: (() => undefined) as never })
+  const message = "openapi(): the function 'transform' must return the document, not undefined"
+  await t.rejects(app.listen(), { name: 'TypeError', message })
+})
+
 t.test('a bearer token is asked for where the authenticate hook stands', async (t) => {
   const app = createApp()
   addNotes(app)

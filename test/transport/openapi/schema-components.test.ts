@@ -13,7 +13,7 @@ t.test('names a schema by its $id, which it has no longer then', async (t) => {
   }
   t.strictSame(components.refer('Users', schema), { $ref: `${BASE}User` })
   t.strictSame(components.refer('Others', { ...schema }), { $ref: `${BASE}User` }, 'the same once')
-  t.strictSame(components.toJSON(), { User: { type: 'object' } })
+  t.strictSame(components.toJSON().schemas, { User: { type: 'object' } })
 })
 
 t.test('gives other schemas with a name that is taken another one', async (t) => {
@@ -41,7 +41,7 @@ t.test('leads references within a schema to where its parts are in the document'
       byId: { $ref: 'Leaf' },
     },
   })
-  t.match(components.toJSON(), {
+  t.match(components.toJSON().schemas, {
     Tree: {
       $defs: { leaf: { type: 'string' } },
       properties: {
@@ -66,7 +66,7 @@ t.test('takes schemas of TypeBox, recursive ones too', async (t) => {
     'Node',
   )
   components.refer('Node', node)
-  const text = JSON.stringify(structuredClone(components.toJSON()))
+  const text = JSON.stringify(structuredClone(components.toJSON().schemas))
   t.strictSame(JSON.parse(text), {
     Node: {
       $defs: {
