@@ -66,7 +66,7 @@ for (const [command, write, expected] of WRITES) {
     })
     const notes = new MongoDBService({ Model: client.db('a').collection('broken'), multi: true })
     const written = write(notes).catch((error) => error)
-    await until(() => sent === 1)
+    await until(() => sent >= 1)
     proxy.reset()
     proxy.release()
     t.match(await written, { code: 503, errors: undefined })
@@ -139,7 +139,7 @@ for (const [title, { options = {}, cause, fault }] of Object.entries(UNSENT)) {
       handedOut += 1
     })
     fault(proxy, notes)
-    await until(() => handedOut === 1)
+    await until(() => handedOut >= 1)
     for (const write of [
       () => notes.create({ _id: 3 }),
       () => notes.create([{ _id: 3 }, { _id: 4 }]),

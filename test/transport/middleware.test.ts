@@ -190,7 +190,7 @@ t.test('reply.hook holds the context after a call, and after one that failed', a
   })
   await server.request('/maybe/1')
   await server.request('/maybe/2')
-  await until(() => seen.length === 2)
+  await until(() => seen.length >= 2)
   t.strictSame(seen, [
     ['maybe', 'get', '1'],
     ['maybe', 'get', '2'],
@@ -217,7 +217,7 @@ t.test('a client that leaves while a function checks does not reach the service'
     await gate.arrivals(index + 1)
     request.destroy()
   }
-  await until(() => left === 2)
+  await until(() => left >= 2)
   gate.open()
   await laterTurns()
   t.equal(removed, 0)

@@ -114,7 +114,7 @@ t.test('a call that is refused while somebody logs in leaves that login alone', 
   await atTime(AFTER_EXPIRY, async () => {
     const call = errorOf(client.service('echo').find())
     const login = client.authenticate(BEN)
-    await until(() => server.count('GET /echo') === 1)
+    await until(() => server.count('GET /echo') >= 1)
     await laterTurns()
     gate.open()
     t.match(await login, { user: { email: BEN.email } })

@@ -166,7 +166,7 @@ t.test('DB-18: only the calls on broken sockets fail when the pool is cleared', 
   await gate.arrivals(30)
   let left = 10
   proxy.reset(({ inFlight }) => inFlight.includes('insert') && left-- > 0)
-  await until(() => statuses.length === 10)
+  await until(() => statuses.length >= 10)
   t.equal(cleared, 1)
   gate.open()
   await Promise.all(calls)
@@ -198,12 +198,17 @@ t.test('DB-19: half of the connections break again and again, and fewer calls fa
   }
   for (let round = 0; round < 10; round += 1) {
     const calls = Array.from({ length: 40 }, (_, n) => call(round * 40 + n))
+    let isOver = false
+    const all = Promise.all(calls).then(() => {
+      isOver = true
+    })
+    // Where all calls fail before a connection has carried one, there is none to break.
     await until(() => {
       const count = breakHalf()
       broken += count
-      return count > 0
-    })
-    await Promise.all(calls)
+      return count > 0 || isOver
+    }, all)
+    await all
   }
   t.comment(`${broken} broken`)
   t.ok(failed.length < broken, `${failed.length} failed`)

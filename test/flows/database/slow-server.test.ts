@@ -37,7 +37,7 @@ t.test('DB-4: a late reply comes after the 503, and reaches nobody else', async 
     ...IDS.map((id) => server.request(`/notes/${id}`)),
     server.request('/notes', { data: { name: 'late' } }),
   ].map(async (answer) => slow.push(await answer))
-  await until(() => late.length === 7)
+  await until(() => late.length >= 7)
   t.equal(slow.length, 0)
   time.pass(1_200)
   await Promise.all(first)

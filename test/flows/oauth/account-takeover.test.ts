@@ -133,7 +133,7 @@ t.test('ABORT-4: a caller who leaves ends no login of somebody else', async (t) 
   const leaving = new AbortController()
   const url = `${app.origin}/oauth/example`
   const first = fetch(url, { signal: leaving.signal, redirect: 'manual' })
-  await until(() => app.provider.requests.length === 1)
+  await until(() => app.provider.requests.length >= 1)
   const second = app.send('/oauth/example')
   leaving.abort()
   await t.rejects(first)

@@ -56,7 +56,7 @@ t.test('HEALTH-1: a check that hangs is given up after two seconds; probes share
     })
   })
   const answers = Promise.all(Array.from({ length: 20 }, () => probe(server)))
-  await until(() => probes === 20)
+  await until(() => probes >= 20)
   await laterTurns()
   timers.fire()
   t.same(new Set((await answers).map(String)), new Set(['200,503']))

@@ -181,7 +181,7 @@ t.test('OAU-4: the time limit is for the whole of an answer', async (t) => {
     const provider = await startRawProvider(t, answer)
     const fetchSlow = createProviderFetch({ ...PRIVATE, timeoutMs: 4321, maxBytes: 1e9 })
     const failed = failureOf(fetchSlow(`${provider.origin}/?code=${SECRET}`, POST))
-    await until(() => provider.connections === 1)
+    await until(() => provider.connections >= 1)
     timers.fire()
     const message = `The provider at ${provider.origin} did not answer within 4321 ms`
     t.strictSame(await failed, { failure: 'timeout', message }, title)
@@ -193,13 +193,13 @@ t.test('the time limit is for names and handshakes as well, and 5 s by default',
   const timers = holdTimers(t, 5000)
   const provider = await startRawProvider(t, () => undefined)
   const handshake = failureOf(fetchProvider(`https://127.0.0.1:${provider.port}/`))
-  await until(() => provider.connections === 1)
+  await until(() => provider.connections >= 1)
   let lookups = 0
   const lookup = (): void => {
     lookups += 1
   }
   const name = failureOf(createProviderFetch({ ...PRIVATE, lookup })('https://slow.example/'))
-  await until(() => lookups === 1)
+  await until(() => lookups >= 1)
   timers.fire()
   t.match(await handshake, { failure: 'timeout', message: 'within 5000 ms' })
   t.match(await name, { failure: 'timeout', message: 'within 5000 ms' })

@@ -163,7 +163,7 @@ t.test('ABORT-4: keys that are fetched are for the others as well', async (t) =>
   app.provider.lie = { answers: { '/jwks': hold } }
   await leaveAt(app, '/jwks')
   const second = logIn(app)
-  await until(() => countOf(app, '/jwks') === 3)
+  await until(() => countOf(app, '/jwks') >= 3)
   answer()
   t.match(await second, /#access_token=/)
   t.strictSame(app.provider.cut, [])
