@@ -9,7 +9,7 @@ const FOLDER = 'build/test'
 /** How many files run at a time: every core has work while tests wait for something. */
 const JOBS = Math.max(3, availableParallelism())
 /** Seconds after which a file is ended: it waits for what never happens. */
-const TIMEOUT_S = 900
+const TIMEOUT_S = 300
 
 /** Returns the path of every compiled test. */
 export function findTestFiles() {

@@ -75,9 +75,13 @@ async function runTests(node) {
   return passed
 }
 
-/** Returns every assertion that failed with what tap says of it, else the end of the output. */
+/**
+ * Returns every assertion that failed with what tap says of it, and what a test has waited for that
+ * its time limit ended, else the end of the output.
+ */
 function findFailures(output) {
-  const found = output.match(/^ *not ok .*(\n( *)---\n[\s\S]*?\n\2\.\.\.)?/gm) ?? []
+  const pattern = /^ *not ok .*(\n( *)---\n[\s\S]*?\n\2\.\.\.)?|^# ended by .*(\n +at .*)*/gm
+  const found = output.match(pattern) ?? []
   return found.join('\n') || output.slice(-4000)
 }
 
