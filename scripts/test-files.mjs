@@ -14,7 +14,8 @@ const TIMEOUT_S = 300
 /** Returns the path of every compiled test. */
 export function findTestFiles() {
   const names = readdirSync(FOLDER, { recursive: true }).map(String)
-  return names.filter((name) => name.endsWith('.test.js')).map((name) => join(FOLDER, name))
+  const files = names.filter((name) => name.endsWith('.test.js')).sort()
+  return files.map((name) => join(FOLDER, name))
 }
 
 /**

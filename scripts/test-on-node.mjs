@@ -3,8 +3,8 @@
 //
 //   node scripts/test-on-node.mjs [--loops 4] [--all] [22 20.19.4 …] [build/test/core/app.test.js …]
 //
-// Without names, a version of the line that runs this script gets every third file only, as the tests
-// themselves have run on that line; all of them with `--all`.
+// Without names, each version gets every second file, by turns: two neighbours run all of them together.
+// All of them run on each with `--all`.
 //
 // Each version comes from the package `node` of the registry into a temporary folder. All run at the
 // same time, and beside as many busy loops as are asked for. A test that fails here, and passes with its
@@ -50,22 +50,20 @@ function install(version, parent) {
   return join(folder, 'node_modules/node/bin', windows ? 'node.exe' : 'node')
 }
 
-const isNamed = named.length > 0 || options.all
-const toLine = (version) => version.split('.')[0]
+const isWhole = named.length > 0 || options.all
 
-/** Returns the files to run on a version. */
-function filesFor(version) {
-  if (isNamed || toLine(version) !== toLine(process.versions.node)) return files
-  return files.filter((_file, index) => index % 3 === 0)
+/** Returns the files to run on the version at a place in the list. */
+function filesFor(place) {
+  return isWhole ? files : files.filter((_file, index) => index % 2 === place % 2)
 }
 
 /** Runs the tests, and prints how that went. Resolves to whether they passed. */
-async function runTests(node) {
+async function runTests(node, place) {
   const version = execFileSync(node, ['--version'], { encoding: 'utf8' }).trim().slice(1)
   const started = Date.now()
   // What the tests start by name, npm for one, runs on the same version.
   const env = { PATH: `${dirname(node)}${delimiter}${process.env.PATH}` }
-  const chosen = filesFor(version)
+  const chosen = filesFor(place)
   const { total, failures } = await runTestFiles({ node, files: chosen, env, label: version })
   const passed = failures.length === 0 && total > 0
   const seconds = Math.round((Date.now() - started) / 1000)
