@@ -7,6 +7,8 @@ export type { Static, TOptional, TSchema, TUnsafe } from 'typebox'
 export { Type } from 'typebox'
 export { setDispatch } from '../external-form.ts'
 export type { DataSchema, JSONSchema, StandardSchema } from '../service-schemas.ts'
+/** The hooks, as programs that were written for Feathers import them. */
+export * as hooks from './hooks.ts'
 export { readLists } from './queries/query-lists.ts'
 export { queryProperties, queryProperty } from './queries/query-property.ts'
 export type { QuerySyntaxOptions } from './queries/query-syntax.ts'
@@ -17,8 +19,6 @@ export type {
   QueryExtensions,
   SyntaxQuery,
 } from './queries/query-type.ts'
-/** The hooks, as programs that were written for Feathers import them. */
-export * as hooks from './hooks.ts'
 export { getDispatch, getDispatchValue } from './resolvers/dispatch.ts'
 export type {
   PropertyFunction,

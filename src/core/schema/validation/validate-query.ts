@@ -42,7 +42,7 @@ export function validateQuery(
   return async (context, next) => {
     checkHookType('validateQuery', context)
     // The type of a query differs from service to service.
-    const call = context as ValidationCall & Pick<HookContext, 'params'>
+    const call = context as ValidationCall & Pick<HookContext, 'params' | 'service'>
     const query = readLists(call.params.query ?? {})
     changeParams(call, { query: (await validate(query)) as Query })
     if (places !== undefined) allowOperators(call, places)

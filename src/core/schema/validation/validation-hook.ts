@@ -19,7 +19,7 @@ export interface ValidationCall {
   /** When the hook runs. */
   readonly type: HookType
   /** The service that is called. */
-  readonly service: object
+  readonly service?: object
   /** The object that the method was called on. */
   readonly self?: object | undefined
   /** The data that the method is called with. */
