@@ -1,6 +1,6 @@
 import type { JSONSchema } from '../../service-schemas.ts'
 import type { Keywords } from '../json-schema.ts'
-import { hasKeywords, mapSchema } from './map-schema.ts'
+import { hasKeywords, mapSchema } from '../map-schema.ts'
 
 /** Keywords by which an author says what holds for properties that are not named. */
 const SAYS_MORE = ['additionalProperties', 'unevaluatedProperties', 'patternProperties']
@@ -19,32 +19,59 @@ type Parts = ReadonlySet<unknown>
  * a field that no schema names is refused.
  */
 export function toClosedSchema(schema: JSONSchema): JSONSchema {
-  return close(schema, findParts(schema)) as JSONSchema
+  return new Closing(findParts(schema)).close(schema) as JSONSchema
 }
 
-function close(schema: unknown, parts: Parts): unknown {
-  if (!hasKeywords(schema)) return schema
-  const isUnion = isOnlyUnion(schema)
-  const copy = mapSchema(schema, (inner, keyword, name) => {
-    if (NO_VALUE.includes(keyword)) return inner
-    const isPart = parts.has(`#/${keyword}/${name}`)
-    // Each alternative of a union is closed by itself: its error names the field.
-    const isSame = SAME_VALUE.includes(keyword) && !isUnion
-    return isPart || isSame ? closeInside(inner, parts) : close(inner, parts)
-  })
-  const saysMore = SAYS_MORE.some((keyword) => schema[keyword] !== undefined)
-  if (isUnion || saysMore || !describesObject(schema)) return copy
-  const isJoined = SAME_VALUE.some((keyword) => schema[keyword] !== undefined)
-  return { ...copy, [isJoined ? 'unevaluatedProperties' : 'additionalProperties']: false }
+/** Closes one schema. What stands in it several times is one object in the copy as well. */
+class Closing {
+  readonly #parts: Parts
+  readonly #closed = new Map<unknown, unknown>()
+  readonly #closedInside = new Map<unknown, unknown>()
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  close(schema: unknown): unknown {
+    return remember(this.#closed, schema, (keywords) => {
+      const isUnion = isOnlyUnion(keywords)
+      const copy = mapSchema(keywords, (inner, keyword, name) => {
+        if (NO_VALUE.includes(keyword)) return inner
+        const isPart = this.#parts.has(`#/${keyword}/${name}`)
+        // Each alternative of a union is closed by itself: its error names the field.
+        const isSame = SAME_VALUE.includes(keyword) && !isUnion
+        return isPart || isSame ? this.#closeInside(inner) : this.close(inner)
+      })
+      const saysMore = SAYS_MORE.some((keyword) => keywords[keyword] !== undefined)
+      if (isUnion || saysMore || !describesObject(keywords)) return copy
+      const isJoined = SAME_VALUE.some((keyword) => keywords[keyword] !== undefined)
+      if (!isJoined) return { ...copy, additionalProperties: false }
+      return { type: 'object', ...copy, unevaluatedProperties: false }
+    })
+  }
+
+  /** Closes the objects inside of a value, and leaves the value itself open for others to close. */
+  #closeInside(schema: unknown): unknown {
+    return remember(this.#closedInside, schema, (keywords) =>
+      mapSchema(keywords, (inner, keyword) => {
+        if (NO_VALUE.includes(keyword)) return inner
+        return SAME_VALUE.includes(keyword) ? this.#closeInside(inner) : this.close(inner)
+      }),
+    )
+  }
 }
 
-/** Closes the objects inside of what a schema describes, and leaves itself open for others to close. */
-function closeInside(schema: unknown, parts: Parts): unknown {
+function remember(
+  copies: Map<unknown, unknown>,
+  schema: unknown,
+  copy: (keywords: Keywords) => unknown,
+): unknown {
   if (!hasKeywords(schema)) return schema
-  return mapSchema(schema, (inner, keyword) => {
-    if (NO_VALUE.includes(keyword)) return inner
-    return SAME_VALUE.includes(keyword) ? closeInside(inner, parts) : close(inner, parts)
-  })
+  const known = copies.get(schema)
+  if (known !== undefined) return known
+  const made = copy(schema)
+  copies.set(schema, made)
+  return made
 }
 
 /** Whether a schema is nothing but a choice of others. */

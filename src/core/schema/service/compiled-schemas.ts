@@ -1,12 +1,18 @@
 import { changeParams } from '../../changed-params.ts'
 import type { HookContext } from '../../hook-context.ts'
-import type { MethodEntry, ServiceEntryFace } from '../../method-entry.ts'
+import type { ServiceEntryFace } from '../../method-entry.ts'
 import type { OperatorPlace } from '../../operator-places.ts'
 import { allowOperators } from '../../operator-places.ts'
-import type { MethodSchemas, ServiceSchemas } from '../../service-schemas.ts'
+import type {
+  DataSchema,
+  JSONSchema,
+  MethodSchemas,
+  ServiceSchemas,
+} from '../../service-schemas.ts'
 import { isPromise } from '../../value-kind.ts'
 import { readOperatorPlaces } from '../queries/operator-places.ts'
 import { readLists } from '../queries/query-lists.ts'
+import { validateEach } from '../validation/validate-data.ts'
 import type { Check } from '../validation/validator.ts'
 import { compileCheck } from '../validation/validator.ts'
 import type { DataCheck } from './data-check.ts'
@@ -15,14 +21,18 @@ import type { MethodSources } from './method-sources.ts'
 import { toMethodSources } from './method-sources.ts'
 import { toPublicSchema, toWireSchema } from './wire-schema.ts'
 
+interface QueryCheck {
+  readonly check: Check
+  /** Where the schema names operators. */
+  readonly places: OperatorPlace
+}
+
 /** What the calls of one method from outside are checked by. */
 interface MethodCheck {
   readonly sources: MethodSources
-  readonly checkQuery: Check
-  /** Where the query schema names operators. */
-  readonly places: OperatorPlace
+  readonly query: QueryCheck
   /** `null` for methods without data. */
-  readonly checkData: DataCheck | null
+  readonly data: DataCheck | null
 }
 
 /** The schemas of a service, compiled. */
@@ -31,8 +41,24 @@ export class CompiledSchemas {
 
   /** @throws {TypeError} a schema can't be compiled; says which */
   constructor(entry: ServiceEntryFace, schemas: ServiceSchemas) {
-    const methods = [...entry.methods.values()].filter(({ external }) => external)
-    this.#methods = new Map(methods.map((method) => [method.name, createCheck(method, schemas)]))
+    const service = `the schemas of service '${entry.path}'`
+    const all = compile(service, () => toMethodSources(entry, schemas))
+    const queries = new Map<JSONSchema, QueryCheck>()
+    const datas = new Map<DataSchema, DataCheck>()
+    const toCheck = (sources: MethodSources): MethodCheck => {
+      const { query, data, method } = sources
+      const owner = `of '${method.name}' in ${service}`
+      const forQuery = (): QueryCheck =>
+        compile(`the query ${owner}`, () => createQueryCheck(query))
+      const forData = (schema: DataSchema): DataCheck =>
+        compile(`the data ${owner}`, () => createDataCheck(schema))
+      return {
+        sources,
+        query: getOrAdd(queries, query, forQuery),
+        data: data === undefined ? null : getOrAdd(datas, data, () => forData(data)),
+      }
+    }
+    this.#methods = new Map(all.map((sources) => [sources.method.name, toCheck(sources)]))
   }
 
   /**
@@ -43,14 +69,16 @@ export class CompiledSchemas {
   check(context: HookContext): PromiseLike<void> | undefined {
     const method = this.#methods.get(context.method)
     if (method === undefined) return undefined
-    const { checkQuery, checkData, places } = method
     const query = readLists(context.params.query ?? {})
-    checkQuery(query)
+    method.query.check(query)
     changeParams(context, { query })
-    allowOperators(context, places)
-    const data = checkData === null ? undefined : checkData(context)
+    allowOperators(context, method.query.places)
+    if (method.data === null) return undefined
+    const check = method.data(context.params)
+    const isList = context.method === 'create' && Array.isArray(context.data)
+    const data = isList ? validateEach(context.data, check) : check(context.data)
     if (isPromise(data)) return data.then((checked) => setData(context, checked))
-    if (data !== undefined) setData(context, data)
+    setData(context, data)
     return undefined
   }
 
@@ -65,26 +93,28 @@ export class CompiledSchemas {
   }
 }
 
-function createCheck(method: MethodEntry, schemas: ServiceSchemas): MethodCheck {
-  const compile = <R>(name: string, run: () => R): R => {
-    try {
-      return run()
-    } catch (error) {
-      const place = `the schema for the ${name} of '${method.name}' of service '${method.entry.path}'`
-      const reason = error instanceof Error ? error.message : String(error)
-      throw new TypeError(`Can not compile ${place}: ${reason}`, { cause: error })
-    }
-  }
-  const sources = compile('query', () => toMethodSources(method, schemas))
-  const { query, data } = sources
+function createQueryCheck(schema: JSONSchema): QueryCheck {
   return {
-    sources,
-    places: readOperatorPlaces(query),
-    checkQuery: compile('query', () =>
-      compileCheck(query, { convertsStrings: true, useDefaults: false }),
-    ),
-    checkData: data === undefined ? null : compile('data', () => createDataCheck(data, method)),
+    check: compileCheck(schema, { convertsStrings: true, useDefaults: false }),
+    places: readOperatorPlaces(schema),
   }
+}
+
+function compile<R>(what: string, run: () => R): R {
+  try {
+    return run()
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new TypeError(`Can not compile ${what}: ${reason}`, { cause: error })
+  }
+}
+
+function getOrAdd<Key, Value>(map: Map<Key, Value>, key: Key, create: () => Value): Value {
+  const known = map.get(key)
+  if (known !== undefined) return known
+  const value = create()
+  map.set(key, value)
+  return value
 }
 
 function setData(context: HookContext, data: unknown): void {

@@ -1,15 +1,19 @@
-import type { MethodEntry } from '../../method-entry.ts'
+import type { MethodEntry, ServiceEntryFace } from '../../method-entry.ts'
 import { isStandardMethod } from '../../method-table.ts'
 import type { DataSchema, JSONSchema, ServiceSchemas } from '../../service-schemas.ts'
+import { hasKeywords } from '../map-schema.ts'
 import { querySyntax } from '../queries/query-syntax.ts'
 import { toPatchSchema } from '../validation/patch-schema.ts'
 import { isStandardSchema } from '../validation/standard-schema.ts'
 import { toClosedSchema } from './closed-schema.ts'
-import { hasKeywords } from './map-schema.ts'
 import { toDataSchema } from './schemas-check.ts'
 
-/** The schemas of one method as its service declares them, with what follows from others. */
+/**
+ * The schemas of one method as its service declares them, with what follows from others. Objects in what
+ * is sent are closed, unless they say otherwise. Methods with the same schema have one object for it.
+ */
 export interface MethodSources {
+  readonly method: MethodEntry
   /** What one call, or one item of a list, sends; `undefined` for methods without data. */
   readonly data: DataSchema | undefined
   readonly query: JSONSchema
@@ -17,22 +21,36 @@ export interface MethodSources {
   readonly result: JSONSchema | undefined
 }
 
-/** Returns the schemas of a method: objects in what is sent are closed, unless they say otherwise. */
+/** Returns the schemas of the methods that callers outside may call. */
 export function toMethodSources(
-  { name, spec }: MethodEntry,
+  { methods }: ServiceEntryFace,
   schemas: ServiceSchemas,
-): MethodSources {
-  const own = isStandardMethod(name) ? undefined : schemas.methods?.[name]
-  const query = own?.query ?? schemas.query ?? toDefaultQuery(schemas.result ?? schemas.entity)
-  const data = spec.arguments.includes('data') ? toMethodData(name, schemas) : undefined
-  return {
-    data: data === undefined || isStandardSchema(data) ? data : toClosedSchema(data),
-    query: toClosedSchema(query),
-    result: isStandardMethod(name) ? (schemas.result ?? schemas.entity) : own?.result,
+): readonly MethodSources[] {
+  const closed = new Map<JSONSchema, JSONSchema>()
+  const close = (schema: JSONSchema): JSONSchema => {
+    const copy = closed.get(schema) ?? toClosedSchema(schema)
+    closed.set(schema, copy)
+    return copy
   }
+  const query = schemas.query ?? toDefaultQuery(schemas.result ?? schemas.entity)
+  const external = [...methods.values()].filter((method) => method.external)
+  return external.map((method) => {
+    const own = isStandardMethod(method.name) ? undefined : schemas.methods?.[method.name]
+    const data = toMethodData(method, schemas)
+    return {
+      method,
+      data: data === undefined || isStandardSchema(data) ? data : close(data),
+      query: close(own?.query ?? query),
+      result: isStandardMethod(method.name) ? (schemas.result ?? schemas.entity) : own?.result,
+    }
+  })
 }
 
-function toMethodData(name: string, schemas: ServiceSchemas): DataSchema | undefined {
+function toMethodData(
+  { name, spec }: MethodEntry,
+  schemas: ServiceSchemas,
+): DataSchema | undefined {
+  if (!spec.arguments.includes('data')) return undefined
   const data = toDataSchema(schemas, name)
   const isDerived = name === 'patch' && schemas.patch === undefined
   return isDerived && hasKeywords(data) && !isStandardSchema(data) ? toPatchSchema(data) : data

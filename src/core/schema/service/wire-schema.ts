@@ -1,8 +1,8 @@
 import type { DataSchema, JSONSchema } from '../../service-schemas.ts'
 import { isObject } from '../../value-kind.ts'
 import type { Keywords } from '../json-schema.ts'
+import { hasKeywords, mapSchema } from '../map-schema.ts'
 import { isStandardSchema } from '../validation/standard-schema.ts'
-import { hasKeywords, mapSchema } from './map-schema.ts'
 
 /** What values are over HTTP that a keyword converts. */
 const STRINGS: ReadonlyMap<string, Keywords> = new Map([

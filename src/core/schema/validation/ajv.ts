@@ -9,6 +9,7 @@ import { isObject } from '../../value-kind.ts'
 import { keywordDate } from './date-keyword.ts'
 import type { AnyAjv } from './formats.ts'
 import { addFormats } from './formats.ts'
+import { shareParts } from './shared-parts.ts'
 
 export { Ajv }
 
@@ -51,6 +52,9 @@ export function createAjv({ dialect = LATEST_DIALECT, useDefaults }: AjvOptions 
     strictTuples: false,
     addUsedSchema: false,
     useDefaults: useDefaults ?? false,
+    // Code for each reference, and work on it, would take most of the time; the engine does it anyway.
+    inlineRefs: false,
+    code: { optimize: false },
   })
   addFormats(ajv)
   ajv.addKeyword(keywordDate)
@@ -71,7 +75,7 @@ export function compileSchema(
   const key = `${dialect} ${useDefaults}`
   const ajv = INSTANCES.get(key) ?? createAjv({ dialect, useDefaults })
   INSTANCES.set(key, ajv)
-  return addKnownKeywords(ajv).compile(schema)
+  return addKnownKeywords(ajv).compile(shareParts(schema))
 }
 
 /** Schemas with a keyword may be made at any time. */

@@ -1,5 +1,5 @@
-import { isPlainObject } from '../../value-kind.ts'
-import type { Keywords } from '../json-schema.ts'
+import { isPlainObject } from '../value-kind.ts'
+import type { Keywords } from './json-schema.ts'
 
 /** Keywords whose value is one schema. */
 const SINGLE: ReadonlySet<string> = new Set([
