@@ -52,6 +52,7 @@ export function toQueryParameters(
         ...(required.has(key) ? { required: true } : {}),
         ...(description === undefined ? {} : { description }),
         ...toStyle(property, schema),
+        ...toExample(key),
         schema: components.inline(`${name}${toPart(key)}`, whole),
       }
     })
@@ -77,6 +78,17 @@ function toStyle(
   const kinds = collectKinds(property, root)
   if (kinds.has('object')) return { style: 'deepObject', explode: true }
   return kinds.has('array') ? { style: 'form', explode: true } : {}
+}
+
+/**
+ * What forms to fill in begin with: made up from the schema they would sort by every field, and have
+ * conditions that no record fits.
+ */
+const EXAMPLES: Readonly<Record<string, object>> = { $sort: {}, $or: [], $and: [] }
+
+function toExample(key: string): Pick<Parameter, 'example'> {
+  const example = EXAMPLES[key]
+  return example === undefined ? {} : { example }
 }
 
 function collectKinds(schema: JSONSchema, root: JSONSchema | undefined): ReadonlySet<unknown> {

@@ -13,6 +13,7 @@ export interface Parameter {
   readonly style?: 'form' | 'deepObject'
   readonly explode?: boolean
   readonly schema: DocumentSchema
+  readonly example?: object
 }
 
 /** Keywords that say what a schema is to its own document, and mean another one inside of ours. */

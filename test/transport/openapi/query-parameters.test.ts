@@ -68,3 +68,12 @@ t.test('a parameter that refers to a part of its query takes that along', async 
     CountriesQueryArea: { $ref: '#/components/schemas/CountriesQueryArea/$defs/size' },
   })
 })
+
+t.test('forms to fill in begin with no condition, and sort by nothing', async (t) => {
+  const properties = { $sort: { type: 'object' }, $or: { type: 'array' }, area: { type: 'object' } }
+  const parameters = toQueryParameters(new SchemaComponents(), 'Countries', { properties }, 'list')
+  t.strictSame(
+    parameters.map(({ example }) => example),
+    [{}, [], undefined],
+  )
+})
