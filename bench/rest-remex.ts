@@ -1,14 +1,13 @@
 import type { AddressInfo } from 'node:net'
 import type { AroundHook, Params } from 'remex'
 import { createApp, fastifyApp, NotFound, rest } from 'remex'
-import { Type } from 'remex/schema'
 import type { BenchPage, BenchRecord, NewRecord } from './rest-records.ts'
 import { createRecord, findRecords, getRecord } from './rest-records.ts'
 
 /** How long the slow service takes, unless its caller goes away before. */
 const SLOW_MS = 1_000
 
-class RecordService {
+export class RecordService {
   async find(params: Params): Promise<BenchPage> {
     return findRecords(params.query ?? {})
   }
@@ -42,31 +41,13 @@ const passOn: AroundHook = async (_context, next) => {
   await next()
 }
 
-const Text = Type.String()
-
-const BenchSchema = Type.Object({
-  id: Text,
-  name: Text,
-  email: Text,
-  age: Type.Integer(),
-  active: Type.Boolean(),
-  address: Type.Object({ street: Text, city: Text, zip: Text }),
-  tags: Type.Array(Text),
-  createdAt: Type.String({ format: 'date-time' }),
-})
-
-/**
- * Starts the standalone server: `records`, the same with five hooks, with schemas, and a slow one.
- * Returns its port.
- */
+/** Starts the standalone server: `records`, the same with five hooks, and a slow one. Returns its port. */
 export async function startRemex(): Promise<number> {
   const app = fastifyApp(createApp())
   app.configure(rest())
   app.use('records', new RecordService())
   app.use('hooked', new RecordService())
   app.use('slow', new SlowService())
-  const create = Type.Omit(BenchSchema, ['id'])
-  app.use('described', new RecordService(), { schemas: { entity: BenchSchema, create } })
   app.service('hooked').hooks({ around: { all: [passOn, passOn, passOn, passOn, passOn] } })
   const server = await app.listen({ port: 0, host: '127.0.0.1' })
   return (server.address() as AddressInfo).port

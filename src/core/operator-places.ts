@@ -1,6 +1,6 @@
-import { changeParams } from './changed-params.ts'
 import type { HookContext } from './hook-context.ts'
-import type { Params } from './params.ts'
+import type { Params, Query } from './params.ts'
+import { isPlainObject } from './value-kind.ts'
 
 /** The operators that a schema names for one object of a query, and what it names inside of it. */
 export interface OperatorPlace {
@@ -15,12 +15,18 @@ const MARK = Symbol('allowed operators')
 
 /** Whom operators are allowed for. Private, so that a log of params does not show the service. */
 class OperatorMark {
-  readonly #services: ReadonlySet<unknown>
+  readonly #services = new WeakSet<object>()
   readonly #places: OperatorPlace
 
-  constructor(services: readonly unknown[], places: OperatorPlace) {
-    this.#services = new Set(services)
+  constructor(places: OperatorPlace) {
     this.#places = places
+  }
+
+  /** Allows the operators for the service of a call. */
+  allowFor({ service, self }: Pick<CheckedCall, 'service' | 'self'>): void {
+    this.#services.add(service)
+    // The adapter knows itself as the object that its method is called on.
+    if (self !== undefined) this.#services.add(self)
   }
 
   /** Returns the places of a mark for a service, none for the marks of others and for anything else. */
@@ -30,24 +36,42 @@ class OperatorMark {
   }
 }
 
+/** The marks of the schemas in use: to make one for each call would cost as much as to check it. */
+const MARKS = new WeakMap<OperatorPlace, readonly [OperatorMark]>()
+
 /** Params that may carry marks, those of each schema that a call is checked by. */
 interface MarkedParams extends Params {
-  readonly [MARK]?: readonly unknown[]
+  [MARK]?: readonly unknown[]
+}
+
+/** The call of a method, whose query has been checked. */
+type CheckedCall = Pick<HookContext, 'params' | 'service'> & {
+  readonly self?: object | undefined
 }
 
 /**
- * Allows operators in the query of a call at the places that a schema names. It holds for the service of
- * the call alone, also where a hook passes the params on to another one.
+ * Sets the query of a call that a schema has checked, and allows operators at the places that the schema
+ * names. That holds for the service of the call alone, also where a hook passes the params on to another
+ * one. Params of a transport are its own, and are changed in place; of others a copy takes their place.
  */
-export function allowOperators(
-  context: Pick<HookContext, 'params' | 'service'> & { readonly self?: object | undefined },
-  places: OperatorPlace,
+export function setCheckedQuery(
+  context: CheckedCall,
+  query: Query,
+  places: OperatorPlace | undefined,
 ): void {
   const params: MarkedParams = context.params
-  // The adapter knows itself as the object that its method is called on.
-  const mark = new OperatorMark([context.service, context.self], places)
-  const changes: MarkedParams = { [MARK]: [...(params[MARK] ?? []), mark] }
-  changeParams(context, changes)
+  const marks = places === undefined ? params[MARK] : toMarks(places, context)
+  if (isPlainObject(params)) {
+    const changed: MarkedParams = {
+      ...params,
+      query,
+      ...(marks === undefined ? {} : { [MARK]: marks }),
+    }
+    context.params = changed
+  } else {
+    params.query = query
+    if (marks !== undefined) params[MARK] = marks
+  }
 }
 
 /** Returns the places at which operators are allowed in the query of a call of a service. */
@@ -57,4 +81,12 @@ export function findOperatorPlaces(
 ): readonly OperatorPlace[] {
   const marks = (params as MarkedParams | undefined)?.[MARK]
   return marks === undefined ? [] : marks.flatMap((mark) => OperatorMark.read(mark, service))
+}
+
+function toMarks(places: OperatorPlace, context: CheckedCall): readonly unknown[] {
+  const marks = MARKS.get(places) ?? [new OperatorMark(places)]
+  MARKS.set(places, marks)
+  marks[0].allowFor(context)
+  const others = (context.params as MarkedParams)[MARK]
+  return others === undefined ? marks : [...others, ...marks]
 }

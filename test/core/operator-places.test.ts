@@ -3,7 +3,7 @@ import t from 'tap'
 
 import { createApp } from '../../src/core/index.ts'
 import type { OperatorPlace } from '../../src/core/operator-places.ts'
-import { allowOperators, findOperatorPlaces } from '../../src/core/operator-places.ts'
+import { findOperatorPlaces, setCheckedQuery } from '../../src/core/operator-places.ts'
 import type { Params } from '../../src/core/params.ts'
 
 const places: OperatorPlace = { names: new Map(), items: undefined }
@@ -26,7 +26,7 @@ t.test('holds for the service of the call, whatever copy of the params it gets',
   one.hooks({
     before: {
       find: [
-        (context) => allowOperators(context, places),
+        (context) => setCheckedQuery(context, context.params.query ?? {}, places),
         (context) => {
           context.params = { ...context.params, query: { a: 1 } }
         },
@@ -42,7 +42,7 @@ t.test('does not hold for another service that gets the params', async (t) => {
   app.service('one').hooks({
     before: {
       find: [
-        (context) => allowOperators(context, places),
+        (context) => setCheckedQuery(context, context.params.query ?? {}, places),
         async (context) => {
           context.result = await app.service('other').find(context.params)
         },
@@ -54,7 +54,9 @@ t.test('does not hold for another service that gets the params', async (t) => {
 
 t.test('leaves the params of the caller as they are', async (t) => {
   const one = createServices().service('one')
-  one.hooks({ before: { find: [(context) => allowOperators(context, places)] } })
+  one.hooks({
+    before: { find: [(context) => setCheckedQuery(context, context.params.query ?? {}, places)] },
+  })
   const params = Object.freeze({ query: {} })
   t.strictSame((await one.find(params)).found, [places])
   t.strictSame(Reflect.ownKeys(params), ['query'])
@@ -71,7 +73,9 @@ t.test('holds for literals, for subclasses, and for what is derived from a servi
   app.use('literal', { find }).use('derived', new Derived())
   for (const path of ['literal', 'derived'] as const) {
     const service = app.service(path)
-    service.hooks({ before: { find: [(context) => allowOperators(context, places)] } })
+    service.hooks({
+      before: { find: [(context) => setCheckedQuery(context, context.params.query ?? {}, places)] },
+    })
     t.strictSame((await service.find({})).found, [places], path)
     const above = Object.create(service) as typeof service
     t.strictSame((await above.find({})).found, [places], `above ${path}`)
@@ -81,8 +85,8 @@ t.test('holds for literals, for subclasses, and for what is derived from a servi
 t.test('keeps the places of each schema', async (t) => {
   const more: OperatorPlace = { ...places }
   const one = createServices().service('one')
-  const allow = [places, more].map((each) => (context: Parameters<typeof allowOperators>[0]) => {
-    allowOperators(context, each)
+  const allow = [places, more].map((each) => (context: Parameters<typeof setCheckedQuery>[0]) => {
+    setCheckedQuery(context, context.params.query ?? {}, each)
   })
   one.hooks({ before: { find: allow } })
   const { found } = await one.find({})
@@ -93,7 +97,7 @@ t.test('keeps the places of each schema', async (t) => {
 t.test('can not be forged by what JSON holds', async (t) => {
   const service = new Telling()
   const context = { service, self: service, params: {} as Params }
-  allowOperators(context, places)
+  setCheckedQuery(context, context.params.query ?? {}, places)
   const [mark] = Object.getOwnPropertySymbols(context.params)
   const forged = { services: [service], places, names: [] }
   t.ok(mark)
@@ -105,7 +109,7 @@ t.test('can not be forged by what JSON holds', async (t) => {
 t.test('shows nothing of the service in a log of the params', async (t) => {
   const service = { secret: 'do-not-log' }
   const context = { service, self: service, params: {} as Params }
-  allowOperators(context, places)
+  setCheckedQuery(context, context.params.query ?? {}, places)
   t.notMatch(inspect(context.params, { depth: 9, showHidden: true }), 'do-not-log')
-  t.equal(JSON.stringify(context.params), '{}')
+  t.equal(JSON.stringify(context.params), '{"query":{}}')
 })

@@ -9,6 +9,7 @@ type Keywords = Readonly<Record<string, unknown>>
 export interface SerializableSchema {
   readonly type?: 'object' | 'array' | 'string' | 'number' | 'boolean'
   readonly nullable?: true
+  readonly format?: 'date-time'
   readonly properties?: Readonly<Record<string, SerializableSchema>>
   readonly patternProperties?: Readonly<Record<string, SerializableSchema>>
   /** What holds for fields that are not named; without it they are not written. */
@@ -41,6 +42,9 @@ const SCALARS: Readonly<Record<string, SerializableSchema>> = {
   boolean: { type: 'boolean', nullable: true },
 }
 
+/** A Date is written faster by its format. */
+const DATE: SerializableSchema = { type: 'string', nullable: true, format: 'date-time' }
+
 /**
  * Returns the schema by which records are written: it names the fields, and demands nothing. A record
  * of which some fields were selected lacks others, and an old one has `null` where a string is meant;
@@ -68,7 +72,9 @@ function toSerializable(schema: unknown, root: Root): SerializableSchema {
   if (object !== undefined) return toObject(object, root)
   const [type, ...more] = toTypes(schema)
   if (type === undefined || more.length > 0) return ANY
-  return type === 'array' ? toList(schema['items'], root) : (SCALARS[String(type)] ?? ANY)
+  if (type === 'array') return toList(schema['items'], root)
+  const isDate = type === 'string' && schema['format'] === 'date-time'
+  return isDate ? DATE : (SCALARS[String(type)] ?? ANY)
 }
 
 function toObject(fields: Fields, root: Root): SerializableSchema {

@@ -6,7 +6,7 @@ import { MongoDBService } from '../../../src/adapter/index.ts'
 import { BadRequest } from '../../../src/core/errors/index.ts'
 import { createApp } from '../../../src/core/index.ts'
 import type { OperatorPlace } from '../../../src/core/operator-places.ts'
-import { allowOperators } from '../../../src/core/operator-places.ts'
+import { setCheckedQuery } from '../../../src/core/operator-places.ts'
 import type { Query } from '../../../src/core/params.ts'
 import { querySyntax, Type } from '../../../src/core/schema/index.ts'
 import { readOperatorPlaces } from '../../../src/core/schema/queries/operator-places.ts'
@@ -55,7 +55,7 @@ function createFind({ schema = SCHEMA, options, change }: Setting = {}) {
   app.service('notes').hooks({
     before: {
       find: [
-        (context) => allowOperators(context, places),
+        (context) => setCheckedQuery(context, context.params.query ?? {}, places),
         (context) => {
           const { query = {} } = context.params
           context.params = { ...context.params, query: change?.(query) ?? query }

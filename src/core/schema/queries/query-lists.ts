@@ -23,18 +23,23 @@ export function readLists(query: Query): Query {
   return copyObject(query, 0)
 }
 
+/** As a property is that was assigned. */
+const OWN = { configurable: true, enumerable: true, writable: true }
+
 function copyObject(object: Query, depth: number): Query {
-  // Not by assignment: a key `__proto__` would set the prototype, and so get past the validation.
-  return Object.fromEntries(
-    Object.entries(object).map(([name, value]) => {
-      const list = LISTS.get(name)?.(value) ?? value
-      return [name, copyValue(list, depth + 1)]
-    }),
-  )
+  const copy: Query = {}
+  for (const name of Object.keys(object)) {
+    const given = object[name]
+    const value = copyValue(LISTS.get(name)?.(given) ?? given, depth + 1)
+    // By assignment, it would set the prototype, and so get past the validation.
+    if (name === '__proto__') Object.defineProperty(copy, name, { value, ...OWN })
+    else copy[name] = value
+  }
+  return copy
 }
 
 function copyValue(value: unknown, depth: number): unknown {
-  if (depth > MAX_DEPTH) return value
+  if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return value
   if (Array.isArray(value)) return value.map((item) => copyValue(item, depth + 1))
   return isPlainObject(value) ? copyObject(value, depth) : value
 }

@@ -1,8 +1,7 @@
-import { changeParams } from '../../changed-params.ts'
 import type { HookContext } from '../../hook-context.ts'
 import type { ServiceEntryFace } from '../../method-entry.ts'
 import type { OperatorPlace } from '../../operator-places.ts'
-import { allowOperators } from '../../operator-places.ts'
+import { setCheckedQuery } from '../../operator-places.ts'
 import type {
   DataSchema,
   JSONSchema,
@@ -71,8 +70,7 @@ export class CompiledSchemas {
     if (method === undefined) return undefined
     const query = readLists(context.params.query ?? {})
     method.query.check(query)
-    changeParams(context, { query })
-    allowOperators(context, method.query.places)
+    setCheckedQuery(context, query, method.query.places)
     if (method.data === null) return undefined
     const check = method.data(context.params)
     const isList = context.method === 'create' && Array.isArray(context.data)

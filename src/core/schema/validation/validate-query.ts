@@ -1,6 +1,5 @@
-import { changeParams } from '../../changed-params.ts'
 import type { HookContext } from '../../hook-context.ts'
-import { allowOperators } from '../../operator-places.ts'
+import { setCheckedQuery } from '../../operator-places.ts'
 import { checkOptions } from '../../option-check.ts'
 import type { Query } from '../../params.ts'
 import { readOperatorPlaces } from '../queries/operator-places.ts'
@@ -44,8 +43,7 @@ export function validateQuery(
     // The type of a query differs from service to service.
     const call = context as ValidationCall & Pick<HookContext, 'params' | 'service'>
     const query = readLists(call.params.query ?? {})
-    changeParams(call, { query: (await validate(query)) as Query })
-    if (places !== undefined) allowOperators(call, places)
+    setCheckedQuery(call, (await validate(query)) as Query, places)
     await next?.()
   }
 }

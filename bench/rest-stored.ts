@@ -1,0 +1,72 @@
+import type { AddressInfo } from 'node:net'
+import { ObjectId } from 'bson'
+import fastify from 'fastify'
+import { createApp, fastifyApp, rest } from 'remex'
+import { ObjectIdSchema } from 'remex/mongodb'
+import { DateSchema, Type } from 'remex/schema'
+import { RECORD } from './rest-plain.ts'
+import type { NewRecord } from './rest-records.ts'
+import { toNewRecord } from './rest-records.ts'
+
+// Records as a database gives them, with ids and dates that are objects: what it takes to write them as
+// JSON is where schemas pay.
+
+type StoredRecord = Omit<NewRecord, 'createdAt'> & { _id: ObjectId; createdAt: Date }
+
+const RECORDS = Array.from({ length: 10 }, (_, index): StoredRecord => {
+  const { createdAt, ...record } = toNewRecord(index)
+  return { _id: ObjectId.createFromTime(index), ...record, createdAt: new Date(createdAt) }
+})
+
+/** What `find` returns, of any server. */
+function findStored(): { total: number; limit: number; skip: number; data: StoredRecord[] } {
+  return { total: 100, limit: 10, skip: 0, data: RECORDS }
+}
+
+const Text = Type.String()
+
+const StoredSchema = Type.Object({
+  _id: Type.Unsafe<ObjectId>(ObjectIdSchema()),
+  name: Text,
+  email: Text,
+  age: Type.Integer(),
+  active: Type.Boolean(),
+  address: Type.Object({ street: Text, city: Text, zip: Text }),
+  tags: Type.Array(Text),
+  createdAt: DateSchema(),
+})
+
+/** What services of Remex are asked for: with schemas, and without. */
+export async function startStored(options: { readonly hasSchemas: boolean }): Promise<number> {
+  const app = fastifyApp(createApp())
+  app.configure(rest())
+  const service = { find: async () => findStored(), create: async (data: object) => data }
+  const create = Type.Omit(StoredSchema, ['_id'])
+  const schemas = { entity: StoredSchema, create }
+  app.use('records', service, options.hasSchemas ? { schemas } : {})
+  const server = await app.listen({ port: 0, host: '127.0.0.1' })
+  return (server.address() as AddressInfo).port
+}
+
+/** The same by plain Fastify. Returns its port. */
+export async function startStoredPlain({
+  hasSchema,
+}: {
+  readonly hasSchema: boolean
+}): Promise<number> {
+  const server = fastify()
+  const { id: _id, createdAt: _createdAt, ...properties } = RECORD.properties
+  const text = { type: 'string' }
+  const record = {
+    type: 'object',
+    properties: { _id: text, ...properties, createdAt: { type: 'string', format: 'date-time' } },
+  }
+  const count = { type: 'integer' }
+  const data = { type: 'array', items: record }
+  const page = { type: 'object', properties: { total: count, limit: count, skip: count, data } }
+  const schema = hasSchema ? { schema: { response: { 200: page } } } : {}
+  server.get('/records', schema, async () => findStored())
+  server.post('/records', async (request, reply) => reply.code(201).send(request.body))
+  await server.listen({ port: 0, host: '127.0.0.1' })
+  return (server.server.address() as AddressInfo).port
+}
