@@ -13,11 +13,7 @@ import type { Static } from 'remex/schema'
 import { DateSchema, querySyntax, Type } from 'remex/schema'
 
 const Id = Type.Unsafe<ObjectId>(ObjectIdSchema())
-const Label = Type.Object({
-  _id: Id,
-  name: Type.String({ minLength: 1, maxLength: 30 }),
-  color: Type.String({ default: 'grey' }),
-})
+const Label = Type.Object({ _id: Id, name: Type.String({ minLength: 1, maxLength: 30 }) })
 type Label = Static<typeof Label>
 
 /** A task as it is stored. */
@@ -41,12 +37,12 @@ const PublicTask = Type.Omit(Task, ['createdBy'])
 /** What callers send: `createdAt`, `createdBy` and anything else that is not here is refused. */
 const NewTask = Type.Object({
   text: Task.properties.text,
-  done: Type.Boolean({ default: false }),
-  priority: Type.Integer({ minimum: 1, maximum: 5, default: 3 }),
+  done: Type.Optional(Type.Boolean({ default: false })),
+  priority: Type.Optional(Type.Integer({ minimum: 1, maximum: 5, default: 3 })),
   due: Task.properties.due,
   labelId: Task.properties.labelId,
-  tags: Type.Array(Type.String(), { default: [] }),
-  steps: Type.Array(Task.properties.steps.items, { default: [] }),
+  tags: Type.Optional(Type.Array(Type.String(), { default: [] })),
+  steps: Type.Optional(Type.Array(Task.properties.steps.items, { default: [] })),
 })
 
 class TaskService extends MongoDBService<Task> {

@@ -4,4 +4,5 @@ import { text } from 'node:stream/consumers'
 import openapiTypes, { astToString } from 'openapi-typescript'
 
 const document = JSON.parse(await text(process.stdin))
-process.stdout.write(astToString(await openapiTypes(document)))
+// Callers may leave fields with a default out.
+process.stdout.write(astToString(await openapiTypes(document, { defaultNonNullable: false })))

@@ -1,12 +1,16 @@
 import { spawn } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { transform } from 'esbuild'
+import { createApp, fastifyApp, rest } from 'remex'
 import type { Test } from 'tap'
 import t from 'tap'
+import type { Services } from '../../examples/schemas.ts'
+import { addTasks } from '../../examples/schemas.ts'
 import type { OpenApiDocument } from '../../src/transport/index.ts'
 import { openapi } from '../../src/transport/index.ts'
 import { compile } from '../support/compile.ts'
@@ -164,4 +168,29 @@ t.test('the types of a generated client refuse what the services would', async (
   const errors = await compile(t, { 'api.d.ts': await generateTypes(document), 'a.ts': MISTAKES })
   const lines = errors.map((error) => /^a\.ts\((\d+)\)/.exec(error)?.[1])
   t.strictSame([...new Set(lines)], ['5', '6', '7', '8', '9'])
+})
+
+t.test('the client of docs/openapi.md compiles and runs against the tasks', async (t) => {
+  await database.empty('tasks')
+  const app = fastifyApp(createApp<Services>()).configure(rest())
+  t.teardown(() => app.close())
+  addTasks(app, database.db)
+  await app.listen(0)
+  const { port } = app.server.address() as AddressInfo
+  const url = `http://127.0.0.1:${port}`
+  const { body: document } = await app.fastify.inject('/docs/json')
+  const page = await readFile(join(ROOT, 'docs/openapi.md'), 'utf8')
+  const [, code = ''] = /```ts\n(import createClient[\s\S]*?)```/.exec(page) ?? []
+  const program = code.replace('http://127.0.0.1:3030', url)
+  const files = { 'api.d.ts': await generateTypes(document), 'program.ts': program }
+  t.strictSame(await compile(t, files), [])
+  const { run } = await load(
+    t,
+    `${program.replaceAll('console.log', 'lines.push')}
+    export const run = () => lines`.replace(
+      'const client',
+      'const lines: unknown[] = []\nconst client',
+    ),
+  )
+  t.strictSame(await run(url), [1, 'Pack', undefined, 1])
 })
