@@ -3,6 +3,7 @@ import t from 'tap'
 import { z } from 'zod'
 
 import { MongoDBService, ObjectIdSchema } from '../../src/adapter/index.ts'
+import type { Params, Query } from '../../src/core/index.ts'
 import { DateSchema, querySyntax, Type } from '../../src/core/schema/index.ts'
 import { openDatabase } from '../support/database.ts'
 import type { Answer } from '../support/http.ts'
@@ -44,6 +45,12 @@ const refused = (path: string, keyword: string): object => ({
   ...{ status: 400, name: 'BadRequest', message: 'validation failed', first: [path, keyword] },
 })
 
+/** As a hook with a fault does it: what a caller sends becomes a condition that no schema has seen. */
+function searchByHeader({ headers, query }: Params): Query {
+  const { 'x-field': field, 'x-pattern': $regex } = headers ?? {}
+  return field === undefined ? { ...query } : { ...query, [String(field)]: { $regex } }
+}
+
 for (const mode of MODES) {
   t.test(`a service with schemas, ${mode}`, async (t) => {
     const server = await startServer(t, mode, {
@@ -70,7 +77,10 @@ for (const mode of MODES) {
           },
         })
         app.service('cities').hooks({
-          before: { create: [(context) => void calls.push(structuredClone(context.data))] },
+          before: {
+            create: [(context) => void calls.push(structuredClone(context.data))],
+            find: [({ params }) => Object.assign(params, { query: searchByHeader(params) })],
+          },
         })
       },
     })
@@ -116,6 +126,66 @@ for (const mode of MODES) {
       })
       t.strictSame(placesOf(custom), refused('', 'additionalProperties'))
       t.equal(await cities.countDocuments(), 0)
+    })
+
+    t.test('MASS-1: nobody changes what only the service sets', async (t) => {
+      const { body } = await create({ name: 'Bonn' })
+      const id = (body as { _id: string })._id
+      const data = { name: 'Bonn' }
+      for (const method of ['PATCH', 'PUT']) {
+        for (const field of ['_id', 'role', 'createdAt', 'isVerified', 'districts.0.role']) {
+          const path = `/cities/${id}`
+          const answer = await request(path, { method, data: { ...data, [field]: id } })
+          t.strictSame(placesOf(answer), refused('', 'additionalProperties'), `${method} ${field}`)
+        }
+      }
+      t.notMatch(await cities.findOne(), { role: id })
+    })
+
+    t.test('FTH-7: JSON makes no ObjectId and no date, in data and queries', async (t) => {
+      for (const fake of [{ _bsontype: 'ObjectId', toHexString: 'x' }, { toHexString: 'x' }]) {
+        t.strictSame(
+          placesOf(await create({ name: 'Bonn', mayor: fake })),
+          refused('/mayor', 'objectid'),
+        )
+        t.strictSame(
+          placesOf(await create({ name: 'Bonn', founded: fake })),
+          refused('/founded', 'date'),
+        )
+      }
+      for (const query of ['mayor[_bsontype]=ObjectId', 'mayor[$in][0][toHexString]=x']) {
+        t.equal((await request(`/cities?${query}`)).status, 400, query)
+      }
+      t.equal(await cities.countDocuments(), 0)
+    })
+
+    t.test('FTH-17: an operator that a hook adds is allowed at named places alone', async (t) => {
+      await create({ name: 'Bonn', districts: [{ name: 'Bad Godesberg' }] })
+      const find = async (field: string): Promise<unknown> => {
+        const headers = { 'x-field': field, 'x-pattern': '^B' }
+        const { status, body } = await request('/cities?coastal=false', { headers })
+        return { status, ...(body as object) }
+      }
+      t.match(await find('name'), { status: 200, total: 1 })
+      for (const field of ['districts.name', 'area', '_id']) {
+        t.match(
+          await find(field),
+          { status: 400, message: 'Invalid query parameter $regex' },
+          field,
+        )
+      }
+    })
+
+    t.test('INJ-15: a $regex that the schema names is checked as any other', async (t) => {
+      const bad = ['(a+)+$', 'a'.repeat(129), '(', 'a\0']
+      const queries = [
+        ...bad.map((pattern) => `name[$regex]=${encodeURIComponent(pattern)}`),
+        ...['name[$regex][]=a', 'name[$regex][a]=b', 'name[$regex]=a&name[$options]=x'],
+      ]
+      for (const query of queries) {
+        const { status, body } = await request(`/cities?${query}`)
+        t.match({ status, body }, { status: 400, body: { name: 'BadRequest' } }, query)
+      }
     })
 
     t.test('data of JSON is not converted, that of a form is', async (t) => {
@@ -191,7 +261,7 @@ for (const mode of MODES) {
       }
     })
 
-    t.test('answers have the fields of the schema, and no others', async (t) => {
+    t.test('MASS-3: answers have the fields of the schema, and no others', async (t) => {
       await cities.insertOne({ name: 'a', area: null, secret: 'b', districts: [{ secret: 'c' }] })
       const { body } = await request('/cities?$select[]=name&$select[]=area')
       t.match(body, { total: 1, limit: 5, skip: 0, data: [{ name: 'a', area: null }] })
@@ -199,6 +269,17 @@ for (const mode of MODES) {
       t.notMatch(text, /secret/)
       t.match(JSON.parse(text), { data: [{ districts: [{}] }] })
       t.strictSame((await request('/greetings')).body, [{ text: 'a' }], 'a list')
+      const path = `/cities/${(JSON.parse(text) as { data: [{ _id: string }] }).data[0]._id}`
+      const answers = [
+        ...[await request(path), await request(`${path}?$select[]=name`)],
+        await request(path, { method: 'PATCH', data: { area: 2 } }),
+        await request(path, { method: 'DELETE' }),
+        await request('/greetings', { data: { text: 'a' } }),
+      ]
+      for (const { status, text } of answers) {
+        t.ok(status < 300)
+        t.notMatch(text, /secret/)
+      }
     })
 
     t.test('data may have a schema of another library', async (t) => {

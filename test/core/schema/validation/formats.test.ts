@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import formats from 'ajv-formats'
 import { checkSync } from 'recheck'
@@ -40,6 +40,23 @@ t.test('FST-17: every expression of a format is safe by recheck', async (t) => {
   for (const [name, { source, flags }] of found) {
     const { status } = checkSync(source, flags, { timeout: null, randomSeed: 1 })
     t.equal(status, 'safe', name)
+  }
+})
+
+t.test('FST-17: every pattern in a schema of ours is safe by recheck', async (t) => {
+  for (const folder of ['src', 'examples']) {
+    const root = new URL(`../../../../../${folder}/`, import.meta.url)
+    const files = readdirSync(root, { recursive: true }).map(String)
+    const patterns = files
+      .filter((file) => file.endsWith('.ts'))
+      .flatMap((file) => [
+        ...readFileSync(new URL(file, root), 'utf8').matchAll(/\bpattern: '(.*?)'/g),
+      ])
+    t.ok(patterns.length > 0, folder)
+    for (const [, pattern = ''] of patterns) {
+      const { status } = checkSync(pattern, 'u', { timeout: null, randomSeed: 1 })
+      t.equal(status, 'safe', pattern)
+    }
   }
 })
 
