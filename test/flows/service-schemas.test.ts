@@ -3,7 +3,7 @@ import t from 'tap'
 import { z } from 'zod'
 
 import { MongoDBService, ObjectIdSchema } from '../../src/adapter/index.ts'
-import type { Params, Query } from '../../src/core/index.ts'
+import type { HookContext, Params, Query } from '../../src/core/index.ts'
 import { DateSchema, querySyntax, Type } from '../../src/core/schema/index.ts'
 import { openDatabase } from '../support/database.ts'
 import type { Answer } from '../support/http.ts'
@@ -32,7 +32,14 @@ const NewCity = Type.Object({
 
 const { empty } = await openDatabase(t)
 const cities = await empty('cities')
+const towns = await empty('towns')
 const calls: unknown[] = []
+
+const NewTown = Type.Object({ name: Type.String() })
+
+function addLevel(context: HookContext): void {
+  context.data = Object.assign({ level: 1 }, context.data)
+}
 
 /** What of the issues of a refusal tells where and why. */
 function placesOf({ status, body }: Answer): unknown {
@@ -82,11 +89,19 @@ for (const mode of MODES) {
             find: [({ params }) => Object.assign(params, { query: searchByHeader(params) })],
           },
         })
+        app.use('towns', new MongoDBService({ Model: towns }), {
+          methods: ['create'],
+          schemas: { create: NewTown },
+        })
+        app.service('towns').hooks({ before: { create: [addLevel] } })
       },
     })
     const { request } = server
     const create = (data: unknown): Promise<Answer> => request('/cities', { data })
-    t.beforeEach(() => cities.deleteMany({}))
+    t.beforeEach(async () => {
+      await cities.deleteMany({})
+      await towns.deleteMany({})
+    })
 
     t.test('data: defaults are set, dates and ids converted, before the hooks', async (t) => {
       const mayor = new ObjectId()
@@ -186,6 +201,15 @@ for (const mode of MODES) {
         const { status, body } = await request(`/cities?${query}`)
         t.match({ status, body }, { status: 400, body: { name: 'BadRequest' } }, query)
       }
+    t.test('no hook for one record gets a list, where the service takes none', async (t) => {
+      const { status, body } = await request('/towns', { data: [{ name: 'a' }] })
+      t.match({ status, ...(body as object) }, { status: 405, name: 'MethodNotAllowed' })
+      t.equal(await towns.countDocuments(), 0)
+      t.match(await request('/towns', { data: { name: 'a' } }), { status: 201, body: { level: 1 } })
+      const service = server.app.service('towns')
+      const params = { provider: 'rest', adapter: { multi: true } }
+      const list = await service.create([{ name: 'a' }], params)
+      t.equal(Array.isArray(list), false, 'a call that says otherwise is the business of its hooks')
     })
 
     t.test('data of JSON is not converted, that of a form is', async (t) => {

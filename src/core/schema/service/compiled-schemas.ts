@@ -16,6 +16,7 @@ import type { Check } from '../validation/validator.ts'
 import { compileCheck } from '../validation/validator.ts'
 import type { DataCheck } from './data-check.ts'
 import { createDataCheck } from './data-check.ts'
+import { checkList } from './list-check.ts'
 import type { MethodSources } from './method-sources.ts'
 import { toMethodSources } from './method-sources.ts'
 import { toPublicSchema, toWireSchema } from './wire-schema.ts'
@@ -74,6 +75,7 @@ export class CompiledSchemas {
     if (method.data === null) return undefined
     const check = method.data(context.params)
     const isList = context.method === 'create' && Array.isArray(context.data)
+    if (isList) checkList(context)
     const data = isList ? validateEach(context.data, check) : check(context.data)
     if (isPromise(data)) return data.then((checked) => setData(context, checked))
     setData(context, data)

@@ -1,0 +1,23 @@
+import { MethodNotAllowed } from '../../errors/index.ts'
+import { withHint } from '../../hint.ts'
+import type { HookContext } from '../../hook-context.ts'
+import { isObject } from '../../value-kind.ts'
+
+/**
+ * Refuses a list of new records that the service will refuse, before hooks that are written for one record
+ * make a record of it.
+ * @throws {MethodNotAllowed} the option `multi` of an adapter is there, and does not allow it
+ */
+export function checkList({ service, params }: HookContext): void {
+  const { adapter } = params as { readonly adapter?: unknown }
+  const { options } = service as { readonly options?: unknown }
+  // Nobody knows of services that are no adapters.
+  const multi = readMulti(adapter) ?? readMulti(options) ?? true
+  if (multi === true || (Array.isArray(multi) && multi.includes('create'))) return
+  const hint = "allow it by the option multi: ['create'] of the service"
+  throw new MethodNotAllowed('Can not create multiple entries', undefined, withHint(hint))
+}
+
+function readMulti(options: unknown): unknown {
+  return isObject(options) ? options['multi'] : undefined
+}
