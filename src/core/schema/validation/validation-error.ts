@@ -82,10 +82,16 @@ function toPublicParams(params: unknown): Readonly<Record<string, unknown>> {
 
 /**
  * A place further inside is reached by the alternative that was meant, one of another type was not meant,
- * and that there was no alternative says least.
+ * that there may be no value neither, and that there was no alternative says least.
  */
-function rankOf({ instancePath, keyword }: Readonly<Record<string, unknown>>): number {
-  const depth = String(instancePath).split('/').length
-  const kind = SUMMARIES.has(keyword) ? 2 : keyword === 'type' ? 1 : 0
-  return kind - 3 * depth
+function rankOf(error: Readonly<Record<string, unknown>>): number {
+  const depth = String(error['instancePath']).split('/').length
+  return kindOf(error) - 4 * depth
+}
+
+function kindOf({ keyword, params }: Readonly<Record<string, unknown>>): number {
+  if (SUMMARIES.has(keyword)) return 3
+  const isNull = isObject(params) && (params['allowedValue'] === null || params['type'] === 'null')
+  if (isNull) return 2
+  return keyword === 'type' ? 1 : 0
 }

@@ -25,6 +25,8 @@ const check = compileCheck(
       at: withOperators(DateSchema()),
       _id: withOperators(ObjectIdSchema()),
       kind: withOperators({ type: 'string', enum: ['a', 'b'] }),
+      rank: withOperators({ anyOf: [{ const: null }, { type: 'integer' }] }),
+      owner: withOperators({ anyOf: [{ type: 'null' }, { type: 'boolean' }] }),
     },
   },
   { convertsStrings: true },
@@ -54,6 +56,9 @@ t.test('of alternatives, the one that comes closest is first', async (t) => {
       '/_id/$in/0',
       'must be an ObjectId or a string of 24 hexadecimal digits',
     ],
+    [{ rank: 'abc' }, '/rank', 'must be integer'],
+    [{ rank: { $gt: 'abc' } }, '/rank/$gt', 'must be integer'],
+    [{ owner: 'abc' }, '/owner', 'must be boolean'],
     [{ kind: 'c' }, '/kind', 'must be equal to one of the allowed values'],
   ]
   for (const [query, instancePath, message] of cases) {
