@@ -1,6 +1,8 @@
+import { findSchemaKeywords } from '../../schema-keywords.ts'
 import type { JSONSchema } from '../../service-schemas.ts'
 import { isObject, isPlainObject } from '../../value-kind.ts'
 import type { Keywords } from '../json-schema.ts'
+import { keywordDate } from './date-keyword.ts'
 import type { FindReference } from './schema-references.ts'
 import { indexReferences } from './schema-references.ts'
 
@@ -25,6 +27,12 @@ const CONVERSIONS: ReadonlyMap<unknown, (text: string) => unknown> = new Map<
   ['boolean', (text) => BOOLEANS.get(text)],
 ])
 
+/** Keywords that say which values there are: a schema with none of them takes any string. */
+const NAMING_VALUES = ['type', 'const', 'enum', '$ref', 'allOf', 'anyOf', 'oneOf'] as const
+
+/** What the schema `true` says. */
+const ANYTHING: Keywords = {}
+
 /** Keywords whose schemas hold for the value itself. */
 const LISTS_IN_PLACE = ['allOf', 'anyOf', 'oneOf'] as const
 const SCHEMAS_IN_PLACE = ['if', 'then', 'else'] as const
@@ -44,8 +52,9 @@ interface Pattern {
 /**
  * Returns a function that converts the strings in data from a URL or a form, in the data itself: where a
  * schema asks for a number or a boolean, a string that is one in JSON becomes it. Of alternatives the
- * first one counts that takes the string. What is none of the types stays a string, for the validation
- * to refuse, so nothing becomes `null`, `NaN` or `Infinity`, and no digit of a number is lost.
+ * first one counts that takes the string. An empty string becomes `null` where that is a value and an
+ * empty string is none: clients send `null` in this way. What is none of the types stays a string, for
+ * the validation to refuse, so nothing becomes `NaN` or `Infinity`, and no digit of a number is lost.
  */
 export function createStringConversion(schema: JSONSchema): (data: unknown) => void {
   if (!isObject(schema)) return () => undefined
@@ -58,6 +67,7 @@ class Place {
   readonly #findReference: FindReference
   readonly #parts: readonly Keywords[]
   readonly #types: readonly ScalarType[]
+  readonly #emptyIsNull: boolean
   readonly #patterns: readonly Pattern[]
   /** By the names that schemas have: callers can not make it grow. */
   readonly #named = new Map<string, Place>()
@@ -71,6 +81,7 @@ class Place {
     for (const schema of schemas) addParts(schema, parts, findReference)
     this.#parts = [...parts]
     this.#types = this.#parts.flatMap(toScalarTypes)
+    this.#emptyIsNull = this.#parts.some(takesNull) && !this.#parts.some(takesEmptyString)
     const patterns = this.#parts.flatMap((part) =>
       Object.keys(toSchemas(part['patternProperties'])),
     )
@@ -95,6 +106,7 @@ class Place {
       this.convertInside(value)
       return value
     }
+    if (value === '' && this.#emptyIsNull) return null
     for (const { convert, values } of this.#types) {
       const converted = convert(value)
       if (converted !== undefined && values?.includes(converted) !== false) return converted
@@ -131,6 +143,7 @@ class Place {
 
 /** Adds a schema, and those in it that hold for the same value, in their order. */
 function addParts(schema: unknown, parts: Set<Keywords>, findReference: FindReference): void {
+  if (schema === true) parts.add(ANYTHING)
   if (!isObject(schema) || parts.has(schema)) return
   parts.add(schema)
   const { $ref } = schema
@@ -143,9 +156,32 @@ function addParts(schema: unknown, parts: Set<Keywords>, findReference: FindRefe
   for (const inner of inPlace) addParts(inner, parts, findReference)
 }
 
-function toScalarTypes(part: Keywords): readonly ScalarType[] {
+/** Returns the values that a schema names, `undefined` where it names none. */
+function toValues(part: Keywords): readonly unknown[] | undefined {
   const values = 'const' in part ? [part['const']] : part['enum']
-  const listed = Array.isArray(values) ? (values as readonly unknown[]) : undefined
+  return Array.isArray(values) ? values : undefined
+}
+
+function takesNull(part: Keywords): boolean {
+  const { type } = part
+  if (type !== undefined && ![type].flat().includes('null')) return false
+  return toValues(part)?.includes(null) ?? type !== undefined
+}
+
+function takesEmptyString(part: Keywords): boolean {
+  // Strings for another value, an id or a date, are not empty.
+  const isConverted = [keywordDate, ...findSchemaKeywords()].some(
+    ({ keyword }) => part[keyword] === true,
+  )
+  if (isConverted) return false
+  if (!NAMING_VALUES.some((keyword) => part[keyword] !== undefined)) return true
+  return toScalarTypes(part).some(
+    ({ convert, values }) => convert('') === '' && values?.includes('') !== false,
+  )
+}
+
+function toScalarTypes(part: Keywords): readonly ScalarType[] {
+  const listed = toValues(part)
   const types = [part['type'] ?? listed?.map((value) => typeof value) ?? []].flat()
   return [...new Set(types)].flatMap((type) => {
     const convert = CONVERSIONS.get(type)

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
 
-import { Ajv, Type } from '../../../../src/core/schema/index.ts'
+import { ObjectIdSchema } from '../../../../src/adapter/index.ts'
+import { Ajv, DateSchema, Type } from '../../../../src/core/schema/index.ts'
 import { createStringConversion } from '../../../../src/core/schema/validation/string-conversion.ts'
 import type { JSONSchema } from '../../../../src/core/service-schemas.ts'
 
@@ -28,7 +29,7 @@ const CONVERTED: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   // That 1.5 is no integer is for the validation to say.
   integer: { '1e3': 1000, '1': 1, '0': 0, '-0': -0, '1.5': 1.5, '1e-7': 1e-7 },
   boolean: { true: true, false: false },
-  null: {},
+  null: { '': null },
   string: {},
   object: {},
   array: {},
@@ -43,6 +44,33 @@ for (const [type, converted] of Object.entries(CONVERTED)) {
   })
 }
 
+t.test('an empty string is null where that is a value, and an empty string is none', (t) => {
+  const NULL = { type: 'null' }
+  const cases: readonly (readonly [title: string, schema: JSONSchema, isNull: boolean])[] = [
+    ['a list of types', { type: ['integer', 'null'] }, true],
+    ['an alternative', { anyOf: [{ type: 'boolean' }, NULL] }, true],
+    ['a constant', { anyOf: [{ const: null }, { type: 'number' }] }, true],
+    ['a date', { anyOf: [DateSchema(), NULL] }, true],
+    ['an id', { anyOf: [ObjectIdSchema(), NULL] }, true],
+    ['named values', { enum: ['a', 'b', null] }, true],
+    ['named strings beside it', { anyOf: [{ type: 'string', enum: ['a'] }, NULL] }, true],
+    ['an object', { anyOf: [{ type: 'object' }, NULL] }, true],
+    ['strings', { type: ['string', 'null'] }, false],
+    ['strings beside it', { anyOf: [NULL, { type: 'string' }] }, false],
+    ['strings that are never empty', { anyOf: [NULL, { type: 'string', minLength: 1 }] }, false],
+    ['an empty string that is named', { enum: ['', null] }, false],
+    ['any value', { anyOf: [NULL, {}] }, false],
+    ['any value, by true', { anyOf: [NULL, true] }, false],
+    ['no null', { type: 'number' }, false],
+    ['no null among the values', { type: ['number', 'null'], enum: [1, 2] }, false],
+  ]
+  for (const [title, schema, isNull] of cases) {
+    t.equal(convertValue(schema, ''), isNull ? null : '', title)
+    t.equal(convertValue(schema, 'null'), 'null', `${title}: no other string`)
+  }
+  t.end()
+})
+
 t.test('what Ajv makes of the same strings is why it does not convert them', async (t) => {
   const coerce = (type: string, value: unknown) => {
     const data = { value }
@@ -54,7 +82,7 @@ t.test('what Ajv makes of the same strings is why it does not convert them', asy
   t.equal(coerce('number', '0x10'), 16)
   t.equal(coerce('number', ' 1 '), 1)
   t.equal(coerce('number', null), 0)
-  t.equal(coerce('null', ''), null)
+  t.equal(coerce('boolean', null), false)
   t.equal(coerce('integer', '9007199254740993'), 9007199254740992)
 })
 
