@@ -2,7 +2,7 @@
 // starts one of its own.
 import type { Db } from 'mongodb'
 import type { FastifyApplication } from 'remex'
-import { createApp, fastifyApp, rest } from 'remex'
+import { createApp, fastifyApp, openapi, rest } from 'remex'
 import type { AuthenticationService } from 'remex/auth'
 import { addAuthentication } from './authentication.ts'
 import type { CommentService } from './services/comments.ts'
@@ -44,5 +44,6 @@ export async function createBlog(options: BlogOptions): Promise<Blog> {
   addPosts(app, db)
   addComments(app, db)
   await addUploads(app, imageFolder)
+  app.configure(openapi({ info: { title: 'Blog', version: '1.0.0' }, path: '/docs' }))
   return app
 }

@@ -1,10 +1,10 @@
-import type { Hook, Params } from 'remex'
+import type { AroundHook, Params } from 'remex'
 import { NotAuthenticated } from 'remex'
 import { AuthenticationService, authenticate, JwtStrategy, LocalStrategy } from 'remex/auth'
-import { z } from 'zod'
+import { resolveData } from 'remex/schema'
 import type { Blog } from './app.ts'
+import { lowerEmail } from './fields.ts'
 import type { User } from './services/users.ts'
-import { email, validateData } from './validation.ts'
 
 // The one declaration of what `params.user` is, for all services, hooks and routes.
 declare module 'remex' {
@@ -32,18 +32,15 @@ export function addAuthentication(
   const authentication = new AuthenticationService(app)
   authentication.register('jwt', new JwtStrategy()).register('local', new LocalStrategy())
   app.use('authentication', authentication)
-  // `Ann@example.org` and `ann@example.org` are one account, at the login as well.
-  const loginData = z.looseObject({ email: email.optional() })
-  app.service('authentication').hooks({ before: { create: [validateData(loginData)] } })
+  app.service('authentication').hooks({ before: { create: [resolveData(lowerEmail)] } })
 }
 
 /** For members only: `params.user` is there behind it. */
 export const requireLogin = authenticate('jwt')
 
 /** For everybody: `params.user` is there for those who send a token. A wrong token is a 401. */
-export const allowLogin: Hook = async (context) => {
-  if (context.params.authentication !== undefined) await requireLogin(context)
-}
+export const allowLogin: AroundHook = (context, next) =>
+  context.params.authentication === undefined ? next() : requireLogin(context, next)
 
 /**
  * Returns who calls, or who a call inside the process says that it is for.

@@ -201,6 +201,8 @@ for (const mode of MODES) {
         const { status, body } = await request(`/cities?${query}`)
         t.match({ status, body }, { status: 400, body: { name: 'BadRequest' } }, query)
       }
+    })
+
     t.test('no hook for one record gets a list, where the service takes none', async (t) => {
       const { status, body } = await request('/towns', { data: [{ name: 'a' }] })
       t.match({ status, ...(body as object) }, { status: 405, name: 'MethodNotAllowed' })

@@ -1,35 +1,36 @@
-import type { Db, ObjectId } from 'mongodb'
+import type { Db } from 'mongodb'
 import type { Hook, RecordQuery } from 'remex'
 import { NotFound } from 'remex'
 import type { MongoDBParams, PatchData } from 'remex/mongodb'
 import { MongoDBService } from 'remex/mongodb'
-import { z } from 'zod'
+import type { Static } from 'remex/schema'
+import { DateSchema, querySyntax, Type } from 'remex/schema'
 import type { Blog } from '../app.ts'
 import { allowLogin, requireLogin, userOf } from '../authentication.ts'
-import { inQuery, querySchema, validateData, validateQuery } from '../validation.ts'
+import { Id, toText } from '../fields.ts'
 import type { Post, PostService } from './posts.ts'
 import { visibleTo } from './posts.ts'
-import type { Author } from './users.ts'
-import { withAuthor } from './users.ts'
+import { Author, withAuthor } from './users.ts'
 
-export interface Comment {
-  _id: ObjectId
-  text: string
-  postId: ObjectId
-  authorId: ObjectId
-  createdAt: Date
-  /** In answers only. */
-  author?: Author
-}
+/** As it is answered. */
+const Comment = Type.Object({
+  _id: Id,
+  text: toText(5_000),
+  postId: Id,
+  authorId: Id,
+  createdAt: DateSchema(),
+  author: Type.Optional(Author),
+})
+export type Comment = Static<typeof Comment>
 
 // The post is that of the path, the author whoever is logged in.
-const commentData = z.strictObject({ text: z.string().trim().min(1).max(5_000) })
-const commentQuery = querySchema(
-  { _id: inQuery.objectId, authorId: inQuery.objectId, createdAt: inQuery.date },
-  ['text', 'postId'],
-)
+const CommentData = Type.Pick(Comment, ['text'])
+type CommentData = Static<typeof CommentData>
 
-type CommentData = z.infer<typeof commentData>
+const CommentQuery = querySyntax(Type.Omit(Comment, ['postId', 'author']), {
+  $select: Type.Array(Type.KeyOf(Type.Omit(Comment, ['author']))),
+})
+
 type CommentParams = MongoDBParams<RecordQuery<Comment>>
 
 export class CommentService extends MongoDBService<
@@ -45,7 +46,10 @@ export function addComments(app: Blog, db: Db): void {
     paginate: { default: 20, max: 100 },
     indexes: [{ key: { postId: 1, createdAt: 1 } }],
   })
-  app.use('posts/:postId/comments', comments, { methods: ['find', 'create', 'remove'] })
+  app.use('posts/:postId/comments', comments, {
+    methods: ['find', 'create', 'remove'],
+    schemas: { entity: Comment, create: CommentData, query: CommentQuery },
+  })
 
   /** Resolves to the post in the path. Whoever may not read it is told that there is none. */
   async function getPost(params: CommentParams): Promise<Post> {
@@ -87,11 +91,12 @@ export function addComments(app: Blog, db: Db): void {
   }
 
   app.service('posts/:postId/comments').hooks({
+    around: { find: [allowLogin], create: [requireLogin], remove: [requireLogin] },
     before: {
-      all: [allowLogin, validateQuery(commentQuery), withAuthor],
+      all: [withAuthor],
       find: [onlyOfPost],
-      create: [requireLogin, validateData(commentData), addFields],
-      remove: [requireLogin, onlyOwn],
+      create: [addFields],
+      remove: [onlyOwn],
     },
   })
   app.service('posts').hooks({ after: { remove: [removeComments] } })

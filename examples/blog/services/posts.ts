@@ -1,51 +1,37 @@
-import type { Db, ObjectId } from 'mongodb'
+import type { Db } from 'mongodb'
 import type { Hook, RecordQuery } from 'remex'
 import type { MongoDBParams, PatchData } from 'remex/mongodb'
 import { MongoDBService } from 'remex/mongodb'
-import { z } from 'zod'
+import type { Static } from 'remex/schema'
+import { DateSchema, querySyntax, Type } from 'remex/schema'
 import type { Blog } from '../app.ts'
 import { allowLogin, requireLogin, userOf } from '../authentication.ts'
-import { inQuery, querySchema, validateData, validateQuery } from '../validation.ts'
-import type { Author, User } from './users.ts'
-import { withAuthor } from './users.ts'
+import { Id, toText } from '../fields.ts'
+import type { User } from './users.ts'
+import { Author, withAuthor } from './users.ts'
 
-export interface Post {
-  _id: ObjectId
-  title: string
-  text: string
-  tags: string[]
-  draft: boolean
-  authorId: ObjectId
-  createdAt: Date
-  views: number
-  /** The name of a file below `/images/`. */
-  image?: string
-  /** In answers only. */
-  author?: Author
-}
-
-// A default would count in a patch as well, and set what nobody has sent: `addFields` has them.
-const postData = z.strictObject({
-  title: z.string().trim().min(1).max(200),
-  text: z.string().max(100_000),
-  tags: z.array(z.string().min(1).max(30)).max(10).optional(),
-  draft: z.boolean().optional(),
+/** What its author writes. `addFields` has defaults for what is optional. */
+const PostData = Type.Object({
+  title: toText(200),
+  text: Type.String({ maxLength: 100_000 }),
+  tags: Type.Optional(Type.Array(toText(30), { maxItems: 10 })),
+  draft: Type.Optional(Type.Boolean()),
 })
-const postPatch = postData.partial()
-const postQuery = querySchema(
-  {
-    _id: inQuery.objectId,
-    title: inQuery.string,
-    tags: inQuery.string,
-    draft: inQuery.boolean,
-    authorId: inQuery.objectId,
-    createdAt: inQuery.date,
-    views: inQuery.number,
-  },
-  ['text', 'image'],
-)
+type PostData = Static<typeof PostData>
 
-type PostData = z.infer<typeof postData>
+const StoredPost = Type.Object({
+  _id: Id,
+  ...Type.Required(PostData).properties,
+  authorId: Id,
+  createdAt: DateSchema(),
+  views: Type.Integer(),
+  image: Type.Optional(Type.String({ description: 'The name of a file below `/images/`' })),
+})
+
+/** As it is answered. */
+const Post = Type.Object({ ...StoredPost.properties, author: Type.Optional(Author) })
+export type Post = Static<typeof Post>
+
 export type PostParams = MongoDBParams<RecordQuery<Post>>
 
 export class PostService extends MongoDBService<Post, PostData, PostParams, PatchData<Post>> {}
@@ -56,15 +42,25 @@ export function addPosts(app: Blog, db: Db): void {
     paginate: { default: 10, max: 50 },
     indexes: [{ key: { createdAt: -1 } }, { key: { tags: 1 } }, { key: { authorId: 1 } }],
   })
-  app.use('posts', posts, { methods: ['find', 'get', 'create', 'patch', 'remove'] })
+  app.use('posts', posts, {
+    methods: ['find', 'get', 'create', 'patch', 'remove'],
+    schemas: { entity: Post, create: PostData, query: querySyntax(StoredPost) },
+  })
   app.service('posts').hooks({
+    around: {
+      find: [allowLogin],
+      get: [allowLogin],
+      create: [requireLogin],
+      patch: [requireLogin],
+      remove: [requireLogin],
+    },
     before: {
-      all: [allowLogin, validateQuery(postQuery), withAuthor],
+      all: [withAuthor],
       find: [onlyVisible],
       get: [onlyVisible],
-      create: [requireLogin, validateData(postData), addFields],
-      patch: [requireLogin, onlyOwn, validateData(postPatch)],
-      remove: [requireLogin, onlyOwn],
+      create: [addFields],
+      patch: [onlyOwn],
+      remove: [onlyOwn],
     },
     after: { get: [countView] },
   })

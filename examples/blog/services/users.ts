@@ -1,41 +1,34 @@
-import type { Db, ObjectId } from 'mongodb'
+import type { Db } from 'mongodb'
 import type { Hook, RecordQuery } from 'remex'
 import { authenticateParams, hashPassword, protect } from 'remex/auth'
 import type { MongoDBParams } from 'remex/mongodb'
 import { MongoDBService } from 'remex/mongodb'
-import { z } from 'zod'
+import type { Static } from 'remex/schema'
+import { resolveData, Type } from 'remex/schema'
 import type { Blog } from '../app.ts'
 import { requireLogin, userOf } from '../authentication.ts'
-import { email, validateData, validateQuery } from '../validation.ts'
+import { Email, Id, lowerEmail, toText } from '../fields.ts'
 
-export interface User {
-  _id: ObjectId
-  /** In lower case. */
-  email: string
-  name: string
-  /** Its hash. */
-  password: string
-}
+/** As it is stored: the address in lower case, the password as its hash. */
+const User = Type.Object({
+  _id: Id,
+  email: Email,
+  name: toText(100),
+  password: Type.String({ minLength: 12, maxLength: 1_000 }),
+})
+export type User = Static<typeof User>
 
 /** What others see of a user. */
-export type Author = Pick<User, '_id' | 'name'>
+export const Author = Type.Pick(User, ['_id', 'name'])
 
-const userData = z.strictObject({
-  email,
-  name: z.string().trim().min(1).max(100),
-  password: z.string().min(12).max(1_000),
+const UserData = Type.Omit(User, ['_id'])
+const { name, password } = User.properties
+const UserPatch = Type.Partial(Type.Object({ name, password, currentPassword: Type.String() }), {
+  dependentRequired: { password: ['currentPassword'] },
 })
-const userPatch = userData
-  .omit({ email: true })
-  .extend({ currentPassword: z.string() })
-  .partial()
-  .refine(({ password, currentPassword }) => password === undefined || currentPassword, {
-    path: ['currentPassword'],
-    message: 'must be the password until now',
-  })
 
-type UserData = z.infer<typeof userData>
-type UserPatch = z.infer<typeof userPatch>
+type UserData = Static<typeof UserData>
+type UserPatch = Static<typeof UserPatch>
 type UserParams = MongoDBParams<RecordQuery<User>>
 
 export class UserService extends MongoDBService<User, UserData, UserParams, UserPatch, 'list'> {}
@@ -46,19 +39,21 @@ export function addUsers(app: Blog, db: Db): void {
     hidden: ['password'],
     indexes: [{ key: { email: 1 }, unique: true }],
   })
-  app.use('users', users, { methods: ['get', 'create', 'patch'] })
+  app.use('users', users, {
+    methods: ['get', 'create', 'patch'],
+    schemas: {
+      entity: Type.Omit(User, ['password']),
+      create: UserData,
+      patch: UserPatch,
+      query: Type.Object({}),
+    },
+  })
   app.service('users').hooks({
+    around: { get: [requireLogin], patch: [requireLogin] },
     before: {
-      all: [validateQuery(z.strictObject({}))],
-      get: [requireLogin, onlyOneself],
-      create: [validateData(userData), hashPassword('password')],
-      patch: [
-        requireLogin,
-        onlyOneself,
-        validateData(userPatch),
-        proveNewPassword,
-        hashPassword('password'),
-      ],
+      get: [onlyOneself],
+      create: [resolveData(lowerEmail), hashPassword('password')],
+      patch: [onlyOneself, proveNewPassword, hashPassword('password')],
     },
     after: { all: [protect('password')] },
   })

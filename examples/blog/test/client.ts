@@ -5,11 +5,10 @@ export interface Answer {
   readonly body: Body
 }
 
-/** A record, a page of records or an error. */
+/** A record, a page of records or an error, with the list of what is wrong. */
 interface Body extends Fields {
   readonly total?: number
   readonly data?: readonly Fields[]
-  readonly errors?: Readonly<Record<string, string>>
 }
 
 interface Fields {
@@ -18,6 +17,8 @@ interface Fields {
   readonly title?: string
   readonly text?: string
   readonly image?: string
+  /** Where what is wrong stands: `/email`. */
+  readonly instancePath?: string
 }
 
 /** A client of the blog at this URL, of whoever has this token. */

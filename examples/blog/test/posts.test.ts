@@ -40,7 +40,7 @@ test('nobody writes in the name of another, or what the blog itself writes', asy
     assert.equal((await ann.post('/posts', data)).status, 400, name)
     assert.equal((await ann.patch(`/posts/${draft}`, { [name]: value })).status, 400, name)
   }
-  assert.equal((await ann.post('/posts', [post])).status, 400)
+  assert.equal((await ann.post('/posts', [post])).status, 405)
 })
 
 test('only its author changes and removes a post', async () => {
@@ -88,7 +88,7 @@ test('posts are found by the values of their fields', async () => {
   assert.deepEqual(await idsOf(guest, `authorId[$in][]=${bob.id}`), [others])
   assert.deepEqual(await idsOf(guest, 'tags=cups'), [others])
   assert.deepEqual(await idsOf(guest, `tags=cups&createdAt[$gt]=${since}&draft=false`), [others])
-  assert.deepEqual(await idsOf(guest, 'createdAt[$lt]=2020-01-01'), [])
+  assert.deepEqual(await idsOf(guest, 'createdAt[$lt]=2020-01-01T00:00:00Z'), [])
   const before = await guest.get(`/posts/${others}`)
   const views = Number(before.body['views'])
   assert.deepEqual(await idsOf(guest, `views[$gt]=${views}&tags=cups`), [others])
@@ -98,13 +98,16 @@ test('posts are found by the values of their fields', async () => {
 test('what is wrong with a query is told by field', async () => {
   const queries = [
     ...['views=many', 'draft=yes', 'createdAt[$gt]=soon', 'authorId=ann', 'author.name=ann'],
-    ...['views[$regex]=1', 'password=x', '$where=1', '$sort[text]=1', '$select[]=password'],
+    ...['views[$regex]=1', 'password=x', '$where=1', '$sort[author]=1', '$select[]=password'],
     ...['tags[$size]=1', '$or[0][x]=1', '$sort[views]=2', 'views[$gt][$gt]=1'],
   ]
   for (const query of queries) {
     const { status, body } = await guest.get(`/posts?${query}`)
     assert.equal(status, 400, query)
-    assert.equal(Object.keys(body.errors ?? {}).length, 1, query)
+    const [{ instancePath = '', params } = {}] = body.data ?? []
+    // Of a name that is not known, the place is the object that it stands in.
+    const place = `${instancePath} ${JSON.stringify(params)}`
+    assert.match(place, new RegExp(String(/[a-z]+/i.exec(query))), query)
   }
 })
 

@@ -7,7 +7,7 @@ const ann = await signUp('ann')
 const bob = await signUp('bob')
 
 test('a new user is answered without the password', async () => {
-  const cy = { email: ' Cy@Example.org', name: 'Cy', password: PASSWORD }
+  const cy = { email: 'Cy@Example.org', name: 'Cy', password: PASSWORD }
   const { status, body } = await guest.post('/users', cy)
   assert.equal(status, 201)
   assert.deepEqual({ ...body, _id: '' }, { _id: '', email: 'cy@example.org', name: 'Cy' })
@@ -19,9 +19,12 @@ test('an e-mail address is taken once, whatever its case', async () => {
 })
 
 test('what is wrong with a new user is told by field', async () => {
-  const { status, body } = await guest.post('/users', { email: 'ann', name: 'Ann', password: 'x' })
-  assert.equal(status, 400)
-  assert.deepEqual(Object.keys(body.errors ?? {}), ['email', 'password'])
+  const user = { email: 'eve@example.org', name: 'Eve', password: PASSWORD }
+  for (const [name, value] of Object.entries({ email: 'eve', name: ' ', password: 'x' })) {
+    const { status, body } = await guest.post('/users', { ...user, [name]: value })
+    assert.equal(status, 400)
+    assert.equal(body.data?.[0]?.instancePath, `/${name}`)
+  }
 })
 
 test('nobody chooses an id, a role, or many users at once', async () => {
@@ -29,7 +32,7 @@ test('nobody chooses an id, a role, or many users at once', async () => {
   for (const more of [{ _id: ann.id }, { role: 'admin' }, { 'a.b': 1 }, { $set: {} }]) {
     assert.equal((await guest.post('/users', { ...user, ...more })).status, 400)
   }
-  assert.equal((await guest.post('/users', [user])).status, 400)
+  assert.equal((await guest.post('/users', [user])).status, 405)
 })
 
 test('a login takes the address in any case, and gives no password back', async () => {
@@ -63,7 +66,7 @@ test('a new password takes the current one', async () => {
   const password = 'another horse battery'
   const { status, body } = await cat.patch(path, { password })
   assert.equal(status, 400)
-  assert.deepEqual(Object.keys(body.errors ?? {}), ['currentPassword'])
+  assert.match(String(body.data?.[0]?.['message']), /must have property currentPassword/)
   for (const currentPassword of ['wrong', '', { $ne: '' }, null]) {
     const { status } = await cat.patch(path, { password, currentPassword })
     assert.match(String(status), /^40[01]$/)

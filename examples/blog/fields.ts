@@ -1,0 +1,19 @@
+// Fields that records of several services have.
+import type { ObjectId } from 'mongodb'
+import type { HookContext } from 'remex'
+import { ObjectIdSchema } from 'remex/mongodb'
+import { resolve, Type } from 'remex/schema'
+
+export const Id = Type.Unsafe<ObjectId>(ObjectIdSchema())
+
+export const Email = Type.String({ format: 'email', maxLength: 254 })
+
+/** A string of one line or more, in which something is written. */
+export function toText(maxLength: number) {
+  return Type.String({ pattern: '\\S', maxLength })
+}
+
+/** `Ann@example.org` and `ann@example.org` are one account: for new ones and for logins. */
+export const lowerEmail = resolve<{ email?: unknown }, HookContext>({
+  email: (email) => (typeof email === 'string' ? email.toLowerCase() : email),
+})
