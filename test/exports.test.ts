@@ -46,17 +46,17 @@ const CORE = toNames({
 
 const SCHEMA = toNames({
   values: `
-    Ajv DateSchema Resolver Type addFormats getDataValidator getDispatch getDispatchValue
+    Ajv DateSchema Resolver StringEnum Type addFormats defaultAppConfiguration defaultAppSettings getDataValidator getDispatch getDispatchValue
     getValidator hooks keywordDate queryProperties queryProperty querySyntax readLists resolve
     resolveData resolveDispatch resolveExternal resolveQuery resolveResult setDispatch
     validateData validateQuery virtual
   `,
   types: `
     AnyResolver AroundResolverHook DataSchema DataSchemaMap DataValidatorMap DateSchemaOptions
-    JSONSchema PropertyFunction PropertyQueries PropertyQuery PropertyResolver PropertyResolverMap
+    DefaultAppConfiguration FormatName FormatOptions FormatsPluginOptions FromSchema JSONSchema PropertyFunction PropertyQueries PropertyQuery PropertyResolver PropertyResolverMap
     QueryExtensions QuerySyntaxOptions ResolverConfig ResolverHook ResolverOptions ResolverSchema
-    ResolverStatus SchemaCompiler SchemaWithValidate StandardSchema Static SyntaxQuery TOptional
-    TSchema TUnsafe ValidateQueryOptions ValidationCall ValidationHook ValidationInput
+    ResolverStatus SchemaCompiler SchemaWithValidate StandardSchema Static StringEnumOptions SyntaxQuery TArray
+    TObject TOptional TProperties TSchema TString TUnion TUnsafe ValidateQueryOptions ValidationCall ValidationHook ValidationInput
     ValidationIssue ValidationMap Validator ValidatorFunction VirtualResolver
   `,
 })

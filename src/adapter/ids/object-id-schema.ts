@@ -1,16 +1,14 @@
 import { addSchemaKeyword } from '../../core/schema-keywords.ts'
 import { keywordObjectId } from './object-id-keyword.ts'
 
+// Type aliases: the declarations of an application that exports a schema with such a field can have
+// them written out, but could not name an interface of this file.
+
 /** A JSON type together with the keyword. */
-interface WithKeyword<Type> {
-  type: Type
-  objectid: true
-}
+type WithKeyword<Type> = { type: Type; objectid: true }
 
 /** A schema that holds where one of these does. */
-interface AnyOf<Schemas> {
-  anyOf: Schemas
-}
+type AnyOf<Schemas> = { anyOf: Schemas }
 
 /**
  * Returns the JSON schema of a field with an ObjectId. The schemas of Remex know its keyword; an Ajv

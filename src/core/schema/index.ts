@@ -3,8 +3,18 @@
  * @module remex/schema
  */
 
-export type { Static, TOptional, TSchema, TUnsafe } from 'typebox'
-export { Type } from 'typebox'
+export type { FormatName, FormatOptions, FormatsPluginOptions } from 'ajv-formats'
+export type {
+  Static,
+  TArray,
+  TObject,
+  TOptional,
+  TProperties,
+  TSchema,
+  TString,
+  TUnion,
+  TUnsafe,
+} from 'typebox'
 export { setDispatch } from '../external-form.ts'
 export type { DataSchema, JSONSchema, StandardSchema } from '../service-schemas.ts'
 /** The hooks, as programs that were written for Feathers import them. */
@@ -35,6 +45,13 @@ export { resolveResult } from './resolvers/resolve-result.ts'
 export type { ResolverConfig, ResolverOptions, ResolverSchema } from './resolvers/resolver.ts'
 export { Resolver, resolve } from './resolvers/resolver.ts'
 export type { AnyResolver, AroundResolverHook, ResolverHook } from './resolvers/resolver-hook.ts'
+export type { DefaultAppConfiguration } from './typebox/app-settings.ts'
+export { defaultAppConfiguration, defaultAppSettings } from './typebox/app-settings.ts'
+export type { FromSchema } from './typebox/from-schema.ts'
+export type { StringEnumOptions } from './typebox/string-enum.ts'
+export { StringEnum } from './typebox/string-enum.ts'
+/** TypeBox, but that what is made of closed objects is closed as well. */
+export * as Type from './typebox/type.ts'
 export { Ajv } from './validation/ajv.ts'
 export type { DataSchemaMap, DataValidatorMap } from './validation/data-validator.ts'
 export { getDataValidator } from './validation/data-validator.ts'

@@ -3,6 +3,7 @@ import type { Static, TSchema } from 'typebox'
 import type { JSONSchema } from '../../service-schemas.ts'
 import { isObject, isPromise } from '../../value-kind.ts'
 import { compileSchema } from './ajv.ts'
+import { checkClosedParts } from './closed-parts.ts'
 import { createStringConversion } from './string-conversion.ts'
 import { createValidationError, toValidationError } from './validation-error.ts'
 
@@ -52,12 +53,14 @@ export function findSchemaOf(validator: object): JSONSchema | undefined {
 
 /**
  * Returns a function that checks data by a JSON Schema at once, with the Ajv of Remex.
+ * @throws {TypeError} an invalid schema, or one whose parts refuse each other's properties
  * @throws {BadRequest} in calls: the data does not fit, with the list of what is wrong as its `data`
  */
 export function compileCheck(
   schema: JSONSchema,
   { convertsStrings = false, useDefaults = true }: CheckOptions = {},
 ): Check {
+  checkClosedParts(schema)
   const validate = compileSchema(schema, { useDefaults })
   const convert = convertsStrings ? createStringConversion(schema) : () => undefined
   return (data) => {
@@ -92,6 +95,7 @@ function toAsync(check: Check): Validator {
 }
 
 function compileWith(ajv: SchemaCompiler, schema: JSONSchema): Validator {
+  checkClosedParts(schema)
   return toValidator(ajv.compile(isObject(schema) ? schema : { allOf: [schema] }))
 }
 

@@ -1,0 +1,50 @@
+import type { Static, TArray, TNull, TNumber, TObject, TOptional, TString, TUnion } from 'typebox'
+import { Type } from 'typebox'
+
+/** What all logins need; the authentication service checks its settings itself. */
+type AuthenticationSettings = {
+  secret: TString
+  entity: TOptional<TUnion<[TString, TNull]>>
+  entityId: TOptional<TString>
+  service: TOptional<TString>
+  authStrategies: TArray<TString>
+  parseStrategies: TOptional<TArray<TString>>
+}
+
+/** The schemas of {@link defaultAppSettings}. */
+type AppSettings = {
+  authentication: TOptional<TObject<AuthenticationSettings>>
+  origins: TOptional<TArray<TString>>
+  paginate: TOptional<TObject<{ default: TNumber; max: TNumber }>>
+  mongodb: TOptional<TString>
+}
+
+/**
+ * The schemas of settings that applications have in common, by their names: `authentication`,
+ * `origins`, `paginate` and `mongodb`. That of `authentication` takes further ones inside of it.
+ */
+export const defaultAppSettings: AppSettings = {
+  authentication: Type.Optional(
+    Type.Object({
+      secret: Type.String(),
+      entity: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+      entityId: Type.Optional(Type.String()),
+      service: Type.Optional(Type.String()),
+      authStrategies: Type.Array(Type.String()),
+      parseStrategies: Type.Optional(Type.Array(Type.String())),
+    }),
+  ),
+  origins: Type.Optional(Type.Array(Type.String())),
+  paginate: Type.Optional(
+    Type.Object({ default: Type.Number(), max: Type.Number() }, { additionalProperties: false }),
+  ),
+  mongodb: Type.Optional(Type.String()),
+}
+
+/** The schema of an object with {@link defaultAppSettings}, and others beside them. */
+export const defaultAppConfiguration: TObject<AppSettings> = Type.Object(defaultAppSettings, {
+  $id: 'ApplicationConfiguration',
+})
+
+/** The settings that applications have in common. */
+export type DefaultAppConfiguration = Static<typeof defaultAppConfiguration>

@@ -1,0 +1,76 @@
+// The schemas that generators of Feathers write have the same types here.
+import { ObjectIdSchema } from '../../src/adapter/index.ts'
+import type { FromSchema, Static } from '../../src/core/schema/index.ts'
+import {
+  defaultAppConfiguration,
+  defaultAppSettings,
+  querySyntax,
+  StringEnum,
+  Type,
+} from '../../src/core/schema/index.ts'
+import { expectType } from './expect-type.ts'
+
+const userSchema = Type.Object(
+  {
+    _id: ObjectIdSchema(),
+    email: Type.String(),
+    role: Type.Optional(StringEnum(['admin', 'guest'])),
+  },
+  { $id: 'User', additionalProperties: false },
+)
+const userDataSchema = Type.Omit(userSchema, ['_id'], { $id: 'UserData' })
+const userPatchSchema = Type.Partial(userDataSchema, { $id: 'UserPatch' })
+const userQuerySchema = Type.Intersect(
+  [
+    querySyntax(Type.Pick(userSchema, ['email', 'role'])),
+    Type.Object({ archived: Type.Optional(Type.Boolean()) }, { additionalProperties: false }),
+  ],
+  { additionalProperties: false },
+)
+type User = Static<typeof userSchema>
+type UserQuery = Static<typeof userQuerySchema>
+
+expectType<string>()({} as User['email'])
+expectType<'admin' | 'guest' | undefined>()({} as User['role'])
+expectType<{ email: string; role?: 'admin' | 'guest' }>()({} as Static<typeof userDataSchema>)
+expectType<{ email?: string; role?: 'admin' | 'guest' }>()({} as Static<typeof userPatchSchema>)
+expectType<boolean | undefined>()({} as UserQuery['archived'])
+expectType<number | undefined>()({} as UserQuery['$limit'])
+const byEmail: UserQuery = { email: { $in: ['a'] }, role: { $ne: 'admin' }, $sort: { email: 1 } }
+// @ts-expect-error
+const byName: UserQuery = { name: 'a' }
+
+const messageSchema = {
+  $id: 'Message',
+  type: 'object',
+  additionalProperties: false,
+  required: ['_id', 'text'],
+  properties: {
+    _id: ObjectIdSchema(),
+    text: { type: 'string' },
+    level: { type: 'string', enum: ['low', 'high'] },
+    tags: { type: 'array', items: { type: 'string' } },
+  },
+} as const
+type Message = FromSchema<typeof messageSchema>
+
+expectType<string>()({} as Message['text'])
+expectType<'low' | 'high' | undefined>()({} as Message['level'])
+expectType<string[] | undefined>()({} as Message['tags'])
+// @ts-expect-error
+const withoutText: Message = { _id: 'a' }
+
+const settings = Type.Intersect([defaultAppConfiguration, Type.Object({ port: Type.Number() })])
+type Settings = Static<typeof settings>
+expectType<number>()({} as Settings['port'])
+expectType<{ default: number; max: number } | undefined>()({} as Settings['paginate'])
+
+const jsonSettings = {
+  type: 'object',
+  required: ['port'],
+  properties: { ...defaultAppSettings, port: { type: 'number' } },
+} as const
+expectType<number>()({} as FromSchema<typeof jsonSettings>['port'])
+expectType<string | undefined>()({} as FromSchema<typeof jsonSettings>['mongodb'])
+
+export { byEmail, byName, withoutText }
