@@ -3,6 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Ajv, getValidator, schema } from '@feathersjs/schema'
 import t from 'tap'
+import {
+  getValidator as getRemexValidator,
+  Ajv as RemexAjv,
+} from '../../../src/core/schema/index.ts'
 import { configuration, createApp, fastifyApp, rest } from '../../../src/transport/index.ts'
 import type { RecordingLogger } from '../../core/recording-logger.ts'
 import { createLogger } from '../../core/recording-logger.ts'
@@ -128,6 +132,8 @@ function createAjv(): Ajv {
 /** The ways to say how settings are checked. */
 const VALIDATORS = {
   'getValidator() of @feathersjs/schema': () => getValidator(SCHEMA, createAjv()),
+  'getValidator() of remex/schema': () =>
+    getRemexValidator(SCHEMA, new RemexAjv({ coerceTypes: true, useDefaults: true })),
   'schema() of @feathersjs/schema': () => schema({ ...SCHEMA, $async: true }, createAjv()),
   'a function of Ajv': () => createAjv().compile(SCHEMA),
   'the option validate': () => ({ validate: createAjv().compile(SCHEMA) }),
@@ -183,6 +189,21 @@ t.test('what a check throws or refuses is told, without the settings', async (t)
     const app = createApp().configure(configuration({ directory, validate }))
     await t.rejects(app.setup(), { message: `The configuration is not valid: ${problem}` })
   }
+})
+
+t.test('a validator of remex/schema alone sets defaults and converts nothing', async (t) => {
+  const files = { 'default.json': '{"port":3030}' }
+  const validate = getRemexValidator(SCHEMA)
+  const app = createApp()
+  app.configure(configuration({ directory: await writeFiles(t, files), validate }))
+  await app.setup()
+  t.equal(app.get('host'), 'localhost')
+
+  const directory = await writeFiles(t, { 'default.json': '{"port":"3030"}' })
+  const other = createApp().configure(configuration({ directory, validate }))
+  await t.rejects(other.setup(), {
+    message: 'The configuration is not valid: /port must be number',
+  })
 })
 
 t.test('refuses an option that it does not know', async (t) => {
