@@ -18,11 +18,6 @@ export function leaveQuery<H extends object>(hook: H): H {
   return hook
 }
 
-/** Whether a hook has said that it leaves the query as it is. */
-export function leavesQuery(hook: object): boolean {
-  return NOT_CONVERTING.has(hook)
-}
-
 /** Whether strings of callers outside are compared by their type, and no hook may convert them. */
 export function lacksConversion({ app, methods, hooks, schemas }: ServiceEntryFace): boolean {
   if (schemas !== null) return false
@@ -37,5 +32,5 @@ export function lacksConversion({ app, methods, hooks, schemas }: ServiceEntryFa
 function mayConvert(registry: HookRegistry, groups: readonly HookGroup[]): boolean {
   return groups
     .flatMap((group) => ['all', 'find'].flatMap((name) => registry.get(group, name)))
-    .some((hook) => !leavesQuery(hook))
+    .some((hook) => !NOT_CONVERTING.has(hook))
 }

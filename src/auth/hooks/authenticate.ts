@@ -1,3 +1,4 @@
+import { markAuthenticating } from '../../core/authenticating-hook.ts'
 import { Hint } from '../../core/hint.ts'
 import { addHookCheck } from '../../core/hook-check.ts'
 import type { Application, Params } from '../../core/index.ts'
@@ -16,7 +17,6 @@ import { limitProof } from '../throttle/limit-proof.ts'
 import { checkAuthenticate, NO_SERVICE } from './authenticate-check.ts'
 import type { HookCall } from './hook-call.ts'
 import { reportFailure } from './login-events.ts'
-import { markAuthenticating } from './open-methods.ts'
 
 /** Which strategies may prove who calls. */
 export interface AuthenticateOptions {

@@ -1,10 +1,8 @@
+import { toStrategies } from '../../core/authenticating-hook.ts'
 import { isDeveloping } from '../../core/hint.ts'
 import type { HookGroup, HookRegistry } from '../../core/hook-registry.ts'
 import type { ServiceEntry } from '../../core/index.ts'
 import { findServiceEntry } from '../../core/index.ts'
-
-/** Hooks that let nobody pass who has proven nothing, with the strategies that may prove it. */
-const AUTHENTICATING = new WeakMap<object, readonly string[]>()
 
 /** Hooks that let everybody pass. */
 const PASSING = new WeakSet<object>()
@@ -17,12 +15,6 @@ const CHANGING: readonly string[] = ['update', 'patch', 'remove']
 
 /** The groups whose hooks run before a method. */
 const GROUPS: readonly HookGroup[] = ['before', 'around', 'short']
-
-/** Marks a hook that `authenticate` has made. Returns it. */
-export function markAuthenticating<H extends object>(hook: H, strategies: readonly string[]): H {
-  AUTHENTICATING.set(hook, strategies)
-  return hook
-}
 
 /** Marks a hook that refuses nobody. Returns it. */
 export function markPassing<H extends object>(hook: H): H {
@@ -60,14 +52,14 @@ export function findStrategies(entry: ServiceEntry, method: string): readonly st
     ['all', method].flatMap((name) => listHooks(registry, name)),
   )
   for (const hook of hooks) {
-    const strategies = AUTHENTICATING.get(hook)
+    const strategies = toStrategies(hook)
     if (strategies !== undefined) return strategies
   }
   return null
 }
 
 function isGuarded(registry: HookRegistry, name: string): boolean {
-  return listHooks(registry, name).some((hook) => AUTHENTICATING.has(hook))
+  return listHooks(registry, name).some((hook) => toStrategies(hook) !== undefined)
 }
 
 function listHooks(registry: HookRegistry, name: string): readonly object[] {

@@ -19,7 +19,15 @@ type Parts = ReadonlySet<unknown>
  * a field that no schema names is refused.
  */
 export function toClosedSchema(schema: JSONSchema): JSONSchema {
-  return new Closing(findParts(schema)).close(schema) as JSONSchema
+  const closed = new Closing(findParts(schema)).close(schema) as JSONSchema
+  return hasKeywords(closed) && isDraft7(closed) ? { ...closed, $schema: DRAFT_2019 } : closed
+}
+
+/** The first dialect that can close what is put together of parts; the older one is nearly a part of it. */
+const DRAFT_2019 = 'https://json-schema.org/draft/2019-09/schema'
+
+function isDraft7({ $schema }: Keywords): boolean {
+  return /^http:\/\/json-schema\.org\/draft-07\/schema#?$/.test(String($schema))
 }
 
 /** Closes one schema. What stands in it several times is one object in the copy as well. */

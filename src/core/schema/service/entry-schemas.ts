@@ -1,7 +1,7 @@
+import { toStrategies } from '../../authenticating-hook.ts'
 import type { BeforeHooks } from '../../hook-chain.ts'
 import type { HookContext } from '../../hook-context.ts'
 import type { ServiceEntryFace } from '../../method-entry.ts'
-import { leavesQuery } from '../../query-conversion.ts'
 import type { EntrySchemas, MethodSchemas, ServiceSchemas } from '../../service-schemas.ts'
 import type { CompiledSchemas } from './compiled-schemas.ts'
 import { checkServiceSchemas } from './schemas-check.ts'
@@ -29,9 +29,9 @@ class LazySchemas implements EntrySchemas {
 
   /** Hooks that tell who calls come first: whoever may not call at all is told so, and nothing else. */
   addCheck({ all, own }: BeforeHooks): BeforeHooks {
-    const index = all.findIndex((hook) => !leavesQuery(hook))
+    const index = all.findIndex(isOther)
     if (index >= 0) return { all: all.toSpliced(index, 0, this.#check), own }
-    const ownIndex = own.findIndex((hook) => !leavesQuery(hook))
+    const ownIndex = own.findIndex(isOther)
     return { all, own: own.toSpliced(ownIndex < 0 ? own.length : ownIndex, 0, this.#check) }
   }
 
@@ -57,4 +57,9 @@ class LazySchemas implements EntrySchemas {
     })
     return this.#loading
   }
+}
+
+/** Whether a hook does more than to say who calls. */
+function isOther(hook: object): boolean {
+  return toStrategies(hook) === undefined
 }

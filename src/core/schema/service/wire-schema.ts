@@ -46,12 +46,12 @@ function toAnnotations(schema: Keywords): Record<string, unknown> {
 }
 
 /**
- * Returns what is known of data over HTTP: the JSON Schema of another library's schema, where that gives
- * one, else any value.
+ * Returns what is known of data over HTTP. Of a schema of another library that is the JSON Schema that it
+ * gives, else any value.
  * @see https://standardschema.dev/json-schema
  */
 export function toPublicSchema(schema: DataSchema): JSONSchema {
-  if (!isStandardSchema(schema)) return toWireSchema(schema)
+  if (!isStandardSchema(schema)) return withOptionalDefaults(toWireSchema(schema)) as JSONSchema
   const { jsonSchema } = schema['~standard'] as { readonly jsonSchema?: unknown }
   const toInput = isObject(jsonSchema) ? jsonSchema['input'] : undefined
   if (typeof toInput !== 'function') return true
@@ -61,4 +61,17 @@ export function toPublicSchema(schema: DataSchema): JSONSchema {
     // Of a Date or a function that checks, there is no JSON Schema.
     return true
   }
+}
+
+/** Callers may leave out what has a default. */
+function withOptionalDefaults(schema: unknown): unknown {
+  if (!hasKeywords(schema)) return schema
+  const copy = mapSchema(schema, withOptionalDefaults)
+  const { properties, required } = copy
+  if (!hasKeywords(properties) || !Array.isArray(required)) return copy
+  const hasDefault = (name: unknown): boolean => {
+    const property = properties[String(name)]
+    return hasKeywords(property) && property['default'] !== undefined
+  }
+  return { ...copy, required: required.filter((name) => !hasDefault(name)) }
 }

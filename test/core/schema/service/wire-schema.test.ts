@@ -1,7 +1,8 @@
 import t from 'tap'
+import { z } from 'zod'
 import { ObjectIdSchema } from '../../../../src/adapter/index.ts'
 import { Type } from '../../../../src/core/schema/index.ts'
-import { toWireSchema } from '../../../../src/core/schema/service/wire-schema.ts'
+import { toPublicSchema, toWireSchema } from '../../../../src/core/schema/service/wire-schema.ts'
 
 const ID = { type: 'string', pattern: '^[0-9a-fA-F]{24}$' }
 const DATE = { type: 'string', format: 'date-time' }
@@ -31,4 +32,24 @@ t.test('leaves what is the same over HTTP as it is', async (t) => {
   t.strictSame(toWireSchema(schema), schema)
   t.strictSame([true, false].map(toWireSchema), [true, false])
   t.strictSame(toWireSchema({ type: 'string', date: false }), { type: 'string' })
+})
+
+t.test('callers may leave out what has a default', async (t) => {
+  const schema = Type.Object({
+    text: Type.String(),
+    done: Type.Boolean({ default: false }),
+    parts: Type.Array(Type.Object({ name: Type.String({ default: '' }) })),
+  })
+  const { required, properties } = toPublicSchema(schema) as ReturnType<typeof Type.Object>
+  t.strictSame(required, ['text', 'parts'])
+  t.match(properties, { parts: { items: { required: [] } }, done: { default: false } })
+})
+
+t.test('data of another library has the JSON Schema that it gives', async (t) => {
+  t.match(toPublicSchema(z.object({ text: z.string() })), {
+    properties: { text: { type: 'string' } },
+  })
+  t.equal(toPublicSchema(z.object({ at: z.date() })), true, 'none of a Date')
+  const { validate } = z.string()['~standard']
+  t.equal(toPublicSchema({ '~standard': { version: 1, vendor: 'a', validate } }), true)
 })
