@@ -28,7 +28,8 @@ const TOLD = new WeakMap<object, Set<string>>()
 
 /**
  * Tells the author of a query of a caller outside that found nothing and compares fields with strings
- * which look like something else: once for each field, and not with `NODE_ENV=production`.
+ * which look like something else: once for each field, and not with `NODE_ENV=production`, nor of services
+ * with schemas.
  */
 export function tellOfStrings(
   service: { readonly id: string },
@@ -40,6 +41,8 @@ export function tellOfStrings(
   const total = 'total' in found ? found.total : found.length
   const entry = findServiceEntry(service)
   if (total > 0 || entry === undefined || !isDeveloping()) return
+  // What is a string behind the schemas of a service is one in its records.
+  if (entry.schemas !== null) return
   const told = TOLD.get(service) ?? new Set()
   TOLD.set(service, told)
   if (told.size >= MAX_FIELDS) return

@@ -2,6 +2,7 @@ import t from 'tap'
 
 import { MongoDBService } from '../../../src/adapter/index.ts'
 import { protect } from '../../../src/auth/index.ts'
+import { Type } from '../../../src/core/schema/index.ts'
 import type { Application, Hook } from '../../../src/transport/index.ts'
 import { createApp, fastifyApp, rest } from '../../../src/transport/index.ts'
 import { createLogger } from '../../core/recording-logger.ts'
@@ -121,3 +122,16 @@ t.test(
     t.strictSame(await ask('sold_at=2026-01-31'), [])
   },
 )
+
+t.test('strings are what they are where a service has schemas', async (t) => {
+  const Model = await (await openDatabase(t)).empty('values')
+  const entity = Type.Object({ name: Type.String(), price: Type.Number() })
+  const { app, listWarnings } = await start(t, (app) => {
+    const service = new MongoDBService({ Model, paginate: { default: 5, max: 5 } })
+    app.use('values', service, { methods: ['find'], schemas: { entity } })
+  })
+  await app.fastify.ready()
+  const { statusCode, payload } = await app.fastify.inject('/values?name=7&price=5')
+  t.match({ statusCode, payload }, { statusCode: 200, payload: '"total":0' })
+  t.strictSame(listWarnings(), [])
+})
