@@ -1,8 +1,9 @@
 // Proves docs/migrating-from-feathers.md: generates applications with the generator of Feathers in a
-// temporary folder, makes the edits that the page shows, compiles the result strictly, runs the tests
-// that were generated with it on the embedded database, and compares the counts of lines with the page.
+// temporary folder, makes the edits that the page shows, compiles the results strictly, runs the tests
+// that were generated with them and one of ours on the embedded database, and compares the counts of
+// lines with the page.
 import { execFile, spawnSync } from 'node:child_process'
-import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
@@ -14,11 +15,20 @@ import {
   writePackages,
 } from './generate-feathers-app.mjs'
 import { readCounts, readEdits, readInstalled, readPage } from './migration-page.mjs'
+import { PROBE, SCHEMAS_TEST } from './migration-probes.mjs'
 import { install, manifest, pack, run, toOuterEnv, withTemporaryFolder } from './packed-package.mjs'
 
 const GENERATOR = '@feathersjs/generators@5.0.50'
-/** The frameworks in the order in which the page states their counts. */
-const FRAMEWORKS = ['Koa', 'Express']
+/** What is generated, and what of the page is for it, in the order of its counts. */
+const KOA = { framework: 'koa', schema: 'typebox', notes: ['with Koa'] }
+const EXPRESS = { framework: 'express', schema: 'typebox', notes: ['with Express'] }
+const APPLICATIONS = {
+  koa: KOA,
+  // It is only counted: with more edits it is the next one.
+  express: { ...EXPRESS, isCounted: true },
+  typebox: withSchemas(EXPRESS, 'for TypeBox'),
+  json: withSchemas({ ...KOA, schema: 'json' }, 'for JSON Schema'),
+}
 /** What developers use beside the application: of no use here. */
 const TOOLS = ['@feathersjs/cli', 'cross-env', 'nodemon', 'prettier', 'shx']
 /** What the edits for every service are made for, from those for `messages`. */
@@ -30,43 +40,22 @@ const SERVICES = [
 const ESCAPE = /\bany\b|@ts-|\bas (unknown|never)\b/g
 const MODULES = ['assert', 'http', 'path']
 
-/** What the compiler knows and refuses after the move. */
-const PROBE = `
-import rest from '@feathersjs/rest-client'
-import { app } from './app'
-import { createClient } from './client'
-import type { HookContext } from './declarations'
-
-export async function probe(context: HookContext) {
-  const here = await app.service('messages').find({ query: { $limit: 1 } })
-  const there = await createClient(rest('').fetch(fetch)).service('messages').find()
-  const texts: (string | undefined)[] = [here.data[0]?.text, there.data[0]?.text]
-  const port: number = context.app.get('port')
-  app.service('messages').hooks({
-    before: {
-      create: [({ data }) => [data].flat().map(({ text }) => text satisfies string)],
-      all: [({ params }) => params.user?.email satisfies string | undefined]
-    }
-  })
-  // @ts-expect-error
-  app.service('mesages')
-  // @ts-expect-error
-  context.app.get('prot')
-  return { texts, port }
-}
-`
-
 const page = readPage()
 const installed = readInstalled(page)
 
+/** Returns what an application is that takes its schemas from here as well. */
+function withSchemas(application, note) {
+  const notes = [...application.notes, 'for both kinds of schemas', note]
+  return { ...application, notes, hasSchemas: true }
+}
+
 /** Returns a copy of a generated application with the edits of the page. */
-function port(original, parent, framework) {
-  const folder = join(parent, framework)
+function port(original, folder, { notes, hasSchemas }) {
   cpSync(original, folder, { recursive: true })
-  const kept = readPackages(folder).filter((name) => !installed.removed.includes(name))
+  const removed = [...installed.removed, ...(hasSchemas ? installed.ofSchemas : [])]
+  const kept = readPackages(folder).filter((name) => !removed.includes(name))
   writePackages(folder, [...kept, ...installed.added])
-  for (const edit of readEdits(page, framework, SERVICES)) applyEdit(folder, edit)
-  return folder
+  for (const edit of readEdits(page, notes, SERVICES)) applyEdit(folder, edit)
 }
 
 /** Makes one edit of the page. */
@@ -127,6 +116,7 @@ function checkTypes(folder) {
   const project = join(folder, 'tsconfig.check.json')
   writeFileSync(project, JSON.stringify(config))
   writeFileSync(join(folder, 'src/probe.ts'), PROBE)
+  writeFileSync(join(folder, 'test/schemas.test.ts'), SCHEMAS_TEST)
   try {
     run(process.execPath, ['../node_modules/typescript/bin/tsc', '-p', project], folder)
   } catch (error) {
@@ -166,11 +156,13 @@ async function runTests(folder, database) {
 await withTemporaryFolder(async (folder) => {
   const tools = join(folder, 'tools')
   install(tools, {}, [GENERATOR], '--ignore-scripts')
-  const toOriginal = (framework) => join(folder, framework)
+  const toOriginal = ({ framework, schema }) => join(folder, `${framework}-${schema}`)
   const specifiers = [pack(folder), ...installed.added.filter((name) => name !== manifest.name)]
-  for (const framework of FRAMEWORKS) {
-    const original = toOriginal(framework)
-    specifiers.push(...(await generateFeathersApp(tools, original, framework.toLowerCase())))
+  for (const application of Object.values(APPLICATIONS)) {
+    const original = toOriginal(application)
+    if (existsSync(original)) continue
+    const { framework, schema } = application
+    specifiers.push(...(await generateFeathersApp(tools, original, framework, schema)))
   }
   const ported = join(folder, 'ported')
   const unused = [...TOOLS, ...installed.removed]
@@ -180,19 +172,24 @@ await withTemporaryFolder(async (folder) => {
   const entry = join(ported, 'node_modules', manifest.name, manifest.exports['./embedded'].default)
   const { startEmbeddedMongo } = await import(pathToFileURL(entry).href)
   const stated = readCounts(page)
-  for (const [index, framework] of FRAMEWORKS.entries()) {
-    const application = port(toOriginal(framework), ported, framework)
-    const counts = countLines(toOriginal(framework), application)
-    checkImports(application)
-    checkTypes(application)
-    const database = await startEmbeddedMongo()
-    const passed = await runTests(application, database).finally(() => database.close())
+  for (const [index, [name, application]] of Object.entries(APPLICATIONS).entries()) {
+    const original = toOriginal(application)
+    const copy = join(ported, name)
+    port(original, copy, application)
+    const counts = countLines(original, copy)
+    checkImports(copy)
+    if (!application.isCounted) {
+      checkTypes(copy)
+      const database = await startEmbeddedMongo()
+      const passed = await runTests(copy, database).finally(() => database.close())
+      console.log(`ok - ${name}: ${passed} tests`)
+    }
     const [files, added, removed, lines] = counts
     console.log(
-      `ok - ${framework}: ${files} files, ${added} lines added and ${removed} removed, of ${lines}; ${passed} tests`,
+      `ok - ${name}: ${files} files, ${added} lines added and ${removed} removed, of ${lines}`,
     )
     if (String(counts) !== String(stated[index])) {
-      throw new Error(`The page states other numbers for ${framework}: ${stated[index]}`)
+      throw new Error(`The page states other numbers for ${name}: ${stated[index]}`)
     }
   }
 })

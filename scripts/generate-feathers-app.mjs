@@ -5,16 +5,15 @@ import { pathToFileURL } from 'node:url'
 
 /** The generator names each file that it writes. */
 const ignore = () => undefined
-const SCHEMA = { schema: 'typebox', type: 'mongodb' }
 /** The generators in their order, and what they would ask. */
 const STEPS = {
   app: {
     ...{ name: 'chat', description: 'A chat', language: 'ts', packager: 'npm', client: true },
-    ...{ schema: 'typebox', transports: ['rest'], database: 'mongodb' },
+    ...{ transports: ['rest'], database: 'mongodb' },
     connectionString: 'mongodb://127.0.0.1:27017/chat',
   },
-  authentication: { ...SCHEMA, authStrategies: ['local'], service: 'user', path: 'users' },
-  service: { ...SCHEMA, name: 'message', path: 'messages', authentication: true },
+  authentication: { type: 'mongodb', authStrategies: ['local'], service: 'user', path: 'users' },
+  service: { type: 'mongodb', name: 'message', path: 'messages', authentication: true },
 }
 
 /**
@@ -22,8 +21,9 @@ const STEPS = {
  * that the generator would install, `name@range`.
  * @param tools a folder with `@feathersjs/generators` in its `node_modules`
  * @param framework `koa` or `express`
+ * @param schema `typebox` or `json`
  */
-export async function generateFeathersApp(tools, folder, framework) {
+export async function generateFeathersApp(tools, folder, framework, schema) {
   const load = (path) => import(pathToFileURL(join(tools, 'node_modules', path)).href)
   const { getContext } = await load('@featherscloud/pinion/lib/index.js')
   const specifiers = []
@@ -42,7 +42,7 @@ export async function generateFeathersApp(tools, folder, framework) {
   try {
     for (const [name, answers] of Object.entries(STEPS)) {
       const { generate } = await load(`@feathersjs/generators/lib/${name}/index.js`)
-      await generate(getContext({ framework, ...answers }, config))
+      await generate(getContext({ framework, schema, ...answers }, config))
     }
   } finally {
     process.chdir(before)

@@ -1,7 +1,8 @@
 // Reads the edits of docs/migrating-from-feathers.md, so that a script can do what the page says:
 //
 //   **`src/index.ts`**                     the file, in bold above a fenced block; behind it may stand
-//                                          `with Koa` or `with Express`, and `, in every service`
+//                                          `with Koa` or `with Express`, `for TypeBox`, `for JSON Schema`
+//                                          or `for both kinds of schemas`, and `, in every service`
 //   ```diff                                `-` is replaced by `+`, beside lines that stay; what an empty
 //                                          line separates is found and replaced one after the other
 //   ```ts                                  a new file
@@ -18,28 +19,29 @@ export const readPage = () => readFileSync(PAGE, 'utf8').replaceAll('\r', '')
 
 /**
  * Returns the edits in their order: each has a `path`, and `text` for a new file, else `from` and `to`.
- * @param framework `Koa` or `Express`: blocks of the other one are left out
+ * @param notes what may stand behind a file beside that it is of every service: other blocks are left out
  * @param rename turns the text of a block for `messages` into that of another service; one for each
  */
-export function readEdits(page, framework, renames) {
+export function readEdits(page, notes, renames) {
   return [...page.matchAll(BLOCK)].flatMap(([, path, note, language, code]) => {
-    const [, only] = / with (\w+)/.exec(note) ?? []
-    if (only !== undefined && only !== framework) return []
+    const [, only] = /^ ((?:with|for) [^,]+)/.exec(note) ?? []
+    if (only !== undefined && !notes.includes(only)) return []
     const forms = note.includes('in every service') ? renames : [(text) => text]
     return forms.flatMap((rename) => toEdits(rename(path), language, rename(code)))
   })
 }
 
-/** Returns the packages that the page removes, and those that it adds. */
+/** Returns the packages that the page removes and adds, and those that it removes with its last step. */
 export function readInstalled(page) {
   const read = (command) =>
-    [...page.matchAll(new RegExp(`^npm ${command} (.*?[^\\\\])$`, 'gms'))].flatMap(([, names]) =>
+    [...page.matchAll(new RegExp(`^npm ${command} (.*?[^\\\\])$`, 'gms'))].map(([, names]) =>
       names.split(/[\s\\]+/),
     )
-  return { removed: read('uninstall'), added: read('install') }
+  const [removed, ofSchemas] = read('uninstall')
+  return { removed, ofSchemas, added: read('install').flat() }
 }
 
-/** Returns the counts that the page states, by framework in the order of the page. */
+/** Returns the counts that the page states, in its order. */
 export function readCounts(page) {
   return [...page.matchAll(COUNTS)].map((match) =>
     match.slice(1).map((digits) => Number(digits.replace(',', ''))),

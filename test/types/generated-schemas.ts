@@ -60,6 +60,14 @@ expectType<string[] | undefined>()({} as Message['tags'])
 // @ts-expect-error
 const withoutText: Message = { _id: 'a' }
 
+const messageQuerySchema = querySyntax(messageSchema, {}, { $id: 'MessageQuery' })
+type MessageQuery = FromSchema<typeof messageQuerySchema>
+const byText: MessageQuery = { text: { $in: ['a'] }, $sort: { text: 1 }, $limit: 1 }
+// @ts-expect-error
+const byNumber: MessageQuery = { text: 1 }
+
+const literal: Type.TLiteral<'a'> = Type.Literal('a')
+
 const settings = Type.Intersect([defaultAppConfiguration, Type.Object({ port: Type.Number() })])
 type Settings = Static<typeof settings>
 expectType<number>()({} as Settings['port'])
@@ -73,4 +81,4 @@ const jsonSettings = {
 expectType<number>()({} as FromSchema<typeof jsonSettings>['port'])
 expectType<string | undefined>()({} as FromSchema<typeof jsonSettings>['mongodb'])
 
-export { byEmail, byName, withoutText }
+export { byEmail, byName, byNumber, byText, literal, withoutText }

@@ -9,8 +9,8 @@ const ALTERNATIVES = ['anyOf', 'oneOf', 'then', 'else']
 
 const ADVICE =
   'leave that out of the parts, and close the whole: ' +
-  'Type.Intersect([…], { additionalProperties: false }) with the Type of remex/schema, ' +
-  'unevaluatedProperties: false in JSON Schema, querySyntax(properties, { more }) for queries'
+  'Type.Intersect([…], { additionalProperties: false }) with the Type of remex/schema, or ' +
+  'unevaluatedProperties: false in JSON Schema'
 
 /**
  * Refuses a schema that joins others by `allOf`, of which one is closed by `additionalProperties: false`
