@@ -50,7 +50,10 @@ export { defaultAppConfiguration, defaultAppSettings } from './typebox/app-setti
 export type { FromSchema } from './typebox/from-schema.ts'
 export type { StringEnumOptions } from './typebox/string-enum.ts'
 export { StringEnum } from './typebox/string-enum.ts'
-/** TypeBox, but that what is made of closed objects is closed as well. */
+/**
+ * TypeBox, but that `Pick`, `Omit`, `Partial` and `Required` keep closed what is closed, and that
+ * `Intersect` with the option `additionalProperties` makes one object of several.
+ */
 export * as Type from './typebox/type.ts'
 export { Ajv } from './validation/ajv.ts'
 export type { DataSchemaMap, DataValidatorMap } from './validation/data-validator.ts'
