@@ -1,6 +1,6 @@
 import type { HookContext } from './hook-context.ts'
 import type { Params, Query } from './params.ts'
-import { isPlainObject } from './value-kind.ts'
+import { isObject, isPlainObject } from './value-kind.ts'
 
 /** The operators that a schema names for one object of a query, and what it names inside of it. */
 export interface OperatorPlace {
@@ -24,9 +24,8 @@ class OperatorMark {
 
   /** Allows the operators for the service of a call. */
   allowFor({ service, self }: Pick<CheckedCall, 'service' | 'self'>): void {
-    this.#services.add(service)
     // The adapter knows itself as the object that its method is called on.
-    if (self !== undefined) this.#services.add(self)
+    for (const callee of [service, self]) if (isObject(callee)) this.#services.add(callee)
   }
 
   /** Returns the places of a mark for a service, none for the marks of others and for anything else. */

@@ -22,7 +22,8 @@ import { toMethodSources } from './method-sources.ts'
 import { toPublicSchema, toWireSchema } from './wire-schema.ts'
 
 interface QueryCheck {
-  readonly check: Check
+  /** Checks a query and converts its values. @throws {BadRequest} it does not fit */
+  check(query: unknown): unknown
   /** Where the schema names operators. */
   readonly places: OperatorPlace
 }
@@ -42,14 +43,21 @@ export class CompiledSchemas {
   /** @throws {TypeError} a schema can't be compiled; says which */
   constructor(entry: ServiceEntryFace, schemas: ServiceSchemas) {
     const service = `the schemas of service '${entry.path}'`
+    for (const name of ['entity', 'result'] as const) {
+      const schema = schemas[name]
+      // What is compiled of it later is part of another schema, where its faults have other places.
+      if (schema !== undefined) compile(`'${name}' in ${service}`, () => compileCheck(schema))
+    }
     const all = compile(service, () => toMethodSources(entry, schemas))
     const queries = new Map<JSONSchema, QueryCheck>()
     const datas = new Map<DataSchema, DataCheck>()
     const toCheck = (sources: MethodSources): MethodCheck => {
-      const { query, data, method } = sources
+      const { query, isQueryDerived, data, method } = sources
       const owner = `of '${method.name}' in ${service}`
       const forQuery = (): QueryCheck =>
-        compile(`the query ${owner}`, () => createQueryCheck(query))
+        isQueryDerived
+          ? new LazyQueryCheck(query)
+          : compile(`the query ${owner}`, () => createQueryCheck(query))
       const forData = (schema: DataSchema): DataCheck =>
         compile(`the data ${owner}`, () => createDataCheck(schema))
       return {
@@ -93,11 +101,32 @@ export class CompiledSchemas {
   }
 }
 
-function createQueryCheck(schema: JSONSchema): QueryCheck {
-  return {
-    check: compileCheck(schema, { convertsStrings: true, useDefaults: false }),
-    places: readOperatorPlaces(schema),
+/**
+ * A query that follows from the schema of a record has no faults of its own, and takes longest to
+ * compile: with many services the start would wait for it.
+ */
+class LazyQueryCheck implements QueryCheck {
+  readonly places: OperatorPlace
+  readonly #schema: JSONSchema
+  #check: Check | undefined
+
+  constructor(schema: JSONSchema) {
+    this.#schema = schema
+    this.places = readOperatorPlaces(schema)
   }
+
+  check(query: unknown): unknown {
+    this.#check ??= compileQuery(this.#schema)
+    return this.#check(query)
+  }
+}
+
+function createQueryCheck(schema: JSONSchema): QueryCheck {
+  return { check: compileQuery(schema), places: readOperatorPlaces(schema) }
+}
+
+function compileQuery(schema: JSONSchema): Check {
+  return compileCheck(schema, { convertsStrings: true, useDefaults: false })
 }
 
 function compile<R>(what: string, run: () => R): R {

@@ -17,6 +17,8 @@ export interface MethodSources {
   /** What one call, or one item of a list, sends; `undefined` for methods without data. */
   readonly data: DataSchema | undefined
   readonly query: JSONSchema
+  /** Whether the query follows from the schema of a record. */
+  readonly isQueryDerived: boolean
   /** One record of what comes back; `undefined` where nothing is known of it. */
   readonly result: JSONSchema | undefined
 }
@@ -41,6 +43,7 @@ export function toMethodSources(
       method,
       data: data === undefined || isStandardSchema(data) ? data : close(data),
       query: close(own?.query ?? query),
+      isQueryDerived: own?.query === undefined && schemas.query === undefined,
       result: isStandardMethod(method.name) ? (schemas.result ?? schemas.entity) : own?.result,
     }
   })
