@@ -20,6 +20,8 @@ export default {
   disableSources: true,
   excludePrivate: true,
   excludeInternal: true,
+  // What is exported of another package is described there.
+  excludeExternals: true,
   treatWarningsAsErrors: true,
   validation: {
     invalidLink: true,

@@ -10,7 +10,9 @@ export type JSONSchema = boolean | object
 export interface StandardSchema {
   /** What a library says of its schema. @see https://standardschema.dev */
   readonly '~standard': {
+    /** The version of the interface. */
     readonly version: 1
+    /** The name of the library. */
     readonly vendor: string
     /** Returns the value, converted, or the issues with it. */
     readonly validate: (value: unknown) => unknown
