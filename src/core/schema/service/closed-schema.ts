@@ -1,6 +1,8 @@
 import type { JSONSchema } from '../../service-schemas.ts'
 import type { Keywords } from '../json-schema.ts'
 import { hasKeywords, mapSchema } from '../map-schema.ts'
+import type { FindReference } from '../validation/schema-references.ts'
+import { indexReferences } from '../validation/schema-references.ts'
 
 /** Keywords by which an author says what holds for properties that are not named. */
 const SAYS_MORE = ['additionalProperties', 'unevaluatedProperties', 'patternProperties']
@@ -11,61 +13,97 @@ const SAME_VALUE = ['allOf', 'anyOf', 'oneOf', 'if', 'then', 'else', 'dependentS
 /** Keywords whose schemas describe no value that is sent. */
 const NO_VALUE = ['not', 'contains', 'propertyNames']
 
-/** The definitions that are a part of another schema, as `#/$defs/Name`. */
-type Parts = ReadonlySet<unknown>
+/** Keywords by which a definition is referred to: its copy has another name. */
+const NAMES = ['$id', '$anchor', '$defs', 'definitions']
 
 /**
  * Returns a copy of a schema in which every object that says nothing of further properties has none:
  * a field that no schema names is refused.
  */
 export function toClosedSchema(schema: JSONSchema): JSONSchema {
-  const closed = new Closing(findParts(schema)).close(schema) as JSONSchema
-  return hasKeywords(closed) && isDraft7(closed) ? { ...closed, $schema: DRAFT_2019 } : closed
-}
-
-/** The first dialect that can close what is put together of parts; the older one is nearly a part of it. */
-const DRAFT_2019 = 'https://json-schema.org/draft/2019-09/schema'
-
-function isDraft7({ $schema }: Keywords): boolean {
-  return /^http:\/\/json-schema\.org\/draft-07\/schema#?$/.test(String($schema))
+  if (!hasKeywords(schema)) return schema
+  return new Closing(schema).closeRoot(schema)
 }
 
 /** Closes one schema. What stands in it several times is one object in the copy as well. */
 class Closing {
-  readonly #parts: Parts
+  readonly #find: FindReference
   readonly #closed = new Map<unknown, unknown>()
   readonly #closedInside = new Map<unknown, unknown>()
+  /** The names of the definitions that are a part of others, and stay open for these to close. */
+  readonly #openNames = new Map<unknown, string>()
+  readonly #openParts = new Map<string, unknown>()
 
-  constructor(parts: Parts) {
-    this.#parts = parts
+  constructor(root: Keywords) {
+    this.#find = indexReferences(root)
   }
 
-  close(schema: unknown): unknown {
+  closeRoot(root: Keywords): JSONSchema {
+    const closed = this.#close(root) as Keywords
+    if (this.#openParts.size === 0) return closed
+    const $defs = { ...(closed['$defs'] as object), ...Object.fromEntries(this.#openParts) }
+    return { ...closed, $defs }
+  }
+
+  readonly #close = (schema: unknown): unknown => {
     return remember(this.#closed, schema, (keywords) => {
       const isUnion = isOnlyUnion(keywords)
-      const copy = mapSchema(keywords, (inner, keyword, name) => {
+      const isJoined = this.#isJoined(keywords)
+      const copy = mapSchema(keywords, (inner, keyword) => {
         if (NO_VALUE.includes(keyword)) return inner
-        const isPart = this.#parts.has(`#/${keyword}/${name}`)
         // Each alternative of a union is closed by itself: its error names the field.
         const isSame = SAME_VALUE.includes(keyword) && !isUnion
-        return isPart || isSame ? this.#closeInside(inner) : this.close(inner)
+        return isSame ? this.#closeInside(inner) : this.#close(inner)
       })
+      if (isJoined) Object.assign(copy, this.#toOpenReference(keywords))
       const saysMore = SAYS_MORE.some((keyword) => keywords[keyword] !== undefined)
-      if (isUnion || saysMore || !describesObject(keywords)) return copy
-      const isJoined = SAME_VALUE.some((keyword) => keywords[keyword] !== undefined)
-      if (!isJoined) return { ...copy, additionalProperties: false }
+      if (isUnion || saysMore || !this.#describesObject(keywords)) return copy
+      if (!isJoined) return isReference(keywords) ? copy : { ...copy, additionalProperties: false }
       return { type: 'object', ...copy, unevaluatedProperties: false }
     })
   }
 
   /** Closes the objects inside of a value, and leaves the value itself open for others to close. */
   #closeInside(schema: unknown): unknown {
-    return remember(this.#closedInside, schema, (keywords) =>
-      mapSchema(keywords, (inner, keyword) => {
+    return remember(this.#closedInside, schema, (keywords) => ({
+      ...mapSchema(keywords, (inner, keyword) => {
         if (NO_VALUE.includes(keyword)) return inner
-        return SAME_VALUE.includes(keyword) ? this.#closeInside(inner) : this.close(inner)
+        return SAME_VALUE.includes(keyword) ? this.#closeInside(inner) : this.#close(inner)
       }),
-    )
+      ...this.#toOpenReference(keywords),
+    }))
+  }
+
+  /** Whether a value is described by several schemas together. */
+  #isJoined(keywords: Keywords): boolean {
+    if (SAME_VALUE.some((keyword) => keywords[keyword] !== undefined)) return true
+    return isReference(keywords) && keywords['properties'] !== undefined
+  }
+
+  /** Returns the keyword `$ref` for an open copy of what a schema refers to. */
+  #toOpenReference({ $ref }: Keywords): { readonly $ref?: string } {
+    const target = typeof $ref === 'string' ? this.#find($ref) : undefined
+    if (!hasKeywords(target)) return {}
+    const known = this.#openNames.get(target)
+    const name = known ?? `open-${this.#openNames.size}`
+    if (known === undefined) {
+      // Before its copy is made: it may contain itself.
+      this.#openNames.set(target, name)
+      const unnamed = Object.entries(target).filter(([keyword]) => !NAMES.includes(keyword))
+      this.#openParts.set(name, this.#closeInside(Object.fromEntries(unnamed)))
+    }
+    return { $ref: `#/$defs/${name}` }
+  }
+
+  #describesObject(schema: unknown, above: readonly unknown[] = []): boolean {
+    if (!hasKeywords(schema) || above.includes(schema)) return false
+    if (schema['properties'] !== undefined) return true
+    const { $ref } = schema
+    const inner = [
+      typeof $ref === 'string' ? this.#find($ref) : undefined,
+      ...SAME_VALUE.flatMap((keyword) => toInner(keyword, schema[keyword])),
+    ]
+    return inner.some((one) => this.#describesObject(one, [...above, schema]))
   }
 }
 
@@ -82,27 +120,19 @@ function remember(
   return made
 }
 
+function isReference({ $ref }: Keywords): boolean {
+  return typeof $ref === 'string'
+}
+
 /** Whether a schema is nothing but a choice of others. */
 function isOnlyUnion(schema: Keywords): boolean {
   const isChoice = schema['anyOf'] !== undefined || schema['oneOf'] !== undefined
-  return isChoice && schema['properties'] === undefined && schema['allOf'] === undefined
+  const describesMore = ['properties', 'allOf', '$ref'].some((name) => schema[name] !== undefined)
+  return isChoice && !describesMore
 }
 
-function describesObject(schema: unknown): boolean {
-  if (!hasKeywords(schema)) return false
-  if (schema['properties'] !== undefined) return true
-  return SAME_VALUE.some((keyword) => [schema[keyword]].flat().some(describesObject))
-}
-
-/** Finds what is referred to where a part of a value is described. */
-function findParts(schema: unknown, parts: Set<unknown> = new Set()): Parts {
-  if (!hasKeywords(schema)) return parts
-  const isUnion = isOnlyUnion(schema)
-  mapSchema(schema, (inner, keyword) => {
-    const isPart = SAME_VALUE.includes(keyword) && !isUnion && hasKeywords(inner)
-    if (isPart && inner['$ref'] !== undefined) parts.add(inner['$ref'])
-    findParts(inner, parts)
-    return inner
-  })
-  return parts
+/** The schemas that a keyword has for the value itself. */
+function toInner(keyword: string, value: unknown): readonly unknown[] {
+  if (keyword === 'dependentSchemas') return hasKeywords(value) ? Object.values(value) : []
+  return [value].flat()
 }

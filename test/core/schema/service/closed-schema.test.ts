@@ -62,9 +62,62 @@ const CASES: readonly Case[] = [
       $schema: 'http://json-schema.org/draft-07/schema#',
       type: 'object',
       allOf: [named, aged],
+    title: 'parts that are all defined elsewhere',
+    schema: {
+      $defs: { Named: named, Aged: aged },
+      allOf: [{ $ref: '#/$defs/Named' }, { $ref: '#/$defs/Aged' }],
     },
     valid: [{ name: 'a', age: 1 }],
     invalid: [{ name: 'a', age: 1, role: 'b' }],
+  },
+  {
+    title: 'a definition that is a part in one place, and stands alone in another',
+    schema: {
+      type: 'object',
+      $defs: { Named: named },
+      properties: {
+        author: { $ref: '#/$defs/Named' },
+        editor: { allOf: [{ $ref: '#/$defs/Named' }, aged] },
+        printer: { $ref: '#/$defs/Named', properties: { age: { type: 'number' } } },
+      },
+    },
+    valid: [
+      { author: { name: 'a' }, editor: { name: 'b', age: 1 }, printer: { name: 'c', age: 1 } },
+    ],
+    invalid: [
+      { author: { name: 'a', role: 'b' } },
+      { author: { name: 'a', age: 1 } },
+      { editor: { name: 'a', age: 1, role: 'b' } },
+      { printer: { name: 'a', age: 1, role: 'b' } },
+    ],
+  },
+  {
+    title: 'parts that contain themselves, or are referred to by a name',
+    schema: {
+      $defs: {
+        Node: {
+          $id: 'Node',
+          type: 'object',
+          properties: { sub: { $ref: 'Node' }, name: text },
+        },
+      },
+      allOf: [{ $ref: 'Node' }, { type: 'object', properties: { age: { type: 'number' } } }],
+    },
+    valid: [{ name: 'a', age: 1, sub: { name: 'b', sub: { name: 'c' } } }],
+    invalid: [
+      { name: 'a', age: 1, role: 'b' },
+      { sub: { name: 'b', age: 1 } },
+      { sub: { sub: { role: 'b' } } },
+    ],
+  },
+  {
+    title: 'what depends on another property',
+    schema: {
+      type: 'object',
+      dependentSchemas: { name: { properties: { name: text, age: { type: 'number' } } } },
+    },
+    valid: [{ name: 'a', age: 1 }],
+    invalid: [{ name: 'a', role: 'b' }, { age: 1 }],
   },
   {
     title: 'each alternative',
