@@ -2,10 +2,12 @@ import type { ValidateFunction } from 'ajv'
 import { Ajv } from 'ajv'
 import { Ajv2019 } from 'ajv/dist/2019.js'
 import { Ajv2020 } from 'ajv/dist/2020.js'
+import unevaluatedProperties from 'ajv/dist/vocabularies/unevaluated/unevaluatedProperties.js'
 
 import { findSchemaKeywords } from '../../schema-keywords.ts'
 import type { JSONSchema } from '../../service-schemas.ts'
 import { isObject } from '../../value-kind.ts'
+import { hasKeywords, mapSchema } from '../map-schema.ts'
 import { keywordDate } from './date-keyword.ts'
 import type { AnyAjv } from './formats.ts'
 import { addFormats } from './formats.ts'
@@ -28,6 +30,8 @@ export interface AjvOptions {
   readonly dialect?: string
   /** Whether the `default` of a property is put where it is missing. Default: `false`. */
   readonly useDefaults?: boolean
+  /** Whether inherited properties, such as `toString`, count as missing. Default: `false`. */
+  readonly ownProperties?: boolean
 }
 
 /** The instances by their options. No schema becomes known to another one, so they can be shared. */
@@ -38,7 +42,11 @@ const INSTANCES = new Map<string, AnyAjv>()
  * that are known by now. It converts no types, loads no schemas, and has no references to data.
  * @throws {TypeError} an unknown dialect
  */
-export function createAjv({ dialect = LATEST_DIALECT, useDefaults }: AjvOptions = {}): AnyAjv {
+export function createAjv({
+  dialect = LATEST_DIALECT,
+  useDefaults = false,
+  ownProperties = false,
+}: AjvOptions = {}): AnyAjv {
   const AjvOfDialect = CLASSES.get(toDialect(dialect))
   if (AjvOfDialect === undefined) {
     const known = [...CLASSES.keys()].join(', ')
@@ -51,13 +59,17 @@ export function createAjv({ dialect = LATEST_DIALECT, useDefaults }: AjvOptions 
     strictRequired: false,
     strictTuples: false,
     addUsedSchema: false,
-    useDefaults: useDefaults ?? false,
+    unevaluated: true,
+    ownProperties,
+    useDefaults,
     // Code for each reference, and work on it, would take most of the time; the engine does it anyway.
     inlineRefs: false,
     code: { optimize: false },
   })
   addFormats(ajv)
   ajv.addKeyword(keywordDate)
+  // By it, what is put together of parts is closed; draft-07 itself has no word for that.
+  if (AjvOfDialect === Ajv) ajv.addKeyword(unevaluatedProperties.default)
   return addKnownKeywords(ajv)
 }
 
@@ -72,8 +84,10 @@ export function compileSchema(
 ): ValidateFunction {
   const named = isObject(schema) ? schema['$schema'] : undefined
   const dialect = toDialect(typeof named === 'string' ? named : LATEST_DIALECT)
-  const key = `${dialect} ${useDefaults}`
-  const ajv = INSTANCES.get(key) ?? createAjv({ dialect, useDefaults })
+  // Asking for each name whether it is an own one takes time.
+  const ownProperties = namesInherited(schema)
+  const key = `${dialect} ${useDefaults} ${ownProperties}`
+  const ajv = INSTANCES.get(key) ?? createAjv({ dialect, useDefaults, ownProperties })
   INSTANCES.set(key, ajv)
   return addKnownKeywords(ajv).compile(shareParts(schema))
 }
@@ -84,6 +98,21 @@ function addKnownKeywords(ajv: AnyAjv): AnyAjv {
     if (ajv.getKeyword(keyword.keyword) === false) ajv.addKeyword(keyword)
   }
   return ajv
+}
+
+/** Whether a schema, or one inside of it, names a property that every object inherits. */
+function namesInherited(schema: unknown, seen: Set<unknown> = new Set()): boolean {
+  if (!hasKeywords(schema) || seen.has(schema)) return false
+  seen.add(schema)
+  const { properties, required } = schema
+  const names = [...Object.keys(properties ?? {}), ...(Array.isArray(required) ? required : [])]
+  if (names.some((name) => name in Object.prototype)) return true
+  let isFound = false
+  mapSchema(schema, (inner) => {
+    isFound ||= namesInherited(inner, seen)
+    return inner
+  })
+  return isFound
 }
 
 /** The empty fragment at the end means nothing. */

@@ -52,3 +52,29 @@ t.test('knows the keyword of ObjectIdSchema() from its first call on', async (t)
   t.ok(createAjv().getKeyword('objectid'))
   t.ok(ajv.getKeyword('date'))
 })
+
+t.test('a property may have the name of one that every object inherits', async (t) => {
+  const string = { type: 'string' }
+  const team = {
+    type: 'object',
+    properties: { driver: { type: 'object', properties: { constructor: string } } },
+  }
+  const validate = compileSchema(team)
+  t.equal(validate({ driver: {} }), true)
+  t.equal(validate({ driver: { constructor: 'a' } }), true)
+  t.equal(validate({ driver: { constructor: 5 } }), false)
+  t.equal(compileSchema({ type: 'object', required: ['toString'] })({}), false)
+})
+
+t.test('parts can be closed in every dialect', async (t) => {
+  const part = { type: 'object', properties: { a: { type: 'string' } } }
+  for (const $schema of [
+    'http://json-schema.org/draft-07/schema#',
+    'https://json-schema.org/draft/2019-09/schema',
+    'https://json-schema.org/draft/2020-12/schema',
+  ]) {
+    const schema = { $schema, type: 'object', allOf: [part], unevaluatedProperties: false }
+    t.equal(compileSchema(schema)({ a: 'b' }), true)
+    t.equal(compileSchema(schema)({ a: 'b', c: 'd' }), false)
+  }
+})
