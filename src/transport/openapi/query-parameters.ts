@@ -10,7 +10,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   $limit: 'How many records at most.',
   $skip: 'How many records to leave out at the start.',
   $sort: 'Fields to sort by, the first one first: 1 upwards, -1 downwards.',
-  $select: 'The fields to return; the id always is.',
+  $select: 'The fields to return; the id always is, and all others are left out.',
   $or: 'Conditions of which one has to hold, in brackets: `$or[0][name]=a&$or[1][name]=b`.',
   $and: 'Conditions that all have to hold, in brackets: `$and[0][name]=a&$and[1][age]=3`.',
 }
@@ -52,7 +52,7 @@ export function toQueryParameters(
         ...(required.has(key) ? { required: true } : {}),
         ...(description === undefined ? {} : { description }),
         ...toStyle(property, schema),
-        ...toExample(key),
+        ...(required.has(key) ? {} : toExample(key, collectKinds(property, schema))),
         schema: components.inline(`${name}${toPart(key)}`, whole),
       }
     })
@@ -80,16 +80,21 @@ function toStyle(
   return kinds.has('array') ? { style: 'form', explode: true } : {}
 }
 
-/**
- * What forms to fill in begin with: made up from the schema they would sort by every field, and have
- * conditions that no record fits.
- */
-const EXAMPLES: Readonly<Record<string, object>> = { $sort: {}, $or: [], $and: [] }
+/** The names of lists of conditions. */
+const LOGICAL: ReadonlySet<string> = new Set(['$or', '$and'])
 
-function toExample(key: string): Pick<Parameter, 'example'> {
-  const example = EXAMPLES[key]
-  return example === undefined ? {} : { example }
+/**
+ * What forms to fill in begin with: nothing. Made up from the schema, they would sort by every field and
+ * have conditions that no record fits. Fields that may be a plain value begin empty anyway.
+ */
+function toExample(key: string, kinds: ReadonlySet<unknown>): Pick<Parameter, 'example'> {
+  if (LOGICAL.has(key)) return { example: [] }
+  const isObject = kinds.has('object') && [...kinds].every((kind) => OBJECT_KINDS.has(kind))
+  return isObject ? { example: {} } : {}
 }
+
+/** The kinds of a value that is an object, where it is there at all. */
+const OBJECT_KINDS: ReadonlySet<unknown> = new Set(['object', 'null', undefined])
 
 function collectKinds(schema: JSONSchema, root: JSONSchema | undefined): ReadonlySet<unknown> {
   const resolved = resolveReference(schema, root)

@@ -1,5 +1,6 @@
 import type { JSONSchema } from '../../core/service-schemas.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
+import { escapePointer, liftDefinitions } from './lifted-definitions.ts'
 
 /** A schema as it stands in the document: always an object, as many generators read no booleans. */
 export type DocumentSchema = Readonly<Record<string, unknown>>
@@ -64,7 +65,7 @@ export class SchemaComponents {
 
   toJSON(): Readonly<Record<'schemas' | 'parameters', Readonly<Record<string, DocumentSchema>>>> {
     return {
-      schemas: Object.fromEntries(this.#schemas),
+      schemas: liftDefinitions(this.#schemas, BASE),
       parameters: Object.fromEntries(this.#parameters),
     }
   }
@@ -147,9 +148,4 @@ function toPlace(reference: string, root: string, places: ReadonlyMap<string, st
   const [id = '', pointer = ''] = reference.split('#')
   const place = id === '' ? root : places.get(id)
   return place === undefined ? reference : place + pointer
-}
-
-function escapePointer(key: string): string {
-  // The dollar of `$defs` may stand in a fragment, and reads better as it is.
-  return encodeURIComponent(key.replaceAll('~', '~0').replaceAll('/', '~1')).replaceAll('%24', '$')
 }

@@ -70,10 +70,21 @@ t.test('a parameter that refers to a part of its query takes that along', async 
 })
 
 t.test('forms to fill in begin with no condition, and sort by nothing', async (t) => {
-  const properties = { $sort: { type: 'object' }, $or: { type: 'array' }, area: { type: 'object' } }
-  const parameters = toQueryParameters(new SchemaComponents(), 'Countries', { properties }, 'list')
-  t.strictSame(
-    parameters.map(({ example }) => example),
-    [{}, [], undefined],
-  )
+  const object = { type: 'object', properties: { street: { type: 'string' } } }
+  const properties = {
+    $sort: { type: 'object' },
+    $or: { type: 'array' },
+    area: { anyOf: [{ type: 'number' }, { type: 'object' }] },
+    address: { anyOf: [object, { const: null }, { type: 'null' }] },
+    needed: object,
+  }
+  const query = { properties, required: ['needed'] }
+  const parameters = toQueryParameters(new SchemaComponents(), 'Countries', query, 'list')
+  t.strictSame(Object.fromEntries(parameters.map(({ name, example }) => [name, example])), {
+    $sort: {},
+    $or: [],
+    area: undefined,
+    address: {},
+    needed: undefined,
+  })
 })

@@ -43,13 +43,13 @@ t.test('leads references within a schema to where its parts are in the document'
   })
   t.match(components.toJSON().schemas, {
     Tree: {
-      $defs: { leaf: { type: 'string' } },
       properties: {
         own: { $ref: `${BASE}Tree` },
-        leaf: { $ref: `${BASE}Tree/$defs/leaf` },
-        byId: { $ref: `${BASE}Tree/$defs/leaf` },
+        leaf: { $ref: `${BASE}TreeLeaf` },
+        byId: { $ref: `${BASE}TreeLeaf` },
       },
     },
+    TreeLeaf: { type: 'string' },
   })
 })
 
@@ -68,15 +68,29 @@ t.test('takes schemas of TypeBox, recursive ones too', async (t) => {
   components.refer('Node', node)
   const text = JSON.stringify(structuredClone(components.toJSON().schemas))
   t.strictSame(JSON.parse(text), {
-    Node: {
-      $defs: {
-        Node: {
-          type: 'object',
-          required: ['id'],
-          properties: { id: { type: 'string' }, next: { $ref: `${BASE}Node/$defs/Node` } },
-        },
-      },
-      $ref: `${BASE}Node/$defs/Node`,
+    Node: { $ref: `${BASE}NodeNode` },
+    NodeNode: {
+      type: 'object',
+      required: ['id'],
+      properties: { id: { type: 'string' }, next: { $ref: `${BASE}NodeNode` } },
     },
   })
 })
+
+t.test(
+  'gives definitions a name that no schema has, and leads deeper references along',
+  async (t) => {
+    const components = new SchemaComponents()
+    const leaf = { type: 'object', properties: { size: { type: 'number' } } }
+    components.refer('Tree', {
+      definitions: { 'a/leaf': leaf },
+      items: { $ref: '#/definitions/a~1leaf/properties/size' },
+    })
+    components.refer('TreeALeaf', { type: 'string' })
+    t.strictSame(components.toJSON().schemas, {
+      Tree: { items: { $ref: `${BASE}TreeALeaf2/properties/size` } },
+      TreeALeaf: { type: 'string' },
+      TreeALeaf2: leaf,
+    })
+  },
+)
