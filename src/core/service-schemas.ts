@@ -1,4 +1,5 @@
 import type { BeforeHooks } from './hook-chain.ts'
+import type { StandardMethod } from './method-table.ts'
 
 /**
  * A JSON Schema, one of TypeBox for example: an object of keywords, `true` for any value, `false` for
@@ -37,7 +38,7 @@ export interface CustomMethodSchemas {
  * checked by them.
  */
 export interface ServiceSchemas<Name extends string = string> {
-  /** A record of the service. */
+  /** A record of the service, where `result` does not say what callers get of it. */
   readonly entity?: JSONSchema
   /** The data of `create`, one item of a list. */
   readonly create?: DataSchema
@@ -50,7 +51,7 @@ export interface ServiceSchemas<Name extends string = string> {
   /** A record as callers get it; what it does not name is not sent. Default: `entity`. */
   readonly result?: JSONSchema
   /** The schemas of custom methods, by their names. */
-  readonly methods?: { readonly [Method in Name]?: CustomMethodSchemas }
+  readonly methods?: { readonly [Method in Exclude<Name, StandardMethod>]?: CustomMethodSchemas }
 }
 
 /** The schemas of one method as they hold over HTTP: with dates and ids as the strings they are there. */

@@ -61,6 +61,12 @@ function toMethodData(
 
 /** Callers may ask for what they see. */
 function toDefaultQuery(record: JSONSchema | undefined): JSONSchema {
-  if (hasKeywords(record)) return querySyntax({ type: 'object', ...record })
+  if (hasKeywords(record)) {
+    const { type = 'object', properties, allOf } = record
+    if (type !== 'object' || (properties === undefined && allOf === undefined)) {
+      throw new TypeError("no query follows from a record without 'properties': name the 'query'")
+    }
+    return querySyntax({ type: 'object', ...record })
+  }
   return { type: 'object', properties: {}, additionalProperties: false }
 }

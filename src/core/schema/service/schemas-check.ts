@@ -14,6 +14,9 @@ const DATA_SCHEMA: OptionRule = {
 
 const METHOD_RULES: OptionRules = { data: DATA_SCHEMA, query: JSON_SCHEMA, result: JSON_SCHEMA }
 
+/** The standard methods that have data, each with a schema of its own. */
+const DATA_METHODS = ['create', 'update', 'patch'] as const
+
 const RULES: OptionRules = {
   entity: JSON_SCHEMA,
   create: DATA_SCHEMA,
@@ -27,7 +30,7 @@ const RULES: OptionRules = {
 /**
  * Checks the option `schemas` of a service: each method that callers outside may send data to has a
  * schema for it, since data that is looked at by nobody would be stored as it is.
- * @throws {TypeError} a name that is not known, no schema, or one that is missing
+ * @throws {TypeError} a name that is not known, no schema, one that is missing, or one that no call needs
  */
 export function checkServiceSchemas(entry: ServiceEntryFace, schemas: ServiceSchemas): void {
   const owner = `The schemas of service '${entry.path}'`
@@ -36,9 +39,18 @@ export function checkServiceSchemas(entry: ServiceEntryFace, schemas: ServiceSch
     checkMethodName(owner, entry, name)
     checkOptions(`${owner}, method '${name}'`, method, METHOD_RULES)
   }
-  for (const [name, { external, spec }] of entry.methods) {
-    if (!external || !spec.arguments.includes('data')) continue
+  const withData = [...entry.methods.values()]
+    .filter(({ external, spec }) => external && spec.arguments.includes('data'))
+    .map(({ name }) => name)
+  for (const name of withData) {
     if (toDataSchema(schemas, name) === undefined) throw createMissing(owner, schemas, name)
+  }
+  // That of `create` may be what others follow from.
+  const isBase = withData.some((name) => toDataSchema(schemas, name) === schemas.create)
+  for (const name of DATA_METHODS) {
+    if (schemas[name] === undefined || withData.includes(name)) continue
+    if (name === 'create' && isBase) continue
+    throw new TypeError(`${owner}: '${name}' is for a method that callers outside can not call`)
   }
 }
 

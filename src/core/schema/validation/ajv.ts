@@ -75,7 +75,7 @@ export function createAjv({
 
 /**
  * Returns what checks values by a schema, with the shared Ajv of its dialect.
- * @throws {TypeError} an unknown dialect
+ * @throws {TypeError} an unknown dialect, or a schema that says `$async`
  * @throws {Error} an invalid schema, with the place
  */
 export function compileSchema(
@@ -83,6 +83,12 @@ export function compileSchema(
   { useDefaults = false }: Pick<AjvOptions, 'useDefaults'> = {},
 ): ValidateFunction {
   const named = isObject(schema) ? schema['$schema'] : undefined
+  // Its check would return a promise, and those who check at once would leave it to reject unheard.
+  if (isObject(schema) && schema['$async'] !== undefined) {
+    throw new TypeError(
+      'A JSON Schema with $async needs an Ajv of your own: getValidator(schema, ajv)',
+    )
+  }
   const dialect = toDialect(typeof named === 'string' ? named : LATEST_DIALECT)
   // Asking for each name whether it is an own one takes time.
   const ownProperties = namesInherited(schema)
