@@ -96,6 +96,10 @@ function toPropertyQuery(
   if (!isPlainObject(extensions) || !Object.values(extensions).every(isSchema)) {
     throw new TypeError(`${owner} takes operators with their schemas, { $regex: Type.String() }`)
   }
+  const plain = Object.keys(extensions).find((name) => !name.startsWith('$'))
+  if (plain !== undefined) {
+    throw new TypeError(`${owner} has an operator '${plain}': did you mean '$${plain}'?`)
+  }
   const { ordered, equal } = toValueSchemas(schema, isOptional)
   const list = { type: 'array', items: toUnion(equal) }
   const operators = {

@@ -16,6 +16,9 @@ export interface QuerySyntaxOptions {
   readonly [keyword: string]: unknown
 }
 
+/** Keywords that say what the syntax says. */
+const OWN_KEYWORDS = ['type', 'properties']
+
 /** The names of a query that the syntax gives, by the names of the properties. */
 type Syntax = Readonly<Record<string, object>>
 
@@ -27,7 +30,8 @@ type Syntax = Readonly<Record<string, object>>
  * @param entity the schema of an object, or a map of properties: `readEntity` tells which
  * @param extensions further operators, by the property, and further names at the top:
  *   `{ name: { $regex: Type.String() }, $search: Type.String() }`
- * @throws {TypeError} the schema is not that of an object, or an extension is for no property
+ * @throws {TypeError} the schema is not that of an object, an extension is for no property, or an option
+ *   is a keyword that the syntax sets
  */
 export function querySyntax<
   const T extends ObjectSchema,
@@ -43,6 +47,8 @@ export function querySyntax(
   options: QuerySyntaxOptions = {},
 ): TSchema {
   const owner = 'querySyntax()'
+  const own = OWN_KEYWORDS.find((keyword) => Object.hasOwn(options, keyword))
+  if (own !== undefined) throw new TypeError(`${owner} sets '${own}' itself`)
   const entity = readEntity(owner, given)
   const queries = toPropertyQueries(owner, entity, extensions)
   const properties = {

@@ -73,8 +73,13 @@ export class Resolver<T, C> {
   readonly virtualNames: readonly (keyof T & string)[]
   readonly #functions: ReadonlyMap<string, AnyFunction<T, C>>
 
-  /** @throws {TypeError} a property whose resolver is no function */
+  /** @throws {TypeError} a property whose resolver is no function, or `validate` without `schema` */
   constructor(options: ResolverConfig<T, C>) {
+    if (options.validate && options.schema === undefined) {
+      throw new TypeError(
+        "resolve(): the option 'validate' needs the option 'schema' to check with",
+      )
+    }
     this.options = options
     this.#functions = readFunctions(options.properties)
     this.propertyNames = [...this.#functions.keys()] as (keyof T & string)[]
@@ -171,7 +176,8 @@ export class Resolver<T, C> {
  * Returns a resolver of records, by functions for those properties that change. A function gets the
  * value, the whole record, the context and the status of the resolver; `undefined` leaves the
  * property out. Functions and options may stand in one object as well, `{ properties, converter }`.
- * @throws {TypeError} an unknown option, or a property whose resolver is no function
+ * @throws {TypeError} an unknown option, `validate` without `schema`, or a property whose resolver is no
+ *   function
  */
 export function resolve<T, C>(
   properties: PropertyResolverMap<T, C> | ResolverConfig<T, C>,

@@ -1,9 +1,10 @@
 import type { Static, TSchema } from 'typebox'
 
 import type { JSONSchema } from '../../service-schemas.ts'
-import { isObject, isPromise } from '../../value-kind.ts'
+import { hasMethod, isObject, isPromise } from '../../value-kind.ts'
 import { compileSchema } from './ajv.ts'
 import { checkClosedParts } from './closed-parts.ts'
+import { isStandardSchema } from './standard-schema.ts'
 import { createStringConversion } from './string-conversion.ts'
 import { createValidationError, toValidationError } from './validation-error.ts'
 
@@ -74,6 +75,7 @@ export function compileCheck(
  * Returns a function that checks data by a JSON Schema and resolves to the same data, with defaults and
  * what keywords have converted in it.
  * @param ajv an Ajv of your own, one that converts types for example. Default: that of Remex
+ * @throws {TypeError} a schema of another library, or no Ajv
  * @throws {BadRequest} in calls: the data does not fit, with the list of what is wrong as its `data`
  */
 export function getValidator<S extends TSchema>(
@@ -85,6 +87,13 @@ export function getValidator<T = unknown, R = T>(
   ajv?: SchemaCompiler,
 ): Validator<T, R>
 export function getValidator(schema: JSONSchema, ajv?: SchemaCompiler): Validator {
+  if (isStandardSchema(schema)) {
+    const taker = 'validateData() takes the schema of another library as it is'
+    throw new TypeError(`getValidator() takes a JSON Schema; ${taker}`)
+  }
+  if (ajv !== undefined && !hasMethod(ajv, 'compile')) {
+    throw new TypeError('getValidator() takes an Ajv of your own, and not its options')
+  }
   const validate = ajv === undefined ? toAsync(compileCheck(schema)) : compileWith(ajv, schema)
   SCHEMAS.set(validate, schema)
   return validate

@@ -208,6 +208,11 @@ const MISTAKES: readonly (readonly [() => unknown, string])[] = [
   [() => querySyntax(null as never), 'takes the schema of an object'],
   [() => querySyntax(country, { name: { $regex: 'string' as never } }), 'with their schemas'],
   [() => querySyntax(country, { $search: 'string' as never }), "a schema for '$search'"],
+  [
+    () => querySyntax(country, { name: { regex: Type.String() } }),
+    "'regex': did you mean '$regex'",
+  ],
+  [() => querySyntax(country, {}, { properties: {} }), "sets 'properties' itself"],
 ]
 
 for (const [make, message] of MISTAKES) {

@@ -137,6 +137,10 @@ t.test('what is no function or option is refused by its name', async (t) => {
   )
   t.throws(() => resolveFields({ properties: {}, validate: true }), /'validate' must be 'before'/)
   t.throws(() => resolveFields({ properties: {}, schema: {} }), /'schema' must be an object with/)
+  t.throws(
+    () => resolveFields({ properties: {}, validate: 'before' }),
+    /'validate' needs the option 'schema' to check with/,
+  )
   t.throws(() => resolve(undefined as never), /takes an object of functions/)
   t.throws(() => virtual(7 as never), /virtual\(\) takes a function/)
 })

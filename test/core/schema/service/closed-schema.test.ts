@@ -62,6 +62,11 @@ const CASES: readonly Case[] = [
       $schema: 'http://json-schema.org/draft-07/schema#',
       type: 'object',
       allOf: [named, aged],
+    },
+    valid: [{ name: 'a', age: 1 }],
+    invalid: [{ name: 'a', age: 1, role: 'b' }],
+  },
+  {
     title: 'parts that are all defined elsewhere',
     schema: {
       $defs: { Named: named, Aged: aged },

@@ -96,6 +96,12 @@ t.test('takes every kind of schema as often as one likes', async (t) => {
   t.equal(await getValidator(true, new Ajv())(5), 5)
 })
 
+t.test('refuses what is no JSON Schema and no Ajv by its name', async (t) => {
+  const ofLibrary = { '~standard': { version: 1, vendor: 'test', validate: () => ({ value: 1 }) } }
+  t.throws(() => getValidator(ofLibrary), /validateData\(\) takes the schema of another library/)
+  t.throws(() => getValidator({}, { coerceTypes: true } as never), /takes an Ajv of your own/)
+})
+
 t.test('refuses an invalid schema at once', async (t) => {
   t.throws(() => getValidator({ type: 'sting' }), /schema is invalid/)
   t.throws(() => getValidator({ type: 'object', propertys: {} }), /unknown keyword: "propertys"/)
