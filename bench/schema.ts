@@ -1,7 +1,8 @@
 import { parseArgs } from 'node:util'
 import { Ajv } from 'ajv'
 import { keywordObjectId, ObjectIdSchema } from 'remex/mongodb'
-import { querySyntax, readLists, Type } from 'remex/schema'
+import { querySyntax, Type } from 'remex/schema'
+import { readLists } from '../src/core/schema/queries/query-lists.ts'
 import { toMedian } from './statistics.ts'
 import { printTable } from './table.ts'
 

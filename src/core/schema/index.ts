@@ -19,7 +19,6 @@ export { setDispatch } from '../external-form.ts'
 export type { DataSchema, JSONSchema, StandardSchema } from '../service-schemas.ts'
 /** The hooks, as programs that were written for Feathers import them. */
 export * as hooks from './hooks.ts'
-export { readLists } from './queries/query-lists.ts'
 export { queryProperties, queryProperty } from './queries/query-property.ts'
 export type { QuerySyntaxOptions } from './queries/query-syntax.ts'
 export { querySyntax } from './queries/query-syntax.ts'

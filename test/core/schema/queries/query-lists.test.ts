@@ -1,6 +1,6 @@
 import t from 'tap'
 
-import { readLists } from '../../../../src/core/schema/index.ts'
+import { readLists } from '../../../../src/core/schema/queries/query-lists.ts'
 
 /** A query as it is parsed, and as it is read. */
 const READ: readonly (readonly [string, Record<string, unknown>, Record<string, unknown>])[] = [
