@@ -2,6 +2,7 @@ import type { OperatorPlace } from '../../operator-places.ts'
 import type { JSONSchema } from '../../service-schemas.ts'
 import { isPlainObject } from '../../value-kind.ts'
 import type { Keywords } from '../json-schema.ts'
+import { followPointer } from '../schema-references.ts'
 
 /** A schema together with the one that references in it start from. */
 interface Located {
@@ -102,17 +103,5 @@ function toSchemas(list: unknown, root: Keywords): readonly Located[] {
 /** Returns what a reference leads to, nothing for those that lead out of the schema. */
 function resolve(reference: unknown, root: Keywords): readonly Located[] {
   if (typeof reference !== 'string' || !/^#(?:\/|$)/.test(reference)) return []
-  let target: unknown = root
-  for (const part of reference.split('/').slice(1)) {
-    const name = decode(part)
-    const isThere = typeof target === 'object' && target !== null && Object.hasOwn(target, name)
-    target = isThere ? (target as Keywords)[name] : undefined
-  }
-  return toSchemas([target], root)
-}
-
-/** @see RFC 6901 §4, §6 */
-function decode(part: string): string {
-  const text = /%(?![\da-f]{2})/i.test(part) ? part : decodeURIComponent(part)
-  return text.replaceAll('~1', '/').replaceAll('~0', '~')
+  return toSchemas([followPointer(root, reference.slice(1))], root)
 }

@@ -1,13 +1,6 @@
 import { isPlainObject } from '../../value-kind.ts'
+import { mapSchema } from '../map-schema.ts'
 import { isSchema } from './entity-properties.ts'
-
-/** Keywords of a schema that hold one schema, or a list or a map of them. */
-const HOLDING_ONE = ['items', 'additionalItems', 'additionalProperties', 'contains', 'not']
-const HOLDING_LIST = ['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items']
-const HOLDING_MAP = ['properties', 'patternProperties', '$defs', 'definitions']
-
-/** What a record gets, and what names the schema itself, is nothing that a query can have. */
-const LEFT_OUT: ReadonlySet<string> = new Set(['default', '$id'])
 
 /** What a property is compared with. Each list has schemas for values of different kinds. */
 export interface ValueSchemas {
@@ -66,22 +59,11 @@ function close(schema: unknown): unknown {
   return { additionalProperties: false, ...schema }
 }
 
-/** Returns a copy without defaults and names, inside of it as well. */
+/** Returns a copy without defaults, which records get, and names of the schema, inside of it as well. */
 function toQuerySchema(schema: unknown): unknown {
   if (!isPlainObject(schema)) return schema
-  const entries = Object.entries(schema)
-    .filter(([keyword]) => !LEFT_OUT.has(keyword))
-    .map(([keyword, value]) => [keyword, toQueryKeyword(keyword, value)])
-  return Object.fromEntries(entries)
-}
-
-function toQueryKeyword(keyword: string, value: unknown): unknown {
-  if (HOLDING_LIST.includes(keyword) && Array.isArray(value)) return value.map(toQuerySchema)
-  if (HOLDING_ONE.includes(keyword)) return toQuerySchema(value)
-  if (!HOLDING_MAP.includes(keyword) || !isPlainObject(value)) return value
-  return Object.fromEntries(
-    Object.entries(value).map(([name, inner]) => [name, toQuerySchema(inner)]),
-  )
+  const { default: _default, $id: _id, ...keywords } = schema
+  return mapSchema(keywords, toQuerySchema)
 }
 
 function isNullable(schema: unknown): boolean {

@@ -1,8 +1,8 @@
 import type { JSONSchema } from '../../service-schemas.ts'
 import type { Keywords } from '../json-schema.ts'
 import { hasKeywords, mapSchema } from '../map-schema.ts'
-import type { FindReference } from '../validation/schema-references.ts'
-import { indexReferences } from '../validation/schema-references.ts'
+import type { FindReference } from '../schema-references.ts'
+import { indexReferences } from '../schema-references.ts'
 
 /** Keywords by which an author says what holds for properties that are not named. */
 const SAYS_MORE = ['additionalProperties', 'unevaluatedProperties', 'patternProperties']

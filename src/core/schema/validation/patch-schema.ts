@@ -1,8 +1,8 @@
 import type { JSONSchema } from '../../service-schemas.ts'
 import { isObject } from '../../value-kind.ts'
 import type { Keywords } from '../json-schema.ts'
-import type { FindReference } from './schema-references.ts'
-import { indexReferences } from './schema-references.ts'
+import type { FindReference } from '../schema-references.ts'
+import { indexReferences } from '../schema-references.ts'
 
 /** Keywords that ask for properties of the record as a whole. */
 const OF_WHOLE_RECORDS: ReadonlySet<string> = new Set([

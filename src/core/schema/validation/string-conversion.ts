@@ -2,9 +2,9 @@ import { findSchemaKeywords } from '../../schema-keywords.ts'
 import type { JSONSchema } from '../../service-schemas.ts'
 import { isObject, isPlainObject } from '../../value-kind.ts'
 import type { Keywords } from '../json-schema.ts'
+import type { FindReference } from '../schema-references.ts'
+import { indexReferences } from '../schema-references.ts'
 import { keywordDate } from './date-keyword.ts'
-import type { FindReference } from './schema-references.ts'
-import { indexReferences } from './schema-references.ts'
 
 /** A number as JSON has it. `Number()` takes `' 1 '`, `'0x10'` and `'Infinity'` as well. */
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/i

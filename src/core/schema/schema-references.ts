@@ -1,5 +1,5 @@
-import { isObject } from '../../value-kind.ts'
-import type { Keywords } from '../json-schema.ts'
+import { isObject } from '../value-kind.ts'
+import type { Keywords } from './json-schema.ts'
 
 /** Returns the schema that a `$ref` means, `undefined` where it is not in the same document. */
 export type FindReference = (reference: string) => unknown
@@ -25,11 +25,21 @@ export function indexReferences(root: object): FindReference {
   }
 }
 
-function followPointer(schema: unknown, pointer: string): unknown {
+/**
+ * Returns the schema at a JSON pointer in another one, as it stands behind the `#` of a reference;
+ * `undefined` where there is none.
+ * @see RFC 6901 §4, §6
+ */
+export function followPointer(schema: unknown, pointer: string): unknown {
   let found = schema
   for (const part of pointer === '' ? [] : pointer.slice(1).split('/')) {
-    const name = decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~')
+    const name = decodePercent(part).replaceAll('~1', '/').replaceAll('~0', '~')
     found = isObject(found) && Object.hasOwn(found, name) ? (found as Keywords)[name] : undefined
   }
   return found
+}
+
+/** A `%` that encodes nothing stands for itself: authors forget to encode the names of definitions. */
+function decodePercent(part: string): string {
+  return /%(?![\da-f]{2})/i.test(part) ? part : decodeURIComponent(part)
 }
