@@ -47,7 +47,7 @@ const CORE = toNames({
 const SCHEMA = toNames({
   values: `
     Ajv DateSchema Resolver StringEnum Type addFormats defaultAppConfiguration defaultAppSettings getDataValidator getDispatch getDispatchValue
-    getValidator hooks keywordDate queryProperties queryProperty querySyntax readLists resolve
+    getValidator hooks keywordDate queryProperties queryProperty querySyntax resolve
     resolveData resolveDispatch resolveExternal resolveQuery resolveResult setDispatch
     validateData validateQuery virtual
   `,

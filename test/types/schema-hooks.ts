@@ -93,3 +93,25 @@ export const stated: HookOptions<UserService, typeof app> = {
 validateData('users')
 // @ts-expect-error no schema
 validateQuery(undefined)
+
+declare const userService: UserService
+// The schemas of a service
+const byMethod = { data: POST }
+app.use('users', userService, { schemas: { entity: POST, create: POST } })
+// @ts-expect-error no such schema
+app.use('users', userService, { schemas: { entty: POST, create: POST } })
+// @ts-expect-error no such method
+app.use('users', userService, { schemas: { create: POST, methods: { grete: byMethod } } })
+// @ts-expect-error a standard method has its own place
+app.use('users', userService, { schemas: { create: POST, methods: { create: byMethod } } })
+
+// Ids
+const linkSchema = Type.Object({
+  to: ObjectIdSchema(),
+  from: Type.Optional(Type.Union([ObjectIdSchema(), Type.Null()])),
+  others: Type.Array(ObjectIdSchema()),
+})
+declare const link: Static<typeof linkSchema>
+expectType<ObjectId>()(link.to)
+expectType<ObjectId | null | undefined>()(link.from)
+expectType<ObjectId[]>()(link.others)

@@ -1,8 +1,8 @@
 import type { JSONSchema } from '../../service-schemas.ts'
 import { isObject } from '../../value-kind.ts'
 import type { Keywords } from '../json-schema.ts'
-import type { FindReference } from './schema-references.ts'
-import { indexReferences } from './schema-references.ts'
+import type { FindReference } from '../schema-references.ts'
+import { indexReferences } from '../schema-references.ts'
 
 /** Keywords with schemas of the same value, one or more of which hold for it. */
 const ALTERNATIVES = ['anyOf', 'oneOf', 'then', 'else']
