@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import type { MethodEntry } from '../../core/index.ts'
-import { isObject } from '../../core/value-kind.ts'
+import { isObject, isPlainObject } from '../../core/value-kind.ts'
+import { createFits } from './fitting-record.ts'
 import { pickListed } from './listed-fields.ts'
 import type { SerializableSchema } from './serializable-schema.ts'
 import { toSerializableSchema } from './serializable-schema.ts'
@@ -14,6 +15,8 @@ interface ResultForm {
   readonly schema: SerializableSchema
   /** Fastify's serializer of one record. */
   readonly write: (record: unknown) => string
+  /** Whether that writes a record with the values that it has. */
+  readonly fits: (record: unknown) => boolean
   hasWarned: boolean
 }
 
@@ -62,7 +65,7 @@ function createForm(
   reply: FastifyReply,
 ): ResultForm {
   const write = reply.compileSerializationSchema({ ...schema }) as ResultForm['write']
-  return { method, schema, write, hasWarned: false }
+  return { method, schema, write, fits: createFits(schema), hasWarned: false }
 }
 
 function writeBody(body: object, form: ResultForm): string {
@@ -83,12 +86,15 @@ function writeList(records: readonly unknown[], form: ResultForm): string {
 
 function writeRecord(record: unknown, form: ResultForm): string {
   if (!isObject(record)) return JSON.stringify(record) ?? 'null'
+  const isPlain = isPlainObject(record) && record['toJSON'] === undefined
+  const plain = isPlain ? record : pickListed(record, form.schema)
   try {
-    return form.write(record)
+    if (form.fits(plain)) return form.write(plain)
+    if (isObject(plain)) warnOnce(new TypeError('A value has another type than its schema'), form)
   } catch (error) {
     warnOnce(error, form)
-    return JSON.stringify(pickListed(record, form.schema))
   }
+  return JSON.stringify(isPlain ? pickListed(record, form.schema) : plain) ?? 'null'
 }
 
 function warnOnce(error: unknown, form: ResultForm): void {

@@ -1,3 +1,5 @@
+import type { FindReference } from '../../core/schema/validation/schema-references.ts'
+import { indexReferences } from '../../core/schema/validation/schema-references.ts'
 import type { JSONSchema } from '../../core/service-schemas.ts'
 
 type Keywords = Readonly<Record<string, unknown>>
@@ -15,21 +17,11 @@ export interface SerializableSchema {
   /** What holds for fields that are not named; without it they are not written. */
   readonly additionalProperties?: SerializableSchema
   readonly items?: SerializableSchema
+  /** Forms of different types, none of them a reference. */
   readonly anyOf?: readonly SerializableSchema[]
   /** `#/$defs/Name`, a schema of the outermost one. */
   readonly $ref?: string
   readonly $defs?: Readonly<Record<string, SerializableSchema>>
-}
-
-/** The outermost schema, whose definitions are referred to. */
-type Root = Keywords
-
-/** What is known of the fields of an object. */
-interface Fields {
-  readonly properties: Keywords
-  readonly patternProperties: Keywords
-  /** What holds for all other fields; `false` where they are not sent. */
-  readonly others: unknown
 }
 
 const ANY: SerializableSchema = {}
@@ -45,117 +37,155 @@ const SCALARS: Readonly<Record<string, SerializableSchema>> = {
 /** A Date is written faster by its format. */
 const DATE: SerializableSchema = { type: 'string', nullable: true, format: 'date-time' }
 
+/** Keywords with schemas for the value itself: together they name its fields. */
+const SAME_VALUE = ['allOf', 'anyOf', 'oneOf', 'then', 'else']
+
+/** Keywords of the fields that an object has beside those that it names. */
+const OTHER_FIELDS = ['additionalProperties', 'unevaluatedProperties']
+
+/** Keywords of the items of lists. */
+const ITEMS = ['items', 'prefixItems', 'additionalItems']
+
 /**
- * Returns the schema by which records are written: it names the fields, and demands nothing. A record
- * of which some fields were selected lacks others, and an old one has `null` where a string is meant;
- * both are sent as they are.
+ * Returns the schema by which records are written: it names the fields, those of all parts and
+ * alternatives together, and demands nothing. A record of which some fields were selected lacks others,
+ * and an old one has `null` where a string is meant; both are sent as they are.
+ * @throws {TypeError} a reference leads nowhere
  */
 export function toSerializableSchema(schema: JSONSchema): SerializableSchema {
-  if (!isKeywords(schema)) return ANY
-  const $defs = mapValues(toDefinitions(schema), (one) => toSerializable(one, schema))
-  return { ...toSerializable(schema, schema), ...(Object.keys($defs).length > 0 && { $defs }) }
+  return isKeywords(schema) ? new Translation(schema).toRoot(schema) : ANY
 }
 
-function toSerializable(schema: unknown, root: Root): SerializableSchema {
-  if (!isKeywords(schema)) return ANY
-  const name = toDefinitionName(schema)
-  if (name !== undefined)
-    return Object.hasOwn(toDefinitions(root), name) ? { $ref: `#/$defs/${name}` } : ANY
-  const alternatives = toAlternatives(schema).map((one) => ({ one, fields: toFields(one, root) }))
-  const others = alternatives.filter(({ fields }) => fields === undefined)
-  const object = toFields(schema, root)
-  if (others.length > 0 && object !== undefined) {
+/** The schemas of one value. */
+interface Group {
+  readonly parts: readonly Keywords[]
+  /** Whether some of them were referred to: such a group may contain itself. */
+  readonly isReferred: boolean
+}
+
+class Translation {
+  readonly #find: FindReference
+  readonly #ids = new Map<Keywords, number>()
+  readonly #names = new Map<string, string>()
+  readonly #definitions = new Map<string, SerializableSchema>()
+
+  constructor(root: Keywords) {
+    this.#find = indexReferences(root)
+  }
+
+  toRoot(root: Keywords): SerializableSchema {
+    const form = this.#toForm(this.#expand([root]).parts)
+    if (this.#definitions.size === 0) return form
+    return { ...form, $defs: Object.fromEntries(this.#definitions) }
+  }
+
+  readonly #translate = (schemas: readonly unknown[]): SerializableSchema => {
+    const { parts, isReferred } = this.#expand(schemas)
+    return isReferred ? this.#toReference(parts) : this.#toForm(parts)
+  }
+
+  #toReference(parts: readonly Keywords[]): SerializableSchema {
+    const key = parts.map((part) => this.#toId(part)).join()
+    const known = this.#names.get(key)
+    const name = known ?? `part-${this.#names.size}`
+    if (known === undefined) {
+      // Before it is made: it may contain itself.
+      this.#names.set(key, name)
+      this.#definitions.set(name, this.#toForm(parts))
+    }
+    return { $ref: `#/$defs/${name}` }
+  }
+
+  #toId(part: Keywords): number {
+    const id = this.#ids.get(part) ?? this.#ids.size
+    this.#ids.set(part, id)
+    return id
+  }
+
+  #expand(schemas: readonly unknown[]): Group {
+    const parts = new Set<Keywords>()
+    let isReferred = false
+    const add = (schema: unknown): void => {
+      if (!isKeywords(schema) || parts.has(schema)) return
+      parts.add(schema)
+      const { $ref, dependentSchemas } = schema
+      for (const keyword of SAME_VALUE) [schema[keyword] ?? []].flat().forEach(add)
+      if (isKeywords(dependentSchemas)) Object.values(dependentSchemas).forEach(add)
+      if (typeof $ref !== 'string') return
+      const target = this.#find($ref)
+      if (target === undefined) throw new TypeError(`The reference '${$ref}' leads nowhere`)
+      isReferred = true
+      add(target)
+    }
+    schemas.forEach(add)
+    return { parts: [...parts], isReferred }
+  }
+
+  #toForm(parts: readonly Keywords[]): SerializableSchema {
+    const types = new Set(parts.flatMap(toTypes))
+    const object = parts.some(namesFields) ? [this.#toObject(parts)] : []
+    const items = parts.flatMap((part) => ITEMS.flatMap((keyword) => part[keyword] ?? []))
+    const list = items.some(isKeywords) ? [this.#toList(items)] : []
+    const isOpen =
+      (types.has('object') && object.length === 0) || (types.has('array') && list.length === 0)
+    const scalars = new Set([...types].flatMap((type) => SCALARS[type] ?? []))
+    const forms = [...object, ...list, ...scalars, ...(isOpen || types.has('any') ? [ANY] : [])]
+    const [form = ANY, ...others] = forms
+    if (others.length > 0) return forms.every((one) => one === ANY) ? ANY : { anyOf: forms }
+    return form === SCALARS['string'] && isDate(parts) ? DATE : form
+  }
+
+  #toList(items: readonly unknown[]): SerializableSchema {
+    return { type: 'array', nullable: true, items: this.#translate(items) }
+  }
+
+  #toObject(parts: readonly Keywords[]): SerializableSchema {
+    const others = parts.flatMap((part) => OTHER_FIELDS.flatMap((keyword) => part[keyword] || []))
     return {
-      anyOf: [toObject(object, root), ...others.map(({ one }) => toSerializable(one, root))],
+      type: 'object',
+      nullable: true,
+      properties: this.#toFields(parts, 'properties'),
+      patternProperties: this.#toFields(parts, 'patternProperties'),
+      ...(others.length > 0 && { additionalProperties: this.#translate(others) }),
     }
   }
-  if (object !== undefined) return toObject(object, root)
-  const [type, ...more] = toTypes(schema)
-  if (type === undefined || more.length > 0) return ANY
-  if (type === 'array') return toList(schema['items'], root)
-  const isDate = type === 'string' && schema['format'] === 'date-time'
-  return isDate ? DATE : (SCALARS[String(type)] ?? ANY)
-}
 
-function toObject(fields: Fields, root: Root): SerializableSchema {
-  const { properties, patternProperties, others } = fields
-  const map = (one: unknown): SerializableSchema => toSerializable(one, root)
-  return {
-    type: 'object',
-    nullable: true,
-    properties: mapValues(properties, map),
-    patternProperties: mapValues(patternProperties, map),
-    ...(others !== false && { additionalProperties: map(others) }),
+  /** A field that several parts describe has what any of them names. */
+  #toFields(parts: readonly Keywords[], keyword: string): Record<string, SerializableSchema> {
+    const fields = new Map<string, unknown[]>()
+    for (const part of parts) {
+      for (const [name, schema] of Object.entries(part[keyword] ?? {})) {
+        fields.set(name, [...(fields.get(name) ?? []), schema])
+      }
+    }
+    const entries = [...fields].map(([name, schemas]) => [name, this.#translate(schemas)] as const)
+    return Object.fromEntries(entries)
   }
 }
 
-function toList(items: unknown, root: Root): SerializableSchema {
-  if (!isKeywords(items) || Array.isArray(items)) return ANY
-  return { type: 'array', nullable: true, items: toSerializable(items, root) }
-}
-
-/**
- * Returns the fields that an object may have, together those of all its parts and alternatives;
- * `undefined` where a schema names none.
- */
-function toFields(schema: unknown, root: Root, seen: readonly unknown[] = []): Fields | undefined {
-  if (!isKeywords(schema) || seen.includes(schema)) return undefined
-  const { properties, patternProperties, additionalProperties, allOf } = schema
-  const name = toDefinitionName(schema)
-  const parts = [
-    allOf ?? [],
-    toAlternatives(schema),
-    name === undefined ? [] : toDefinitions(root)[name],
-  ]
-  const known = parts.flat().flatMap((part) => toFields(part, root, [...seen, schema]) ?? [])
-  const isOwn = [properties, patternProperties, additionalProperties].some(
-    (one) => one !== undefined,
+function namesFields(part: Keywords): boolean {
+  return ['properties', 'patternProperties', 'additionalProperties'].some(
+    (keyword) => part[keyword] !== undefined,
   )
-  if (!isOwn && known.length === 0) return undefined
-  const own: Fields = {
-    properties: isKeywords(properties) ? properties : {},
-    patternProperties: isKeywords(patternProperties) ? patternProperties : {},
-    others: additionalProperties ?? false,
-  }
-  return known.reduce(joinFields, own)
 }
 
-function joinFields(first: Fields, second: Fields): Fields {
-  return {
-    properties: { ...second.properties, ...first.properties },
-    patternProperties: { ...second.patternProperties, ...first.patternProperties },
-    others: first.others === false ? second.others : first.others,
-  }
+/** The types of a value, without `null`; those of its constants where it says none. */
+function toTypes({ type, const: constant, enum: values }: Keywords): string[] {
+  const named = [values ?? (constant === undefined ? [] : [constant])].flat()
+  const types = [type ?? named.map(toType)].flat().map(String)
+  return types.filter((one) => one !== 'null')
 }
 
-/** The other forms that a value may have, without `null`. */
-function toAlternatives({ anyOf, oneOf }: Keywords): unknown[] {
-  const all = [anyOf ?? [], oneOf ?? []].flat()
-  return all.filter((one) => !(isKeywords(one) && one['type'] === 'null'))
+function toType(value: unknown): string {
+  if (value === null) return 'null'
+  return typeof value === 'object' ? 'any' : typeof value
 }
 
-/** The types of a value, without `null`. */
-function toTypes({ type }: Keywords): unknown[] {
-  return [type ?? []].flat().filter((one) => one !== 'null')
-}
-
-function toDefinitions({ $defs, definitions }: Root): Keywords {
-  return { ...(isKeywords(definitions) && definitions), ...(isKeywords($defs) && $defs) }
-}
-
-function toDefinitionName({ $ref }: Keywords): string | undefined {
-  return typeof $ref === 'string'
-    ? /^#\/(?:\$defs|definitions)\/([^/]+)$/.exec($ref)?.[1]
-    : undefined
-}
-
-function mapValues(
-  schemas: Keywords,
-  map: (one: unknown) => SerializableSchema,
-): Record<string, SerializableSchema> {
-  return Object.fromEntries(Object.entries(schemas).map(([name, one]) => [name, map(one)]))
+function isDate(parts: readonly Keywords[]): boolean {
+  const strings = parts.filter((part) => toTypes(part).length > 0)
+  return strings.every(({ format }) => format === 'date-time')
 }
 
 function isKeywords(value: unknown): value is Keywords {
-  return typeof value === 'object' && value !== null
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

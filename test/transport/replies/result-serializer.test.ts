@@ -1,0 +1,152 @@
+import { Binary, ObjectId } from 'mongodb'
+import t from 'tap'
+import type { JSONSchema } from '../../../src/core/service-schemas.ts'
+import { MODES, startServer } from '../../support/http.ts'
+
+interface Case {
+  readonly title: string
+  readonly schema: JSONSchema
+  readonly record: unknown
+  readonly sent: unknown
+}
+
+const string = { type: 'string' }
+const named = { type: 'object', properties: { name: string } }
+const secret = { name: 'a', password: 'p' }
+const shown = { name: 'a' }
+
+/** Returns the schema of a record with one field, and parts that are referred to. */
+function field(schema: object, $defs: object = {}): object {
+  return { $defs, type: 'object', properties: { value: schema } }
+}
+
+const list = { type: 'array', items: named }
+const node = { type: 'object', properties: { name: string, sub: { type: 'array' } } }
+
+const LEAKS: readonly Case[] = [
+  ...[
+    { title: 'a list or null', schema: field({ anyOf: [list, { type: 'null' }] }) },
+    { title: 'one of two lists', schema: field({ anyOf: [list, { type: 'array' }] }) },
+    { title: 'the items of a tuple', schema: field({ type: 'array', prefixItems: [named] }) },
+    { title: 'a list in parts', schema: field({ allOf: [list] }) },
+    { title: 'a list elsewhere', schema: field({ $ref: '#/$defs/List' }, { List: list }) },
+    {
+      title: 'a list elsewhere or null',
+      schema: field({ anyOf: [{ $ref: '#/$defs/List' }, { type: 'null' }] }, { List: list }),
+    },
+    { title: 'lists where one record is meant', schema: field(named) },
+  ].map((one) => ({ ...one, record: { value: [secret] }, sent: { value: [shown] } })),
+  ...[
+    { title: 'an encoded reference', schema: field({ $ref: '#/$defs/a%20b' }, { 'a b': named }) },
+    {
+      title: 'a reference by an id',
+      schema: field({ $ref: 'Named' }, { Named: { $id: 'Named', ...named } }),
+    },
+    { title: 'one record where a list is meant', schema: field(list) },
+  ].map((one) => ({ ...one, record: { value: secret }, sent: { value: shown } })),
+  {
+    title: 'records that contain themselves',
+    schema: { ...node, properties: { name: string, sub: { type: 'array', items: { $ref: '#' } } } },
+    record: { ...secret, sub: [{ ...secret, sub: [secret] }] },
+    sent: { ...shown, sub: [{ ...shown, sub: [shown] }] },
+  },
+  {
+    title: 'a record where an id is meant',
+    schema: field(string),
+    record: { value: secret },
+    sent: {},
+  },
+]
+
+const id = new ObjectId()
+
+/** The values stay what they are, whatever the schema says. */
+const VALUES: readonly Case[] = [
+  { type: 'string', values: [5, true, ['a', 'b'], null] },
+  { type: 'number', values: ['12', '', true, [], null] },
+  { type: 'boolean', values: ['no', 'false', 0, 1, null] },
+  { type: 'object', properties: { name: string }, values: ['a', 5, null] },
+]
+  .flatMap(({ values, ...schema }) => values.map((value: unknown) => ({ schema, value })))
+  .map(({ schema, value }) => ({
+    title: `${JSON.stringify(value)} where ${schema.type} is meant`,
+    schema: field(schema),
+    record: { value },
+    sent: { value },
+  }))
+
+const OTHERS: readonly Case[] = [
+  { title: 'ids', schema: field(string), record: { value: id }, sent: { value: String(id) } },
+  {
+    title: 'bytes',
+    schema: field(string),
+    record: { value: new Binary(Buffer.from('abc')) },
+    sent: { value: 'YWJj' },
+  },
+  {
+    title: 'a date where a record is meant',
+    schema: field(named),
+    record: { value: new Date(0) },
+    sent: { value: '1970-01-01T00:00:00.000Z' },
+  },
+  {
+    title: 'no function, also where anything is meant',
+    schema: field({}),
+    record: { value: () => 1 },
+    sent: {},
+  },
+  {
+    title: 'no field that each object inherits',
+    schema: { type: 'object', properties: { constructor: string, toString: {}, name: string } },
+    record: shown,
+    sent: shown,
+  },
+  { title: 'ids in place of records', schema: named, record: [id, null], sent: [String(id), null] },
+  {
+    title: 'an object that is its own JSON',
+    schema: named,
+    record: new (class {
+      name = 'a'
+      toJSON(): this {
+        return this
+      }
+    })(),
+    sent: shown,
+  },
+  {
+    title: 'the fields of each alternative, at every depth',
+    schema: {
+      anyOf: [field(named), field({ type: 'object', properties: { age: { type: 'number' } } })],
+    },
+    record: { value: { age: 5, password: 'p' } },
+    sent: { value: { age: 5 } },
+  },
+  {
+    title: 'fields that a condition names',
+    schema: { ...named, if: { required: ['name'] }, else: { properties: { age: string } } },
+    record: { age: 'b' },
+    sent: { age: 'b' },
+  },
+]
+
+const GROUPS = { 'MASS-3: no unnamed field in': LEAKS, 'as it is:': VALUES, 'as JSON:': OTHERS }
+
+for (const mode of MODES) {
+  t.test(`answers of services with schemas, ${mode}`, async (t) => {
+    const cases = Object.entries(GROUPS).flatMap(([group, list]) =>
+      list.map((one) => ({ ...one, title: `${group} ${one.title}` })),
+    )
+    const { request } = await startServer(t, mode, {
+      services: (app) => {
+        for (const [index, { schema, record }] of cases.entries()) {
+          const service = { get: async () => record }
+          app.use(`things-${index}`, service, { schemas: { entity: schema, query: true } })
+        }
+      },
+    })
+    for (const [index, { title, sent }] of cases.entries()) {
+      const { status, text } = await request(`/things-${index}/1`)
+      t.strictSame({ status, body: JSON.parse(text) }, { status: 200, body: sent }, title)
+    }
+  })
+}
