@@ -58,13 +58,41 @@ interface Pattern {
  */
 export function createStringConversion(schema: JSONSchema): (data: unknown) => void {
   if (!isObject(schema)) return () => undefined
-  const root = new Place([schema], indexReferences(schema))
+  const root = new Places(schema).find([schema])
   return (data) => root.convertInside(data)
+}
+
+/** The places by the schemas that hold there: where a schema contains itself, they are so many still. */
+class Places {
+  readonly #findReference: FindReference
+  readonly #places = new Map<string, Place>()
+  readonly #ids = new Map<Keywords, number>()
+
+  constructor(root: object) {
+    this.#findReference = indexReferences(root)
+  }
+
+  find(schemas: readonly unknown[]): Place {
+    const parts = new Set<Keywords>()
+    for (const schema of schemas) addParts(schema, parts, this.#findReference)
+    const key = [...parts].map((part) => this.#toId(part)).join()
+    const known = this.#places.get(key)
+    if (known !== undefined) return known
+    const place = new Place([...parts], this)
+    this.#places.set(key, place)
+    return place
+  }
+
+  #toId(part: Keywords): number {
+    const id = this.#ids.get(part) ?? this.#ids.size
+    this.#ids.set(part, id)
+    return id
+  }
 }
 
 /** One place of the data, with all schemas that hold there. */
 class Place {
-  readonly #findReference: FindReference
+  readonly #all: Places
   readonly #parts: readonly Keywords[]
   readonly #types: readonly ScalarType[]
   readonly #emptyIsNull: boolean
@@ -75,11 +103,9 @@ class Place {
   readonly #matched = new Map<string, Place>()
   readonly #items = new Map<number, Place>()
 
-  constructor(schemas: readonly unknown[], findReference: FindReference) {
-    this.#findReference = findReference
-    const parts = new Set<Keywords>()
-    for (const schema of schemas) addParts(schema, parts, findReference)
-    this.#parts = [...parts]
+  constructor(parts: readonly Keywords[], all: Places) {
+    this.#all = all
+    this.#parts = parts
     this.#types = this.#parts.flatMap(toScalarTypes)
     this.#emptyIsNull = this.#parts.some(takesNull) && !this.#parts.some(takesEmptyString)
     const patterns = this.#parts.flatMap((part) =>
@@ -135,7 +161,7 @@ class Place {
   #remember<Key>(places: Map<Key, Place>, key: Key, schemas: () => readonly unknown[]): Place {
     const known = places.get(key)
     if (known !== undefined) return known
-    const place = new Place(schemas(), this.#findReference)
+    const place = this.#all.find(schemas())
     places.set(key, place)
     return place
   }

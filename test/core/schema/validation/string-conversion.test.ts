@@ -197,3 +197,22 @@ t.test('remembers nothing of the names that callers send', async (t) => {
   Map.prototype.set = set
   t.strictSame(remembered, ['^a', ''])
 })
+
+t.test('a schema that contains itself is read once, however deep the data are', async (t) => {
+  let reads = 0
+  const node = {
+    type: 'object',
+    properties: { left: { $ref: '#' }, right: { $ref: '#' }, size: { type: 'number' } },
+    get patternProperties() {
+      reads += 1
+      return undefined
+    },
+  }
+  const run = createStringConversion(node)
+  run({ left: {}, right: {}, size: '1' })
+  const before = reads
+  const data = { left: { right: { right: { left: { size: '5' } } } } }
+  run(data)
+  t.equal(data.left.right.right.left.size, 5)
+  t.equal(reads, before)
+})
