@@ -28,8 +28,9 @@ export async function addDocsPage(
     staticCSP: CONTENT_SECURITY_POLICY,
     uiConfig: { deepLinking: true, tryItOutEnabled: true, displayRequestDuration: true },
     uiHooks: {
-      onRequest: addSlash.bind(null, path),
-      preHandler: (request, reply) => readDocument(live, request, reply),
+      // Not before that: functions of `app.use()` that guard the page come first.
+      preHandler: async (request, reply) =>
+        redirectToSlash(path, request, reply) ?? readDocument(live, request, reply),
     },
     transformSpecification: (_routes, request) => WRITTEN.get(request)?.document ?? {},
     transformSpecificationClone: false,
@@ -40,30 +41,39 @@ export async function addDocsPage(
  * Leads to the page with a slash at its end. From there it finds its files and the document by relative
  * paths, whatever a proxy has put before the path or taken from it.
  */
-function addSlash(
+function redirectToSlash(
   path: string,
   request: FastifyRequest,
   reply: FastifyReply,
-  done: () => void,
-): void {
-  const [own = '', query] = request.url.split('?')
-  if (own.endsWith(path)) {
-    const name = path.slice(path.lastIndexOf('/') + 1)
-    reply.redirect(`./${name}/${query === undefined ? '' : `?${query}`}`, 308)
-  } else done()
+): FastifyReply | undefined {
+  const [own = ''] = request.url.split('?', 1)
+  if (own.endsWith('/') || !readRoute(request).endsWith(path)) return undefined
+  const name = own.slice(own.lastIndexOf('/') + 1)
+  return reply.redirect(`./${name}/${request.url.slice(own.length)}`, 308)
+}
+
+/** Returns the path of the route, which differs from that of the URL where routers are lenient. */
+function readRoute({ routeOptions }: FastifyRequest): string {
+  return routeOptions.url?.replace(/\/$/, '') ?? ''
 }
 
 async function readDocument(
   live: LiveDocument,
   request: FastifyRequest,
   reply: FastifyReply,
-): Promise<void> {
+): Promise<FastifyReply | undefined> {
   reply.header('x-content-type-options', 'nosniff')
   // Services come and go: a cache has to ask whether it still has the document of now.
   reply.header('cache-control', 'no-cache')
-  if (!/\/(json|yaml)$/.test(request.url.split('?', 1)[0] ?? '')) return
+  if (!/\/(json|yaml)$/.test(readRoute(request))) return undefined
   const written = await live.read()
   WRITTEN.set(request, written)
   reply.header('etag', written.tag)
-  if (request.headers['if-none-match'] === written.tag) await reply.code(304).send()
+  return isKnown(request.headers['if-none-match'], written.tag) ? reply.code(304).send() : undefined
+}
+
+/** Whether a caller has the document of a tag: by weak comparison, as proxies that compress weaken tags. */
+function isKnown(header: string | undefined, tag: string): boolean {
+  const tags = (header ?? '').split(',').map((one) => one.trim().replace(/^W\//, ''))
+  return tags.includes(tag) || tags.includes('*')
 }

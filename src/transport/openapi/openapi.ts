@@ -30,11 +30,12 @@ interface WithServer {
 export function openapi(options: OpenApiOptions): (app: AnyApplication) => void {
   const configure = createConfigurator('openapi', options, (app: AnyApplication) => {
     const docs = DOCS.get(app)
-    if (docs !== undefined) {
-      const state = docs.isServed ? 'has started: configure it before' : 'has openapi() already'
-      throw new TypeError(`openapi(): the application ${state}`)
+    const { fastify } = app as WithServer
+    if (docs?.isServed === true || fastify?.server.listening === true) {
+      throw new TypeError('openapi(): the application has started: configure it before')
     }
-    DOCS.set(app, new Docs(resolved, (app as WithServer).fastify))
+    if (docs !== undefined) throw new TypeError('openapi(): the application has openapi() already')
+    DOCS.set(app, new Docs(resolved, fastify))
   })
   const resolved = resolveOpenApiOptions(options)
   return configure

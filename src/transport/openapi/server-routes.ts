@@ -68,7 +68,9 @@ export function readRoutes(
 ): OpenApiDocument {
   const document = (server as unknown as WithSwagger).swagger() as Partial<OpenApiDocument>
   const own = createDocument({ info, ...(servers && { servers }) })
-  // A server that documents its routes by itself may do so in an older version.
+  // A server that documents its routes by itself may do so in an older version. Of that before 3.0
+  // nothing fits.
+  if (document.openapi === undefined) return own
   return { ...own, ...document, openapi: OPENAPI_VERSION, info }
 }
 

@@ -122,7 +122,13 @@ t.test('functions of app.use() guard the page and the document', async (t) => {
     app.use('notes', createService() as never)
     app.configure(openapi({ info: INFO }))
   })
-  for (const path of ['/docs/', '/docs/json', '/docs/yaml', '/docs/static/swagger-ui.css']) {
+  for (const path of [
+    '/docs',
+    '/docs/',
+    '/docs/json',
+    '/docs/yaml',
+    '/docs/static/swagger-ui.css',
+  ]) {
     const { status, text } = await server.request(path, { ownErrorBody: true })
     t.strictSame([status, text], [418, 'not for you'], path)
   }

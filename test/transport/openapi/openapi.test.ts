@@ -90,8 +90,8 @@ for (const mode of MODES) {
 
   t.test(`${mode}: the page has a slash at its end, told by a relative path`, async (t) => {
     const server = await injectServer(t, { services: (app) => addNotes(app) }, mode)
-    const { status, headers } = await server.request('/docs?a=1')
-    t.strictSame([status, headers.location], [308, './docs/?a=1'])
+    const { status, headers } = await server.request('/docs?a=1&b=?')
+    t.strictSame([status, headers.location], [308, './docs/?a=1&b=?'])
   })
 
   t.test(`${mode}: HEAD has no body, and caches ask whether the document is new`, async (t) => {
@@ -102,10 +102,27 @@ for (const mode of MODES) {
     t.match(head, { status: 200, text: '', headers: { etag: headers.etag } })
     const again = { headers: { 'if-none-match': String(headers.etag) } }
     t.match(await server.request('/docs/json', again), { status: 304, text: '' })
+    for (const tags of [`W/${headers.etag}`, `"other", ${headers.etag}`, '*']) {
+      const request = { headers: { 'if-none-match': tags } }
+      t.match(await server.request('/docs/json', request), { status: 304 }, tags)
+    }
     server.app.use('later', { find: async () => [] })
     t.match(await server.request('/docs/json', again), { status: 200 })
   })
 }
+
+t.test('a lenient router leads to the page and the document as well', async (t) => {
+  const routerOptions = { caseSensitive: false, ignoreTrailingSlash: true }
+  const app = fastifyApp(createApp(), fastify({ routerOptions })).configure(rest())
+  t.teardown(() => app.close())
+  addNotes(app)
+  await app.fastify.ready()
+  const { headers } = await app.fastify.inject('/DOCS')
+  t.equal(headers.location, './DOCS/')
+  for (const path of ['/docs/json/', '/Docs/JSON']) {
+    t.match((await app.fastify.inject(path)).json(), { info: INFO }, path)
+  }
+})
 
 t.test('the page may load nothing but its own files', async (t) => {
   const server = await injectServer(t, { services: (app) => addNotes(app) })
@@ -154,6 +171,23 @@ t.test('a host that documents its routes by itself keeps its document', async (t
   const { paths } = (await host.inject('/api/docs/json')).json<OpenApiDocument>()
   t.ok(paths['/own'] && paths['/api/notes'])
 })
+
+t.test(
+  'a host that documents its routes in Swagger 2.0 has services in the document alone',
+  async (t) => {
+    const host = fastify()
+    t.teardown(() => host.close())
+    const app = createApp()
+    addNotes(app)
+    await host.register(fastifySwagger, { swagger: { info: INFO } })
+    host.get('/own', async () => 'own')
+    await host.register(remex, { app })
+    await host.ready()
+    const document = (await host.inject('/docs/json')).json<OpenApiDocument>()
+    t.match(await new Validator().validate(document), { valid: true })
+    t.ok(document.paths['/notes'])
+  },
+)
 
 t.test('two applications in one server have a document each', async (t) => {
   const host = fastify()
@@ -269,6 +303,10 @@ t.test('names what is wrong with its options and its place', async (t) => {
   })
   const twice = createApp().configure(openapi({ info: INFO }))
   t.throws(() => twice.configure(openapi({ info: INFO })), /has openapi\(\) already/)
+  const started = fastifyApp(createApp()).configure(rest())
+  t.teardown(() => started.close())
+  await started.listen()
+  t.throws(() => started.configure(openapi({ info: INFO })), /application has started/)
   const taken = fastifyApp(createApp()).configure(rest())
   t.teardown(() => taken.close())
   addNotes(taken, { path: '/notes' })
