@@ -43,10 +43,10 @@ export class CompiledSchemas {
   /** @throws {TypeError} a schema can't be compiled; says which */
   constructor(entry: ServiceEntryFace, schemas: ServiceSchemas) {
     const service = `the schemas of service '${entry.path}'`
-    for (const name of ['entity', 'result'] as const) {
-      const schema = schemas[name]
-      // What is compiled of it later is part of another schema, where its faults have other places.
-      if (schema !== undefined) compile(`'${name}' in ${service}`, () => compileCheck(schema))
+    for (const [name, schema] of listResults(schemas)) {
+      // Answers are not checked, but what is misspelt there would send other fields, and what is made of
+      // it later, a query, has its faults in other places.
+      compile(`${name} in ${service}`, () => compileCheck(schema, { useDefaults: false }))
     }
     const all = compile(service, () => toMethodSources(entry, schemas))
     const queries = new Map<JSONSchema, QueryCheck>()
@@ -119,6 +119,16 @@ class LazyQueryCheck implements QueryCheck {
     this.#check ??= compileQuery(this.#schema)
     return this.#check(query)
   }
+}
+
+/** Returns the schemas of what comes back, with their names. */
+function listResults({ entity, result, methods = {} }: ServiceSchemas): [string, JSONSchema][] {
+  const custom = Object.entries(methods).map(
+    ([name, method]) => [`the result of '${name}'`, method?.result] as const,
+  )
+  return [["'entity'", entity] as const, ["'result'", result] as const, ...custom].flatMap(
+    ([name, schema]): [string, JSONSchema][] => (schema === undefined ? [] : [[name, schema]]),
+  )
 }
 
 function createQueryCheck(schema: JSONSchema): QueryCheck {

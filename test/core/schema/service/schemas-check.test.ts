@@ -50,7 +50,7 @@ t.test('takes the schema of create where that of another method follows from it'
 })
 
 t.test('says of which schema no query follows', async (t) => {
-  for (const record of [Type.String(), { type: 'object' }, { id: { type: 'number' } }]) {
+  for (const record of [Type.String(), { type: 'object' }]) {
     await t.rejects(add({ entity: record, create: data }).setup(), {
       name: 'TypeError',
       message: /no query follows from a record without 'properties': name the 'query'/,
@@ -64,4 +64,17 @@ t.test('an asynchronous JSON Schema is refused when the service starts', async (
     name: 'TypeError',
     message: /the data of 'create' .*: A JSON Schema with \$async needs an Ajv of your own/,
   })
+})
+
+t.test('a result that no query follows from is read when the service starts, too', async (t) => {
+  const properties = { name: { $ref: '#/$defs/Name' } }
+  for (const [result, message] of [
+    [{ type: 'object', properties }, /the result of 'get' .*: can't resolve reference/],
+    [{ type: 'object', propertys: {} }, /the result of 'get' .*: .*unknown keyword: "propertys"/],
+  ] as const) {
+    await t.rejects(add({ query: true, create: data, result }).setup(), {
+      name: 'TypeError',
+      message,
+    })
+  }
 })
