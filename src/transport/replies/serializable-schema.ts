@@ -1,5 +1,5 @@
-import type { FindReference } from '../../core/schema/validation/schema-references.ts'
-import { indexReferences } from '../../core/schema/validation/schema-references.ts'
+import type { FindReference } from '../../core/schema/schema-references.ts'
+import { indexReferences } from '../../core/schema/schema-references.ts'
 import type { JSONSchema } from '../../core/service-schemas.ts'
 
 type Keywords = Readonly<Record<string, unknown>>
