@@ -143,18 +143,3 @@ for (const { title, schema, value, sent = value } of CASES) {
     t.strictSame(JSON.parse(JSON.stringify(pickListed(value, serializable))), sent, 'by a copy')
   })
 }
-
-t.test(
-  'finds definitions by their $id and $anchor, as recursive types of TypeBox have them',
-  async (t) => {
-    for (const [$ref, name] of [
-      ['Node', { $id: 'Node' }],
-      ['#node', { $anchor: 'node' }],
-    ] as const) {
-      const node = { ...name, type: 'object', properties: { next: { $ref } } }
-      const schema = toSerializableSchema({ $ref, $defs: { Node: node } })
-      t.equal(schema.$ref, '#/$defs/Node')
-      t.strictSame(schema.$defs?.['Node']?.properties, { next: { $ref: '#/$defs/Node' } })
-    }
-  },
-)

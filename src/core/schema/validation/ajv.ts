@@ -95,7 +95,24 @@ export function compileSchema(
   const key = `${dialect} ${useDefaults} ${ownProperties}`
   const ajv = INSTANCES.get(key) ?? createAjv({ dialect, useDefaults, ownProperties })
   INSTANCES.set(key, ajv)
-  return addKnownKeywords(ajv).compile(shareParts(schema))
+  return addKnownKeywords(ajv).compile(withId(shareParts(schema)))
+}
+
+/** Without an id, Ajv finds no schema that refers to itself as a whole: it remembers none of ours. */
+function withId(schema: JSONSchema): JSONSchema {
+  const isNamed = !hasKeywords(schema) || schema['$id'] !== undefined
+  return isNamed || !refersToRoot(schema) ? schema : { ...schema, $id: 'schema' }
+}
+
+function refersToRoot(schema: unknown, seen: Set<unknown> = new Set()): boolean {
+  if (!hasKeywords(schema) || seen.has(schema)) return false
+  seen.add(schema)
+  let isFound = schema['$ref'] === '#'
+  mapSchema(schema, (inner) => {
+    isFound ||= refersToRoot(inner, seen)
+    return inner
+  })
+  return isFound
 }
 
 /** Schemas with a keyword may be made at any time. */

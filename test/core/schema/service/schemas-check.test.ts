@@ -69,8 +69,14 @@ t.test('an asynchronous JSON Schema is refused when the service starts', async (
 t.test('a result that no query follows from is read when the service starts, too', async (t) => {
   const properties = { name: { $ref: '#/$defs/Name' } }
   for (const [result, message] of [
-    [{ type: 'object', properties }, /'result' in the schemas of service 'users'.*: can't resolve reference/],
-    [{ type: 'object', propertys: {} }, /'result' in the schemas of service 'users'.*: .*unknown keyword: "propertys"/],
+    [
+      { type: 'object', properties },
+      /'result' in the schemas of service 'users'.*: can't resolve reference/,
+    ],
+    [
+      { type: 'object', propertys: {} },
+      /'result' in the schemas of service 'users'.*: .*unknown keyword: "propertys"/,
+    ],
   ] as const) {
     await t.rejects(add({ query: true, create: data, result }).setup(), {
       name: 'TypeError',
