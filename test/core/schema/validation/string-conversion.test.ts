@@ -187,6 +187,7 @@ t.test('changes no prototype', async (t) => {
 
 t.test('remembers nothing of the names that callers send', async (t) => {
   const convertAll = createStringConversion({ patternProperties: { '^a': { type: 'number' } } })
+  convertAll({ a: '1', b: '1' })
   const remembered: unknown[] = []
   const { set } = Map.prototype
   Map.prototype.set = function (key, value) {
@@ -195,7 +196,7 @@ t.test('remembers nothing of the names that callers send', async (t) => {
   }
   for (let index = 0; index < 50; index += 1) convertAll({ [`a${index}`]: '1', [`b${index}`]: '1' })
   Map.prototype.set = set
-  t.strictSame(remembered, ['^a', ''])
+  t.strictSame(remembered, [])
 })
 
 t.test('a schema that contains itself is read once, however deep the data are', async (t) => {
@@ -209,7 +210,7 @@ t.test('a schema that contains itself is read once, however deep the data are', 
     },
   }
   const run = createStringConversion(node)
-  run({ left: {}, right: {}, size: '1' })
+  run({ left: { left: {}, right: {}, size: '1' }, right: { left: {}, right: {} } })
   const before = reads
   const data = { left: { right: { right: { left: { size: '5' } } } } }
   run(data)
