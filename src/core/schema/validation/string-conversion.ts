@@ -76,9 +76,7 @@ class Places {
     const parts = new Set<Keywords>()
     for (const schema of schemas) addParts(schema, parts, this.#findReference)
     const key = [...parts].map((part) => this.#toId(part)).join()
-    const known = this.#places.get(key)
-    if (known !== undefined) return known
-    const place = new Place([...parts], this)
+    const place = this.#places.get(key) ?? new Place([...parts], this)
     this.#places.set(key, place)
     return place
   }
@@ -106,11 +104,9 @@ class Place {
   constructor(parts: readonly Keywords[], all: Places) {
     this.#all = all
     this.#parts = parts
-    this.#types = this.#parts.flatMap(toScalarTypes)
-    this.#emptyIsNull = this.#parts.some(takesNull) && !this.#parts.some(takesEmptyString)
-    const patterns = this.#parts.flatMap((part) =>
-      Object.keys(toSchemas(part['patternProperties'])),
-    )
+    this.#types = parts.flatMap(toScalarTypes)
+    this.#emptyIsNull = parts.some(takesNull) && !parts.some(takesEmptyString)
+    const patterns = parts.flatMap((part) => Object.keys(toSchemas(part['patternProperties'])))
     this.#patterns = [...new Set(patterns)].map((name) => ({ name, regex: new RegExp(name, 'u') }))
   }
 
