@@ -1,6 +1,8 @@
 import { isPlainObject } from '../../core/value-kind.ts'
-import type { DocumentSchema } from './schema-components.ts'
 import { capitalize } from './service-names.ts'
+
+/** A schema as it stands in a document. */
+type Schema = Readonly<Record<string, unknown>>
 
 /** The keywords that hold definitions, by their names. */
 const DEFINITION_KEYWORDS = ['$defs', 'definitions']
@@ -11,9 +13,9 @@ const DEFINITION_KEYWORDS = ['$defs', 'definitions']
  * @param base what references to the schemas begin with
  */
 export function liftDefinitions(
-  schemas: ReadonlyMap<string, DocumentSchema>,
+  schemas: ReadonlyMap<string, Schema>,
   base: string,
-): Readonly<Record<string, DocumentSchema>> {
+): Readonly<Record<string, Schema>> {
   const lifted = new Map(schemas)
   const places = new Map<string, string>()
   for (const [name, schema] of schemas) {
@@ -24,7 +26,7 @@ export function liftDefinitions(
       delete rest[keyword]
       for (const [key, definition] of Object.entries(definitions)) {
         const own = toFreeName(`${name}${toNamePart(key)}`, lifted)
-        lifted.set(own, definition as DocumentSchema)
+        lifted.set(own, definition as Schema)
         places.set(`${base}${name}/${keyword}/${escapePointer(key)}`, base + own)
       }
     }
