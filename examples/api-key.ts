@@ -16,6 +16,9 @@ interface Client {
 
 /** Proves that a program has one of the keys of the setting `authentication.<name>.clients`. */
 export class ApiKeyStrategy extends AuthenticationBaseStrategy {
+  /** What documents of `openapi()` say of it. */
+  readonly securityScheme = { type: 'apiKey', in: 'header', name: 'X-API-Key' }
+
   parse(request: AuthenticationHttpRequest): AuthenticationRequest | null {
     const apiKey = request.headers['x-api-key']
     return typeof apiKey === 'string' ? { strategy: this.name, apiKey } : null

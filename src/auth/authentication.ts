@@ -55,6 +55,12 @@ export interface AuthenticationStrategy {
     params: AuthenticationParams,
   ): AuthenticationResult | Promise<AuthenticationResult>
   /**
+   * How an HTTP request proves who sends it, as a security scheme of OpenAPI:
+   * `{ type: 'apiKey', in: 'header', name: 'X-API-Key' }`. Without one, documents say that there is
+   * a proof, and not how to give it.
+   */
+  readonly securityScheme?: Readonly<Record<string, unknown>>
+  /**
    * Runs a proof of a caller outside within the limits for guesses, where there are some. The login
    * and the hooks call it around `authenticate`.
    * @param params those of the caller

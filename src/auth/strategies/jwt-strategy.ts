@@ -54,6 +54,15 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
     return this.#prepare().configuration
   }
 
+  /** A bearer token, or a header of one's own, as the settings have it. */
+  get securityScheme(): Readonly<Record<string, unknown>> {
+    const { configuration, headerName, schemes } = this.#prepare()
+    const description = 'The `accessToken` that a login returns.'
+    return headerName === 'authorization' && schemes.has('bearer')
+      ? { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description }
+      : { type: 'apiKey', in: 'header', name: configuration.header, description }
+  }
+
   /** @throws {TypeError} an unknown option, a value that it can't have, or an entity of its own */
   verifyConfiguration(): void {
     const { configKey, configuration } = this.authentication

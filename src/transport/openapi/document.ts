@@ -4,7 +4,6 @@ import { toOperations } from './operations.ts'
 import { SchemaComponents } from './schema-components.ts'
 import type { ServiceDescription } from './service-description.ts'
 import { OperationIds } from './service-names.ts'
-import { BEARER, BEARER_SCHEME } from './service-security.ts'
 import { toServiceUrls, toShape } from './service-url.ts'
 
 /** What a document says of the whole. @see https://spec.openapis.org/oas/v3.1.1.html#info-object */
@@ -79,16 +78,17 @@ export function toServiceParts(
     methodPaths && !taken.has(toShape(path))
   const scope = { components, ids, hasMethodPath }
   const operations = all.flatMap(({ service, urls }) => toOperations(scope, service, urls))
-  const isGuarded = services.some(({ methods }) =>
-    methods.some(({ security }) => security !== 'none'),
-  )
+  const securitySchemes: Record<string, unknown> = {}
+  for (const { security } of services.flatMap(({ methods }) => methods)) {
+    Object.assign(securitySchemes, security?.schemes)
+  }
   return {
     tags: services.map(({ path }) => ({ name: path })),
     paths: toPaths(operations),
     components: {
       ...components.toJSON(),
       responses: createErrorResponses(),
-      ...(isGuarded ? { securitySchemes: { [BEARER]: BEARER_SCHEME } } : {}),
+      ...(Object.keys(securitySchemes).length > 0 ? { securitySchemes } : {}),
     },
   }
 }

@@ -73,7 +73,7 @@ export async function readServices(
   await loadSchemas(app)
   const services = [...app.entries].flatMap(([path, entry]) => {
     if (excluded.includes(path)) return []
-    const service = describeService(path, entry, readSchemas)
+    const service = describeService(app, path, entry, readSchemas)
     return service === null ? [] : [service]
   })
   return toServiceParts(services, options)

@@ -217,6 +217,6 @@ function toAnswer(status: number, schema: DocumentSchema): object {
 }
 
 function toErrors({ security }: MethodDescription, codes: readonly number[]): object {
-  const own = security === 'none' ? [400, ...codes] : [400, 401, ...codes]
+  const own = security === null ? [400, ...codes] : [400, 401, ...codes]
   return toErrorResponses([...new Set(own)])
 }

@@ -1,20 +1,21 @@
 import { isAuthentication } from '../../auth/default-authentication.ts'
 import { isPageService } from '../../auth/oauth/page-services.ts'
-import type { ServiceEntry, StandardMethod } from '../../core/index.ts'
+import type { Application, ServiceEntry, StandardMethod } from '../../core/index.ts'
 import { isStandardMethod } from '../../core/index.ts'
 import type { MethodSchemas } from '../../core/service-schemas.ts'
 import { toLoginSchemas } from './login-schemas.ts'
 import type { Paging } from './page-schema.ts'
 import { readPaging } from './page-schema.ts'
 import type { Security } from './service-security.ts'
-import { readSecurity } from './service-security.ts'
+import { readLogoutSecurity, readSecurity } from './service-security.ts'
 
 /** What the document says of one method. */
 export interface MethodDescription {
   readonly name: string
   /** `undefined` where nothing is known. */
   readonly schemas: MethodSchemas | undefined
-  readonly security: Security
+  /** `null` where anybody may call it. */
+  readonly security: Security | null
 }
 
 /** What the document says of a service: all that it is written from. */
@@ -39,6 +40,7 @@ const MULTI_METHODS: readonly StandardMethod[] = ['create', 'patch', 'remove']
 
 /** Returns what the document says of a service, `null` for one that only browsers are sent to. */
 export function describeService(
+  app: Application,
   path: string,
   entry: ServiceEntry,
   toSchemas: SchemaSource,
@@ -51,7 +53,8 @@ export function describeService(
   const methods = shown.map((name): MethodDescription => {
     const schemas = toSchemas(entry, name) ?? (isLogin ? toLoginSchemas(service, name) : undefined)
     const isLogout = isLogin && name === 'remove'
-    return { name, schemas, security: isLogout ? 'required' : readSecurity(entry, name) }
+    const security = isLogout ? readLogoutSecurity(app) : readSecurity(app, entry, name)
+    return { name, schemas, security }
   })
   const multi = isLogin ? new Set<StandardMethod>(['remove']) : readMulti(service)
   return { path, methods, paging: readPaging(service), multi, isLogin }

@@ -257,6 +257,42 @@ t.test('a bearer token is asked for where the authenticate hook stands', async (
   t.notHas(paths['/open']?.['get'], { security: [] })
 })
 
+t.test('what proves who calls is what the strategies say', async (t) => {
+  const app = createApp()
+  addNotes(app)
+  app.set('authentication', {
+    secret: 'a secret of the tests, with 32 bytes and more',
+    entity: null,
+    authStrategies: ['jwt', 'key', 'silent'],
+    jwt: { header: 'X-Token', schemes: ['Token'] },
+  })
+  const prove = async () => ({})
+  const securityScheme = { type: 'apiKey', in: 'header', name: 'X-API-Key' }
+  const authentication = new AuthenticationService(app)
+    .register('jwt', new JwtStrategy())
+    .register('key', { authenticate: prove, securityScheme })
+    .register('silent', { authenticate: prove })
+  app.use('authentication', authentication)
+  app.service('notes').hooks({
+    before: {
+      find: [authenticate('jwt', 'key')],
+      create: [authenticate('key', 'anonymous')],
+      get: [authenticate('silent')],
+    },
+  })
+  const { paths, components } = await openapiDocument(app, { info: INFO })
+  t.match(components['securitySchemes'], {
+    jwt: { type: 'apiKey', in: 'header', name: 'X-Token' },
+    key: securityScheme,
+  })
+  t.notOk(components['securitySchemes']?.['bearer'])
+  t.match(paths['/notes'], {
+    get: { security: [{ jwt: [] }, { key: [] }] },
+    post: { security: [{ key: [] }, {}] },
+  })
+  t.match(paths['/notes/{id}'], { get: { security: undefined, responses: { 401: Object } } })
+})
+
 t.test(
   'an authentication service has a login and a logout, the pages of OAuth nothing',
   async (t) => {
