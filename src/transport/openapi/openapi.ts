@@ -67,12 +67,19 @@ export class Docs {
   /**
    * Serves the document and its page.
    * @param scope that of the services
-   * @throws {TypeError} there is a service at the path
+   * @throws {TypeError} there is a service or a route at the path
    */
   async serve(scope: FastifyInstance, { app, options }: RestTransport): Promise<void> {
     const { path } = this.#options
     if (app.entries.has(stripSlashes(path))) {
       throw new TypeError(`openapi(): there is a service at '${path}': set the option 'path'`)
+    }
+    const taken = ['', '/', '/json', '/yaml']
+      .map((end) => `${scope.prefix}${path}${end}`)
+      .find((url) => scope.hasRoute({ method: 'GET', url }))
+    // The plugin of the page would throw where nobody can catch it.
+    if (taken !== undefined) {
+      throw new TypeError(`openapi(): there is a route at '${taken}': set the option 'path'`)
     }
     const { methodPaths = false } = options
     const live = new LiveDocument(app, this.#options, { prefix: scope.prefix, methodPaths }, () =>

@@ -347,4 +347,12 @@ t.test('names what is wrong with its options and its place', async (t) => {
   t.teardown(() => taken.close())
   addNotes(taken, { path: '/notes' })
   await t.rejects(taken.listen(), /there is a service at '\/notes': set the option 'path'/)
+  const host = fastify()
+  t.teardown(() => host.close())
+  host.get('/api/docs', async () => 'own')
+  const app = createApp()
+  addNotes(app)
+  await t.rejects(async () => host.register(remex, { app, prefix: '/api' }), {
+    message: "openapi(): there is a route at '/api/docs': set the option 'path'",
+  })
 })
