@@ -72,12 +72,12 @@ export function toServiceParts(
   const components = new SchemaComponents()
   components.refer('Error', ERROR_SCHEMA)
   const ids = new OperationIds()
-  const all = services.map((service) => ({ service, urls: toServiceUrls(prefix, service.path) }))
-  const taken = new Set(all.flatMap(({ urls: { all } }) => toShape(all.path)))
+  const placed = services.map((service) => ({ service, urls: toServiceUrls(prefix, service.path) }))
+  const taken = new Set(placed.map(({ urls }) => toShape(urls.all.path)))
   const hasMethodPath = ({ path }: { path: string }): boolean =>
     methodPaths && !taken.has(toShape(path))
   const scope = { components, ids, hasMethodPath }
-  const operations = all.flatMap(({ service, urls }) => toOperations(scope, service, urls))
+  const operations = placed.flatMap(({ service, urls }) => toOperations(scope, service, urls))
   const securitySchemes: Record<string, unknown> = {}
   for (const { security } of services.flatMap(({ methods }) => methods)) {
     Object.assign(securitySchemes, security?.schemes)
