@@ -7,14 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
  * The ports of a server, by what it does on them: the usual requests, queries in brackets read by the
  * parser of choice or by qs, requests with a token that is looked up in a cache or verified each time.
  */
-export type PortName =
-  | 'records'
-  | 'brackets'
-  | 'qs'
-  | 'bearer'
-  | 'uncached'
-  | 'stored'
-  | 'described'
+export type PortName = 'records' | 'brackets' | 'qs' | 'bearer' | 'uncached'
 
 export type Ports = { readonly records: number } & Readonly<Partial<Record<PortName, number>>>
 

@@ -8,6 +8,7 @@ const BENCHES = [
   'adapter',
   'adapter-memory',
   'rest',
+  'rest-schemas',
   'auth',
   'heap',
   'faults',

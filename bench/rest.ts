@@ -74,7 +74,7 @@ async function compareStarts(): Promise<boolean> {
   const remex: Start[] = []
   for (let index = 0; index < sizes.starts; index += 1) {
     plain.push(await measureStart('plain idle', column))
-    remex.push(await measureStart('remex idle', column))
+    remex.push(await measureStart('remex', column))
   }
   const compare = (cost: (start: Start) => number): StartCosts => ({
     plain: toMedian(plain.map(cost)),

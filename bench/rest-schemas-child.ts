@@ -4,12 +4,16 @@ import fastify from 'fastify'
 import { createApp, fastifyApp, rest } from 'remex'
 import { ObjectIdSchema } from 'remex/mongodb'
 import { DateSchema, Type } from 'remex/schema'
+import { answerParent } from './child-answers.ts'
 import { RECORD } from './rest-plain.ts'
 import type { NewRecord } from './rest-records.ts'
 import { toNewRecord } from './rest-records.ts'
 
-// Records as a database gives them, with ids and dates that are objects: what it takes to write them as
-// JSON is where schemas pay.
+// Runs one server of the benchmark `rest-schemas`. Its records are as a database gives them, with ids and
+// dates that are objects: what it takes to write them as JSON is where schemas pay.
+
+/** The servers that are compared. */
+export type SchemasKind = 'plain' | 'remex' | 'remex with schemas'
 
 type StoredRecord = Omit<NewRecord, 'createdAt'> & { _id: ObjectId; createdAt: Date }
 
@@ -26,7 +30,7 @@ function findStored(): { total: number; limit: number; skip: number; data: Store
 const Text = Type.String()
 
 const StoredSchema = Type.Object({
-  _id: Type.Unsafe<ObjectId>(ObjectIdSchema()),
+  _id: ObjectIdSchema(),
   name: Text,
   email: Text,
   age: Type.Integer(),
@@ -36,37 +40,39 @@ const StoredSchema = Type.Object({
   createdAt: DateSchema(),
 })
 
-/** What services of Remex are asked for: with schemas, and without. */
-export async function startStored(options: { readonly hasSchemas: boolean }): Promise<number> {
+async function startRemex(hasSchemas: boolean): Promise<number> {
   const app = fastifyApp(createApp())
   app.configure(rest())
   const service = { find: async () => findStored(), create: async (data: object) => data }
   const create = Type.Omit(StoredSchema, ['_id'])
-  const schemas = { entity: StoredSchema, create }
-  app.use('records', service, options.hasSchemas ? { schemas } : {})
+  app.use('records', service, hasSchemas ? { schemas: { entity: StoredSchema, create } } : {})
   const server = await app.listen({ port: 0, host: '127.0.0.1' })
   return (server.address() as AddressInfo).port
 }
 
-/** The same by plain Fastify. Returns its port. */
-export async function startStoredPlain({
-  hasSchema,
-}: {
-  readonly hasSchema: boolean
-}): Promise<number> {
+/** Plain Fastify with a response schema. */
+async function startPlain(): Promise<number> {
   const server = fastify()
   const { id: _id, createdAt: _createdAt, ...properties } = RECORD.properties
   const text = { type: 'string' }
   const record = {
     type: 'object',
-    properties: { _id: text, ...properties, createdAt: { type: 'string', format: 'date-time' } },
+    properties: { _id: text, ...properties, createdAt: { ...text, format: 'date-time' } },
   }
   const count = { type: 'integer' }
   const data = { type: 'array', items: record }
   const page = { type: 'object', properties: { total: count, limit: count, skip: count, data } }
-  const schema = hasSchema ? { schema: { response: { 200: page } } } : {}
-  server.get('/records', schema, async () => findStored())
+  server.get('/records', { schema: { response: { 200: page } } }, async () => findStored())
   server.post('/records', async (request, reply) => reply.code(201).send(request.body))
   await server.listen({ port: 0, host: '127.0.0.1' })
   return (server.server.address() as AddressInfo).port
 }
+
+const STARTS: Readonly<Record<SchemasKind, () => Promise<number>>> = {
+  plain: startPlain,
+  remex: () => startRemex(false),
+  'remex with schemas': () => startRemex(true),
+}
+
+const start = STARTS[process.argv[2] as SchemasKind]
+await answerParent(async () => ({ records: await start() }))

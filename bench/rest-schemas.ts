@@ -1,0 +1,75 @@
+import { parseArgs } from 'node:util'
+import { toRequest } from './load.ts'
+import type { Column } from './rest-columns.ts'
+import type { Round } from './rest-measure.ts'
+import { measureRound } from './rest-measure.ts'
+import { toNewRecord } from './rest-records.ts'
+import type { SchemasKind } from './rest-schemas-child.ts'
+import { toMedian, toRatio } from './statistics.ts'
+import { printTable, toPercent, toVerdict } from './table.ts'
+
+// Compares a service with schemas with the same one without: node build/bench/rest-schemas.js [--quick] [--gate]
+
+const CHILD = new URL('./rest-schemas-child.js', import.meta.url)
+const KINDS: readonly SchemasKind[] = ['plain', 'remex', 'remex with schemas']
+
+/** A page with schemas costs at most what it costs without. */
+const TARGET = 1
+const LEAST = 0.95
+
+const COLUMNS: readonly Column[] = [
+  {
+    name: 'find of 10 from a database',
+    target: TARGET,
+    least: LEAST,
+    request: toRequest('GET', '/records?$limit=10&$skip=0'),
+    status: 200,
+    body: isPage,
+  },
+  {
+    // For information: data is checked, and nothing is gained.
+    name: 'create',
+    request: toRequest('POST', '/records', toNewRecord(7)),
+    status: 201,
+    body: (body) => (body as { name: string }).name === 'Name 7',
+  },
+]
+
+const { values } = parseArgs({
+  options: {
+    quick: { type: 'boolean', default: false },
+    gate: { type: 'boolean', default: false },
+  },
+  strict: false,
+})
+const sizes = { warmUp: 12_000, turns: values.quick ? 10 : 24, requests: 400 }
+const rounds: Round<SchemasKind>[] = []
+for (let index = 0; index < (values.quick ? 2 : 5); index += 1) {
+  rounds.push(await measureRound(CHILD, KINDS, COLUMNS, sizes))
+}
+printTable(
+  ['CPU efficiency', 'with : without', 'target', 'least', '', 'plain', 'without', 'with'],
+  ['---', '---:', '---:', '---:', '---', '---:', '---:', '---:'],
+)
+const areLeastsMet = COLUMNS.map(printColumn)
+if (values.gate && !areLeastsMet.every(Boolean)) process.exitCode = 1
+
+/** Prints a column of the measurement as a row. Returns whether the least is met. */
+function printColumn({ name, target, least }: Column): boolean {
+  const times = KINDS.map((kind) => rounds.flatMap((round) => round.get(name)?.get(kind) ?? []))
+  const [, without = [], withSchemas = []] = times
+  const { median } = toRatio(without, withSchemas)
+  printTable([
+    ...[name, toPercent(median), toPercent(target), toPercent(least)],
+    ...[toVerdict(median, target, least), ...times.map((one) => `${toMedian(one).toFixed(1)} µs`)],
+  ])
+  return least === undefined || median >= least
+}
+
+function isPage(body: unknown): boolean {
+  const { data } = body as { data: readonly { _id: string; createdAt: string }[] }
+  return (
+    data.length === 10 &&
+    data.every(({ _id, createdAt }) => /^[\da-f]{24}$/.test(_id) && createdAt.endsWith('Z'))
+  )
+}
