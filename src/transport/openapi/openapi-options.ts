@@ -47,8 +47,14 @@ const RULES: OptionRules = {
   ...DOCUMENT_RULES,
   path: {
     expected: "a path of plain segments, '/docs' for example",
-    isValid: (value) => typeof value === 'string' && /^(\/[A-Za-z0-9._~-]+)+\/?$/.test(value),
+    isValid: isPlainPath,
   },
+}
+
+function isPlainPath(value: unknown): boolean {
+  if (typeof value !== 'string' || !value.startsWith('/')) return false
+  const [, ...segments] = value.replace(/\/$/, '').split('/')
+  return segments.length > 0 && segments.every((segment) => /^[A-Za-z0-9._~-]+$/.test(segment))
 }
 
 /** @throws {TypeError} an unknown option, an invalid one, or no `info` */

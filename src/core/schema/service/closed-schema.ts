@@ -5,7 +5,10 @@ import type { FindReference } from '../schema-references.ts'
 import { indexReferences } from '../schema-references.ts'
 
 /** Keywords by which an author says what holds for properties that are not named. */
-const SAYS_MORE = ['additionalProperties', 'unevaluatedProperties', 'patternProperties']
+const SAYS_MORE = ['additionalProperties', 'unevaluatedProperties']
+
+/** Keywords that name the properties of an object. */
+const NAMING = ['properties', 'patternProperties']
 
 /** Keywords whose schemas describe the same value as the schema that they stand in. */
 const SAME_VALUE = ['allOf', 'anyOf', 'oneOf', 'if', 'then', 'else', 'dependentSchemas']
@@ -97,7 +100,7 @@ class Closing {
 
   #describesObject(schema: unknown, above: readonly unknown[] = []): boolean {
     if (!hasKeywords(schema) || above.includes(schema)) return false
-    if (schema['properties'] !== undefined) return true
+    if (NAMING.some((keyword) => schema[keyword] !== undefined)) return true
     const { $ref } = schema
     const inner = [
       typeof $ref === 'string' ? this.#find($ref) : undefined,

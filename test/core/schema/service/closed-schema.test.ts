@@ -125,6 +125,12 @@ const CASES: readonly Case[] = [
     invalid: [{ name: 'a', role: 'b' }, { age: 1 }],
   },
   {
+    title: 'an object whose names match a pattern, and others',
+    schema: { type: 'object', properties: { name: text }, patternProperties: { '^x-': text } },
+    valid: [{ name: 'a', 'x-b': 'c' }],
+    invalid: [{ name: 'a', role: 'b' }, { 'x-b': 1 }],
+  },
+  {
     title: 'each alternative',
     schema: Type.Union([named, aged]),
     valid: [{ name: 'a' }, { age: 1 }],
