@@ -68,7 +68,7 @@ t.test('keeps counters in a collection by one command each', async (t) => {
   await throttle.begin('ada', '192.0.2.1')
   await t.rejects(throttle.begin('ada', '192.0.2.1'), TOO_MANY)
   const documents = await collection.find().toArray()
-  t.notMatch(JSON.stringify(documents), /ada|192/, 'neither names nor addresses are stored')
+  t.notMatch(JSON.stringify(documents), /ada|192\.0\.2/, 'neither names nor addresses are stored')
 })
 
 t.test('RES-17: what is taken back is taken from its own window', async (t) => {
