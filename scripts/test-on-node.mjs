@@ -3,8 +3,8 @@
 //
 //   node scripts/test-on-node.mjs [--loops 4] [--all] [22 20.19.4 …] [build/test/core/app.test.js …]
 //
-// Without names, each version gets every second file, by turns: two neighbours run all of them together.
-// All of them run on each with `--all`.
+// Without names, the versions of other majors than the Node that runs this share the files by turns, and
+// one of the same major, which `npm test` has just run, gets every sixth. All run all of them with `--all`.
 //
 // Each version comes from the package `node` of the registry into a temporary folder. All run at the
 // same time, and beside as many busy loops as are asked for. A test that fails here, and passes with its
@@ -51,19 +51,24 @@ function install(version, parent) {
 }
 
 const isWhole = named.length > 0 || options.all
+const majorOf = (version) => version.split('.')[0]
+const others = versions.filter((version) => majorOf(version) !== majorOf(process.versions.node))
 
-/** Returns the files to run on the version at a place in the list. */
-function filesFor(place) {
-  return isWhole ? files : files.filter((_file, index) => index % 2 === place % 2)
+/** Returns the files to run on one of `versions`. */
+function filesFor(version) {
+  if (isWhole) return files
+  const place = others.indexOf(version)
+  const [share, first] = place === -1 ? [6, 0] : [others.length, place]
+  return files.filter((_file, index) => index % share === first)
 }
 
 /** Runs the tests, and prints how that went. Resolves to whether they passed. */
-async function runTests(node, place) {
+async function runTests(node, wanted) {
   const version = execFileSync(node, ['--version'], { encoding: 'utf8' }).trim().slice(1)
   const started = Date.now()
   // What the tests start by name, npm for one, runs on the same version.
   const env = { PATH: `${dirname(node)}${delimiter}${process.env.PATH}` }
-  const chosen = filesFor(place)
+  const chosen = filesFor(wanted)
   const { total, failures } = await runTestFiles({ node, files: chosen, env, label: version })
   const passed = failures.length === 0 && total > 0
   const seconds = Math.round((Date.now() - started) / 1000)
@@ -85,10 +90,10 @@ function findFailures(output) {
 
 const folder = mkdtempSync(join(tmpdir(), 'remex-node-'))
 try {
-  const nodes = versions.map((version) => install(version, folder))
+  const nodes = versions.map((version) => [install(version, folder), version])
   const endLoops = startBusyLoops(Number(options.loops))
   try {
-    const results = await Promise.all(nodes.map(runTests))
+    const results = await Promise.all(nodes.map((node) => runTests(...node)))
     if (results.includes(false)) process.exitCode = 1
   } finally {
     endLoops()
