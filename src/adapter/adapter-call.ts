@@ -1,7 +1,6 @@
 import type { Collection } from 'mongodb'
-
+import { findOperatorPlaces } from '../core/checked-query.ts'
 import { BadRequest } from '../core/errors/index.ts'
-import { findOperatorPlaces } from '../core/operator-places.ts'
 import type { Query } from '../core/params.ts'
 import { toCallSettings, withQuery } from './call-settings.ts'
 import { addServiceOptions, toReadLimit } from './command-options.ts'

@@ -1,6 +1,6 @@
+import type { OperatorPlace } from '../../core/checked-query.ts'
 import { BadRequest } from '../../core/errors/index.ts'
 import { withHint } from '../../core/hint.ts'
-import type { OperatorPlace } from '../../core/operator-places.ts'
 import type { Query } from '../../core/params.ts'
 import { toList } from '../../core/query-list.ts'
 import { isObject, isPlainObject, isSingleValue } from '../../core/value-kind.ts'

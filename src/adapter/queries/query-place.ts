@@ -1,4 +1,4 @@
-import type { OperatorPlace } from '../../core/operator-places.ts'
+import type { OperatorPlace } from '../../core/checked-query.ts'
 import { LOGICAL } from '../operator-names.ts'
 
 /** Operators that run code or expressions: no schema allows them, and nobody is told how to. */

@@ -1,7 +1,6 @@
 import type { IndexDescription } from 'mongodb'
-
+import type { OperatorPlace } from '../../core/checked-query.ts'
 import { BadRequest } from '../../core/errors/index.ts'
-import type { OperatorPlace } from '../../core/operator-places.ts'
 import type { Query } from '../../core/params.ts'
 import { relate } from '../field-path.ts'
 import type { MongoDBSettings } from '../mongodb-options.ts'

@@ -1,6 +1,6 @@
 import type { AnyServices, Application } from '../../core/index.ts'
 import { createApp as createCoreApp } from '../../core/index.ts'
-import { attachSchemas } from '../../core/schema/service/entry-schemas.ts'
+import { attachSchemas } from '../../core/schema/service/lazy-schemas.ts'
 
 /**
  * Returns a new application. `Services` maps each path to its service and types everything else:

@@ -1,4 +1,4 @@
-import type { OperatorPlace } from '../../operator-places.ts'
+import type { OperatorPlace } from '../../checked-query.ts'
 import type { JSONSchema } from '../../service-schemas.ts'
 import { isPlainObject } from '../../value-kind.ts'
 import type { Keywords } from '../json-schema.ts'

@@ -25,11 +25,11 @@ const NAMES = ['$id', '$anchor', '$defs', 'definitions']
  */
 export function toClosedSchema(schema: JSONSchema): JSONSchema {
   if (!hasKeywords(schema)) return schema
-  return new Closing(schema).closeRoot(schema)
+  return new SchemaCloser(schema).closeRoot(schema)
 }
 
 /** Closes one schema. What stands in it several times is one object in the copy as well. */
-class Closing {
+class SchemaCloser {
   readonly #find: FindReference
   readonly #closed = new Map<unknown, unknown>()
   readonly #closedInside = new Map<unknown, unknown>()

@@ -1,7 +1,7 @@
+import type { OperatorPlace } from '../../checked-query.ts'
+import { setCheckedQuery } from '../../checked-query.ts'
 import type { HookContext } from '../../hook-context.ts'
 import type { ServiceEntryFace } from '../../method-entry.ts'
-import type { OperatorPlace } from '../../operator-places.ts'
-import { setCheckedQuery } from '../../operator-places.ts'
 import type {
   DataSchema,
   JSONSchema,

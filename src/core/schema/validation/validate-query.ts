@@ -1,5 +1,5 @@
+import { setCheckedQuery } from '../../checked-query.ts'
 import type { HookContext } from '../../hook-context.ts'
-import { setCheckedQuery } from '../../operator-places.ts'
 import { checkOptions } from '../../option-check.ts'
 import type { Query } from '../../params.ts'
 import { readOperatorPlaces } from '../queries/operator-places.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
 
-import type { OperatorPlace } from '../../../../src/core/operator-places.ts'
+import type { OperatorPlace } from '../../../../src/core/checked-query.ts'
 import { querySyntax, Type } from '../../../../src/core/schema/index.ts'
 import { readOperatorPlaces } from '../../../../src/core/schema/queries/operator-places.ts'
 

@@ -1,9 +1,8 @@
 import { inspect } from 'node:util'
 import t from 'tap'
-
+import type { OperatorPlace } from '../../src/core/checked-query.ts'
+import { findOperatorPlaces, setCheckedQuery } from '../../src/core/checked-query.ts'
 import { createApp } from '../../src/core/index.ts'
-import type { OperatorPlace } from '../../src/core/operator-places.ts'
-import { findOperatorPlaces, setCheckedQuery } from '../../src/core/operator-places.ts'
 import type { Params } from '../../src/core/params.ts'
 
 const places: OperatorPlace = { names: new Map(), items: undefined }
