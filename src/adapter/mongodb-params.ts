@@ -52,7 +52,8 @@ export function checkMulti(method: MultiMethod, settings: MongoDBSettings): void
 /**
  * Checks a call that writes to all records of its checked query.
  * @throws {MethodNotAllowed} as {@link checkMulti}
- * @throws {BadRequest} a caller outside would reach every record of the collection
+ * @throws {BadRequest} a caller outside would reach every record of the collection, or more records
+ *   than its `$limit`, which does not count here
  */
 export function checkWriteToMany(
   method: MultiMethod,
@@ -60,7 +61,11 @@ export function checkWriteToMany(
   params: MongoDBParams,
 ): void {
   checkMulti(method, settings)
-  if (!isExternal(params) || settings.allowEmptyFilter) return
+  if (!isExternal(params)) return
+  if (params.query?.['$limit'] !== undefined) {
+    throw new BadRequest(`$limit is not possible in ${method} of many: name the ids by $in`)
+  }
+  if (settings.allowEmptyFilter) return
   if (isEmptyFilter(splitQuery(params.query ?? {}, settings).filter)) {
     throw new BadRequest(`Can not ${method} all entries: the query has no condition`)
   }
