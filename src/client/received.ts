@@ -85,7 +85,10 @@ export type Sendable<T> =
             ? never
             : { [Name in keyof T]: Sendable<T[Name]> }
 
-/** What can stand in a query where the server's type says `T`: a query string has no `null`. */
+/**
+ * What can stand in a query where the server's type says `T`. A query string has no `null`: a server with
+ * a schema reads it from an empty string.
+ */
 export type SendableQuery<T> =
   IsAny<T> extends true
     ? T
@@ -95,6 +98,8 @@ export type SendableQuery<T> =
         ? T
         : T extends WithJSON<unknown>
           ? T | Received<T>
-          : T extends Omitted | null
-            ? never
-            : { [Name in keyof T]: SendableQuery<T[Name]> }
+          : T extends null
+            ? ''
+            : T extends Omitted
+              ? never
+              : { [Name in keyof T]: SendableQuery<T[Name]> }

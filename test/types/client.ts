@@ -155,6 +155,7 @@ client.service('paged').find({ query: { titel: 'a' } })
 client.service('paged').find({ query: { $or: [{ titel: 'a' }] } })
 // @ts-expect-error a title is a string
 client.service('paged').find({ query: { title: 1 } })
+client.service('paged').find({ query: { deletedAt: '', likes: { $ne: '' } } })
 // @ts-expect-error null does not travel
 client.service('paged').find({ query: { deletedAt: null } })
 // @ts-expect-error null does not travel

@@ -127,7 +127,9 @@ function toText(value: unknown, path: string): string {
 
 function toSingleValue(value: object | null, path: string): unknown {
   if (value === null) {
-    throw new BadRequest(`${path} is null, which a query string can not hold: it has only strings`)
+    throw new BadRequest(
+      `${path} is null, which is '' in a query, to a server with a schema for it`,
+    )
   }
   // `toJSON` of an invalid date is null.
   const form = toSentForm(value)
