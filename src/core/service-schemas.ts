@@ -62,6 +62,8 @@ export interface MethodSchemas {
   readonly query: JSONSchema
   /** One record of what comes back; `undefined` where nothing is known of it. */
   readonly result: JSONSchema | undefined
+  /** One record with the fields that callers do not get, where there is a schema for that too. */
+  readonly stored?: JSONSchema | undefined
 }
 
 /** The schemas of a service in use. */

@@ -1,10 +1,12 @@
 import type { FastifyReply } from 'fastify'
 import type { MethodEntry } from '../../core/index.ts'
+import type { JSONSchema } from '../../core/service-schemas.ts'
 import { isObject, isPlainObject } from '../../core/value-kind.ts'
 import { createFits } from './fitting-record.ts'
 import { pickListed } from './listed-fields.ts'
 import type { SerializableSchema } from './serializable-schema.ts'
 import { toSerializableSchema } from './serializable-schema.ts'
+import { UnnamedFields } from './unnamed-fields.ts'
 
 /** Writes a body as JSON. */
 export type BodySerializer = (body: object) => string
@@ -17,6 +19,7 @@ interface ResultForm {
   readonly write: (record: unknown) => string
   /** Whether that writes a record with the values that it has. */
   readonly fits: (record: unknown) => boolean
+  readonly unnamed: UnnamedFields | null
   hasWarned: boolean
 }
 
@@ -53,19 +56,24 @@ function toForm(method: MethodEntry, reply: FastifyReply): ResultForm | null {
   if (method.entry.schemas === null) return null
   const known = FORMS.get(method)
   if (known !== undefined) return known
-  const { result } = method.entry.schemas.toMethodSchemas(method.name)
-  const form = result === undefined ? null : createForm(method, toSerializableSchema(result), reply)
+  const schemas = method.entry.schemas.toMethodSchemas(method.name)
+  const form =
+    schemas.result === undefined ? null : createForm(method, schemas.result, schemas.stored, reply)
   FORMS.set(method, form)
   return form
 }
 
 function createForm(
   method: MethodEntry,
-  schema: SerializableSchema,
+  result: JSONSchema,
+  stored: JSONSchema | undefined,
   reply: FastifyReply,
 ): ResultForm {
+  const schema = toSerializableSchema(result)
+  const others = stored === undefined ? [] : [toSerializableSchema(stored)]
+  const unnamed = UnnamedFields.of(method, [schema, ...others])
   const write = reply.compileSerializationSchema({ ...schema }) as ResultForm['write']
-  return { method, schema, write, fits: createFits(schema), hasWarned: false }
+  return { method, schema, write, fits: createFits(schema), unnamed, hasWarned: false }
 }
 
 function writeBody(body: object, form: ResultForm): string {
@@ -88,6 +96,7 @@ function writeRecord(record: unknown, form: ResultForm): string {
   if (!isObject(record)) return JSON.stringify(record) ?? 'null'
   const isPlain = isPlainObject(record) && record['toJSON'] === undefined
   const plain = isPlain ? record : pickListed(record, form.schema)
+  if (isPlain) form.unnamed?.lookAt(record)
   try {
     if (form.fits(plain)) return form.write(plain)
     if (isObject(plain)) warnOnce(new TypeError('A value has another type than its schema'), form)

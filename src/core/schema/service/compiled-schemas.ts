@@ -97,6 +97,7 @@ export class CompiledSchemas {
       data: sources?.data === undefined ? undefined : toPublicSchema(sources.data),
       query: toWireSchema(sources?.query ?? true),
       result: sources?.result === undefined ? undefined : toWireSchema(sources.result),
+      stored: sources?.stored === undefined ? undefined : toWireSchema(sources.stored),
     }
   }
 }

@@ -21,6 +21,8 @@ export interface MethodSources {
   readonly isQueryDerived: boolean
   /** One record of what comes back; `undefined` where nothing is known of it. */
   readonly result: JSONSchema | undefined
+  /** One record with the fields that callers do not get; `undefined` where `result` is all there is. */
+  readonly stored: JSONSchema | undefined
 }
 
 /** Returns the schemas of the methods that callers outside may call. */
@@ -37,14 +39,16 @@ export function toMethodSources(
   const query = schemas.query ?? toDefaultQuery(schemas.result ?? schemas.entity)
   const external = [...methods.values()].filter((method) => method.external)
   return external.map((method) => {
-    const own = isStandardMethod(method.name) ? undefined : schemas.methods?.[method.name]
+    const isStandard = isStandardMethod(method.name)
+    const own = isStandard ? undefined : schemas.methods?.[method.name]
     const data = toMethodData(method, schemas)
     return {
       method,
       data: data === undefined || isStandardSchema(data) ? data : close(data),
       query: close(own?.query ?? query),
       isQueryDerived: own?.query === undefined && schemas.query === undefined,
-      result: isStandardMethod(method.name) ? (schemas.result ?? schemas.entity) : own?.result,
+      result: isStandard ? (schemas.result ?? schemas.entity) : own?.result,
+      stored: isStandard && schemas.result !== undefined ? schemas.entity : undefined,
     }
   })
 }

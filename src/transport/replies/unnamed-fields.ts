@@ -1,0 +1,52 @@
+import { isDeveloping } from '../../core/hint.ts'
+import type { MethodEntry } from '../../core/index.ts'
+import { findFieldSchema, findForm } from './listed-fields.ts'
+import type { SerializableSchema } from './serializable-schema.ts'
+
+/** Who adds more fields than these has understood, or has records with any names. */
+const MAX_TOLD = 20
+
+/** Tells, while developing, of fields that answers lack because no schema names them: of each once. */
+export class UnnamedFields {
+  readonly #method: MethodEntry
+  readonly #schemas: readonly SerializableSchema[]
+  readonly #told = new Set<string>()
+
+  private constructor(method: MethodEntry, schemas: readonly SerializableSchema[]) {
+    this.#method = method
+    this.#schemas = schemas
+  }
+
+  /**
+   * Returns what tells of the fields of one method, `null` in production.
+   * @param schemas those that may name a field: one that only the first lacks is left out on purpose
+   */
+  static of(method: MethodEntry, schemas: readonly SerializableSchema[]): UnnamedFields | null {
+    return isDeveloping() ? new UnnamedFields(method, schemas) : null
+  }
+
+  /** Looks at the fields of a record that is sent. */
+  lookAt(record: Readonly<Record<string, unknown>>): void {
+    if (this.#told.size >= MAX_TOLD) return
+    for (const [name, value] of Object.entries(record)) {
+      const isLost = value !== undefined && typeof value !== 'function' && !this.#told.has(name)
+      if (isLost && !this.#isNamed(name, record)) this.#tell(name)
+    }
+  }
+
+  #isNamed(name: string, record: object): boolean {
+    return this.#schemas.some((schema) => {
+      const form = findForm(record, schema)
+      return form.type !== 'object' || findFieldSchema(name, form) !== undefined
+    })
+  }
+
+  #tell(field: string): void {
+    this.#told.add(field)
+    const { entry, name } = this.#method
+    entry.app.logger.warn(
+      { service: entry.path, method: name, field },
+      `The field '${field}' of results of '${name}' is not sent: no schema of service '${entry.path}' names it`,
+    )
+  }
+}
