@@ -3,14 +3,18 @@ import type { MethodEntry } from '../../core/index.ts'
 import { findFieldSchema, findForm } from './listed-fields.ts'
 import type { SerializableSchema } from './serializable-schema.ts'
 
-/** Who adds more fields than these has understood, or has records with any names. */
+/** Who adds more fields than these has understood. */
 const MAX_TOLD = 20
+
+/** How many names are looked at: records may have any. */
+const MAX_NAMES = 1_000
 
 /** Tells, while developing, of fields that answers lack because no schema names them: of each once. */
 export class UnnamedFields {
   readonly #method: MethodEntry
   readonly #schemas: readonly SerializableSchema[]
-  readonly #told = new Set<string>()
+  readonly #names = new Set<string>()
+  #told = 0
 
   private constructor(method: MethodEntry, schemas: readonly SerializableSchema[]) {
     this.#method = method
@@ -27,10 +31,13 @@ export class UnnamedFields {
 
   /** Looks at the fields of a record that is sent. */
   lookAt(record: Readonly<Record<string, unknown>>): void {
-    if (this.#told.size >= MAX_TOLD) return
-    for (const [name, value] of Object.entries(record)) {
-      const isLost = value !== undefined && typeof value !== 'function' && !this.#told.has(name)
-      if (isLost && !this.#isNamed(name, record)) this.#tell(name)
+    const names = this.#names
+    for (const name in record) {
+      if (names.has(name) || names.size >= MAX_NAMES) continue
+      const value = record[name]
+      if (value === undefined || typeof value === 'function') continue
+      names.add(name)
+      if (!this.#isNamed(name, record)) this.#tell(name)
     }
   }
 
@@ -42,7 +49,8 @@ export class UnnamedFields {
   }
 
   #tell(field: string): void {
-    this.#told.add(field)
+    this.#told += 1
+    if (this.#told > MAX_TOLD) return
     const { entry, name } = this.#method
     entry.app.logger.warn(
       { service: entry.path, method: name, field },
