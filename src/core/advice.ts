@@ -1,5 +1,6 @@
 import type { WithServices } from './hook-check.ts'
 import { checkAllHooks } from './hook-check.ts'
+import { describeHook } from './hook-description.ts'
 import { describeInput } from './input-description.ts'
 import type { ServiceAdvice } from './method-entry.ts'
 import { explainMissingNext } from './missing-next.ts'
@@ -23,6 +24,7 @@ export interface Advice extends ServiceAdvice {
 /** All that applications tell their authors. Clients do without it: browsers would have to load it. */
 export const ADVICE: Advice = {
   checkHooks: checkAllHooks,
+  describeHook,
   describeInput,
   explainError: explainMissingNext,
   hintAtService,

@@ -74,7 +74,7 @@ export class Application<
       shortGroup: 'around',
       hasMethod: () => true,
       methodNames: () => STANDARD_METHODS,
-      suggestName: advice?.suggestName,
+      advice,
     })
   }
 

@@ -1,6 +1,6 @@
 import type { HookContext, HookType } from './hook-context.ts'
 import type { NameSuggestion } from './option-rules.ts'
-import { isObject, isPlainObject, isPromise } from './value-kind.ts'
+import { isObject, isPlainObject } from './value-kind.ts'
 
 /**
  * A hook as it is stored, without the types of its service. Only around hooks are called with
@@ -15,6 +15,14 @@ const HOOK_KINDS: readonly HookType[] = ['around', 'before', 'after', 'error']
  */
 export type HookGroup = HookType | 'short'
 
+/** What tells the author of hooks of mistakes in them. */
+export interface RegistryAdvice {
+  /** Returns `; did you mean 'name'?` for the name that a mistyped one is closest to, else `''`. */
+  readonly suggestName: NameSuggestion
+  /** Returns what a value is that is no hook, and how one is made of it, where that is known. */
+  describeHook(value: unknown): string | undefined
+}
+
 export interface HookRegistryOptions {
   /** How errors name the owner of the hooks. */
   readonly label: string
@@ -24,8 +32,8 @@ export interface HookRegistryOptions {
   readonly hasMethod: (name: string) => boolean
   /** The methods that an error names, for one that is not there. */
   readonly methodNames: () => Iterable<string>
-  /** What an error says beside for a name that is not there. Default: which ones there are. */
-  readonly suggestName: NameSuggestion | undefined
+  /** What tells of mistakes. Without it, errors are shorter. */
+  readonly advice: RegistryAdvice | undefined
 }
 
 /** The hooks of one application or service, in the order in which they were registered. */
@@ -121,23 +129,24 @@ export class HookRegistry {
   #toHooks(value: unknown, place: string): StoredHook[] {
     const hooks = Array.isArray(value) ? value : [value]
     for (const hook of hooks) {
-      if (typeof hook === 'function') continue
-      const hint = isPromise(hook) ? 'a promise, await it first' : `${typeof hook}, not a function`
-      const missing = hook === undefined ? ': nothing is imported or returned there' : ''
-      throw new TypeError(`A hook in '${place}' of ${this.#options.label} is ${hint}${missing}`)
+      const fault = this.#options.advice?.describeHook(hook)
+      if (fault === undefined && typeof hook === 'function') continue
+      const kind = fault ?? `${typeof hook}, not a function`
+      throw new TypeError(`A hook in '${place}' of ${this.#options.label} is ${kind}`)
     }
     return hooks
   }
 
   #createUnknownMethod(name: string): TypeError {
-    const { label, methodNames, suggestName } = this.#options
+    const { label, methodNames, advice } = this.#options
     const known = [...methodNames()]
-    const hint = suggestName?.(name, [...known, ...HOOK_KINDS]) || `, it has ${known.join(', ')}`
+    const hint =
+      advice?.suggestName(name, [...known, ...HOOK_KINDS]) || `, it has ${known.join(', ')}`
     return new TypeError(`'${name}' is not a hookable method of ${label}${hint}`)
   }
 
   #suggestKind(mistyped: string): string | undefined {
-    return this.#options.suggestName?.(mistyped, HOOK_KINDS)
+    return this.#options.advice?.suggestName(mistyped, HOOK_KINDS)
   }
 
   /** Methods stand inside of kinds, and hooks inside of methods. */

@@ -1,15 +1,12 @@
 import type { CalledMethod, HookAdvice, HookApplication, HookContext } from './hook-context.ts'
-import type { HookRegistry } from './hook-registry.ts'
+import type { HookRegistry, RegistryAdvice } from './hook-registry.ts'
 import type { MethodCall } from './method-call.ts'
-import type { NameSuggestion } from './option-rules.ts'
 import type { Chain } from './run-hooks.ts'
 import type { ResolvedServiceOptions } from './service-options.ts'
 import type { EntrySchemas, ServiceSchemas } from './service-schemas.ts'
 
 /** What tells the authors of services of their mistakes. */
-export interface ServiceAdvice extends HookAdvice {
-  /** Returns `; did you mean 'name'?` for the name that a mistyped one is closest to, else `''`. */
-  readonly suggestName: NameSuggestion
+export interface ServiceAdvice extends HookAdvice, RegistryAdvice {
   /** The same for a method that a service lacks, and its other ones. */
   suggestMethod(mistyped: string, service: object): string
   /** Called with each event of a service that a listener is added for. */

@@ -54,7 +54,7 @@ export class ServiceEntry<A extends EntryApplication = EntryApplication>
       shortGroup: 'short',
       hasMethod: (name) => this.methods.has(name),
       methodNames: () => this.methods.keys(),
-      suggestName: app.advice?.suggestName,
+      advice: app.advice,
     })
     this.schemas = attachSchemas(this)
     this.#uninstall = installMembers(this)

@@ -9,6 +9,7 @@ import type {
 import type { AnyApplication } from '../../core/app.ts'
 import type { AroundHook } from '../../core/application-defaults.ts'
 import { TAKEN_BACK } from '../../core/hook-chain.ts'
+import { markHookFactory } from '../../core/hook-factory.ts'
 import type { OptionRules } from '../../core/option-check.ts'
 import { checkOptions, OPTION } from '../../core/option-check.ts'
 import { isObject } from '../../core/value-kind.ts'
@@ -119,3 +120,5 @@ function createHook(options: TransactionOptions = {}): AroundHook {
 function toDriver(options: Omit<TransactionOptions, 'client'>): DriverTransactionOptions {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
 }
+
+markHookFactory(transaction, 'transaction()')

@@ -1,6 +1,7 @@
 import { markAuthenticating } from '../../core/authenticating-hook.ts'
 import { Hint } from '../../core/hint.ts'
 import { addHookCheck } from '../../core/hook-check.ts'
+import { markHookFactory } from '../../core/hook-factory.ts'
 import type { Application, Params } from '../../core/index.ts'
 import type { OptionRules } from '../../core/option-check.ts'
 import { checkOptions, OPTION } from '../../core/option-check.ts'
@@ -223,3 +224,5 @@ function getEntity(
 ): unknown {
   return name == null ? undefined : (params as Record<string, unknown>)[name]
 }
+
+markHookFactory(authenticate, "authenticate('jwt')")

@@ -1,3 +1,4 @@
+import { markHookFactory } from '../../core/hook-factory.ts'
 import type { Application } from '../../core/index.ts'
 import { BadRequest } from '../../core/index.ts'
 import type { OptionRules } from '../../core/option-check.ts'
@@ -125,3 +126,5 @@ async function hashField(value: unknown, path: string, hash: Hash): Promise<unkn
 async function hashValue(password: unknown, hash: Hash): Promise<unknown> {
   return password === undefined || password === null ? password : hash(password)
 }
+
+markHookFactory(hashPassword, "hashPassword('password')")

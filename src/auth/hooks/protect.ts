@@ -1,7 +1,8 @@
+import { markHookFactory } from '../../core/hook-factory.ts'
 import type { ExternalForm } from '../../core/index.ts'
 import { addExternalForm } from '../../core/index.ts'
 import { leaveQuery } from '../../core/query-conversion.ts'
-import { isObject } from '../../core/value-kind.ts'
+import { isObject, isStringList } from '../../core/value-kind.ts'
 import { omitFields, toPlain } from '../field-path.ts'
 import type { HookCall } from './hook-call.ts'
 import { markPassing } from './open-methods.ts'
@@ -20,6 +21,10 @@ export type ProtectHook = (
  */
 export function protect(...fields: string[]): ProtectHook {
   if (fields.length === 0) throw new TypeError('The protect hook needs at least one field')
+  // As a hook itself, inside of one of another package for example, it would get the context.
+  if (!isStringList(fields)) {
+    throw new TypeError("The protect hook takes names of fields: protect('password')")
+  }
   const omit: ExternalForm = (record) => omitFields(record, fields)
   const omitInPage: ExternalForm = (result) => {
     const page = toPlain(result)
@@ -56,3 +61,5 @@ function addForms(records: readonly unknown[], form: ExternalForm): void {
     if (isObject(record) && !ArrayBuffer.isView(record)) addExternalForm(record, form)
   }
 }
+
+markHookFactory(protect, "protect('password')")

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { protect } from '../../../src/auth/index.ts'
-import { createApp, toExternalForm } from '../../../src/core/index.ts'
+import { Application, createApp, toExternalForm } from '../../../src/core/index.ts'
 import { external } from '../login-app.ts'
 
 class Plain {}
@@ -33,6 +33,14 @@ function start(result: unknown, fields: string[], kind: 'after' | 'around' = 'af
   things.on('created', (data) => events.push(data))
   return { things, dispatches, events }
 }
+
+t.test('is no hook itself, inside of a hook of another package for example', async (t) => {
+  const app = new Application()
+  app.use('things', { get: async () => ({ password: 'hash' }) })
+  const things = app.service('things')
+  things.hooks({ after: { get: [protect] } } as object)
+  await t.rejects(things.get(1, external()), { message: /protect\('password'\)/ })
+})
 
 t.test(
   'MASS-3: takes fields from what callers outside get, results and events alike',

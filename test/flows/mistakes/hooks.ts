@@ -1,4 +1,14 @@
+import { transaction } from '../../../src/adapter/index.ts'
+import { authenticate, hashPassword, protect } from '../../../src/auth/index.ts'
 import { BadRequest } from '../../../src/core/index.ts'
+import {
+  resolveData,
+  resolveExternal,
+  resolveQuery,
+  resolveResult,
+  validateData,
+  validateQuery,
+} from '../../../src/core/schema/index.ts'
 import type { Mistake } from './mistake.ts'
 import { ask, logged, messages, thrown, untyped, warned } from './mistake.ts'
 
@@ -11,6 +21,29 @@ function register(app: object, hooks: unknown): unknown {
   untyped(app)['use']?.('users', messages)
   return untyped(app).service('users')['hooks']?.(hooks)
 }
+
+/** The functions that return hooks, with what errors say to write. */
+const FACTORIES: readonly (readonly [factory: object, call: string])[] = [
+  [authenticate, "authenticate('jwt')"],
+  [hashPassword, "hashPassword('password')"],
+  [protect, "protect('password')"],
+  [resolveData, 'resolveData(resolver)'],
+  [resolveExternal, 'resolveExternal(resolver)'],
+  [resolveQuery, 'resolveQuery(resolver)'],
+  [resolveResult, 'resolveResult(resolver)'],
+  [transaction, 'transaction()'],
+  [validateData, 'validateData(schema)'],
+  [validateQuery, 'validateQuery(schema)'],
+]
+
+const UNCALLED = FACTORIES.map(([factory, call]) => {
+  const name = call.slice(0, call.indexOf('('))
+  return thrown(
+    `a hook without its call: ${name}`,
+    (app) => register(app, { after: { find: [hook, factory] } }),
+    `A hook in 'after find' of service 'users' is the function ${name}, which returns a hook: write ${call}`,
+  )
+})
 
 /** Mistakes about hooks: where they are registered, and what they do. */
 export const HOOK_MISTAKES: readonly Mistake[] = [
@@ -53,6 +86,12 @@ export const HOOK_MISTAKES: readonly Mistake[] = [
     'a hook that is a promise',
     (app) => register(app, { before: { find: [hook()] } }),
     "A hook in 'before find' of service 'users' is a promise, await it first",
+  ),
+  ...UNCALLED,
+  thrown(
+    'a hook without its call in the hooks of the application',
+    (app) => untyped(app)['hooks']?.({ after: [protect] }),
+    "A hook in 'after' of the application is the function protect, which returns a hook: write protect('password')",
   ),
   warned(
     'a mistyped method in the hooks of the application',

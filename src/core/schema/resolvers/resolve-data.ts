@@ -1,3 +1,4 @@
+import { markHookFactory } from '../../hook-factory.ts'
 import { leaveQuery } from '../../query-conversion.ts'
 import { isPromise } from '../../value-kind.ts'
 import type { AnyResolver, ResolverCall, ResolverHook } from './resolver-hook.ts'
@@ -35,3 +36,5 @@ async function setLater(
   call.data = await data
   await next?.()
 }
+
+markHookFactory(resolveData, 'resolveData(resolver)')

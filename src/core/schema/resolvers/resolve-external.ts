@@ -1,4 +1,5 @@
 import { copyExternalForms, setDispatch, toExternalForm } from '../../external-form.ts'
+import { markHookFactory } from '../../hook-factory.ts'
 import { leaveQuery } from '../../query-conversion.ts'
 import { isObject, isPlainObject, isSingleValue } from '../../value-kind.ts'
 import { getDispatch } from './dispatch.ts'
@@ -95,3 +96,5 @@ function toDispatch(resolved: unknown): unknown {
 
 /** The name of {@link resolveExternal} in earlier versions of Feathers. */
 export const resolveDispatch: typeof resolveExternal = resolveExternal
+
+markHookFactory(resolveExternal, 'resolveExternal(resolver)')

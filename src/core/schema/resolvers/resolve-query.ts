@@ -1,3 +1,4 @@
+import { markHookFactory } from '../../hook-factory.ts'
 import { isPromise } from '../../value-kind.ts'
 import type { AnyResolver, ResolverCall, ResolverHook } from './resolver-hook.ts'
 import { checkBefore, checkResolvers, prepareResolvers, toCall } from './resolver-hook.ts'
@@ -32,3 +33,5 @@ async function setLater(
 function setQuery(call: ResolverCall, query: unknown): void {
   call.params = { ...call.params, query: query as Readonly<Record<string, unknown>> }
 }
+
+markHookFactory(resolveQuery, 'resolveQuery(resolver)')

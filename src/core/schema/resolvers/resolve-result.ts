@@ -1,5 +1,6 @@
 import { BadRequest } from '../../errors/index.ts'
 import { copyExternalForms } from '../../external-form.ts'
+import { markHookFactory } from '../../hook-factory.ts'
 import { leaveQuery } from '../../query-conversion.ts'
 import { isObject } from '../../value-kind.ts'
 import { carryDispatch } from './dispatch.ts'
@@ -64,3 +65,5 @@ function keepForms(record: unknown, resolved: unknown): unknown {
   copyExternalForms(record, resolved)
   return resolved
 }
+
+markHookFactory(resolveResult, 'resolveResult(resolver)')

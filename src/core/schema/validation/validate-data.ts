@@ -1,3 +1,4 @@
+import { markHookFactory } from '../../hook-factory.ts'
 import { toMethodSpec } from '../../method-table.ts'
 import { leaveQuery } from '../../query-conversion.ts'
 import type { JSONSchema } from '../../service-schemas.ts'
@@ -90,3 +91,5 @@ function compileData(schema: JSONSchema): Check {
 function hasData(method: string): boolean {
   return toMethodSpec(method).arguments.includes('data')
 }
+
+markHookFactory(validateData, 'validateData(schema)')

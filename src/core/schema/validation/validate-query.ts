@@ -1,5 +1,6 @@
 import { setCheckedQuery } from '../../checked-query.ts'
 import type { HookContext } from '../../hook-context.ts'
+import { markHookFactory } from '../../hook-factory.ts'
 import { checkOptions } from '../../option-check.ts'
 import type { Query } from '../../params.ts'
 import { readOperatorPlaces } from '../queries/operator-places.ts'
@@ -47,3 +48,5 @@ export function validateQuery(
     await next?.()
   }
 }
+
+markHookFactory(validateQuery, 'validateQuery(schema)')
