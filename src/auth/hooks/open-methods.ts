@@ -10,8 +10,11 @@ const PASSING = new WeakSet<object>()
 /** Services that were looked at: each may have many such hooks. */
 const LOOKED_AT = new WeakSet<object>()
 
-/** Methods that change what is there. To create is often open on purpose: to sign up, for example. */
+/** Methods that change what is there. */
 const CHANGING: readonly string[] = ['update', 'patch', 'remove']
+
+/** Of these one that is guarded says of the others that they should be. */
+const WRITING: readonly string[] = ['create', ...CHANGING]
 
 /** The groups whose hooks run before a method. */
 const GROUPS: readonly HookGroup[] = ['before', 'around', 'short']
@@ -24,8 +27,9 @@ export function markPassing<H extends object>(hook: H): H {
 
 /**
  * Warns of methods that change records, are for callers outside and have no hook of their own that may
- * refuse them, where another one has the `authenticate` hook: most often `update` was forgotten. Not
- * with `NODE_ENV=production`.
+ * refuse them, where another one or `create` has the `authenticate` hook: most often `update` was
+ * forgotten. `create` itself is often open on purpose: to sign up, for example. Not with
+ * `NODE_ENV=production`.
  */
 export function warnOfOpenMethods(service: object): void {
   const entry = findServiceEntry(service)
@@ -33,14 +37,22 @@ export function warnOfOpenMethods(service: object): void {
   LOOKED_AT.add(entry)
   const { app, hooks, methods, path } = entry
   if (isGuarded(app.hookRegistry, 'all') || isGuarded(hooks, 'all')) return
-  const changing = CHANGING.filter((name) => methods.get(name)?.external === true)
-  const guarded = changing.filter((name) => isGuarded(hooks, name))
-  const open = changing.filter((name) => listHooks(hooks, name).every((hook) => PASSING.has(hook)))
+  const isExternal = (name: string): boolean => methods.get(name)?.external === true
+  const passes = (name: string): boolean =>
+    listHooks(hooks, name).every((hook) => PASSING.has(hook))
+  const guarded = WRITING.filter((name) => isExternal(name) && isGuarded(hooks, name))
+  const open = CHANGING.filter((name) => isExternal(name) && passes(name))
   if (guarded.length === 0 || open.length === 0) return
+  const [lack, them] = open.length === 1 ? ['lacks', 'it'] : ['lack', 'them']
   app.logger.warn(
     { service: path },
-    `Of '${path}', ${open.join(' and ')} lack${open.length === 1 ? 's' : ''} the authenticate hook of ${guarded.join(' and ')}: unless a hook for all methods refuses callers, everybody may call it. Add the hook, or leave the method out of the option methods`,
+    `Of '${path}', ${toList(open)} ${lack} the authenticate hook of ${toList(guarded)}: unless a hook for all methods refuses callers, everybody may call ${them}. Add the hook, or leave ${them} out of the option methods`,
   )
+}
+
+/** Returns names as they stand in a sentence: `update, patch and remove`. */
+function toList(names: readonly string[]): string {
+  return names.join(', ').replace(/, ([^,]*)$/, ' and $1')
 }
 
 /**

@@ -53,11 +53,14 @@ const CASES: readonly Case[] = [
     open: 'update',
   },
   {
-    title: 'hooks that refuse nobody',
-    hooks: {
-      before: { update: [hashPassword('password')], patch: guard, remove: guard },
-    },
-    open: 'update',
+    title: 'create alone is guarded',
+    hooks: { before: { create: guard } },
+    open: 'update, patch and remove',
+  },
+  {
+    title: 'create is guarded, and the others that are for callers outside',
+    hooks: { before: { create: guard, remove: guard } },
+    options: { methods: ['find', 'create', 'remove'] },
   },
   {
     title: 'creating is open to everybody',

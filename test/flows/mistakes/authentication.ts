@@ -160,6 +160,6 @@ export const AUTHENTICATION_MISTAKES: readonly Mistake[] = [
       app.service('notes').hooks({ before: { create: hooks, patch: hooks, remove: hooks } })
       return addAuthentication(app).fastify.ready()
     },
-    "Of 'notes', update lacks the authenticate hook of patch and remove: unless a hook for all methods refuses callers, everybody may call it. Add the hook, or leave the method out of the option methods",
+    "Of 'notes', update lacks the authenticate hook of create, patch and remove: unless a hook for all methods refuses callers, everybody may call it. Add the hook, or leave it out of the option methods",
   ),
 ]
