@@ -70,7 +70,7 @@ export class ServiceRoutes {
   }
 
   #toUrls(path: string, entry: ServiceEntry): ServiceUrl[] {
-    return toPatterns(path).map((url, index) => {
+    return toPatterns(path, this.#transport.prefix).map((url, index) => {
       const shape = this.#transport.router.toShape(url)
       return { url, shape, segments: shape.split('/'), path, entry, hasId: index === 1 }
     })

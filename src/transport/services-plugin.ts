@@ -179,7 +179,7 @@ function followServices(transport: RestTransport): () => void {
     transport.isDynamic = true
     // Throws to the caller of `app.use()`: no URL can have this path. The service is still
     // registered for calls within the process.
-    if (change === 'added') toPatterns(path)
+    if (change === 'added') toPatterns(path, transport.prefix)
     if (change === 'added' && hasMethodPaths) checkMethodPaths(entry)
   })
 }

@@ -73,6 +73,21 @@ t.test('several applications live beside each other in one host', async (t) => {
   t.equal((await host.inject('/a-api/b')).statusCode, 404)
 })
 
+t.test(
+  'a placeholder that the prefix has as well is refused, at the start and later',
+  async (t) => {
+    const host = fastify()
+    t.teardown(() => host.close())
+    const app = createApp()
+    await host.register(remex, { app, prefix: '/t/:id' })
+    const service = { find: async () => [] }
+    t.throws(() => app.use('notes/:id/tags', service), /':id' .* '\/t\/:id\/notes\/:id\/tags'/)
+    const other = fastify()
+    t.teardown(() => other.close())
+    await t.rejects(async () => other.register(remex, { app, prefix: '/t/:id' }), /':id' .* twice/)
+  },
+)
+
 t.test('two applications below one prefix are refused, as rest() twice is', async (t) => {
   const message = /already: call rest\(\) once, give a plugin a prefix of its own/
   for (const prefix of ['', '/api']) {

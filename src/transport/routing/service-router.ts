@@ -28,6 +28,9 @@ export interface ServiceRouterOptions extends Partial<Routing> {
 /** Name of the placeholder for the id, in routes of Fastify and of the router alike. */
 export const ID_PLACEHOLDER = '__id'
 
+/** Placeholders whose values `params.route` would not have. */
+const RESERVED: ReadonlySet<string> = new Set([`:${ID_PLACEHOLDER}`, ':__proto__'])
+
 const ANY_VERB: HTTPMethod = 'GET'
 
 /** What the router keeps for each path. */
@@ -63,7 +66,8 @@ export class ServiceRouter {
     this.#router = this.#createRouter()
     const shapes = new Set<string>()
     for (const [path, entry] of this.#app.entries) {
-      for (const pattern of isServable(path) ? toPatterns(path) : []) {
+      const isServable = findFault(toCollection(path), this.#prefix) === undefined
+      for (const pattern of isServable ? toPatterns(path) : []) {
         const shape = this.toShape(pattern)
         if (shapes.has(shape)) continue
         shapes.add(shape)
@@ -113,27 +117,39 @@ export class ServiceRouter {
   }
 }
 
-/** Returns the two routes of a service: all records, and one record. */
-export function toPatterns(path: string): [collection: string, record: string] {
-  const collection = path === '/' ? '' : `/${path}`
-  checkSegments(collection)
+/**
+ * Returns the two routes of a service: all records, and one record.
+ * @param prefix what stands before the path, where that is known
+ * @throws {TypeError} no URL can have the path, or a value of it would be lost
+ */
+export function toPatterns(path: string, prefix = ''): [collection: string, record: string] {
+  const collection = toCollection(path)
+  const fault = findFault(collection, prefix)
+  if (fault !== undefined) throw new TypeError(fault)
   return [collection === '' ? '/' : collection, `${collection}/:${ID_PLACEHOLDER}`]
 }
 
-/** A placeholder is a whole segment; other characters with a meaning for the router are refused. */
-function checkSegments(collection: string): void {
+function toCollection(path: string): string {
+  return path === '/' ? '' : `/${path}`
+}
+
+/**
+ * Returns what is wrong with a path. A placeholder is a whole segment, with a name of its own; other
+ * characters with a meaning for the router are refused.
+ */
+function findFault(collection: string, prefix: string): string | undefined {
   const segment = collection
     .split('/')
     .slice(1)
     .find((text) => !isSegment(text))
-  if (segment === undefined) return
-  throw new TypeError(
-    `'${segment}' in the path '${collection}' must be a literal or one ':placeholder'`,
-  )
-}
-
-function isServable(path: string): boolean {
-  return path === '/' || path.split('/').every(isSegment)
+  if (segment !== undefined) {
+    return `'${segment}' in the path '${collection}' must be a literal or one ':placeholder'`
+  }
+  const names = [...`${prefix}${collection}`.matchAll(/:\w+/g)].map(([name]) => name)
+  const taken = names.find((name, index) => RESERVED.has(name) || names.indexOf(name) < index)
+  if (taken === undefined) return undefined
+  const reason = RESERVED.has(taken) ? 'has a name that is taken' : 'stands there twice'
+  return `The placeholder '${taken}' in the path '${prefix}${collection}' ${reason}: give it another name`
 }
 
 function isSegment(segment: string): boolean {

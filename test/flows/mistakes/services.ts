@@ -120,4 +120,14 @@ export const SERVICE_MISTAKES: readonly Mistake[] = [
     (app) => app.use('files/*', messages),
     "'*' in the path '/files/*' must be a literal or one ':placeholder'",
   ),
+  thrown(
+    'two placeholders of the same name',
+    (app) => app.use('users/:id/notes/:id/tags', messages),
+    "The placeholder ':id' in the path '/users/:id/notes/:id/tags' stands there twice: give it another name",
+  ),
+  thrown(
+    'a placeholder of the name that the id of a record has',
+    (app) => app.use('users/:__id/notes', messages),
+    "The placeholder ':__id' in the path '/users/:__id/notes' has a name that is taken: give it another name",
+  ),
 ]

@@ -205,6 +205,10 @@ t.test('refuses a service path that routers would read as a pattern', async (t) 
   for (const path of ['users/:a-:b', 'users/*', 'a(b)', ':id?', 'a b', 'a#b', ':1', 'a//b']) {
     t.throws(() => toPatterns(path), TypeError, path)
   }
+  for (const path of ['users/:id/notes/:id', 'users/:__id/notes', ':__proto__']) {
+    t.throws(() => toPatterns(path), { message: /^The placeholder ':\w+' in the path '\// }, path)
+  }
+  t.throws(() => toPatterns('notes/:id/tags', '/t/:id'), { message: /':id' .* stands there twice/ })
   t.strictSame(toPatterns('users/:userId'), ['/users/:userId', '/users/:userId/:__id'])
   t.strictSame(toPatterns('/'), ['/', '/:__id'])
 })
