@@ -11,6 +11,7 @@ import type { MongoDBParams } from './mongodb-params.ts'
 import { isExternal, isMultiAllowed, toHidden } from './mongodb-params.ts'
 import type { AdapterId } from './object-id.ts'
 import { toStoredId } from './object-id.ts'
+import { checkOffered } from './offered-methods.ts'
 import { toOwnStages, toStages } from './pipelines/framework-stages.ts'
 import { openAggregation } from './pipelines/pipeline-find.ts'
 import { checkReadOnly, findWriting, NO_STAGES, readPipeline } from './pipelines/read-pipeline.ts'
@@ -45,8 +46,10 @@ export class CollectionAccess<P extends MongoDBParams = MongoDBParams> {
    * Creates the indexes of the service, and lets the application be ready only while the collection
    * can be reached.
    * @throws {Error} an index can not be created; names the service and the index
+   * @throws {TypeError} callers outside may call a method of this class
    */
   async setup(app: WithReadiness, path: string): Promise<void> {
+    checkOffered(this, path, CollectionAccess.prototype)
     await createIndexes(path, this.options)
     const check = async (): Promise<number> =>
       (await openModel(this.options.Model)).estimatedDocumentCount()

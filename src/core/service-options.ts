@@ -104,8 +104,12 @@ function isStringMap(value: unknown): boolean {
 }
 
 function checkName(path: string, name: string): void {
-  if (isMethodName(name)) return
-  throw new TypeError(`'${name}' on service '${path}' is not allowed as a custom method name`)
+  const isInner = name.startsWith('_')
+  if (isMethodName(name) && !isInner) return
+  const hint = isInner ? ': with _ it has no hooks, list one that calls it' : ''
+  throw new TypeError(
+    `'${name}' on service '${path}' is not allowed as a custom method name${hint}`,
+  )
 }
 
 function toNames(value: unknown): readonly string[] {

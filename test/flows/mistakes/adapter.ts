@@ -28,6 +28,14 @@ export const ADAPTER_MISTAKES: readonly Mistake[] = [
     "MongoDBService: the option 'Model' must be a MongoDB collection, as db.collection('name') returns it",
   ),
   thrown(
+    'a method that takes params alone, for callers outside',
+    (app) => {
+      app.use('messages', create({}), { methods: ['find', 'countDocuments'] })
+      return app.fastify.ready()
+    },
+    "'countDocuments' of service 'messages' is for calls inside: callers outside would set its params. Offer a custom method (data, params) that calls it",
+  ),
+  thrown(
     'a promise of a database in place of a collection',
     () => create({ Model: Promise.resolve(db) }).find(),
     "MongoDBService: the option 'Model' must be a MongoDB collection, as db.collection('name') returns it",

@@ -97,6 +97,11 @@ export const SERVICE_MISTAKES: readonly Mistake[] = [
     (app) => untyped(app)['use']?.('users', { before: async () => 1 }, { methods: ['before'] }),
     "'before' on service 'users' is not allowed as a custom method name",
   ),
+  thrown(
+    'a method without hooks for callers outside',
+    (app) => untyped(app)['use']?.('users', { _create: async () => 1 }, { methods: ['_create'] }),
+    "'_create' on service 'users' is not allowed as a custom method name: with _ it has no hooks, list one that calls it",
+  ),
   warned(
     'a listener for a method in place of its event',
     (app) =>
