@@ -35,6 +35,7 @@ export function createMethodCall(spec: MethodSpec, original: ServiceFunction): M
 /**
  * Returns the arguments of a call by their names; they are given in the order of the method table.
  * `params` becomes `{}` when it is missing.
+ * @throws {TypeError} the data is a promise
  */
 export function readArguments(
   spec: MethodSpec,
@@ -43,10 +44,13 @@ export function readArguments(
 ): CallArguments {
   const { withId, arguments: names } = spec
   const dataIndex = withId ? 1 : 0
+  const data = names[dataIndex] === 'data' ? args[dataIndex] : undefined
+  // Some hooks would await it and others not: a record could be stored that no hook has seen.
+  if (isPromise(data)) throw new TypeError('The data is a promise: await it first')
   return {
     self,
     id: withId ? args[0] : undefined,
-    data: names[dataIndex] === 'data' ? args[dataIndex] : undefined,
+    data,
     params: args[names.length - 1] || {},
   }
 }

@@ -69,16 +69,16 @@ export function callMethod(method: MethodEntry, self: object, args: unknown[]): 
     if (args.length > 1) last.arguments = args.slice(0, -1)
     return runMethod(method, last).then(() => last)
   }
-  if (method.chain === null && method.spec.event === null) return callDirectly(method, self, args)
-  return runMethod(method, createContext(method, self, args))
+  try {
+    if (method.chain === null && method.spec.event === null) return callDirectly(method, self, args)
+    return runMethod(method, createContext(method, self, args))
+  } catch (error) {
+    return Promise.reject(error)
+  }
 }
 
 /** Without hooks and events there is nothing that a context could tell. */
 function callDirectly(method: MethodEntry, self: object, args: unknown[]): Promise<unknown> {
-  try {
-    const returned = method.call(readArguments(method.spec, self, args))
-    return returned instanceof Promise ? returned : Promise.resolve(returned)
-  } catch (error) {
-    return Promise.reject(error)
-  }
+  const returned = method.call(readArguments(method.spec, self, args))
+  return returned instanceof Promise ? returned : Promise.resolve(returned)
 }

@@ -176,6 +176,31 @@ t.test('a method works without its service, as a function of its own', async (t)
   t.equal(await find(), 1)
 })
 
+t.test('refuses a promise in the place of data, with hooks and without', async (t) => {
+  const calls: unknown[] = []
+  const service = {
+    create: async (data: object) => calls.push(data),
+    patch: async (_id: unknown, data: object) => calls.push(data),
+    shout: async (data: object) => calls.push(data),
+  }
+  const methods = ['create', 'patch', 'shout'] as const
+  const app = createApp().use('plain', service, { methods })
+  app
+    .use('hooked', service, { methods })
+    .service('hooked')
+    .hooks({ before: { all: [({ data }) => void calls.push(data)] } })
+  const data = Promise.resolve({ text: 'x' })
+  const fault = { name: 'TypeError', message: 'The data is a promise: await it first' }
+  for (const path of ['plain', 'hooked']) {
+    const { create, patch, shout } = app.service(path) as unknown as typeof service
+    await t.rejects(create(data), fault)
+    await t.rejects(patch(1, data), fault)
+    await t.rejects(shout(data), fault)
+  }
+  t.strictSame(calls, [])
+  await t.resolves(app.service('plain').create(JSON.parse('{"then":"no function"}')))
+})
+
 t.test('offers the standard methods that are there when no methods are named', async (t) => {
   const app = createApp().use('todos', { ...todos, shout: () => 1 })
   const entry = app.entries.get('todos')

@@ -1,5 +1,5 @@
 import { BadRequest } from '../../core/errors/index.ts'
-import { isObject } from '../../core/value-kind.ts'
+import { isObject, isPromise } from '../../core/value-kind.ts'
 import type { MongoDBSettings } from '../mongodb-options.ts'
 import { checkId, isSameId } from '../object-id.ts'
 import { checkValue } from './data-check.ts'
@@ -11,8 +11,10 @@ export type WriteData = Readonly<Record<string, unknown>>
 /**
  * Checks that data is one record.
  * @throws {BadRequest} an array, `null` or no object
+ * @throws {TypeError} a promise, of a list or set by a hook
  */
 export function checkRecord(data: unknown): asserts data is WriteData {
+  if (isPromise(data)) throw new TypeError('The data is a promise: await it first')
   if (isObject(data) && !Array.isArray(data)) return
   throw new BadRequest('The data must be an object')
 }

@@ -34,6 +34,14 @@ for (const [title, data] of REFUSED_FIELDS) {
   })
 }
 
+t.test('refuses a promise in the place of a record', async (t) => {
+  const record = Promise.resolve({ name: 'Ann' })
+  const fault = { name: 'TypeError', message: 'The data is a promise: await it first' }
+  t.throws(() => toRecords(record), fault)
+  t.throws(() => toRecords([{}, record]), fault)
+  t.throws(() => checkChange(record, HEX, settings), fault)
+})
+
 const REFUSED_OPERATORS: readonly WriteData[] = [
   { $rename: { password: 'name' } },
   { $unset: { password: 1 } },
