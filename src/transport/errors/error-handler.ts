@@ -1,17 +1,18 @@
 import { readFile } from 'node:fs/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ErrorJSON, Logger, ServiceError } from '../../core/index.ts'
-import { toExternalForm, toServiceError } from '../../core/index.ts'
+import { toServiceError } from '../../core/index.ts'
 import type { OptionRule } from '../../core/option-check.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
 import { toLoggableError } from '../logging/loggable-error.ts'
-import { redactData, redactErrors, redactText } from '../logging/redact.ts'
+import { redactText } from '../logging/redact.ts'
 import { toCalled } from '../logging/request-log.ts'
 import { prefersHtml } from '../replies/accept.ts'
 import { sendErrorBody } from '../replies/body.ts'
 import { addVary } from '../replies/headers.ts'
 import { watchSend } from '../replies/reply-state.ts'
 import { DEFAULT_ROUTING, toPath } from '../routing/request-path.ts'
+import { toErrorBody } from './error-body.ts'
 import { PAGE_SECURITY_POLICY, renderErrorPage } from './error-page.ts'
 import { HintLog } from './hint-log.ts'
 
@@ -70,7 +71,6 @@ export class ErrorAnswers {
   /** When an error 503 was logged last, by its message. */
   readonly #outages = new Map<string, number>()
   readonly #hints = new HintLog()
-
   readonly #hasPrefix: boolean
 
   /** @param logger takes the place of the logger of each request */
@@ -119,7 +119,10 @@ export class ErrorAnswers {
       this.#sendPage(html, status, error, request, reply)
       return
     }
-    const sendJSON = (): void => sendErrorBody(reply, toErrorBody(error))
+    const tellLost = (name: string, reason: unknown): void => {
+      this.#logLost(name, reason, request, reply)
+    }
+    const sendJSON = (): void => sendErrorBody(reply, toErrorBody(error, tellLost))
     const respond = toResponder(json, status)
     if (respond === undefined) sendJSON()
     else run(respond, error, request, reply, sendJSON)
@@ -156,6 +159,13 @@ export class ErrorAnswers {
     logger.error({ err, ...toCalled(request, reply) }, redactText(error.message))
   }
 
+  #logLost(name: string, reason: unknown, request: FastifyRequest, reply: FastifyReply): void {
+    const logger = this.#logger ?? request.log
+    if (logger === false) return
+    const message = `The ${name} of an error can not be written as JSON, and was left out`
+    logger.error({ err: toLoggableError(reason), ...toCalled(request, reply) }, message)
+  }
+
   /**
    * In an outage every request fails alike: the log gets one entry in ten seconds for each message.
    */
@@ -177,14 +187,6 @@ function toResponder<T>(
   return typeof responders === 'function'
     ? responders
     : (responders[status] ?? responders['default'])
-}
-
-/** Returns the body of an error without secrets: its data may repeat what a request sent. */
-function toErrorBody(error: ServiceError): ErrorJSON {
-  const body = error.toJSON()
-  if (body.data !== undefined) body.data = redactData(toExternalForm(body.data))
-  if (body.errors !== undefined) body.errors = redactErrors(toExternalForm(body.errors))
-  return body
 }
 
 /** Sets `Retry-After`: from the data of the error, or one second for a 503. */

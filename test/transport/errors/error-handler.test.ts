@@ -447,6 +447,22 @@ t.test('the logger hears of errors from 500 on, with the original', async (t) =>
   t.equal(lines.length, 2)
 })
 
+t.test('data that JSON can not hold is left out, and the log says so', async (t) => {
+  const circle: Record<string, unknown> = { a: 1 }
+  circle['self'] = circle
+  const BODY = { name: 'BadRequest', message: 'Bad', code: 400, className: 'bad-request' }
+  for (const [data, kept, lost] of [
+    [circle, {}, 'data'],
+    [{ count: 5n }, {}, 'data'],
+    [{ field: 'x', errors: circle }, { data: { field: 'x' } }, 'errors'],
+  ] as const) {
+    const { status, body, logged } = await fail(t, new BadRequest('Bad', data))
+    t.strictSame([status, body], [400, { ...BODY, ...kept }])
+    t.match(logged, [{ message: `The ${lost} of an error can not be written as JSON` }])
+    t.equal(logged.length, 1)
+  }
+})
+
 t.test('logger: false logs nothing', async (t) => {
   const { status, logged } = await fail(t, new TypeError('x'), { errorHandler: { logger: false } })
   t.strictSame([status, logged], [500, []])
