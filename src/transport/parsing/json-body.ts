@@ -39,6 +39,7 @@ export function addJsonParser(scope: FastifyInstance, options: JsonOptions = {})
   checkOptions('json()', options, JSON_RULES)
   const limits = withDefaults(JSON_DEFAULTS, given)
   const parseJson = scope.getDefaultJsonParser('error', 'error') as FastifyBodyParser<string>
+  const parseAnyName = scope.getDefaultJsonParser('ignore', 'ignore') as typeof parseJson
   const parser: FastifyBodyParser<Buffer> = (request, body, done) => {
     if (body.length === 0) return done(null, undefined)
     const text = body.toString()
@@ -47,7 +48,9 @@ export function addJsonParser(scope: FastifyInstance, options: JsonOptions = {})
       return done(new BadRequest('The body is not valid UTF-8'), undefined)
     }
     return parseJson(request, text, (error, value) => {
-      done(error ?? findFault(text, value, limits), value)
+      if (error === null) done(findFault(text, value, limits), value)
+      // Fastify has one error for both.
+      else parseAnyName(request, text, (invalid) => done(invalid ?? createNameError(), undefined))
     })
   }
   const parserOptions = {
@@ -55,6 +58,12 @@ export function addJsonParser(scope: FastifyInstance, options: JsonOptions = {})
     ...(bodyLimit === undefined ? {} : { bodyLimit }),
   } as const
   scope.addContentTypeParser('application/json', parserOptions, parser)
+}
+
+function createNameError(): BadRequest {
+  return new BadRequest(
+    "The body has a name that is not allowed: '__proto__', or 'prototype' in 'constructor'",
+  )
 }
 
 /**

@@ -64,6 +64,16 @@ for (const [title, body, status, name] of REFUSED) {
   })
 }
 
+t.test('says whether a body is no JSON or has a name that is refused', async (t) => {
+  const server = await open(t)
+  for (const [title, body] of REFUSED.filter((one) => /proto/.test(one[0]))) {
+    const message = /^The body has a name that is not allowed: '__proto__', or/
+    t.match(await post(server, body), { body: { message } }, title)
+    t.match(await post(server, `\uFEFF${body}`), { body: { message } }, `${title}, byte order mark`)
+    t.match(await post(server, `${body}}`), { body: { message: /not valid JSON/ } }, title)
+  }
+})
+
 t.test('what is refused never reaches the service, nor the log', async (t) => {
   const calls: unknown[] = []
   const server = await injectServer(t, {
