@@ -235,10 +235,11 @@ t.test(
 t.test('SHUT-6: it is not ready some time before the port closes', async (t) => {
   const closeDelayMs = 300_001
   const timers = holdTimers(t, closeDelayMs)
-  const { app, port, gate } = await listen(t, { closeDelayMs })
+  const { app, port, gate, logged } = await listen(t, { closeDelayMs })
   const closed = app.close()
   await until(() => timers.size === 1)
   t.equal((await request(port, '/health/ready')).status, 503)
+  t.strictSame(logged, [], 'nobody is warned of what is meant')
   t.equal((await request(port, '/health/live')).status, 200)
   const slow = request(port, '/slow/1')
   await gate.arrivals(1)

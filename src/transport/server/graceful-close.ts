@@ -37,6 +37,9 @@ const CLOSE_RULES: Readonly<Record<keyof CloseOptions, OptionRule>> = {
   closeTimeoutMs: OPTION.limit,
 }
 
+/** Why a server is not ready any more: as it was told to, so that nobody has to be warned. */
+export const CLOSING: Unavailable = new Unavailable('The server is closing')
+
 /** Longest delay of a timer of Node, which ends after 1 ms for a longer one. */
 const LONGEST_TIMER_MS = 2_147_483_647
 
@@ -100,7 +103,7 @@ export class GracefulClose {
 
   async #begin(): Promise<void> {
     this.#app.readiness.set('server', async () => {
-      throw new Unavailable('The server is closing')
+      throw CLOSING
     })
     const delayMs = Math.min(this.#options.closeDelayMs, LONGEST_TIMER_MS)
     if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs))

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Application } from '../../core/index.ts'
 import type { RestTransport } from '../rest-transport.ts'
+import { CLOSING } from './graceful-close.ts'
 
 /** Longest time for one check, in milliseconds. */
 const CHECK_TIMEOUT_MS = 2_000
@@ -38,7 +39,7 @@ const PROBE = { logLevel: 'warn', config: { isProbe: true } } as const
 async function isReady({ app, logger }: RestTransport): Promise<boolean> {
   const failures = await findFailures(app)
   for (const { name, error } of failures) {
-    logger.warn({ err: error }, `${name} is not ready`)
+    if (error !== CLOSING) logger.warn({ err: error }, `${name} is not ready`)
   }
   return failures.length === 0
 }
