@@ -216,10 +216,23 @@ t.test('JWT-18: rotates keys without a restart', async (t) => {
   await t.resolves(authentication.verifyAccessToken(after))
 })
 
+t.test(
+  'JWT-11: tokens may live as long as expiresIn says, where no maxLifetime is set',
+  async (t) => {
+    const { authentication } = await startLoginApp({
+      settings: { jwtOptions: { expiresIn: '730d' } },
+    })
+    const token = await authentication.createAccessToken({}, { subject: '1' })
+    const { exp, iat } = await authentication.verifyAccessToken(token)
+    t.equal(exp - iat, 730 * 86_400)
+  },
+)
+
 t.test('JWT-11: does not sign what it would refuse', async (t) => {
   const { authentication } = await startLoginApp()
   const cases: [payload: object, options: object | undefined, message: RegExp][] = [
     [{}, { subject: '1', expiresIn: '800d' }, /expiresIn' is longer than .*maxLifetime' allows/],
+    [{}, { subject: '1', expiresIn: -1 }, /expiresIn' must be at least a second/],
     [{ sub: { a: 1 } }, undefined, /would be refused: invalid sub value/],
     [{ nbf: 'soon' }, { subject: '1' }, /would be refused: invalid nbf value/],
     [{}, { subject: 7 }, /would be refused: invalid sub value/],
