@@ -42,7 +42,7 @@ export function findMethod(
   const method = findByVerb(entry, verb, hasId)
   if (method !== null) return method
   const name = hasId ? names.one : names.all
-  throw createNotOffered(entry, name, ` \`${name}\``)
+  throw createNotOffered(entry, name, toListHint(entry))
 }
 
 /** Returns the standard method of a verb, `null` when it is not offered to callers from outside. */
@@ -59,10 +59,17 @@ export function findByVerb(entry: ServiceEntry, verb: string, hasId: boolean): M
  * @throws {MethodNotAllowed} the service does not list it
  */
 export function findCustomMethod(entry: ServiceEntry, name: string): MethodEntry {
-  const method = isStandardMethod(name) ? undefined : entry.methods.get(name)
+  if (isStandardMethod(name)) {
+    const { verb } = METHOD_TABLE[name]
+    throw createNotOffered(
+      entry,
+      name,
+      `a standard method is called by its verb, ${verb}, not by name`,
+    )
+  }
+  const method = entry.methods.get(name)
   if (method?.external) return method
-  const shown = name.length <= LONGEST_NAME ? ` \`${name}\`` : ''
-  throw createNotOffered(entry, name, shown)
+  throw createNotOffered(entry, name, toListHint(entry))
 }
 
 /**
@@ -78,12 +85,18 @@ export function checkMethodPaths({ methods, path }: ServiceEntry): void {
   }
 }
 
-/** Callers outside get the same text whether the service has the method or not. */
-function createNotOffered(entry: ServiceEntry, name: string, shown: string): MethodNotAllowed {
-  const { path, service } = entry
+function toListHint({ path }: ServiceEntry): string {
+  return `the service has it: list it in the option methods of app.use('${path}')`
+}
+
+/**
+ * Callers outside get the same text whether the service has the method or not.
+ * @param hint what the log says where the service has it
+ */
+function createNotOffered({ service }: ServiceEntry, name: string, hint: string): MethodNotAllowed {
   const isThere = isMethodName(name) && !name.startsWith('_') && hasMethod(service, name)
-  const hint = `the service has it: list it in the option methods of app.use('${path}')`
   const options = isThere ? withHint(hint) : undefined
+  const shown = name.length <= LONGEST_NAME ? ` \`${name}\`` : ''
   const message = `Method${shown} is not supported by this endpoint.`
   return new MethodNotAllowed(message, undefined, options)
 }

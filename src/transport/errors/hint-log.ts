@@ -26,6 +26,6 @@ export class HintLog {
     const key = `${service} ${method} ${cause.hint}`
     if (this.#logged.has(key) || this.#logged.size >= MAX_HINTS) return
     this.#logged.add(key)
-    logger.warn?.({ service, method }, redactText(`${message}: ${cause.hint}`))
+    logger.warn?.({ service, method }, redactText(`${message.replace(/\.$/, '')}: ${cause.hint}`))
   }
 }

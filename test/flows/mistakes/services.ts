@@ -120,6 +120,15 @@ export const SERVICE_MISTAKES: readonly Mistake[] = [
     /list it in the option methods of app\.use\('users'\)/,
     /"message":"Method `invite` is not supported by this endpoint\."/,
   ),
+  warned(
+    'a standard method by its name',
+    (app) => {
+      app.use('users', { create: async () => ({}) }, { methods: ['create'] })
+      return ask(app, { url: '/users', data: {}, headers: { 'x-service-method': 'create' } })
+    },
+    'Method `create` is not supported by this endpoint: a standard method is called by its verb, POST, not by name',
+    /"message":"Method `create` is not supported by this endpoint\."/,
+  ),
   thrown(
     'a path with a wildcard',
     (app) => app.use('files/*', messages),
