@@ -75,6 +75,10 @@ export class TokenIssuer {
       name,
       settings,
     )
+    // A call may ask for such a token, a test of what happens after it for example.
+    if (options.expiresIn === undefined && rules.expiresIn < 1) {
+      throw new TypeError(`'${name}.expiresIn' must be at least a second: nobody could log in`)
+    }
     this.#maxLifetime ??= rules.maxLifetime
     const isOwn = secret === undefined
     const keys = toTokenKeys(

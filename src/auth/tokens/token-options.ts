@@ -104,9 +104,6 @@ export function resolveTokenRules(
     throw new TypeError(`'${name}' needs a header, an audience and an issuer`)
   }
   const expiresIn = toSeconds(options['expiresIn'], `${name}.expiresIn`)
-  if (expiresIn < 1) {
-    throw new TypeError(`'${name}.expiresIn' must be at least a second: no token would be accepted`)
-  }
   const longest = options['maxLifetime'] ?? Math.max(DEFAULT_MAX_LIFETIME, expiresIn)
   const maxLifetime = toSeconds(longest, `${name}.maxLifetime`)
   if (expiresIn > maxLifetime) {
