@@ -1,5 +1,5 @@
 import type { StandardSchema } from '../../service-schemas.ts'
-import { isObject } from '../../value-kind.ts'
+import { hasMethod, isObject } from '../../value-kind.ts'
 import { createValidationError } from './validation-error.ts'
 
 /** What a library says is wrong with a value. */
@@ -28,7 +28,7 @@ export function isStandardSchema(schema: unknown): schema is StandardSchema {
 export function createStandardValidator(
   schema: StandardSchema,
 ): (data: unknown) => Promise<unknown> {
-  const { validate } = schema['~standard']
+  const validate = isZod(schema) ? toZodValidate(schema) : schema['~standard'].validate
   return async (data) => {
     const result = await validate(data)
     if (!isObject(result)) {
@@ -37,6 +37,32 @@ export function createStandardValidator(
     const { issues, value } = result
     if (issues === undefined) return value
     throw createValidationError(Array.isArray(issues) ? issues.map(toFinding) : [])
+  }
+}
+
+/** What Zod has beside the interface. */
+interface ZodSchema extends StandardSchema {
+  safeParseAsync(data: unknown): Promise<ZodResult>
+}
+
+interface ZodResult {
+  readonly data?: unknown
+  readonly error?: { readonly issues: readonly StandardIssue[] }
+}
+
+function isZod(schema: StandardSchema): schema is ZodSchema {
+  return schema['~standard'].vendor === 'zod' && hasMethod(schema, 'safeParseAsync')
+}
+
+/**
+ * The `validate` of Zod tries without waiting first: where a refinement turns out to be async, it drops
+ * its promise and starts all over. The refinement would run twice, and one that rejects would end the
+ * process.
+ */
+function toZodValidate(schema: ZodSchema): (data: unknown) => Promise<unknown> {
+  return async (data) => {
+    const result = await schema.safeParseAsync(data)
+    return result.error === undefined ? { value: result.data } : { issues: result.error.issues }
   }
 }
 

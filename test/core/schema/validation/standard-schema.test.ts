@@ -66,6 +66,40 @@ t.test('holds at most 50 issues, and never the value', async (t) => {
   t.notMatch(JSON.stringify(error), /secret/)
 })
 
+t.test('runs an async refinement of Zod once, and rejects with what it throws', async (t) => {
+  const unhandled: unknown[] = []
+  const note = (reason: unknown): void => void unhandled.push(reason)
+  process.on('unhandledRejection', note)
+  t.teardown(() => process.off('unhandledRejection', note))
+  const away = new Error('the lookup is away')
+  const asked: string[] = []
+  const check = createStandardValidator(
+    z.strictObject({
+      email: z.string().refine(async (email) => {
+        asked.push(email)
+        if (email === 'boom') throw away
+        return email !== 'taken'
+      }, 'is taken'),
+    }),
+  )
+  t.strictSame(await check({ email: 'free' }), { email: 'free' })
+  const taken = await check({ email: 'taken' }).catch((thrown: BadRequest) => thrown)
+  t.match(taken, {
+    code: 400,
+    data: [{ instancePath: '/email', keyword: 'standard', message: 'is taken' }],
+  })
+  await t.rejects(check({ email: 'boom' }), away)
+  await new Promise((resolve) => setImmediate(resolve))
+  t.strictSame(asked, ['free', 'taken', 'boom'])
+  t.strictSame(unhandled, [])
+})
+
+t.test('keeps what Zod makes of a value', async (t) => {
+  const trimmed = z.strictObject({ name: z.string().trim(), age: z.coerce.number().default(1) })
+  t.strictSame(await createStandardValidator(trimmed)({ name: ' a ' }), { name: 'a', age: 1 })
+  t.equal(await createStandardValidator(z.undefined())(undefined), undefined)
+})
+
 t.test('says so when a schema returns no result', async (t) => {
   const message = 'The schema of own has returned no result'
   await t.rejects(createStandardValidator(withResult(undefined))('x'), new TypeError(message))
