@@ -40,6 +40,21 @@ const byEmail: UserQuery = { email: { $in: ['a'] }, role: { $ne: 'admin' }, $sor
 // @ts-expect-error
 const byName: UserQuery = { name: 'a' }
 
+// @ts-expect-error
+const hidesNothing = (): unknown => Type.Omit(userSchema, ['emial'])
+// @ts-expect-error
+const picksNothing = (): unknown => Type.Pick(userSchema, ['_id', 'emial'])
+const joinedSchema = Type.Intersect([userSchema, Type.Object({ age: Type.Number() })])
+const eitherSchema = Type.Union([userSchema, Type.Object({ name: Type.String() })])
+const byKeys = Type.Pick(userSchema, Type.Union([Type.Literal('_id'), Type.Literal('email')]))
+const byKeyOf = Type.Omit(userSchema, Type.KeyOf(byKeys))
+const joinedPart = Type.Pick(joinedSchema, ['age', 'email'])
+const eitherPart = Type.Omit(eitherSchema, ['name', '_id', 'role'])
+expectType<string>()({} as Static<typeof byKeys>['email'])
+expectType<{ role?: 'admin' | 'guest' }>()({} as Static<typeof byKeyOf>)
+expectType<{ age: number; email: string }>()({} as Static<typeof joinedPart>)
+const anyPart = (schema: Type.TSchema): Type.TSchema => Type.Omit(schema, ['password'])
+
 const messageSchema = {
   $id: 'Message',
   type: 'object',
@@ -81,4 +96,15 @@ const jsonSettings = {
 expectType<number>()({} as FromSchema<typeof jsonSettings>['port'])
 expectType<string | undefined>()({} as FromSchema<typeof jsonSettings>['mongodb'])
 
-export { byEmail, byName, byNumber, byText, literal, withoutText }
+export {
+  anyPart,
+  byEmail,
+  byName,
+  byNumber,
+  byText,
+  eitherPart,
+  hidesNothing,
+  literal,
+  picksNothing,
+  withoutText,
+}

@@ -78,3 +78,40 @@ t.test(
     }
   },
 )
+
+const MISTYPED: readonly [string, () => unknown, string][] = [
+  ['Omit', () => Type.Omit(USER, ['emial' as 'email']), "'emial'; did you mean 'email'?"],
+  ['Pick', () => Type.Pick(USER, ['xyz' as 'email']), "'xyz', it has _id, email, role"],
+  ['Omit', () => Type.Omit(Type.Object({}), Type.Literal('a')), "'a', it has none"],
+  [
+    'Pick',
+    () => Type.Pick(USER, Type.Union([Type.Literal('email'), Type.Literal('rol')])),
+    "'rol'; did you mean 'role'?",
+  ],
+  [
+    'Omit',
+    () => Type.Omit(USER, Type.KeyOf(Type.Object({ _id: Type.String(), age: Type.Number() }))),
+    "'age', it has _id, email, role",
+  ],
+]
+
+for (const [name, derive, rest] of MISTYPED) {
+  t.test(`Type.${name} refuses a name that the object does not have: ${rest}`, async (t) => {
+    t.throws(derive, new TypeError(`Type.${name}(): the object has no property ${rest}`))
+  })
+}
+
+t.test('takes the names of joined objects, of all alternatives and of a schema', async (t) => {
+  const joined = Type.Intersect([USER, Type.Object({ age: Type.Number() })])
+  t.strictSame(Object.keys(Type.Pick(joined, ['email', 'age']).properties), ['email', 'age'])
+  const either = Type.Omit(Type.Union([USER, Type.Object({ name: Type.String() })]), ['name'])
+  t.match(either, { anyOf: [USER.properties, {}].map((properties) => ({ properties })) })
+  const names = Type.KeyOf(Type.Object({ email: Type.String() }))
+  t.strictSame(Object.keys(Type.Pick(USER, names).properties), ['email'])
+  const numbered = Type.Object({ 1: Type.String(), 2: Type.String() })
+  t.strictSame(Object.keys(Type.Omit(numbered, [1]).properties), ['2'])
+})
+
+t.test('takes any name where the object is a reference', async (t) => {
+  t.match(Type.Omit(Type.Ref('Later'), ['password']), { action: 'Omit' })
+})
