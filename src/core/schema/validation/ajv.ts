@@ -62,6 +62,8 @@ export function createAjv({
     unevaluated: true,
     ownProperties,
     useDefaults,
+    // 0.07 / 0.01 is 7.000000000000001. The quotient may be so many decimals off an integer.
+    multipleOfPrecision: 6,
     // Code for each reference, and work on it, would take most of the time; the engine does it anyway.
     inlineRefs: false,
     code: { optimize: false },

@@ -29,6 +29,19 @@ t.test('is strict, but takes plain JSON Schema', async (t) => {
   t.doesNotThrow(() => ajv.compile({ type: 'object', allOf: [{ required: ['a'] }] }))
 })
 
+t.test('takes the decimals that are a multiple, and no others', async (t) => {
+  const validate = compileSchema({ type: 'number', multipleOf: 0.01 })
+  const prices = Array.from({ length: 10_000 }, (_, cents) => Number((cents / 100).toFixed(2)))
+  t.strictSame(
+    [...prices, 1_000_000.07, -19.99, 1e21].filter((price) => !validate(price)),
+    [],
+  )
+  t.strictSame(
+    [0.075, 19.991, 0.0701].filter((price) => validate(price)),
+    [],
+  )
+})
+
 t.test('FST-17: loads no schemas and takes no references to data', async (t) => {
   const ajv = createAjv()
   t.throws(() => ajv.compile({ $ref: 'https://example.org/schema' }), /can't resolve reference/)
