@@ -62,7 +62,7 @@ function close(schema: unknown): unknown {
 /** Returns a copy without defaults, which records get, and names of the schema, inside of it as well. */
 function toQuerySchema(schema: unknown): unknown {
   if (!isPlainObject(schema)) return schema
-  const { default: _default, $id: _id, ...keywords } = schema
+  const { default: _default, $id: _id, $anchor: _anchor, ...keywords } = schema
   return mapSchema(keywords, toQuerySchema)
 }
 

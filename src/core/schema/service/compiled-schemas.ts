@@ -11,6 +11,7 @@ import type {
 import { isPromise } from '../../value-kind.ts'
 import { readOperatorPlaces } from '../queries/operator-places.ts'
 import { readLists } from '../queries/query-lists.ts'
+import { refersElsewhere } from '../schema-references.ts'
 import { validateEach } from '../validation/validate-data.ts'
 import type { Check } from '../validation/validator.ts'
 import { compileCheck } from '../validation/validator.ts'
@@ -55,7 +56,7 @@ export class CompiledSchemas {
       const { query, isQueryDerived, data, method } = sources
       const owner = `of '${method.name}' in ${service}`
       const forQuery = (): QueryCheck =>
-        isQueryDerived
+        isQueryDerived && !refersElsewhere(query)
           ? new LazyQueryCheck(query)
           : compile(`the query ${owner}`, () => createQueryCheck(query))
       const forData = (schema: DataSchema): DataCheck =>
@@ -103,8 +104,8 @@ export class CompiledSchemas {
 }
 
 /**
- * A query that follows from the schema of a record has no faults of its own, and takes longest to
- * compile: with many services the start would wait for it.
+ * A query that follows from the schema of a record has no faults of its own, where that refers to its
+ * definitions alone, and takes longest to compile: with many services the start would wait for it.
  */
 class LazyQueryCheck implements QueryCheck {
   readonly places: OperatorPlace

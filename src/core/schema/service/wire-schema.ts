@@ -11,7 +11,10 @@ const STRINGS: ReadonlyMap<string, Keywords> = new Map([
 ])
 
 /** Keywords that say how a value is described, and nothing of itself. */
-const ANNOTATIONS = ['title', 'description', 'examples', 'deprecated', 'readOnly', 'writeOnly']
+const ANNOTATIONS: ReadonlySet<string> = new Set([
+  ...['title', 'description', 'examples', 'deprecated', 'readOnly', 'writeOnly'],
+  ...['example', 'externalDocs', 'xml'],
+])
 
 /**
  * Returns a copy of a schema as it holds for what is sent over HTTP, in standard keywords alone: ids
@@ -42,7 +45,9 @@ function mergeAlternatives(schema: Record<string, unknown>): unknown {
 }
 
 function toAnnotations(schema: Keywords): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(schema).filter(([name]) => ANNOTATIONS.includes(name)))
+  return Object.fromEntries(
+    Object.entries(schema).filter(([name]) => ANNOTATIONS.has(name) || name.startsWith('x-')),
+  )
 }
 
 /**

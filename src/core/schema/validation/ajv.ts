@@ -17,6 +17,12 @@ export { Ajv }
 
 const LATEST_DIALECT = 'https://json-schema.org/draft/2020-12/schema'
 
+/**
+ * Keywords that check nothing, and are no mistake: those of OpenAPI, and `$anchor`, which Ajv resolves
+ * but does not know.
+ */
+const ANNOTATIONS = ['example', 'externalDocs', 'xml', 'discriminator', '$anchor']
+
 /** The class for each dialect, by the `$schema` of schemas. */
 const CLASSES = new Map<string, typeof Ajv | typeof Ajv2019 | typeof Ajv2020>([
   ['http://json-schema.org/draft-07/schema', Ajv],
@@ -70,6 +76,7 @@ export function createAjv({
   })
   addFormats(ajv)
   ajv.addKeyword(keywordDate)
+  ajv.addVocabulary(ANNOTATIONS)
   // By it, what is put together of parts is closed; draft-07 itself has no word for that.
   if (AjvOfDialect === Ajv) ajv.addKeyword(unevaluatedProperties.default)
   return addKnownKeywords(ajv)
@@ -97,7 +104,19 @@ export function compileSchema(
   const key = `${dialect} ${useDefaults} ${ownProperties}`
   const ajv = INSTANCES.get(key) ?? createAjv({ dialect, useDefaults, ownProperties })
   INSTANCES.set(key, ajv)
+  addExtensions(ajv, schema)
   return addKnownKeywords(ajv).compile(withId(shareParts(schema)))
+}
+
+/** Makes the keywords of a schema known that say by their name that they are an author's own: `x-…`. */
+function addExtensions(ajv: AnyAjv, schema: unknown, seen: Set<unknown> = new Set()): void {
+  if (!hasKeywords(schema) || seen.has(schema)) return
+  seen.add(schema)
+  for (const keyword of Object.keys(schema)) {
+    // addKeyword() refuses names with a dot, which OpenAPI allows.
+    if (keyword.startsWith('x-')) ajv.RULES.keywords[keyword] = true
+  }
+  mapSchema(schema, (inner) => addExtensions(ajv, inner, seen))
 }
 
 /** Without an id, Ajv finds no schema that refers to itself as a whole: it remembers none of ours. */

@@ -84,3 +84,33 @@ t.test('a result that no query follows from is read when the service starts, too
     })
   }
 })
+
+t.test(
+  'a query is compiled at the start where the record refers to its own properties',
+  async (t) => {
+    const author = { type: 'object', $anchor: 'author', properties: { name: { type: 'string' } } }
+    for (const $ref of ['#author', '#/properties/author/properties/name']) {
+      const record = { type: 'object', properties: { author, reader: { $ref } } }
+      await t.rejects(add({ entity: record, create: data }).setup(), {
+        name: 'TypeError',
+        message: /the query of 'get' in the schemas of service 'users': can't resolve reference/,
+      })
+      await add({ entity: record, query: true, create: data }).setup()
+    }
+  },
+)
+
+t.test('a query follows from a record with an $anchor', async (t) => {
+  const Name = { type: 'string', $anchor: 'name' }
+  for (const [first, $defs] of [
+    [{ $ref: '#name' }, { Name }],
+    [Name, {}],
+  ] as const) {
+    const record = { type: 'object', $defs, properties: { first } }
+    const app = add({ entity: record, create: data })
+    const call = (name: unknown): Promise<unknown> =>
+      app.service('users').create({ name: 'a' }, { provider: 'rest', query: { first: name } })
+    await call('a')
+    await t.rejects(call({ $gt: {} }), { code: 400 })
+  }
+})

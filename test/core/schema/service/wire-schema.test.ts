@@ -27,6 +27,12 @@ t.test('ids and dates are strings, wherever they stand', async (t) => {
   t.notMatch(JSON.stringify(toWireSchema(schema)), /objectid|"date":true/)
 })
 
+t.test('ids and dates keep what describes them', async (t) => {
+  const example = '2026-01-31T12:00:00Z'
+  const described = { example, 'x-label': 'When', externalDocs: { url: 'https://example.org' } }
+  t.strictSame(toWireSchema({ date: true, ...described }), { ...described, ...DATE })
+})
+
 t.test('leaves what is the same over HTTP as it is', async (t) => {
   const schema = { type: 'object', properties: { date: { type: 'string' }, a: { anyOf: [] } } }
   t.strictSame(toWireSchema(schema), schema)

@@ -29,6 +29,38 @@ t.test('is strict, but takes plain JSON Schema', async (t) => {
   t.doesNotThrow(() => ajv.compile({ type: 'object', allOf: [{ required: ['a'] }] }))
 })
 
+t.test('takes the annotations of OpenAPI and those of an author, in every dialect', async (t) => {
+  for (const $schema of [
+    'http://json-schema.org/draft-07/schema#',
+    'https://json-schema.org/draft/2019-09/schema',
+    'https://json-schema.org/draft/2020-12/schema',
+  ]) {
+    const pet = {
+      type: 'object',
+      discriminator: { propertyName: 'kind' },
+      externalDocs: { url: 'https://example.org' },
+      properties: {
+        kind: { type: 'string', example: 'cat', deprecated: true, 'x-label': 'Kind' },
+        tags: { type: 'array', items: { type: 'string', 'x-acme.internal': true, xml: {} } },
+      },
+    }
+    const validate = compileSchema({ $schema, type: 'object', properties: { pet } })
+    t.equal(validate({ pet: { kind: 'dog', tags: ['a'] } }), true)
+    t.equal(validate({ pet: { kind: 5 } }), false)
+    t.throws(() => compileSchema({ $schema, type: 'string', exmaple: 'a' }), /unknown keyword/)
+  }
+})
+
+t.test('finds a schema by its $anchor', async (t) => {
+  const name = { type: 'string', $anchor: 'name' }
+  const validate = compileSchema({
+    type: 'object',
+    properties: { first: name, last: { $ref: '#name' } },
+  })
+  t.equal(validate({ first: 'a', last: 'b' }), true)
+  t.equal(validate({ first: 'a', last: 5 }), false)
+})
+
 t.test('takes the decimals that are a multiple, and no others', async (t) => {
   const validate = compileSchema({ type: 'number', multipleOf: 0.01 })
   const prices = Array.from({ length: 10_000 }, (_, cents) => Number((cents / 100).toFixed(2)))
