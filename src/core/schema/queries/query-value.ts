@@ -69,7 +69,7 @@ function toQuerySchema(schema: unknown): unknown {
 function isNullable(schema: unknown): boolean {
   if (!isPlainObject(schema)) return schema === true
   const { type, anyOf, oneOf, enum: values } = schema
-  if (type === 'null' || schema['const'] === null) return true
+  if (type === 'null' || schema['const'] === null || schema['nullable'] === true) return true
   if ([type, values].some((list) => Array.isArray(list) && hasNull(list))) return true
   return [anyOf, oneOf].some((list) => Array.isArray(list) && list.some(isNullable))
 }

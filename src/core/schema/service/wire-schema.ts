@@ -29,9 +29,16 @@ function toWire(schema: unknown): unknown {
   for (const [keyword, string] of STRINGS) {
     if (schema[keyword] === true) return { ...toAnnotations(schema), ...string }
   }
-  const copy = mapSchema(schema, toWire)
+  const copy = mapSchema(withNullType(schema), toWire)
   for (const keyword of STRINGS.keys()) delete copy[keyword]
   return mergeAlternatives(copy)
+}
+
+/** OpenAPI 3.1 and JSON Schema have no `nullable`, which Ajv knows from OpenAPI 3.0. */
+function withNullType({ nullable, ...schema }: Keywords): Keywords {
+  const types = [schema['type']].flat()
+  if (nullable !== true || types.includes('null')) return schema
+  return { ...schema, type: [...types, 'null'] }
 }
 
 /** A choice between forms that are the same string over HTTP is that string. */

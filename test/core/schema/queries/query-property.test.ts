@@ -33,6 +33,7 @@ t.test('takes null where a property may be null or is optional', async (t) => {
   t.ok(takesNull({ type: ['string', 'null'] }))
   t.ok(takesNull({ enum: ['a', null] }))
   t.ok(takesNull(Type.Union([Type.String(), Type.Null()])))
+  t.match(queryProperty({ type: 'string', nullable: true }), { anyOf: [{ const: null }] })
 })
 
 t.test('closes objects as values, so that none has operators in it', async (t) => {

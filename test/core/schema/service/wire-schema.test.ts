@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { ObjectIdSchema } from '../../../../src/adapter/index.ts'
 import { Type } from '../../../../src/core/schema/index.ts'
 import { toPublicSchema, toWireSchema } from '../../../../src/core/schema/service/wire-schema.ts'
+import { compileSchema } from '../../../../src/core/schema/validation/ajv.ts'
 
 const ID = { type: 'string', pattern: '^[0-9a-fA-F]{24}$' }
 const DATE = { type: 'string', format: 'date-time' }
@@ -31,6 +32,24 @@ t.test('ids and dates keep what describes them', async (t) => {
   const example = '2026-01-31T12:00:00Z'
   const described = { example, 'x-label': 'When', externalDocs: { url: 'https://example.org' } }
   t.strictSame(toWireSchema({ date: true, ...described }), { ...described, ...DATE })
+})
+
+t.test('says nullable by the type', async (t) => {
+  const WITH_NULL = [
+    [{ type: 'string', nullable: true }, ['string', 'null']],
+    [{ type: ['string', 'number'], nullable: true }, ['string', 'number', 'null']],
+    [{ type: ['string', 'null'], nullable: true }, ['string', 'null']],
+    [{ type: 'string', nullable: false }, 'string'],
+  ] as const
+  for (const [schema, type] of WITH_NULL) {
+    const validate = compileSchema(schema)
+    t.strictSame(toWireSchema({ type: 'array', items: schema }), { type: 'array', items: { type } })
+    t.equal(validate(null), compileSchema({ type })(null), 'as the check does')
+  }
+  // The check refuses null here as well.
+  const level = { type: 'string', nullable: true, enum: ['low', 'high'] }
+  t.strictSame(toWireSchema(level), { type: ['string', 'null'], enum: ['low', 'high'] })
+  t.equal(compileSchema(level)(null), false)
 })
 
 t.test('leaves what is the same over HTTP as it is', async (t) => {
