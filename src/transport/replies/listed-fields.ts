@@ -3,35 +3,63 @@ import type { SerializableSchema } from './serializable-schema.ts'
 
 type Definitions = NonNullable<SerializableSchema['$defs']>
 
+/** Is told the name of the field whose value is left out, or has items that are. */
+export type LeftOut = (name: string) => void
+
 /**
  * Returns a copy of a value with the fields that a schema names, as the serializer writes them. Dates,
  * ids and scalars stay as they are, also where the schema means another type; an object is left out
  * where it means a scalar, since no field of it is named.
  */
-export function pickListed(value: unknown, schema: SerializableSchema): unknown {
-  return pick(value, schema, schema.$defs ?? {})
+export function pickListed(
+  value: unknown,
+  schema: SerializableSchema,
+  onLeftOut: LeftOut = () => undefined,
+): unknown {
+  return new Picking(schema.$defs ?? {}, onLeftOut).pick(value, schema, '')
 }
 
-function pick(value: unknown, given: SerializableSchema, definitions: Definitions): unknown {
-  if (typeof value !== 'object' || value === null || isSingleValue(value)) return value
-  const { toJSON } = value as { toJSON?: unknown }
-  const schema = resolveForm(given, definitions)
-  // Once, as JSON.stringify() does: it may return the object itself.
-  if (typeof toJSON === 'function') return pickPlain(toJSON.call(value), schema, definitions)
-  return pickPlain(value, schema, definitions)
-}
+class Picking {
+  readonly #definitions: Definitions
+  readonly #onLeftOut: LeftOut
 
-function pickPlain(value: unknown, schema: SerializableSchema, definitions: Definitions): unknown {
-  if (typeof value !== 'object' || value === null) return value
-  const { type, items = {} } = findForm(value, schema)
-  if (type === undefined) return value
-  if (Array.isArray(value)) {
-    // A list where one record is meant has the fields of the record.
-    const inner = type === 'array' ? items : findForm(value, schema)
-    return value.map((item) => pick(item, inner, definitions))
+  constructor(definitions: Definitions, onLeftOut: LeftOut) {
+    this.#definitions = definitions
+    this.#onLeftOut = onLeftOut
   }
-  if (type === 'array') return pick(value, items, definitions)
-  return type === 'object' ? pickFields(value, findForm(value, schema), definitions) : undefined
+
+  pick(value: unknown, given: SerializableSchema, name: string): unknown {
+    if (typeof value !== 'object' || value === null || isSingleValue(value)) return value
+    const { toJSON } = value as { toJSON?: unknown }
+    const schema = resolveForm(given, this.#definitions)
+    // Once, as JSON.stringify() does: it may return the object itself.
+    if (typeof toJSON === 'function') return this.#pickPlain(toJSON.call(value), schema, name)
+    return this.#pickPlain(value, schema, name)
+  }
+
+  #pickPlain(value: unknown, schema: SerializableSchema, name: string): unknown {
+    if (typeof value !== 'object' || value === null) return value
+    const form = findForm(value, schema)
+    const { type, items = {} } = form
+    if (type === undefined) return value
+    if (Array.isArray(value)) {
+      // A list where one record is meant has the fields of the record.
+      const inner = type === 'array' ? items : form
+      return value.map((item) => this.pick(item, inner, name))
+    }
+    if (type === 'array') return this.pick(value, items, name)
+    if (type === 'object') return this.#pickFields(value, form)
+    this.#onLeftOut(name)
+    return undefined
+  }
+
+  #pickFields(value: object, schema: SerializableSchema): object {
+    const entries = Object.entries(value).flatMap(([name, field]): [string, unknown][] => {
+      const inner = findFieldSchema(name, schema)
+      return inner === undefined ? [] : [[name, this.pick(field, inner, name)]]
+    })
+    return Object.fromEntries(entries)
+  }
 }
 
 /** Returns the schema that a reference leads to. */
@@ -51,14 +79,6 @@ export function findForm(value: object, schema: SerializableSchema): Serializabl
   const find = (type: string | undefined): SerializableSchema | undefined =>
     anyOf.find((form) => form.type === type)
   return find(own) ?? find(undefined) ?? find(other) ?? anyOf[0] ?? {}
-}
-
-function pickFields(value: object, schema: SerializableSchema, definitions: Definitions): object {
-  const entries = Object.entries(value).flatMap(([name, field]): [string, unknown][] => {
-    const inner = findFieldSchema(name, schema)
-    return inner === undefined ? [] : [[name, pick(field, inner, definitions)]]
-  })
-  return Object.fromEntries(entries)
 }
 
 /** Returns the schema of a field, `undefined` where the schema of its object does not name it. */

@@ -3,6 +3,7 @@ import type { MethodEntry } from '../../core/index.ts'
 import type { JSONSchema } from '../../core/service-schemas.ts'
 import { isObject, isPlainObject } from '../../core/value-kind.ts'
 import { createFits } from './fitting-record.ts'
+import type { LeftOut } from './listed-fields.ts'
 import { pickListed } from './listed-fields.ts'
 import type { SerializableSchema } from './serializable-schema.ts'
 import { toSerializableSchema } from './serializable-schema.ts'
@@ -20,13 +21,20 @@ interface ResultForm {
   /** Whether that writes a record with the values that it has. */
   readonly fits: (record: unknown) => boolean
   readonly unnamed: UnnamedFields | null
-  hasWarned: boolean
+  /** Tells the log once that values have other types than the schema. */
+  readonly onOtherTypes: (error: unknown) => void
+  /** Tells the log once that an object is not sent. */
+  readonly onLeftOut: LeftOut
 }
 
 /** One page of records, with whatever hooks have added to it. */
 interface PageBody extends Record<string, unknown> {
   readonly data: readonly unknown[]
 }
+
+const OTHER_TYPES = 'A result has other types than its schema; what is no object is sent as it is'
+
+const LEFT_OUT = 'A result has an object where its schema means none: it is left out'
 
 /** The forms by method; `null` where nothing is known of its results. */
 const FORMS = new WeakMap<MethodEntry, ResultForm | null>()
@@ -73,7 +81,22 @@ function createForm(
   const others = stored === undefined ? [] : [toSerializableSchema(stored)]
   const unnamed = UnnamedFields.of(method, [schema, ...others])
   const write = reply.compileSerializationSchema({ ...schema }) as ResultForm['write']
-  return { method, schema, write, fits: createFits(schema), unnamed, hasWarned: false }
+  const told = new Set<string>()
+  const warn = (text: string, details: object): void => {
+    if (told.has(text)) return
+    told.add(text)
+    const { entry, name } = method
+    entry.app.logger.warn({ ...details, path: entry.path, method: name }, text)
+  }
+  return {
+    method,
+    schema,
+    write,
+    fits: createFits(schema),
+    unnamed,
+    onOtherTypes: (err) => warn(OTHER_TYPES, { err }),
+    onLeftOut: (field) => warn(LEFT_OUT, { field }),
+  }
 }
 
 function writeBody(body: object, form: ResultForm): string {
@@ -95,23 +118,15 @@ function writeList(records: readonly unknown[], form: ResultForm): string {
 function writeRecord(record: unknown, form: ResultForm): string {
   if (!isObject(record)) return JSON.stringify(record) ?? 'null'
   const isPlain = isPlainObject(record) && record['toJSON'] === undefined
-  const plain = isPlain ? record : pickListed(record, form.schema)
+  const plain = isPlain ? record : pickListed(record, form.schema, form.onLeftOut)
   if (isPlain) form.unnamed?.lookAt(record)
   try {
     if (form.fits(plain)) return form.write(plain)
-    if (isObject(plain)) warnOnce(new TypeError('A value has another type than its schema'), form)
+    if (isObject(plain)) form.onOtherTypes(new TypeError('A value has another type'))
   } catch (error) {
-    warnOnce(error, form)
+    form.onOtherTypes(error)
   }
-  return JSON.stringify(isPlain ? pickListed(record, form.schema) : plain) ?? 'null'
-}
-
-function warnOnce(error: unknown, form: ResultForm): void {
-  if (form.hasWarned) return
-  form.hasWarned = true
-  const { entry, name } = form.method
-  const details = { err: error, path: entry.path, method: name }
-  entry.app.logger.warn(details, 'A result has other types than its schema, and is sent with them')
+  return JSON.stringify(isPlain ? pickListed(record, form.schema, form.onLeftOut) : plain) ?? 'null'
 }
 
 /** For a hook of Fastify that has put the body, or its records, into another one. */
@@ -126,11 +141,11 @@ function toReplacer(body: object, form: ResultForm): (key: string, value: unknow
 function pickBody(body: object, form: ResultForm): unknown {
   if (Array.isArray(body)) return pickEach(body, form)
   if (isPage(body, form)) return { ...body, data: pickEach(body.data, form) }
-  return pickListed(body, form.schema)
+  return pickListed(body, form.schema, form.onLeftOut)
 }
 
 function pickEach(records: readonly unknown[], form: ResultForm): unknown[] {
-  return records.map((record) => pickListed(record, form.schema))
+  return records.map((record) => pickListed(record, form.schema, form.onLeftOut))
 }
 
 function isPage(body: object, { method }: ResultForm): body is PageBody {

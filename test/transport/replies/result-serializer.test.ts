@@ -1,7 +1,7 @@
 import { Binary, ObjectId } from 'mongodb'
 import t from 'tap'
 import type { JSONSchema } from '../../../src/core/service-schemas.ts'
-import { MODES, startServer } from '../../support/http.ts'
+import { injectServer, MODES, startServer } from '../../support/http.ts'
 
 interface Case {
   readonly title: string
@@ -129,6 +129,15 @@ const OTHERS: readonly Case[] = [
   },
 ]
 
+/** What the log is told of a result, by its fields. */
+const TOLD: readonly (readonly [record: object, messages: readonly RegExp[], field?: string])[] = [
+  [{ name: 'a', age: 5 }, []],
+  [{ name: 'a', password: {} }, []],
+  [{ name: 5 }, [/has other types than its schema; what is no object is sent as it is/]],
+  [{ name: { first: 'a' } }, [/has other types/, /has an object where .* it is left out/], 'name'],
+  [{ names: ['a', { first: 'a' }] }, [/has other types/, /it is left out/], 'names'],
+]
+
 const GROUPS = { 'MASS-3: no unnamed field in': LEAKS, 'as it is:': VALUES, 'as JSON:': OTHERS }
 
 for (const mode of MODES) {
@@ -150,3 +159,30 @@ for (const mode of MODES) {
     }
   })
 }
+
+t.test('the log is told once of other types, and once of objects that are left out', async (t) => {
+  const entity = {
+    type: 'object',
+    properties: { name: string, names: { type: 'array', items: string }, age: { type: 'number' } },
+  }
+  const { request, logged } = await injectServer(t, {
+    services: (app) => {
+      for (const [index, [record]] of TOLD.entries()) {
+        app.use(`things-${index}`, { get: async () => record }, { schemas: { entity } })
+      }
+    },
+  })
+  for (const [index, [record, messages, field]] of TOLD.entries()) {
+    const start = logged.length
+    await request(`/things-${index}/1`)
+    await request(`/things-${index}/1`)
+    const told = logged.slice(start)
+    const details = { method: 'get', path: `things-${index}` }
+    t.equal(told.length, messages.length, JSON.stringify(record))
+    t.match(
+      told,
+      messages.map((message) => ({ details, message })),
+    )
+    if (field !== undefined) t.match(told.at(-1), { details: { field } })
+  }
+})
