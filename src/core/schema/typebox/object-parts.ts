@@ -1,4 +1,4 @@
-import type { Static, TLiteral, TOmit, TPick, TSchema, TSchemaOptions, TUnion } from 'typebox'
+import type { TSchema, TSchemaOptions } from 'typebox'
 import * as TypeBox from 'typebox'
 
 import { suggestName } from '../../name-suggestion.ts'
@@ -8,26 +8,11 @@ import type { Keywords } from '../json-schema.ts'
 /** Returns a schema that is made of another one. */
 type Derive = (type: TSchema, options?: TSchemaOptions) => TSchema
 
-/** The schema of names, of `Type.KeyOf()` for example; a list of names would be a `TSchema`, too. */
-type NamesSchema = TSchema & { readonly length?: never }
-
 /** The names of properties, or the schema of them. */
 type Keys = readonly PropertyKey[] | TSchema
 
 /** Returns a schema with some properties of another one. */
 type DeriveByKeys = (type: TSchema, keys: Keys, options?: TSchemaOptions) => TSchema
-
-/** The names that some value of a type has; any where the type says nothing. */
-type NameIn<V> = unknown extends V ? string | number : OwnNameIn<V>
-type OwnNameIn<V> = V extends unknown ? Extract<keyof V, string | number> : never
-
-/** The names of properties that a schema has. */
-type NameOf<T extends TSchema> = NameIn<Static<T>>
-
-/** What TypeBox makes of a list of names. */
-type Names<N extends readonly (string | number)[]> = TUnion<{
-  -readonly [Index in keyof N]: TLiteral<N[Index]>
-}>
 
 // TypeBox forgets in all of these what the object says of further properties: the data of `create`,
 // picked of a record without any, would take every field. The casts keep the types of its functions.
@@ -36,39 +21,19 @@ type Names<N extends readonly (string | number)[]> = TUnion<{
  * Returns the schema of an object with some properties of another one, closed if that is closed.
  * @throws {TypeError} a name that the object does not have
  */
-export function Pick<T extends TSchema, const N extends readonly NameOf<T>[]>(
-  type: T,
-  keys: N,
-  options?: TSchemaOptions,
-): TPick<T, Names<N>>
-export function Pick<T extends TSchema, K extends NamesSchema>(
-  type: T,
-  keys: K,
-  options?: TSchemaOptions,
-): TPick<T, K>
-export function Pick(type: TSchema, keys: Keys, options?: TSchemaOptions): TSchema {
-  checkNames('Pick', type, keys)
-  return keepRestByKeys(TypeBox.Pick as DeriveByKeys)(type, keys, options)
-}
+export const Pick: typeof TypeBox.Pick = deriveByNames(
+  'Pick',
+  TypeBox.Pick as DeriveByKeys,
+) as typeof TypeBox.Pick
 
 /**
  * Returns the schema of an object without some properties of another one, closed if that is closed.
  * @throws {TypeError} a name that the object does not have: it would hide nothing
  */
-export function Omit<T extends TSchema, const N extends readonly NameOf<T>[]>(
-  type: T,
-  keys: N,
-  options?: TSchemaOptions,
-): TOmit<T, Names<N>>
-export function Omit<T extends TSchema, K extends NamesSchema>(
-  type: T,
-  keys: K,
-  options?: TSchemaOptions,
-): TOmit<T, K>
-export function Omit(type: TSchema, keys: Keys, options?: TSchemaOptions): TSchema {
-  checkNames('Omit', type, keys)
-  return keepRestByKeys(TypeBox.Omit as DeriveByKeys)(type, keys, options)
-}
+export const Omit: typeof TypeBox.Omit = deriveByNames(
+  'Omit',
+  TypeBox.Omit as DeriveByKeys,
+) as typeof TypeBox.Omit
 
 /** Returns the schema of an object that requires nothing of another one, closed if that is closed. */
 export const Partial: typeof TypeBox.Partial = keepRest(
@@ -110,9 +75,11 @@ function isNames(keys: Keys): keys is readonly PropertyKey[] {
   return Array.isArray(keys)
 }
 
-function keepRestByKeys(derive: DeriveByKeys): DeriveByKeys {
-  return (type, keys, options) =>
-    keepRest((one, ownOptions) => derive(one, keys, ownOptions))(type, options)
+function deriveByNames(label: string, derive: DeriveByKeys): DeriveByKeys {
+  return (type, keys, options) => {
+    checkNames(label, type, keys)
+    return keepRest((one, ownOptions) => derive(one, keys, ownOptions))(type, options)
+  }
 }
 
 function keepRest(derive: Derive): Derive {
