@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 
 import { isPlainObject } from '../../value-kind.ts'
 import type { Keywords } from '../json-schema.ts'
+import { toRecordSchema } from '../one-document.ts'
 
 /** A property of an entity. */
 export interface EntityProperty {
@@ -22,20 +23,21 @@ export interface EntityProperties {
   readonly isMap: boolean
 }
 
-/** Keywords with schemas that a reference may lead to. */
-const DEFINITIONS = ['$defs', 'definitions']
+/** Keywords with schemas that a reference may lead to, and the one that says how to read them. */
+const DEFINITIONS = ['$defs', 'definitions', '$schema']
 
 /**
  * Returns the properties that a schema names: one of an object, one that joins such by `allOf`, as
  * `Type.Intersect` does, or a map of properties. It is the schema of an object if it has
- * `type: 'object'`, a list `allOf`, or a keyword `properties` with nothing but schemas in it, and a map
+ * `type: 'object'`, a list `allOf`, a `$ref`, or a keyword `properties` with nothing but schemas in it, and a map
  * of properties otherwise.
  * @param owner the function that takes the schema, for the error
  * @throws {TypeError} it is neither, or joins what is no schema of an object
  */
-export function readEntity(owner: string, entity: unknown): EntityProperties {
-  if (!isPlainObject(entity)) throw new TypeError(`${owner} takes the schema of an object`)
-  const isMap = !isObjectSchema(entity)
+export function readEntity(owner: string, given: unknown): EntityProperties {
+  if (!isPlainObject(given)) throw new TypeError(`${owner} takes the schema of an object`)
+  const isMap = !isObjectSchema(given)
+  const entity = isMap ? given : toRecordSchema(given)
   const outer = isMap ? toMap(owner, entity) : toProperties(owner, entity)
   const definitions = isMap
     ? {}
@@ -48,7 +50,8 @@ export function isSchema(value: unknown): value is TSchema {
   return typeof value === 'boolean' || isPlainObject(value)
 }
 
-function isObjectSchema({ type, allOf, properties }: Keywords): boolean {
+function isObjectSchema({ type, allOf, properties, $ref }: Keywords): boolean {
+  if (typeof $ref === 'string') return true
   return type === 'object' || Array.isArray(allOf) || isSchemaMap(properties)
 }
 

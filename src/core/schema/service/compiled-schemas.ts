@@ -12,6 +12,7 @@ import { isPromise } from '../../value-kind.ts'
 import { readOperatorPlaces } from '../queries/operator-places.ts'
 import { readLists } from '../queries/query-lists.ts'
 import { refersElsewhere } from '../schema-references.ts'
+import { checkClosedParts } from '../validation/closed-parts.ts'
 import { validateEach } from '../validation/validate-data.ts'
 import type { Check } from '../validation/validator.ts'
 import { compileCheck } from '../validation/validator.ts'
@@ -20,6 +21,7 @@ import { createDataCheck } from './data-check.ts'
 import { checkList } from './list-check.ts'
 import type { MethodSources } from './method-sources.ts'
 import { toMethodSources } from './method-sources.ts'
+import { checkReferences, toDocuments } from './schema-documents.ts'
 import { toPublicSchema, toWireSchema } from './wire-schema.ts'
 
 interface QueryCheck {
@@ -42,8 +44,9 @@ export class CompiledSchemas {
   readonly #methods: ReadonlyMap<string, MethodCheck>
 
   /** @throws {TypeError} a schema can't be compiled; says which */
-  constructor(entry: ServiceEntryFace, schemas: ServiceSchemas) {
+  constructor(entry: ServiceEntryFace, given: ServiceSchemas) {
     const service = `the schemas of service '${entry.path}'`
+    const schemas = compile(service, () => toDocuments(given))
     for (const [name, schema] of listResults(schemas)) {
       // Answers are not checked, but what is misspelt there would send other fields, and what is made of
       // it later, a query, has its faults in other places.
@@ -56,9 +59,11 @@ export class CompiledSchemas {
       const { query, isQueryDerived, data, method } = sources
       const owner = `of '${method.name}' in ${service}`
       const forQuery = (): QueryCheck =>
-        isQueryDerived && !refersElsewhere(query)
-          ? new LazyQueryCheck(query)
-          : compile(`the query ${owner}`, () => createQueryCheck(query))
+        compile(`the query ${owner}`, () =>
+          isQueryDerived && !refersElsewhere(query)
+            ? new LazyQueryCheck(query, `the query ${owner}`)
+            : createQueryCheck(query),
+        )
       const forData = (schema: DataSchema): DataCheck =>
         compile(`the data ${owner}`, () => createDataCheck(schema))
       return {
@@ -104,21 +109,26 @@ export class CompiledSchemas {
 }
 
 /**
- * A query that follows from the schema of a record has no faults of its own, where that refers to its
- * definitions alone, and takes longest to compile: with many services the start would wait for it.
+ * A query that follows from the schema of a record takes longest to compile: with many services the start
+ * would wait for it. The faults that it can have of its own are looked for at once.
  */
 class LazyQueryCheck implements QueryCheck {
   readonly places: OperatorPlace
   readonly #schema: JSONSchema
+  readonly #name: string
   #check: Check | undefined
 
-  constructor(schema: JSONSchema) {
+  /** @throws {TypeError} a reference leads nowhere, or parts that are joined refuse each other */
+  constructor(schema: JSONSchema, name: string) {
+    checkReferences(schema)
+    checkClosedParts(schema)
     this.#schema = schema
+    this.#name = name
     this.places = readOperatorPlaces(schema)
   }
 
   check(query: unknown): unknown {
-    this.#check ??= compileQuery(this.#schema)
+    this.#check ??= compile(this.#name, () => compileQuery(this.#schema))
     return this.#check(query)
   }
 }

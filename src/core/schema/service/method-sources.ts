@@ -2,6 +2,7 @@ import type { MethodEntry, ServiceEntryFace } from '../../method-entry.ts'
 import { isStandardMethod } from '../../method-table.ts'
 import type { DataSchema, JSONSchema, ServiceSchemas } from '../../service-schemas.ts'
 import { hasKeywords } from '../map-schema.ts'
+import { toRecordSchema } from '../one-document.ts'
 import { querySyntax } from '../queries/query-syntax.ts'
 import { toPatchSchema } from '../validation/patch-schema.ts'
 import { isStandardSchema } from '../validation/standard-schema.ts'
@@ -66,7 +67,7 @@ function toMethodData(
 /** Callers may ask for what they see. */
 function toDefaultQuery(record: JSONSchema | undefined): JSONSchema {
   if (hasKeywords(record)) {
-    const { type = 'object', properties, allOf } = record
+    const { type = 'object', properties, allOf } = toRecordSchema(record)
     if (type !== 'object' || (properties === undefined && allOf === undefined)) {
       throw new TypeError("no query follows from a record without 'properties': name the 'query'")
     }

@@ -1,6 +1,7 @@
 import type { JSONSchema } from '../../service-schemas.ts'
 import { isObject } from '../../value-kind.ts'
 import type { Keywords } from '../json-schema.ts'
+import { toOneDocument } from '../one-document.ts'
 import type { FindReference } from '../schema-references.ts'
 import { indexReferences } from '../schema-references.ts'
 
@@ -12,6 +13,9 @@ const OF_WHOLE_RECORDS: ReadonlySet<string> = new Set([
   '$id',
 ])
 
+/** Keywords that count at the top of a schema alone, also where its own reference is written apart. */
+const OF_DOCUMENTS: ReadonlySet<string> = new Set(['$id', '$schema', '$defs', 'definitions'])
+
 /** The name of the schema of whole records inside the one of a patch. */
 const WHOLE_RECORD = 'wholeRecord'
 
@@ -20,12 +24,15 @@ const WHOLE_RECORD = 'wholeRecord'
  * default is set. A property that is itself an object is replaced by a patch as a whole, so its own
  * schema stays as it is.
  */
-export function toPatchSchema(schema: JSONSchema): JSONSchema {
+export function toPatchSchema(given: JSONSchema): JSONSchema {
+  const schema = toOneDocument(given)
   if (!isObject(schema)) return schema
-  const { $id } = schema
   const whole = hasRootReference(schema) ? separateRoot(schema) : schema
   const partial = toPartial(whole, indexReferences(whole), new Set()) as Keywords
-  return $id === undefined ? partial : { ...partial, $id }
+  const ofDocument = Object.entries({ ...whole, $id: schema['$id'] }).filter(
+    ([keyword, value]) => OF_DOCUMENTS.has(keyword) && value !== undefined,
+  )
+  return { ...partial, ...Object.fromEntries(ofDocument) }
 }
 
 /** Returns a schema in which a part that means the root, as trees have it, means a whole record still. */

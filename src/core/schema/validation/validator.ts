@@ -2,6 +2,7 @@ import type { Static, TSchema } from 'typebox'
 
 import type { JSONSchema } from '../../service-schemas.ts'
 import { hasMethod, isObject, isPromise } from '../../value-kind.ts'
+import { toOneDocument } from '../one-document.ts'
 import { compileSchema } from './ajv.ts'
 import { checkClosedParts } from './closed-parts.ts'
 import { isStandardSchema } from './standard-schema.ts'
@@ -54,13 +55,15 @@ export function findSchemaOf(validator: object): JSONSchema | undefined {
 
 /**
  * Returns a function that checks data by a JSON Schema at once, with the Ajv of Remex.
- * @throws {TypeError} an invalid schema, or one whose parts refuse each other's properties
+ * @throws {TypeError} a schema whose parts refuse each other's properties, or have one `$id`
+ * @throws {Error} an invalid schema, with the place
  * @throws {BadRequest} in calls: the data does not fit, with the list of what is wrong as its `data`
  */
 export function compileCheck(
-  schema: JSONSchema,
+  given: JSONSchema,
   { convertsStrings = false, useDefaults = true }: CheckOptions = {},
 ): Check {
+  const schema = toOneDocument(given)
   checkClosedParts(schema)
   const validate = compileSchema(schema, { useDefaults })
   const convert = convertsStrings ? createStringConversion(schema) : () => undefined

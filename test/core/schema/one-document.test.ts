@@ -1,0 +1,181 @@
+import t from 'tap'
+
+import { querySyntax, Type, validateQuery } from '../../../src/core/schema/index.ts'
+import { toOneDocument, toRecordSchema } from '../../../src/core/schema/one-document.ts'
+import { compileCheck } from '../../../src/core/schema/validation/validator.ts'
+import type { JSONSchema, ServiceSchemas } from '../../../src/core/service-schemas.ts'
+import { createApp, openapiDocument } from '../../../src/transport/index.ts'
+
+const Branch = Type.Cyclic(
+  { Branch: Type.Object({ size: Type.Integer(), next: Type.Optional(Type.Ref('Branch')) }) },
+  'Branch',
+)
+const Address = Type.Object({ city: Type.String() }, { $id: 'Address' })
+const OUTSIDE = { provider: 'rest' }
+const METHODS = ['find', 'create', 'patch']
+
+function use(schemas: ServiceSchemas) {
+  const service = {
+    find: async ({ query }: { query?: unknown }) => query,
+    create: async (data: object) => data,
+    patch: async (_id: unknown, data: object) => data,
+  }
+  return createApp().use('things', service, { schemas, methods: METHODS })
+}
+
+t.test('a record may have a part that contains itself', async (t) => {
+  const Thing = Type.Object({ tree: Branch })
+  const app = use({ entity: Thing, create: Thing })
+  await app.setup()
+  const things = app.service('things')
+  const tree = { size: 1, next: { size: 2 } }
+  t.strictSame(await things.create({ tree }, OUTSIDE), { tree })
+  await t.rejects(things.create({ tree: { size: 1, next: { size: 'a' } } }, OUTSIDE), { code: 400 })
+  await t.rejects(things.create({ tree: { size: 1, nxt: 1 } }, OUTSIDE), { code: 400 })
+  t.strictSame(await things.patch(1, { tree }, OUTSIDE), { tree })
+  const query = { tree: { size: '1', next: { size: '2' } } }
+  t.strictSame(await things.find({ ...OUTSIDE, query }), { tree })
+  await t.rejects(things.find({ ...OUTSIDE, query: { tree: { size: 'a' } } }), { code: 400 })
+})
+
+t.test('a record may contain itself', async (t) => {
+  const app = use({ entity: Branch, create: Branch })
+  await app.setup()
+  const things = app.service('things')
+  const tree = { size: 1, next: { size: 2 } }
+  t.strictSame(await things.create(tree, OUTSIDE), tree)
+  await t.rejects(things.create({ size: 1, nxt: 1 }, OUTSIDE), { code: 400 })
+  t.strictSame(await things.patch(1, { next: { size: 2 } }, OUTSIDE), { next: { size: 2 } })
+  await t.rejects(things.patch(1, { next: {} }, OUTSIDE), { code: 400 }, 'a part is whole')
+  t.strictSame(await things.find({ ...OUTSIDE, query: { size: '1' } }), { size: 1 })
+  await t.rejects(things.find({ ...OUTSIDE, query: { sze: '1' } }), { code: 400 })
+})
+
+t.test('a schema with an $id may stand for several fields', async (t) => {
+  const copy = JSON.parse(JSON.stringify(Address))
+  const Thing = Type.Object({ home: Address, work: Address, old: Type.Optional(copy) })
+  const app = use({ entity: Thing, create: Thing })
+  await app.setup()
+  const things = app.service('things')
+  const data = { home: { city: 'Rome' }, work: { city: 'Bonn' } }
+  t.strictSame(await things.create(data, OUTSIDE), data)
+  await t.rejects(things.create({ ...data, work: { city: 5 } }, OUTSIDE), { code: 400 })
+  const query = { 'home.city': 'Rome' }
+  t.strictSame(await things.find({ ...OUTSIDE, query }), query)
+})
+
+t.test('two different schemas with one $id are refused by it', async (t) => {
+  const other = Type.Object({ street: Type.String() }, { $id: 'Address' })
+  const Thing = Type.Object({ home: Address, work: other })
+  const message =
+    /'things': two different schemas have the \$id 'Address': give one of them another/
+  await t.rejects(use({ entity: Thing, create: Thing }).setup(), { name: 'TypeError', message })
+  t.throws(() => compileCheck(Thing), /two different schemas/)
+})
+
+t.test(
+  'the document of the interface has such schemas with no reference that leads nowhere',
+  async (t) => {
+    const Thing = Type.Object({ home: Address, work: Address, tree: Branch })
+    const app = use({ entity: Thing, create: Thing })
+    const { components } = await openapiDocument(app, { info: { title: 'Things', version: '1' } })
+    t.match(components['schemas'], {
+      Things: { properties: { tree: { $ref: '#/components/schemas/ThingsBranch' } } },
+      ThingsBranch: { properties: { next: { $ref: '#/components/schemas/ThingsBranch' } } },
+    })
+    t.notMatch(JSON.stringify(components), /"\$ref":"(?!#\/components)/)
+  },
+)
+
+t.test('a query refers to nothing of a record that it has in another place', async (t) => {
+  const Thing = {
+    type: 'object',
+    properties: {
+      home: { type: 'object', properties: { city: { type: 'string' } } },
+      born: { $ref: '#/properties/home/properties/city' },
+    },
+  }
+  const message = /the query of 'find'.*reference '#\/properties\/home\/properties\/city'.*\$defs/
+  await t.rejects(use({ entity: Thing, create: true }).setup(), { name: 'TypeError', message })
+  t.resolves(use({ entity: Thing, create: true, query: true }).setup())
+})
+
+t.test('a query whose parts refuse each other is found at the start', async (t) => {
+  const closed = { additionalProperties: false }
+  const Thing = Type.Intersect([
+    Type.Object({ size: Type.Object({ width: Type.Number() }, closed) }),
+    Type.Object({ size: Type.Object({ height: Type.Number() }, closed) }),
+  ])
+  const message = /the query of 'find'.*No value can have the property 'height'/
+  await t.rejects(use({ entity: Thing, create: true }).setup(), { name: 'TypeError', message })
+})
+
+t.test('queries by hand have parts that contain themselves', async (t) => {
+  const hook = validateQuery(querySyntax(Type.Object({ tree: Branch })))
+  const context = { method: 'find', type: 'before', params: { query: { tree: { size: '1' } } } }
+  await hook(context as never)
+  t.strictSame(context.params.query, { tree: { size: 1 } })
+})
+
+const name = { $id: 'name', $anchor: 'top', type: 'string' }
+const DOCUMENTS: readonly (readonly [title: string, schema: JSONSchema, expected: JSONSchema])[] = [
+  [
+    'relative to the $id around it',
+    { $id: 'https://a.test/b/user', properties: { a: { $id: '/c', $ref: 'd' }, b: { $id: '/d' } } },
+    {
+      $id: 'https://a.test/b/user',
+      properties: { a: { $ref: '#/$defs/d' }, b: {} },
+      $defs: { d: {} },
+    },
+  ],
+  [
+    'to an anchor',
+    { properties: { a: name, b: { $ref: 'name#top' } } },
+    {
+      properties: { a: { type: 'string' }, b: { $ref: '#/$defs/top' } },
+      $defs: { top: { type: 'string' } },
+    },
+  ],
+  [
+    'to a definition beside it',
+    { $defs: { 'a/b': { $id: 'c' } }, properties: { d: { $ref: 'c' } } },
+    { $defs: { 'a/b': {} }, properties: { d: { $ref: '#/$defs/a~1b' } } },
+  ],
+  [
+    'to a definition inside of it',
+    { $defs: { e: true }, items: { $id: 'c', $defs: { e: { $ref: '#' } }, $ref: '#/$defs/e' } },
+    {
+      $defs: {
+        e: true,
+        e2: { $ref: '#/$defs/c' },
+        c: { $defs: { e: { $ref: '#/$defs/c' } }, $ref: '#/$defs/e2' },
+      },
+      items: { $defs: { e: { $ref: '#/$defs/c' } }, $ref: '#/$defs/e2' },
+    },
+  ],
+  [
+    'to the whole, and out of it',
+    { $id: 'a', items: { $id: 'b', allOf: [{ $ref: 'a' }, { $ref: 'elsewhere' }] } },
+    { $id: 'a', items: { allOf: [{ $ref: '#' }, { $ref: 'elsewhere' }] } },
+  ],
+]
+
+for (const [title, schema, expected] of DOCUMENTS) {
+  t.test(`a reference ${title} leads to a definition`, async (t) => {
+    t.strictSame(toOneDocument(schema), expected)
+  })
+}
+
+t.test('a schema without parts that have an $id stays the same object', async (t) => {
+  const schema = { $id: 'a', properties: { $id: { type: 'string' }, b: { $ref: '#' } } }
+  t.equal(toOneDocument(schema), schema)
+  t.equal(toOneDocument(true), true)
+})
+
+t.test('a record that is only a reference has the keywords of what it refers to', async (t) => {
+  const $defs = { User: { type: 'object', properties: {} } }
+  const record = toRecordSchema({ $ref: '#/$defs/User', title: 'A user', $defs })
+  t.strictSame(record, { type: 'object', properties: {}, title: 'A user', $defs })
+  const more = { $ref: '#/$defs/User', required: ['name'], $defs }
+  t.equal(toRecordSchema(more), more)
+})
