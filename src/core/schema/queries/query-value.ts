@@ -1,6 +1,6 @@
 import { isPlainObject } from '../../value-kind.ts'
 import { mapSchema } from '../map-schema.ts'
-import { isSchema } from './entity-properties.ts'
+import { toPrefixItems } from '../tuples.ts'
 
 /** What a property is compared with. Each list has schemas for values of different kinds. */
 export interface ValueSchemas {
@@ -40,8 +40,11 @@ export function mayBeObject(schema: unknown): boolean {
 
 function toItems(definition: unknown): unknown {
   if (!isPlainObject(definition) || definition['type'] !== 'array') return undefined
-  const { items } = definition
-  return isSchema(items) ? close(items) : undefined
+  const { prefixItems = [], items } = toPrefixItems(definition)
+  const kinds = [prefixItems, isPlainObject(items) || items === true ? items : []].flat()
+  // The items of a tuple are often of the same kind.
+  const different = new Map(kinds.map((kind) => [JSON.stringify(kind), close(kind)]))
+  return different.size === 0 ? undefined : toUnion([...different.values()])
 }
 
 /** Alternatives without anything beside them stand on their own, that of `null` last. */

@@ -2,6 +2,7 @@ import type { DataSchema, JSONSchema } from '../../service-schemas.ts'
 import { isObject } from '../../value-kind.ts'
 import type { Keywords } from '../json-schema.ts'
 import { hasKeywords, mapSchema } from '../map-schema.ts'
+import { toPrefixItems } from '../tuples.ts'
 import { isStandardSchema } from '../validation/standard-schema.ts'
 
 /** What values are over HTTP that a keyword converts. */
@@ -29,7 +30,7 @@ function toWire(schema: unknown): unknown {
   for (const [keyword, string] of STRINGS) {
     if (schema[keyword] === true) return { ...toAnnotations(schema), ...string }
   }
-  const copy = mapSchema(withNullType(schema), toWire)
+  const copy = mapSchema(withNullType(toPrefixItems(schema)), toWire)
   for (const keyword of STRINGS.keys()) delete copy[keyword]
   return mergeAlternatives(copy)
 }

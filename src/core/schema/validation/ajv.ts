@@ -8,6 +8,7 @@ import { findSchemaKeywords } from '../../schema-keywords.ts'
 import type { JSONSchema } from '../../service-schemas.ts'
 import { isObject } from '../../value-kind.ts'
 import { hasKeywords, mapSchema } from '../map-schema.ts'
+import { withPrefixItems } from '../tuples.ts'
 import { keywordDate } from './date-keyword.ts'
 import type { AnyAjv } from './formats.ts'
 import { addFormats } from './formats.ts'
@@ -105,7 +106,9 @@ export function compileSchema(
   const ajv = INSTANCES.get(key) ?? createAjv({ dialect, useDefaults, ownProperties })
   INSTANCES.set(key, ajv)
   addExtensions(ajv, schema)
-  return addKnownKeywords(ajv).compile(withId(shareParts(schema)))
+  const shared = shareParts(schema)
+  const written = dialect === LATEST_DIALECT ? withPrefixItems(shared) : shared
+  return addKnownKeywords(ajv).compile(withId(written))
 }
 
 /** Makes the keywords of a schema known that say by their name that they are an author's own: `x-…`. */
