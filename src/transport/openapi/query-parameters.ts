@@ -6,14 +6,14 @@ import type { Parameter, SchemaComponents } from './schema-components.ts'
 export type QueryUse = 'list' | 'record' | 'new'
 
 /** What `$names` mean, in words. */
-const DESCRIPTIONS: Readonly<Record<string, string>> = {
-  $limit: 'How many records at most.',
-  $skip: 'How many records to leave out at the start.',
-  $sort: 'Fields to sort by, the first one first: 1 upwards, -1 downwards.',
-  $select: 'The fields to return; the id always is, and all others are left out.',
-  $or: 'Conditions of which one has to hold, in brackets: `$or[0][name]=a&$or[1][name]=b`.',
-  $and: 'Conditions that all have to hold, in brackets: `$and[0][name]=a&$and[1][age]=3`.',
-}
+const DESCRIPTIONS: ReadonlyMap<string, string> = new Map([
+  ['$limit', 'How many records at most.'],
+  ['$skip', 'How many records to leave out at the start.'],
+  ['$sort', 'Fields to sort by, the first one first: 1 upwards, -1 downwards.'],
+  ['$select', 'The fields to return; the id always is, and all others are left out.'],
+  ['$or', 'Conditions of which one has to hold, in brackets: `$or[0][name]=a&$or[1][name]=b`.'],
+  ['$and', 'Conditions that all have to hold, in brackets: `$and[0][name]=a&$and[1][age]=3`.'],
+])
 
 /** What services without a query schema are asked mostly. */
 const USUAL_QUERY: JSONSchema = {
@@ -45,7 +45,7 @@ export function toQueryParameters(
     .filter(([key]) => isUsed(key, use))
     .map(([key, property]) => {
       const whole = withDefinitions(property, schema)
-      const description = DESCRIPTIONS[key]
+      const description = DESCRIPTIONS.get(key)
       return {
         name: key,
         in: 'query',
@@ -144,7 +144,9 @@ function resolveReference(
   const reference = isPlainObject(schema) ? schema['$ref'] : undefined
   const [, name] = DEFINITION.exec(String(reference)) ?? []
   if (name === undefined) return schema
-  return getDefinitions(root)?.[decodeURIComponent(name)] as JSONSchema | undefined
+  const definitions = getDefinitions(root) ?? {}
+  const key = decodeURIComponent(name)
+  return Object.hasOwn(definitions, key) ? (definitions[key] as JSONSchema) : undefined
 }
 
 /** A part of a schema takes along what it may refer to. */

@@ -89,3 +89,15 @@ t.test('forms to fill in begin with no condition, and sort by nothing', async (t
     needed: undefined,
   })
 })
+
+t.test('a field may have the name of something that every object has', async (t) => {
+  const names = ['constructor', 'toString', 'valueOf', 'hasOwnProperty', '__proto__']
+  const properties = Object.fromEntries(names.map((name) => [name, { type: 'string' }]))
+  const parameters = toQueryParameters(new SchemaComponents(), 'Races', { properties }, 'list')
+  t.strictSame(
+    parameters,
+    names.map((name) => ({ name, in: 'query', schema: { type: 'string' } })),
+  )
+  const missing = { properties: { size: { $ref: '#/$defs/constructor' } }, $defs: {} }
+  t.match(toQueryParameters(new SchemaComponents(), 'Races', missing, 'list'), [{ name: 'size' }])
+})
