@@ -42,7 +42,7 @@ export class LiveDocument {
     const writing = this.#written ?? this.#write()
     this.#written = writing
     writing.catch(() => {
-      // The next request tries again: a schema may not have been loadable.
+      // The next request tries again: the function `transform` may depend on more than the document.
       if (this.#written === writing) this.#written = null
     })
     return writing
@@ -55,7 +55,11 @@ export class LiveDocument {
 
   async #write(): Promise<WrittenDocument> {
     const { exclude } = this.#options
-    const parts = await readServices(this.#app, exclude, this.#documentOptions)
+    const { parts, failures } = await readServices(this.#app, exclude, this.#documentOptions)
+    // The start fails by itself then; one that is added later answers each call with an error.
+    for (const { path, error } of failures) {
+      this.#app.logger.error({ err: error, path }, 'openapi(): the document lacks a service')
+    }
     // A copy, which the application may change: that of the routes is kept by its plugin.
     const written = structuredClone(addServices(this.#readServer(), parts))
     const document = transformDocument('openapi()', this.#options, written)

@@ -4,6 +4,7 @@ import { OPTION } from '../../core/option-check.ts'
 import { isObject } from '../../core/value-kind.ts'
 import type { DocumentOptions, OpenApiDocument, ServiceParts } from './document.ts'
 import { addServices, toServiceParts } from './document.ts'
+import type { LoadFailure } from './loaded-schemas.ts'
 import { loadSchemas, readSchemas } from './loaded-schemas.ts'
 import type { OpenApiDocumentOptions } from './openapi-options.ts'
 import { checkDocumentOptions, DOCUMENT_RULES } from './openapi-options.ts'
@@ -25,7 +26,7 @@ const RULES = { ...DOCUMENT_RULES, prefix: { ...OPTION.string }, methodPaths: OP
 /**
  * Resolves to the OpenAPI document of the services that an application has now, without a server: to
  * write it to a file, or to hand it to `@fastify/swagger` as its option `openapi`.
- * @throws {TypeError} an unknown option, or no `info`
+ * @throws {TypeError} an unknown option, no `info`, or a service whose schemas can not be compiled
  */
 export async function openapiDocument(
   app: AnyApplication,
@@ -33,10 +34,12 @@ export async function openapiDocument(
 ): Promise<OpenApiDocument> {
   checkDocumentOptions('openapiDocument()', options, RULES)
   const { info, servers, exclude = [], prefix = '', methodPaths = false } = options
-  const parts = await readServices(app as unknown as Application, exclude.map(toServicePath), {
-    prefix,
-    methodPaths,
-  })
+  const { parts, failures } = await readServices(
+    app as unknown as Application,
+    exclude.map(toServicePath),
+    { prefix, methodPaths },
+  )
+  for (const { error } of failures) throw error
   const document = addServices(createDocument({ info, ...(servers && { servers }) }), parts)
   return transformDocument('openapiDocument()', options, document)
 }
@@ -64,17 +67,24 @@ export function createDocument(
   return { openapi: OPENAPI_VERSION, ...members, paths: {}, components: {} }
 }
 
-/** Resolves to what the services of an application add to a document. */
+/** What the services of an application add to a document, and which of them can not. */
+interface ReadServices {
+  readonly parts: ServiceParts
+  readonly failures: readonly LoadFailure[]
+}
+
+/** Resolves to what the services of an application add to a document, and which of them can not. */
 export async function readServices(
   app: Application,
   excluded: readonly string[],
   options: DocumentOptions,
-): Promise<ServiceParts> {
-  await loadSchemas(app)
-  const services = [...app.entries].flatMap(([path, entry]) => {
-    if (excluded.includes(path)) return []
+): Promise<ReadServices> {
+  const entries = [...app.entries].filter(([path]) => !excluded.includes(path))
+  const failures = await loadSchemas(entries)
+  const services = entries.flatMap(([path, entry]) => {
+    if (failures.some((failure) => failure.path === path)) return []
     const service = describeService(app, path, entry, readSchemas)
     return service === null ? [] : [service]
   })
-  return toServiceParts(services, options)
+  return { parts: toServiceParts(services, options), failures }
 }

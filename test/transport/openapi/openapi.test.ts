@@ -88,6 +88,24 @@ for (const mode of MODES) {
     t.notOk((await readDocument(server)).paths[`${prefix}/later`])
   })
 
+  t.test(
+    `${mode}: a late service that can not be described is left out, and told once`,
+    async (t) => {
+      const server = await injectServer(t, { services: (app) => addNotes(app) }, mode)
+      const create = { type: 'object', properties: { text: { type: 'string', minLengt: 1 } } }
+      server.app.use('later', { create: async () => ({}) }, { schemas: { create } })
+      const { paths } = await readDocument(server)
+      t.ok(paths[`${server.prefix}/notes`])
+      t.notOk(paths[`${server.prefix}/later`])
+      t.match(await server.request('/docs/yaml'), { status: 200, text: /openapi/ })
+      const told = server.logged.filter(({ message }) => message?.includes('openapi()'))
+      t.match(told, [{ details: { path: 'later', err: { message: /minLengt/ } } }])
+      t.equal(told.length, 1)
+      await t.rejects(openapiDocument(server.app, { info: INFO }), /minLengt/)
+      await openapiDocument(server.app, { info: INFO, exclude: ['later'] })
+    },
+  )
+
   t.test(`${mode}: the page has a slash at its end, told by a relative path`, async (t) => {
     const server = await injectServer(t, { services: (app) => addNotes(app) }, mode)
     const { status, headers } = await server.request('/docs?a=1&b=?')
