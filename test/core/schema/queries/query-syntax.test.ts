@@ -123,6 +123,8 @@ const REFUSED: readonly (readonly [Record<string, unknown>, string])[] = [
   [{ $or: [{ nope: '5' }] }, '/$or/0'],
   [{ $or: [{ $search: 'a' }] }, '/$or/0'],
   [{ $or: [{ $limit: '5' }] }, '/$or/0'],
+  [{ $or: [{ $or: [{ area: '5' }] }] }, '/$or/0'],
+  [{ $and: [{ $or: [{ $and: [{ area: '5' }] }] }] }, '/$and/0/$or/0'],
 ]
 
 for (const [query, place] of REFUSED) {
