@@ -3,6 +3,7 @@ import { copyExternalForms } from '../../external-form.ts'
 import { markHookFactory } from '../../hook-factory.ts'
 import { leaveQuery } from '../../query-conversion.ts'
 import { isObject } from '../../value-kind.ts'
+import { findWithheld, withholdSelection } from '../withheld-selection.ts'
 import { carryDispatch } from './dispatch.ts'
 import { whenReady } from './pending.ts'
 import type { AnyResolver, AroundResolverHook, ResolverCall } from './resolver-hook.ts'
@@ -15,7 +16,7 @@ import {
   toCall,
   toRecords,
 } from './resolver-hook.ts'
-import { readSelection } from './selection.ts'
+import { readNames, readSelection, toProperty } from './selection.ts'
 
 /**
  * Returns an around hook that resolves the result of a call, record by record. With `$select` only the
@@ -50,6 +51,10 @@ function prepareQuery(call: ResolverCall, virtualNames: ReadonlySet<PropertyKey>
   const { $select, ...unselected } = ofService
   const properties = readSelection($resolve ?? $select, call)
   const hasVirtual = readSelection($select, call)?.some((name) => virtualNames.has(name)) ?? false
+  const withheld = hasVirtual ? readNames($select) : findWithheld(call)
+  // The schema of the query does not have to name what is virtual, and looks at the others.
+  const others = withheld?.filter((name) => !virtualNames.has(toProperty(name)))
+  if (others !== undefined) withholdSelection(call, others)
   call.params = {
     ...call.params,
     // Params that were handed on from another call have the properties of its records.

@@ -10,15 +10,21 @@ const USUAL_IDS: readonly string[] = ['_id', 'id']
  * for what is no list of names: the service refuses that.
  */
 export function readSelection(select: unknown, call: ResolverCall): readonly string[] | undefined {
-  const names = toNames(select)
+  const names = readNames(select)
   if (names === undefined) return undefined
-  // Of a path, `author.name`, the property is resolved, with as much of it as was read.
-  const properties = names.map((name) => name.split('.', 1)[0] ?? name)
-  return [...new Set([...properties, ...findIdNames(call.service)])]
+  return [...new Set([...names.map(toProperty), ...findIdNames(call.service)])]
 }
 
-/** A long list in a URL becomes an object with the positions as its keys. */
-function toNames(select: unknown): readonly string[] | undefined {
+/** Of a path, `author.name`, the property is resolved, with as much of it as was read. */
+export function toProperty(name: string): string {
+  return name.split('.', 1)[0] ?? name
+}
+
+/**
+ * Returns the names in `$select`, `undefined` for what is no list of names. A long list in a URL becomes
+ * an object with the positions as its keys.
+ */
+export function readNames(select: unknown): readonly string[] | undefined {
   if (typeof select === 'string') return [select]
   const names =
     isPlainObject(select) && Object.keys(select).every((key) => DIGITS.test(key))

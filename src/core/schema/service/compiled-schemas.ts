@@ -16,6 +16,7 @@ import { checkClosedParts } from '../validation/closed-parts.ts'
 import { validateEach } from '../validation/validate-data.ts'
 import type { Check } from '../validation/validator.ts'
 import { compileCheck } from '../validation/validator.ts'
+import { addWithheld, withoutSelection } from '../withheld-selection.ts'
 import type { DataCheck } from './data-check.ts'
 import { createDataCheck } from './data-check.ts'
 import { checkList } from './list-check.ts'
@@ -84,8 +85,10 @@ export class CompiledSchemas {
     const method = this.#methods.get(context.method)
     if (method === undefined) return undefined
     const query = readLists(context.params.query ?? {})
+    const isAdded = addWithheld(context, query)
     method.query.check(query)
-    setCheckedQuery(context, query, method.query.places)
+    const checked = isAdded ? withoutSelection(query) : query
+    setCheckedQuery(context, checked, method.query.places)
     if (method.data === null) return undefined
     const check = method.data(context.params)
     const isList = context.method === 'create' && Array.isArray(context.data)

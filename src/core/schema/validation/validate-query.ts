@@ -5,6 +5,7 @@ import { checkOptions } from '../../option-check.ts'
 import type { Query } from '../../params.ts'
 import { readOperatorPlaces } from '../queries/operator-places.ts'
 import { readLists } from '../queries/query-lists.ts'
+import { addWithheld, withoutSelection } from '../withheld-selection.ts'
 import type { ValidationCall, ValidationHook, ValidationInput } from './validation-hook.ts'
 import { checkHookType, findJSONSchema, toValidation } from './validation-hook.ts'
 import { compileCheck } from './validator.ts'
@@ -44,7 +45,9 @@ export function validateQuery(
     // The type of a query differs from service to service.
     const call = context as ValidationCall & Pick<HookContext, 'params' | 'service'>
     const query = readLists(call.params.query ?? {})
-    setCheckedQuery(call, (await validate(query)) as Query, places)
+    const isAdded = addWithheld(context, query)
+    const validated = (await validate(query)) as Query
+    setCheckedQuery(call, isAdded ? withoutSelection(validated) : validated, places)
     await next?.()
   }
 }

@@ -1,5 +1,15 @@
 import t from 'tap'
+import type { Params } from '../../../../src/core/index.ts'
+import {
+  querySyntax,
+  resolve,
+  resolveResult,
+  Type,
+  validateQuery,
+  virtual,
+} from '../../../../src/core/schema/index.ts'
 import { readSelection } from '../../../../src/core/schema/resolvers/selection.ts'
+import { createApp } from '../../../../src/transport/index.ts'
 
 const callOf = (service: object) => ({ method: 'get', params: {}, service })
 
@@ -27,3 +37,48 @@ t.test('what selects no names selects nothing here: the service refuses it', asy
     t.equal(readSelection(select, callOf({})), undefined)
   }
 })
+
+const User = Type.Object({ id: Type.Integer(), first: Type.String(), full: Type.String() })
+const query = querySyntax(Type.Omit(User, ['full']))
+type Fields = Readonly<Record<string, unknown>>
+const full = resolve<Fields, unknown>({ full: virtual(({ first }) => `${first}!`) })
+const short = resolve<Fields, unknown>({ short: virtual(({ first }) => String(first)[0]) })
+
+function start(around: readonly object[], before: readonly object[], options: object) {
+  const seen: unknown[] = []
+  const find = async (params: Params) => {
+    seen.push(params.query)
+    return [{ id: 1, first: 'Ann' }]
+  }
+  const users = createApp().use('users', { find }, options).service('users')
+  users.hooks({ around: { all: around }, before: { all: before } } as never)
+  const select = (names: unknown) =>
+    users.find({ provider: 'rest', query: { $select: names, first: 'Ann' } } as Params)
+  return { select, seen }
+}
+
+const WAYS = [
+  { title: 'the option schemas', before: [], options: { schemas: { query } } },
+  { title: 'a hook of one schema', before: [validateQuery(query)], options: {} },
+]
+
+for (const { title, before, options } of WAYS) {
+  t.test(`what is selected beside a virtual name is checked by ${title}`, async (t) => {
+    const { select, seen } = start([resolveResult(full)], before, options)
+    t.strictSame(await select(['full']), [{ id: 1, full: 'Ann!' }])
+    t.strictSame(await select(['full', 'first']), [{ id: 1, first: 'Ann', full: 'Ann!' }])
+    t.strictSame(seen, Array(2).fill({ first: 'Ann' }), 'the service returns whole records')
+    for (const names of [['full', 'nope'], ['nope', 'full'], { 0: 'full', 1: 'nope' }, 'nope']) {
+      await t.rejects(select(names), { code: 400, data: [{ instancePath: '/$select/0' }] })
+    }
+    t.equal(seen.length, 2)
+  })
+
+  t.test(`what any of several hooks makes may be selected with ${title}`, async (t) => {
+    const around = [resolveResult(full), resolveResult(short)]
+    const { select } = start(around, before, options)
+    t.match(await select(['full', 'short']), [{ full: 'Ann!', short: 'A' }])
+    await t.rejects(select(['full', 'nope', 'short']), { code: 400 })
+    await t.rejects(select(['short', 'nope']), { code: 400 })
+  })
+}
