@@ -1,7 +1,7 @@
 import type { JSONSchema } from '../service-schemas.ts'
 import type { Keywords } from './json-schema.ts'
 import { hasKeywords, mapSchema } from './map-schema.ts'
-import { followPointer } from './schema-references.ts'
+import { followPointer, indexReferences } from './schema-references.ts'
 
 /** Where the references of a schema without an absolute `$id` start from. */
 const BASE = 'schema://here/'
@@ -28,18 +28,42 @@ export function toOneDocument<S extends JSONSchema>(schema: S): S | Keywords {
 }
 
 /**
- * Returns the schema of a record as one document, with the keywords of the record at the top, where
- * there is nothing but a reference to a definition.
+ * Returns the schema of a record as one document of which each property can stand elsewhere: references
+ * to the record and to parts of it lead to definitions. The keywords of the record are at the top, also
+ * where there is nothing but a reference to a definition.
  * @throws {TypeError} two different schemas have the same `$id`
  */
 export function toRecordSchema(schema: Keywords): Keywords {
-  const document = toOneDocument(schema) as Keywords
+  const document = toOneDocument(refersToItself(schema) ? toDefinition(schema) : schema) as Keywords
   const { $ref, ...others } = document
   const isReference = typeof $ref === 'string' && $ref.startsWith('#/')
   if (!isReference || !Object.keys(document).every((keyword) => BESIDE.has(keyword)))
     return document
   const record = followPointer(document, $ref.slice(1))
   return hasKeywords(record) ? { ...record, ...others } : document
+}
+
+/** Whether a reference leads to the whole schema, or to a part that is none of its definitions. */
+function refersToItself(root: Keywords): boolean {
+  const find = indexReferences(root)
+  const seen = new Set<unknown>()
+  let isFound = false
+  const visit = (schema: unknown): unknown => {
+    if (!hasKeywords(schema) || seen.has(schema)) return schema
+    seen.add(schema)
+    const { $ref } = schema
+    if (typeof $ref === 'string')
+      isFound ||= find($ref) === root || $ref.startsWith('#/properties/')
+    mapSchema(schema, visit)
+    return schema
+  }
+  visit(root)
+  return isFound
+}
+
+function toDefinition(schema: Keywords): Keywords {
+  const { $id = 'record' } = schema
+  return { $ref: $id, $defs: { record: { ...schema, $id } } }
 }
 
 /** A schema with others in it that have an `$id`. */

@@ -87,17 +87,36 @@ t.test(
   },
 )
 
-t.test('a query refers to nothing of a record that it has in another place', async (t) => {
+const city = { type: 'string' }
+const home = { type: 'object', properties: { city } }
+const LEADING: readonly (readonly [reference: string, part: object, wrong: object])[] = [
+  ['#', { home: { city: 'Rome' } }, { home: { city: 5 } }],
+  ['#/properties/home', { city: 'Rome' }, { city: 5 }],
+]
+
+for (const [$ref, part, wrong] of LEADING) {
+  t.test(`a record may refer to '${$ref}', and its queries mean the same`, async (t) => {
+    const Thing = { $id: 'Thing', type: 'object', properties: { home, part: { $ref } } }
+    const app = use({ entity: Thing, create: Thing })
+    await app.setup()
+    const things = app.service('things')
+    t.strictSame(await things.create({ part }, OUTSIDE), { part })
+    await t.rejects(things.create({ part: wrong }, OUTSIDE), { code: 400 })
+    t.strictSame(await things.find({ ...OUTSIDE, query: { part } }), { part })
+    await t.rejects(things.find({ ...OUTSIDE, query: { part: wrong } }), { code: 400 })
+    await t.rejects(things.find({ ...OUTSIDE, query: { part: { $limit: 1 } } }), { code: 400 })
+  })
+}
+
+t.test('a query refers to nothing of a record that it does not have', async (t) => {
   const Thing = {
     type: 'object',
-    properties: {
-      home: { type: 'object', properties: { city: { type: 'string' } } },
-      born: { $ref: '#/properties/home/properties/city' },
-    },
+    properties: { home, list: { $ref: '#/patternProperties/a' } },
+    patternProperties: { a: home },
   }
-  const message = /the query of 'find'.*reference '#\/properties\/home\/properties\/city'.*\$defs/
+  const message = /the query of 'find'.*reference '#\/patternProperties\/a'.*\$defs/
   await t.rejects(use({ entity: Thing, create: true }).setup(), { name: 'TypeError', message })
-  t.resolves(use({ entity: Thing, create: true, query: true }).setup())
+  await use({ entity: Thing, create: true, query: true }).setup()
 })
 
 t.test('a query whose parts refuse each other is found at the start', async (t) => {
