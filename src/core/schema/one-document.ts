@@ -43,7 +43,10 @@ export function toRecordSchema(schema: Keywords): Keywords {
   return hasKeywords(record) ? { ...record, ...others } : document
 }
 
-/** Whether a reference leads to the whole schema, or to a part that is none of its definitions. */
+/** References to a property, and by an `$anchor`. */
+const TO_PART = /^#(?:\/properties\/|[^/])/
+
+/** Whether a reference leads to the whole schema, or to a part that may be none of its definitions. */
 function refersToItself(root: Keywords): boolean {
   const find = indexReferences(root)
   const seen = new Set<unknown>()
@@ -52,8 +55,7 @@ function refersToItself(root: Keywords): boolean {
     if (!hasKeywords(schema) || seen.has(schema)) return schema
     seen.add(schema)
     const { $ref } = schema
-    if (typeof $ref === 'string')
-      isFound ||= find($ref) === root || $ref.startsWith('#/properties/')
+    if (typeof $ref === 'string') isFound ||= find($ref) === root || TO_PART.test($ref)
     mapSchema(schema, visit)
     return schema
   }

@@ -1,6 +1,5 @@
 import { isObject } from '../value-kind.ts'
 import type { Keywords } from './json-schema.ts'
-import { hasKeywords, mapSchema } from './map-schema.ts'
 
 /** Returns the schema that a `$ref` means, `undefined` where it is not in the same document. */
 export type FindReference = (reference: string) => unknown
@@ -24,22 +23,6 @@ export function indexReferences(root: object): FindReference {
     if (start < 0) return undefined
     return followPointer(named.get(reference.slice(0, start)), reference.slice(start + 1))
   }
-}
-
-/** Where references lead to that are taken over with the schemas in which they stand. */
-const DEFINITION = /^#(?:$|\/(?:\$defs|definitions)\/)/
-
-/** Whether a schema refers to anything that is neither itself as a whole nor one of its definitions. */
-export function refersElsewhere(schema: unknown, seen: Set<unknown> = new Set()): boolean {
-  if (!hasKeywords(schema) || seen.has(schema)) return false
-  seen.add(schema)
-  const { $ref } = schema
-  let isFound = typeof $ref === 'string' && !DEFINITION.test($ref)
-  mapSchema(schema, (inner) => {
-    isFound ||= refersElsewhere(inner, seen)
-    return inner
-  })
-  return isFound
 }
 
 /**

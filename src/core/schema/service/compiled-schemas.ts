@@ -11,7 +11,6 @@ import type {
 import { isPromise } from '../../value-kind.ts'
 import { readOperatorPlaces } from '../queries/operator-places.ts'
 import { readLists } from '../queries/query-lists.ts'
-import { refersElsewhere } from '../schema-references.ts'
 import { checkClosedParts } from '../validation/closed-parts.ts'
 import { validateEach } from '../validation/validate-data.ts'
 import type { Check } from '../validation/validator.ts'
@@ -61,7 +60,7 @@ export class CompiledSchemas {
       const owner = `of '${method.name}' in ${service}`
       const forQuery = (): QueryCheck =>
         compile(`the query ${owner}`, () =>
-          isQueryDerived && !refersElsewhere(query)
+          isQueryDerived
             ? new LazyQueryCheck(query, `the query ${owner}`)
             : createQueryCheck(query),
         )
