@@ -6,8 +6,8 @@ import type { SerializableSchema } from './serializable-schema.ts'
 /** Who adds more fields than these has understood. */
 const MAX_TOLD = 20
 
-/** How many names are looked at: records may have any. */
-const MAX_NAMES = 1_000
+/** How many records of a method are looked at: what hooks add, they add to the first ones. */
+const MAX_RECORDS = 1_000
 
 /** Tells, while developing, of fields that answers lack because no schema names them: of each once. */
 export class UnnamedFields {
@@ -15,6 +15,7 @@ export class UnnamedFields {
   readonly #schemas: readonly SerializableSchema[]
   readonly #names = new Set<string>()
   #told = 0
+  #records = 0
 
   private constructor(method: MethodEntry, schemas: readonly SerializableSchema[]) {
     this.#method = method
@@ -31,9 +32,11 @@ export class UnnamedFields {
 
   /** Looks at the fields of a record that is sent. */
   lookAt(record: Readonly<Record<string, unknown>>): void {
+    if (this.#records >= MAX_RECORDS) return
+    this.#records += 1
     const names = this.#names
     for (const name in record) {
-      if (names.has(name) || names.size >= MAX_NAMES) continue
+      if (names.has(name)) continue
       const value = record[name]
       if (value === undefined || typeof value === 'function') continue
       names.add(name)
