@@ -1,7 +1,8 @@
-import { mkdirSync, statSync } from 'node:fs'
+import cluster from 'node:cluster'
+import { mkdirSync, realpathSync, statSync } from 'node:fs'
 import type { Server, Socket } from 'node:net'
 import { createServer } from 'node:net'
-import { dirname } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { serveConnection } from './connection.ts'
 import { Dispatcher } from './dispatch.ts'
 
@@ -13,7 +14,8 @@ export interface EmbeddedMongoOptions {
   readonly port?: number
   /**
    * The path of a Unix socket instead of a port. Its folder is made with the mode 0700; one that
-   * exists must be closed to other users already.
+   * exists must belong to the user of this process, be closed to others, and stand where no other
+   * user can replace it.
    */
   readonly path?: string
 }
@@ -29,12 +31,14 @@ export interface EmbeddedMongo {
 /**
  * Returns a server in this process that speaks MongoDB's protocol and keeps its data in memory.
  * It does not keep the process alive.
- * @throws {TypeError} an option is unknown or has a wrong value
+ * @throws {TypeError} an option is unknown or has a wrong value, other users can get at the folder of
+ *   `path`, or this process is a worker of `node:cluster`
  */
 export async function startEmbeddedMongo(
   options: EmbeddedMongoOptions = {},
 ): Promise<EmbeddedMongo> {
   checkOptions(options)
+  checkProcess()
   const server = createServer()
   const address = await listen(server, options)
   const dispatcher = new Dispatcher(address)
@@ -91,32 +95,59 @@ function checkOptions(options: EmbeddedMongoOptions): void {
   }
 }
 
+/** Workers share what they listen on: a client would reach the database of any of them. */
+function checkProcess(): void {
+  if (!cluster.isWorker) return
+  throw new TypeError(
+    `${OWNER}: not in a worker of node:cluster, where each would have a database of its own: ` +
+      "start it once, in the primary, and give the 'url' to the workers",
+  )
+}
+
 async function listen(server: Server, { port = 0, path }: EmbeddedMongoOptions): Promise<string> {
-  if (path !== undefined) checkFolder(dirname(path))
+  const socket = path === undefined ? undefined : join(openFolder(dirname(path)), basename(path))
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
-    server.listen(path === undefined ? { host: HOST, port } : { path }, () => {
+    server.listen(socket === undefined ? { host: HOST, port } : { path: socket }, () => {
       server.off('error', reject)
       resolve()
     })
   })
   const address = server.address()
-  return typeof address === 'object' && address !== null ? `${HOST}:${address.port}` : String(path)
+  return typeof address === 'object' ? `${HOST}:${address?.port}` : address
 }
 
-/** There is no authentication: who can reach the socket can read and write everything. */
-function checkFolder(folder: string): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const { mode } = statSync(folder)
-  if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
-    throw new TypeError(
-      `${OWNER}: the folder of the option 'path' must have the mode 0700: ${folder}`,
-    )
+/**
+ * Returns a folder without symbolic links on the way, made where it is missing. There is no
+ * authentication: who can reach the socket, or put another one in its place, has all data.
+ */
+function openFolder(given: string): string {
+  mkdirSync(given, { recursive: true, mode: 0o700 })
+  const user = process.geteuid?.()
+  // On Windows a file has neither such an owner nor such a mode.
+  if (user === undefined) return given
+  const folder = realpathSync(given)
+  const { uid, mode } = statSync(folder)
+  if (uid !== user) throw folderError('must belong to the user of this process', folder)
+  if ((mode & 0o077) !== 0) throw folderError('must have the mode 0700', folder)
+  const owners = new Set([user, statSync('/').uid])
+  for (let above = dirname(folder); above !== dirname(above); above = dirname(above)) {
+    const { uid, mode } = statSync(above)
+    // Where the sticky bit is set, as in /tmp, nobody can rename what belongs to somebody else.
+    const isOpen = (mode & 0o1002) === 0o002
+    if (isOpen || !owners.has(uid)) {
+      throw folderError('must not be in one that another user can change', above)
+    }
   }
+  return folder
+}
+
+function folderError(rule: string, folder: string): TypeError {
+  return new TypeError(`${OWNER}: the folder of the option 'path' ${rule}: ${folder}`)
 }
 
 function toUrl(address: string, { path }: EmbeddedMongoOptions): string {
   return path === undefined
     ? `mongodb://${address}/?replicaSet=rs0`
-    : `mongodb://${encodeURIComponent(path)}/?directConnection=true`
+    : `mongodb://${encodeURIComponent(address)}/?directConnection=true`
 }

@@ -1,7 +1,18 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import cluster from 'node:cluster'
+import { once } from 'node:events'
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { Document } from 'bson'
 import { deserialize, serialize } from 'bson'
 import { MongoClient } from 'mongodb'
@@ -219,6 +230,65 @@ t.test('listening', async (t) => {
     )
     chmodSync(folder, 0o755)
     await t.rejects(startEmbeddedMongo({ path: join(folder, 'mongo.sock') }), TypeError)
+  })
+  await t.test('refuses a folder that another user could get at', async (t) => {
+    const folder = realpathSync(mkdtempSync(join(tmpdir(), 'embedded-')))
+    t.teardown(() => rmSync(folder, { recursive: true }))
+    const isRoot = process.getuid?.() === 0
+    // Nobody but root can give a folder away, and `/` is that of another user for everybody else.
+    const foreign = isRoot ? join(folder, 'foreign') : '/'
+    const [open, own] = [join(folder, 'open'), join(folder, 'own')]
+    for (const name of ['foreign', 'open', 'own']) mkdirSync(join(folder, name), { mode: 0o700 })
+    if (isRoot) chownSync(foreign, 12_345, 12_345)
+    mkdirSync(join(open, 'closed'), { mode: 0o700 })
+    chmodSync(open, 0o777)
+    symlinkSync(foreign, join(own, 'link'))
+    const refused = (path: string, place: string, rule: string): Promise<boolean | Error> => {
+      const message = `startEmbeddedMongo(): the folder of the option 'path' ${rule}: ${place}`
+      return t.rejects(startEmbeddedMongo({ path }), new TypeError(message), path)
+    }
+    const owner = 'must belong to the user of this process'
+    await refused(join(foreign, 'mongo.sock'), foreign, owner)
+    await refused(join(own, 'link', 'mongo.sock'), foreign, owner)
+    const above = 'must not be in one that another user can change'
+    await refused(join(open, 'closed', 'mongo.sock'), open, above)
+    if (isRoot) {
+      mkdirSync(join(foreign, 'own'), { mode: 0o700 })
+      await refused(join(foreign, 'own', 'mongo.sock'), foreign, above)
+    }
+    await refused(join(open, 'new', 'mongo.sock'), open, above)
+  })
+  await t.test(
+    'goes by the folder that a symbolic link leads to, and not by the link',
+    async (t) => {
+      const folder = realpathSync(mkdtempSync(join(tmpdir(), 'embedded-')))
+      t.teardown(() => rmSync(folder, { recursive: true }))
+      mkdirSync(join(folder, 'own'), { mode: 0o700 })
+      symlinkSync('own', join(folder, 'link'))
+      const server = await startEmbeddedMongo({ path: join(folder, 'link', 'mongo.sock') })
+      t.teardown(() => server.close())
+      const path = encodeURIComponent(join(folder, 'own', 'mongo.sock'))
+      t.equal(server.url, `mongodb://${path}/?directConnection=true`)
+    },
+  )
+  await t.test('is left to the primary of a cluster: its workers would share a port', async (t) => {
+    const server = await startEmbeddedMongo()
+    t.teardown(() => server.close())
+    const exec = fileURLToPath(new URL('cluster-worker.js', import.meta.url))
+    cluster.setupPrimary({ exec, args: [] })
+    const workers = [cluster.fork({ url: server.url }), cluster.fork({ url: server.url })]
+    const answers = workers.map(async (worker) => {
+      const [[answer]] = await Promise.all([once(worker, 'message'), once(worker, 'exit')])
+      return answer
+    })
+    const message =
+      'startEmbeddedMongo(): not in a worker of node:cluster, where each would have a database of ' +
+      "its own: start it once, in the primary, and give the 'url' to the workers"
+    const refusal = { name: 'TypeError', message }
+    t.strictSame(await Promise.all(answers), [refusal, refusal])
+    const client = new MongoClient(server.url)
+    t.teardown(() => client.close())
+    t.equal(await client.db('x').collection('c').countDocuments(), 40)
   })
   await t.test('ends at once although clients are connected', async (t) => {
     const server = await startEmbeddedMongo()
