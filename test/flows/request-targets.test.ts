@@ -162,11 +162,14 @@ for (const [title, serve] of Object.entries(FOREIGN)) {
   })
 }
 
-t.test('by HTTP/2 a path without its slash is refused too', async (t) => {
-  const app = fastifyApp(createApp(), { http2: true }).configure(rest())
+t.test('by HTTP/2 of a host the plugin refuses a path without its slash too', async (t) => {
+  const app = createApp()
   app.use('admin', { find: async (_params: Params) => ({ calls: ++calls }) })
-  t.teardown(() => app.close())
-  const { port } = (await app.listen(0)).address() as { port: number }
+  const host = fastify({ http2: true })
+  host.register(remex, { app })
+  t.teardown(() => host.close())
+  await host.listen({ port: 0 })
+  const { port } = host.server.address() as { port: number }
   const session = connectHttp2(`http://127.0.0.1:${port}`)
   t.teardown(() => session.close())
   const before = calls

@@ -2,8 +2,6 @@ import type { ChildProcessWithoutNullStreams } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { Agent, get } from 'node:http'
-import type { ClientHttp2Session } from 'node:http2'
-import { connect as connectHttp2 } from 'node:http2'
 import type { Socket } from 'node:net'
 import { connect } from 'node:net'
 import { fileURLToPath } from 'node:url'
@@ -13,7 +11,6 @@ import { startEmbeddedMongo } from '../../src/adapter/embedded/index.ts'
 import { MongoDBService } from '../../src/adapter/index.ts'
 import type { FastifyApplication, FastifyAppOptions } from '../../src/transport/index.ts'
 import { createApp, fastifyApp, rest } from '../../src/transport/index.ts'
-import { createCertificate } from '../support/certificate.ts'
 import { holdTimers } from '../support/clock.ts'
 import { Gate } from '../support/gate.ts'
 import type { TestScope } from '../support/http.ts'
@@ -251,75 +248,3 @@ t.test('SHUT-6: it is not ready some time before the port closes', async (t) => 
   t.match(await slow, { status: 200, connection: 'close' })
   await closed
 })
-
-/** Opens a session of HTTP/2 that stays open, after one request. */
-async function openSession(
-  t: TestScope & { equal(found: unknown, wanted: unknown): unknown },
-  url: string,
-): Promise<ClientHttp2Session> {
-  const session = connectHttp2(url, { rejectUnauthorized: false })
-  t.teardown(() => session.destroy())
-  session.on('error', () => session.destroy())
-  t.equal(await requestStream(session, '/health/live'), '{"status":"ok"}')
-  return session
-}
-
-/** Resolves to the body, `undefined` where the stream was cut off. */
-async function requestStream(
-  session: ClientHttp2Session,
-  path: string,
-): Promise<string | undefined> {
-  const stream = session.request({ ':path': path })
-  return stream.toArray().then(
-    (chunks) => (chunks.length > 0 ? Buffer.concat(chunks).toString() : undefined),
-    () => undefined,
-  )
-}
-
-for (const protocol of ['http', 'https'] as const) {
-  const name = protocol === 'http' ? 'HTTP/2' : 'HTTP/2 with TLS'
-  t.test(
-    `SHUT-3: idle sessions are closed first, busy ones when they are done, ${name}`,
-    async (t) => {
-      const https = protocol === 'https' ? await createCertificate(t) : undefined
-      if (https === null) {
-        t.pass('needs openssl')
-        return
-      }
-      const options = { http2: true, ...(https && { https }) } as FastifyAppOptions
-      const { app, port, logged, gate } = await listen(t, options)
-      const url = `${protocol}://127.0.0.1:${port}`
-      const [idle, busy] = [await openSession(t, url), await openSession(t, url)]
-      const idleClosed = once(idle, 'close')
-      const answer = requestStream(busy, '/slow/1')
-      await gate.arrivals(1)
-      const closed = app.close()
-      await idleClosed
-      gate.open()
-      t.equal(await answer, '{"id":"1"}')
-      await closed
-      t.strictSame(logged, [])
-    },
-  )
-
-  t.test(
-    `SHUT-4: a stream that never ends is cut off, and the log says which, ${name}`,
-    async (t) => {
-      const https = protocol === 'https' ? await createCertificate(t) : undefined
-      if (https === null) {
-        t.pass('needs openssl')
-        return
-      }
-      const options = { http2: true, closeTimeoutMs: 300, ...(https && { https }) }
-      const { app, port, logged, gate } = await listen(t, options as FastifyAppOptions)
-      const session = await openSession(t, `${protocol}://127.0.0.1:${port}`)
-      const streams = ['/slow/1?token=secret', '/slow/2'].map((path) =>
-        requestStream(session, path),
-      )
-      await gate.arrivals(2)
-      await t.rejects(app.close(), { message: '2 requests in flight were cut off' })
-      t.strictSame(await Promise.all(streams), [undefined, undefined])
-      t.strictSame(logged, [{ requests: ['GET /slow/1?token=[redacted]', 'GET /slow/2'] }])
-    },
-  )
-}

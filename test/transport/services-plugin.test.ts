@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { connect as connectHttp2 } from 'node:http2'
+import type { AddressInfo } from 'node:net'
 import fastify from 'fastify'
 import t from 'tap'
 
@@ -228,4 +231,33 @@ t.test('fastifyApp takes a server that exists, with its routes', async (t) => {
   t.equal(app.fastify, server)
   t.strictSame((await server.inject('/own')).json(), { own: true })
   t.equal((await server.inject('/todo/1')).statusCode, 200)
+})
+
+t.test('serves a host that speaks HTTP/2', async (t) => {
+  const app = createApp()
+  app.use('todo', new TodoService())
+  const host = fastify({ http2: true })
+  host.register(remex, { app, prefix: PREFIX })
+  t.teardown(() => host.close())
+  await host.listen({ port: 0 })
+  const { port } = host.server.address() as AddressInfo
+  const session = connectHttp2(`http://127.0.0.1:${port}`)
+  t.teardown(() => session.close())
+  const send = async (method: string, path: string, data?: object): Promise<unknown[]> => {
+    const headers = data === undefined ? {} : { 'content-type': 'application/json' }
+    const target = `${PREFIX}${path}`
+    const stream = session.request({ ...headers, ':method': method, ':path': target })
+    stream.end(data && JSON.stringify(data))
+    const [head, body] = await Promise.all([
+      once(stream, 'response') as Promise<[Record<string, unknown>]>,
+      stream.toArray(),
+    ])
+    const text = Buffer.concat(body).toString()
+    return [head[0][':status'], text === '' ? null : JSON.parse(text)]
+  }
+  t.match(await send('GET', '/todo/dishes'), [200, { id: 'dishes' }])
+  t.match(await send('POST', '/todo', { description: 'wash' }), [201, { description: 'wash' }])
+  t.match(await send('GET', '/nothing'), [404, { name: 'NotFound' }])
+  t.match(await send('HEAD', '/todo/dishes'), [200, null])
+  t.match(await send('OPTIONS', '/todo'), [204, null])
 })

@@ -100,6 +100,7 @@ export function fastifyApp(): FastifyInstance
  * an application it returns a plain Fastify server.
  * @param server options for a new Fastify server, or an existing one, which keeps its own limits,
  *   and its own answers to errors and unknown paths outside of services
+ * @throws {TypeError} an option that can't have its value, or a server that speaks HTTP/2
  */
 export function fastifyApp<Services, Settings>(
   app: Application<Services, Settings>,
@@ -113,10 +114,10 @@ export function fastifyApp(
   if (!(app instanceof Application)) {
     throw new TypeError('fastifyApp() needs an application made by createApp()')
   }
-  if (isFastify(server)) return addMembers(app, server, null, null)
+  if (isFastify(server)) return addMembers(app, checkProtocol(server), null, null)
   const { closeDelayMs, closeTimeoutMs, writeTimeoutMs = 60_000, ...serverOptions } = server
   const queries = hasQueryParser(serverOptions) ? null : new ServerQueries()
-  const instance = fastify(toServerOptions(serverOptions, app, queries))
+  const instance = checkProtocol(fastify(toServerOptions(serverOptions, app, queries)))
   if (instance.log.level !== undefined) app.logger = instance.log
   const closing = new GracefulClose(app, instance, { closeDelayMs, closeTimeoutMs })
   addRequestGuard(instance, closing, queries)
@@ -211,6 +212,22 @@ function toPort(value: number | string): number {
   const message = `listen(): the port '${value}' must be a whole number from 0 to 65535`
   // The error of Node for ports in options.
   throw Object.assign(new RangeError(message), { code: 'ERR_SOCKET_BAD_PORT' })
+}
+
+/**
+ * Returns a server that speaks HTTP/1.1 alone. The time limits of Node do not hold over HTTP/2, so that
+ * slow and silent clients would stay. An option, a server that is there already and the option
+ * `serverFactory` all end here.
+ * @throws {TypeError} the server speaks HTTP/2
+ */
+function checkProtocol(instance: FastifyInstance): FastifyInstance {
+  // Servers for HTTP/2 alone have this method; their classes are not exported.
+  if (!('updateSettings' in instance.server)) return instance
+  throw new TypeError(
+    'fastifyApp(): a server with http2 has no time limits for slow clients. Let a proxy (nginx, Caddy) ' +
+      'speak HTTP/2 in front of one without, or register the plugin on a Fastify server of yours, ' +
+      'whose limits are yours: server.register(remex, { app })',
+  )
 }
 
 function isFastify(value: object): value is FastifyInstance {

@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http'
-import type { Http2ServerRequest, ServerHttp2Session } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Application } from '../../core/index.ts'
@@ -7,7 +6,7 @@ import { Unavailable } from '../../core/index.ts'
 import type { Given, OptionRule } from '../../core/option-check.ts'
 import { checkOptions, OPTION, withDefaults } from '../../core/option-check.ts'
 import { redactUrl } from '../logging/redact.ts'
-import { getAnswer, trackSessions, trackSockets } from './server-sockets.ts'
+import { getAnswer, trackSockets } from './server-sockets.ts'
 
 /** How a server ends. */
 export interface CloseOptions {
@@ -66,11 +65,7 @@ export class GracefulClose {
   readonly #app: Application
   readonly #fastify: FastifyInstance
   readonly #options: Required<CloseOptions>
-  readonly #isHttp2: boolean
   readonly #sockets: ReadonlySet<TrackedSocket>
-  readonly #sessions: ReadonlySet<ServerHttp2Session>
-  /** The requests in flight that came by HTTP/2, many on a connection, each as it is logged. */
-  readonly #streams = new Map<object, string>()
   #closedAt = 0
   #sweep: NodeJS.Timeout | undefined
   #force: NodeJS.Timeout | undefined
@@ -80,9 +75,7 @@ export class GracefulClose {
     this.#fastify = fastify
     checkOptions('fastifyApp()', options, CLOSE_RULES)
     this.#options = withDefaults<Required<CloseOptions>>(CLOSE_DEFAULTS, options)
-    this.#isHttp2 = (fastify.initialConfig as { http2?: boolean }).http2 === true
     this.#sockets = trackSockets(fastify)
-    this.#sessions = trackSessions(fastify)
     fastify.addHook('preClose', () => this.#begin())
     // The server has closed before the services are torn down, which may take its time.
     fastify.server.once('close', () => this.#end())
@@ -90,13 +83,7 @@ export class GracefulClose {
   }
 
   /** Notes that a connection is in use. */
-  track(request: IncomingMessage | Http2ServerRequest): void {
-    if (this.#isHttp2 && 'stream' in request) {
-      const { stream } = request
-      this.#streams.set(stream, toLogText(request))
-      stream.once('close', () => this.#streams.delete(stream))
-      return
-    }
+  track(request: IncomingMessage): void {
     const socket: TrackedSocket = request.socket
     if (socket[HAS_ASKED] !== true) socket[HAS_ASKED] = true
   }
@@ -121,9 +108,6 @@ export class GracefulClose {
   }
 
   #closeIdle(): void {
-    // A session of HTTP/2 closes when its last stream has ended; an idle one at once.
-    for (const session of this.#sessions) if (!session.closed) session.close()
-    if (this.#isHttp2) return
     this.#fastify.server.closeIdleConnections()
     // Browsers open connections in advance, which Node does not count as idle before the first
     // request.
@@ -132,18 +116,13 @@ export class GracefulClose {
   }
 
   #closeAll(): void {
-    const onSockets = [...this.#sockets]
+    const requests = [...this.#sockets]
       .flatMap((socket) => getAnswer(socket)?.req ?? [])
-      .map(toLogText)
-    const requests = [...onSockets, ...this.#streams.values()].map(redactUrl)
+      .map(({ method, url }) => redactUrl(`${method} ${url}`))
     this.cutOff = requests.length
     if (requests.length > 0) {
       this.#app.logger.error({ requests }, 'Requests still in flight were cut off')
     }
     for (const socket of this.#sockets) socket.destroy()
   }
-}
-
-function toLogText({ method, url }: Pick<IncomingMessage, 'method' | 'url'>): string {
-  return `${method} ${url}`
 }

@@ -1,5 +1,4 @@
 import type { ServerOptions as HttpOptions } from 'node:http'
-import type { SecureServerOptions } from 'node:http2'
 import type { ServerOptions as HttpsOptions } from 'node:https'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify'
@@ -38,9 +37,7 @@ export interface ServerProtocol {
   /** Options of a plain server. */
   readonly http?: HttpOptions | null
   /** Key and certificate: makes the server one for HTTPS. */
-  readonly https?: HttpsOptions | SecureServerOptions | null
-  /** Whether HTTP/2 is spoken too. Default: false. */
-  readonly http2?: boolean
+  readonly https?: HttpsOptions | null
 }
 
 /** Options for a new server: those of Fastify, with `headersTimeout` and friends beside them. */

@@ -1,5 +1,4 @@
 import type { ServerResponse } from 'node:http'
-import type { ServerHttp2Session } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 
@@ -12,19 +11,6 @@ export function trackSockets({ server }: FastifyInstance): ReadonlySet<Socket> {
     socket.once('close', () => sockets.delete(socket))
   })
   return sockets
-}
-
-/**
- * Returns the set of the open sessions of HTTP/2 of a server, kept up to date; empty
- * without HTTP/2.
- */
-export function trackSessions({ server }: FastifyInstance): ReadonlySet<ServerHttp2Session> {
-  const sessions = new Set<ServerHttp2Session>()
-  server.on('session', (session: ServerHttp2Session) => {
-    sessions.add(session)
-    session.once('close', () => sessions.delete(session))
-  })
-  return sessions
 }
 
 /**

@@ -1,6 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import type { Server } from 'node:http'
 import { createServer, get } from 'node:http'
+import {
+  createServer as createHttp2Server,
+  createSecureServer as createSecureHttp2Server,
+} from 'node:http2'
 import { createServer as createSecureServer, get as getSecurely } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -275,6 +279,22 @@ t.test('https: null is a server without TLS', async (t) => {
   const app = fastifyApp(createApp(), options)
   t.teardown(() => app.close())
   t.notOk('setSecureContext' in app.server)
+})
+
+t.test('refuses HTTP/2, by an option, a server that is there, or a factory of servers', (t) => {
+  const refusal = { name: 'TypeError', message: /proxy .*register\(remex, { app }\)/ }
+  const factories = [createHttp2Server, createSecureHttp2Server]
+  const options = [
+    { http2: true },
+    { http2: true, https: { allowHTTP1: true } },
+    fastify({ http2: true }),
+    ...factories.map((create) => ({ serverFactory: (handler: () => void) => create(handler) })),
+  ]
+  for (const one of options) {
+    t.throws(() => fastifyApp(createApp(), one as FastifyAppOptions), refusal)
+  }
+  t.doesNotThrow(() => fastifyApp(createApp(), { http2: false } as FastifyAppOptions))
+  t.end()
 })
 
 t.test('refuses a write timeout that is no time, and takes 0 for none', async (t) => {
