@@ -77,14 +77,18 @@ export function toServiceParts(
   const hasMethodPath = ({ path }: { path: string }): boolean =>
     methodPaths && !taken.has(toShape(path))
   const scope = { components, ids, hasMethodPath }
-  const operations = placed.flatMap(({ service, urls }) => toOperations(scope, service, urls))
+  // A service that callers outside can not call is not theirs to know of, its name neither.
+  const described = placed.flatMap(({ service, urls }) => {
+    const operations = toOperations(scope, service, urls)
+    return operations.length === 0 ? [] : [{ name: service.path, operations }]
+  })
   const securitySchemes: Record<string, unknown> = {}
   for (const { security } of services.flatMap(({ methods }) => methods)) {
     Object.assign(securitySchemes, security?.schemes)
   }
   return {
-    tags: services.map(({ path }) => ({ name: path })),
-    paths: toPaths(operations),
+    tags: described.map(({ name }) => ({ name })),
+    paths: toPaths(described.flatMap(({ operations }) => operations)),
     components: {
       ...components.toJSON(),
       responses: createErrorResponses(),

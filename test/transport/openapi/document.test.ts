@@ -102,6 +102,15 @@ t.test('only methods for callers outside are in it', async (t) => {
   t.strictSame(Object.keys(await readPaths(app)), ['/notes/{id}'])
 })
 
+t.test('a service that callers outside can not call is not named at all', async (t) => {
+  const app = createApp().use('notes', createService())
+  app.use('secret-jobs', createService(), { methods: [] })
+  app.use('inner/:secretId', { setup: async () => undefined })
+  const document = await openapiDocument(app, { info: INFO })
+  t.strictSame(document.tags, [{ name: 'notes' }])
+  t.notMatch(JSON.stringify(document), /secret/i)
+})
+
 t.test('the errors that can occur are named', async (t) => {
   const paths = await readPaths(createApp().use('notes', createService()))
   const codes = (operation: Operation | undefined) => Object.keys(operation?.responses ?? {})
