@@ -283,12 +283,12 @@ t.test('https: null is a server without TLS', async (t) => {
 
 t.test('refuses HTTP/2, by an option, a server that is there, or a factory of servers', (t) => {
   const refusal = { name: 'TypeError', message: /proxy .*register\(remex, { app }\)/ }
-  const factories = [createHttp2Server, createSecureHttp2Server]
   const options = [
     { http2: true },
     { http2: true, https: { allowHTTP1: true } },
     fastify({ http2: true }),
-    ...factories.map((create) => ({ serverFactory: (handler: () => void) => create(handler) })),
+    { serverFactory: (handler: () => void) => createHttp2Server({}, handler) },
+    { serverFactory: (handler: () => void) => createSecureHttp2Server({}, handler) },
   ]
   for (const one of options) {
     t.throws(() => fastifyApp(createApp(), one as FastifyAppOptions), refusal)
