@@ -45,7 +45,52 @@ const PAGES: readonly (readonly [name: string, headers: Record<string, string>, 
       { 'sec-fetch-site': 'cross-site', referer: 'https://app.test/' },
       true,
     ],
+    ['a browser that hides where it comes from', { accept: 'text/html,*/*;q=0.8' }, false],
+    ['a foreign script', { origin: 'https://attacker.test' }, false],
   ]
+
+const OWN = 'https://app.test'
+
+/** Headers of a form on a page; by whether the login may be linked. */
+const FORMS: typeof PAGES = [
+  ['a foreign page without a referrer', { origin: 'https://attacker.test' }, false],
+  ['a foreign page with no-referrer, or a sandbox', { origin: 'null' }, false],
+  ['a sandbox on a page of ours', { origin: 'null', referer: `${OWN}/` }, false],
+  ['two headers that differ', { origin: 'https://attacker.test', referer: `${OWN}/` }, false],
+  ['two that differ the other way', { origin: OWN, referer: EVIL }, false],
+  ['an origin of no browser', { origin: '' }, false],
+  ['another scheme', { origin: 'http://app.test' }, false],
+  ['another port', { origin: `${OWN}:8443` }, false],
+  ['another host, by a dot', { origin: `${OWN}.` }, false],
+  ['a spelling of no browser', { origin: 'HTTPS://app.test' }, false],
+  ['the usual port, which browsers leave out', { origin: `${OWN}:443` }, false],
+  ['a path', { origin: `${OWN}/` }, false],
+  ['two origins', { origin: `${OWN}, https://attacker.test` }, false],
+  ['a user name', { origin: 'https://app.test@attacker.test' }, false],
+  [
+    'a foreign page that would be ours',
+    { origin: 'https://attacker.test', 'sec-fetch-site': 'same-origin' },
+    false,
+  ],
+  [
+    'a page of a neighbour',
+    { origin: 'https://x.app.test', 'sec-fetch-site': 'same-site', referer: `${OWN}/` },
+    false,
+  ],
+  ['a browser that tells nothing', { accept: 'text/html,*/*;q=0.8' }, false],
+  ['the page after the login', { origin: OWN }, true],
+  [
+    'the page after the login in a new browser',
+    { origin: OWN, 'sec-fetch-site': 'cross-site', referer: `${OWN}/` },
+    true,
+  ],
+  [
+    'a page of this server with no-referrer',
+    { origin: 'null', 'sec-fetch-site': 'same-origin' },
+    true,
+  ],
+  ['no browser', {}, true],
+]
 
 const SETTINGS: Readonly<Record<string, OAuthSettings>> = {
   'a page': { redirect: 'https://app.test/home' },
@@ -63,6 +108,32 @@ for (const [kind, oauth] of Object.entries(SETTINGS)) {
     }
   })
 }
+
+for (const [kind, oauth] of Object.entries(SETTINGS)) {
+  t.test(`OAU-1: with ${kind}, no form of a foreign page links either`, async (t) => {
+    const app = await startAttackedApp(t, { oauth })
+    const attacker = await logIn(app, 'attacker')
+    const body = `feathers_token=${attacker}`
+    app.takeTraces()
+    for (const [name, headers, isOwn] of FORMS) {
+      const request = { method: 'POST', headers: { ...FORM, ...headers }, body }
+      t.equal(hasBegun(app, await app.send('/oauth/example', request)), isOwn, name)
+    }
+  })
+}
+
+t.test('OAU-1: a page of this server is known by the address that browsers have', async (t) => {
+  const redirect_uri = 'https://api.test/oauth/example/callback'
+  const app = await startAttackedApp(t, { section: { redirect_uri } })
+  const { _id } = (await app.app.service('users').create({})) as { _id: unknown }
+  const token = await app.authentication.createAccessToken({}, { subject: String(_id) })
+  const body = `feathers_token=${token}`
+  for (const origin of ['https://api.test', app.origin]) {
+    const headers = { ...FORM, origin, referer: `${origin}/me` }
+    const response = await app.send('/oauth/example', { method: 'POST', headers, body })
+    t.ok(hasBegun(app, response), origin)
+  }
+})
 
 t.test('OAU-1: a link by a header is one by a token, and needs no page', async (t) => {
   const app = await startAttackedApp(t)

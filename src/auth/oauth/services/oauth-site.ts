@@ -97,12 +97,14 @@ export class OAuthSite {
    * Returns the access token of the account that a login is to be linked to, `null` for none. It is
    * not verified yet.
    * @param token that of the query or a form; else the caller may be logged in by a header
+   * @param callbackUrl where the provider sends browsers
    * @throws {NotAuthenticated} no access token, or one from a foreign page
    */
   async readLinkToken(
     token: unknown,
     strategy: OAuthStrategy,
     params: Params,
+    callbackUrl: string,
   ): Promise<string | null> {
     const { authentication } = params
     // A form may have the field and nothing in it.
@@ -112,7 +114,7 @@ export class OAuthSite {
     if (typeof accessToken !== 'string') {
       throw createNotAuthenticated('A login can be linked to the account of an access token only')
     }
-    await checkLinkOrigin(strategy, params)
+    await checkLinkOrigin(strategy, params, [params.requestUrl, callbackUrl])
     return accessToken
   }
 
@@ -130,14 +132,37 @@ export class OAuthSite {
 
 /**
  * Checks that a link was begun on a page of the application: a page or a mail of somebody else could
- * link its readers to an account of its own. Browsers say where a request comes from; what does not
- * is none.
+ * link its readers to an account of its own. Browsers say where a request comes from, by one to
+ * three headers. What has none of them is a program, unless it asks for HTML: then it is a browser
+ * that was told to hide the page.
+ * @param serverUrls the address that the caller has reached, and the one that browsers know
  */
-async function checkLinkOrigin(strategy: OAuthStrategy, params: Params): Promise<void> {
-  const { referer, 'sec-fetch-site': site } = params.headers ?? {}
-  if (site === 'same-origin' || (site === undefined && referer === undefined)) return
-  const page = toAbsoluteUrl(referer)?.origin
-  const allowed = [params.requestUrl, await strategy.getAllowedOrigin(params)]
-  if (page !== undefined && allowed.some((url) => toAbsoluteUrl(url)?.origin === page)) return
+async function checkLinkOrigin(
+  strategy: OAuthStrategy,
+  params: Params,
+  serverUrls: readonly unknown[],
+): Promise<void> {
+  const { accept, origin, referer, 'sec-fetch-site': site } = params.headers ?? {}
+  const isSameOrigin = site === 'same-origin'
+  // `Referrer-Policy: no-referrer` makes the origin `null`, on the way to the own server as well.
+  const isHidden = origin === undefined || (isSameOrigin && origin === 'null')
+  const hasReferer = referer !== undefined && !isSameOrigin
+  const [page, another] = new Set([
+    ...(isHidden ? [] : [String(origin)]),
+    ...(hasReferer ? [toOrigin(referer) ?? ''] : []),
+  ])
+  const isProgram = site === undefined && !/html/i.test(String(accept))
+  if (page === undefined && (isSameOrigin || isProgram)) return
+  if (page !== undefined && another === undefined) {
+    if (serverUrls.some((url) => toOrigin(url) === page)) return
+    const headers = { referer: page, ...params.headers }
+    if (toOrigin(await strategy.getAllowedOrigin({ ...params, headers })) === page) return
+  }
   throw createNotAuthenticated('A login can be linked only from a page of this application')
+}
+
+/** Returns the origin of an address, `null` where it has none that another could be equal to. */
+function toOrigin(url: unknown): string | null {
+  const { origin = 'null' } = toAbsoluteUrl(url) ?? {}
+  return origin === 'null' ? null : origin
 }

@@ -83,12 +83,12 @@ export class OAuthStartService {
     // A form can send the token in its body, where no history and no log has it.
     const { feathers_token: posted = feathers_token, ...others } = data
     const { settings } = getAccess(strategy).getProvider(override)
+    const redirectUri = this.#site.getCallbackUrl(params, settings, override)
     return {
-      ...{ strategy, override, redirect, query },
-      redirectUri: this.#site.getCallbackUrl(params, settings, override),
+      ...{ strategy, override, redirect, redirectUri, query },
       // Of the page that a login began on only the origin is kept: its address may hold anything.
       referer: toAbsoluteUrl(params.headers?.['referer'])?.origin ?? null,
-      accessToken: await this.#site.readLinkToken(posted, strategy, params),
+      accessToken: await this.#site.readLinkToken(posted, strategy, params, redirectUri),
       parameters: readParameters(settings.dynamic, others, query),
     }
   }
