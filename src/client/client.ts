@@ -11,7 +11,6 @@ import type { ConnectionOptions } from './connection.ts'
 import { CONNECTION_RULES } from './connection-options.ts'
 import { OfetchClient } from './libraries/ofetch-connection.ts'
 import type { CustomMethods, NoCustomMethods, RemoteServices } from './remote-services.ts'
-import { toBaseURL } from './requests/service-url.ts'
 import { createConnection } from './rest-connection.ts'
 
 /** Options of {@link createClient}. */
@@ -52,10 +51,10 @@ export function createClient<
   checkRules('createClient()', options, RULES)
   const { baseURL = '', methods = {}, ...connectionOptions } = options
   const connection = createConnection('ofetch', {
-    base: toBaseURL(baseURL),
+    base: baseURL,
     connection: ofetch,
     options: connectionOptions,
-    Default: OfetchClient,
+    Service: OfetchClient,
   })
   // Without the advice of createApp(): browsers would have to load it.
   const client: Application = new Application().configure(connection)

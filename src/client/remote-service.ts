@@ -21,13 +21,13 @@ import { toBody } from './requests/request-body.ts'
 import type { RequestHeaders } from './requests/request-headers.ts'
 import { mergeHeaders, SERVICE_METHOD } from './requests/request-headers.ts'
 import type { ServiceURL } from './requests/service-url.ts'
-import { createServiceURL } from './requests/service-url.ts'
+import { createServiceURL, toBaseURL } from './requests/service-url.ts'
 
 /** What a remote service is made of. */
 export interface RemoteServiceSettings {
   /** The path of the service on the server. */
   readonly name: string
-  /** The URL that the services of the server are below, without a slash at its end. */
+  /** The URL that the services of the server are below. */
   readonly base: string
   /** The HTTP library. */
   readonly connection: unknown
@@ -70,13 +70,13 @@ export abstract class RemoteService {
   private readonly ownHeaders: Readonly<Record<string, string>>
   private readonly customMethods = new Set<string>()
 
-  /** @throws {TypeError} an option or a part of the path is invalid */
+  /** @throws {TypeError} an option, the base URL or a part of the path is invalid */
   constructor({ name, base, connection, options = {} }: RemoteServiceSettings) {
     this.name = name
-    this.base = base
+    this.base = toBaseURL(base)
     this.connection = connection
     this.options = resolveConnectionOptions('The connection', options)
-    this.serviceURL = createServiceURL(base, name)
+    this.serviceURL = createServiceURL(this.base, name)
     this.ownHeaders = mergeHeaders(this.options.headers)
   }
 

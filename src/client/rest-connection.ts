@@ -31,28 +31,23 @@ const IS_LIBRARY: Readonly<Record<string, (value: unknown) => boolean>> = {
 interface ConnectionParts {
   readonly base: string
   readonly connection: unknown
-  readonly options?: ConnectionOptions | RemoteServiceClass | undefined
-  readonly Service?: RemoteServiceClass | undefined
-  readonly Default: RemoteServiceClass
+  readonly options: ConnectionOptions
+  readonly Service: RemoteServiceClass
 }
 
 /**
  * Returns a connection by an HTTP library.
  * @param library its name, for errors
- * @throws {TypeError} the library is missing, or an option is invalid
+ * @throws {TypeError} the library is missing, or an option or the base URL is invalid
  */
 export function createConnection(
   library: string,
-  { base, connection, options: given = {}, Service: last, Default }: ConnectionParts,
+  { base, connection, options, Service }: ConnectionParts,
 ): RestConnection<never> {
   const isLibrary = IS_LIBRARY[library] ?? ((value) => typeof value === 'function')
   if (!isLibrary(connection)) {
     throw new TypeError(`${library} has to be provided: rest(url).${library}(${library})`)
   }
-  // Feathers takes the class in the place of the options as well.
-  const isClass = typeof given === 'function'
-  const Service = isClass ? given : (last ?? Default)
-  const options = isClass ? {} : given
   const service = (name: string): RemoteService => new Service({ name, base, connection, options })
   // What is wrong with the options is told now, not with the first call.
   service('/')

@@ -1,5 +1,6 @@
 import { ofetch } from 'ofetch'
 import { checkFactoryCall } from '../core/configurator.ts'
+import { STANDARD_METHODS } from '../core/method-table.ts'
 import type { AnyServices } from '../core/service-map.ts'
 import type { ConnectionOptions } from './connection.ts'
 import type { AxiosLibrary } from './libraries/axios-connection.ts'
@@ -11,6 +12,7 @@ import type { SuperagentLibrary } from './libraries/superagent-connection.ts'
 import { SuperagentClient } from './libraries/superagent-connection.ts'
 import type { UndiciLibrary } from './libraries/undici-connection.ts'
 import { UndiciClient } from './libraries/undici-connection.ts'
+import { RemoteService } from './remote-service.ts'
 import type { CustomMethods, NoCustomMethods, RemoteServices } from './remote-services.ts'
 import { toBaseURL } from './requests/service-url.ts'
 import type { RemoteServiceClass, RestConnection } from './rest-connection.ts'
@@ -25,7 +27,7 @@ export type Connector<Library, Services> = (
 
 /**
  * The HTTP libraries that a server can be reached by. They throw a `TypeError` where the library is
- * missing, or an option is unknown or invalid.
+ * missing, or an option or the class is unknown or invalid.
  */
 export interface RestConnectors<Services> {
   /** Returns a connection by ofetch. */
@@ -56,8 +58,15 @@ export function rest<
   checkFactoryCall('rest', baseURL)
   const base = toBaseURL(baseURL)
   const by = (library: string, Default: RemoteServiceClass): Connector<unknown, never> => {
-    return (connection, options, Service) =>
-      createConnection(library, { base, connection, options, Service, Default })
+    return (connection, given = {}, last = Default) => {
+      const owner = `rest().${library}()`
+      // Feathers takes the class in the place of the options as well.
+      const [options, Service] = typeof given === 'function' ? [{}, given] : [given, last]
+      checkServiceClass(owner, Service)
+      const made = createConnection(library, { base, connection, options, Service })
+      checkOverrides(owner, made.service('/'))
+      return made
+    }
   }
   return {
     ofetch: (options, Service) => by('ofetch', OfetchClient)(ofetch, options, Service),
@@ -66,4 +75,22 @@ export function rest<
     axios: by('axios', AxiosClient),
     superagent: by('superagent', SuperagentClient),
   }
+}
+
+/** @throws {TypeError} a class that is none of this package: it would go without tokens and limits */
+function checkServiceClass(owner: string, Service: RemoteServiceClass): void {
+  if (Service?.prototype instanceof RemoteService) return
+  throw new TypeError(
+    `${owner}: the class must extend FetchClient or another RemoteService of remex/client`,
+  )
+}
+
+/** @throws {TypeError} a service has what classes of Feathers send requests by: nothing calls it */
+function checkOverrides(owner: string, service: object): void {
+  const names = ['request', 'makeUrl', ...STANDARD_METHODS.map((method) => `_${method}`)]
+  const name = names.find((one) => one in service)
+  if (name === undefined) return
+  throw new TypeError(
+    `${owner}: '${name}' of the class is never called: override sendRequest(request) or getQuery(query)`,
+  )
 }

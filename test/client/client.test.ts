@@ -1,5 +1,11 @@
+import restClient, {
+  AxiosClient as OfficialAxios,
+  FetchClient as OfficialFetch,
+  SuperagentClient as OfficialSuperagent,
+} from '@feathersjs/rest-client'
 import t from 'tap'
-import { createClient, FetchClient, rest } from '../../src/client/index.ts'
+import type { RemoteServiceClass, RemoteServiceSettings } from '../../src/client/index.ts'
+import { createClient, FetchClient, RemoteService, rest } from '../../src/client/index.ts'
 import { createApp } from '../../src/core/index.ts'
 import { SERVERS } from './suite/servers.ts'
 
@@ -50,6 +56,7 @@ t.test('refuses options that are unknown or invalid, at once', (t) => {
   const wrong: [options: object, message: RegExp][] = [
     [{ baseUrl: 'http://a' }, /unknown option 'baseUrl', allowed are baseURL, methods, headers, /],
     [{ baseURL: 'localhost' }, /must begin with/],
+    [{ baseURL: '//evil.example' }, /must begin with .* one '\/'/],
     [{ baseURL: 1 }, /'baseURL' must be a string/],
     [{ timeoutMs: '5' }, /'timeoutMs' must be a number of milliseconds above 0/],
     [{ headers: 'a' }, /'headers' must be an object/],
@@ -69,6 +76,61 @@ t.test('app.rest is the library, and an application has one default connection',
   const again = () => app.configure(rest('http://b').ofetch())
   t.throws(again, /Only one default client provider can be configured/)
   t.type(createClient({ baseURL: 'http://a' }).rest, 'function')
+  t.end()
+})
+
+t.test('refuses a class of services that its connection would not call as it is meant', (t) => {
+  const connect = (options: unknown, Service?: unknown) => () =>
+    rest('http://a').fetch(fetch, options as object, Service as RemoteServiceClass)
+  const { Base } = restClient.default('') as unknown as Record<'Base', new () => object>
+  const official = [OfficialFetch, OfficialAxios, OfficialSuperagent, Base]
+  const none = [
+    class {},
+    Object,
+    Promise,
+    () => ({}),
+    function any() {
+      return {}
+    },
+    RemoteService,
+    null,
+    'x',
+    1,
+  ]
+  for (const Service of [...official, ...official.map((Official) => class extends Official {})]) {
+    t.throws(connect(Service), /must extend FetchClient .* of remex\/client/)
+    t.throws(connect({}, Service), /must extend FetchClient .* of remex\/client/)
+  }
+  for (const Service of none) t.throws(connect({}, Service), { name: 'TypeError' }, String(Service))
+  t.end()
+})
+
+t.test(
+  'refuses what classes of Feathers override and this client never calls, by its name',
+  (t) => {
+    const names = ['request', 'makeUrl', '_find', '_get', '_create', '_remove']
+    for (const name of names) {
+      class Method extends FetchClient {}
+      Object.defineProperty(Method.prototype, name, { value: () => undefined })
+      class Field extends FetchClient {
+        constructor(settings: RemoteServiceSettings) {
+          super(settings)
+          Object.assign(this, { [name]: () => undefined })
+        }
+      }
+      const message = new RegExp(`'${name}' .* never called: override sendRequest`)
+      for (const Service of [Method, Field]) {
+        t.throws(() => rest('http://a').fetch(fetch, Service), { name: 'TypeError', message })
+      }
+    }
+    t.end()
+  },
+)
+
+t.test('a service made by its class has a base URL that is checked as well', (t) => {
+  const settings = { name: 'a', connection: fetch }
+  t.throws(() => new FetchClient({ ...settings, base: '//evil.example' }), /must begin with/)
+  t.equal(new FetchClient({ ...settings, base: '/api/' }).base, '/api')
   t.end()
 })
 

@@ -133,7 +133,7 @@ export class AuthenticationClient {
    * @throws {GeneralError} the storage did not take the token: nobody is logged in by it
    */
   authenticate(data?: LoginData, params?: ClientParams): Promise<LoginResult> {
-    if (data == null) return this.reAuthenticate()
+    if (!data) return this.reAuthenticate()
     const { accessToken } = data
     return this.#state.attempt({
       readToken: async () => (isNonEmptyString(accessToken) ? accessToken : undefined),
@@ -150,11 +150,13 @@ export class AuthenticationClient {
    */
   reAuthenticate(
     force: boolean = false,
-    strategy: string = this.options.jwtStrategy,
+    strategy?: string,
     params?: ClientParams,
   ): Promise<LoginResult> {
+    const { jwtStrategy } = this.options
     const present: Promise<LoginResult> | null | undefined = this.app.get('authentication')
-    if (present != null && !force) return present
+    // A listener hands its event on: `button.onclick = client.reAuthenticate`.
+    if (present != null && force !== true) return present
     return this.#state.attempt({
       readToken: async () => {
         const accessToken = await this.getAccessToken()
@@ -162,7 +164,8 @@ export class AuthenticationClient {
         return accessToken
       },
       readOtherToken: () => this.#usePageToken(),
-      send: (accessToken) => this.#call().create({ strategy, accessToken }, params),
+      send: (accessToken) =>
+        this.#call().create({ strategy: strategy || jwtStrategy, accessToken }, params),
     })
   }
 

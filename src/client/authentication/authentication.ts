@@ -35,11 +35,11 @@ export function authentication(options: AuthenticationOptions = {}): (app: objec
     const reAuthenticate: AuthenticationClient['reAuthenticate'] = (force, strategy, params) => {
       // Asked here as well, since a class of one's own need not do so: a listener to `login` would
       // log in again and again.
-      const present: Promise<LoginResult> | null = force ? null : app.get('authentication')
+      const present: Promise<LoginResult> | null = force === true ? null : app.get('authentication')
       return present ?? client.reAuthenticate(force, strategy, params)
     }
     const authenticate: AuthenticationClient['authenticate'] = (data, params) =>
-      data == null ? reAuthenticate() : client.authenticate(data, params)
+      data ? client.authenticate(data, params) : reAuthenticate()
     Object.assign(app, {
       authentication: client,
       authenticate,

@@ -7,10 +7,10 @@ export interface LocationWithHash {
 }
 
 interface Page {
-  readonly location?: LocationWithHash & { readonly href: string }
+  readonly location?: (LocationWithHash & { readonly href?: string }) | null
   readonly history?: {
     readonly state: unknown
-    replaceState(state: unknown, title: string, url: string): void
+    replaceState?(state: unknown, title: string, url: string): void
   }
 }
 
@@ -19,12 +19,13 @@ const PAGE = globalThis as Page
 
 /** Returns the location of the page, `undefined` outside of browsers. */
 export function findLocation(): LocationWithHash | undefined {
-  return PAGE.location
+  return PAGE.location ?? undefined
 }
 
 /** Returns the values of names in the hash, and takes them out; nothing unless all are there. */
 export function takeFromHash(location: LocationWithHash, ...names: string[]): string[] {
-  const hash = location.hash.replace(/^#/, '')
+  // Outside of browsers, a location may lack it.
+  const hash = typeof location.hash === 'string' ? location.hash.replace(/^#/, '') : ''
   // A router of the page may have put its path there, and a query behind that.
   const [route = ''] = /^[^?&=]*\?/.exec(hash) ?? []
   const pairs = hash.slice(route.length).split('&')
@@ -53,7 +54,7 @@ function isOf(name: string, pair: string): boolean {
  */
 function replaceHash(location: LocationWithHash, hash: string): void {
   const { location: shown, history } = PAGE
-  if (location !== shown || history === undefined) {
+  if (location !== shown || shown.href === undefined || history?.replaceState === undefined) {
     location.hash = hash
     return
   }

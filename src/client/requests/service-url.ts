@@ -1,5 +1,5 @@
 import { BadRequest } from '../../core/errors/index.ts'
-import { toServicePath } from '../../core/service-path.ts'
+import { stripSlashes, toServicePath } from '../../core/service-path.ts'
 import { isObject } from '../../core/value-kind.ts'
 import { encodeSegment } from './percent-encoding.ts'
 
@@ -23,9 +23,10 @@ export interface ServiceURL {
  * @throws {TypeError} neither an `http` or `https` URL nor a path, or with more than a path in it
  */
 export function toBaseURL(baseURL: unknown): string {
-  if (typeof baseURL !== 'string' || !/^(?:https?:\/\/[^/]|\/|$)/i.test(baseURL)) {
+  if (typeof baseURL !== 'string' || !/^(?:https?:\/\/[^/]|\/(?!\/)|$)/i.test(baseURL)) {
+    // Of `//`, browsers make a URL of another host.
     throw new TypeError(
-      "The base URL must begin with 'http://', 'https://' or, in browsers, with '/'",
+      "The base URL must begin with 'http://', 'https://' or, in browsers, with one '/'",
     )
   }
   // Browsers take a backslash for a slash, and leave out line breaks: it would be another URL.
@@ -37,9 +38,8 @@ export function toBaseURL(baseURL: unknown): string {
     throw new TypeError('The base URL can not hold a user name or password: send them as a header')
   }
   if (/[?#]/.test(baseURL)) throw new TypeError('The base URL ends before `?` and `#`')
-  let end = baseURL.length
-  while (baseURL[end - 1] === '/') end -= 1
-  return baseURL.slice(0, end)
+  // The colon keeps the slash that the URL may begin with.
+  return stripSlashes(`:${baseURL}`).slice(1)
 }
 
 /**

@@ -1,3 +1,6 @@
+import officialAuthentication from '@feathersjs/authentication-client'
+import { feathers } from '@feathersjs/feathers'
+import restClient from '@feathersjs/rest-client'
 import t from 'tap'
 import type { AuthenticationOptions } from '../../../src/client/index.ts'
 import {
@@ -30,6 +33,31 @@ function connect(baseURL: string, options: AuthenticationOptions = {}) {
   }
   return { client, storage, events }
 }
+
+t.test('takes what listeners and forms hand on as the client of Feathers does', async (t) => {
+  const odd = await startOddServer(t, (_request, response) => response.end('{"accessToken":"a"}'))
+  const official = feathers()
+    .configure(restClient.default(odd.url).fetch(fetch))
+    .configure(officialAuthentication.default())
+  for (const client of [connect(odd.url).client, official]) {
+    const { authentication: login } = client as unknown as Record<string, AuthenticationClient>
+    const { authenticate, reAuthenticate } = client as unknown as AuthenticationClient
+    await login?.setAccessToken('kept')
+    for (const strategy of [null, ''] as string[]) await login?.reAuthenticate(true, strategy)
+    // Of what is there already, as `onclick = client.reAuthenticate` asks for it.
+    for (const force of [{ type: 'click' }, 1, 'true'] as unknown as boolean[]) {
+      await Promise.all([reAuthenticate(force), login?.reAuthenticate(force)])
+    }
+    for (const data of ['', 0, false, null] as unknown as undefined[]) {
+      await Promise.all([authenticate(data), login?.authenticate(data)])
+    }
+    const sent = odd.requests.splice(0).map(({ body }) => JSON.parse(body))
+    t.strictSame(sent, [
+      { strategy: 'jwt', accessToken: 'kept' },
+      { strategy: 'jwt', accessToken: 'a' },
+    ])
+  }
+})
 
 t.test('logs in, and the calls are those of the user', async (t) => {
   const server = await startLoginServer(t)

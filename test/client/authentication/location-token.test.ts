@@ -1,9 +1,12 @@
+import officialAuthentication from '@feathersjs/authentication-client'
+import { feathers } from '@feathersjs/feathers'
 import t from 'tap'
+import type { LocationWithHash } from '../../../src/client/index.ts'
 import { authentication, createClient, MemoryStorage } from '../../../src/client/index.ts'
 import type { TestScope } from '../../support/http.ts'
 import { startOddServer } from '../odd-server.ts'
 import { CREDENTIALS, startLoginServer } from './login-server.ts'
-import { showPage } from './page.ts'
+import { showPage, showParts } from './page.ts'
 
 const { authentication: reader } = createClient().configure(authentication())
 
@@ -30,6 +33,46 @@ t.test('takes a token out of a hash, and leaves the rest', async (t) => {
     t.equal(await reader.getFromLocation(location), token, hash)
     t.equal(location.hash, rest, hash)
   }
+})
+
+t.test(
+  'a location whose hash is no string holds no token, as for the client of Feathers',
+  async (t) => {
+    const official = feathers().configure(officialAuthentication.default())
+    for (const location of [
+      {},
+      { hash: undefined },
+      { hash: null },
+      { href: 'a#access_token=b' },
+      [],
+    ]) {
+      t.equal(await official['authentication'].getFromLocation(location), null)
+      t.equal(await reader.getFromLocation(location as LocationWithHash), null)
+    }
+    for (const location of [{ hash: 1 }, { hash: {} }, { hash: ['#access_token=b'] }]) {
+      t.equal(await reader.getFromLocation(location as unknown as LocationWithHash), null)
+    }
+  },
+)
+
+t.test('a page with a part of what browsers have logs in by the token that is kept', async (t) => {
+  const histories = [undefined, null, {}]
+  for (const location of [{}, null, 'http://page/', { hash: null }, { hash: '' }]) {
+    showParts(t, { location })
+    const { client } = await startTokenServer(t, {})
+    t.match(await client.reAuthenticate(), { accessToken: 'kept' })
+  }
+  for (const history of histories) {
+    const location = { hash: '#a=b&access_token=c' }
+    showParts(t, { location, history })
+    const { client } = await startTokenServer(t, { kept: 401 })
+    t.match(await client.reAuthenticate(), { accessToken: 'c' })
+    t.equal(location.hash, 'a=b')
+  }
+  const location = { hash: '#access_token=c' }
+  showParts(t, { location, history: { replaceState: () => t.fail('there is no URL') } })
+  t.equal(await createClient().configure(authentication()).authentication.getAccessToken(), 'c')
+  t.equal(location.hash, '')
 })
 
 t.test('an error in the hash is one of a login', async (t) => {

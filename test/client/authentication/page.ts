@@ -13,10 +13,17 @@ export function showPage(t: Pick<TestScope, 'teardown'>, href: string) {
       location.hash = url.includes('#') ? url.slice(url.indexOf('#')) : ''
     },
   }
-  const page: Record<string, unknown> = { location, history }
+  showParts(t, { location, history })
+  return { location, entries }
+}
+
+/** Shows a page that lacks what is not given, until the end of the test. */
+export function showParts(
+  t: Pick<TestScope, 'teardown'>,
+  page: { readonly location?: unknown; readonly history?: unknown },
+): void {
   Object.assign(globalThis, page)
   t.teardown(() => {
     for (const name of Object.keys(page)) Reflect.deleteProperty(globalThis, name)
   })
-  return { location, entries }
 }

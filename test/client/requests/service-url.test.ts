@@ -1,4 +1,5 @@
 import t from 'tap'
+import { encodeSegment } from '../../../src/client/requests/percent-encoding.ts'
 import { createServiceURL, toBaseURL } from '../../../src/client/requests/service-url.ts'
 import { BadRequest } from '../../../src/core/index.ts'
 
@@ -7,7 +8,6 @@ t.test('a base URL ends without a slash', (t) => {
     'http://localhost:3030': 'http://localhost:3030',
     'https://a.b/api/v1//': 'https://a.b/api/v1',
     '/api/': '/api',
-    '//a.b': '//a.b',
     '/': '',
     '': '',
   }
@@ -24,6 +24,84 @@ t.test('refuses a base URL that no request could be sent to', (t) => {
   t.end()
 })
 
+t.test('refuses a base URL by which a browser would go to another host than it seems', (t) => {
+  const hosts = ['//evil.example', '///evil.example', '\\\\evil.example', '\\/evil.example', '//']
+  const schemes = ['https:evil.example', 'http:/evil.example', 'https:\\\\evil.example']
+  const others = [
+    'javascript:alert(1)',
+    'data:,a',
+    'blob:http://a.b/c',
+    'file:///a',
+    ' //evil.example',
+  ]
+  for (const url of [
+    ...hosts,
+    ...schemes,
+    ...others,
+    ' http://a.b',
+    '\thttp://a.b',
+    '\ufeff/api',
+  ]) {
+    t.throws(() => toBaseURL(url), { name: 'TypeError', message: /must begin with/ }, url)
+  }
+  for (const url of [
+    '/\\evil.example',
+    '/\t/evil.example',
+    '/\n\\evil.example',
+    '/\r/evil.example',
+  ]) {
+    t.throws(() => toBaseURL(url), { name: 'TypeError', message: 'The base URL is no valid URL' })
+  }
+  t.end()
+})
+
+t.test('whatever base, path, route values and ids there are, the host is that of the page', (t) => {
+  const bases = [
+    '',
+    '/',
+    '/api',
+    '/api//',
+    '/.',
+    '/..',
+    '/./',
+    '/..//',
+    '/%2f',
+    '/%5c',
+    '/ ',
+    '/@',
+    '/a//b',
+  ]
+  const paths = [
+    '/',
+    '//evil.example',
+    '/\\evil.example',
+    '\\\\evil.example',
+    '\t/evil.example',
+    ' //evil.example',
+  ]
+  const values = [
+    '/evil.example',
+    '//evil.example',
+    '\\evil.example',
+    '\t',
+    ' ',
+    '@evil.example',
+    ':80',
+  ]
+  for (const base of bases) {
+    for (const path of [...paths, ':a/evil.example', 'a///evil.example']) {
+      const { fill } = createServiceURL(toBaseURL(base), path)
+      for (const a of path.startsWith(':') ? values : [undefined]) {
+        const url = fill(a === undefined ? undefined : { a })
+        for (const id of ['', ...values.map((value) => `/${encodeSegment(value, 'id')}`)]) {
+          t.equal(new URL(url + id || '/', 'https://page.example').host, 'page.example', url + id)
+        }
+      }
+    }
+  }
+  t.end()
+})
+
 t.test('refuses a base URL that is none, without repeating it', (t) => {
   const urls = ['http://ex ample.com', 'http://localhost:99999', 'http://[::1', 'https://a\nb.c']
   for (const url of [...urls, '/\\evil', 'http://a\\b', '/a\u0000']) {
@@ -35,9 +113,9 @@ t.test('refuses a base URL that is none, without repeating it', (t) => {
 })
 
 t.test('does not repeat the password in a base URL', (t) => {
-  for (const url of ['http://ann:secret@a.b', '//ann:secret@a.b']) {
-    t.throws(() => toBaseURL(url), { message: /^(?!.*secret).*user name or password/ })
-  }
+  const message = /^(?!.*secret).*user name or password/
+  t.throws(() => toBaseURL('http://ann:secret@a.b'), { message })
+  t.throws(() => toBaseURL('//ann:secret@a.b'), { message: /^(?!.*secret).*must begin/ })
   t.end()
 })
 
