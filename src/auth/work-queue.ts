@@ -1,6 +1,16 @@
 import { Unavailable } from '../core/index.ts'
 
-type Task = () => Promise<void>
+/** How a task waits. */
+export interface Waiting {
+  /** Wait however many are waiting. Default: `false`. */
+  readonly isPatient?: boolean
+  /** Ends the wait; a task that has begun goes on. */
+  readonly signal?: AbortSignal | undefined
+}
+
+interface Task {
+  start(): void
+}
 
 /**
  * Runs a few tasks at a time and lets a limited number wait. More are refused at once: callers who
@@ -23,25 +33,31 @@ export class WorkQueue {
   }
 
   /**
-   * Runs a task when its turn comes, and settles as the task does.
+   * Runs a task when its turn comes, and settles as the task does, or as its signal says.
    * @throws {Unavailable} too many are waiting
    */
-  run<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#running >= this.#concurrency && this.#waiting.length >= this.#maxQueued) {
+  run<T>(work: () => Promise<T>, { isPatient = false, signal }: Waiting = {}): Promise<T> {
+    if (signal?.aborted) return Promise.reject(signal.reason)
+    const isFull = this.#running >= this.#concurrency && this.#waiting.length >= this.#maxQueued
+    if (isFull && !isPatient) {
       return Promise.reject(new Unavailable('Too many logins at once', { retryAfter: 1 }))
     }
-    return this.runLater(work)
-  }
-
-  /** Runs a task when its turn comes, however many are waiting. */
-  runLater<T>(work: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      // The next task begins before the caller hears that this one has ended.
-      this.#waiting.push(() =>
-        work()
-          .finally(() => this.#leave())
-          .then(resolve, reject),
-      )
+      const leave = (): void => {
+        this.#waiting.splice(this.#waiting.indexOf(task), 1)
+        reject(signal?.reason)
+      }
+      const task: Task = {
+        start: () => {
+          signal?.removeEventListener('abort', leave)
+          // The next task begins before the caller hears that this one has ended.
+          void work()
+            .finally(() => this.#leave())
+            .then(resolve, reject)
+        },
+      }
+      signal?.addEventListener('abort', leave, { once: true })
+      this.#waiting.push(task)
       this.#startNext()
     })
   }
@@ -51,7 +67,7 @@ export class WorkQueue {
     const task = this.#waiting.shift()
     if (task === undefined) return
     this.#running += 1
-    void task()
+    task.start()
   }
 
   #leave(): void {

@@ -3,9 +3,11 @@ import type { Application } from '../../core/index.ts'
 import { BadRequest } from '../../core/index.ts'
 import type { OptionRules } from '../../core/option-check.ts'
 import { checkOptions, OPTION } from '../../core/option-check.ts'
+import { checkList } from '../../core/schema/service/list-check.ts'
 import { isNonEmptyString } from '../../core/value-kind.ts'
 import type { AuthenticationStrategy } from '../authentication.ts'
 import { findAuthentication } from '../default-authentication.ts'
+import { checkPassword } from '../passwords/passwords.ts'
 import type { HookCall } from './hook-call.ts'
 import { markPassing } from './open-methods.ts'
 
@@ -39,11 +41,17 @@ const WRITE_OPERATORS: ReadonlySet<string> = new Set([
  */
 const ARRAY_POSITIONS = /\.(?:\d+|\$[^.]*)(?=\.|$)/g
 
+/** One hash takes a third of a second, of which a server has a few at a time for everybody. */
+const MAX_HASHES = 10
+
 /**
- * Returns a before or around hook that replaces a password in the data by its hash: wherever it
- * stands at its path, in each item of arrays on the way, and below operators that write it. The
- * field may be a dotted path; the data of the caller is not changed.
- * @throws {BadRequest} in calls: the password is no string, or there is no strategy to hash it
+ * Returns a before or around hook that replaces the password of each record in the data by its hash:
+ * wherever it stands at its path, in arrays on the way, and below operators that write it. The field
+ * may be a dotted path; the data of the caller is not changed. All is checked before the first hash is
+ * computed, and none is computed once `params.signal` is aborted.
+ * @throws {MethodNotAllowed} in calls: a list of new records, which the option `multi` does not allow
+ * @throws {BadRequest} in calls: a password is no string of 1 to 1,024 bytes, a record has several, a
+ *   caller outside sends more than 10, or there is no strategy to hash them
  */
 export function hashPassword(field: string, options: HashPasswordOptions = {}): HashPasswordHook {
   if (!isNonEmptyString(field)) {
@@ -57,7 +65,7 @@ export function hashPassword(field: string, options: HashPasswordOptions = {}): 
       throw new TypeError('The hashPassword hook must be used as a before or an around hook')
     }
     if (context.data !== undefined && context.data !== null) {
-      context.data = await hashField(context.data, field, createHash(context, options))
+      context.data = await hashRecords(context, field, createHash(context, options))
     }
     if (context.type === 'around') await next?.()
   })
@@ -66,7 +74,7 @@ export function hashPassword(field: string, options: HashPasswordOptions = {}): 
 /**
  * Returns a property resolver that hashes:
  * `resolve({ properties: { password: passwordHash({ strategy: 'local' }) } })`. A missing password
- * stays missing.
+ * stays missing. It refuses what {@link hashPassword} refuses, but counts all records of a list.
  */
 export function passwordHash(
   options: { readonly service?: string; readonly strategy?: string } = {},
@@ -75,6 +83,9 @@ export function passwordHash(
   const { service, strategy } = options
   return async (value, _record, context) => {
     if (value === undefined) return undefined
+    checkNewRecords(context)
+    const { data } = context
+    if (Array.isArray(data)) checkCount(context, data.length)
     const names = { ...(service && { authentication: service }), ...(strategy && { strategy }) }
     return createHash(context, names)(value)
   }
@@ -92,39 +103,82 @@ function createHash(
   if (typeof hashing?.hashPassword !== 'function') {
     throw new BadRequest(`Could not find '${strategy}' strategy to hash password`)
   }
-  return async (password) => (hashing as HashingStrategy).hashPassword(password, context.params)
+  return async (password) => {
+    context.params.signal?.throwIfAborted()
+    return (hashing as HashingStrategy).hashPassword(password, context.params)
+  }
 }
 
-/** Hashes one after the other: many at once would keep logins waiting. */
-async function hashEach(items: readonly unknown[], path: string, hash: Hash): Promise<unknown[]> {
-  const hashed: unknown[] = []
-  for (const item of items) hashed.push(await hashField(item, path, hash))
-  return hashed
+/** A password in a copy of the data, where its hash is to stand. */
+interface Place {
+  readonly holder: Record<string, unknown>
+  readonly key: string
 }
 
-/** A key may hold several parts of the path: in an update, `'a.b'` stands for `{ a: { b } }`. */
-async function hashField(value: unknown, path: string, hash: Hash): Promise<unknown> {
-  if (Array.isArray(value)) return hashEach(value, path, hash)
+/** Returns a copy of the data with hashes. */
+async function hashRecords(context: HookCall, field: string, hash: Hash): Promise<unknown> {
+  checkNewRecords(context)
+  const { data } = context
+  const places: Place[] = []
+  const copy = Array.isArray(data)
+    ? data.map((record: unknown) => copyRecord(record, field, places))
+    : copyRecord(data, field, places)
+  checkCount(context, places.length)
+  for (const { holder, key } of places) checkPassword(holder[key])
+  // One after the other: many at once would keep others waiting.
+  for (const { holder, key } of places) holder[key] = await hash(holder[key])
+  return copy
+}
+
+/** Refuses a list that the service will refuse, before anything is hashed for it. */
+function checkNewRecords(context: HookCall): void {
+  if (context.method === 'create' && Array.isArray(context.data)) checkList(context)
+}
+
+/** An import inside the process may be long: who waits for it has begun it. */
+function checkCount({ params }: HookCall, count: number): void {
+  if (params.provider === undefined || count <= MAX_HASHES) return
+  throw new BadRequest(`A call may have at most ${MAX_HASHES} records with a password`)
+}
+
+/** Copies a record, and adds the place of its password to those of the other records. */
+function copyRecord(record: unknown, field: string, places: Place[]): unknown {
+  const own: Place[] = []
+  const copy = copyPlaces(record, field, own)
+  if (own.length > 1) {
+    throw new BadRequest(
+      `'${field}' stands in ${own.length} places of a record, which may have one password`,
+    )
+  }
+  places.push(...own)
+  return copy
+}
+
+/**
+ * Copies what stands on the path of a password, and notes the places of those that are there. A key may
+ * hold several parts of the path: in an update, `'a.b'` stands for `{ a: { b } }`.
+ */
+function copyPlaces(value: unknown, path: string, places: Place[]): unknown {
+  if (Array.isArray(value)) return value.map((item) => copyPlaces(item, path, places))
   // The driver of MongoDB stores a map as an object.
-  if (value instanceof Map) return hashField(Object.fromEntries(value), path, hash)
+  if (value instanceof Map) return copyPlaces(Object.fromEntries(value), path, places)
   if (typeof value !== 'object' || value === null) return value
-  const changed: Record<string, unknown> = {}
-  for (const [key, inner] of Object.entries(value)) {
+  const copy = { ...value } as Record<string, unknown>
+  let isOnPath = false
+  for (const [key, inner] of Object.entries(copy)) {
     const part = key.replace(ARRAY_POSITIONS, '')
-    if (WRITE_OPERATORS.has(key)) changed[key] = await hashField(inner, path, hash)
-    else if (part === path) changed[key] = await hashValue(inner, hash)
-    else if (path.startsWith(`${part}.`)) {
-      changed[key] = await hashField(inner, path.slice(part.length + 1), hash)
+    if (part === path) {
+      isOnPath = true
+      // `null` is stored as it is: it removes a password, and nobody can log in with it.
+      if (inner !== undefined && inner !== null) places.push({ holder: copy, key })
+    } else if (WRITE_OPERATORS.has(key) || path.startsWith(`${part}.`)) {
+      isOnPath = true
+      const rest = WRITE_OPERATORS.has(key) ? path : path.slice(part.length + 1)
+      copy[key] = copyPlaces(inner, rest, places)
     }
   }
-  if (Object.keys(changed).length === 0) return value
-  const prototype: unknown = Object.getPrototypeOf(value)
-  return Object.setPrototypeOf({ ...value, ...changed }, prototype as object | null)
-}
-
-/** `null` is stored as it is: it removes a password, and nobody can log in with it. */
-async function hashValue(password: unknown, hash: Hash): Promise<unknown> {
-  return password === undefined || password === null ? password : hash(password)
+  if (!isOnPath) return value
+  return Object.setPrototypeOf(copy, Object.getPrototypeOf(value) as object | null)
 }
 
 markHookFactory(hashPassword, "hashPassword('password')")

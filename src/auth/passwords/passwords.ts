@@ -5,6 +5,7 @@ import type { OptionRule } from '../../core/option-check.ts'
 import { checkOptions, withDefaults } from '../../core/option-check.ts'
 import { isNonEmptyString } from '../../core/value-kind.ts'
 import { AUTH_OPTION } from '../option-rules.ts'
+import type { Waiting } from '../work-queue.ts'
 import { WorkQueue } from '../work-queue.ts'
 import type { ScryptCost, ScryptHash } from './scrypt-hash.ts'
 import {
@@ -59,7 +60,7 @@ const RULES: Readonly<Record<keyof PasswordOptions, OptionRule>> = {
   maxQueued: AUTH_OPTION.positiveInteger,
 }
 
-const MAX_PASSWORD_BYTES = 4096
+const MAX_PASSWORD_BYTES = 1024
 
 /** Hashes of Feathers and others. Costs above 15 are refused: each step doubles the time. */
 const BCRYPT_HASH = /^\$2[aby]\$(?:0[4-9]|1[0-5])\$[./A-Za-z0-9]{53}$/
@@ -92,21 +93,13 @@ export class Passwords {
 
   /**
    * Returns the hash of a password as a string in PHC format.
-   * @throws {BadRequest} the password is empty, longer than 4096 bytes, or no string
+   * @throws {BadRequest} the password is empty, longer than 1,024 bytes, or no string
    * @throws {Unavailable} too many passwords are being hashed
-   * @param options `isPatient`: wait however many are waiting
    */
-  async hash(
-    password: unknown,
-    { isPatient = false }: { readonly isPatient?: boolean } = {},
-  ): Promise<string> {
-    if (!isNonEmptyString(password)) {
-      throw new BadRequest('A password must be a non-empty string')
-    }
-    checkPasswordLength(password)
-    const compute = () => hashByScrypt(password, this.#cost)
-    const hash = isPatient ? this.#queue.runLater(compute) : this.#queue.run(compute)
-    return formatScryptHash(await hash)
+  async hash(password: unknown, waiting: Waiting = {}): Promise<string> {
+    checkPassword(password)
+    const hash = await this.#queue.run(() => hashByScrypt(password, this.#cost), waiting)
+    return formatScryptHash(hash)
   }
 
   /**
@@ -156,7 +149,15 @@ async function begin<T>(work: () => Promise<T>): Promise<T> {
   return work()
 }
 
-/** @throws {BadRequest} the password has more than 4096 bytes */
+/** @throws {BadRequest} it is no non-empty string, or has more than 1,024 bytes */
+export function checkPassword(password: unknown): asserts password is string {
+  if (!isNonEmptyString(password)) {
+    throw new BadRequest('A password must be a non-empty string')
+  }
+  checkPasswordLength(password)
+}
+
+/** @throws {BadRequest} the password has more than 1,024 bytes */
 export function checkPasswordLength(password: string): void {
   if (Buffer.byteLength(password) > MAX_PASSWORD_BYTES) {
     throw new BadRequest(`A password has at most ${MAX_PASSWORD_BYTES} bytes`)

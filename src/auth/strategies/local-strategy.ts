@@ -184,11 +184,13 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
 
   /**
    * Returns the hash of a password, as it is to be stored.
-   * @throws {BadRequest} the password is empty, longer than 4096 bytes, or no string
+   * @throws {BadRequest} the password is empty, longer than 1,024 bytes, or no string
    * @throws {Unavailable} too many passwords are being hashed; not for internal calls
+   * @param params those of the call, whose `signal` ends the wait
    */
   hashPassword(password: unknown, params?: AuthenticationParams): Promise<string> {
-    return this.#getPasswords().hash(password, { isPatient: !params?.provider })
+    const { provider, signal } = params ?? {}
+    return this.#getPasswords().hash(password, { isPatient: !provider, signal })
   }
 
   /** Returns the entity for the result: for external calls as callers outside may see it. */

@@ -40,7 +40,7 @@ export class LoginTurns {
     this.#queues.set(address, queue)
     return new Promise((resolve, reject) => {
       const takeTurn = () => endInTime(login().then(resolve, reject), this.#maxTurnMs)
-      void queue.runLater(takeTurn).then(() => {
+      void queue.run(takeTurn, { isPatient: true }).then(() => {
         if (queue.size === 0) this.#queues.delete(address)
       })
     })

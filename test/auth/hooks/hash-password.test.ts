@@ -1,14 +1,32 @@
+import { memory } from '@feathersjs/memory'
 import t from 'tap'
-import { hashPassword, passwordHash } from '../../../src/auth/index.ts'
+import { hashPassword, LocalStrategy, passwordHash } from '../../../src/auth/index.ts'
 import type { HookContext } from '../../../src/core/index.ts'
 import { createApp } from '../../../src/core/index.ts'
+import { resolve, resolveData } from '../../../src/core/schema/index.ts'
+import { Gate } from '../../support/gate.ts'
 import { collectLog, external, startLoginApp } from '../login-app.ts'
 
 const HASH = /^\$scrypt\$ln=10,r=8,p=1\$/
 
+/** Writes down what it hashes, and waits at a gate where there is one. */
+class SpyStrategy extends LocalStrategy {
+  readonly hashed: unknown[] = []
+  gate: Gate | null = null
+
+  override async hashPassword(...args: Parameters<LocalStrategy['hashPassword']>) {
+    this.hashed.push(args[0])
+    const hash = await super.hashPassword(...args)
+    await this.gate?.pass()
+    return hash
+  }
+}
+
 /** The application with a service that returns the data it was given. */
 async function start(...args: Parameters<typeof hashPassword>) {
-  const { app, ...others } = await startLoginApp()
+  const local = new SpyStrategy()
+  const { app, ...others } = await startLoginApp({ local })
+  local.hashed.length = 0
   app.use('echo', {
     create: async (data: unknown) => data,
     patch: async (_id: unknown, data: unknown) => data,
@@ -16,7 +34,7 @@ async function start(...args: Parameters<typeof hashPassword>) {
   })
   app.service('echo').hooks({ before: { all: [hashPassword(...args)] } })
   const echo = app.service('echo')
-  return { app, echo, ...others }
+  return { app, echo, ...others, local }
 }
 
 t.test('AUTH-4: hashes once, whichever way the password is written', async (t) => {
@@ -84,11 +102,12 @@ t.test('AUTH-4: hashes at every place that the path may mean', async (t) => {
   const { echo } = await start('profile.work.password')
   const password = 'pony'
   const cases: object[] = [
-    { profile: [{ work: { password } }, { work: [{ password }, { password }] }] },
-    { 'profile.work.password': password, profile: { work: { password } } },
+    { profile: [{ work: {} }, { work: [{ password: null }, { password }] }] },
+    { 'profile.work.password': password },
     { 'profile.work': { password } },
     { profile: { 'work.password': password } },
-    { $set: { 'profile.0.work.password': password, 'profile.$[].work': { password } } },
+    { $set: { 'profile.0.work.password': password } },
+    { $set: { 'profile.$[].work': { password } } },
     { $push: { profile: { $each: [{ work: { password } }] } } },
     { $addToSet: { 'profile.3.work': { password } } },
   ]
@@ -96,7 +115,7 @@ t.test('AUTH-4: hashes at every place that the path may mean', async (t) => {
     const given = JSON.stringify(data)
     const text = JSON.stringify(await echo.patch(1, data))
     t.notMatch(text, /pony/, given)
-    t.equal(text.split('$scrypt').length, given.split('pony').length, 'each of them')
+    t.equal(text.split('$scrypt').length, 2, given)
   }
   const others = { $unset: { 'profile.work.password': '' }, profile: { password, works: [1] } }
   t.strictSame(await echo.patch(1, others), others)
@@ -107,9 +126,106 @@ t.test('leaves alone what has no password, and refuses what is none', async (t) 
   for (const data of [{ name: 'x' }, { password: null }, {}, 'text', undefined]) {
     t.strictSame(await echo.create(data), data)
   }
-  for (const password of ['', 7, {}, ['pony'], { $ne: null }, 'x'.repeat(5000)]) {
+  for (const password of ['', 7, {}, ['pony'], { $ne: null }, 'x'.repeat(1025), 'ü'.repeat(513)]) {
     await t.rejects(echo.create({ password }, external()), { name: 'BadRequest', code: 400 })
   }
+  await t.resolves(echo.create({ password: 'x'.repeat(1024) }, external()))
+})
+
+t.test('RES-11: a record with a password in several places is refused unhashed', async (t) => {
+  const { echo, local } = await start('password')
+  const positions = Array.from({ length: 9990 }, (_, index) => [`password.${index}`, 'pony'])
+  const password = 'pony'
+  const cases: object[] = [
+    Object.fromEntries(positions),
+    { password, 'password.0': password },
+    { password, $set: { password } },
+    { $set: { password }, $setOnInsert: { password } },
+    { $push: { $each: [{ password }, { password }] } },
+    new Map<string, unknown>([
+      ['password', password],
+      ['$set', new Map([['password', password]])],
+    ]),
+    [{ password }, [{ password }, { password }]],
+    [{ password }, { password: 7 }],
+    [{ password }, { password: '' }],
+    [{ password }, { password: 'x'.repeat(1025) }],
+  ]
+  for (const data of cases) {
+    for (const params of [external(), {}]) {
+      await t.rejects(
+        echo.create(data, params),
+        { name: 'BadRequest' },
+        JSON.stringify(data).slice(0, 80),
+      )
+    }
+  }
+  await t.rejects(echo.create({ password, $set: { password } }, external()), {
+    message: "'password' stands in 2 places of a record, which may have one password",
+  })
+  t.strictSame(local.hashed, [])
+  const { echo: nested } = await start('profiles.password')
+  const data = { profiles: [{ password }, { password }] }
+  await t.rejects(nested.create(data), { code: 400, message: /'profiles\.password'/ })
+})
+
+t.test('RES-11: a list is refused unhashed where the service takes none', async (t) => {
+  const { app, local } = await start('password')
+  const list = [{ password: 'pony' }, { password: 'pony' }]
+  const withPassword = resolve({
+    properties: { password: passwordHash({ strategy: 'local' }) },
+  })
+  const hooks = [hashPassword('password'), resolveData(withPassword)]
+  for (const [index, hook] of hooks.entries()) {
+    const path = `members${index}`
+    app.use(path, memory({ multi: index === 0 ? false : ['patch'] }))
+    app.use(`${path}/many`, memory({ multi: ['create'] }))
+    for (const one of [path, `${path}/many`]) {
+      app.service(one).hooks({ before: { create: [hook as never] } })
+    }
+    local.hashed.length = 0
+    const refusal = { name: 'MethodNotAllowed', code: 405 }
+    // A resolver has its errors by the names of the properties.
+    const error = index === 0 ? refusal : { code: 400, data: { password: refusal } }
+    await t.rejects(app.service(path).create(list, external()), error)
+    await t.rejects(app.service(path).create(list), error)
+    t.strictSame(local.hashed, [])
+    await t.resolves(app.service(`${path}/many`).create(list, external()))
+    t.equal(local.hashed.length, 2)
+  }
+})
+
+t.test('RES-11: a call from outside has ten passwords at most', async (t) => {
+  const { app, echo, local } = await start('password')
+  const toList = (length: number) => Array.from({ length }, () => ({ password: 'pony' }))
+  const withPassword = resolve({
+    properties: { password: passwordHash({ strategy: 'local' }) },
+  })
+  app.use('others', { create: async (data: unknown) => data })
+  app.service('others').hooks({ before: { create: [resolveData(withPassword)] } })
+  for (const service of [echo, app.service('others')]) {
+    local.hashed.length = 0
+    const error = await service.create(toList(11), external()).catch((thrown: unknown) => thrown)
+    t.match(JSON.stringify(error), /at most 10 records with a password/)
+    t.match(error, { code: 400 })
+    t.strictSame(local.hashed, [])
+    await t.resolves(service.create(toList(10), external()))
+    t.equal(local.hashed.length, 10)
+    await t.resolves(service.create(toList(120)), 'inside the process')
+  }
+})
+
+t.test('RES-11: nothing is hashed for a caller who has gone', async (t) => {
+  const { echo, local } = await start('password')
+  const list = Array.from({ length: 5 }, () => ({ password: 'pony' }))
+  const controller = new AbortController()
+  local.gate = new Gate()
+  const call = echo.create(list, external({ signal: controller.signal }))
+  await local.gate.arrivals(1)
+  controller.abort(new Error('gone'))
+  local.gate.open()
+  await t.rejects(call, { message: 'gone' })
+  t.equal(local.hashed.length, 1)
 })
 
 t.test('works around, and nowhere else', async (t) => {
@@ -147,12 +263,6 @@ t.test('says what is missing for hashing', async (t) => {
     code: 400,
     message: 'Could not find an authentication service to hash password',
   })
-})
-
-t.test('creates many users in one call without being refused', async (t) => {
-  const { echo } = await start('password')
-  const users = Array.from({ length: 120 }, () => ({ password: 'pony' }))
-  await t.resolves(echo.create(users, external()))
 })
 
 t.test('a property resolver hashes what is there', async (t) => {

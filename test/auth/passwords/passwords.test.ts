@@ -171,3 +171,20 @@ t.test('lets those wait who are patient', async (t) => {
   const hashes = Array.from({ length: 20 }, () => passwords.hash('pony', { isPatient: true }))
   t.equal(new Set(await Promise.all(hashes)).size, 20)
 })
+
+t.test('RES-11: what waits ends with its caller, and what has begun with itself', async (t) => {
+  const passwords = new Passwords({ ...CHEAP_SCRYPT, concurrency: 1 }, 'scrypt')
+  const controller = new AbortController()
+  const { signal } = controller
+  const count = await countScrypt(async () => {
+    const hashes = Array.from({ length: 5 }, () => passwords.hash('pony', { signal }))
+    const settling = Promise.allSettled(hashes)
+    const next = passwords.hash('pony')
+    controller.abort(new Error('gone'))
+    const gone = { status: 'rejected', reason: { message: 'gone' } }
+    t.match(await settling, [{ status: 'fulfilled' }, gone, gone, gone, gone])
+    await t.resolves(next)
+    await t.rejects(passwords.hash('pony', { signal }), { message: 'gone' })
+  })
+  t.equal(count, 2)
+})

@@ -8,7 +8,7 @@ import { isObject } from '../../value-kind.ts'
  * make a record of it.
  * @throws {MethodNotAllowed} the option `multi` of an adapter is there, and does not allow it
  */
-export function checkList({ service, params }: HookContext): void {
+export function checkList({ service, params }: Pick<HookContext, 'service' | 'params'>): void {
   const { adapter } = params as { readonly adapter?: unknown }
   const { options } = service as { readonly options?: unknown }
   // Nobody knows of services that are no adapters.
