@@ -1,25 +1,76 @@
+import { copyExternalForms, readDispatch, setDispatch } from '../../core/external-form.ts'
 import type { HookContext } from '../../core/hook-context.ts'
+import type { TransportParams } from '../../core/params.ts'
+import { isPlainObject } from '../../core/value-kind.ts'
 
-/** The properties of a context at one moment. */
-export type SavedContext = Readonly<Record<string, unknown>>
+type Properties = Readonly<Record<string, unknown>>
 
-/** Returns the properties of a context, to be restored before a call is run again. */
-export function saveContext(context: HookContext): SavedContext {
-  return { ...context.toObject(), http: copyHttp(context.http) }
+/** What is copied with all that is in it. Other properties may hold what many calls share. */
+const COPIED = { context: ['data', 'http'], params: ['query', 'pipeline'] }
+
+/** What a context has at one moment, to be given back to it before a call is run again. */
+export class ContextSnapshot {
+  readonly #context: HookContext
+  readonly #properties: Properties
+  readonly #params: Properties
+
+  constructor(context: HookContext) {
+    this.#context = context
+    this.#properties = copyProperties(context.toObject(), COPIED.context)
+    this.#params = copyProperties(context.params, COPIED.params)
+  }
+
+  /**
+   * Gives the context and its params the properties that they had, with copies of what was in `data`,
+   * `http` and the query. Not in place: one object may be the data of several calls, and another of
+   * them may be about to write what its hooks have set there.
+   */
+  restore(): void {
+    const context = this.#context
+    replaceProperties(context, copyProperties(this.#properties, COPIED.context))
+    const { params: given } = context
+    const params = copyProperties(this.#params, COPIED.params)
+    // Those of a transport have a class, and are of one call alone.
+    if (!isPlainObject(given)) replaceProperties(given, params)
+    else {
+      const { completeCopy } = given as Partial<TransportParams>
+      completeCopy?.call(given, params)
+      context.params = params
+    }
+  }
+}
+
+/** Returns the properties of an object, some of them as copies. */
+function copyProperties(object: object, names: readonly string[]): Record<string, unknown> {
+  const properties: Record<string, unknown> = { ...object }
+  for (const name of names) {
+    if (Object.hasOwn(properties, name)) properties[name] = copyDeep(properties[name])
+  }
+  return properties
+}
+
+function replaceProperties(object: object, properties: Properties): void {
+  for (const name of Reflect.ownKeys(object)) {
+    if (!Object.hasOwn(properties, name)) Reflect.deleteProperty(object, name)
+  }
+  Object.assign(object, properties)
 }
 
 /**
- * Gives a context the properties that were saved, and takes those that came later. What hooks have
- * changed inside of `data`, `params` or the like stays changed.
+ * Returns a copy of the plain objects, lists and dates in a value. Instances of other classes stay the
+ * same: only they know what they are made of.
  */
-export function restoreContext(context: HookContext, saved: SavedContext): void {
-  for (const name of Object.keys(context)) {
-    if (!Object.hasOwn(saved, name)) Reflect.deleteProperty(context, name)
-  }
-  Object.assign(context, saved, { http: copyHttp(saved['http'] as HookContext['http']) })
-}
-
-/** Hooks write into it, rather than to replace it. */
-function copyHttp(http: HookContext['http']): HookContext['http'] {
-  return { ...http, ...(http.headers === undefined ? {} : { headers: { ...http.headers } }) }
+function copyDeep(value: unknown, copies = new Map<object, object>()): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (value instanceof Date) return new Date(value.getTime())
+  if (!Array.isArray(value) && !isPlainObject(value)) return value
+  const known = copies.get(value)
+  if (known !== undefined) return known
+  const copy = (Array.isArray(value) ? [...value] : { ...value }) as Record<string, unknown>
+  copies.set(value, copy)
+  for (const name of Object.keys(copy)) copy[name] = copyDeep(copy[name], copies)
+  copyExternalForms(value, copy)
+  const dispatch = readDispatch(value)
+  if (dispatch !== undefined) setDispatch(copy, dispatch)
+  return copy
 }

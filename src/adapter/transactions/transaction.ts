@@ -13,7 +13,7 @@ import { markHookFactory } from '../../core/hook-factory.ts'
 import type { OptionRules } from '../../core/option-check.ts'
 import { checkOptions, OPTION } from '../../core/option-check.ts'
 import { isObject } from '../../core/value-kind.ts'
-import { restoreContext, saveContext } from './context-snapshot.ts'
+import { ContextSnapshot } from './context-snapshot.ts'
 import { findClient, findClientOf } from './find-client.ts'
 import type { TransactionFunction } from './run-transaction.ts'
 import { runTransaction } from './run-transaction.ts'
@@ -105,10 +105,10 @@ function createHook(options: TransactionOptions = {}): AroundHook {
   return async (context, next) => {
     const client = given ?? (await findClientOf(context.service)) ?? (await findClient(context.app))
     const getSignal = (): AbortSignal | undefined => context.params.signal
-    const saved = saveContext(context)
+    const snapshot = new ContextSnapshot(context)
     let isRepeated = false
     await runTransaction({ client, driver, getSignal }, async () => {
-      if (isRepeated) restoreContext(context, saved)
+      if (isRepeated) snapshot.restore()
       isRepeated = true
       // What failed may have been the commit, after a run that has succeeded.
       await (next as (reason: typeof TAKEN_BACK) => Promise<void>)(TAKEN_BACK)
