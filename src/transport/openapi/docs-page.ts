@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { LiveDocument, WrittenDocument } from './live-document.ts'
+import type { LiveDocument } from './live-document.ts'
 
 /** What the page may load: its own files. The styles of its parts stand in the page itself. */
 const CONTENT_SECURITY_POLICY = [
@@ -12,9 +12,6 @@ const CONTENT_SECURITY_POLICY = [
   "script-src-attr 'none'",
   "style-src 'self' 'unsafe-inline'",
 ].join('; ')
-
-/** The document that a request is answered with. */
-const WRITTEN = new WeakMap<FastifyRequest, WrittenDocument>()
 
 /** Serves a document at `<path>/json`, and a page to read it and to try it out at `<path>`. */
 export async function addDocsPage(
@@ -30,10 +27,8 @@ export async function addDocsPage(
     uiHooks: {
       // Not before that: functions of `app.use()` that guard the page come first.
       preHandler: async (request, reply) =>
-        redirectToSlash(path, request, reply) ?? readDocument(live, request, reply),
+        redirectToSlash(path, request, reply) ?? sendDocument(live, request, reply),
     },
-    transformSpecification: (_routes, request) => WRITTEN.get(request)?.document ?? {},
-    transformSpecificationClone: false,
   })
 }
 
@@ -57,7 +52,8 @@ function readRoute({ routeOptions }: FastifyRequest): string {
   return routeOptions.url?.replace(/\/$/, '') ?? ''
 }
 
-async function readDocument(
+/** Sends the document in place of the handlers of the page, which would write it for each request. */
+async function sendDocument(
   live: LiveDocument,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -65,11 +61,13 @@ async function readDocument(
   reply.header('x-content-type-options', 'nosniff')
   // Services come and go: a cache has to ask whether it still has the document of now.
   reply.header('cache-control', 'no-cache')
-  if (!/\/(json|yaml)$/.test(readRoute(request))) return undefined
-  const written = await live.read()
-  WRITTEN.set(request, written)
-  reply.header('etag', written.tag)
-  return isKnown(request.headers['if-none-match'], written.tag) ? reply.code(304).send() : undefined
+  const [, form] = /\/(json|yaml)$/.exec(readRoute(request)) ?? []
+  if (form === undefined) return undefined
+  const { json, yaml, tag } = await live.read()
+  reply.header('etag', tag)
+  if (isKnown(request.headers['if-none-match'], tag)) return reply.code(304).send()
+  if (form === 'json') return reply.type('application/json; charset=utf-8').send(json)
+  return reply.type('application/x-yaml').send(await yaml())
 }
 
 /** Whether a caller has the document of a tag: by weak comparison, as proxies that compress weaken tags. */

@@ -5,9 +5,11 @@ import { addServices } from './document.ts'
 import { readServices, transformDocument } from './openapi-document.ts'
 import type { ResolvedOpenApiOptions } from './openapi-options.ts'
 
-/** A document as it is sent. */
+/** A document as it is sent, written once for all requests. */
 export interface WrittenDocument {
-  readonly document: OpenApiDocument
+  readonly json: string
+  /** Resolves to the document as YAML. A large one takes a third of a second the first time. */
+  readonly yaml: () => Promise<string>
   /** The entity tag of the document. @see RFC 9110 §8.8.3 */
   readonly tag: string
 }
@@ -63,7 +65,15 @@ export class LiveDocument {
     // A copy, which the application may change: that of the routes is kept by its plugin.
     const written = structuredClone(addServices(this.#readServer(), parts))
     const document = transformDocument('openapi()', this.#options, written)
-    const hash = createHash('sha256').update(JSON.stringify(document)).digest('base64url')
-    return { document, tag: `"${hash}"` }
+    const json = JSON.stringify(document)
+    const hash = createHash('sha256').update(json).digest('base64url')
+    let yaml: Promise<string> | null = null
+    return { json, yaml: () => (yaml ??= toYAML(document)), tag: `"${hash}"` }
   }
+}
+
+/** Loaded only where somebody asks for it, as few do. */
+async function toYAML(document: OpenApiDocument): Promise<string> {
+  const { stringify } = await import('yaml')
+  return stringify(document, { aliasDuplicateObjects: false })
 }

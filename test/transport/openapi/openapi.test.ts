@@ -129,6 +129,38 @@ for (const mode of MODES) {
   })
 }
 
+t.test('the document is written once, however often it is asked for', async (t) => {
+  let writes = 0
+  const transform = (document: OpenApiDocument): OpenApiDocument => {
+    const info = {
+      version: '1',
+      get title() {
+        writes += 1
+        return 'Notes'
+      },
+    }
+    return { ...document, info }
+  }
+  const server = await startOwnServer(t, (app) => addNotes(app, { transform }))
+  for (const _round of [1, 2]) {
+    const paths = ['/docs/json', '/docs/yaml', '/docs/yaml?again', '/docs/%79aml']
+    const answers = await Promise.all(paths.map((path) => server.request(path)))
+    t.match(answers, [
+      { body: { info: { title: 'Notes' } } },
+      ...[1, 2, 3].map(() => ({ status: 200, text: /^info:|\ninfo:\n {2}version: "1"/ })),
+    ])
+    t.equal(writes, 2, 'as JSON and as YAML')
+    const [, { headers } = {}] = answers
+    t.match(headers, { 'content-type': 'application/x-yaml' })
+    const again = { headers: { 'if-none-match': String(headers?.etag) } }
+    t.match(await server.request('/docs/yaml', again), { status: 304, text: '' })
+    t.match(await server.request('/docs/yaml', { method: 'HEAD' }), { status: 200, text: '' })
+  }
+  server.app.use('later', { find: async () => [] })
+  t.match(await server.request('/docs/yaml'), { text: /\/later:/ })
+  t.equal(writes, 4, 'services may come late')
+})
+
 t.test('a lenient router leads to the page and the document as well', async (t) => {
   const routerOptions = { caseSensitive: false, ignoreTrailingSlash: true }
   const app = fastifyApp(createApp(), fastify({ routerOptions })).configure(rest())
