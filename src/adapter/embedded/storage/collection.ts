@@ -3,6 +3,7 @@ import { duplicateKey } from '../errors/duplicate-key.ts'
 import { createCollation } from '../protocol/collation-option.ts'
 import type { Collation } from '../values/collation.ts'
 import { keyOf } from '../values/compare.ts'
+import type { Holders } from './index-keys.ts'
 import { IndexKeys } from './index-keys.ts'
 import { isTextIndex, TextIndex } from './text-index.ts'
 import type { Owner } from './write-lock.ts'
@@ -13,6 +14,8 @@ export interface View {
   readonly collection: Collection
   readonly get: (key: string) => Document | undefined
   readonly entries: () => Iterable<[string, Document]>
+  /** Returns the keys of all records that may have a key in a unique index. */
+  readonly holdersOf: (index: IndexKeys, indexKey: string) => Iterable<string | undefined>
   /** @throws {LockedError} the write would have to wait for a transaction */
   readonly check: (key: string, document: Document | undefined) => void
   /** Stores a document that is never changed afterwards. */
@@ -20,8 +23,26 @@ export interface View {
   readonly remove: (key: string) => void
 }
 
-/** Records by their keys as a transaction sees them; `undefined` stands for a removed one. */
-export type Overlay = Map<string, Document | undefined>
+/** Records by their keys as a transaction sees them, and which of them have which unique keys. */
+export class Overlay {
+  /** `undefined` stands for a record that is not there. */
+  readonly records: Map<string, Document | undefined> = new Map()
+  readonly #holders: Map<IndexKeys, Holders> = new Map()
+
+  set(key: string, document: Document | undefined, { uniqueIndexes }: Collection): void {
+    for (const index of uniqueIndexes.values()) {
+      const holders = this.#holders.get(index) ?? new Map()
+      index.replace(key, this.records.get(key), document, holders)
+      this.#holders.set(index, holders)
+    }
+    this.records.set(key, document)
+  }
+
+  /** Returns the key of the record that has a key of a unique index. */
+  holderOf(index: IndexKeys, indexKey: string): string | undefined {
+    return this.#holders.get(index)?.get(indexKey)
+  }
+}
 
 /** What all collections of a server share: the count of writes, by which snapshots are taken. */
 export interface Clock {
@@ -75,6 +96,10 @@ export class Collection implements View {
 
   entries(): Iterable<[string, Document]> {
     return this.records
+  }
+
+  holdersOf(index: IndexKeys, indexKey: string): Iterable<string | undefined> {
+    return [index.holders.get(indexKey)]
   }
 
   check(key: string, document: Document | undefined): void {
@@ -150,8 +175,8 @@ export class Collection implements View {
 
   /** Returns the open transaction, other than `self`, that has written a record. */
   ownerOf(key: string, self?: Owner): Owner | undefined {
-    for (const [owner, overlay] of this.pending) {
-      if (owner !== self && overlay.has(key)) return owner
+    for (const [owner, { records }] of this.pending) {
+      if (owner !== self && records.has(key)) return owner
     }
     return undefined
   }
@@ -161,8 +186,9 @@ export class Collection implements View {
     if (this.pending.size === 0) return undefined
     for (const index of this.uniqueIndexes.values()) {
       const keys = [...index.keysOf(document).keys()]
-      for (const [owner, overlay] of this.pending) {
-        if (owner !== self && keys.some((k) => index.isIn(overlay, k, key))) return owner
+      for (const [owner, pending] of this.pending) {
+        const holders = owner === self ? [] : keys.map((one) => pending.holderOf(index, one))
+        if (holders.some((holder) => holder !== undefined && holder !== key)) return owner
       }
     }
     return undefined

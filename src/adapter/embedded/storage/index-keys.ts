@@ -3,18 +3,21 @@ import { CommandError } from '../errors/command-error.ts'
 import { createCollation } from '../protocol/collation-option.ts'
 import type { Predicate } from '../queries/filter.ts'
 import { compileFilter } from '../queries/filter.ts'
-import { isDocument } from '../values/bson-type.ts'
+import { isDocument, TYPE_ORDER, typeOrderOf } from '../values/bson-type.ts'
 import type { Collation } from '../values/collation.ts'
 import { keyOf } from '../values/compare.ts'
 import { getField, valuesAt, withField } from '../values/field-paths.ts'
 import { checkPartialFilter } from './partial-filter.ts'
 
+/** The keys of records by the keys that their documents have in a unique index. */
+export type Holders = Map<string, string>
+
 /** The keys that documents have in one index and, where it is unique, which record holds which. */
 export class IndexKeys {
   readonly spec: Document
-  readonly holders: Map<string, string> = new Map()
+  readonly holders: Holders = new Map()
+  readonly collation: Collation | undefined
   readonly #fields: readonly (readonly string[])[]
-  readonly #collation: Collation | undefined
   /** Returns whether a document is in the index, by its `partialFilterExpression`. */
   readonly covers: Predicate
   readonly #hashed: ReadonlySet<string>
@@ -24,11 +27,11 @@ export class IndexKeys {
     const paths = Object.keys(spec.key)
     this.#fields = paths.map((field) => field.split('.'))
     this.#hashed = new Set(paths.filter((path) => spec.key[path] === 'hashed'))
-    this.#collation = createCollation(spec.collation)
+    this.collation = createCollation(spec.collation)
     const { partialFilterExpression: filter = {} } = spec
     checkPartialFilter(filter)
     this.covers = compileFilter(filter, {
-      collation: this.#collation,
+      collation: this.collation,
       compileExpression: () => () => undefined,
     })
   }
@@ -46,27 +49,31 @@ export class IndexKeys {
   }
 
   /** Moves the entries of a record from its old document to its new one. */
-  replace(key: string, before: Document | undefined, after: Document | undefined): void {
+  replace(
+    key: string,
+    before: Document | undefined,
+    after: Document | undefined,
+    holders: Holders = this.holders,
+  ): void {
     for (const indexKey of before === undefined ? [] : this.keysOf(before).keys()) {
       // A record that the same transaction wrote before may have taken the key over.
-      if (this.holders.get(indexKey) === key) this.holders.delete(indexKey)
+      if (holders.get(indexKey) === key) holders.delete(indexKey)
     }
     for (const indexKey of after === undefined ? [] : this.keysOf(after).keys()) {
-      this.holders.set(indexKey, key)
+      holders.set(indexKey, key)
     }
   }
 
-  /** Returns whether any of these documents, other than that of `key`, has an index key. */
-  isIn(
-    documents: Iterable<[string, Document | undefined]>,
-    indexKey: string,
-    key: string,
-  ): boolean {
-    for (const [other, document] of documents) {
-      if (other !== key && document !== undefined && this.keysOf(document).has(indexKey))
-        return true
-    }
-    return false
+  /**
+   * Returns the key of all documents whose field is equal to a value, or has an item that is;
+   * `undefined` where such a document may have another key, or none.
+   */
+  keyOfEqual(value: unknown, collation: Collation | undefined): string | undefined {
+    const type = typeOrderOf(value)
+    // An array is equal to a whole array, of which each item has a key; null also to no field.
+    const hasKey = type !== TYPE_ORDER.array && type !== TYPE_ORDER.null
+    const isWhole = this.#fields.length === 1 && this.spec.partialFilterExpression === undefined
+    return hasKey && isWhole && collation === this.collation ? keyOf(value, collation) : undefined
   }
 
   #addKeys(document: Document, keys: Map<string, Document>): void {
@@ -93,7 +100,7 @@ export class IndexKeys {
       const values = columns.map((column) => (column.length === 1 ? column[0] : column[row]))
       const names = Object.keys(this.spec.key)
       const keyValue = Object.fromEntries(names.map((name, at) => [name, values[at] ?? null]))
-      keys.set(values.map((value) => keyOf(value, this.#collation)).join('|'), keyValue)
+      keys.set(values.map((value) => keyOf(value, this.collation)).join('|'), keyValue)
     }
   }
 

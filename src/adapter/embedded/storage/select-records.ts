@@ -2,6 +2,7 @@ import type { Document } from 'bson'
 import type { FilterOptions, Predicate } from '../queries/filter.ts'
 import { compileFilter, isOperators } from '../queries/filter.ts'
 import { compareValues } from '../values/compare.ts'
+import { getField } from '../values/field-paths.ts'
 import { isRegex } from '../values/regular-expression.ts'
 import type { View } from './collection.ts'
 
@@ -13,7 +14,8 @@ export interface SelectOptions extends FilterOptions {
   readonly hint?: Predicate
 }
 
-/** Yields the matching records in their natural order; by key where the filter names the `_id`. */
+/** Yields the matching records in their natural order; by key where the filter names the `_id`, or the
+ * one value of a unique index. */
 export function* select(view: View, filter: unknown, options: SelectOptions): Generator<Entry> {
   const { hint } = options
   const matches = compileFilter(filter, options)
@@ -23,25 +25,42 @@ export function* select(view: View, filter: unknown, options: SelectOptions): Ge
 }
 
 function findCandidates(view: View, filter: Document, options: FilterOptions): Iterable<Entry> {
-  const ids = findIds(filter)
-  // Keys follow the collection's own collation: under another one each record is looked at.
-  if (ids === undefined || options.collation !== view.collection.collation) return view.entries()
-  // Found in the order of the `_id` index, as MongoDB does.
-  const sorted = ids.toSorted((a, b) => compareValues(a, b, options.collation))
-  const keys = new Set(sorted.map((id) => view.collection.keyOf(id)))
-  return [...keys].flatMap((key): Entry[] => {
-    const document = view.get(key)
-    return document === undefined ? [] : [[key, document]]
+  const keys = findById(view, filter, options) ?? findByIndex(view, filter, options)
+  if (keys === undefined) return view.entries()
+  return [...new Set(keys)].flatMap((key): Entry[] => {
+    const document = key === undefined ? undefined : view.get(key)
+    return key === undefined || document === undefined ? [] : [[key, document]]
   })
 }
 
-/** Returns the ids that a filter leaves, by a condition at its top or in `$and` there. */
-function findIds(filter: Document): unknown[] | undefined {
-  const all: unknown[] = Array.isArray(filter.$and) ? [filter, ...filter.$and] : [filter]
-  return all.map((one) => readIds((one as Document)._id)).find((ids) => ids !== undefined)
+type Keys = Iterable<string | undefined>
+
+function findById(view: View, filter: Document, { collation }: FilterOptions): Keys | undefined {
+  // Keys follow the collection's own collation: under another one each record is looked at.
+  if (collation !== view.collection.collation) return undefined
+  // Found in the order of the `_id` index, as MongoDB does.
+  const ids = findEquals(filter, '_id')?.toSorted((a, b) => compareValues(a, b, collation))
+  return ids?.map((id) => view.collection.keyOf(id))
 }
 
-function readIds(condition: unknown): unknown[] | undefined {
+/** One value is looked up, and no list: several records would come in another order. */
+function findByIndex(view: View, filter: Document, { collation }: FilterOptions): Keys | undefined {
+  for (const index of view.collection.uniqueIndexes.values()) {
+    const [path = ''] = Object.keys(index.spec.key)
+    const [value, ...others] = findEquals(filter, path) ?? []
+    const key = others.length > 0 ? undefined : index.keyOfEqual(value, collation)
+    if (key !== undefined) return view.holdersOf(index, key)
+  }
+  return undefined
+}
+
+/** Returns the values that a filter leaves for a field, by a condition at its top or in `$and` there. */
+function findEquals(filter: Document, path: string): unknown[] | undefined {
+  const all: Document[] = Array.isArray(filter.$and) ? [filter, ...filter.$and] : [filter]
+  return all.map((one) => readValues(getField(one, path))).find((values) => values !== undefined)
+}
+
+function readValues(condition: unknown): unknown[] | undefined {
   if (condition === undefined || isRegex(condition)) return undefined
   if (!isOperators(condition)) return [condition]
   if ('$eq' in condition) return [condition.$eq]

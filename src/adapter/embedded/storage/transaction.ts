@@ -1,6 +1,7 @@
 import type { Document } from 'bson'
 import { CommandError } from '../errors/command-error.ts'
-import type { Clock, Collection, Overlay, View } from './collection.ts'
+import type { Clock, Collection, View } from './collection.ts'
+import { Overlay } from './collection.ts'
 import type { Owner } from './write-lock.ts'
 
 const LIFETIME_MS = 60_000
@@ -34,31 +35,44 @@ export class Transaction implements Owner {
 
   view(collection: Collection): View {
     const past = this.#changedSince(collection)
-    const overlay = (): Overlay => collection.pending.get(this) ?? new Map()
+    const pending = (): Overlay | undefined => collection.pending.get(this)
     const get = (key: string): Document | undefined => {
-      const own = overlay()
-      if (own.has(key)) return own.get(key)
-      return past.has(key) ? past.get(key) : collection.records.get(key)
+      const own = pending()?.records
+      if (own?.has(key)) return own.get(key)
+      return (past.records.has(key) ? past : collection).records.get(key)
     }
     const write = (key: string, document: Document | undefined): void => {
-      if (past.has(key) || collection.ownerOf(key, this) !== undefined) throw writeConflict()
+      if (past.records.has(key) || collection.ownerOf(key, this) !== undefined)
+        throw writeConflict()
+      const own = pending() ?? new Overlay()
       if (document !== undefined) {
         collection.checkIndexable(document)
-        this.#checkUnique(collection, key, document, get)
+        this.#checkUnique(collection, key, document, { past, own, get })
       }
-      collection.pending.set(this, overlay().set(key, document))
+      own.set(key, document, collection)
+      collection.pending.set(this, own)
       this.#written.add(collection)
     }
     return {
       collection,
       get,
       *entries() {
-        const keys = [...collection.records.keys(), ...past.keys(), ...overlay().keys()]
+        const keys = [
+          ...collection.records.keys(),
+          ...past.records.keys(),
+          ...(pending()?.records.keys() ?? []),
+        ]
         for (const key of new Set(keys)) {
           const document = get(key)
           if (document !== undefined) yield [key, document]
         }
       },
+      // Of the records that others have changed since, each may have had any key.
+      holdersOf: (index, indexKey) => [
+        index.holders.get(indexKey),
+        pending()?.holderOf(index, indexKey),
+        ...past.records.keys(),
+      ],
       // A transaction never waits: its write fails where another one holds the lock.
       check: () => undefined,
       put: write,
@@ -67,11 +81,8 @@ export class Transaction implements Owner {
   }
 
   commit(): void {
-    const overlays = [...this.#written].map((collection) => ({
-      collection,
-      entries: [...(collection.pending.get(this) ?? [])],
-    }))
-    for (const { collection, entries } of overlays) {
+    for (const collection of this.#written) {
+      const entries = collection.pending.get(this)?.records ?? []
       for (const [key, document] of entries) collection.apply(key, document)
     }
     this.abort()
@@ -88,10 +99,10 @@ export class Transaction implements Owner {
 
   /** Returns what the records that others changed since the snapshot were at that time. */
   #changedSince(collection: Collection): Overlay {
-    const past: Overlay = new Map()
+    const past = new Overlay()
     for (const change of this.#clock.history) {
       const later = change.time > this.#startTime && change.collection === collection
-      if (later && !past.has(change.key)) past.set(change.key, change.before)
+      if (later && !past.records.has(change.key)) past.set(change.key, change.before, collection)
     }
     return past
   }
@@ -100,22 +111,28 @@ export class Transaction implements Owner {
     collection: Collection,
     key: string,
     document: Document,
-    get: (key: string) => Document | undefined,
+    { past, own, get }: Snapshot,
   ): void {
     if (collection.claimantOf(key, document, this) !== undefined) throw writeConflict()
-    const own: Overlay = collection.pending.get(this) ?? new Map()
     for (const index of collection.uniqueIndexes.values()) {
       for (const [indexKey, values] of index.keysOf(document)) {
         const holder = index.holders.get(indexKey)
         const seen = holder === undefined || holder === key ? undefined : get(holder)
         const isHeld = seen !== undefined && index.keysOf(seen).has(indexKey)
-        if (isHeld || index.isIn(own, indexKey, key)) throw collection.duplicate(index.spec, values)
-        // Taken after the snapshot: this transaction cannot see it, and must not take it as well.
-        const isFree = holder === undefined || holder === key || own.has(holder)
-        if (!isFree) throw writeConflict()
+        const taker = own.holderOf(index, indexKey) ?? key
+        if (isHeld || taker !== key) throw collection.duplicate(index.spec, values)
+        // Taken or left after the snapshot: this transaction can not see that, and must not take it.
+        const isTaken = holder !== undefined && holder !== key && !own.records.has(holder)
+        if (isTaken || past.holderOf(index, indexKey) !== undefined) throw writeConflict()
       }
     }
   }
+}
+
+interface Snapshot {
+  readonly past: Overlay
+  readonly own: Overlay
+  readonly get: View['get']
 }
 
 function writeConflict(): CommandError {

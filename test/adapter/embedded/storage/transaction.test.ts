@@ -136,6 +136,34 @@ t.test('a transaction', async (t) => {
     await session.commitTransaction()
     await waiting
   })
+
+  await t.test(
+    'conflicts about a unique key that another record had at its snapshot',
+    async (t) => {
+      await counters.createIndex({ key: 1 }, { unique: true, sparse: true })
+      await counters.insertOne({ _id: 3, key: 'x' })
+      const session = begin(t)
+      await counters.findOne({ _id: 1 }, { session })
+      await counters.deleteOne({ _id: 3 })
+      t.match(await counters.findOne({ key: 'x' }, { session }), { _id: 3 })
+      await t.rejects(counters.insertOne({ _id: 4, key: 'x' }, { session }), { code: 112 })
+    },
+  )
+
+  await t.test('may give a unique key from one record to another', async (t) => {
+    await counters.createIndex({ key: 1 }, { unique: true, sparse: true })
+    const session = begin(t)
+    await counters.insertOne({ _id: 3, key: 'x' }, { session })
+    await counters.updateOne({ _id: 3 }, { $set: { key: 'y' } }, { session })
+    await counters.updateOne({ _id: 1 }, { $set: { key: 'x' } }, { session })
+    await counters.deleteOne({ _id: 3 }, { session })
+    await counters.updateOne({ _id: 2 }, { $set: { key: 'y' } }, { session })
+    t.match(await counters.findOne({ key: 'y' }, { session }), { _id: 2 })
+    t.equal(await counters.findOne({ key: 'y' }), null)
+    await session.commitTransaction()
+    t.match(await counters.findOne({ key: 'x' }), { _id: 1 })
+    t.match(await counters.findOne({ key: 'y' }), { _id: 2 })
+  })
 })
 
 t.test('a retried write is answered again and not done again', async (t) => {
