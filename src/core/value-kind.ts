@@ -38,6 +38,14 @@ export function isNonEmptyString(value: unknown): value is string {
   return typeof value === 'string' && value !== ''
 }
 
+/**
+ * Whether a value is a string that can be a key: neither empty nor with half of a character, since
+ * databases store all halves as the same U+FFFD.
+ */
+export function isKeyString(value: unknown): value is string {
+  return isNonEmptyString(value) && value.isWellFormed()
+}
+
 /** Whether a value is a list of non-empty strings; the list itself may be empty. */
 export function isStringList(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every(isNonEmptyString)

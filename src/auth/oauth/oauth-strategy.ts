@@ -1,6 +1,6 @@
 import type { AuthenticationRequest } from '../../core/index.ts'
 import { Conflict, NotFound } from '../../core/index.ts'
-import { isNonEmptyString, isObject } from '../../core/value-kind.ts'
+import { isKeyString, isObject } from '../../core/value-kind.ts'
 import { createNotAuthenticated } from '../auth-errors.ts'
 import type { Authentication, AuthenticationResult } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
@@ -161,7 +161,7 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
     const known = findKnownProvider(this.name)
     const flag = known === undefined ? 'email_verified' : known.verifiedEmail
     const { email } = profile
-    if (flag === null || !isNonEmptyString(email)) return null
+    if (flag === null || !isKeyString(email)) return null
     // Apple sends it as a string.
     return profile[flag] === true || profile[flag] === 'true' ? email : null
   }

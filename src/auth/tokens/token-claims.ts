@@ -1,4 +1,4 @@
-import { isNonEmptyString } from '../../core/value-kind.ts'
+import { isKeyString, isNonEmptyString } from '../../core/value-kind.ts'
 import { createNotAuthenticated } from '../auth-errors.ts'
 import { isStringOrList } from '../option-rules.ts'
 import type { TokenRules } from './token-options.ts'
@@ -34,8 +34,8 @@ const CLAIM_TYPES: readonly (readonly [name: string, isValid: (value: unknown) =
   ['exp', isNumericDate],
   ['iat', isNumericDate],
   ['nbf', isNumericDate],
-  ['sub', isNonEmptyString],
-  ['jti', isNonEmptyString],
+  ['sub', isKeyString],
+  ['jti', isKeyString],
   ['iss', isNonEmptyString],
   ['aud', isStringOrList],
 ]

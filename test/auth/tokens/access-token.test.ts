@@ -132,6 +132,7 @@ t.test('JWT-11: refuses claims of another type', async (t) => {
   const cases = [
     ...['exp', 'nbf', 'iat'].flatMap((name) => times.map((value) => [name, value] as const)),
     ...['sub', 'jti', 'iss'].flatMap((name) => texts.map((value) => [name, value] as const)),
+    ...['sub', 'jti'].map((name) => [name, '"\\ud800"'] as const),
     ...['[]', '[1]', '{}', 'null', '[["a"]]'].map((value) => ['aud', value] as const),
   ]
   const base = { iat: now(), exp: now() + 60, aud: AUDIENCE, iss: ISSUER, sub: '1', jti: 'a' }
@@ -242,6 +243,7 @@ t.test('JWT-11: does not sign what it would refuse', async (t) => {
     [{}, { subject: '1', expiresIn: '800d' }, /expiresIn' is longer than .*maxLifetime' allows/],
     [{ sub: { a: 1 } }, undefined, /would be refused: invalid sub value/],
     [{ nbf: 'soon' }, { subject: '1' }, /would be refused: invalid nbf value/],
+    [{}, { subject: '\ud800' }, /would be refused: invalid sub value/],
     [{}, { subject: 7 }, /would be refused: invalid sub value/],
     [{}, undefined, /would be refused: jwt sub claim is required/],
   ]

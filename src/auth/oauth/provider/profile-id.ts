@@ -1,4 +1,4 @@
-import { isNonEmptyString } from '../../../core/value-kind.ts'
+import { isKeyString } from '../../../core/value-kind.ts'
 import { createNotAuthenticated } from '../../auth-errors.ts'
 import type { OAuthProfile } from './profile.ts'
 
@@ -8,11 +8,9 @@ import type { OAuthProfile } from './profile.ts'
  */
 export function getProfileId({ sub, id }: OAuthProfile): string | number {
   const found = sub ?? id
-  if (isNonEmptyString(found) || (Number.isSafeInteger(found) && typeof found === 'number')) {
-    return found
-  }
+  if (isKeyString(found) || (Number.isSafeInteger(found) && typeof found === 'number')) return found
   throw createNotAuthenticated('The provider does not say who you are', undefined, {
-    reason: `the id of the profile is ${found === undefined ? 'missing' : 'no string or number'}`,
+    reason: `the id of the profile is ${found === undefined ? 'missing' : 'no well-formed string or whole number'}`,
   })
 }
 

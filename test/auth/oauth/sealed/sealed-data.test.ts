@@ -96,6 +96,9 @@ t.test('OAU-5: an id is a string or a whole number, and nothing else', async (t)
     t.equal(getProfileId({ id }), id)
     t.equal(getProfileId({ sub: id, id: 'another' }), id)
   }
+  for (const id of ['\ud800', 'a\udfff', '\udc00\ud800']) {
+    t.throws(() => getProfileId({ id }), { code: 401 }, 'half of a character')
+  }
   for (const id of [Number.NaN, Infinity, -1.5, 10n, Symbol('1'), new Date(), () => '1']) {
     t.throws(() => getProfileId({ id }), { code: 401 }, typeof id)
   }
