@@ -1,6 +1,6 @@
 import type { AuthenticationRequest } from '../../core/index.ts'
 import { Conflict, NotFound } from '../../core/index.ts'
-import { isKeyString, isObject } from '../../core/value-kind.ts'
+import { isObject } from '../../core/value-kind.ts'
 import { createNotAuthenticated } from '../auth-errors.ts'
 import type { Authentication, AuthenticationResult } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
@@ -10,11 +10,12 @@ import { AuthenticationBaseStrategy } from '../strategies/base-strategy.ts'
 import { toEntityParams, toExternalEntity } from '../strategies/entity.ts'
 import { proveDirectly } from './direct-proof.ts'
 import { findOne } from './entity-search.ts'
-import { addOutcome, checkOrigin, joinPageAddress } from './page-address.ts'
+import type { OAuthOutcome } from './page-address.ts'
+import { addOutcome, checkOrigin, joinPageAddress, toFields } from './page-address.ts'
 import type { OAuthProfile } from './provider/profile.ts'
 import { getProfileId, isProvenProfile } from './provider/profile-id.ts'
 import { getAccess } from './provider-access.ts'
-import { findKnownProvider } from './settings/known-providers.ts'
+import { findVerifiedEmail } from './settings/known-providers.ts'
 import { checkOAuthSettings, findOAuthSettings } from './settings/oauth-settings.ts'
 
 /** What the strategy reads from params, beside the usual. */
@@ -22,9 +23,6 @@ export interface OAuthParams extends AuthenticationParams {
   /** What a caller has appended to the address of the page after the login. */
   redirect?: string | undefined
 }
-
-/** The outcome of a login, as the page after it is told of. */
-export type OAuthOutcome = AuthenticationResult | Pick<Error, 'message'>
 
 /**
  * Logs in with an account at a provider, `authentication.oauth.NAME`, over the services of
@@ -78,6 +76,21 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
         : await this.#findOrCreate(await this.#prove(request, internal), internal)
     const authentication = { strategy: this.name }
     return { authentication, [String(name)]: await this.getEntity(entity, params) }
+  }
+
+  /**
+   * Limits what callers outside send as a proof: the provider may be asked about each. What it has
+   * confirmed already, in a flow, is no guess.
+   * @throws {TooManyRequests} too many logins from this address have failed
+   */
+  limitGuesses<T>(
+    request: AuthenticationRequest,
+    { address }: AuthenticationParams,
+    prove: () => Promise<T>,
+  ): Promise<T> {
+    const { app, loginThrottle } = this.authentication
+    if (loginThrottle === null || isProvenProfile(request['profile'], this.name)) return prove()
+    return loginThrottle.run(null, address, prove, app.logger)
   }
 
   /** Returns the profile of whoever has logged in; an override may ask the provider for more. */
@@ -158,12 +171,7 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
    * else `null`. What that is worth depends on the provider; see the page on OAuth.
    */
   getVerifiedEmail(profile: OAuthProfile): string | null {
-    const known = findKnownProvider(this.name)
-    const flag = known === undefined ? 'email_verified' : known.verifiedEmail
-    const { email } = profile
-    if (flag === null || !isKeyString(email)) return null
-    // Apple sends it as a string.
-    return profile[flag] === true || profile[flag] === 'true' ? email : null
+    return findVerifiedEmail(this.name, profile)
   }
 
   /**
@@ -240,10 +248,3 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
 }
 
 const TAKEN = 'There is an account with these details: log in to it, then link this one'
-
-function toFields(outcome: OAuthOutcome, strategy: string): Record<string, string> {
-  const { accessToken, code, message } = outcome as Record<string, unknown>
-  if (typeof accessToken === 'string') return { access_token: accessToken }
-  if (typeof code === 'string') return { code, strategy }
-  return { error: String(message || 'OAuth Authentication not successful') }
-}

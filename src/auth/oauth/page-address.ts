@@ -1,4 +1,5 @@
 import { createNotAuthenticated } from '../auth-errors.ts'
+import type { AuthenticationResult } from '../authentication.ts'
 import { toAbsoluteUrl } from './settings/absolute-url.ts'
 import { isOrigin } from './settings/oauth-settings.ts'
 
@@ -74,6 +75,17 @@ export function addOutcome(address: string, outcome: Readonly<Record<string, str
   return (
     address + toSeparator(address) + new URLSearchParams(outcome).toString().replaceAll('+', '%20')
   )
+}
+
+/** The outcome of a login, as the page after it is told of. */
+export type OAuthOutcome = AuthenticationResult | Pick<Error, 'message'>
+
+/** Returns what a page is told of the outcome of a login with a strategy. */
+export function toFields(outcome: OAuthOutcome, strategy: string): Record<string, string> {
+  const { accessToken, code, message } = outcome as Record<string, unknown>
+  if (typeof accessToken === 'string') return { access_token: accessToken }
+  if (typeof code === 'string') return { code, strategy }
+  return { error: String(message || 'OAuth Authentication not successful') }
 }
 
 function toSeparator(address: string): string {

@@ -157,6 +157,36 @@ t.test('OAU-2: an access token counts where the provider says for whom it is', a
   }
 })
 
+t.test('OAU-2: guesses are limited as those of passwords, and no flow is', async (t) => {
+  const settings = {
+    authStrategies: ['jwt', 'example', 'other'],
+    loginThrottle: { maxAttempts: 2, maxAttemptsPerAddress: 5, windowSeconds: 3600 },
+  }
+  const app = await start(t, { settings })
+  const { issuer } = app.provider
+  const introspection_endpoint = `${issuer}/introspect`
+  app.provider.lie = {
+    discovery: (honest) => ({ ...honest, introspection_endpoint }),
+    answers: { '/introspect': { body: { active: false } } },
+  }
+  const guess = async (data: object) => (await logIn(app, data)).status
+  for (const id_token of await Promise.all(
+    [...Array(20)].map(() => app.provider.createIdToken()),
+  )) {
+    t.equal(await guess({ id_token }), 201, 'who is confirmed is not counted')
+  }
+  const guesses = [...Array(40).keys()].map((index) => guess({ access_token: `guess-${index}` }))
+  const statuses = await Promise.all(guesses)
+  t.strictSame(statuses.sort(), [...Array(5).fill(401), ...Array(35).fill(429)])
+  const asked = app.provider.requests.filter(({ path }) => path === '/introspect')
+  t.equal(asked.length, 5)
+  t.equal(await guess({ strategy: 'other', id_token: 'x' }), 429, 'whatever the provider')
+  t.equal(await guess({ code: 'x' }), 429, 'whatever is sent')
+  app.provider.lie = {}
+  const { headers } = await app.finish(await app.begin())
+  t.match(headers.get('location'), /#access_token=/)
+})
+
 const fetchesOf = (app: AttackedApp) =>
   app.provider.requests.filter(({ path }) => path === '/jwks').length
 

@@ -64,7 +64,8 @@ export async function startAttackedApp(
   const app = await startOAuthApp({
     users: await database.empty('users'),
     oauth: { ...oauth, example: toSection(provider), other: toSection(other) },
-    settings: { authStrategies: ['jwt', 'example', 'other'] },
+    // Attacks of many tests come from one address.
+    settings: { authStrategies: ['jwt', 'example', 'other'], loginThrottle: false },
     ...options,
   })
   t.teardown(async () => {

@@ -1,3 +1,4 @@
+import { isKeyString } from '../../../core/value-kind.ts'
 import type { ProviderSection } from './provider-section.ts'
 
 /** What is known of a provider before its section of the settings is read. */
@@ -93,4 +94,17 @@ const KNOWN_PROVIDERS: ReadonlyMap<string, KnownProvider> = new Map(
 /** Returns what is known of the provider with a name, `undefined` for nothing. */
 export function findKnownProvider(name: string): KnownProvider | undefined {
   return KNOWN_PROVIDERS.get(name)
+}
+
+/** Returns the address of a profile that a provider says to belong to the person, else `null`. */
+export function findVerifiedEmail(
+  provider: string,
+  profile: Readonly<Record<string, unknown>>,
+): string | null {
+  const known = findKnownProvider(provider)
+  const flag = known === undefined ? 'email_verified' : known.verifiedEmail
+  const { email } = profile
+  if (flag === null || !isKeyString(email)) return null
+  // Apple sends it as a string.
+  return profile[flag] === true || profile[flag] === 'true' ? email : null
 }
