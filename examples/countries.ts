@@ -20,7 +20,7 @@ const Country = Type.Object({
   subregion: Type.String(),
   languages: Type.Array(Type.String()),
   borders: Type.Array(Type.String()),
-  area: Type.Number({ minimum: 0, description: 'In square kilometres' }),
+  area: Type.Optional(Type.Number({ minimum: 0, description: 'In square kilometres' })),
   landlocked: Type.Boolean(),
   flag: Type.String(),
 })
@@ -41,7 +41,8 @@ const countries: Country[] = worldCountries.map((country) => ({
   subregion: country.subregion,
   languages: Object.values(country.languages),
   borders: country.borders,
-  area: country.area,
+  // Of a country whose area is not known the list has -1.
+  ...(country.area >= 0 ? { area: country.area } : {}),
   landlocked: country.landlocked,
   flag: country.flag,
 }))

@@ -1,5 +1,6 @@
 import type { AggregationCursor, Collection, Document, FindCursor } from 'mongodb'
 
+import { allowsMany } from '../core/multi-option.ts'
 import type { Query } from '../core/params.ts'
 import { callAdapter, toChecked } from './adapter-call.ts'
 import { toCallSettings } from './call-settings.ts'
@@ -8,7 +9,7 @@ import { openModel } from './connection/model.ts'
 import { toDriverOptions } from './driver-options.ts'
 import type { MongoDBOptions, MongoDBSettings, MultiMethod } from './mongodb-options.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
-import { isExternal, isMultiAllowed, toHidden } from './mongodb-params.ts'
+import { isExternal, toHidden } from './mongodb-params.ts'
 import type { AdapterId } from './object-id.ts'
 import { toStoredId } from './object-id.ts'
 import { checkOffered } from './offered-methods.ts'
@@ -76,7 +77,7 @@ export class CollectionAccess<P extends MongoDBParams = MongoDBParams> {
 
   /** Returns whether a method may write many records in one call. */
   allowsMulti(method: MultiMethod, params?: P): boolean {
-    return isMultiAllowed(method, this.getOptions(params))
+    return allowsMany(method, this.getOptions(params)) === true
   }
 
   /**

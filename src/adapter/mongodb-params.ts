@@ -1,5 +1,6 @@
 import { BadRequest, MethodNotAllowed } from '../core/errors/index.ts'
 import { withHint } from '../core/hint.ts'
+import { allowsMany } from '../core/multi-option.ts'
 import type { Params, Query } from '../core/params.ts'
 import type { DriverParams } from './driver-options.ts'
 import type { MongoDBOptions, MongoDBSettings, MultiMethod, Paginate } from './mongodb-options.ts'
@@ -37,14 +38,9 @@ export function toHidden(
   return isExternal(params) ? settings.hidden : []
 }
 
-/** Returns whether the option `multi` allows a method to write many records. */
-export function isMultiAllowed(method: MultiMethod, { multi }: MongoDBSettings): boolean {
-  return multi === true || (Array.isArray(multi) && multi.includes(method))
-}
-
 /** @throws {MethodNotAllowed} the option `multi` does not allow the method to write many records */
 export function checkMulti(method: MultiMethod, settings: MongoDBSettings): void {
-  if (isMultiAllowed(method, settings)) return
+  if (allowsMany(method, settings)) return
   const hint = `allow it by the option multi: ['${method}'] of the service`
   throw new MethodNotAllowed(`Can not ${method} multiple entries`, undefined, withHint(hint))
 }

@@ -20,11 +20,16 @@ export interface ServiceOptions<Name extends string = string> {
   readonly routeParams?: Readonly<Record<string, string>>
   /** What callers outside may send, and what they get. Default: anything. */
   readonly schemas?: ServiceSchemas<Name>
+  /**
+   * Whether the service is one record, that of the caller for example: its URL takes no id, and `find`
+   * returns the record. Default: `false`.
+   */
+  readonly singleton?: boolean
 }
 
 /** Options with every default filled in. */
-export type ResolvedServiceOptions = Required<Omit<ServiceOptions, 'schemas'>> &
-  Pick<ServiceOptions, 'schemas'>
+export type ResolvedServiceOptions = Required<Omit<ServiceOptions, 'schemas' | 'singleton'>> &
+  Pick<ServiceOptions, 'schemas' | 'singleton'>
 
 const RULES: OptionRules = {
   methods: OPTION.stringList,
@@ -32,6 +37,7 @@ const RULES: OptionRules = {
   serviceEvents: OPTION.stringList,
   routeParams: { expected: 'an object of strings', isValid: isStringMap },
   schemas: OPTION.object,
+  singleton: OPTION.boolean,
 }
 
 const SERVICE_METHODS: readonly string[] = [...STANDARD_METHODS, 'setup', 'teardown']
@@ -58,11 +64,18 @@ export function resolveServiceOptions(
   suggestName?: NameSuggestion,
 ): ResolvedServiceOptions {
   checkServiceOptions(path, options, suggestName)
-  const methods = options.methods ?? STANDARD_METHODS.filter((name) => hasMethod(service, name))
+  const { singleton = false } = options
+  const standard = STANDARD_METHODS.filter((name) => hasMethod(service, name))
+  const methods = options.methods ?? standard.filter((name) => !singleton || name !== 'get')
   if (!isService(service) && methods.length === 0) {
-    const standard = STANDARD_METHODS.join(', ')
+    const names = STANDARD_METHODS.join(', ')
     throw new TypeError(
-      `Invalid service object passed for path \`${path}\`: it has none of the methods ${standard}; list others by the option \`methods\``,
+      `Invalid service object passed for path \`${path}\`: it has none of the methods ${names}; list others by the option \`methods\``,
+    )
+  }
+  if (singleton && methods.includes('get')) {
+    throw new TypeError(
+      `app.use('${path}'): a singleton has no ids: 'find' returns its record, and 'methods' must not list 'get'`,
     )
   }
   for (const name of methods) checkName(path, name)
@@ -73,6 +86,7 @@ export function resolveServiceOptions(
     serviceEvents: [...(options.serviceEvents ?? [...STANDARD_EVENTS, ...events])],
     routeParams: { ...options.routeParams },
     ...(options.schemas === undefined ? {} : { schemas: options.schemas }),
+    ...(singleton ? { singleton } : {}),
   }
 }
 

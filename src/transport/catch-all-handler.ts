@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { BadRequest, MethodNotAllowed } from '../core/index.ts'
+import { BadRequest } from '../core/index.ts'
 import { keepPrivate, setPrivate } from './replies/private-reply.ts'
 import type { RestTransport } from './rest-transport.ts'
 import { isPathTarget, isServerTarget, MALFORMED_TARGET } from './routing/request-target.ts'
@@ -97,7 +97,6 @@ function callMatch(
     }
     handleServiceRequest(transport, method, match, request, reply)
   } catch (error) {
-    if (error instanceof MethodNotAllowed) reply.header('allow', toAllow(match.entry, hasId))
-    answerError(transport, error, request, reply)
+    answerError(transport, error, request, reply, { match })
   }
 }

@@ -78,7 +78,8 @@ export class RestTransport {
     this.timeLimit = createTimeLimit(options.handlerTimeoutMs ?? 0)
     const routing = getRouting(scope)
     this.#queryDelimiter = routing.useSemicolonDelimiter ? /[?;]/ : /\?/
-    this.router = new ServiceRouter(app, { prefix: scope.prefix, ...routing })
+    const { methodPaths = false } = options
+    this.router = new ServiceRouter(app, { prefix: scope.prefix, methodPaths, ...routing })
     this.loginPaths = new LoginPaths(app, scope)
     this.logins = authenticationServices(app)
     const isLogging = scope.log.level !== undefined

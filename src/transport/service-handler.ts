@@ -177,7 +177,9 @@ class RestCall implements TimedCall {
   }
 
   #answerError(error: unknown): void {
-    answerError(this.#transport, error, this.#request, this.#reply, this.#context)
+    const match = { entry: this.#method.entry, id: this.#target.id }
+    const call = { context: this.#context, match }
+    answerError(this.#transport, error, this.#request, this.#reply, call)
   }
 
   /** Ends the time limit with the answer; a function or a formatter may send it later, or never. */

@@ -1,8 +1,12 @@
 import { withHint } from '../core/hint.ts'
 import type { MethodEntry, MethodSpec, ServiceEntry } from '../core/index.ts'
 import { isStandardMethod, METHOD_TABLE, MethodNotAllowed } from '../core/index.ts'
+import { allowsMany } from '../core/multi-option.ts'
 import { isMethodName } from '../core/service-options.ts'
 import { hasMethod } from '../core/value-kind.ts'
+
+/** A service, as its methods know it. */
+type CalledEntry = MethodEntry['entry']
 
 /** The standard methods of a verb, without and with an id in the URL. */
 interface VerbMethods {
@@ -46,7 +50,8 @@ export function findMethod(
 }
 
 /** Returns the standard method of a verb, `null` when it is not offered to callers from outside. */
-export function findByVerb(entry: ServiceEntry, verb: string, hasId: boolean): MethodEntry | null {
+export function findByVerb(entry: CalledEntry, verb: string, hasId: boolean): MethodEntry | null {
+  if (hasId && entry.options.singleton) return null
   const names = METHOD_BY_VERB.get(verb)
   if (names === undefined) return null
   const method = entry.methods.get(hasId ? names.one : names.all)
@@ -101,18 +106,33 @@ function createNotOffered({ service }: ServiceEntry, name: string, hint: string)
   return new MethodNotAllowed(message, undefined, options)
 }
 
-/** Returns the verbs that a URL answers to, as the `Allow` header lists them. */
-export function toAllow(entry: ServiceEntry, hasId: boolean): string {
-  const isExternal = (name: string): boolean => entry.methods.get(name)?.external === true
-  const verbs = [...METHOD_BY_VERB]
-    .filter(([, { all, one }]) => isExternal(hasId ? one : all))
-    .map(([verb]) => verb)
+/**
+ * Returns the verbs that a URL answers to, as the `Allow` header lists them.
+ * @param refused the verb of a request that the service itself has refused. `POST` stays, which calls
+ *   several methods, and one of them with one record or many
+ */
+export function toAllow(entry: CalledEntry, hasId: boolean, refused = ''): string {
+  const refusedMethods = refused === 'POST' ? undefined : METHOD_BY_VERB.get(refused)
+  const verbs = [...METHOD_BY_VERB].flatMap(([verb, methods]) => {
+    const method = findByVerb(entry, verb, hasId)
+    const isListed = method !== null && (hasId || takesNoId(method)) && methods !== refusedMethods
+    return isListed ? [verb] : []
+  })
   const all = hasCustomMethod(entry) ? [...verbs, 'POST', 'OPTIONS'] : [...verbs, 'OPTIONS']
   return [...new Set(all)].join(', ')
 }
 
+/**
+ * Whether a method can be called without an id. An adapter says by its option `multi` which of those that
+ * have one take `null` for it; of other services nobody knows.
+ */
+function takesNoId({ name, spec, entry }: MethodEntry): boolean {
+  if (!spec.withId || entry.options.singleton) return true
+  return allowsMany(name, (entry.service as { readonly options?: unknown }).options) !== false
+}
+
 /** Whether a service offers methods that are called by their name. */
-export function hasCustomMethod({ methods }: ServiceEntry): boolean {
+export function hasCustomMethod({ methods }: CalledEntry): boolean {
   return [...methods].some(([name, { external }]) => external && !isStandardMethod(name))
 }
 

@@ -12,6 +12,7 @@ import { pickResult, toResultSerializer } from './replies/result-serializer.ts'
 import { toStatus } from './replies/status.ts'
 import { getFeathersParams } from './request-params.ts'
 import type { RestTransport } from './rest-transport.ts'
+import { toAllow } from './service-method.ts'
 
 /** A call that went well. */
 export interface FinishedCall {
@@ -19,6 +20,13 @@ export interface FinishedCall {
   readonly context: HookContext
   /** The functions after the service. */
   readonly after: readonly Middleware[]
+}
+
+/** What a request that is answered with an error was for, as far as that is known. */
+interface FailedCall {
+  readonly context?: HookContext | null
+  /** The service that was called, and the id in the URL. */
+  readonly match?: { readonly entry: MethodEntry['entry']; readonly id: string | null }
 }
 
 /**
@@ -46,22 +54,29 @@ export function answerCall(
   return format(transport, after, request, reply, context)
 }
 
-/** Answers whatever a service, a hook, a middleware or a formatter threw. */
+/**
+ * Answers whatever a service, a hook, a middleware or a formatter threw.
+ * @see RFC 9110 §15.5.6: a 405 has to have `Allow`
+ */
 export function answerError(
   transport: RestTransport,
   thrown: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
-  context: HookContext | null = null,
+  { context = null, match }: FailedCall = {},
 ): void {
   if (isAnswered(reply)) return
+  const error = toServiceError(thrown)
   markAnswered(reply)
   // Set by answerCall(), which has failed after it set the headers.
   if (context !== null && reply.hook === context) removeHeaders(reply, context.http)
   reply.hook = context
   if (context === null) keepPrivate(transport.loginPaths, request, reply)
   setCommonHeaders(transport, request, reply, context?.service)
-  transport.errors.send(toServiceError(thrown), request, reply)
+  if (error.code === 405 && match !== undefined && !reply.hasHeader('allow')) {
+    reply.header('allow', toAllow(match.entry, match.id !== null, request.method))
+  }
+  transport.errors.send(error, request, reply)
 }
 
 /** Answers a request for a path that nothing is served at. */

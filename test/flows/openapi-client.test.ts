@@ -40,7 +40,7 @@ export async function run(baseUrl: string) {
       query: { area: { $gt: 1000000 }, $limit: 5, $sort: { area: -1 }, $select: ['name', 'area'] },
     },
   })
-  const names: string[] = (page.data?.data ?? []).map((country) => country.name)
+  const names = (page.data?.data ?? []).flatMap(({ name }: { name?: string }) => name ?? [])
   const total: number | undefined = page.data?.total
   const exact = await client.GET('PREFIX/countries', { params: { query: { area: 316 } } })
   const id = String(exact.data?.data[0]?._id)

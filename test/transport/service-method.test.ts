@@ -9,6 +9,9 @@ import { TODO_METHODS, TodoService } from '../support/todo-service.ts'
 
 const ALL_VERBS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
 
+/** No adapter replaces many records. */
+const VERBS_OF_MANY = ALL_VERBS.replace(' PUT,', '')
+
 /** Counts every call of a function that is not for callers from outside. */
 class GuardedService extends TodoService {
   readonly id = '_id'
@@ -100,7 +103,10 @@ for (const mode of MODES) {
   t.test(`MTH-1: no name but a listed custom method is called, ${mode}`, async (t) => {
     const server = await startGuarded(t, mode)
     for (const name of FORBIDDEN) {
-      for (const path of ['/todo', '/todo/7']) {
+      for (const [path, allow] of [
+        ['/todo', VERBS_OF_MANY],
+        ['/todo/7', ALL_VERBS],
+      ] as const) {
         const { status, body, headers } = await server.request(path, {
           headers: { 'x-service-method': name },
           data: { a: 1 },
@@ -110,7 +116,7 @@ for (const mode of MODES) {
           [status, headers.allow, body],
           [
             405,
-            ALL_VERBS,
+            allow,
             {
               name: 'MethodNotAllowed',
               message: `Method${shown} is not supported by this endpoint.`,

@@ -3,13 +3,13 @@ import { CUSTOM_METHOD, isStandardMethod, METHOD_TABLE } from '../../core/index.
 import type { JSONSchema } from '../../core/service-schemas.ts'
 import { toErrorResponses } from './error-responses.ts'
 import type { OperationKind } from './operation-kinds.ts'
-import { LOGIN_KINDS, RECORD_KINDS } from './operation-kinds.ts'
 import type { Paging } from './page-schema.ts'
 import { toPageSchema } from './page-schema.ts'
 import type { QueryUse } from './query-parameters.ts'
 import { toQueryParameters } from './query-parameters.ts'
 import type { DocumentSchema, Parameter, SchemaComponents } from './schema-components.ts'
 import { toComponentName } from './schema-components.ts'
+import { toSelectedRecord } from './selected-record.ts'
 import type { MethodDescription, ServiceDescription } from './service-description.ts'
 import type { OperationIds } from './service-names.ts'
 import { capitalize, toTypeName } from './service-names.ts'
@@ -43,15 +43,14 @@ export function toOperations(
 ): PlacedOperation[] {
   return service.methods.flatMap((method) => {
     if (!isStandardMethod(method.name)) return [toCustomOperation(scope, service, method, urls)]
-    const kinds = service.isLogin ? LOGIN_KINDS : RECORD_KINDS
-    return kinds
+    return service.kinds
       .filter((kind) => kind.method === method.name && isPossible(kind, service))
       .map((kind) => toOperation(scope, service, method, kind, urls))
   })
 }
 
-function isPossible({ method, many }: OperationKind, { multi }: ServiceDescription): boolean {
-  return !many || multi.has(method)
+function isPossible({ method, answer }: OperationKind, { multi }: ServiceDescription): boolean {
+  return answer !== 'written' || multi.has(method)
 }
 
 function toOperation(
@@ -63,14 +62,14 @@ function toOperation(
 ): PlacedOperation {
   const { components } = scope
   const typeName = toTypeName(service.path)
-  const record = toRecord(components, method, typeName, service.isLogin)
   const takesMany = kind.method === 'create' && service.multi.has('create')
   const query = toQuery(components, typeName, method, kind.query)
+  const record = toRecord(components, service, method, typeName, query.some(isSelect))
   const { verb } = METHOD_TABLE[kind.method]
   return place(urls[kind.on], verb, {
     operationId: scope.ids.create(kind.id, typeName),
     ...describe(service, method, kind.summary),
-    parameters: [...toPathParameters(urls[kind.on]), ...query],
+    parameters: [...toPathParameters(urls[kind.on]), ...refer(components, typeName, query)],
     ...toBody(components, method, typeName, takesMany),
     responses: {
       ...toAnswer(kind.status, toResult(components, kind, service, record, takesMany)),
@@ -104,12 +103,13 @@ function toCustomOperation(
     ...{ name: 'X-Service-Method', in: 'header', required: true },
     schema: { type: 'string', enum: [method.name] },
   }
-  const query = hasPath ? toQuery(components, typeName, method, 'list') : [header]
+  const query = hasPath ? toQuery(components, typeName, method, 'list') : []
+  const parameters = hasPath ? refer(components, typeName, query) : [header]
   const path = hasPath ? url.path : `${urls.all.path}#${method.name}`
   return place({ ...urls.all, path }, CUSTOM_METHOD.verb, {
     operationId: scope.ids.create(method.name, typeName),
     ...describe(service, method, `Call '${method.name}'`),
-    parameters: [...toPathParameters(urls.all), ...query],
+    parameters: [...toPathParameters(urls.all), ...parameters],
     ...toBody(components, method, typeName, false),
     responses: {
       ...toAnswer(200, schema),
@@ -145,28 +145,44 @@ function toPathParameters({ parameters }: ServiceUrl): Parameter[] {
   }))
 }
 
-/** Operations of a service mostly have the same query, which is long: they refer to its parameters. */
 function toQuery(
   components: SchemaComponents,
   typeName: string,
   { name, schemas }: MethodDescription,
   use: QueryUse,
-): object[] {
+): readonly Parameter[] {
   // Custom methods of a service without schemas mostly have no query.
   const query = schemas === undefined && !isStandardMethod(name) ? false : schemas?.query
-  return toQueryParameters(components, typeName, query, use).map((parameter) =>
+  return toQueryParameters(components, typeName, query, use)
+}
+
+/** Operations of a service mostly have the same query, which is long: they refer to its parameters. */
+function refer(
+  components: SchemaComponents,
+  typeName: string,
+  query: readonly Parameter[],
+): readonly object[] {
+  return query.map((parameter) =>
     components.referParameter(`${typeName}.${parameter.name.replace(/[^\w.-]/g, '')}`, parameter),
   )
 }
 
+function isSelect({ name }: Parameter): boolean {
+  return name === '$select'
+}
+
+/** @param canSelect whether callers may choose the fields that they get */
 function toRecord(
   components: SchemaComponents,
+  { isLogin, idNames }: ServiceDescription,
   { schemas }: MethodDescription,
   typeName: string,
-  isLogin: boolean,
+  canSelect: boolean,
 ): DocumentSchema {
-  if (schemas?.result === undefined) return ANY_RECORD
-  return components.refer(isLogin ? `${typeName}Result` : typeName, schemas.result)
+  const result = schemas?.result
+  if (result === undefined) return ANY_RECORD
+  const record = canSelect ? toSelectedRecord(result, idNames) : result
+  return components.refer(isLogin ? `${typeName}Result` : typeName, record)
 }
 
 function toBody(
@@ -187,14 +203,14 @@ function toBody(
 
 function toResult(
   components: SchemaComponents,
-  { method, many }: OperationKind,
+  { answer }: OperationKind,
   { paging }: ServiceDescription,
   record: DocumentSchema,
   takesMany: boolean,
 ): DocumentSchema {
   const list: DocumentSchema = { type: 'array', items: record }
-  if (method === 'find') return toFindResult(components, paging, record, list)
-  if (many) return list
+  if (answer === 'found') return toFindResult(components, paging, record, list)
+  if (answer === 'written') return list
   return takesMany ? { anyOf: [record, list] } : record
 }
 

@@ -2,8 +2,12 @@ import { isAuthentication } from '../../auth/default-authentication.ts'
 import { isPageService } from '../../auth/oauth/page-services.ts'
 import type { Application, ServiceEntry, StandardMethod } from '../../core/index.ts'
 import { isStandardMethod } from '../../core/index.ts'
+import { allowsMany } from '../../core/multi-option.ts'
+import { findIdNames } from '../../core/schema/resolvers/selection.ts'
 import type { MethodSchemas } from '../../core/service-schemas.ts'
 import { toLoginSchemas } from './login-schemas.ts'
+import type { OperationKind } from './operation-kinds.ts'
+import { LOGIN_KINDS, RECORD_KINDS, SINGLETON_KINDS } from './operation-kinds.ts'
 import type { Paging } from './page-schema.ts'
 import { readPaging } from './page-schema.ts'
 import type { Security } from './service-security.ts'
@@ -26,6 +30,10 @@ export interface ServiceDescription {
   readonly paging: Paging
   /** The standard methods that may write many records at once. */
   readonly multi: ReadonlySet<StandardMethod>
+  /** The operations that it may have. */
+  readonly kinds: readonly OperationKind[]
+  /** The names that the id of a record may have. */
+  readonly idNames: readonly string[]
   /** Whether this is an authentication service. */
   readonly isLogin: boolean
 }
@@ -56,18 +64,18 @@ export function describeService(
     const security = isLogout ? readLogoutSecurity(app) : readSecurity(app, entry, name)
     return { name, schemas, security }
   })
-  const multi = isLogin ? new Set<StandardMethod>(['remove']) : readMulti(service)
-  return { path, methods, paging: readPaging(service), multi, isLogin }
+  const kinds = isLogin ? LOGIN_KINDS : toRecordKinds(entry)
+  const { options } = service as { readonly options?: unknown }
+  // Of services that are no adapters nobody knows, and clients rarely ask them.
+  const multi = new Set(MULTI_METHODS.filter((name) => allowsMany(name, options) === true))
+  const idNames = findIdNames(service)
+  return { path, methods, paging: readPaging(service), multi, kinds, idNames, isLogin }
+}
+
+function toRecordKinds({ options }: ServiceEntry): readonly OperationKind[] {
+  return options.singleton ? SINGLETON_KINDS : RECORD_KINDS
 }
 
 function isShownOfLogin(name: string): boolean {
   return !isStandardMethod(name) || LOGIN_METHODS.includes(name)
-}
-
-/** By the option `multi` of adapters. Of other services nobody knows, and clients rarely ask them. */
-function readMulti(service: object): ReadonlySet<StandardMethod> {
-  const { options } = service as { readonly options?: { readonly multi?: unknown } }
-  const multi = options?.multi
-  if (Array.isArray(multi)) return new Set(MULTI_METHODS.filter((name) => multi.includes(name)))
-  return new Set(multi === true ? MULTI_METHODS : [])
 }

@@ -23,6 +23,8 @@ export interface ServiceMatch {
 export interface ServiceRouterOptions extends Partial<Routing> {
   /** Path that all services are below; may hold placeholders. Default: none. */
   readonly prefix?: string
+  /** Whether custom methods have paths of their own. Default: `false`. */
+  readonly methodPaths?: boolean
 }
 
 /** Name of the placeholder for the id, in routes of Fastify and of the router alike. */
@@ -49,10 +51,15 @@ export class ServiceRouter {
   readonly #app: Application
   readonly #routing: Routing
   readonly #prefix: string
+  readonly #methodPaths: boolean
   #router: findMyWay.Instance<findMyWay.HTTPVersion.V1>
 
-  constructor(app: Application, { prefix = '', ...routing }: ServiceRouterOptions = {}) {
+  constructor(
+    app: Application,
+    { prefix = '', methodPaths = false, ...routing }: ServiceRouterOptions = {},
+  ) {
     this.#app = app
+    this.#methodPaths = methodPaths
     this.#routing = { ...DEFAULT_ROUTING, ...routing }
     this.#prefix = splitPath(prefix)
       .map((segment) => `/${segment}`)
@@ -90,10 +97,13 @@ export class ServiceRouter {
     if (found === null) return null
     const { entry, isRoot } = found.store as Registered
     const { [ID_PLACEHOLDER]: id = null, ...values } = found.params as Record<string, string>
+    const { singleton = false } = entry.options
+    // What is behind the path of a singleton is no id.
+    if (singleton && id !== null && !this.#methodPaths) return null
     // Empty where a prefix has a literal and a placeholder in one segment.
     if (Object.values(values).includes('')) return null
     const route = { ...entry.options.routeParams, ...values }
-    return { entry, id, route, lacksId: endsInSlash && id === null && !isRoot }
+    return { entry, id, route, lacksId: endsInSlash && id === null && !isRoot && !singleton }
   }
 
   /** Returns the pattern without the names of its placeholders: what makes two routes the same. */

@@ -33,8 +33,11 @@ export function readNames(select: unknown): readonly string[] | undefined {
   return isStringList(names) ? names : undefined
 }
 
-/** What the service says is the name of its id, as its own property or as an option. */
-function findIdNames(service: unknown): readonly string[] {
+/**
+ * Returns the names that the id of a record may have: that which the service says, as its own property or
+ * as an option, else the usual ones.
+ */
+export function findIdNames(service: unknown): readonly string[] {
   if (!isObject(service)) return USUAL_IDS
   const { id, options } = service
   if (typeof id === 'string') return [id]

@@ -1,7 +1,7 @@
 import { MethodNotAllowed } from '../../errors/index.ts'
 import { withHint } from '../../hint.ts'
 import type { HookContext } from '../../hook-context.ts'
-import { isObject } from '../../value-kind.ts'
+import { allowsMany } from '../../multi-option.ts'
 
 /**
  * Refuses a list of new records that the service will refuse, before hooks that are written for one record
@@ -12,12 +12,7 @@ export function checkList({ service, params }: Pick<HookContext, 'service' | 'pa
   const { adapter } = params as { readonly adapter?: unknown }
   const { options } = service as { readonly options?: unknown }
   // Nobody knows of services that are no adapters.
-  const multi = readMulti(adapter) ?? readMulti(options) ?? true
-  if (multi === true || (Array.isArray(multi) && multi.includes('create'))) return
+  if (allowsMany('create', adapter) ?? allowsMany('create', options) ?? true) return
   const hint = "allow it by the option multi: ['create'] of the service"
   throw new MethodNotAllowed('Can not create multiple entries', undefined, withHint(hint))
-}
-
-function readMulti(options: unknown): unknown {
-  return isObject(options) ? options['multi'] : undefined
 }
