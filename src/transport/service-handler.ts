@@ -1,18 +1,17 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AuthenticationRequest, MethodEntry } from '../core/index.ts'
-import { BadRequest, HookContext, NotAcceptable, Unavailable } from '../core/index.ts'
+import { BadRequest, HookContext, Unavailable } from '../core/index.ts'
 import { finishCall, startCall } from '../core/run-method.ts'
 import type { TimedCall, Watch } from './call-time-limit.ts'
 import { endWatch } from './call-time-limit.ts'
 import type { Middleware, ServiceMiddleware } from './middleware.ts'
 import { getMiddleware, runMiddleware } from './middleware.ts'
 import { parseCaller, takeQueryToken } from './parse-authentication.ts'
-import { acceptsJson } from './replies/accept.ts'
 import { isPrivate, setPrivate } from './replies/private-reply.ts'
 import { isAnswered } from './replies/reply-state.ts'
 import { getFeathersParams, RestParams } from './request-params.ts'
 import type { RestTransport } from './rest-transport.ts'
-import { answerCall, answerError } from './service-reply.ts'
+import { answerCall, answerError, checkAccept } from './service-reply.ts'
 
 /** What a request addresses, beside the method: the id and the route values. */
 export interface Target {
@@ -145,10 +144,8 @@ class RestCall implements TimedCall {
     const transport = this.#transport
     const request = this.#request
     const reply = this.#reply
-    // Checked before the call, so that nothing is written whose answer can't be sent.
-    if (transport.options.formatter == null && !acceptsJson(request.headers.accept)) {
-      throw new NotAcceptable('The answer is JSON, which the Accept header excludes')
-    }
+    // What a read answers is looked at when it is there; a write whose answer can't be sent is none.
+    if (this.#method.spec.verb !== 'GET') checkAccept(transport, this.#method, request)
     const query = transport.readQuery(request)
     setCaller(request, takeQueryToken(query, transport.acceptsQueryToken, reply))
     return new RestParams(request, reply, query, this.#target.route, getFeathersParams(request))

@@ -1,10 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { isPageService } from '../auth/oauth/page-services.ts'
 import type { HookContext, MethodEntry } from '../core/index.ts'
-import { NotFound, toExternalForm, toServiceError } from '../core/index.ts'
+import { NotAcceptable, NotFound, toExternalForm, toServiceError } from '../core/index.ts'
 import { toNotFoundBody } from './errors/not-found.ts'
 import type { Middleware } from './middleware.ts'
 import { runMiddleware } from './middleware.ts'
-import { isSentAsItIs, sendBody } from './replies/body.ts'
+import { acceptsJson } from './replies/accept.ts'
+import { isSentAsItIs, isSentAsJson, sendBody } from './replies/body.ts'
 import { removeHeaders, setHeaders } from './replies/headers.ts'
 import { isPrivate, keepPrivate, setPrivate } from './replies/private-reply.ts'
 import { isAnswered, markAnswered } from './replies/reply-state.ts'
@@ -48,10 +50,11 @@ export function answerCall(
   reply.hook = context
   reply.code(toStatus(context, body))
   if (after.length === 0 && transport.options.formatter == null) {
+    checkRead(transport, method, body, request, reply)
     return sendBody(reply, body, toResultSerializer(method, body, reply))
   }
   reply.data = isSentAsItIs(body) ? body : pickResult(method, body, reply)
-  return format(transport, after, request, reply, context)
+  return format(transport, { method, context, after }, request, reply)
 }
 
 /**
@@ -95,10 +98,9 @@ export function answerNotFound(
 
 async function format(
   transport: RestTransport,
-  after: readonly Middleware[],
+  { method, context, after }: FinishedCall,
   request: FastifyRequest,
   reply: FastifyReply,
-  context: HookContext,
 ): Promise<void> {
   const status = reply.statusCode
   const body = reply.data
@@ -107,10 +109,40 @@ async function format(
   // A new body may need another status, unless a function has set one.
   if (reply.statusCode === status) reply.code(toStatus(context, reply.data))
   const { formatter } = transport.options
-  if (formatter == null) return sendBody(reply, reply.data)
+  if (formatter == null) {
+    checkRead(transport, method, reply.data, request, reply)
+    return sendBody(reply, reply.data)
+  }
   const value = await formatter(request, reply)
   const isAnother = value !== undefined && value !== reply && value !== reply.raw
   if (isAnother && !isAnswered(reply)) reply.send(value)
+}
+
+/**
+ * Checks that a client takes the JSON of a call. The services that browsers are sent to answer any:
+ * what they have done can not be done again.
+ * @throws {NotAcceptable} the `Accept` header excludes JSON, and there is no formatter
+ */
+export function checkAccept(
+  { options }: RestTransport,
+  { entry }: MethodEntry,
+  { headers }: FastifyRequest,
+): void {
+  if (acceptsJson(headers.accept) || options.formatter != null) return
+  if (isPageService(entry.service)) return
+  throw new NotAcceptable('The answer is JSON, which the Accept header excludes')
+}
+
+/** Checks the same of the answer to a read, where it is JSON and leads nowhere else. */
+function checkRead(
+  transport: RestTransport,
+  method: MethodEntry,
+  body: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  if (method.spec.verb !== 'GET' || acceptsJson(request.headers.accept)) return
+  if (reply.statusCode < 300 && isSentAsJson(reply, body)) checkAccept(transport, method, request)
 }
 
 /** Returns what callers outside may see of a body; streams and the like are sent as they are. */

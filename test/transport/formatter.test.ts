@@ -1,3 +1,4 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import fastify from 'fastify'
 import t from 'tap'
 import type { FastifyApplication, Formatter } from '../../src/transport/index.ts'
@@ -198,6 +199,20 @@ t.test(
     t.equal(await statusOf('image/png, */*;q=0.1'), 201)
   },
 )
+
+t.test('a function after the service may send a page to those who exclude JSON', async (t) => {
+  const server = await startOwnServer(t, (app) => {
+    app.use('page', records, (_request: FastifyRequest, reply: FastifyReply) =>
+      reply.type('text/html').send(`<p>${(reply.data as unknown[]).length} records</p>`),
+    )
+    app.use('data', records, (_request: FastifyRequest, reply: FastifyReply) => {
+      reply.header('x-seen', 'yes')
+    })
+  })
+  const headers = { accept: 'text/html' }
+  t.match(await server.request('/page', { headers }), { status: 200, text: '<p>2 records</p>' })
+  t.match(await server.request('/data', { headers }), { status: 406 })
+})
 
 t.test(
   'refuses a formatter that is no function, and a plugin without an application',

@@ -22,7 +22,7 @@ export function acceptsJson(accept: string | undefined): boolean {
 
 /** Whether a client would rather have HTML than JSON: browsers do, programs do not. */
 export function prefersHtml(accept: string | undefined): boolean {
-  if (isUsual(accept) || !/html/i.test(accept)) return false
+  if (isUsual(accept) || !/html|text\/\*/i.test(accept)) return false
   return toQuality(accept, 'text/html') > toQuality(accept, 'application/json')
 }
 

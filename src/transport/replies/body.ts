@@ -56,6 +56,11 @@ export function sendErrorBody(reply: FastifyReply, body: object): void {
   sendBody(reply, body)
 }
 
+/** Whether a body is sent as JSON. */
+export function isSentAsJson(reply: FastifyReply, body: unknown): boolean {
+  return body !== undefined && body !== null && isJsonOrNoType(reply) && !isSentAsItIs(body)
+}
+
 function isJsonOrNoType(reply: FastifyReply): boolean {
   const type = reply.getHeader('content-type')
   return type === undefined || String(type).includes('json')

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { Forbidden } from '../../../src/core/index.ts'
 import { openDatabase } from '../../support/database.ts'
+import { startAttackedApp } from '../../support/oauth/attacked-app.ts'
 import {
   AT_CALLBACK,
   AT_PAGE,
@@ -46,6 +47,26 @@ t.test('without a page, errors are JSON for programs, and a page for people', as
       'No valid oAuth response. You must initiate the oAuth flow from the authorize endpoint.',
   })
 })
+
+t.test(
+  'a browser that takes HTML and nothing else logs in, and sees errors as pages',
+  async (t) => {
+    const headers = { accept: 'text/html' }
+    for (const [redirect, status] of [
+      ['/home', 303],
+      [undefined, 200],
+    ] as const) {
+      const app = await startAttackedApp(t, { oauth: redirect === undefined ? {} : { redirect } })
+      const { cookie, callback } = await app.begin('/oauth/example', headers)
+      const ended = await app.send(callback, { headers: { ...headers, cookie } })
+      t.equal(ended.status, status)
+      t.equal((await app.send('/oauth/example', { headers, method: 'POST' })).status, 303)
+      const refused = await app.send('/oauth/example/callback', { headers })
+      t.equal(refused.status, 401)
+      t.match(refused.headers.get('content-type'), /^text\/html/)
+    }
+  },
+)
 
 t.test('leads back to the origin that a login began on', async (t) => {
   const origins = ['https://one.test', 'https://two.test']

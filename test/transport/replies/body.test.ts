@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import t from 'tap'
 
 import type { HookContext } from '../../../src/transport/index.ts'
-import { BadRequest } from '../../../src/transport/index.ts'
+import { BadRequest, NotFound } from '../../../src/transport/index.ts'
 import type { Answer, TestServer } from '../../support/http.ts'
 import { injectServer, MODES, startServer } from '../../support/http.ts'
 
@@ -341,4 +341,39 @@ t.test('an Accept header that excludes JSON answers 406 and calls nothing', asyn
   }
   const { body } = await server.request('/case', { headers: { accept: 'text/csv' } })
   t.match(body, { name: 'NotAcceptable', code: 406, className: 'not-acceptable' })
+})
+
+/** Answers that are no JSON, or need none, by what the hook after `find` makes of the call. */
+const OTHERS: readonly (readonly [status: number, result: unknown, http: HookContext['http']])[] = [
+  [200, '<p>Hello</p>', { headers: { 'Content-Type': 'text/html; charset=utf-8' } }],
+  [200, Buffer.from('a\n1'), { headers: { 'content-type': 'text/csv' } }],
+  [303, { seen: true }, { location: '/home' }],
+  [302, null, { status: 302, headers: { Location: '/home' } }],
+  [204, null, {}],
+]
+
+t.test('what needs no JSON is sent to those who exclude it, and errors as a page', async (t) => {
+  let last: (typeof OTHERS)[number] = OTHERS[4] ?? [204, null, {}]
+  const server = await injectServer(t, {
+    services: (app) => {
+      app.use('case', {
+        find: async () => last[1],
+        get: async (id: string) => Promise.reject(new NotFound(`There is no ${id}`)),
+      })
+      app.service('case').hooks({
+        after: { find: [(context: HookContext) => void Object.assign(context, { http: last[2] })] },
+      })
+    },
+  })
+  const headers = { accept: 'text/html' }
+  for (last of OTHERS) {
+    t.equal((await server.request('/case', { headers })).status, last[0], String(last[0]))
+  }
+  for (const accept of ['text/html', 'text/*', 'TEXT/HTML;q=0.1']) {
+    const { status, text } = await server.request('/case/9', { headers: { accept } })
+    t.equal(status, 404, accept)
+    t.match(text, /^<!doctype html>[\s\S]*There is no 9/, accept)
+  }
+  const csv = await server.request('/case/9', { headers: { accept: 'text/csv' } })
+  t.match(csv.body, { code: 404 }, 'who accepts neither gets JSON')
 })
