@@ -39,7 +39,7 @@ const CORE = toNames({
     DeclaredTypes DeclaredUser EventListener ExternalForm Headers Hook HookOptions HookType HttpAnswer Id IdObject LifecycleContext
     LifecycleHook Listener Logger MethodEntry MethodName MethodSpec NextFunction NullableId Page Paginated Params Query
     RecordConditions RecordQuery
-    RegisteredService ServiceAddons ServiceInput ServiceMixin ServiceObserver ServiceOptions
+    RegisteredService ServiceAddons ServiceExtensions ServiceInput ServiceMixin ServiceObserver ServiceOptions
     StandardMethod
   `,
 })

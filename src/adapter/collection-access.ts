@@ -7,7 +7,12 @@ import { toCallSettings } from './call-settings.ts'
 import { createIndexes } from './connection/create-indexes.ts'
 import { openModel } from './connection/model.ts'
 import { toDriverOptions } from './driver-options.ts'
-import type { MongoDBOptions, MongoDBSettings, MultiMethod } from './mongodb-options.ts'
+import type {
+  MongoDBOptions,
+  MongoDBSettings,
+  MultiMethod,
+  ResolvedMongoDBOptions,
+} from './mongodb-options.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
 import { isExternal, toHidden } from './mongodb-params.ts'
 import type { AdapterId } from './object-id.ts'
@@ -30,7 +35,7 @@ interface WithReadiness {
 /** The options of a service, its collection, and ways to the collection that no method of it has. */
 export class CollectionAccess<P extends MongoDBParams = MongoDBParams> {
   /** The options, read anew in each call: setting one changes the next call. */
-  options: MongoDBSettings
+  options: ResolvedMongoDBOptions
   /** The field that ids refer to. */
   readonly id: string
   /** Names of further events that this service emits. */

@@ -7,6 +7,8 @@ import type {
   WriteConcernSettings,
 } from 'mongodb'
 
+import type { GivenExtensions } from '../core/declared-types.ts'
+
 /** A collection of any record type. */
 // biome-ignore lint/suspicious/noExplicitAny: collections are invariant, and one of any record fits
 export type AnyCollection = Collection<any>
@@ -159,6 +161,9 @@ export interface MongoDBSettings {
   writeConcern: Pick<WriteConcernSettings, 'w' | 'journal' | 'wtimeoutMS'> | undefined
 }
 
+/** What a service has as `options`: its own, and those of other packages. */
+export type ResolvedMongoDBOptions = MongoDBSettings & GivenExtensions
+
 /** Options of {@link MongoDBService}; all but `Model` have a default. */
 export interface MongoDBOptions
   extends Readonly<Partial<Omit<MongoDBSettings, 'Model' | 'limits'>>> {
@@ -166,6 +171,11 @@ export interface MongoDBOptions
   readonly Model: MongoDBSettings['Model']
   /** Upper bounds for queries; those that are not given keep their defaults. */
   readonly limits?: Readonly<Partial<QueryLimits>>
+  /**
+   * Options that other packages read, where they find them: `{ casl }` is `service.options.casl`.
+   * Default: none.
+   */
+  readonly extensions?: GivenExtensions
 }
 
 /** The option `Model` by which the type of the records is known. */

@@ -1,9 +1,15 @@
 import type { OptionRules } from '../core/option-check.ts'
-import { checkOptions, withDefaults } from '../core/option-check.ts'
+import { checkOptions, OPTION, withDefaults } from '../core/option-check.ts'
+import { SERVICE_OPTION_NAMES } from '../core/service-options.ts'
 import { isObject, isPlainObject } from '../core/value-kind.ts'
 import { MODEL_EXPECTED } from './connection/model.ts'
 import { relate } from './field-path.ts'
-import type { MongoDBOptions, MongoDBSettings, Paginate } from './mongodb-options.ts'
+import type {
+  MongoDBOptions,
+  MongoDBSettings,
+  Paginate,
+  ResolvedMongoDBOptions,
+} from './mongodb-options.ts'
 import { DEFAULT_LIMITS, OPTION_RULES } from './option-rules.ts'
 import { findSearchLeak, isTextSearch } from './queries/text-search.ts'
 
@@ -17,25 +23,32 @@ const DEFAULTS = Object.fromEntries(ROWS.map(([name, row]) => [name, row.default
   'Model'
 >
 
+/** The rules of all options: none that a name given to other packages could be meant for. */
+const RULES: OptionRules = {
+  ...OPTION_RULES,
+  extensions: { ...OPTION.extensions, reserved: SERVICE_OPTION_NAMES },
+}
+
 /** The rules of the options that one call can change. */
 const CALL_RULES: OptionRules = Object.fromEntries(ROWS.filter(([, row]) => !row.isFixed))
 
 /**
- * Returns a new object with all options set.
+ * Returns a new object with all options set, beside those of other packages.
  * @throws {TypeError} `Model` is missing, an option is unknown, or has an invalid value, or a text
  *   search could read hidden fields; names the option or the field
  */
-export function resolveMongoDBOptions(options: MongoDBOptions): MongoDBSettings {
+export function resolveMongoDBOptions(options: MongoDBOptions): ResolvedMongoDBOptions {
   const given: unknown = options ?? {}
   // A collection in place of the options has much, and a `Model` is not among it.
   if (isObject(given) && !isPlainObject(given) && given['Model'] === undefined) {
     throw new TypeError(`${OWNER}: the options must be an object with 'Model', ${MODEL_EXPECTED}`)
   }
-  checkOptions(OWNER, given, OPTION_RULES)
+  checkOptions(OWNER, given, RULES)
   if (options?.Model === undefined) throw createOptionError('Model')
-  const settings = withDefaults<MongoDBSettings>(
-    { ...DEFAULTS, Model: options.Model },
-    { ...options, limits: withDefaults(DEFAULT_LIMITS, options.limits ?? {}) },
+  const { extensions = {}, ...own } = options
+  const settings = withDefaults<ResolvedMongoDBOptions>(
+    { ...withDefaults({}, extensions), ...DEFAULTS, Model: options.Model },
+    { ...own, limits: withDefaults(DEFAULT_LIMITS, own.limits ?? {}) },
   )
   if (settings.hidden.includes(settings.id)) throw createOptionError('hidden')
   // No caller outside could name its value, and each call has to.

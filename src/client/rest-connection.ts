@@ -64,7 +64,7 @@ export function createConnection(
 function addCustomMethods(
   service: object,
   _path: string,
-  { methods }: { methods: readonly string[] },
+  { methods = [] }: { methods?: readonly string[] },
 ): void {
   if (!(service instanceof RemoteService)) return
   service.methods(...methods.filter((name) => !isStandardMethod(name)))

@@ -2,12 +2,7 @@ import type { Advice } from './advice.ts'
 import { checkConfigurator } from './configurator.ts'
 import { Emitter } from './emitter.ts'
 import { NotFound } from './errors/index.ts'
-import type {
-  AnyApplicationHookMap,
-  ApplicationHookMap,
-  Stated,
-  StatedApplicationHookMap,
-} from './hook-map.ts'
+import type { AnyApplicationHookMap, ApplicationHookMap } from './hook-map.ts'
 import { HookRegistry } from './hook-registry.ts'
 import { ServiceLifecycle } from './lifecycle.ts'
 import type { Logger } from './logger.ts'
@@ -25,10 +20,6 @@ import { resolveServiceOptions } from './service-options.ts'
 import { toServicePath } from './service-path.ts'
 
 type Entry = ServiceEntryFace<Application>
-
-/** What `app.hooks()` takes: hooks for every service, or hooks around `setup` and `teardown`. */
-export type ApplicationHookOptions<A, Name extends string = string> = Stated<AnyService, A> &
-  StatedApplicationHookMap<AnyService, A, Name>
 
 /** Called with every service that is registered (`'added'`) or removed (`'removed'`). */
 export type ServiceObserver = (change: 'added' | 'removed', path: string, entry: Entry) => void
@@ -89,17 +80,28 @@ export class Application<
     return Object.assign(Object.create(null), Object.fromEntries(pairs))
   }
 
+  /** Whether `setup()` was called, and no `teardown()` since: plug-ins of Feathers read it. */
+  get _isSetup(): boolean {
+    return this.#lifecycle.isStarted
+  }
+
+  // Feathers declares its methods for any name. Signatures that nobody can call, here and below, fit
+  // these, so that the compiler lets plug-ins take our application.
+  /** @internal */ get(this: never): never
   /**
    * Returns a setting. It is `undefined` when it was never set: declare those that may be as optional
    * in `Settings`.
    */
-  get<Name extends keyof Settings & string>(name: Name): Settings[Name] {
-    return this.settings[name] as Settings[Name]
+  get<Name extends keyof Settings & string>(name: Name): Settings[Name]
+  get(name?: keyof Settings): unknown {
+    return this.settings[name as keyof Settings]
   }
 
+  /** @internal */ set(this: never): never
   /** Changes a setting. */
-  set<Name extends keyof Settings & string>(name: Name, value: Settings[Name]): this {
-    this.settings[name] = value
+  set<Name extends keyof Settings & string>(name: Name, value: Settings[Name]): this
+  set(name?: keyof Settings, value?: Settings[keyof Settings]): this {
+    this.settings[name as keyof Settings] = value
     return this
   }
 
@@ -113,6 +115,7 @@ export class Application<
     return this
   }
 
+  /** @internal */ use(this: never): never
   /**
    * Registers a service at a path, or every service of another application below it.
    * @throws {TypeError} the path is taken, the service has no methods, or an option is invalid
@@ -123,8 +126,8 @@ export class Application<
     service: ServiceInput<Services[Path]>,
     options?: ServiceOptions<MethodName<Services[Path]>>,
   ): this
-  use(path: string, service: unknown, options: ServiceOptions = {}): this {
-    const servicePath = toServicePath(path)
+  use(path?: string, service?: unknown, options: ServiceOptions = {}): this {
+    const servicePath = toServicePath(path as string)
     if (service instanceof Application) return this.#mount(servicePath, service)
     checkServiceInput(servicePath, service, this.advice?.describeInput)
     this.#checkFree(servicePath)
@@ -133,19 +136,17 @@ export class Application<
     return this.#add(servicePath, applyMixins(this.#untyped, registered, servicePath, resolved))
   }
 
+  /** @internal */ service(this: never): never
   /**
    * Returns the service at a path, with hooks and events.
    * @throws {NotFound} there is no service at this path
    */
-  service<Path extends keyof Services & string>(
-    path: Path,
-  ): RegisteredService<Services[Path], this> {
-    const servicePath = toServicePath(path)
+  service<Path extends keyof Services & string>(path: Path): RegisteredService<Services[Path], this>
+  service(path?: string): object {
+    const servicePath = toServicePath(path as string)
     const entry = this.#entries.get(servicePath)
-    if (entry !== undefined) return entry.service as RegisteredService<Services[Path], this>
-    const service = this.defaultService(servicePath)
-    this.use(path, service as ServiceInput<Services[Path]>)
-    return this.service(path)
+    if (entry !== undefined) return entry.service
+    return this.#untyped.use(servicePath, this.defaultService(servicePath)).service(servicePath)
   }
 
   /** Makes the service for a path where none is registered; clients replace this. */
@@ -154,13 +155,13 @@ export class Application<
     throw new NotFound(`Can not find service '${path}'`, undefined, hint)
   }
 
+  /** @internal */ unuse(this: never): never
   /**
    * Tears a service down and removes it. Resolves to the service, `undefined` if there was none.
    */
-  async unuse<Path extends keyof Services & string>(
-    path: Path,
-  ): Promise<Services[Path] | undefined> {
-    const servicePath = toServicePath(path)
+  unuse<Path extends keyof Services & string>(path: Path): Promise<Services[Path] | undefined>
+  async unuse(path?: string): Promise<unknown> {
+    const servicePath = toServicePath(path as string)
     const entry = this.#entries.get(servicePath)
     if (entry === undefined) return undefined
     this.#entries.delete(servicePath)
@@ -170,13 +171,15 @@ export class Application<
     } finally {
       if (entry.app === this.#untyped) entry.release()
     }
-    return entry.service as Services[Path]
+    return entry.service
   }
 
+  /** @internal */ hooks(this: never): never
   /** Adds hooks that run around those of every service; repeated calls append. */
   hooks<Map = AnyApplicationHookMap<AnyService, this, StandardMethod | MethodNames<Services>>>(
     options: ApplicationHookMap<Map, AnyService, this, StandardMethod | MethodNames<Services>>,
-  ): this {
+  ): this
+  hooks(options?: unknown): this {
     if (this.#lifecycle.addHooks(options)) return this
     this.hookRegistry.add(options)
     for (const entry of this.#entries.values()) entry.compile()

@@ -1,7 +1,7 @@
 import type { Application } from './app.ts'
 import { HookContext as HookContextClass } from './hook-context.ts'
 import type * as forms from './hook-forms.ts'
-import type { HookOptions as MapOptions } from './hook-map.ts'
+import type { HookOptions as MapOptions, Stated, StatedApplicationHookMap } from './hook-map.ts'
 import type * as lifecycle from './lifecycle.ts'
 import type * as methods from './method-entry.ts'
 import type { MethodName } from './method-name.ts'
@@ -10,6 +10,7 @@ import {
   findServiceEntry as findEntry,
   ServiceEntry as ServiceEntryClass,
 } from './service-entry.ts'
+import type { AnyService } from './service-map.ts'
 import type * as mixins from './service-mixins.ts'
 
 // Inside the core, hooks and services know of their application only what they need of it, so that
@@ -34,6 +35,10 @@ export type HookOptions<S, A = Application, Name extends string = MethodName<S>>
   A,
   Name
 >
+
+/** What `app.hooks()` takes: hooks for every service, or hooks around `setup` and `teardown`. */
+export type ApplicationHookOptions<A, Name extends string = string> = Stated<AnyService, A> &
+  StatedApplicationHookMap<AnyService, A, Name>
 
 /**
  * One call of a service method, as hooks see it. `result` is an own property once it is set:

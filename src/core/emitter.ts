@@ -87,6 +87,11 @@ export class Emitter {
     return (this.#registrations.get(event) ?? []).map(({ listener }) => listener)
   }
 
+  /** The same as {@link listeners}: here those for one event alone are not wrapped. */
+  rawListeners(event: string | symbol): Listener[] {
+    return this.listeners(event)
+  }
+
   /** Returns how many listeners an event has. */
   listenerCount(event: string | symbol): number {
     return this.#registrations.get(event)?.length ?? 0
@@ -95,6 +100,16 @@ export class Emitter {
   /** Returns the events that have listeners. */
   eventNames(): (string | symbol)[] {
     return [...this.#registrations.keys()]
+  }
+
+  /** Changes nothing: Node warns above its limit, and here there is none. */
+  setMaxListeners(_count: number): this {
+    return this
+  }
+
+  /** Returns `Infinity`. */
+  getMaxListeners(): number {
+    return Number.POSITIVE_INFINITY
   }
 
   #add(event: string | symbol, registration: Registration, end: 'first' | 'last'): this {

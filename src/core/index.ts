@@ -3,9 +3,10 @@
  * @module remex/core
  */
 
-export type { AnyApplication, ApplicationHookOptions, ServiceObserver } from './app.ts'
+export type { AnyApplication, ServiceObserver } from './app.ts'
 export { Application } from './app.ts'
 export type {
+  ApplicationHookOptions,
   AroundHook,
   EventListener,
   Hook,
@@ -19,7 +20,7 @@ export type {
 } from './application-defaults.ts'
 export { findServiceEntry, HookContext, ServiceEntry } from './application-defaults.ts'
 export { createApp } from './create-app.ts'
-export type { DeclaredTypes, DeclaredUser } from './declared-user.ts'
+export type { DeclaredTypes, DeclaredUser, ServiceExtensions } from './declared-types.ts'
 export type { Listener } from './emitter.ts'
 export { Emitter } from './emitter.ts'
 export * from './errors/index.ts'

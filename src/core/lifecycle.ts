@@ -59,6 +59,11 @@ export class ServiceLifecycle {
     this.#app = app
   }
 
+  /** Whether `setup` was called, and no `teardown` since. */
+  get isStarted(): boolean {
+    return this.#isStarted
+  }
+
   /** Takes hooks around `setup` and `teardown`. Returns whether the options hold such hooks. */
   addHooks(options: unknown): boolean {
     if (!isObject(options)) return false

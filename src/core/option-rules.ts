@@ -1,4 +1,4 @@
-import { isNonEmptyString, isObject, isStringList } from './value-kind.ts'
+import { isNonEmptyString, isObject, isPlainObject, isStringList } from './value-kind.ts'
 
 /** What an option may be, in words and as a test. */
 export interface OptionRule {
@@ -9,6 +9,11 @@ export interface OptionRule {
    * Rules for the keys of an option that is an object or a list of objects; there are no others.
    */
   readonly keys?: OptionRules
+  /**
+   * Says that the names inside are those of other packages: none that is, or that is meant to be, one
+   * of the rules beside this one or of those named here.
+   */
+  readonly reserved?: readonly string[]
 }
 
 /** Rules by the name of the option; there are no others. */
@@ -20,7 +25,15 @@ export type Given<T> = { readonly [Name in keyof T]?: T[Name] | undefined }
 /** Rules that many options share. */
 export const OPTION: Readonly<
   Record<
-    'boolean' | 'string' | 'stringList' | 'count' | 'limit' | 'bodyLimit' | 'function' | 'object',
+    | 'boolean'
+    | 'string'
+    | 'stringList'
+    | 'count'
+    | 'limit'
+    | 'bodyLimit'
+    | 'function'
+    | 'object'
+    | 'extensions',
     OptionRule
   >
 > = {
@@ -44,6 +57,12 @@ export const OPTION: Readonly<
   },
   function: { expected: 'a function', isValid: (value) => typeof value === 'function' },
   object: { expected: 'an object', isValid: isOptionsObject },
+  /** Options that other packages read. */
+  extensions: {
+    expected: 'an object of options that other packages read',
+    isValid: isPlainObject,
+    reserved: [],
+  },
 }
 
 /** Returns `; did you mean 'name'?` for a mistyped name, or `''`. */
@@ -91,10 +110,30 @@ function checkKeys(
     if (!rule.isValid(value)) {
       throw new TypeError(`${owner}: the option '${prefix}${name}' must be ${rule.expected}`)
     }
+    if (rule.reserved !== undefined) {
+      const own = [...Object.keys(rules), ...rule.reserved]
+      checkExtensions({ ...place, prefix: `${prefix}${name}.` }, value as object, own)
+    }
     for (const part of rule.keys === undefined ? [] : [value].flat()) {
       if (isOptionsObject(part))
         checkKeys({ ...place, prefix: `${prefix}${name}.` }, part, rule.keys ?? {})
     }
+  }
+}
+
+/** A guard that is mistyped or misplaced would be missing, whoever it is given to. */
+function checkExtensions(
+  { owner, prefix, suggestName }: OptionPlace,
+  extensions: object,
+  own: readonly string[],
+): void {
+  for (const name of Object.keys(extensions)) {
+    const isOwn = own.includes(name) || name in Object.prototype
+    const hint = isOwn ? '' : suggestName?.(name, own)
+    if (!isOwn && !hint) continue
+    throw new TypeError(
+      `${owner}: '${prefix}${name}' can not be an option of another package${hint}`,
+    )
   }
 }
 

@@ -1,4 +1,4 @@
-import type { DeclaredUser } from './declared-user.ts'
+import type { DeclaredUser } from './declared-types.ts'
 
 /** Identifies one record: a string over HTTP, never coerced to a number. */
 export type Id = string | number

@@ -33,10 +33,12 @@ export function createEmitterMethods(
 }
 
 /**
- * Whether the service inherits from an emitter like Node's, and does not emit in a way of its own.
+ * Whether the service inherits from an emitter like Node's, and does not emit in a way of its own:
+ * one of this package has the same methods, and lets no listener fail the others.
  */
 function isNodeEmitter(service: object): service is NodeEmitter {
   return (
+    !(service instanceof Emitter) &&
     hasMethod(service, 'rawListeners') &&
     findOwner(service, 'emit') === findOwner(service, 'rawListeners')
   )

@@ -2,13 +2,18 @@ import type { MethodEntry, ServiceEntryFace } from './method-entry.ts'
 import { callMethod, createContext } from './run-method.ts'
 import { createEmitterMethods } from './service-emitter.ts'
 
+/** Where `getServiceOptions()` of Feathers, and packages that call it, find the options. */
+const SERVICE_OPTIONS = Symbol.for('@feathersjs/service')
+
 /**
  * Gives a service its hooked methods, `hooks` and the methods of an emitter. Returns the function
  * that puts everything back as it was.
  */
 export function installMembers(entry: ServiceEntryFace): () => void {
   const { app, path, service } = entry
-  const members = {
+  const members: Record<string | symbol, unknown> = {
+    // What a service of Feathers has there stays.
+    ...(Object.hasOwn(service, SERVICE_OPTIONS) ? {} : { [SERVICE_OPTIONS]: entry.options }),
     hooks: createHooksMethod(entry),
     ...createEmitterMethods(
       service,
@@ -17,11 +22,13 @@ export function installMembers(entry: ServiceEntryFace): () => void {
     ),
     ...Object.fromEntries([...entry.methods].map(([name, method]) => [name, createHooked(method)])),
   }
-  const previous = Object.keys(members).map(
+  const names = Reflect.ownKeys(members)
+  const previous = names.map(
     (name) => [name, Object.getOwnPropertyDescriptor(service, name)] as const,
   )
-  for (const [name, value] of Object.entries(members)) {
+  for (const name of names) {
     // Not enumerable: a service that is logged or compared shows only what its author gave it.
+    const value = members[name]
     Object.defineProperty(service, name, { value, configurable: true, writable: true })
   }
   return () => {

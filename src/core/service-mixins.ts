@@ -1,16 +1,17 @@
 import type { EntryApplication } from './method-entry.ts'
 import { findServiceEntry, ServiceEntry } from './service-entry.ts'
-import type { ResolvedServiceOptions } from './service-options.ts'
+import type { ResolvedServiceOptions, ServiceOptions } from './service-options.ts'
 
 /**
  * Called with each service that an application gets, as plug-ins of Feathers are: before the first
- * one of the list, which adds the hooks, the service has its own methods alone.
+ * one of the list, which adds the hooks, the service has its own methods alone. The options have
+ * their defaults; the type says less, so that it is that of plug-ins.
  */
 export type ServiceMixin<A> = (
   this: A,
   service: object,
   path: string,
-  options: ResolvedServiceOptions,
+  options: ServiceOptions,
 ) => unknown
 
 /** Returns the mixins that every application has: the one that gives a service hooks and events. */
@@ -18,7 +19,8 @@ export function createMixins<A extends EntryApplication>(): ServiceMixin<A>[] {
   return [
     function addHooks(service, path, options) {
       // A service of a mounted application has the hooks of that one.
-      if (findServiceEntry(service) === undefined) new ServiceEntry(this, path, service, options)
+      if (findServiceEntry(service) !== undefined) return
+      new ServiceEntry(this, path, service, options as ResolvedServiceOptions)
     },
   ]
 }

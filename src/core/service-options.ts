@@ -1,7 +1,8 @@
+import type { GivenExtensions } from './declared-types.ts'
 import { EMITTER_METHODS } from './emitter.ts'
 import { STANDARD_EVENTS, STANDARD_METHODS } from './method-table.ts'
 import type { NameSuggestion, OptionRules } from './option-rules.ts'
-import { checkRules, OPTION } from './option-rules.ts'
+import { checkRules, OPTION, withDefaults } from './option-rules.ts'
 import type { ServiceSchemas } from './service-schemas.ts'
 import { hasMethod, isObject, isPlainObject } from './value-kind.ts'
 
@@ -25,10 +26,16 @@ export interface ServiceOptions<Name extends string = string> {
    * returns the record. Default: `false`.
    */
   readonly singleton?: boolean
+  /**
+   * Options that other packages read, where those of Feathers find them: `{ docs }` is
+   * `getServiceOptions(service).docs`, and `options.docs` in `app.mixins`. Default: none.
+   */
+  readonly extensions?: GivenExtensions
 }
 
 /** Options with every default filled in. */
-export type ResolvedServiceOptions = Required<Omit<ServiceOptions, 'schemas' | 'singleton'>> &
+export type ResolvedServiceOptions = GivenExtensions &
+  Required<Omit<ServiceOptions, 'schemas' | 'singleton' | 'extensions'>> &
   Pick<ServiceOptions, 'schemas' | 'singleton'>
 
 const RULES: OptionRules = {
@@ -38,7 +45,11 @@ const RULES: OptionRules = {
   routeParams: { expected: 'an object of strings', isValid: isStringMap },
   schemas: OPTION.object,
   singleton: OPTION.boolean,
+  extensions: OPTION.extensions,
 }
+
+/** The names of all options. */
+export const SERVICE_OPTION_NAMES: readonly string[] = Object.keys(RULES)
 
 const SERVICE_METHODS: readonly string[] = [...STANDARD_METHODS, 'setup', 'teardown']
 
@@ -63,7 +74,7 @@ export function resolveServiceOptions(
   options: ServiceOptions,
   suggestName?: NameSuggestion,
 ): ResolvedServiceOptions {
-  checkServiceOptions(path, options, suggestName)
+  checkServiceOptions(path, service, options, suggestName)
   const { singleton = false } = options
   const standard = STANDARD_METHODS.filter((name) => hasMethod(service, name))
   const methods = options.methods ?? standard.filter((name) => !singleton || name !== 'get')
@@ -81,6 +92,7 @@ export function resolveServiceOptions(
   for (const name of methods) checkName(path, name)
   const events = options.events ?? toNames((service as { events?: unknown }).events)
   return {
+    ...withDefaults({}, options.extensions ?? {}),
     methods: [...methods],
     events: [...events],
     serviceEvents: [...(options.serviceEvents ?? [...STANDARD_EVENTS, ...events])],
@@ -104,6 +116,7 @@ export function isMethodName(name: string): boolean {
 
 function checkServiceOptions(
   path: string,
+  service: object,
   options: ServiceOptions,
   suggestName: NameSuggestion | undefined,
 ): void {
@@ -111,6 +124,13 @@ function checkServiceOptions(
     throw new TypeError(`app.use() takes one service for path '${path}', and its options after it`)
   }
   checkRules(`app.use('${path}')`, options, RULES, suggestName)
+  const own = (service as { options?: unknown }).options
+  const names = isObject(own) ? Object.keys(options.extensions ?? {}) : []
+  const misplaced = names.find((name) => Object.hasOwn(own as object, name))
+  if (misplaced === undefined) return
+  throw new TypeError(
+    `app.use('${path}'): 'extensions.${misplaced}' is an option of the service: give it to its constructor`,
+  )
 }
 
 function isStringMap(value: unknown): boolean {

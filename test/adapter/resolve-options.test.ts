@@ -3,7 +3,7 @@ import t from 'tap'
 
 import { MODEL_EXPECTED } from '../../src/adapter/connection/model.ts'
 import type { MongoDBOptions } from '../../src/adapter/mongodb-options.ts'
-import { resolveMongoDBOptions } from '../../src/adapter/resolve-options.ts'
+import { overrideSettings, resolveMongoDBOptions } from '../../src/adapter/resolve-options.ts'
 import { idleCollection } from '../support/idle-collection.ts'
 
 const Model = idleCollection
@@ -114,6 +114,21 @@ const WRONG: readonly [object, string][] = [
   [{ whitelist: ['$regex'] }, "unknown option 'whitelist'"],
   [JSON.parse('{"__proto__":{}}'), "unknown option '__proto__'"],
   [{ constructor: 1 }, "unknown option 'constructor'"],
+  [{ casl: {} }, "unknown option 'casl', allowed are Model"],
+  [{ extensions: ['casl'] }, "the option 'extensions' must be an object of options that other"],
+  [{ extensions: new Map() }, "the option 'extensions' must be"],
+  [
+    { extensions: { hidden: ['a'] } },
+    "'extensions.hidden' can not be an option of another package",
+  ],
+  [{ extensions: { hiden: ['a'] } }, "'extensions.hiden' can not be an option of another package"],
+  [{ extensions: { Paginate: 1 } }, "package; did you mean 'paginate'?"],
+  [{ extensions: { schemas: {} } }, "'extensions.schemas' can not be an option of another"],
+  [{ extensions: { methdos: [] } }, "package; did you mean 'methods'?"],
+  [{ extensions: { extensions: {} } }, "'extensions.extensions' can not be an option of another"],
+  [{ extensions: JSON.parse('{"__proto__":{}}') }, "'extensions.__proto__' can not be an option"],
+  [{ extensions: { constructor: 1 } }, "'extensions.constructor' can not be an option"],
+  [{ extensions: { toString: 1 } }, "'extensions.toString' can not be an option"],
 ]
 
 for (const [options, text] of WRONG) {
@@ -137,6 +152,23 @@ t.test('takes every option with a value that it can have', async (t) => {
     shardKey: ['_id', 'address.country'],
   }
   t.match(resolveMongoDBOptions(options), options)
+})
+
+t.test('options of other packages stand beside its own, as they are', async (t) => {
+  const casl = { availableFields: ['text'] }
+  const { extensions, ...settings } = {
+    extensions: undefined,
+    ...resolveMongoDBOptions({ Model, extensions: { casl, docs: undefined } as object }),
+  }
+  t.strictSame(settings, { ...resolveMongoDBOptions({ Model }), casl })
+  t.equal(Reflect.get(settings, 'casl'), casl)
+  t.equal(extensions, undefined)
+  t.throws(() => overrideSettings(settings, undefined, { extensions: {} }), {
+    message: "params.adapter: unknown option 'extensions'",
+  })
+  t.throws(() => overrideSettings(settings, undefined, { casl } as object), {
+    message: "params.adapter: unknown option 'casl'",
+  })
 })
 
 t.test('undefined is an option that is not given, and switches no limit off', async (t) => {

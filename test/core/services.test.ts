@@ -1,7 +1,10 @@
 import { EventEmitter } from 'node:events'
+import feathersPackage from '@feathersjs/feathers'
 import t from 'tap'
 import type { Params } from '../../src/core/index.ts'
 import { createApp, METHOD_TABLE } from '../../src/core/index.ts'
+
+const { feathers, getServiceOptions } = feathersPackage
 
 const todos = {
   async find() {
@@ -295,6 +298,21 @@ t.test('refuses an option that is unknown, or has a value that it can not have',
     [{ serviceEvents: null }, "the option 'serviceEvents' must be a list of non-empty strings"],
     [{ routeParams: ['a'] }, "the option 'routeParams' must be an object of strings"],
     [{ routeParams: { tenant: 1 } }, "the option 'routeParams' must be an object of strings"],
+    [{ docs: {} }, "unknown option 'docs', allowed are methods, events"],
+    [{ extensions: true }, "the option 'extensions' must be an object of options that other"],
+    [
+      { extensions: { schemas: {} } },
+      "'extensions.schemas' can not be an option of another package",
+    ],
+    [
+      { extensions: { schema: {} } },
+      "'extensions.schema' can not be an option of another package; did you mean 'schemas'?",
+    ],
+    [
+      { extensions: { extension: {} } },
+      "'extensions.extension' can not be an option of another package; did you mean 'extensions'?",
+    ],
+    [{ extensions: JSON.parse('{"__proto__":{}}') }, "'extensions.__proto__' can not be an option"],
     [null, 'the options must be an object, not null'],
   ]
   for (const [options, message] of wrong) {
@@ -304,6 +322,56 @@ t.test('refuses an option that is unknown, or has a value that it can not have',
     })
   }
   t.equal(app.entries.size, 0)
+})
+
+t.test(
+  'options of other packages are where getServiceOptions() of Feathers finds them',
+  async (t) => {
+    const docs = { description: 'Things to do' }
+    const app = createApp()
+    const seen: unknown[] = []
+    app.mixins.push((_service, path, options) => seen.push([path, Reflect.get(options, 'docs')]))
+    app.use('todos', todos, { methods: ['find'], extensions: { docs } as object })
+
+    const options = getServiceOptions(app.service('todos'))
+    t.match(options, { methods: ['find'], events: [], docs })
+    t.equal(Reflect.get(options, 'docs'), docs)
+    t.strictSame(seen, [['todos', docs]])
+    t.notOk('extensions' in options)
+    t.strictSame(Object.getOwnPropertySymbols({ ...app.service('todos') }), [])
+  },
+)
+
+t.test('getServiceOptions() of Feathers finds none once a service is unused', async (t) => {
+  const service = new (class {
+    find = async () => []
+  })()
+  const app = createApp().use('todos', service)
+  t.match(getServiceOptions(service as never), { methods: ['find'] })
+  await app.unuse('todos')
+  t.equal(getServiceOptions(service as never), undefined)
+})
+
+t.test('a service of Feathers keeps its options of there', async (t) => {
+  const theirs = feathers().use(
+    'todos',
+    new (class {
+      find = async () => ['a']
+    })(),
+  )
+  const service = theirs.service('todos')
+  const app = createApp().use('todos', service)
+  t.strictSame(await app.service('todos').find(), ['a'])
+  t.match(getServiceOptions(service), { methods: ['find'] })
+})
+
+t.test('an option that the service has itself is none of another package', async (t) => {
+  const service = { ...todos, options: { hidden: [] } }
+  t.throws(() => createApp().use('todos', service, { extensions: { hidden: ['a'] } as object }), {
+    constructor: TypeError,
+    message: "'extensions.hidden' is an option of the service: give it to its constructor",
+  })
+  createApp().use('todos', { ...todos, options: null }, { extensions: { docs: 1 } as object })
 })
 
 t.test('refuses every protected name as a custom method', async (t) => {

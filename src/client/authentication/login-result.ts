@@ -1,4 +1,4 @@
-import type { DeclaredUser } from '../../core/declared-user.ts'
+import type { DeclaredUser } from '../../core/declared-types.ts'
 import type { AuthenticationRequest } from '../../core/params.ts'
 import type { Received } from '../received.ts'
 

@@ -2,6 +2,7 @@ import type { Server } from 'node:http'
 import type { FastifyInstance, FastifyListenOptions } from 'fastify'
 import fastify from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
+import type { DeclaredMembers } from '../../core/declared-types.ts'
 import type { AnyApplication, AnyServices, MethodName, ServiceOptions } from '../../core/index.ts'
 import { Application } from '../../core/index.ts'
 import { checkOptionNames, withDefaults } from '../../core/option-check.ts'
@@ -47,6 +48,8 @@ export interface ServerMembers<Services> extends WithServer {
    * @throws {Unavailable} requests had to be cut off; everything is closed then too
    */
   close(): Promise<void>
+  // Fits that of Feathers, which never declares `null`; nobody can call it.
+  /** @internal */ lookup(this: never): never
   /**
    * Returns what a request to a path would reach, `null` for no service:
    * `{ service, params: { userId: '1', __id: '7' } }` for `/users/1/notes/7`.
@@ -89,7 +92,9 @@ type Handlers = Middleware | readonly Handlers[]
 /** An application with an HTTP server of its own. */
 export type FastifyApplication<Services = AnyServices, Settings = Record<string, unknown>> =
   // First, so that its `use` is tried first: a function would be taken for a service object.
-  ServerMembers<Services> & Application<Services, Settings>
+  ServerMembers<Services> &
+    Application<Services, Settings> &
+    DeclaredMembers<ServerMembers<Services> & Application<Services, Settings>>
 
 const DEFAULT_HOST = '127.0.0.1'
 
@@ -125,7 +130,9 @@ export function fastifyApp(
   return addMembers(app, instance, closing, queries)
 }
 
-type Members = Omit<ServerMembers<AnyServices>, 'use'> & Pick<Application, 'setup' | 'teardown'>
+/** Those without overloads. */
+type Members = Omit<ServerMembers<AnyServices>, 'use' | 'lookup'> &
+  Pick<Application, 'setup' | 'teardown'>
 
 /** @param closing as `queries`, `null` for an existing server, which its owner closes */
 function addMembers(
@@ -153,7 +160,6 @@ function addMembers(
     ownsServer: closing !== null,
     server: instance.server as Server,
     serverSetup,
-    lookup: createLookup(app, instance),
     listen: async (options = {}, host = DEFAULT_HOST) => {
       return lifecycle.listen(toListenOptions(options, host))
     },
@@ -170,7 +176,8 @@ function addMembers(
       return app
     },
   }
-  return Object.assign(app, members, { use: createUse(app, serverSetup) }) as FastifyApplication
+  const others = { use: createUse(app, serverSetup), lookup: createLookup(app, instance) }
+  return Object.assign(app, members, others) as FastifyApplication
 }
 
 /**

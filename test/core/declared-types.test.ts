@@ -48,6 +48,33 @@ t.test('a user that is not declared is unknown', async (t) => {
   t.strictSame(errors.map(toClaim), PLACES.map(toLine("of type 'unknown'")))
 })
 
+t.test('options of other packages have the types that are declared', async (t) => {
+  const guide = readFileSync(
+    new URL('../../../docs/migrating-from-feathers.md', import.meta.url),
+    'utf8',
+  )
+  const [declaration = ''] =
+    /declare module 'remex' {\n {2}interface ServiceExtensions[\s\S]*?\n}/.exec(guide) ?? []
+  const app = `import { createApp } from 'remex'
+import type { MongoDBService } from 'remex/mongodb'
+import { resolveMongoDBOptions } from 'remex/mongodb'
+declare const service: MongoDBService<{ text: string }>
+const notes = { find: async () => [] }
+const docs = { description: 'Notes' }
+const Model = service.getModel()
+createApp().use('notes', notes, { extensions: { docs } })
+resolveMongoDBOptions({ Model, extensions: { casl: { availableFields: ['a'] }, docs } })
+service.options.casl?.availableFields.push('b')
+`
+  const other = "createApp().use('notes', notes, { extensions: { other: 1 } })\n"
+  const wrong = "createApp().use('notes', notes, { extensions: { docs: 'Notes' } })\n"
+
+  const files = { 'declared.ts': `import 'remex'\n${declaration}`, 'app.ts': app + other + wrong }
+  t.match(await compile(t, files), [/^app.ts\(11\): .*'other' does not exist/, /^app.ts\(12\): /])
+  const undeclared = { 'app.ts': app.replace(/^service.*\n/m, '') + other }
+  t.strictSame(await compile(t, undeclared), [])
+})
+
 /** Returns the line of an error, and what is wrong with the expression there. */
 function toClaim(error: string): string {
   return error.replace(/^app\.ts\((\d+)\): error TS\d+: '(?:context\.)?params\.user' is /, '$1: ')
