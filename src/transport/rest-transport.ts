@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { authenticationServices, isAuthentication } from '../auth/default-authentication.ts'
 import type { Logger, Query } from '../core/index.ts'
 import { Application } from '../core/index.ts'
@@ -53,6 +53,8 @@ export class RestTransport {
   isDynamic = false
   /** Whether the server is closing: requests in flight are answered, new ones are not. */
   isClosing = false
+  /** The answers under way that may have no end. */
+  readonly #endless = new Set<FastifyReply['raw']>()
   readonly #parseQuery: QueryParser
   /** The queries that the server has parsed already; `null` where the server is not ours. */
   readonly #queries: ServerQueries | null
@@ -92,6 +94,21 @@ export class RestTransport {
   readQuery(request: FastifyRequest): Query {
     const parsed = this.#queries?.get(request)
     return parsed ?? this.#parseQuery(toRawQuery(request.raw.url ?? '', this.#queryDelimiter))
+  }
+
+  /** Has an answer that may have no end be cut off as soon as the server closes, which waits for it. */
+  followEndless({ raw }: FastifyReply): void {
+    if (this.isClosing) raw.destroy()
+    if (raw.destroyed) return
+    this.#endless.add(raw)
+    raw.once('close', () => this.#endless.delete(raw))
+  }
+
+  /** To be called when the server begins to close. */
+  close(): void {
+    this.isClosing = true
+    // Their end without a last chunk tells clients that something is missing.
+    for (const raw of this.#endless) raw.destroy()
   }
 
   /** Whether any service can tell who calls. Many applications have none. */

@@ -6,10 +6,11 @@ import { toNotFoundBody } from './errors/not-found.ts'
 import type { Middleware } from './middleware.ts'
 import { runMiddleware } from './middleware.ts'
 import { acceptsJson } from './replies/accept.ts'
-import { isSentAsItIs, isSentAsJson, sendBody } from './replies/body.ts'
+import { isEndless, isSentAsItIs, isSentAsJson, sendBody } from './replies/body.ts'
 import { removeHeaders, setHeaders } from './replies/headers.ts'
 import { isPrivate, keepPrivate, setPrivate } from './replies/private-reply.ts'
 import { isAnswered, markAnswered } from './replies/reply-state.ts'
+import type { BodySerializer } from './replies/result-serializer.ts'
 import { pickResult, toResultSerializer } from './replies/result-serializer.ts'
 import { toStatus } from './replies/status.ts'
 import { getFeathersParams } from './request-params.ts'
@@ -51,7 +52,7 @@ export function answerCall(
   reply.code(toStatus(context, body))
   if (after.length === 0 && transport.options.formatter == null) {
     checkRead(transport, method, body, request, reply)
-    return sendBody(reply, body, toResultSerializer(method, body, reply))
+    return send(transport, reply, body, toResultSerializer(method, body, reply))
   }
   reply.data = isSentAsItIs(body) ? body : pickResult(method, body, reply)
   return format(transport, { method, context, after }, request, reply)
@@ -111,11 +112,25 @@ async function format(
   const { formatter } = transport.options
   if (formatter == null) {
     checkRead(transport, method, reply.data, request, reply)
-    return sendBody(reply, reply.data)
+    return send(transport, reply, reply.data)
   }
   const value = await formatter(request, reply)
   const isAnother = value !== undefined && value !== reply && value !== reply.raw
+  const isOpen = isEndless(reply, isAnother ? value : reply.data)
   if (isAnother && !isAnswered(reply)) reply.send(value)
+  if (isOpen) transport.followEndless(reply)
+}
+
+function send(
+  transport: RestTransport,
+  reply: FastifyReply,
+  body: unknown,
+  serialize: BodySerializer | null = null,
+): void {
+  // Asked before hooks of the server run: compression takes the length away.
+  const mayBeEndless = isEndless(reply, body)
+  sendBody(reply, body, serialize)
+  if (mayBeEndless) transport.followEndless(reply)
 }
 
 /**

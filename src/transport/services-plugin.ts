@@ -92,7 +92,7 @@ export async function serveServices(
     transport.timeLimit?.close()
   })
   scope.addHook('preClose', (done) => {
-    transport.isClosing = true
+    transport.close()
     done()
   })
   return transport

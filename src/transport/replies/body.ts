@@ -78,6 +78,14 @@ export function isSentAsItIs(body: unknown): boolean {
   )
 }
 
+/** Whether a body is a stream whose length no header names: it may well have no end. */
+export function isEndless(reply: FastifyReply, body: unknown): boolean {
+  if (!isSentAsItIs(body) || ArrayBuffer.isView(body) || reply.hasHeader('content-length')) {
+    return false
+  }
+  return !(isResponse(body as object) && (body as Response).headers.has('content-length'))
+}
+
 /** Whether a body has no class, as most have none: to look for each absent name takes time. */
 function isPlain(body: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(body)
