@@ -140,9 +140,10 @@ export class AuthenticationService implements Authentication {
     if (strategy === undefined) return refuse('')
     const authenticated = toAuthenticatedParams(params)
     // Not async: one more promise would slow down every request with a token.
-    const prove = (): Promise<AuthenticationResult> => {
+    const prove = (added?: AuthenticationParams): Promise<AuthenticationResult> => {
+      const all = added === undefined ? authenticated : { ...authenticated, ...added }
       try {
-        return Promise.resolve(strategy.authenticate(request, authenticated))
+        return Promise.resolve(strategy.authenticate(request, all))
       } catch (error) {
         return Promise.reject(error)
       }

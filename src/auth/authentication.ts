@@ -64,11 +64,12 @@ export interface AuthenticationStrategy {
    * Runs a proof of a caller outside within the limits for guesses, where there are some. The login
    * and the hooks call it around `authenticate`.
    * @param params those of the caller
+   * @param prove takes params that `authenticate` is to get as well
    */
   limitGuesses?<T>(
     request: AuthenticationRequest,
     params: AuthenticationParams,
-    prove: () => Promise<T>,
+    prove: (added?: AuthenticationParams) => Promise<T>,
   ): Promise<T>
   /**
    * Returns what `authenticate` needs of an HTTP request, `null` when there is nothing for this

@@ -36,7 +36,7 @@ export type { AuthenticationConfiguration } from './settings/authentication-conf
 export { AuthenticationBaseStrategy } from './strategies/base-strategy.ts'
 export type { JwtConfiguration } from './strategies/jwt-strategy.ts'
 export { JwtStrategy, JwtStrategy as JWTStrategy } from './strategies/jwt-strategy.ts'
-export type { LocalConfiguration } from './strategies/local-strategy.ts'
+export type { LocalConfiguration } from './strategies/local-configuration.ts'
 export { LocalStrategy } from './strategies/local-strategy.ts'
 export type { LoginAttempt, LoginThrottleOptions } from './throttle/login-throttle.ts'
 export { LoginThrottle } from './throttle/login-throttle.ts'

@@ -1,5 +1,8 @@
+import { once } from 'node:events'
 import { request as sendRequest } from 'node:http'
 import t from 'tap'
+import type { AuthenticationParams } from '../../src/auth/index.ts'
+import { hashPassword, LocalStrategy } from '../../src/auth/index.ts'
 import type { Application } from '../../src/transport/index.ts'
 import { CREDENTIALS, forge } from '../auth/login-app.ts'
 import type { AccountOptions, Accounts } from '../support/accounts.ts'
@@ -25,6 +28,19 @@ async function start(t: TestScope, mode: Mode, options: AccountOptions = {}) {
   if (accounts === undefined) throw new Error('There are no accounts')
   await accounts.addUser(ADA)
   return { server, ...accounts }
+}
+
+/** Waits at a gate once it has hashed. */
+class SlowStrategy extends LocalStrategy {
+  readonly gate = new Gate()
+  readonly params: AuthenticationParams[] = []
+
+  override async hashPassword(password: unknown, params: AuthenticationParams = {}) {
+    this.params.push(params)
+    const hash = await super.hashPassword(password, params)
+    await this.gate.pass()
+    return hash
+  }
 }
 
 const NO_TEXTS: readonly unknown[] = [
@@ -187,4 +203,49 @@ t.test('RES-11: 200 logins at once leave the server its time for others', async 
   t.ok(refused.every(({ retryAfter }) => Number(retryAfter) >= 1))
   // There is a turn for others after each hash at least, and a probe takes a few.
   t.ok(probes.length > 5, `${probes.length} probes were answered meanwhile`)
+})
+
+t.test('RES-11: nothing more is hashed for a client who has gone, or had its time', async (t) => {
+  for (const way of ['gone', 'late']) {
+    const strategy = new SlowStrategy()
+    const ended: Promise<unknown>[] = []
+    const server = await startServer(t, 'standalone', {
+      ...(way === 'late' && { handlerTimeoutMs: 50 }),
+      services(app: Application) {
+        addAccounts(app, { strategies: { local: strategy } })
+        app.use('members', { create: async (data: unknown) => data })
+        app.service('members').hooks({
+          before: {
+            create: [
+              (context) => {
+                context.params = { ...context.params }
+              },
+              hashPassword('password'),
+            ],
+          },
+          around: {
+            create: [
+              async (_context, next) => {
+                const call = next()
+                ended.push(call.catch((error: unknown) => error))
+                await call
+              },
+            ],
+          },
+        })
+      },
+    })
+    const body = JSON.stringify(Array.from({ length: 5 }, () => ({ password: 'pony' })))
+    const headers = { 'content-type': 'application/json' }
+    const request = sendRequest(`${server.url}/members`, { method: 'POST', headers })
+    request.on('error', () => undefined).end(body)
+    await strategy.gate.arrivals(1)
+    if (way === 'gone') request.destroy()
+    else await once(request, 'response')
+    const [params] = strategy.params
+    if (!params?.signal?.aborted) await once(params?.signal as AbortSignal, 'abort')
+    strategy.gate.open()
+    t.match(await ended[0], { message: /client has gone|No answer within/ }, way)
+    t.equal(strategy.params.length, 1, way)
+  }
 })

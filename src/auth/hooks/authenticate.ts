@@ -176,7 +176,8 @@ function proveCaller(
   if (!authentication || strategy?.limitGuesses === undefined) {
     return service.authenticate(authentication, toInternalParams(params), ...strategies)
   }
-  const prove = () => service.authenticate(authentication, toInternalParams(params), ...strategies)
+  const prove = (added?: AuthenticationParams) =>
+    service.authenticate(authentication, { ...toInternalParams(params), ...added }, ...strategies)
   return limitProof(service, strategy, authentication, params, prove).catch((error: unknown) => {
     reportFailure(service, 'login', { data: authentication, params }, error)
     throw error

@@ -85,12 +85,12 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
    */
   limitGuesses<T>(
     request: AuthenticationRequest,
-    { address }: AuthenticationParams,
+    { address, signal }: AuthenticationParams,
     prove: () => Promise<T>,
   ): Promise<T> {
     const { app, loginThrottle } = this.authentication
     if (loginThrottle === null || isProvenProfile(request['profile'], this.name)) return prove()
-    return loginThrottle.run(null, address, prove, app.logger)
+    return loginThrottle.run(null, address, prove, { logger: app.logger, signal })
   }
 
   /** Returns the profile of whoever has logged in; an override may ask the provider for more. */

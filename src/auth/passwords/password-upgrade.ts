@@ -17,7 +17,8 @@ export interface HashUpgrade {
   readonly field: string
   /** The outdated hash. */
   readonly stored: unknown
-  readonly hash: string
+  /** Computes the new hash. */
+  readonly hash: () => Promise<string>
 }
 
 /**
@@ -38,11 +39,14 @@ export async function upgradeHash(
   const id = entity[String(strategy.configuration.entityId ?? service.id ?? 'id')]
   const params = { query: { [field]: stored } }
   try {
+    // First, since it takes long, and what is read afterwards may change meanwhile.
+    const newHash = await hash()
     // The outermost field is read once more as it is stored: hooks may have changed it in the
     // entity.
     const isNested = field.includes('.')
     const record = isNested ? await get.original.call(service, id, { ...params }) : entity
-    await patch.original.call(service, id, toChange(record as Entity, field, hash), params)
+    const change = toChange(record as Entity, field, newHash)
+    await patch.original.call(service, id, change, params)
   } catch (error) {
     strategy.app.logger.warn({ err: error }, 'An outdated password hash was not replaced')
   }

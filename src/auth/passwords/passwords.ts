@@ -5,7 +5,7 @@ import type { OptionRule } from '../../core/option-check.ts'
 import { checkOptions, withDefaults } from '../../core/option-check.ts'
 import { isNonEmptyString } from '../../core/value-kind.ts'
 import { AUTH_OPTION } from '../option-rules.ts'
-import type { Waiting } from '../work-queue.ts'
+import type { Turn } from '../work-queue.ts'
 import { WorkQueue } from '../work-queue.ts'
 import type { ScryptCost, ScryptHash } from './scrypt-hash.ts'
 import {
@@ -31,7 +31,7 @@ export interface PasswordOptions extends Partial<ScryptCost> {
    * How many hashes are computed at a time. Default: 2, or 1 where there are fewer than 4 cores.
    */
   readonly concurrency?: number
-  /** How many may wait; more are refused with 503. Default: 50. */
+  /** How many may wait; beyond, whoever has most of them is refused with 503. Default: 50. */
   readonly maxQueued?: number
 }
 
@@ -94,25 +94,26 @@ export class Passwords {
   /**
    * Returns the hash of a password as a string in PHC format.
    * @throws {BadRequest} the password is empty, longer than 1,024 bytes, or no string
-   * @throws {Unavailable} too many passwords are being hashed
+   * @throws {Unavailable} too many are waiting, and no other caller has more of them
    */
-  async hash(password: unknown, waiting: Waiting = {}): Promise<string> {
+  async hash(password: unknown, turn: Turn = {}): Promise<string> {
     checkPassword(password)
-    const hash = await this.#queue.run(() => hashByScrypt(password, this.#cost), waiting)
+    const hash = await this.#queue.run(() => hashByScrypt(password, this.#cost), turn)
     return formatScryptHash(hash)
   }
 
   /**
    * Checks a password against a stored hash. It takes the same time when there is no hash, when the
    * stored value can't be read, and when the hash is a cheaper one: scrypt with the configured
-   * parameters is computed in any case.
-   * @throws {Unavailable} too many passwords are being checked
+   * parameters is computed in any case. Checks come before hashes.
+   * @throws {Unavailable} too many are waiting, and no other caller has more of them
    */
-  async verify(password: string, stored: unknown): Promise<PasswordVerdict> {
+  async verify(password: string, stored: unknown, turn: Turn = {}): Promise<PasswordVerdict> {
+    const urgent = { ...turn, isUrgent: true }
     const storedHash = typeof stored === 'string' ? stored : ''
     if (BCRYPT_HASH.test(storedHash)) {
       const check = () => bcrypt.compare(password, storedHash)
-      const isCorrect = await this.#queue.run(() => this.#checkBesideDummy(password, check))
+      const isCorrect = await this.#queue.run(() => this.#checkBesideDummy(password, check), urgent)
       // What stands behind the 72 bytes that bcrypt reads was not checked: it may be mistyped.
       return { isCorrect, isOutdated: !bcrypt.truncates(password), isMalformed: false }
     }
@@ -121,7 +122,7 @@ export class Passwords {
     const matches = await this.#queue.run(() => {
       const check = () => matchesScrypt(password, hash ?? this.#dummy)
       return isOutdated ? this.#checkBesideDummy(password, check) : check()
-    })
+    }, urgent)
     return {
       isCorrect: matches && hash !== null,
       isOutdated,

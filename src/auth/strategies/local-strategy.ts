@@ -1,53 +1,22 @@
 import type { AuthenticationRequest, NotAuthenticated } from '../../core/index.ts'
-import type { OptionRules } from '../../core/option-check.ts'
-import { checkOptions, OPTION } from '../../core/option-check.ts'
+import { checkOptions } from '../../core/option-check.ts'
 import { isNonEmptyString, isObject } from '../../core/value-kind.ts'
 import { createNotAuthenticated } from '../auth-errors.ts'
 import type { AuthenticationResult } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import type { Entity } from '../entity-service.ts'
 import { getField } from '../field-path.ts'
+import { toNetwork } from '../network-address.ts'
 import { upgradeHash } from '../passwords/password-upgrade.ts'
-import type { PasswordOptions, PasswordVerdict } from '../passwords/passwords.ts'
+import type { PasswordVerdict } from '../passwords/passwords.ts'
 import { checkPasswordLength, Passwords } from '../passwords/passwords.ts'
 import type { AuthenticationConfiguration } from '../settings/authentication-config.ts'
-import { ENTITY_RULES, getSection } from '../settings/authentication-config.ts'
+import { getSection } from '../settings/authentication-config.ts'
+import type { Turn } from '../work-queue.ts'
 import { AuthenticationBaseStrategy } from './base-strategy.ts'
 import { toEntities, toEntityParams, toExternalEntity } from './entity.ts'
-
-/** The section of the local strategy, with what it takes from the settings of the service. */
-export interface LocalConfiguration {
-  /** The name of the entity in results and params, `null` for none. */
-  readonly entity: string | null
-  /** The name of the id of an entity. Default: the property `id` of the entity service. */
-  readonly entityId: string | undefined
-  /** The path of the entity service. */
-  readonly service: string | undefined
-  /** The path of the user name in the data of a login. */
-  readonly usernameField: string
-  /** The path of the password in the data of a login. */
-  readonly passwordField: string
-  /** The field of the entity with the user name. Default: `usernameField`. */
-  readonly entityUsernameField: string
-  /** The path of the hash in the entity. Default: `passwordField`. */
-  readonly entityPasswordField: string
-  /** What every failing login is told. Default: `'Invalid login'`. */
-  readonly errorMessage: string
-  /** Parameters for the hashes. */
-  readonly scrypt: PasswordOptions
-}
-
-const RULES: OptionRules = {
-  ...ENTITY_RULES,
-  usernameField: OPTION.string,
-  passwordField: OPTION.string,
-  entityUsernameField: OPTION.string,
-  entityPasswordField: OPTION.string,
-  errorMessage: OPTION.string,
-  scrypt: OPTION.object,
-  /** An option of bcrypt, in the settings of those who come from Feathers: it has no effect. */
-  hashSize: { expected: 'anything', isValid: () => true },
-}
+import type { LocalConfiguration } from './local-configuration.ts'
+import { LOCAL_RULES, toLocalConfiguration } from './local-configuration.ts'
 
 interface Credentials {
   readonly username: string
@@ -64,21 +33,7 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
     const base = this.authentication.configuration
     if (this.#configuration !== null && this.#base === base) return this.#configuration
     this.#base = base
-    const { entity = null, entityId, service } = base
-    const section = getSection(base, this.name) as Partial<LocalConfiguration>
-    const { usernameField = '', passwordField = '' } = section
-    this.#configuration = Object.freeze({
-      entity,
-      entityId,
-      service,
-      usernameField,
-      passwordField,
-      entityUsernameField: usernameField,
-      entityPasswordField: passwordField,
-      errorMessage: 'Invalid login',
-      scrypt: {},
-      ...section,
-    })
+    this.#configuration = Object.freeze(toLocalConfiguration(base, this.name))
     return this.#configuration
   }
 
@@ -90,7 +45,7 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
       if (isNonEmptyString(section[required])) continue
       throw new TypeError(`'${this.name}' authentication strategy requires a '${required}' setting`)
     }
-    checkOptions(`the setting '${configKey}.${this.name}'`, section, RULES)
+    checkOptions(`the setting '${configKey}.${this.name}'`, section, LOCAL_RULES)
     this.#getPasswords()
   }
 
@@ -116,23 +71,25 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
    */
   limitGuesses<T>(
     request: AuthenticationRequest,
-    { address }: AuthenticationParams,
-    prove: () => Promise<T>,
+    { address, signal }: AuthenticationParams,
+    prove: (added?: AuthenticationParams) => Promise<T>,
   ): Promise<T> {
     const { app, loginThrottle } = this.authentication
-    if (loginThrottle === null) return prove()
+    // On the params of a transport the signal is a getter, which copies lack.
+    const proveForCaller = () => prove({ signal })
+    if (loginThrottle === null) return proveForCaller()
     const account = this.#readCredentials(request)?.username ?? null
-    return loginThrottle.run(account, address, prove, app.logger)
+    return loginThrottle.run(account, address, proveForCaller, { logger: app.logger, signal })
   }
 
   async #prove(request: AuthenticationRequest, params: AuthenticationParams): Promise<Entity> {
     const credentials = this.#readCredentials(request)
-    if (credentials === null) return this.#refuse('', 'no user name and password')
+    if (credentials === null) return this.#refuse('', 'no user name and password', params)
     const { username, password } = credentials
     checkPasswordLength(password)
     const found = await this.findEntity(username, params)
-    if (found === null) return this.#refuse(password, 'unknown user')
-    await this.comparePassword(found, password)
+    if (found === null) return this.#refuse(password, 'unknown user', params)
+    await this.comparePassword(found, password, params)
     return found
   }
 
@@ -158,39 +115,52 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
   /**
    * Returns the entity if the password is correct, and stores a new hash when the old one
    * is outdated.
+   * @param params those of the call, whose address takes its turn, and whose `signal` ends the wait
    * @throws {NotAuthenticated} the password is wrong, or the entity has none
    */
-  async comparePassword(entity: Entity, password: string): Promise<Entity> {
-    const { entityPasswordField } = this.configuration
-    const stored = getField(entity, entityPasswordField)
-    const verdict = await this.verifyPassword(password, stored)
+  async comparePassword(
+    entity: Entity,
+    password: string,
+    params?: AuthenticationParams,
+  ): Promise<Entity> {
+    const { entityPasswordField: field } = this.configuration
+    const stored = getField(entity, field)
+    const verdict = await this.verifyPassword(password, stored, params)
     if (!verdict.isCorrect) {
       const reason = verdict.isMalformed ? 'the stored hash is malformed' : 'wrong password'
       throw this.#createError(stored === undefined ? 'user without password' : reason)
     }
     if (verdict.isOutdated) {
-      const hash = await this.hashPassword(password)
-      await upgradeHash(this, { entity, field: entityPasswordField, stored, hash })
+      const hash = () => this.hashPassword(password, params)
+      await upgradeHash(this, { entity, field, stored, hash })
     }
     return entity
   }
 
   /**
    * Checks a password against a stored hash; the work is the same for `undefined`, without a hash.
+   * @param params as for {@link comparePassword}
+   * @throws {Unavailable} too many are waiting, and no other address has more of them
    */
-  verifyPassword(password: string, stored: unknown): Promise<PasswordVerdict> {
-    return this.#getPasswords().verify(password, stored)
+  verifyPassword(
+    password: string,
+    stored: unknown,
+    params?: AuthenticationParams,
+  ): Promise<PasswordVerdict> {
+    return this.#getPasswords().verify(password, stored, toTurn(params))
   }
 
   /**
    * Returns the hash of a password, as it is to be stored.
    * @throws {BadRequest} the password is empty, longer than 1,024 bytes, or no string
-   * @throws {Unavailable} too many passwords are being hashed; not for internal calls
-   * @param params those of the call, whose `signal` ends the wait
+   * @param params as for {@link comparePassword}; without `provider` it waits however many are waiting
+   * @throws {Unavailable} too many are waiting, and no other address has more of them
    */
   hashPassword(password: unknown, params?: AuthenticationParams): Promise<string> {
-    const { provider, signal } = params ?? {}
-    return this.#getPasswords().hash(password, { isPatient: !provider, signal })
+    return this.#getPasswords().hash(password, {
+      ...toTurn(params),
+      isPatient: !params?.provider,
+    })
   }
 
   /** Returns the entity for the result: for external calls as callers outside may see it. */
@@ -212,8 +182,8 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
   }
 
   /** Refuses after as much work as checking a password takes. */
-  async #refuse(password: string, reason: string): Promise<never> {
-    await this.verifyPassword(password, undefined)
+  async #refuse(password: string, reason: string, params: AuthenticationParams): Promise<never> {
+    await this.verifyPassword(password, undefined, params)
     throw this.#createError(reason)
   }
 
@@ -229,4 +199,9 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
     )
     return this.#passwords
   }
+}
+
+/** Callers of one network take turns as one. */
+function toTurn({ address, signal }: AuthenticationParams = {}): Turn {
+  return { caller: address === undefined ? undefined : toNetwork(address), signal }
 }

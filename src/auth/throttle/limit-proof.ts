@@ -20,7 +20,7 @@ export function limitProof<T>(
   strategy: AuthenticationStrategy,
   request: AuthenticationRequest,
   params: AuthenticationParams,
-  prove: () => Promise<T>,
+  prove: (added?: AuthenticationParams) => Promise<T>,
 ): Promise<T> {
   if (!params.provider || strategy.limitGuesses === undefined) return prove()
   warnOfProxy(service, params)

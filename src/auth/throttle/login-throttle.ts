@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
-import { isIPv6 } from 'node:net'
 import type { Logger } from '../../core/index.ts'
 import { ServiceError, TooManyRequests } from '../../core/index.ts'
 import type { OptionRules } from '../../core/option-check.ts'
 import { checkOptions } from '../../core/option-check.ts'
+import { toNetwork } from '../network-address.ts'
 import { AUTH_OPTION, hasMethods } from '../option-rules.ts'
 import { LoginTurns } from './login-turns.ts'
 import type { Counter, ThrottleStore } from './throttle-store.ts'
@@ -32,6 +32,12 @@ export interface LoginAttempt {
   succeed(): Promise<void>
   /** To be called when the login could not be checked: it is no longer counted. */
   cancel(): Promise<void>
+}
+
+/** What a login may bring along. */
+interface LoginOptions {
+  readonly logger?: Pick<Logger, 'error'>
+  readonly signal?: AbortSignal | undefined
 }
 
 /** The rules for {@link LoginThrottleOptions}. */
@@ -76,17 +82,18 @@ export class LoginThrottle {
    * Runs a login within the limits: it counts if it is refused. Logins from one address take turns:
    * while a login runs it is counted as failing, and many valid ones at once would reach the limit.
    * @param account the user name, `null` where the login names none: it counts for the address only
-   * @param logger is told when the store fails while a login fails by a fault
+   * @param options the `signal` of the call ends the wait for its turn; the `logger` is told when the
+   *   store fails while a login fails by a fault
    * @throws {TooManyRequests} with the seconds to wait as `data.retryAfter`
    */
   run<T>(
     account: string | null,
     address: string | undefined,
     login: () => Promise<T>,
-    logger: Pick<Logger, 'error'> = console,
+    { logger = console, signal }: LoginOptions = {},
   ): Promise<T> {
     const place = address === undefined ? (account ?? '') : toNetwork(address)
-    return this.#turns.run(place, async () => {
+    const run = async (): Promise<T> => {
       const attempt = await this.begin(account, address)
       const result = await login().catch(async (error: unknown) => {
         // An error of the database, for example, says nothing about the password.
@@ -95,7 +102,8 @@ export class LoginThrottle {
       })
       await attempt.succeed()
       return result
-    })
+    }
+    return this.#turns.run(place, run, signal)
   }
 
   /**
@@ -172,36 +180,4 @@ export function toLoginThrottle(setting: LoginThrottleOptions | boolean): LoginT
 /** Returns a key with a hash: names may be long, and e-mail addresses are not to be stored here. */
 function toKey(kind: string, name: string): string {
   return `${kind} ${createHash('sha256').update(name).digest('base64url')}`
-}
-
-/** Returns the part of an address that one customer has: all of IPv4, the first 64 bits of IPv6. */
-function toNetwork(address: string): string {
-  const [bare = ''] = stripPort(address).split('%')
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(bare)
-  if (mapped?.[1] !== undefined) return mapped[1]
-  if (!isIPv6(bare)) return bare
-  const [head = '', tail] = bare.toLowerCase().split('::')
-  const groups = head === '' ? [] : head.split(':')
-  const missing = tail === undefined ? 0 : 8 - groups.length - countGroups(tail)
-  const full = [...groups, ...Array<string>(Math.max(0, missing)).fill('0'), ...toGroups(tail)]
-  return full
-    .slice(0, 4)
-    .map((group) => Number.parseInt(group, 16).toString(16))
-    .join(':')
-}
-
-/** Some proxies add the port: `203.0.113.9:40001` or `[2001:db8::1]:40001`. */
-function stripPort(address: string): string {
-  return address
-    .replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1')
-    .replace(/^\[([^\]]*)\](?::\d+)?$/, '$1')
-}
-
-function toGroups(part: string | undefined): string[] {
-  return part === undefined || part === '' ? [] : part.split(':')
-}
-
-/** An IPv4 address at the end of an IPv6 one stands for two groups. */
-function countGroups(part: string): number {
-  return toGroups(part).reduce((sum, group) => sum + (group.includes('.') ? 2 : 1), 0)
 }

@@ -30,9 +30,10 @@ export class LoginTurns {
 
   /**
    * Runs a login when its turn comes, and settles as the login does.
+   * @param signal ends the wait
    * @throws {TooManyRequests} too many of this address are waiting
    */
-  async run<T>(address: string, login: () => Promise<T>): Promise<T> {
+  async run<T>(address: string, login: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const queue = this.#queues.get(address) ?? new WorkQueue(PLACES, MAX_WAITING)
     if (queue.size >= PLACES + MAX_WAITING) {
       throw new TooManyRequests('Too many logins at once', { retryAfter: 1 })
@@ -40,8 +41,12 @@ export class LoginTurns {
     this.#queues.set(address, queue)
     return new Promise((resolve, reject) => {
       const takeTurn = () => endInTime(login().then(resolve, reject), this.#maxTurnMs)
-      void queue.run(takeTurn, { isPatient: true }).then(() => {
+      const end = (): void => {
         if (queue.size === 0) this.#queues.delete(address)
+      }
+      queue.run(takeTurn, { isPatient: true, signal }).then(end, (reason: unknown) => {
+        end()
+        reject(reason)
       })
     })
   }

@@ -5,7 +5,7 @@ import type { HookContext } from '../../../src/core/index.ts'
 import { createApp } from '../../../src/core/index.ts'
 import { resolve, resolveData } from '../../../src/core/schema/index.ts'
 import { Gate } from '../../support/gate.ts'
-import { collectLog, external, startLoginApp } from '../login-app.ts'
+import { CREDENTIALS, collectLog, external, startLoginApp } from '../login-app.ts'
 
 const HASH = /^\$scrypt\$ln=10,r=8,p=1\$/
 
@@ -273,4 +273,30 @@ t.test('a property resolver hashes what is there', async (t) => {
   t.equal(await resolver(undefined, {}, context), undefined)
   const named = passwordHash({ service: 'authentication', strategy: 'local' })
   t.match(await named('pony', {}, context), HASH)
+})
+
+t.test('RES-11: registrations from one address leave others their logins', async (t) => {
+  const { app, authentication, echo, local, users } = await start('password')
+  const password = await local.hashPassword(CREDENTIALS.password)
+  const emails = Array.from({ length: 20 }, (_, index) => `user${index}@example.org`)
+  for (const [index, email] of emails.entries()) {
+    await users.create({ id: 100 + index, email, password })
+  }
+  for (const loginThrottle of [true, false]) {
+    app.set('authentication', { ...authentication.configuration, loginThrottle })
+    const flood = Array.from({ length: 200 }, () =>
+      echo.create({ password: 'pony' }, external({ address: '203.0.113.9' })),
+    )
+    const settling = Promise.allSettled(flood)
+    const logins = emails.map((email, index) =>
+      authentication.create({ ...CREDENTIALS, email }, external({ address: `192.0.2.${index}` })),
+    )
+    await t.resolves(Promise.all(logins))
+    await t.resolves(echo.create({ password: 'pony' }, external({ address: '192.0.2.1' })))
+    const refused = (await settling).filter(({ status }) => status === 'rejected')
+    t.ok(refused.length >= 100)
+    for (const { reason } of refused as PromiseRejectedResult[]) {
+      t.match(reason, { code: 503, data: { retryAfter: 1 } })
+    }
+  }
 })

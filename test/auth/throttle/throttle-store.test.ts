@@ -127,7 +127,7 @@ t.test('a store that fails while a login fails does not hide why the login faile
     await client.close()
     throw fault
   }
-  const login = throttle.run('ada', '192.0.2.1', fail, logger)
+  const login = throttle.run('ada', '192.0.2.1', fail, { logger })
   t.equal(await login.catch((error: unknown) => error), fault)
   t.match(logged, [[{ err: { code: 503 } }, 'The store of the login throttle failed']])
   await t.rejects(throttle.begin('ada', '192.0.2.1'), { code: 503 }, 'the next login tells')
