@@ -21,11 +21,22 @@ class BookService {
   }
 }
 
+const { STAFF_KEY = 'letmein' } = process.env
+
 const app = createApp<{ books: BookService }>().use('books', new BookService())
+const staffApp = createApp().use('orders', { find: async () => [{ id: 1, book: '1' }] })
 
 const server = fastify()
 server.get('/hello', async () => ({ hello: 'world' }))
 await server.register(remex, { app, prefix: '/api/v1' })
+
+// Whatever reaches the services of the staff, and their page if there is one, comes through this scope.
+await server.register(async (scope) => {
+  scope.addHook('onRequest', async ({ headers }) => {
+    if (headers['x-staff-key'] !== STAFF_KEY) throw new NotFound('Page not found')
+  })
+  await scope.register(remex, { app: staffApp, prefix: '/staff' })
+})
 
 const address = await server.listen({ port: Number(process.env['PORT'] ?? 3030) })
 console.log(`Try ${address}/hello and ${address}/api/v1/books/1`)
