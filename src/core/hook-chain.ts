@@ -1,16 +1,10 @@
+import type { RunningHook } from './hook-context.ts'
 import type { HookRegistry, StoredHook } from './hook-registry.ts'
 import type { MethodCall } from './method-call.ts'
-import { setResult } from './method-call.ts'
-import type { Chain, Layer } from './run-hooks.ts'
-import { toChain } from './run-hooks.ts'
+import type { Chain, Layer, Surrounded } from './run-hooks.ts'
+import { runMethodAlone, toChain, watchRests } from './run-hooks.ts'
 
 type AroundStep<C> = (context: C, next: () => Promise<void>) => unknown
-
-/** What the chain of around hooks uses of their context: that of a method, or of `setup`. */
-interface Surrounded {
-  readonly self?: object
-  settleParams?(): void
-}
 
 type Step = StoredHook | Layer
 
@@ -49,7 +43,7 @@ export function compileChain(
   if (innermost === undefined) return null
   const [outer, chain]: [Step[], Chain] = isLayer(innermost)
     ? [steps.slice(0, -1), toChain(innermost, null, call)]
-    : [steps, (context) => setResult(call, context)]
+    : [steps, (context) => runMethodAlone(call, context)]
   return outer.reduceRight<Chain>(
     (inner, step) => (isLayer(step) ? toChain(step, inner, call) : toAroundChain(step, inner)),
     chain,
@@ -59,11 +53,15 @@ export function compileChain(
 /** Returns a chain of around hooks alone, as `setup` and `teardown` of an application have them. */
 export function composeAround<C extends Surrounded>(
   hooks: readonly AroundStep<C>[],
-  inner: (context: C) => Promise<void>,
+  innermost: (context: C) => Promise<void>,
 ): (context: C) => Promise<void> {
+  const toWatched = (inner: (context: C) => Promise<void>) => (context: C) => {
+    watchRests(context)
+    return inner(context)
+  }
   return hooks.reduceRight<(context: C) => Promise<void>>(
-    (next, hook) => toAroundChain(hook, next),
-    inner,
+    (inner, hook) => toAroundChain(hook, toWatched(inner)),
+    innermost,
   )
 }
 
@@ -119,21 +117,29 @@ function toAroundChain<C extends Surrounded>(
   inner: (context: C) => Promise<void>,
 ): (context: C) => Promise<void> {
   return (context) => {
-    let last: Promise<void> | null = null
+    const outer = context.running
+    const running: RunningHook = { hook, outer, ended: null, rest: null, isWatched: false }
+    context.running = running
     const next = (reason?: unknown): Promise<void> => {
-      if (last !== null) last = runAgain(last, context, inner, reason === TAKEN_BACK)
-      else {
+      const { rest } = running
+      if (rest === null) {
         context.settleParams?.()
-        last = inner(context)
+        running.rest = inner(context)
+      } else {
+        running.isWatched = false
+        context.running = running
+        running.rest = runAgain(rest, context, inner, reason === TAKEN_BACK)
       }
-      return last
+      return running.rest
     }
     try {
       const returned = hook.call(context.self, context, next)
-      return returned instanceof Promise ? returned : Promise.resolve(returned as undefined)
+      running.ended =
+        returned instanceof Promise ? returned : Promise.resolve(returned as undefined)
     } catch (error) {
-      return Promise.reject(error)
+      running.ended = Promise.reject(error)
     }
+    return running.ended
   }
 }
 

@@ -38,6 +38,20 @@ export interface HttpAnswer {
   location?: string
 }
 
+/** An around hook that runs, and what it has started. */
+export interface RunningHook {
+  /** The hook itself. */
+  readonly hook: object
+  /** The around hook that has started this one. */
+  readonly outer: RunningHook | null
+  /** What the hook has returned: settles when it has ended. Set when it goes on asynchronously. */
+  ended: Promise<void> | null
+  /** The rest of the call, from `next()` on. */
+  rest: Promise<void> | null
+  /** Whether failures of `rest` are looked at, if the hook does not do it itself. */
+  isWatched: boolean
+}
+
 /** When a hook runs: around the call, before the method, after it, or on an error. */
 export type HookType = 'around' | 'before' | 'after' | 'error'
 
@@ -87,6 +101,8 @@ export class HookContext<S = object, M extends string = string, A = HookApplicat
   readonly #method: CalledMethod<A>
   /** The params that have been looked at by {@link settleParams}. */
   #settled: ParamsOf<S, M>
+  /** The innermost around hook that has started. */
+  #running: RunningHook | null = null
 
   constructor(method: CalledMethod<A>, self: object, id: unknown, data: unknown, params: unknown) {
     const { entry } = method
@@ -138,6 +154,15 @@ export class HookContext<S = object, M extends string = string, A = HookApplicat
     const { completeCopy } = this.#settled as Partial<TransportParams>
     if (typeof completeCopy === 'function') completeCopy.call(this.#settled, this.params as object)
     this.#settled = this.params
+  }
+
+  /** @internal */
+  get running(): RunningHook | null {
+    return this.#running
+  }
+
+  set running(hook: RunningHook | null) {
+    this.#running = hook
   }
 
   /** The same as `http.status`. */

@@ -1,6 +1,7 @@
 import { composeAround } from './hook-chain.ts'
 import type { HookApplication } from './hook-context.ts'
 import { isHookType } from './hook-registry.ts'
+import type { Surrounded } from './run-hooks.ts'
 import { isObject } from './value-kind.ts'
 
 /** What hooks around `setup` and `teardown` of an application get. */
@@ -14,6 +15,8 @@ export interface LifecycleContext<A = HookApplication> {
   /** The HTTP server, when there is one. */
   readonly server: unknown
 }
+
+type RunningLifecycle = LifecycleContext & Pick<Surrounded, 'running'>
 
 /** The methods of an application that such hooks run around. */
 export type LifecycleMethod = 'setup' | 'teardown'
@@ -129,7 +132,9 @@ export class ServiceLifecycle {
       isReached = true
       return run(context)
     }
-    await composeAround(this.#hooks[method], inner)({ app, self: app, method, server })
+    const context: RunningLifecycle = { app, self: app, method, server, running: null }
+    Object.defineProperty(context, 'running', { enumerable: false })
+    await composeAround<RunningLifecycle>(this.#hooks[method], inner)(context)
     if (isReached) return
     app.logger.warn({}, `No ${method} of a service ran: a ${method} hook must await next()`)
   }

@@ -70,12 +70,3 @@ export function startMethod(
   setReturned(context, returned)
   return undefined
 }
-
-/**
- * Calls the method and sets its result, unless there is one; throws what the method throws at once.
- */
-export function setResult(call: MethodCall, context: HookContext): Promise<void> {
-  const pending = startMethod(call, context)
-  if (pending === undefined) return Promise.resolve()
-  return Promise.resolve(pending).then((returned) => setReturned(context, returned))
-}

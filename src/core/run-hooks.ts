@@ -1,5 +1,5 @@
 import { setReturned } from './event-note.ts'
-import type { HookContext, HookType } from './hook-context.ts'
+import type { HookApplication, HookContext, HookType, RunningHook } from './hook-context.ts'
 import type { StoredHook } from './hook-registry.ts'
 import { mergeReturned } from './merge-returned.ts'
 import type { MethodCall } from './method-call.ts'
@@ -38,6 +38,7 @@ export function toChain(layer: Layer, inner: Chain | null, call: MethodCall): Ch
         if (pending !== undefined) await pending
       }
     } catch (thrown) {
+      watchRests(context)
       const error = explainError(thrown, context.type, context)
       if (onError.length > 0) await runErrorHooks(onError, context, toError(error))
       else {
@@ -46,6 +47,19 @@ export function toChain(layer: Layer, inner: Chain | null, call: MethodCall): Ch
       }
     }
   }
+}
+
+/** Calls the method below around hooks alone, and sets its result unless there is one. */
+export function runMethodAlone(call: MethodCall, context: HookContext): Promise<void> {
+  const pending = startMethod(call, context)
+  if (pending === undefined) return Promise.resolve()
+  return Promise.resolve(pending).then(
+    (returned) => setReturned(context, returned),
+    (error: unknown) => {
+      watchRests(context)
+      throw error
+    },
+  )
 }
 
 /**
@@ -122,4 +136,57 @@ function explainError(error: unknown, type: HookType, context: HookContext): unk
  */
 function toError(thrown: unknown): unknown {
   return thrown ?? new Error(`${thrown} was thrown`)
+}
+
+/** What around hooks run around: the call of a method, or `setup` of an application. */
+export interface Surrounded {
+  readonly app: HookApplication
+  readonly method: string
+  readonly path?: string
+  readonly self?: object
+  running: RunningHook | null
+  settleParams?(): void
+}
+
+/**
+ * Has failures logged of what around hooks have started by `next()`, where they end without waiting for
+ * it: nobody else would hear of them, and the process would end. To be called when something has failed,
+ * or a call ends too early; to do it for each hook of each call would make five hooks a third slower.
+ */
+export function watchRests(context: Surrounded): void {
+  for (let one = context.running; one !== null; one = one.outer) {
+    const running = one
+    if (running.isWatched) continue
+    running.isWatched = true
+    if (running.rest !== null) watchRest(running, running.rest, context)
+    // It fails before `next()` has returned what it has started.
+    else queueMicrotask(() => watchRest(running, running.rest, context))
+  }
+}
+
+function watchRest(
+  { hook, ended }: RunningHook,
+  rest: Promise<void> | null,
+  { app, path, method }: Surrounded,
+): void {
+  // What the hook hands on is looked at by whoever it is handed to.
+  if (ended === rest) return
+  let hasEnded = false
+  let isLate = false
+  const end = (): void => {
+    hasEnded = true
+  }
+  ended?.then(end, end)
+  rest?.then(undefined, (err: unknown) => {
+    // A hook that waits ends after this. What has failed before this was looked at may have ended it.
+    if (!hasEnded || !isLate) return
+    const { name } = hook as { readonly name?: string }
+    app.logger.error(
+      { err, service: path, method, hook: name || 'anonymous' },
+      'What an around hook has started by next() has failed after its end: the hook must await next()',
+    )
+  })
+  queueMicrotask(() => {
+    isLate = true
+  })
 }

@@ -4,6 +4,7 @@ import type { CalledMethod } from './hook-context.ts'
 import { HookContext } from './hook-context.ts'
 import { readArguments, startMethod } from './method-call.ts'
 import type { MethodEntry } from './method-entry.ts'
+import { watchRests } from './run-hooks.ts'
 import { emitServiceEvent } from './service-events.ts'
 
 /**
@@ -25,7 +26,13 @@ export function runMethod(method: MethodEntry, context: HookContext): Promise<un
     const pending = startCall(method, context)
     // A result that is there needs no promise, and its event is emitted at once.
     if (pending === undefined) return Promise.resolve(finishCall(method, context, context.result))
-    return Promise.resolve(pending).then((returned) => finishCall(method, context, returned))
+    return Promise.resolve(pending).then(
+      (returned) => finishCall(method, context, returned),
+      (error: unknown) => {
+        watchRests(context)
+        throw error
+      },
+    )
   } catch (error) {
     return Promise.reject(error)
   }
@@ -48,6 +55,9 @@ export function startCall(
  * @param returned what the promise of {@link startCall} resolves to; without one, the result
  */
 export function finishCall(method: MethodEntry, context: HookContext, returned: unknown): unknown {
+  const { running } = context
+  const isEarly = running !== null && (running.rest === null || !('result' in context))
+  if (isEarly) watchRests(context)
   // A chain has set it. Not told by `chain`, which hooks that are added meanwhile replace.
   if (!('result' in context)) {
     if (method.chain !== null) method.entry.app.advice?.warnOfResult(method, context, returned)

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AuthenticationRequest, MethodEntry } from '../core/index.ts'
 import { BadRequest, HookContext, Unavailable } from '../core/index.ts'
+import { watchRests } from '../core/run-hooks.ts'
 import { finishCall, startCall } from '../core/run-method.ts'
 import type { TimedCall, Watch } from './call-time-limit.ts'
 import { endWatch } from './call-time-limit.ts'
@@ -169,6 +170,7 @@ class RestCall implements TimedCall {
   }
 
   #fail(error: unknown): void {
+    if (this.#context !== null) watchRests(this.#context)
     this.#answerError(error)
     this.#end()
   }
