@@ -86,7 +86,7 @@ const AUTH = toNames({
   types: `
     AccessTokenPayload Algorithm AuthenticateHook AuthenticateOptions AuthenticationConfiguration
     AuthenticationHttpRequest AuthenticationParams AuthenticationRequest AuthenticationResult AuthenticationStrategy
-    ConnectionEvent Counter Entity EntityService HashPasswordHook HashPasswordOptions HookCall
+    ConnectionEvent Counter Entity EntityService HashOptions HashPasswordHook HashPasswordOptions HookCall
     JwtConfiguration LocalConfiguration LoginAttempt LoginThrottleOptions OAuthDefaults OAuthOptions
     OAuthOutcome OAuthParams OAuthProfile OAuthSettings PasswordOptions PasswordVerdict
     ProtectHook ProviderSection RevocationCollection RevocationList ThrottleCollection

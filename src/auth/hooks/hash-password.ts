@@ -27,9 +27,16 @@ export type HashPasswordHook = (context: HookCall, next?: () => Promise<void>) =
 /** A strategy that hashes passwords, as {@link LocalStrategy} does. */
 interface HashingStrategy extends AuthenticationStrategy {
   hashPassword(password: unknown, params: unknown): Promise<string>
+  /** @throws {BadRequest} it can't be hashed */
+  checkPassword?(password: unknown): void
 }
 
-type Hash = (password: unknown) => Promise<string>
+/** What a call does with its passwords. */
+interface Hashing {
+  /** @throws {BadRequest} a password can't be hashed */
+  check(password: unknown): void
+  hash(password: unknown): Promise<string>
+}
 
 /** Update operators that write a value as it is. They add nothing to the path of a field inside. */
 const WRITE_OPERATORS: ReadonlySet<string> = new Set([
@@ -65,7 +72,7 @@ export function hashPassword(field: string, options: HashPasswordOptions = {}): 
       throw new TypeError('The hashPassword hook must be used as a before or an around hook')
     }
     if (context.data !== undefined && context.data !== null) {
-      context.data = await hashRecords(context, field, createHash(context, options))
+      context.data = await hashRecords(context, field, createHashing(context, options))
     }
     if (context.type === 'around') await next?.()
   })
@@ -87,25 +94,32 @@ export function passwordHash(
     const { data } = context
     if (Array.isArray(data)) checkCount(context, data.length)
     const names = { ...(service && { authentication: service }), ...(strategy && { strategy }) }
-    return createHash(context, names)(value)
+    return createHashing(context, names).hash(value)
   }
 }
 
-function createHash(
+function createHashing(
   context: HookCall,
   { authentication, strategy = 'local' }: HashPasswordOptions,
-): Hash {
+): Hashing {
   const service = findAuthentication(context.app as Application, authentication)
   if (service === null) {
     throw new BadRequest('Could not find an authentication service to hash password')
   }
-  const hashing = service.getStrategy(strategy) as Partial<HashingStrategy> | undefined
-  if (typeof hashing?.hashPassword !== 'function') {
+  const found = service.getStrategy(strategy) as Partial<HashingStrategy> | undefined
+  if (typeof found?.hashPassword !== 'function') {
     throw new BadRequest(`Could not find '${strategy}' strategy to hash password`)
   }
-  return async (password) => {
-    context.params.signal?.throwIfAborted()
-    return (hashing as HashingStrategy).hashPassword(password, context.params)
+  const hashing = found as HashingStrategy
+  return {
+    check(password) {
+      checkPassword(password)
+      hashing.checkPassword?.(password)
+    },
+    async hash(password) {
+      context.params.signal?.throwIfAborted()
+      return hashing.hashPassword(password, context.params)
+    },
   }
 }
 
@@ -116,7 +130,7 @@ interface Place {
 }
 
 /** Returns a copy of the data with hashes. */
-async function hashRecords(context: HookCall, field: string, hash: Hash): Promise<unknown> {
+async function hashRecords(context: HookCall, field: string, hashing: Hashing): Promise<unknown> {
   checkNewRecords(context)
   const { data } = context
   const places: Place[] = []
@@ -124,9 +138,9 @@ async function hashRecords(context: HookCall, field: string, hash: Hash): Promis
     ? data.map((record: unknown) => copyRecord(record, field, places))
     : copyRecord(data, field, places)
   checkCount(context, places.length)
-  for (const { holder, key } of places) checkPassword(holder[key])
+  for (const { holder, key } of places) hashing.check(holder[key])
   // One after the other: many at once would keep others waiting.
-  for (const { holder, key } of places) holder[key] = await hash(holder[key])
+  for (const { holder, key } of places) holder[key] = await hashing.hash(holder[key])
   return copy
 }
 

@@ -1,5 +1,4 @@
 import { availableParallelism } from 'node:os'
-import bcrypt from 'bcryptjs'
 import { BadRequest } from '../../core/index.ts'
 import type { OptionRule } from '../../core/option-check.ts'
 import { checkOptions, withDefaults } from '../../core/option-check.ts'
@@ -7,6 +6,13 @@ import { isNonEmptyString } from '../../core/value-kind.ts'
 import { AUTH_OPTION } from '../option-rules.ts'
 import type { Turn } from '../work-queue.ts'
 import { WorkQueue } from '../work-queue.ts'
+import {
+  createBcryptDummies,
+  hashByBcrypt,
+  isCutByBcrypt,
+  matchesBcrypt,
+  readBcryptCost,
+} from './bcrypt-hash.ts'
 import type { ScryptCost, ScryptHash } from './scrypt-hash.ts'
 import {
   createDummyHash,
@@ -28,11 +34,20 @@ export interface PasswordOptions extends Partial<ScryptCost> {
   /** Default: 1. */
   readonly parallelization?: number
   /**
-   * How many hashes are computed at a time. Default: 2, or 1 where there are fewer than 4 cores.
+   * How many hashes are computed at a time. Default: 2, or 1 where there are fewer than 4 cores or new
+   * hashes are by bcrypt.
    */
   readonly concurrency?: number
   /** How many may wait; beyond, whoever has most of them is refused with 503. Default: 50. */
   readonly maxQueued?: number
+}
+
+/** What makes new hashes. */
+export interface HashOptions {
+  /** `'bcrypt'` is for packages that compare hashes by bcrypt themselves. Default: `'scrypt'`. */
+  readonly hash?: 'scrypt' | 'bcrypt'
+  /** The cost of new hashes by bcrypt, from 10 to 12. Default: 10. */
+  readonly hashSize?: number
 }
 
 /** What came of checking a password. */
@@ -40,9 +55,9 @@ export interface PasswordVerdict {
   /** Whether the password is the one that was hashed. */
   readonly isCorrect: boolean
   /**
-   * The stored hash was made with other parameters than the configured ones, or by bcrypt, and the
-   * password may be hashed anew. After bcrypt it may not if it has more than 72 bytes: bcrypt
-   * ignores the rest, so it was not checked.
+   * The stored hash was made in another way than the configured one, or with other parameters, and the
+   * password may be hashed anew. From or to bcrypt it may not if it has more than 72 bytes: bcrypt
+   * ignores the rest, so it was not checked, or would be no more.
    */
   readonly isOutdated: boolean
   /** What is stored is no hash that can be read. */
@@ -60,10 +75,19 @@ const RULES: Readonly<Record<keyof PasswordOptions, OptionRule>> = {
   maxQueued: AUTH_OPTION.positiveInteger,
 }
 
-const MAX_PASSWORD_BYTES = 1024
+/** The rules for {@link HashOptions}. */
+export const HASH_RULES: Readonly<Record<keyof HashOptions, OptionRule>> = {
+  hash: {
+    expected: "'scrypt' or 'bcrypt'",
+    isValid: (value) => value === 'scrypt' || value === 'bcrypt',
+  },
+  hashSize: {
+    expected: 'a whole number from 10 to 12',
+    isValid: (value) => Number.isInteger(value) && Number(value) >= 10 && Number(value) <= 12,
+  },
+}
 
-/** Hashes of Feathers and others. Costs above 15 are refused: each step doubles the time. */
-const BCRYPT_HASH = /^\$2[aby]\$(?:0[4-9]|1[0-5])\$[./A-Za-z0-9]{53}$/
+const MAX_PASSWORD_BYTES = 1024
 
 /**
  * Hashes and checks passwords, a few at a time, on threads of their own. Hashes by bcrypt are the
@@ -71,83 +95,116 @@ const BCRYPT_HASH = /^\$2[aby]\$(?:0[4-9]|1[0-5])\$[./A-Za-z0-9]{53}$/
  */
 export class Passwords {
   readonly #cost: ScryptCost
+  /** The cost of new hashes, `null` where they are by scrypt. */
+  readonly #bcryptCost: number | null
   readonly #queue: WorkQueue
   readonly #dummy: ScryptHash
 
   /**
    * @param owner how errors name the options: `the setting 'authentication.local.scrypt'`
-   * @throws {TypeError} an unknown option, or parameters that scrypt can't take
+   * @throws {TypeError} an unknown option, or parameters that scrypt or bcrypt can't take
    */
-  constructor(options: PasswordOptions, owner: string) {
+  constructor(options: PasswordOptions, owner: string, hashOptions: HashOptions = {}) {
     checkOptions(owner, options, RULES)
-    const { concurrency = availableParallelism() < 4 ? 1 : 2, maxQueued = 50, ...cost } = options
+    checkOptions(owner, hashOptions, HASH_RULES)
+    const { hash = 'scrypt', hashSize = 10 } = hashOptions
+    const isScrypt = hash === 'scrypt'
+    const isThreaded = isScrypt && availableParallelism() >= 4
+    const { concurrency = isThreaded ? 2 : 1, maxQueued = 50, ...cost } = options
+    const [unused] = isScrypt ? [] : Object.keys(cost)
+    if (unused !== undefined) {
+      throw new TypeError(`${owner}: the option '${unused}' is for scrypt, and 'hash' is '${hash}'`)
+    }
     this.#cost = withDefaults(OWASP_COST, cost)
     if (!isScryptCost(this.#cost)) {
       throw new TypeError(
         `${owner}: scrypt can not take these parameters: 'cost' is a power of two, 'parallelization' is at most ${MAX_PARALLELIZATION}, and the memory of 128 * cost * blockSize bytes is at most 512 MiB`,
       )
     }
+    this.#bcryptCost = isScrypt ? null : hashSize
     this.#queue = new WorkQueue(concurrency, maxQueued)
     this.#dummy = createDummyHash(this.#cost)
   }
 
   /**
-   * Returns the hash of a password as a string in PHC format.
-   * @throws {BadRequest} the password is empty, longer than 1,024 bytes, or no string
+   * Checks what is to become a password.
+   * @throws {BadRequest} it is no non-empty string, has more than 1,024 bytes, or more than bcrypt reads
+   *   where it is to be hashed by bcrypt
+   */
+  check(password: unknown): asserts password is string {
+    checkPassword(password)
+    if (this.#bcryptCost === null || !isCutByBcrypt(password)) return
+    throw new BadRequest('A password has at most 72 bytes')
+  }
+
+  /**
+   * Returns the hash of a password as a string: by scrypt in PHC format, by bcrypt in its own.
+   * @throws {BadRequest} as {@link check}
    * @throws {Unavailable} too many are waiting, and no other caller has more of them
    */
   async hash(password: unknown, turn: Turn = {}): Promise<string> {
-    checkPassword(password)
+    this.check(password)
+    const cost = this.#bcryptCost
+    if (cost !== null) return this.#queue.run(() => hashByBcrypt(password, cost), turn)
     const hash = await this.#queue.run(() => hashByScrypt(password, this.#cost), turn)
     return formatScryptHash(hash)
   }
 
   /**
    * Checks a password against a stored hash. It takes the same time when there is no hash, when the
-   * stored value can't be read, and when the hash is a cheaper one: scrypt with the configured
-   * parameters is computed in any case. Checks come before hashes.
+   * stored value can't be read, and when the hash is a cheaper one: as much as checking one that would
+   * be made today. Checks come before hashes.
    * @throws {Unavailable} too many are waiting, and no other caller has more of them
    */
   async verify(password: string, stored: unknown, turn: Turn = {}): Promise<PasswordVerdict> {
-    const urgent = { ...turn, isUrgent: true }
     const storedHash = typeof stored === 'string' ? stored : ''
-    if (BCRYPT_HASH.test(storedHash)) {
-      const check = () => bcrypt.compare(password, storedHash)
-      const isCorrect = await this.#queue.run(() => this.#checkBesideDummy(password, check), urgent)
-      // What stands behind the 72 bytes that bcrypt reads was not checked: it may be mistyped.
-      return { isCorrect, isOutdated: !bcrypt.truncates(password), isMalformed: false }
+    const scrypt = parseScryptHash(storedHash)
+    const bcryptCost = readBcryptCost(storedHash)
+    const isKnown = scrypt !== null || bcryptCost !== null
+    const isCurrent =
+      this.#bcryptCost === null
+        ? scrypt !== null && isSameCost(scrypt, this.#cost)
+        : this.#bcryptCost === bcryptCost
+    const check = async (): Promise<boolean> => {
+      if (scrypt !== null) return matchesScrypt(password, scrypt)
+      return bcryptCost !== null && matchesBcrypt(password, storedHash)
     }
-    const hash = parseScryptHash(storedHash)
-    const isOutdated = hash !== null && !isSameCost(hash, this.#cost)
-    const matches = await this.#queue.run(() => {
-      const check = () => matchesScrypt(password, hash ?? this.#dummy)
-      return isOutdated ? this.#checkBesideDummy(password, check) : check()
-    }, urgent)
+    const compute = isCurrent ? check : () => this.#checkBesideDummy(password, check, bcryptCost)
+    const isCorrect = await this.#queue.run(compute, { ...turn, isUrgent: true })
+    // What stands behind the 72 bytes that bcrypt reads was not checked: it may be mistyped.
+    const isCut = (this.#bcryptCost ?? bcryptCost) !== null && isCutByBcrypt(password)
     return {
-      isCorrect: matches && hash !== null,
-      isOutdated,
-      isMalformed: hash === null && storedHash !== '',
+      isCorrect,
+      isOutdated: isKnown && !isCurrent && !isCut,
+      isMalformed: !isKnown && storedHash !== '',
     }
   }
 
   /**
-   * Checks a password while a hash with the configured parameters is computed. Otherwise the time
-   * of the answer would tell that the user has a cheaper hash.
+   * Checks a password while as much is computed as for a hash of today. Otherwise the time of the
+   * answer would tell that the user has a cheaper hash, or none.
+   * @param bcryptCost the cost of the hash that is checked, `null` where that is none by bcrypt
    */
-  async #checkBesideDummy(password: string, check: () => Promise<boolean>): Promise<boolean> {
-    // Begun first, as scrypt has a thread of its own, and bcrypt blocks the main one.
-    const dummy = matchesScrypt(password, this.#dummy)
-    const settled = await Promise.allSettled([begin(check), dummy])
+  async #checkBesideDummy(
+    password: string,
+    check: () => Promise<boolean>,
+    bcryptCost: number | null,
+  ): Promise<boolean> {
+    const waste = async (): Promise<boolean> => {
+      if (this.#bcryptCost === null) return matchesScrypt(password, this.#dummy)
+      for (const dummy of createBcryptDummies(this.#bcryptCost, bcryptCost)) {
+        await matchesBcrypt(password, dummy)
+      }
+      return false
+    }
+    // What may be by scrypt begins first: it has a thread of its own, and bcrypt blocks the main one.
+    const works = this.#bcryptCost === null ? [waste, check] : [check, waste]
+    const settled = await Promise.allSettled(works.map((work) => work()))
     for (const result of settled) {
       if (result.status === 'rejected') throw result.reason
     }
-    return (settled[0] as PromiseFulfilledResult<boolean>).value
+    return (settled[works.indexOf(check)] as PromiseFulfilledResult<boolean>).value
   }
-}
-
-/** Calls a function; an error that it throws before it returns a promise is a rejection too. */
-async function begin<T>(work: () => Promise<T>): Promise<T> {
-  return work()
 }
 
 /** @throws {BadRequest} it is no non-empty string, or has more than 1,024 bytes */

@@ -1,6 +1,7 @@
 import type { OptionRules } from '../../core/option-check.ts'
-import { OPTION } from '../../core/option-check.ts'
+import { checkOptions, OPTION } from '../../core/option-check.ts'
 import type { PasswordOptions } from '../passwords/passwords.ts'
+import { HASH_RULES } from '../passwords/passwords.ts'
 import type { AuthenticationConfiguration } from '../settings/authentication-config.ts'
 import { ENTITY_RULES, getSection } from '../settings/authentication-config.ts'
 
@@ -22,21 +23,31 @@ export interface LocalConfiguration {
   readonly entityPasswordField: string
   /** What every failing login is told. Default: `'Invalid login'`. */
   readonly errorMessage: string
-  /** Parameters for the hashes. */
+  /** What makes new hashes: `'bcrypt'` is for packages that compare hashes by bcrypt themselves. */
+  readonly hash: 'scrypt' | 'bcrypt'
+  /** The cost of hashes by bcrypt, from 10 to 12; without effect on those by scrypt. Default: 10. */
+  readonly hashSize?: number
+  /** Parameters for hashes by scrypt, and how many hashes are computed at a time and may wait. */
   readonly scrypt: PasswordOptions
 }
 
-/** The rules for the section of the local strategy. */
-export const LOCAL_RULES: OptionRules = {
+const RULES: OptionRules = {
   ...ENTITY_RULES,
   usernameField: OPTION.string,
   passwordField: OPTION.string,
   entityUsernameField: OPTION.string,
   entityPasswordField: OPTION.string,
   errorMessage: OPTION.string,
-  scrypt: OPTION.object,
-  /** An option of bcrypt, in the settings of those who come from Feathers: it has no effect. */
+  hash: HASH_RULES.hash,
+  /** Any value where hashes are by scrypt: it stands in the settings of those who come from Feathers. */
   hashSize: { expected: 'anything', isValid: () => true },
+  scrypt: OPTION.object,
+}
+
+/** @throws {TypeError} an unknown option, or a value that it can't have */
+export function checkLocalSection(owner: string, section: Readonly<Record<string, unknown>>): void {
+  const isBcrypt = section['hash'] === 'bcrypt'
+  checkOptions(owner, section, isBcrypt ? { ...RULES, ...HASH_RULES } : RULES)
 }
 
 /** Returns the section of a local strategy with every default filled in. */
@@ -56,6 +67,7 @@ export function toLocalConfiguration(
     entityUsernameField: usernameField,
     entityPasswordField: passwordField,
     errorMessage: 'Invalid login',
+    hash: 'scrypt',
     scrypt: {},
     ...section,
   }

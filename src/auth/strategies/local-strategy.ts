@@ -1,5 +1,4 @@
 import type { AuthenticationRequest, NotAuthenticated } from '../../core/index.ts'
-import { checkOptions } from '../../core/option-check.ts'
 import { isNonEmptyString, isObject } from '../../core/value-kind.ts'
 import { createNotAuthenticated } from '../auth-errors.ts'
 import type { AuthenticationResult } from '../authentication.ts'
@@ -16,7 +15,7 @@ import type { Turn } from '../work-queue.ts'
 import { AuthenticationBaseStrategy } from './base-strategy.ts'
 import { toEntities, toEntityParams, toExternalEntity } from './entity.ts'
 import type { LocalConfiguration } from './local-configuration.ts'
-import { LOCAL_RULES, toLocalConfiguration } from './local-configuration.ts'
+import { checkLocalSection, toLocalConfiguration } from './local-configuration.ts'
 
 interface Credentials {
   readonly username: string
@@ -45,7 +44,7 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
       if (isNonEmptyString(section[required])) continue
       throw new TypeError(`'${this.name}' authentication strategy requires a '${required}' setting`)
     }
-    checkOptions(`the setting '${configKey}.${this.name}'`, section, LOCAL_RULES)
+    checkLocalSection(`the setting '${configKey}.${this.name}'`, section)
     this.#getPasswords()
   }
 
@@ -151,8 +150,17 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
   }
 
   /**
+   * Checks what is to become a password, before anything is hashed.
+   * @throws {BadRequest} it is empty, no string, or longer than 1,024 bytes, or 72 where `hash` is bcrypt
+   */
+  checkPassword(password: unknown): void {
+    const passwords: Passwords = this.#getPasswords()
+    passwords.check(password)
+  }
+
+  /**
    * Returns the hash of a password, as it is to be stored.
-   * @throws {BadRequest} the password is empty, longer than 1,024 bytes, or no string
+   * @throws {BadRequest} as {@link checkPassword}
    * @param params as for {@link comparePassword}; without `provider` it waits however many are waiting
    * @throws {Unavailable} too many are waiting, and no other address has more of them
    */
@@ -193,10 +201,12 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
 
   #getPasswords(): Passwords {
     const { configKey } = this.authentication
-    this.#passwords ??= new Passwords(
-      this.configuration.scrypt,
-      `the setting '${configKey}.${this.name}.scrypt'`,
-    )
+    if (this.#passwords === null) {
+      const { hash, hashSize, scrypt } = this.configuration
+      const owner = `the setting '${configKey}.${this.name}.scrypt'`
+      const options = hash === 'bcrypt' && hashSize !== undefined ? { hash, hashSize } : { hash }
+      this.#passwords = new Passwords(scrypt, owner, options)
+    }
     return this.#passwords
   }
 }

@@ -169,6 +169,20 @@ t.test('RES-11: a record with a password in several places is refused unhashed',
   await t.rejects(nested.create(data), { code: 400, message: /'profiles\.password'/ })
 })
 
+t.test('RES-11: what its strategy can not hash is refused unhashed', async (t) => {
+  const local = new SpyStrategy()
+  const fields = { usernameField: 'email', passwordField: 'password' }
+  const settings = { local: { ...fields, hash: 'bcrypt' } }
+  const { app } = await startLoginApp({ local, settings })
+  app.use('echo', { create: async (data: unknown) => data })
+  app.service('echo').hooks({ before: { create: [hashPassword('password')] } })
+  local.hashed.length = 0
+  const list = [{ password: 'pony' }, { password: 'x'.repeat(73) }]
+  await t.rejects(app.service('echo').create(list), { code: 400, message: /72 bytes/ })
+  t.strictSame(local.hashed, [])
+  t.match(await app.service('echo').create(list.slice(0, 1)), [{ password: /^\$2b\$10\$/ }])
+})
+
 t.test('RES-11: a list is refused unhashed where the service takes none', async (t) => {
   const { app, local } = await start('password')
   const list = [{ password: 'pony' }, { password: 'pony' }]

@@ -120,6 +120,68 @@ t.test('AUTH-3: bcrypt reads 72 bytes, and a longer password is not hashed anew'
   t.strictSame(await passwords.verify(read, stored), { ...verdict, isOutdated: true })
 })
 
+t.test('AUTH-3: hashes by bcrypt where that is set, and never more than it reads', async (t) => {
+  const passwords = new Passwords({}, 'scrypt', { hash: 'bcrypt' })
+  const hash = await passwords.hash('pony')
+  t.match(hash, /^\$2b\$10\$/)
+  t.ok(await bcrypt.compare('pony', hash), 'as others compare it')
+  const right = { isCorrect: true, isOutdated: false, isMalformed: false }
+  t.strictSame(await passwords.verify('pony', hash), right)
+  t.strictSame(await passwords.verify('Pony', hash), { ...right, isCorrect: false })
+  await t.resolves(passwords.hash('x'.repeat(72)))
+  for (const password of ['x'.repeat(73), 'ü'.repeat(37), '', 7, null]) {
+    await t.rejects(passwords.hash(password), { name: 'BadRequest', code: 400 })
+  }
+  const dear = new Passwords({}, 'scrypt', { hash: 'bcrypt', hashSize: 11 })
+  t.match(await dear.hash('pony'), /^\$2b\$11\$/)
+  t.strictSame(await dear.verify('pony', hash), { ...right, isOutdated: true })
+})
+
+t.test(
+  'AUTH-3: a hash by scrypt moves to bcrypt, unless bcrypt would cut the password',
+  async (t) => {
+    const passwords = new Passwords({}, 'scrypt', { hash: 'bcrypt' })
+    const scrypt = new Passwords(CHEAP_SCRYPT, 'scrypt')
+    for (const [password, isOutdated] of [
+      ['x'.repeat(72), true],
+      ['x'.repeat(73), false],
+    ] as const) {
+      const verdict = await passwords.verify(password, await scrypt.hash(password))
+      t.strictSame(verdict, { isCorrect: true, isOutdated, isMalformed: false })
+    }
+  },
+)
+
+t.test('AUTH-2: each check by bcrypt is as much work as one of today', async (t) => {
+  const passwords = new Passwords({}, 'scrypt', { hash: 'bcrypt' })
+  const { compare } = bcrypt
+  const costs: number[] = []
+  t.teardown(() => {
+    bcrypt.compare = compare
+  })
+  bcrypt.compare = ((password: string, hash: string) => {
+    costs.push(bcrypt.getRounds(hash))
+    return compare(password, hash)
+  }) as typeof compare
+  const scrypt = await new Passwords(CHEAP_SCRYPT, 'scrypt').hash('pony')
+  const cases: [stored: unknown, costs: number[], scrypts: number][] = [
+    [undefined, [10], 0],
+    ['no hash', [10], 0],
+    [await passwords.hash('pony'), [10], 0],
+    // 2^8 + 2^8 + 2^9 is 2^10.
+    [await bcrypt.hash('pony', 8), [8, 8, 9], 0],
+    [await bcrypt.hash('pony', 11), [11], 0],
+    [scrypt, [10], 1],
+  ]
+  for (const [stored, expected, scrypts] of cases) {
+    for (const password of ['pony', 'wrong pony']) {
+      costs.length = 0
+      t.equal(await countScrypt(() => passwords.verify(password, stored)), scrypts, `${stored}`)
+      t.strictSame(costs.sort(), expected.sort(), `${stored}`)
+    }
+  }
+})
+
 t.test('takes nothing for a hash that is none, or that costs too much to check', async (t) => {
   const passwords = new Passwords(CHEAP_SCRYPT, 'scrypt')
   const hash = await passwords.hash('pony')

@@ -49,6 +49,16 @@ t.test('refuses settings that are missing or unknown', (t) => {
     [{ ...fields, scrypt: { n: 4 } }, /'authentication\.local\.scrypt': unknown option 'n'/],
     [{ ...fields, scrypt: { cost: 1000 } }, /'authentication\.local\.scrypt': scrypt can not take/],
     [{ ...fields, scrypt: { maxQueued: 0 } }, /'maxQueued' must be a whole number/],
+    [{ ...fields, hash: 'argon2' }, /'hash' must be 'scrypt' or 'bcrypt'/],
+    [{ ...fields, hash: 'bcrypt', hashSize: 9 }, /'hashSize' must be a whole number from 10 to 12/],
+    [
+      { ...fields, hash: 'bcrypt', hashSize: 13 },
+      /'hashSize' must be a whole number from 10 to 12/,
+    ],
+    [
+      { ...fields, hash: 'bcrypt', scrypt: { cost: 1024 } },
+      /'authentication\.local\.scrypt': the option 'cost' is for scrypt/,
+    ],
   ]
   for (const [local, message] of cases) {
     t.throws(() => createLoginApp({ settings: { local } }), { message }, String(message))
@@ -236,4 +246,32 @@ t.test('AUTH-5: logs that a stored hash is malformed, without the hash', async (
   await t.rejects(authentication.create(CREDENTIALS, external()), REFUSED)
   t.match(log.at(-1), { level: 'warn', details: { reason: 'the stored hash is malformed' } })
   t.notMatch(JSON.stringify(log), /ln=31/)
+})
+
+t.test('replaces hashes at login by those that are configured, and those alone', async (t) => {
+  const fields = { usernameField: 'email', passwordField: 'password' }
+  const local = { ...fields, hash: 'bcrypt', scrypt: { maxQueued: 5 } }
+  const { authentication, users } = await start({ settings: { local } })
+  const password = () => users.users.get('1')?.password
+  const made = password()
+  t.match(made, /^\$2b\$10\$/)
+  await authentication.create(CREDENTIALS, external())
+  t.equal(password(), made, 'it is one of today')
+  const olds = [
+    await bcrypt.hash('correct horse', 4),
+    await new Passwords(CHEAP_SCRYPT, 'old').hash('correct horse'),
+  ]
+  for (const old of olds) {
+    await users.patch(1, { password: old })
+    await t.rejects(authentication.create({ ...CREDENTIALS, password: 'x' }, external()), REFUSED)
+    t.equal(password(), old)
+    await authentication.create(CREDENTIALS, external())
+    t.match(password(), /^\$2b\$10\$/)
+    await t.resolves(authentication.create(CREDENTIALS, external()))
+  }
+  const long = 'x'.repeat(73)
+  const old = await new Passwords(CHEAP_SCRYPT, 'old').hash(long)
+  await users.patch(1, { password: old })
+  await t.resolves(authentication.create({ ...CREDENTIALS, password: long }, external()))
+  t.equal(password(), old, 'bcrypt would cut it')
 })
