@@ -12,7 +12,7 @@ export interface ServiceAdvice extends HookAdvice, RegistryAdvice {
   /** Called with each event of a service that a listener is added for. */
   warnOfEvent(entry: ServiceEntryFace, event: unknown): void
   /** Called where the hooks of a call have ended without a result. */
-  warnOfResult(method: MethodEntry, context: HookContext, returned: unknown): void
+  warnOfResult(method: MethodEntry, context: HookContext): void
 }
 
 /**

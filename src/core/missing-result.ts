@@ -9,15 +9,8 @@ const WARNED = new WeakSet<object>()
 /**
  * Warns, while developing, that the hooks of a call have ended without a result. Not where an error
  * hook has swallowed an error, or a hook has said what to answer in place of a result.
- * @param returned what the outermost hook has returned
  */
-export function warnMissingResult(
-  method: MethodEntry,
-  context: HookContext,
-  returned: unknown,
-): void {
-  // Anything else may be the result of a method that had no hooks yet when it was called.
-  if (returned !== undefined && returned !== context) return
+export function warnMissingResult(method: MethodEntry, context: HookContext): void {
   if (WARNED.has(method) || !isDeveloping() || isMeant(context)) return
   WARNED.add(method)
   const { name, entry } = method

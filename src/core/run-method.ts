@@ -56,12 +56,14 @@ export function startCall(
  */
 export function finishCall(method: MethodEntry, context: HookContext, returned: unknown): unknown {
   const { running } = context
-  const isEarly = running !== null && (running.rest === null || !('result' in context))
-  if (isEarly) watchRests(context)
-  // A chain has set it. Not told by `chain`, which hooks that are added meanwhile replace.
-  if (!('result' in context)) {
-    if (method.chain !== null) method.entry.app.advice?.warnOfResult(method, context, returned)
-    setReturned(context, returned)
+  const hasResult = 'result' in context
+  // An inner hook may still be under way.
+  if (running !== null && (running.rest === null || !hasResult)) watchRests(context)
+  if (!hasResult) {
+    // What an around hook returns is no result. Not told by `chain`, which hooks that are added meanwhile
+    // replace.
+    if (running !== null) method.entry.app.advice?.warnOfResult(method, context)
+    setReturned(context, running === null ? returned : undefined)
   }
   emitServiceEvent(method.entry, context)
   if (context.dispatch !== undefined) noteExternalForm(context.result)

@@ -1,3 +1,4 @@
+import { feathers } from '@feathersjs/feathers'
 import t from 'tap'
 import type { AroundHook, Hook } from '../../src/core/index.ts'
 import { createApp } from '../../src/core/index.ts'
@@ -51,4 +52,36 @@ t.test('warns of nothing in production', async (t) => {
     else process.env['NODE_ENV'] = former
   })
   t.equal(await countWarnings([async () => undefined]), 0)
+})
+
+const RETURNED: Readonly<Record<string, AroundHook>> = {
+  'the context, without next()': async (context) => context,
+  'the context, at once': (context) => context,
+  'the context, after next()': async (context, next) => next().then(() => context),
+  'a copy of the context, without next()': async (context) => ({ ...context, result: 'copy' }),
+  'a copy of the context, after next()': async (context, next) =>
+    next().then(() => ({ ...context, result: 'copy' })),
+  'an object, without next()': async () => ({ other: 1 }),
+  'an object, at once': () => ({ other: 1 }),
+  'an object, after next()': async (_context, next) => next().then(() => ({ other: 1 })),
+  'a string': async () => 'other',
+  null: async () => null,
+  nothing: async () => undefined,
+  'nothing, at once': () => undefined,
+  'the context, with a result': async (context) => Object.assign(context, { result: 'set' }),
+}
+
+t.test('what an around hook returns is never the result, as in Feathers', async (t) => {
+  const wait: AroundHook = async (_context, next) => next()
+  const service = { get: async () => 'one' }
+  for (const [what, hook] of Object.entries(RETURNED)) {
+    for (const around of [[hook], [wait, hook], [hook, wait]]) {
+      const theirs = feathers().use('todos', service)
+      theirs.service('todos').hooks({ around: around as never })
+      const ours = createApp().use('todos', service)
+      ours.logger = createLogger()
+      ours.service('todos').hooks({ around })
+      t.equal(await ours.service('todos').get('1'), await theirs.service('todos').get('1'), what)
+    }
+  }
 })
