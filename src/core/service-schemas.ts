@@ -50,6 +50,11 @@ export interface ServiceSchemas<Name extends string = string> {
   readonly query?: JSONSchema
   /** A record as callers get it; what it does not name is not sent. Default: `entity`. */
   readonly result?: JSONSchema
+  /**
+   * What becomes of the fields of data that no JSON Schema names: the call is refused, or they are left
+   * out. Those of queries are refused in either case. Default: `'refuse'`.
+   */
+  readonly unknown?: 'refuse' | 'drop'
   /** The schemas of custom methods, by their names. */
   readonly methods?: { readonly [Method in Exclude<Name, StandardMethod>]?: CustomMethodSchemas }
 }

@@ -22,7 +22,7 @@ import { checkList } from './list-check.ts'
 import type { MethodSources } from './method-sources.ts'
 import { toMethodSources } from './method-sources.ts'
 import { checkReferences, toDocuments } from './schema-documents.ts'
-import { toPublicSchema, toWireSchema } from './wire-schema.ts'
+import { toOpenSchema, toPublicSchema, toWireSchema } from './wire-schema.ts'
 
 interface QueryCheck {
   /** Checks a query and converts its values. @throws {BadRequest} it does not fit */
@@ -42,9 +42,12 @@ interface MethodCheck {
 /** The schemas of a service, compiled. */
 export class CompiledSchemas {
   readonly #methods: ReadonlyMap<string, MethodCheck>
+  readonly #dropsUnknown: boolean
 
   /** @throws {TypeError} a schema can't be compiled; says which */
   constructor(entry: ServiceEntryFace, given: ServiceSchemas) {
+    const dropsUnknown = given.unknown === 'drop'
+    this.#dropsUnknown = dropsUnknown
     const service = `the schemas of service '${entry.path}'`
     const schemas = compile(service, () => toDocuments(given))
     for (const [name, schema] of listResults(schemas)) {
@@ -65,7 +68,7 @@ export class CompiledSchemas {
             : createQueryCheck(query),
         )
       const forData = (schema: DataSchema): DataCheck =>
-        compile(`the data ${owner}`, () => createDataCheck(schema))
+        compile(`the data ${owner}`, () => createDataCheck(schema, { dropsUnknown }))
       return {
         sources,
         query: getOrAdd(queries, query, forQuery),
@@ -101,8 +104,9 @@ export class CompiledSchemas {
   /** Returns the schemas of a method as they hold over HTTP. */
   toMethodSchemas(name: string): MethodSchemas {
     const sources = this.#methods.get(name)?.sources
+    const data = sources?.data === undefined ? undefined : toPublicSchema(sources.data)
     return {
-      data: sources?.data === undefined ? undefined : toPublicSchema(sources.data),
+      data: this.#dropsUnknown && data !== undefined ? toOpenSchema(data) : data,
       query: toWireSchema(sources?.query ?? true),
       result: sources?.result === undefined ? undefined : toWireSchema(sources.result),
       stored: sources?.stored === undefined ? undefined : toWireSchema(sources.stored),

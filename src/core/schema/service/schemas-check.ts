@@ -24,6 +24,10 @@ const RULES: OptionRules = {
   patch: DATA_SCHEMA,
   query: JSON_SCHEMA,
   result: JSON_SCHEMA,
+  unknown: {
+    expected: "'refuse' or 'drop'",
+    isValid: (value) => value === 'refuse' || value === 'drop',
+  },
   methods: { expected: 'an object with the schemas of custom methods', isValid: isPlainObject },
 }
 
@@ -43,7 +47,13 @@ export function checkServiceSchemas(entry: ServiceEntryFace, schemas: ServiceSch
     .filter(({ external, spec }) => external && spec.arguments.includes('data'))
     .map(({ name }) => name)
   for (const name of withData) {
-    if (toDataSchema(schemas, name) === undefined) throw createMissing(owner, schemas, name)
+    const data = toDataSchema(schemas, name)
+    if (data === undefined) throw createMissing(owner, schemas, name)
+    if (schemas.unknown === 'drop' && isStandardSchema(data)) {
+      throw new TypeError(
+        `${owner}: 'unknown' is for JSON Schemas; what becomes of further fields of '${name}' its library says`,
+      )
+    }
   }
   // That of `create` may be what others follow from.
   const isBase = withData.some((name) => toDataSchema(schemas, name) === schemas.create)

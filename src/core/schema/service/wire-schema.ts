@@ -76,6 +76,22 @@ export function toPublicSchema(schema: DataSchema): JSONSchema {
   }
 }
 
+/** Keywords that close an object by `false`. */
+const CLOSING: readonly string[] = ['additionalProperties', 'unevaluatedProperties']
+
+/** Returns a copy of a schema that says nothing of the fields that it does not name: they are left out. */
+export function toOpenSchema(schema: JSONSchema): JSONSchema {
+  return toOpen(schema) as JSONSchema
+}
+
+function toOpen(schema: unknown): unknown {
+  if (!hasKeywords(schema)) return schema
+  const open = Object.entries(schema).filter(
+    ([keyword, value]) => value !== false || !CLOSING.includes(keyword),
+  )
+  return mapSchema(Object.fromEntries(open), toOpen)
+}
+
 /** Callers may leave out what has a default. */
 function withOptionalDefaults(schema: unknown): unknown {
   if (!hasKeywords(schema)) return schema

@@ -39,6 +39,8 @@ export interface AjvOptions {
   readonly useDefaults?: boolean
   /** Whether inherited properties, such as `toString`, count as missing. Default: `false`. */
   readonly ownProperties?: boolean
+  /** Whether a check goes on behind the first fault. Default: `false`. */
+  readonly allErrors?: boolean
 }
 
 /** The instances by their options. No schema becomes known to another one, so they can be shared. */
@@ -53,6 +55,7 @@ export function createAjv({
   dialect = LATEST_DIALECT,
   useDefaults = false,
   ownProperties = false,
+  allErrors = false,
 }: AjvOptions = {}): AnyAjv {
   const AjvOfDialect = CLASSES.get(toDialect(dialect))
   if (AjvOfDialect === undefined) {
@@ -69,6 +72,7 @@ export function createAjv({
     unevaluated: true,
     ownProperties,
     useDefaults,
+    allErrors,
     // 0.07 / 0.01 is 7.000000000000001. The quotient may be so many decimals off an integer.
     multipleOfPrecision: 6,
     // Code for each reference, and work on it, would take most of the time; the engine does it anyway.
@@ -90,7 +94,7 @@ export function createAjv({
  */
 export function compileSchema(
   schema: JSONSchema,
-  { useDefaults = false }: Pick<AjvOptions, 'useDefaults'> = {},
+  { useDefaults = false, allErrors = false }: Pick<AjvOptions, 'useDefaults' | 'allErrors'> = {},
 ): ValidateFunction {
   const named = isObject(schema) ? schema['$schema'] : undefined
   // Its check would return a promise, and those who check at once would leave it to reject unheard.
@@ -102,8 +106,8 @@ export function compileSchema(
   const dialect = toDialect(typeof named === 'string' ? named : LATEST_DIALECT)
   // Asking for each name whether it is an own one takes time.
   const ownProperties = namesInherited(schema)
-  const key = `${dialect} ${useDefaults} ${ownProperties}`
-  const ajv = INSTANCES.get(key) ?? createAjv({ dialect, useDefaults, ownProperties })
+  const key = `${dialect} ${useDefaults} ${ownProperties} ${allErrors}`
+  const ajv = INSTANCES.get(key) ?? createAjv({ dialect, useDefaults, ownProperties, allErrors })
   INSTANCES.set(key, ajv)
   addExtensions(ajv, schema)
   const shared = shareParts(schema)

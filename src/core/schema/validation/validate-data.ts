@@ -5,7 +5,7 @@ import type { JSONSchema } from '../../service-schemas.ts'
 import { isObject } from '../../value-kind.ts'
 import { copyPlain } from './plain-copy.ts'
 import { isStandardSchema } from './standard-schema.ts'
-import { addIndex } from './validation-error.ts'
+import { addIndex, isIncomplete, joinFaults } from './validation-error.ts'
 import type { ValidationHook, ValidationInput } from './validation-hook.ts'
 import { checkHookType, hasValidate, toValidation } from './validation-hook.ts'
 import type { Check } from './validator.ts'
@@ -49,16 +49,19 @@ export async function validateEach(data: unknown, validate: Check): Promise<unkn
   return Array.isArray(data) ? validateItems(data, validate) : validate(data)
 }
 
-/** One after the other, so that the first invalid item ends it. */
+/** One after the other, until there are as many faults as callers are told, or another error. */
 async function validateItems(items: readonly unknown[], validate: Check): Promise<unknown[]> {
   const validated: unknown[] = []
+  let faults: unknown
   for (const [index, item] of items.entries()) {
     try {
       validated.push(await validate(item))
     } catch (error) {
-      throw addIndex(error, index)
+      faults = joinFaults(faults, addIndex(error, index))
+      if (!isIncomplete(faults)) break
     }
   }
+  if (faults !== undefined) throw faults
   return validated
 }
 
@@ -85,7 +88,7 @@ function isValidationMap(schema: ValidationInput | ValidationMap): schema is Val
 }
 
 function compileData(schema: JSONSchema): Check {
-  return compileCheck(schema)
+  return compileCheck(schema, { tellsAll: true })
 }
 
 function hasData(method: string): boolean {

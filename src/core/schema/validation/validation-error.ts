@@ -15,8 +15,8 @@ export interface ValidationIssue {
   readonly message: string
 }
 
-/** Of the errors that a schema with many alternatives gives, callers get so many. */
-const MAX_ISSUES = 50
+/** So many of the faults of a call are told. */
+const MAX_ISSUES = 20
 
 /** Keywords that repeat what the errors of their alternatives say. */
 const SUMMARIES: ReadonlySet<unknown> = new Set(['anyOf', 'oneOf', 'if'])
@@ -38,14 +38,34 @@ export function createValidationError(found: readonly unknown[]): BadRequest {
  * error as it is.
  */
 export function addIndex(error: unknown, index: number): unknown {
-  if (!(error instanceof BadRequest) || !Array.isArray(error.data)) return error
-  const issues: readonly unknown[] = error.data
-  if (!issues.every(isIssue)) return error
+  const issues = readIssues(error)
+  if (issues === undefined || !(error instanceof BadRequest)) return error
   const placed = issues.map((issue) => ({
     ...issue,
     instancePath: `/${index}${issue.instancePath}`,
   }))
   return new BadRequest(error.message, placed, { cause: error.cause })
+}
+
+/** Returns the error of a list for that of the items before, if there is one, and that of the next. */
+export function joinFaults(before: unknown, next: unknown): unknown {
+  const issues = readIssues(next)
+  if (before === undefined || issues === undefined) return before ?? next
+  const all = [...(readIssues(before) ?? []), ...issues]
+  return new BadRequest('validation failed', all.slice(0, MAX_ISSUES))
+}
+
+/** Whether an error has room for the faults of further items. */
+export function isIncomplete(error: unknown): boolean {
+  const issues = readIssues(error)
+  return issues !== undefined && issues.length < MAX_ISSUES
+}
+
+/** Returns what an error of validation tells, `undefined` for any other. */
+function readIssues(error: unknown): readonly ValidationIssue[] | undefined {
+  if (!(error instanceof BadRequest) || !Array.isArray(error.data)) return undefined
+  const issues: readonly unknown[] = error.data
+  return issues.every(isIssue) ? issues : undefined
 }
 
 /**

@@ -4,9 +4,11 @@ import type { JSONSchema } from '../../service-schemas.ts'
 import { hasMethod, isObject, isPromise } from '../../value-kind.ts'
 import { toOneDocument } from '../one-document.ts'
 import { compileSchema } from './ajv.ts'
+import { createFaultSearch } from './all-faults.ts'
 import { checkClosedParts } from './closed-parts.ts'
 import { isStandardSchema } from './standard-schema.ts'
 import { createStringConversion } from './string-conversion.ts'
+import { createFieldDrop } from './unknown-fields.ts'
 import { createValidationError, toValidationError } from './validation-error.ts'
 
 /**
@@ -30,6 +32,10 @@ export interface CheckOptions {
   readonly convertsStrings?: boolean
   /** Whether the `default` of a property is put where it is missing. Default: `true`. */
   readonly useDefaults?: boolean
+  /** Whether the fields that a schema refuses in any case are left out. Default: `false`. */
+  readonly dropsUnknown?: boolean
+  /** Whether an error has all faults that can be found soon. Default: `false`, the first one. */
+  readonly tellsAll?: boolean
 }
 
 /** What Ajv returns. */
@@ -61,16 +67,25 @@ export function findSchemaOf(validator: object): JSONSchema | undefined {
  */
 export function compileCheck(
   given: JSONSchema,
-  { convertsStrings = false, useDefaults = true }: CheckOptions = {},
+  {
+    convertsStrings = false,
+    useDefaults = true,
+    dropsUnknown = false,
+    tellsAll = false,
+  }: CheckOptions = {},
 ): Check {
   const schema = toOneDocument(given)
   checkClosedParts(schema)
   const validate = compileSchema(schema, { useDefaults })
   const convert = convertsStrings ? createStringConversion(schema) : () => undefined
-  return (data) => {
+  const drop = dropsUnknown ? createFieldDrop(schema) : (data: unknown) => data
+  const findAll = tellsAll ? createFaultSearch(schema, { useDefaults }) : () => undefined
+  return (given) => {
+    const data = drop(given)
     convert(data)
-    if (validate(data) !== true) throw createValidationError(validate.errors ?? [])
-    return data
+    if (validate(data) === true) return data
+    const first = validate.errors ?? []
+    throw createValidationError(findAll(data) ?? first)
   }
 }
 
@@ -97,7 +112,8 @@ export function getValidator(schema: JSONSchema, ajv?: SchemaCompiler): Validato
   if (ajv !== undefined && !hasMethod(ajv, 'compile')) {
     throw new TypeError('getValidator() takes an Ajv of your own, and not its options')
   }
-  const validate = ajv === undefined ? toAsync(compileCheck(schema)) : compileWith(ajv, schema)
+  const validate =
+    ajv === undefined ? toAsync(compileCheck(schema, { tellsAll: true })) : compileWith(ajv, schema)
   SCHEMAS.set(validate, schema)
   return validate
 }

@@ -33,6 +33,16 @@ const REFUSED: readonly (readonly [title: string, options: object, message: RegE
     { entity: z.object({}), create: true },
     /'entity' must be a JSON/,
   ],
+  [
+    'a word for unknown fields that it does not know',
+    { create: Note, methods: { greet: { data: true } }, unknown: 'ignore' },
+    /'unknown' must be 'refuse' or 'drop'/,
+  ],
+  [
+    'to drop what another library checks',
+    { create: z.object({}), methods: { greet: { data: true } }, unknown: 'drop' },
+    /'unknown' is for JSON Schemas; .* 'create'/,
+  ],
   ['a method without one', { entity: Note }, /lack 'create': name what callers may send, or true/],
   ['a patch that can not follow', { create: z.object({}) }, /lack 'patch' \(it does not follow/],
   ['a custom method without one', { create: Note }, /lack the data of 'greet'/],

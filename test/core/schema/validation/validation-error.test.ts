@@ -107,11 +107,11 @@ t.test('holds no value of a discriminator', async (t) => {
   t.notMatch(JSON.stringify(thrown), /secret/)
 })
 
-t.test('holds at most 50 entries', async (t) => {
+t.test('holds at most 20 entries', async (t) => {
   const literals = Array.from({ length: 200 }, (_, index) => Type.Literal(`literal ${index}`))
   const validate = getValidator(Type.Object({ name: Type.Union(literals) }))
   const error = await validate({ name: 'other' }).catch((thrown: unknown) => thrown)
-  t.equal(((error as BadRequest).data as object[]).length, 50)
+  t.equal(((error as BadRequest).data as object[]).length, 20)
 })
 
 t.test('keeps the order of Ajv where there are no alternatives', async (t) => {

@@ -1,0 +1,119 @@
+import type { ValidateFunction } from 'ajv'
+
+import type { JSONSchema } from '../../service-schemas.ts'
+import { isObject, isPlainObject } from '../../value-kind.ts'
+import type { Keywords } from '../json-schema.ts'
+import type { AjvOptions } from './ajv.ts'
+import { compileSchema } from './ajv.ts'
+import { copyPlain } from './plain-copy.ts'
+import type { PlaceSchemas, SchemaPlace } from './schema-places.ts'
+import { createPlaces } from './schema-places.ts'
+
+/** Of data with more values than that, the first fault is told. */
+const MAX_VALUES = 500
+
+/** A check that reads more often than that ends: each of many alternatives looks at the same values. */
+const MAX_READS = 10_000
+
+/** A string with a pattern may be checked by each of many alternatives. */
+const MAX_PATTERN_LENGTH = 256
+
+/** How large the values of a place may be. */
+interface Limits {
+  readonly length: number
+  readonly items: number
+  readonly properties: number
+  readonly name: number
+}
+
+/**
+ * Returns a function that finds all faults of data that does not fit a schema; `undefined` where that
+ * would take long. A check that goes on behind a fault tries the pattern on a string that is too long for
+ * it, compares the items of a list that is too long, and looks into each alternative of each alternative.
+ * So only small data is looked through, with nothing in it that is larger than its schema allows, and for
+ * as long as a number of reads takes.
+ */
+export function createFaultSearch(
+  schema: JSONSchema,
+  options: Pick<AjvOptions, 'useDefaults'>,
+): (data: unknown) => readonly object[] | undefined {
+  let root: SchemaPlace<Limits> | undefined
+  let validate: ValidateFunction | undefined
+  return (data) => {
+    if (!isObject(schema)) return undefined
+    root ??= createPlaces(schema, toLimits)
+    if (!isWithin(data, root, { left: MAX_VALUES })) return undefined
+    validate ??= compileSchema(schema, { ...options, allErrors: true })
+    try {
+      // What is frozen can not be watched.
+      const isValid = validate(watch(copyPlain(data), { left: MAX_READS }))
+      return isValid === true ? undefined : (validate.errors ?? undefined)
+    } catch (error) {
+      if (error === TOO_MANY_READS) return undefined
+      throw error
+    }
+  }
+}
+
+const TOO_MANY_READS = new RangeError('A check takes too long')
+
+/** What is left of something that has a bound. */
+interface Budget {
+  left: number
+}
+
+function spend(budget: Budget, count: number): void {
+  budget.left -= count
+  if (budget.left < 0) throw TOO_MANY_READS
+}
+
+/** Returns a value that throws when it has been read too often. */
+function watch(value: unknown, budget: Budget): unknown {
+  if (!Array.isArray(value) && !isPlainObject(value)) return value
+  return new Proxy(value, {
+    get: (target, name) => {
+      spend(budget, 1)
+      return watch(Reflect.get(target, name), budget)
+    },
+    ownKeys: (target) => {
+      const keys = Reflect.ownKeys(target)
+      spend(budget, keys.length)
+      return keys
+    },
+  })
+}
+
+function toLimits({ parts }: PlaceSchemas): Limits {
+  const names = parts.map((part) => part['propertyNames']).filter(isObject)
+  return {
+    length: Math.min(
+      findLeast(parts, 'maxLength'),
+      ...parts.map(({ pattern, format }) => ((pattern ?? format) ? MAX_PATTERN_LENGTH : Infinity)),
+    ),
+    items: findLeast(parts, 'maxItems'),
+    properties: findLeast(parts, 'maxProperties'),
+    name: findLeast(names, 'maxLength'),
+  }
+}
+
+function findLeast(parts: readonly Keywords[], keyword: string): number {
+  const limits = parts.map((part) => part[keyword]).filter((limit) => typeof limit === 'number')
+  return Math.min(...limits)
+}
+
+function isWithin(value: unknown, place: SchemaPlace<Limits>, budget: Budget): boolean {
+  budget.left -= 1
+  if (budget.left < 0) return false
+  const { length, items, properties, name: longestName } = place.facts
+  if (typeof value === 'string') return value.length <= length
+  if (Array.isArray(value)) {
+    if (value.length > items) return false
+    return value.every((item, index) => isWithin(item, place.item(index), budget))
+  }
+  if (!isPlainObject(value)) return true
+  const entries = Object.entries(value)
+  if (entries.length > properties) return false
+  return entries.every(
+    ([name, inner]) => name.length <= longestName && isWithin(inner, place.property(name), budget),
+  )
+}
