@@ -1,4 +1,4 @@
-import type { Collection } from 'mongodb'
+import type { Collection, FindCursor } from 'mongodb'
 import { findOperatorPlaces } from '../core/checked-query.ts'
 import { BadRequest } from '../core/errors/index.ts'
 import type { Query } from '../core/params.ts'
@@ -69,8 +69,6 @@ export async function callAdapter<R>(
   if (!isReturning) checkUnread(query, pipeline)
   const hidden = toHidden(settings, params)
   checkPipelineUse(operation, { settings, query, hidden, pipeline, driver })
-  // A cursor outlives this call: it needs the signal itself, not one that ends with the call.
-  if (CURSORS.has(operation) && params.signal !== undefined) driver.signal ??= params.signal
   // Outside of `callDatabase`: a `Model` that is no collection is a fault of the code, not of the
   // database.
   const collection = await openModel(settings.Model)
@@ -82,7 +80,8 @@ export async function callAdapter<R>(
   const runCall = (): Promise<R> => {
     if (operation === 'read') return callDatabase(() => runRead(params, driver, start))
     // What fails within a transaction is not written: the caller ends it by an abort.
-    const isAtOnce = !CURSORS.has(operation) && driver.session?.inTransaction() !== true
+    if (CURSORS.has(operation)) return callDatabase(() => openFollowing(params, driver, start))
+    const isAtOnce = driver.session?.inTransaction() !== true
     return isAtOnce ? callWrite(collection.db.client, start) : callDatabase(start)
   }
   return transaction === undefined ? runCall() : transaction.runNext(runCall)
@@ -108,10 +107,9 @@ async function runRead<R>(
   driver: DriverOptions,
   read: () => Promise<R>,
 ): Promise<R> {
-  const followed = driver.signal === undefined ? ReadSignal.follow(params) : null
-  if (followed !== null) driver.signal = followed as unknown as AbortSignal
-  const { signal } = driver
-  if (signal === undefined) return read()
+  const signal = ReadSignal.follow(driver.signal === undefined ? params : driver)
+  if (signal === null) return read()
+  driver.signal = signal as unknown as AbortSignal
   try {
     signal.throwIfAborted()
     const result = await read()
@@ -121,8 +119,22 @@ async function runRead<R>(
   } catch (error) {
     throw signal.aborted ? toAbortError(signal.reason) : error
   } finally {
-    followed?.end()
+    signal.end()
   }
+}
+
+/** Resolves to a cursor. It outlives the call, and follows the signal of its caller until it is closed. */
+async function openFollowing<R>(
+  params: MongoDBParams,
+  driver: DriverOptions,
+  open: () => Promise<R>,
+): Promise<R> {
+  const signal = ReadSignal.follow({ signal: driver.signal ?? params.signal })
+  if (signal === null) return open()
+  driver.signal = signal as unknown as AbortSignal
+  const cursor = await open()
+  ;(cursor as unknown as FindCursor).once('close', () => signal.end())
+  return cursor
 }
 
 /**

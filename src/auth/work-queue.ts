@@ -1,3 +1,4 @@
+import { followSignal } from '../core/follow-signal.ts'
 import { Unavailable } from '../core/index.ts'
 
 /** Whose turn a task takes, and how it waits for it. */
@@ -71,25 +72,27 @@ export class WorkQueue {
       return Promise.reject(createRefusal())
     }
     return new Promise((resolve, reject) => {
-      const abort = (): void => {
-        this.#remove(caller, task)
-        reject(signal?.reason)
-      }
+      let unfollow = (): void => undefined
       const task: Task = {
         isUrgent,
         start: () => {
-          signal?.removeEventListener('abort', abort)
+          unfollow()
           // The next task begins before the caller hears that this one has ended.
           void work()
             .finally(() => this.#leave())
             .then(resolve, reject)
         },
         refuse: (error) => {
-          signal?.removeEventListener('abort', abort)
+          unfollow()
           reject(error)
         },
       }
-      signal?.addEventListener('abort', abort, { once: true })
+      if (signal !== undefined) {
+        unfollow = followSignal(signal, () => {
+          this.#remove(caller, task)
+          reject(signal.reason)
+        })
+      }
       this.#add(caller, task)
       this.#startNext()
     })

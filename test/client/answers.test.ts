@@ -1,4 +1,4 @@
-import { once } from 'node:events'
+import { getEventListeners, once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
@@ -17,6 +17,7 @@ import { createCertificate } from '../support/certificate.ts'
 import { holdTimers } from '../support/clock.ts'
 import { Gate } from '../support/gate.ts'
 import { checkPrototypes } from '../support/http.ts'
+import { laterTurns } from '../support/until.ts'
 import { findClosedPort } from './closed-port.ts'
 import { CONNECTORS } from './connectors.ts'
 import { errorOf } from './error-of.ts'
@@ -318,6 +319,28 @@ for (const [library, connector] of Object.entries(CONNECTORS)) {
       await service.find({ connection: { signal, timeoutMs: Number.POSITIVE_INFINITY } })
       t.equal(timers.size, 0)
       t.equal(listeners, 0)
+    })
+
+    t.test('100 calls with one signal leave no listener behind, and warn of no leak', async (t) => {
+      const warnings: string[] = []
+      const warn = ({ name }: Error): unknown => warnings.push(name)
+      process.on('warning', warn)
+      t.teardown(() => process.off('warning', warn))
+      const gate = new Gate()
+      const { url } = await startOddServer(t, async (request, response) => {
+        await gate.pass()
+        answer(200, '[]', JSON_TYPE)(request, response)
+      })
+      const { signal } = new AbortController()
+      const service = getService(url)
+      const find = () => service.find({ connection: { signal } })
+      const calls = Array.from({ length: 100 }, find)
+      await gate.arrivals(1)
+      gate.open()
+      await Promise.all(calls)
+      t.equal(getEventListeners(signal, 'abort').length, 0)
+      await laterTurns()
+      t.strictSame(warnings, [])
     })
 
     t.test('an abort on the way ends the call with its reason', async (t) => {

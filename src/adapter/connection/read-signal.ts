@@ -1,4 +1,5 @@
 import { BadRequest, ServiceError, Timeout } from '../../core/errors/index.ts'
+import { followSignal } from '../../core/follow-signal.ts'
 import type { Params } from '../../core/params.ts'
 
 /** How long a read goes on before it asks whether its caller is still there. */
@@ -15,22 +16,20 @@ type Listener = (this: ReadSignal) => void
 export class ReadSignal {
   aborted = false
   reason: unknown
-  readonly #params: Params
-  readonly #abort: () => void
+  readonly #params: Pick<Params, 'signal'>
   #listeners: Listener[] = []
   #timer: NodeJS.Timeout | null = null
-  #source: AbortSignal | null = null
+  #unfollow: (() => void) | null = null
 
   /** Returns a signal to hand to the driver, `null` for a caller without one. */
-  static follow(params: Params): ReadSignal | null {
+  static follow(params: Pick<Params, 'signal'>): ReadSignal | null {
     if (hasLazySignal(params)) return new ReadSignal(params, FOLLOW_AFTER_MS)
     // One that stands in the params itself is there anyway, and may be aborted already.
     return params.signal === undefined ? null : new ReadSignal(params, 0)
   }
 
-  private constructor(params: Params, delayMs: number) {
+  private constructor(params: Pick<Params, 'signal'>, delayMs: number) {
     this.#params = params
-    this.#abort = () => this.#tellListeners()
     if (delayMs === 0) this.#followSource()
     else this.#timer = setTimeout(() => this.#followSource(), delayMs)
   }
@@ -50,20 +49,19 @@ export class ReadSignal {
   /** Stops following the signal of the caller: the read is over. */
   end(): void {
     if (this.#timer !== null) clearTimeout(this.#timer)
-    this.#source?.removeEventListener('abort', this.#abort)
+    this.#unfollow?.()
   }
 
   #followSource(): void {
     const source = this.#params.signal
     if (source === undefined) return
-    this.#source = source
-    if (source.aborted) this.#tellListeners()
-    else source.addEventListener('abort', this.#abort, { once: true })
+    if (source.aborted) this.#tellListeners(source)
+    else this.#unfollow = followSignal(source, () => this.#tellListeners(source))
   }
 
-  #tellListeners(): void {
+  #tellListeners({ reason }: AbortSignal): void {
     this.aborted = true
-    this.reason = this.#source?.reason
+    this.reason = reason
     const listeners = this.#listeners
     this.#listeners = []
     for (const listener of listeners) listener.call(this)
@@ -74,7 +72,7 @@ export class ReadSignal {
  * Whether the signal of params is made when somebody asks for it, as that of a request is: it is no
  * key of theirs then, and a spread of them loses it.
  */
-export function hasLazySignal(params: Params): boolean {
+export function hasLazySignal(params: Pick<Params, 'signal'>): boolean {
   return 'signal' in params && !Object.prototype.propertyIsEnumerable.call(params, 'signal')
 }
 

@@ -1,4 +1,5 @@
 import type { Timeout } from '../../core/errors/index.ts'
+import { followSignal } from '../../core/follow-signal.ts'
 import { watchStream } from './stream-end.ts'
 
 /** What ends a call before its answer is there. */
@@ -38,9 +39,10 @@ export function limitCall(
   return new Promise((resolve, reject) => {
     let isEnded = false
     let timer: ReturnType<typeof setTimeout> | undefined
+    let unfollow = (): void => undefined
     const stop = (): void => {
       clearTimeout(timer)
-      signal?.removeEventListener('abort', abort)
+      unfollow()
     }
     const end = (error: unknown, reason: unknown): void => {
       isEnded = true
@@ -48,9 +50,6 @@ export function limitCall(
       // First: the library answers an abort with an error of its own.
       reject(error)
       controller.abort(reason)
-    }
-    const abort = (): void => {
-      if (signal !== undefined) end(toAbortError(signal), signal.reason)
     }
     const finish = (result: unknown): void => {
       if (isEnded) return
@@ -70,7 +69,9 @@ export function limitCall(
         end(error, error.cause)
       }, timeoutMs)
     }
-    signal?.addEventListener('abort', abort)
+    if (signal !== undefined) {
+      unfollow = followSignal(signal, () => end(toAbortError(signal), signal.reason))
+    }
     start(controller.signal).then(finish, fail)
   })
 }

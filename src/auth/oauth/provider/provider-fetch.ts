@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { followSignal } from '../../../core/follow-signal.ts'
 import { ProviderError, toOrigin, toProviderError } from './provider-error.ts'
 import type { ProviderNetwork } from './provider-network.ts'
 import { sendRequest, toProviderUrl } from './provider-network.ts'
@@ -69,13 +70,11 @@ function followSignals(
   signals: readonly (AbortSignal | undefined)[],
 ): () => void {
   const releases = signals.map((signal) => {
-    const abort = (): void => call.abort(signal?.reason)
-    if (signal?.aborted) abort()
-    else signal?.addEventListener('abort', abort, { once: true })
-    return () => signal?.removeEventListener('abort', abort)
+    if (signal?.aborted) call.abort(signal.reason)
+    return signal && followSignal(signal, () => call.abort(signal.reason))
   })
   return () => {
-    for (const release of releases) release()
+    for (const release of releases) release?.()
   }
 }
 
