@@ -20,23 +20,24 @@ export interface AuthenticationParams extends Params {
 }
 
 /**
- * Returns a copy of params for a call inside this process that needs no authentication. The
- * fields stand before the spread so that none has to be added after it, which would take ten
- * times as long. The address is copied by name: on the params of a transport it is a getter of
- * their class, which spreading leaves out.
+ * Returns a copy of params for a call inside this process that needs no authentication. No key is
+ * added without a value: services may ask whether one is there.
  */
 export function toInternalParams(params: AuthenticationParams): AuthenticationParams {
-  const copy: AuthenticationParams = {
-    provider: undefined,
-    authentication: undefined,
-    authenticated: true,
-    query: undefined,
-    address: params.address,
-    ...params,
-  }
-  copy.provider = undefined
-  copy.authentication = undefined
+  // On the params of a transport the address is a getter of their class, which a copy leaves out.
+  const { provider: _provider, authentication: _authentication, address, ...others } = params
+  const copy: AuthenticationParams = others
   copy.authenticated = true
+  if (address !== undefined) copy.address = address
+  return copy
+}
+
+/** Returns a copy of params without the provider, and with what a copy leaves out of a transport's. */
+export function withoutProvider<P extends AuthenticationParams>(params: P): Omit<P, 'provider'> {
+  const { provider: _provider, ...copy } = params
+  for (const name of ['signal', 'address', 'requestId'] as const) {
+    if (params[name] !== undefined) Object.assign(copy, { [name]: params[name] })
+  }
   return copy
 }
 

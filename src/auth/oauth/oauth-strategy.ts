@@ -4,6 +4,7 @@ import { isObject } from '../../core/value-kind.ts'
 import { createNotAuthenticated } from '../auth-errors.ts'
 import type { Authentication, AuthenticationResult } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
+import { withoutProvider } from '../authentication-params.ts'
 import type { Entity, EntityService } from '../entity-service.ts'
 import { findEntityService } from '../entity-service.ts'
 import { AuthenticationBaseStrategy } from '../strategies/base-strategy.ts'
@@ -67,9 +68,7 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
   ): Promise<AuthenticationResult> {
     const { entity: name } = this.configuration
     const { code, profile } = request
-    // What a spread leaves out of the params of a call from outside is named.
-    const { signal, address, requestId } = params
-    const internal = { ...params, provider: undefined, signal, address, requestId }
+    const internal = withoutProvider(params)
     const entity =
       code !== undefined && profile === undefined
         ? await this.#redeem(code, internal)

@@ -171,14 +171,17 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
     })
   }
 
-  /** Returns the entity for the result: for external calls as callers outside may see it. */
+  /**
+   * Returns the entity for the result: for external calls as callers outside may see it.
+   * @throws {NotAuthenticated} it has no id
+   */
   async getEntity(entity: Entity, params: AuthenticationParams): Promise<unknown> {
     const service = this.entityService
     const { entity: name, entityId } = this.configuration
-    if (!params.provider || service === null || name === null) return entity
+    if (service === null || name === null) return entity
     const id = entity[entityId ?? service.id ?? 'id']
     if (id === undefined || id === null) throw createNotAuthenticated('Could not get local entity')
-    return toExternalEntity(this, entity, id, params)
+    return params.provider ? toExternalEntity(this, entity, id, params) : entity
   }
 
   /** Returns two non-empty strings, or `null`: an object would be an operator in the query. */

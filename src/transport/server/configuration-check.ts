@@ -19,6 +19,9 @@ interface Checker {
 /** What Ajv says of a value that does not fit. */
 interface Finding {
   readonly instancePath?: string
+  readonly schemaPath?: string
+  readonly keyword?: string
+  readonly params?: unknown
   readonly message?: string
 }
 
@@ -43,17 +46,18 @@ export function addConfigurationCheck(
   })
 }
 
-/** @throws {Error} the settings are not valid; names each place, and none of the values */
+/**
+ * @throws {Error} the settings are not valid; its message names each place, its `data` has what Ajv
+ *   found there or what the check threw as data, and neither has values of the settings
+ */
 async function check(settings: Record<string, unknown>, checker: Checker): Promise<object> {
   let returned: unknown
   try {
     returned = await checker.validate(settings)
   } catch (error) {
-    throw new Error(`The configuration is not valid: ${describe(error)}`, { cause: error })
+    throw createError(error, { cause: error })
   }
-  if (returned === false) {
-    throw new Error(`The configuration is not valid: ${describe(checker.validate)}`)
-  }
+  if (returned === false) throw createError(checker.validate)
   return typeof returned === 'object' && returned !== null ? returned : settings
 }
 
@@ -61,11 +65,24 @@ async function check(settings: Record<string, unknown>, checker: Checker): Promi
  * A function of Ajv keeps what it found in `errors`, and so does what an asynchronous one throws; a
  * `BadRequest` has it as `data`.
  */
-function describe(source: unknown): string {
+function createError(source: unknown, options?: ErrorOptions): Error {
   const { errors, data, message } = (source ?? {}) as Record<string, unknown>
-  const findings = [errors, data].find((list) => Array.isArray(list) && list.length > 0)
-  if (findings !== undefined) return (findings as Finding[]).map(describeFinding).join(', ')
-  return typeof message === 'string' ? message : 'the check refused it'
+  const findings = [errors, data].find(isFindings)?.map(toFinding)
+  const text = typeof message === 'string' ? message : 'the check refused it'
+  const problem = findings?.map(describeFinding).join(', ') ?? text
+  const error = new Error(`The configuration is not valid: ${problem}`, options)
+  const told = findings ?? data
+  return told === undefined ? error : Object.assign(error, { data: told })
+}
+
+function isFindings(list: unknown): list is Finding[] {
+  return Array.isArray(list) && list.length > 0
+}
+
+/** With the option `verbose` Ajv notes the values, too: secrets perhaps. */
+function toFinding({ instancePath, schemaPath, keyword, params, message }: Finding): Finding {
+  const all = { instancePath, schemaPath, keyword, params, message }
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))
 }
 
 function describeFinding({ instancePath = '', message = 'is not valid' }: Finding): string {

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import type { Load } from 'config/lib/util.js'
-import { createConfigurator } from '../../core/configurator.ts'
+import { checkFactoryCall, nameFactory } from '../../core/configurator.ts'
 import type { Logger } from '../../core/index.ts'
 import type { OptionRules } from '../../core/option-check.ts'
 import { checkOptions, OPTION } from '../../core/option-check.ts'
@@ -26,8 +26,9 @@ export interface ConfigurationOptions {
 /**
  * Sets the settings of an application from the files `default.json`, `<NODE_ENV>.json` and so on,
  * from the JSON in the variable `NODE_CONFIG`, and from the environment as
- * `custom-environment-variables.json` maps it: `createApp().configure(configuration())`. Warns of a
- * folder that is missing, and of an environment that no file is for.
+ * `custom-environment-variables.json` maps it: `createApp().configure(configuration())`. Returns them,
+ * and without an application, `configuration()()`, does nothing else. Warns of a folder that is
+ * missing, and of an environment that no file is for.
  * @param options options, or only the function that checks the settings
  * @throws {TypeError} an unknown option; when configured, a file or variable that can not be read, or
  *   no folder of the option's name
@@ -35,15 +36,17 @@ export interface ConfigurationOptions {
  */
 export function configuration(
   options: ConfigurationOptions | ConfigurationValidator = {},
-): (app: WithSettings) => void {
+): (app?: WithSettings) => Record<string, unknown> {
   const given = typeof options === 'function' ? { validate: options } : options
-  const configure = createConfigurator('configuration', options, (app: WithSettings) => {
-    const settings = readFiles(given.directory, app.logger)
+  checkFactoryCall('configuration', options)
+  checkConfigurationOptions(given)
+  return nameFactory('configuration', (app?: WithSettings) => {
+    const settings = readFiles(given.directory, app?.logger ?? console)
+    if (app === undefined) return settings
     for (const [name, value] of Object.entries(settings)) app.set(name, value)
     if (hasCheck(given)) addConfigurationCheck(app, settings, given)
+    return settings
   })
-  checkConfigurationOptions(given)
-  return configure
 }
 
 function hasCheck(

@@ -1,5 +1,6 @@
 import t from 'tap'
 import {
+  AuthenticationBaseStrategy,
   AuthenticationService,
   authenticate,
   JwtStrategy,
@@ -8,7 +9,14 @@ import {
 } from '../../../src/auth/index.ts'
 import type { HookContext, Params } from '../../../src/core/index.ts'
 import type { User } from '../login-app.ts'
-import { CHEAP_SCRYPT, CREDENTIALS, external, SECRET, startLoginApp } from '../login-app.ts'
+import {
+  CHEAP_SCRYPT,
+  CREDENTIALS,
+  createLoginApp,
+  external,
+  SECRET,
+  startLoginApp,
+} from '../login-app.ts'
 
 const REFUSED = { name: 'NotAuthenticated', code: 401 }
 
@@ -103,4 +111,50 @@ t.test('an entity under a name of its own is known to the hooks of its service',
   app.service('users').hooks({ before: { get: [hook] } })
   t.match(await service.create(CREDENTIALS, external()), { account: { id: 1 } })
   t.match(users.takeCalls().at(-1), { provider: 'rest', params: { account: { id: 1 } } })
+})
+
+/** A strategy that writes down its params. */
+class NotingStrategy extends AuthenticationBaseStrategy {
+  readonly seen: object[] = []
+
+  async authenticate(_request: object, params: Params) {
+    this.seen.push(params)
+    return { authentication: { strategy: this.name }, user: { id: 1 } }
+  }
+}
+
+t.test('strategies and the entity service get the keys that Feathers gives them', async (t) => {
+  const noting = new NotingStrategy()
+  const authStrategies = ['jwt', 'local', 'noting']
+  const { app, authentication, local, users } = createLoginApp({ settings: { authStrategies } })
+  authentication.register('noting', noting)
+  app.use('echo', { find: async () => [] })
+  app.service('echo').hooks({ before: { all: [authenticate('noting', 'jwt')] } })
+  await app.setup()
+  const password = await local.hashPassword(CREDENTIALS.password)
+  users.users.set('1', { id: 1, email: CREDENTIALS.email, password })
+  const keys = () => [...noting.seen.splice(0), ...users.takeCalls().map(({ params }) => params)]
+  const keysAfter = async (call: () => Promise<unknown>) => {
+    await call()
+    return keys().map((params) => Object.keys(params).sort().join(' '))
+  }
+  const request = { strategy: 'noting' }
+  t.strictSame(await keysAfter(() => authentication.create(request)), ['authenticated'])
+  t.strictSame(await keysAfter(() => authentication.create(request, external())), [
+    'authenticated headers provider query',
+  ])
+  t.strictSame(await keysAfter(() => authentication.create(CREDENTIALS)), ['authenticated query'])
+  const authenticated = { authentication: request }
+  const inside = () => app.service('echo').find({ ...authenticated } as Params)
+  t.strictSame(await keysAfter(inside), ['authenticated'])
+  const outside = () => app.service('echo').find(external(authenticated))
+  t.strictSame(await keysAfter(outside), ['authenticated headers query'])
+  const accessToken = await authentication.createAccessToken({}, { subject: '1' })
+  const jwt = () =>
+    app.service('echo').find(external({ authentication: { strategy: 'jwt', accessToken } }))
+  t.strictSame(await keysAfter(jwt), ['authenticated headers query'])
+  const address = '192.0.2.1'
+  t.strictSame(await keysAfter(() => authentication.create(request, external({ address }))), [
+    'address authenticated headers provider query',
+  ])
 })

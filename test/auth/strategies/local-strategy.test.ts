@@ -275,3 +275,14 @@ t.test('replaces hashes at login by those that are configured, and those alone',
   await t.resolves(authentication.create({ ...CREDENTIALS, password: long }, external()))
   t.equal(password(), old, 'bcrypt would cut it')
 })
+
+t.test('an entity without an id is refused inside the process, too', async (t) => {
+  const { local } = await start()
+  const message = 'Could not get local entity'
+  for (const params of [{}, external()]) {
+    for (const entity of [{}, { id: null }, { _id: 1 }]) {
+      await t.rejects(local.getEntity(entity, params), { name: 'NotAuthenticated', message })
+    }
+  }
+  t.strictSame(await local.getEntity({ id: 0 }, {}), { id: 0 })
+})

@@ -7,7 +7,13 @@ import {
   getValidator as getRemexValidator,
   Ajv as RemexAjv,
 } from '../../../src/core/schema/index.ts'
-import { configuration, createApp, fastifyApp, rest } from '../../../src/transport/index.ts'
+import {
+  BadRequest,
+  configuration,
+  createApp,
+  fastifyApp,
+  rest,
+} from '../../../src/transport/index.ts'
 import type { RecordingLogger } from '../../core/recording-logger.ts'
 import { createLogger } from '../../core/recording-logger.ts'
 import type { TestScope } from '../../support/http.ts'
@@ -204,6 +210,44 @@ t.test('a validator of remex/schema alone sets defaults and converts nothing', a
   await t.rejects(other.setup(), {
     message: 'The configuration is not valid: /port must be number',
   })
+})
+
+t.test('returns the settings, without an application too', async (t) => {
+  const directory = await writeFiles(t, { 'default.json': '{"port":3030,"database":{"a":1}}' })
+  const settings = { port: 3030, database: { a: 1 } }
+  t.strictSame(configuration({ directory })(), settings)
+  t.strictSame(configuration({ directory })(undefined), settings)
+  const app = createApp()
+  t.strictSame(configuration({ directory })(app), settings)
+  t.strictSame({ ...app.settings }, settings)
+})
+
+t.test('what a check has found is the data of the error, without the values', async (t) => {
+  const directory = await writeFiles(t, { 'default.json': '{"port":"hunter2"}' })
+  const finding = {
+    instancePath: '/port',
+    schemaPath: '#/properties/port/type',
+    keyword: 'type',
+    params: { type: 'number' },
+    message: 'must be number',
+  }
+  const ofFeathers = schema({ ...SCHEMA, $async: true }, new Ajv())
+  for (const validate of [
+    getValidator(SCHEMA, new Ajv()),
+    getRemexValidator(SCHEMA),
+    (settings: never) => ofFeathers.validate(settings),
+    new Ajv({ verbose: true }).compile(SCHEMA),
+  ]) {
+    const app = createApp()
+    app.configure(configuration({ directory, validate: validate as never }))
+    const error = (await app.setup().catch((reason: unknown) => reason)) as { data?: unknown }
+    t.strictSame(error.data, [finding])
+    t.strictSame(JSON.stringify(error.data).includes('hunter2'), false)
+  }
+  const validate = async () => Promise.reject(new BadRequest('no', { port: 'taken' }))
+  const app = createApp().configure(configuration({ directory, validate }))
+  const error = (await app.setup().catch((reason: unknown) => reason)) as { data?: unknown }
+  t.strictSame(error.data, { port: 'taken' })
 })
 
 t.test('refuses an option that it does not know', async (t) => {

@@ -1,6 +1,7 @@
 import type { AuthenticationRequest, Params } from '../../../core/index.ts'
 import { createNotAuthenticated } from '../../auth-errors.ts'
 import type { AuthenticationResult } from '../../authentication.ts'
+import { withoutProvider } from '../../authentication-params.ts'
 import type { OAuthParams, OAuthStrategy } from '../oauth-strategy.ts'
 import { askProvider } from '../provider/ask-provider.ts'
 import { proveProfile } from '../provider/profile-id.ts'
@@ -68,8 +69,7 @@ export class OAuthCallbackService {
     }
     // The token is made when the code is exchanged, where the hooks of the login run. The id may be
     // hidden from callers outside.
-    const internal = { ...params, provider: undefined }
-    const result = await authentication.authenticate(request, internal, name)
+    const result = await authentication.authenticate(request, withoutProvider(params), name)
     const entity = result[String(configuration['entity'])] as Record<string, unknown>
     return { code: await access.createCode(String(entity[entityId])), strategy: name }
   }
@@ -130,15 +130,14 @@ function toParameters(fields: Readonly<Record<string, unknown>>): URLSearchParam
 }
 
 function toLoginParams(flow: Flow, params: Params, linkStrategy: string): OAuthParams {
-  const { accessToken, query, redirect, referer, provider } = flow
+  const { accessToken, query, redirect, referer } = flow
+  const { authentication: _authentication, ...others } = withoutProvider(params)
   return {
-    ...params,
-    signal: params.signal,
-    address: params.address,
-    requestId: params.requestId,
+    ...others,
+    provider: params.provider,
     headers: referer === null ? {} : { referer },
-    authStrategies: [provider],
-    authentication: accessToken === null ? undefined : { strategy: linkStrategy, accessToken },
+    authStrategies: [flow.provider],
+    ...(accessToken === null ? {} : { authentication: { strategy: linkStrategy, accessToken } }),
     query: { ...query },
     redirect: redirect ?? '',
   }
