@@ -1,6 +1,7 @@
 // Accounts: registration, login, a service for members, logout. Try the lines it prints.
-// Reads PORT (3030), HOST (127.0.0.1), MONGODB_URL (an embedded database when it is not set) and
-// AUTH_SECRET (a new secret for each start when it is not set).
+// `npx tsx node_modules/remex/examples/accounts.ts`. Reads PORT (3030), HOST (127.0.0.1),
+// MONGODB_URL (an embedded database when it is not set) and AUTH_SECRET (a new secret for each
+// start when it is not set).
 import { randomBytes } from 'node:crypto'
 import type { ObjectId } from 'mongodb'
 import { MongoClient } from 'mongodb'

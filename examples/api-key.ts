@@ -1,6 +1,6 @@
-// A strategy of one's own: programs prove who they are by a key in a header. Try the lines it prints.
-// Reads PORT (3030), HOST (127.0.0.1) and AUTH_SECRET (a new secret for each start when it is not
-// set).
+// A strategy of one's own: programs prove who they are by a key in a header. Try the lines it
+// prints. `npx tsx node_modules/remex/examples/api-key.ts`. Reads PORT (3030), HOST (127.0.0.1) and
+// AUTH_SECRET (a new secret for each start when it is not set).
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import type { Application, AuthenticationRequest, Params } from 'remex'

@@ -1,6 +1,6 @@
 // A typed client, and the server that it calls: docs/client.md tells about it.
-// `npm run build:examples && node build/examples/client.js`. Ends by itself. Reads MONGODB_URL (an
-// embedded database when it is not set), and writes to `remex_client` alone.
+// `npx tsx node_modules/remex/examples/client.ts`. Ends by itself. Reads MONGODB_URL (an embedded
+// database when it is not set), and writes to `remex_client` alone.
 import type { AddressInfo } from 'node:net'
 import type { ObjectId } from 'mongodb'
 import { MongoClient } from 'mongodb'

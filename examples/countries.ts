@@ -1,5 +1,6 @@
-// Serves the 250 countries of the world from MongoDB: `npm start`, then try the lines it prints.
-// Reads PORT (3030), HOST (127.0.0.1) and MONGODB_URL (an embedded database when it is not set).
+// Serves the 250 countries of the world from MongoDB: try the lines it prints.
+// `npx tsx node_modules/remex/examples/countries.ts`, after `npm install world-countries`. Reads
+// PORT (3030), HOST (127.0.0.1) and MONGODB_URL (an embedded database when it is not set).
 import { createRequire } from 'node:module'
 import { MongoClient } from 'mongodb'
 import type { Formatter } from 'remex'

@@ -1,4 +1,5 @@
-// Functions before and after services: `npm run build:examples && node build/examples/middleware.js`.
+// Functions before and after services: `npx tsx node_modules/remex/examples/middleware.ts`, after
+// `npm install @fastify/middie`.
 import middie from '@fastify/middie'
 import type { Middleware, Params } from 'remex'
 import { createApp, Forbidden, fastifyApp, rest } from 'remex'

@@ -1,6 +1,6 @@
 // Names that are compared without their case, in the embedded database or in that of MONGODB_URL,
 // where it writes to `remex_collation` alone:
-// `npm run build:examples && node build/examples/mongodb-collation.js`. Ends by itself.
+// `npx tsx node_modules/remex/examples/mongodb-collation.ts`. Ends by itself.
 import { fileURLToPath } from 'node:url'
 import type { Db } from 'mongodb'
 import { MongoClient } from 'mongodb'

@@ -1,7 +1,6 @@
 // A service class as an application for FeathersJS 5 has it, on Remex: what is different is in
-// docs/mongodb.md. `npm run build:examples && node build/examples/mongodb-from-feathers.js`. Ends by
-// itself. Reads MONGODB_URL (an embedded database when it is not set), and writes to `remex_posts`
-// alone.
+// docs/mongodb.md. `npx tsx node_modules/remex/examples/mongodb-from-feathers.ts`. Ends by itself.
+// Reads MONGODB_URL (an embedded database when it is not set), and writes to `remex_posts` alone.
 import type { Db } from 'mongodb'
 import { MongoClient } from 'mongodb'
 import type { Application, Page } from 'remex/core'

@@ -1,6 +1,6 @@
 // Orders with their customers, joined by the database:
-// `npm run build:examples && node build/examples/mongodb-pipeline.js`. Ends by itself.
-// Reads MONGODB_URL (an embedded database when it is not set), and writes to `remex_pipeline` alone.
+// `npx tsx node_modules/remex/examples/mongodb-pipeline.ts`. Ends by itself. Reads MONGODB_URL (an
+// embedded database when it is not set), and writes to `remex_pipeline` alone.
 import { MongoClient } from 'mongodb'
 import { createApp } from 'remex/core'
 import { startEmbeddedMongo } from 'remex/embedded'

@@ -1,6 +1,6 @@
 // Notes that are found by their words, in the embedded database or in that of MONGODB_URL, where it
 // writes to `remex_text_search` alone:
-// `npm run build:examples && node build/examples/mongodb-text-search.js`. Ends by itself.
+// `npx tsx node_modules/remex/examples/mongodb-text-search.ts`. Ends by itself.
 import { fileURLToPath } from 'node:url'
 import type { Db } from 'mongodb'
 import { MongoClient } from 'mongodb'

@@ -1,5 +1,5 @@
 // Calls of several services in one transaction, on the embedded database or on that of MONGODB_URL:
-// `npm run build:examples && node build/examples/mongodb-transaction.js`. Ends by itself.
+// `npx tsx node_modules/remex/examples/mongodb-transaction.ts`. Ends by itself.
 import { fileURLToPath } from 'node:url'
 import type { Db } from 'mongodb'
 import { MongoClient } from 'mongodb'

@@ -1,5 +1,5 @@
 // The types of a MongoDB service: docs/mongodb.md tells about them.
-// `npm run build:examples && node build/examples/mongodb-types.js`. Ends by itself. Reads MONGODB_URL (an
+// `npx tsx node_modules/remex/examples/mongodb-types.ts`. Ends by itself. Reads MONGODB_URL (an
 // embedded database when it is not set), and writes to `remex_types` alone.
 import type { ObjectId } from 'mongodb'
 import { MongoClient } from 'mongodb'

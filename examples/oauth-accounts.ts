@@ -1,7 +1,7 @@
 // Settings and subclasses for logins with providers, explained in docs/oauth.md and
 // docs/oauth-reference.md. Checks the settings, starts, and ends by itself. Asks no provider, and
-// writes to `remex_oauth_accounts` alone.
-// Reads MONGODB_URL (an embedded database when it is not set).
+// writes to `remex_oauth_accounts` alone. Reads MONGODB_URL (an embedded database when it is not
+// set). `npx tsx node_modules/remex/examples/oauth-accounts.ts`.
 import { randomBytes } from 'node:crypto'
 import { MongoClient } from 'mongodb'
 import { createApp, fastifyApp, rest } from 'remex'

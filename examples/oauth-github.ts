@@ -1,7 +1,8 @@
 // Sign in with GitHub. Register an application at https://github.com/settings/developers with the
-// callback URL http://127.0.0.1:3030/oauth/github/callback, and start this with what GitHub gives you:
-// `GITHUB_KEY=… GITHUB_SECRET=… node build/examples/oauth-github.js`. Reads PORT (3030), HOST
-// (127.0.0.1), MONGODB_URL (an embedded database when it is not set) and AUTH_SECRET.
+// callback URL http://127.0.0.1:3030/oauth/github/callback, and start this with what GitHub gives
+// you: `GITHUB_KEY=… GITHUB_SECRET=… npx tsx node_modules/remex/examples/oauth-github.ts`. Reads
+// PORT (3030), HOST (127.0.0.1), MONGODB_URL (an embedded database when it is not set) and
+// AUTH_SECRET.
 import { randomBytes } from 'node:crypto'
 import { MongoClient } from 'mongodb'
 import type { Params } from 'remex'

@@ -1,7 +1,8 @@
-// Sign in with a provider, link a second one, unlink it, log out: see docs/oauth.md. The
-// providers are parts of this example, on ports of their own, so that nothing but this computer is
-// needed. `npm run build:examples && node build/examples/oauth.js`, and open the address it prints.
-// Reads PORT (3030), HOST (127.0.0.1) and MONGODB_URL (an embedded database when it is not set).
+// Sign in with a provider, link a second one, unlink it, log out: see docs/oauth.md. The providers
+// are parts of this example, on ports of their own, so that nothing but this computer is needed.
+// `npx tsx node_modules/remex/examples/oauth.ts`, after `npm install oidc-provider`, and open the
+// address it prints. Reads PORT (3030), HOST (127.0.0.1) and MONGODB_URL (an embedded database when
+// it is not set).
 import { randomBytes } from 'node:crypto'
 import type { Document } from 'mongodb'
 import { MongoClient } from 'mongodb'

@@ -1,5 +1,5 @@
 // Starts before its database is there, and works as soon as it is:
-// `npm run build:examples && node build/examples/outage.js`. Ends by itself.
+// `npx tsx node_modules/remex/examples/outage.ts`. Ends by itself.
 
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'

@@ -1,6 +1,6 @@
-// Products with prices, dates and the ids of their makers, asked for by URLs, whose values are strings.
-// Try the lines it prints.
-// Reads PORT (3030), HOST (127.0.0.1) and MONGODB_URL (an embedded database when it is not set).
+// Products with prices, dates and the ids of their makers, asked for by URLs, whose values are
+// strings. Try the lines it prints. `npx tsx node_modules/remex/examples/query-values.ts`. Reads
+// PORT (3030), HOST (127.0.0.1) and MONGODB_URL (an embedded database when it is not set).
 import { fileURLToPath } from 'node:url'
 import type { Db } from 'mongodb'
 import { MongoClient, ObjectId } from 'mongodb'

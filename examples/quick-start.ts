@@ -1,4 +1,4 @@
-// The ten lines of the README: `npm run build:examples && node build/examples/quick-start.js`.
+// The ten lines of the README: `npx tsx node_modules/remex/examples/quick-start.ts`.
 import { createApp, fastifyApp, rest } from 'remex'
 
 const messages = {

@@ -1,4 +1,5 @@
 // Property resolvers: what is stored, what results have beside it, and what callers outside see.
+// `npx tsx node_modules/remex/examples/resolvers.ts`.
 import type { HookContext, Id, Params } from 'remex/core'
 import { createApp, NotFound, toExternalForm } from 'remex/core'
 import {

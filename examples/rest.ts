@@ -1,4 +1,4 @@
-// The options of a server in one place: `npm run build:examples && node build/examples/rest.js`.
+// The options of a server in one place: `npx tsx node_modules/remex/examples/rest.ts`.
 import { fileURLToPath } from 'node:url'
 import type { Formatter, Params } from 'remex'
 import {

@@ -1,6 +1,7 @@
-// One of many processes on one database: whatever another of them has to know is in a collection, or
-// signed. Start it several times, each with a PORT of its own, and all with one MONGODB_URL and one
-// AUTH_SECRET; without these it is a process of its own, with an embedded database.
+// One of many processes on one database: whatever another of them has to know is in a collection,
+// or signed. Start it several times, each with a PORT of its own, and all with one MONGODB_URL and
+// one AUTH_SECRET; without these it is a process of its own, with an embedded database.
+// `npx tsx node_modules/remex/examples/scaling.ts`.
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import type { Db } from 'mongodb'

@@ -1,4 +1,5 @@
 // Schemas by hooks: every call is checked, those within the process too. Ends by itself.
+// `npx tsx node_modules/remex/examples/schema-hooks.ts`, after `npm install zod`.
 import type { Id, Params } from 'remex/core'
 import { BadRequest, createApp } from 'remex/core'
 import type { Static } from 'remex/schema'

@@ -1,4 +1,5 @@
 // Services, their options, events, errors and life, all within this process.
+// `npx tsx node_modules/remex/examples/services.ts`.
 import { EventEmitter } from 'node:events'
 import type { Application, Id, Params } from 'remex/core'
 import { BadRequest, convert, createApp, errorFromJSON, NotFound, ServiceError } from 'remex/core'

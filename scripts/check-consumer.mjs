@@ -1,9 +1,10 @@
 // Uses the packed package as its users do, in temporary folders outside the project: beside the
 // newest `fastify` and `mongodb`, and beside the lowest that the peer ranges allow, installed with
 // `--engine-strict` and the overrides of the README. Each time there is one copy of what users hold
-// instances of, the examples compile in strict TypeScript, libraries checked, and some are run. The
-// blog, an example with a package.json of its own, is copied, installed, tested and started. Last,
-// every entry is imported where packages see no more than they declare.
+// instances of, the examples compile in strict TypeScript, libraries checked, and some are run; once
+// those that end by themselves, by the commands that they name. The blog, an example with a
+// package.json of its own, is copied, installed, tested and started. Last, every entry is imported
+// where packages see no more than they declare.
 import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { install, manifest, npm, pack, run, withTemporaryFolder } from './packed-package.mjs'
@@ -82,6 +83,15 @@ function checkShippedExamples(folder, ...names) {
   process.stdout.write(run(process.execPath, [checkExamples, 'build/examples', ...names], folder))
 }
 
+/** Runs those examples that end by themselves by the command that they name. */
+function checkCommands(folder) {
+  for (const example of examples.filter((text) => text.includes('Ends by itself'))) {
+    const [command, ...options] = /npx tsx [\w./-]+/.exec(example)[0].split(' ')
+    run(command, options, folder)
+    console.log(`ok - ${options.at(-1)}`)
+  }
+}
+
 /** Does with a copy of the blog that the package brings what its README says. */
 function checkBlog(source, folder, tarball) {
   cpSync(join(source, 'node_modules', manifest.name, 'examples/blog'), folder, { recursive: true })
@@ -96,9 +106,10 @@ await withTemporaryFolder((folder) => {
   const tarball = pack(folder)
 
   console.log(`\nBeside ${newest.join(' and ')}:`)
-  install(join(folder, 'newest'), MODULES, [tarball, ...newest, ...others])
+  install(join(folder, 'newest'), MODULES, [tarball, ...newest, ...others, 'tsx'])
   checkCopies(join(folder, 'newest'), ['fastify', 'mongodb', 'bson'])
   checkShippedExamples(join(folder, 'newest'), 'plugin.js', 'countries.js', 'accounts.js')
+  checkCommands(join(folder, 'newest'))
 
   console.log('\nThe blog:')
   checkBlog(join(folder, 'newest'), join(folder, 'blog'), tarball)

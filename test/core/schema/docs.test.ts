@@ -16,7 +16,7 @@ function read(path: string): string {
 }
 
 t.test('every piece of code of the page about schemas stands in an example that runs', (t) => {
-  const names = ['schemas', 'schema-hooks', 'resolvers']
+  const names = ['labels', 'schemas', 'schema-hooks', 'resolvers']
   const withoutIndent = (text: string): string => text.replace(/^ +/gm, '')
   const examples = withoutIndent(names.map((name) => read(`examples/${name}.ts`)).join('\n'))
   const blocks = [...read('docs/schemas.md').matchAll(/```ts\n([\s\S]*?)```/g)]

@@ -1,0 +1,24 @@
+// The first lines of docs/schemas.md: one declaration of a record, and all that follows from it.
+// `npx tsx node_modules/remex/examples/labels.ts`. Reads PORT (3030) and MONGODB_URL.
+import type { ObjectId } from 'mongodb'
+import { createApp, fastifyApp, openapi, rest } from 'remex'
+import { startEmbeddedMongo } from 'remex/embedded'
+import { connectMongoDB, MongoDBService, ObjectIdSchema } from 'remex/mongodb'
+import type { Static } from 'remex/schema'
+import { Type } from 'remex/schema'
+
+const Id = Type.Unsafe<ObjectId>(ObjectIdSchema())
+const Label = Type.Object({ _id: Id, name: Type.String({ minLength: 1, maxLength: 30 }) })
+type Label = Static<typeof Label>
+
+// Your MongoDB, or else one in this process, which ends with it and forgets everything.
+const url = process.env['MONGODB_URL'] ?? (await startEmbeddedMongo()).url
+const db = (await connectMongoDB(url)).db('remex_labels')
+
+const app = fastifyApp(createApp())
+app.configure(rest())
+app.use('labels', new MongoDBService({ Model: db.collection<Label>('labels') }), {
+  schemas: { entity: Label, create: Type.Omit(Label, ['_id']) },
+})
+app.configure(openapi({ info: { title: 'Labels', version: '1.0.0' } }))
+await app.listen(Number(process.env['PORT'] ?? 3030))

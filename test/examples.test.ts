@@ -1,0 +1,136 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import type { Test } from 'tap'
+import t from 'tap'
+
+const ROOT = new URL('../../', import.meta.url)
+const read = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8')
+
+/** Returns the comment that an example begins with, as one line, and its code. */
+function parseExample(name: string): { readonly head: string; readonly code: string } {
+  const [, head = '', code = ''] =
+    /^((?:\/\/.*\n)*)\n?([\s\S]*)$/.exec(read(`examples/${name}.ts`)) ?? []
+  return { head: head.replaceAll('// ', '').replaceAll('\n', ' '), code }
+}
+
+t.test('every example says how it starts where the package is installed', async (t) => {
+  const { dependencies, peerDependencies } = JSON.parse(read('package.json'))
+  const own = new Set(['remex', ...Object.keys({ ...dependencies, ...peerDependencies })])
+  const files = readdirSync(new URL('examples', ROOT)).filter((file) => file.endsWith('.ts'))
+  const names = files.map((file) => file.replace('.ts', ''))
+  t.ok(names.length > 30)
+  // A page that another example imports.
+  for (const name of names.filter((one) => one !== 'countries-page')) {
+    const { head, code } = parseExample(name)
+    t.match(head, `npx tsx node_modules/remex/examples/${name}.ts\``)
+    t.notMatch(head, /npm (?:run|start)|build\//, name)
+    const packages = [...code.matchAll(/^(?!import type).*from '((?:@[^/']+\/)?[^./'][^/']*)/gm)]
+    for (const [, needed = ''] of packages) {
+      if (own.has(needed) || needed.startsWith('node:')) continue
+      t.match(head, `npm install ${needed}\``, name)
+    }
+  }
+})
+
+/** Sends what `listen()` of an HTTP server has got: an example has no other way to tell its port. */
+const TELL_PORT = `
+import { Server } from 'node:http'
+const { listen } = Server.prototype
+Server.prototype.listen = function (...args) {
+  this.once('listening', () => process.send(this.address().port))
+  return listen.apply(this, args)
+}`
+
+/** Starts an example on a free port. Resolves to what sends requests to it, without an answer `null`. */
+async function startExample(t: Test, name: string) {
+  const { MONGODB_URL: _own, ...env } = process.env
+  const child = fork(fileURLToPath(new URL(`build/examples/${name}.js`, ROOT)), {
+    env: { ...env, PORT: '0' },
+    execArgv: ['--import', `data:text/javascript,${encodeURIComponent(TELL_PORT)}`],
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+  })
+  const ended = once(child, 'exit')
+  t.teardown(async () => {
+    child.kill('SIGKILL')
+    await ended
+  })
+  let output = ''
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    output += text
+  })
+  const port = once(child, 'message').then(([port]) => String(port))
+  port.catch(() => undefined)
+  return {
+    ended: ended.then(([status]) => ({ status, output })),
+    async send(path: string, data?: object, token = ''): Promise<unknown[]> {
+      const response = await fetch(`http://127.0.0.1:${await port}${path}`, {
+        method: data === undefined ? 'GET' : 'POST',
+        headers: { 'content-type': 'application/json', authorization: token },
+        body: data === undefined ? null : JSON.stringify(data),
+      })
+      return [response.status, await response.json()]
+    },
+  }
+}
+
+/** The pages whose first code is a whole program, the example that it is, and what that does. */
+const PAGES: Readonly<
+  Record<string, readonly [example: string, check: (t: Test) => Promise<void>]>
+> = {
+  'README.md': [
+    'quick-start',
+    async (t) => {
+      const { send } = await startExample(t, 'quick-start')
+      t.strictSame(await send('/messages'), [200, [{ id: 1, text: 'Hello' }]])
+      t.strictSame(await send('/messages', { text: 'Hi' }), [201, { id: 2, text: 'Hi' }])
+    },
+  ],
+  'docs/mongodb.md': [
+    'mongodb',
+    async (t) => {
+      const { status, output } = await (await startExample(t, 'mongodb')).ended
+      t.equal(status, 0)
+      t.match(output, /total: 1,\s+limit: 5,\s+skip: 0,[\s\S]+name: 'Ann',\s+age: 32/)
+    },
+  ],
+  'docs/authentication.md': [
+    'authentication',
+    async (t) => {
+      const { send } = await startExample(t, 'authentication')
+      const account = { email: 'ada@example.org', password: 'correct horse battery' }
+      const [status, user] = await send('/users', account)
+      t.equal(status, 201)
+      t.notOk('password' in (user as object))
+      t.match(await send('/users', account), [409])
+      const [, login] = await send('/authentication', { strategy: 'local', ...account })
+      const token = `Bearer ${(login as { readonly accessToken: string }).accessToken}`
+      t.match(await send('/notes', { text: 'Hello' }), [401])
+      t.match(await send('/notes', { text: 'Hello' }, token), [201, { text: 'Hello' }])
+      t.match(await send('/notes', undefined, token), [200, [{ text: 'Hello' }]])
+    },
+  ],
+  'docs/schemas.md': [
+    'labels',
+    async (t) => {
+      const { send } = await startExample(t, 'labels')
+      const refused = [400, { message: 'validation failed' }]
+      for (const data of [{}, { name: 5 }, { name: 'a', role: 'b' }]) {
+        t.match(await send('/labels', data), refused)
+      }
+      t.match(await send('/labels?size=5'), refused)
+      t.match(await send('/labels', { name: 'a' }), [201, { name: 'a' }])
+      t.match(await send('/labels?name[$in][]=a'), [200, [{ name: 'a' }]])
+      t.match(await send('/docs/json'), [200, { paths: { '/labels': {} } }])
+    },
+  ],
+}
+
+for (const [page, [example, check]] of Object.entries(PAGES)) {
+  t.test(`the first code of ${page} is a whole program, and does what the page says`, async (t) => {
+    const [, block] = /```ts\n([\s\S]*?)```/.exec(read(page)) ?? []
+    t.equal(block, parseExample(example).code)
+    await check(t)
+  })
+}
