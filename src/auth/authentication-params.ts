@@ -1,4 +1,5 @@
 import type { Params } from '../core/index.ts'
+import type { LoginAttempt } from './throttle/login-throttle.ts'
 import type { TokenOptions } from './tokens/token-options.ts'
 
 /** What the authentication service and strategies read from params, beside the usual. */
@@ -15,6 +16,8 @@ export interface AuthenticationParams extends Params {
   secret?: string | undefined
   /** The network address of the caller, for throttling and the log. */
   address?: string | undefined
+  /** The login that is being counted: strategies that know its user say so. */
+  attempt?: LoginAttempt | undefined
   /** Whether a strategy has confirmed the caller. Trusted on internal calls only. */
   authenticated?: boolean | undefined
 }

@@ -75,10 +75,10 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
   ): Promise<T> {
     const { app, loginThrottle } = this.authentication
     // On the params of a transport the signal is a getter, which copies lack.
-    const proveForCaller = () => prove({ signal })
-    if (loginThrottle === null) return proveForCaller()
+    if (loginThrottle === null) return prove({ signal })
     const account = this.#readCredentials(request)?.username ?? null
-    return loginThrottle.run(account, address, proveForCaller, { logger: app.logger, signal })
+    const proveCounted = (added: AuthenticationParams) => prove({ signal, ...added })
+    return loginThrottle.run(account, address, proveCounted, { logger: app.logger, signal })
   }
 
   async #prove(request: AuthenticationRequest, params: AuthenticationParams): Promise<Entity> {
@@ -87,9 +87,29 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
     const { username, password } = credentials
     checkPasswordLength(password)
     const found = await this.findEntity(username, params)
+    const isWithinLimit = await this.#countUser(found, username, params)
     if (found === null) return this.#refuse(password, 'unknown user', params)
+    if (!isWithinLimit) {
+      // With another answer than for a wrong password, the limit would tell that there is a user.
+      return this.#refuse(password, 'too many failed logins of this user', params)
+    }
     await this.comparePassword(found, password, params)
     return found
+  }
+
+  /**
+   * Counts a login for its user, whom a collation may find by many names. It counts the name where nobody
+   * is found, since that takes as long. Returns whether the user is within the limit.
+   */
+  async #countUser(
+    found: Entity | null,
+    username: string,
+    { attempt }: AuthenticationParams,
+  ): Promise<boolean> {
+    if (attempt === undefined) return true
+    const { entityId, service } = this.configuration
+    const id = found?.[entityId ?? this.entityService?.id ?? 'id'] ?? null
+    return attempt.countUser(`${service} ${id === null ? `name ${username}` : `id ${id}`}`)
   }
 
   /** Returns the query that finds an entity: override it to exclude some, `{ active: true }`. */

@@ -22,12 +22,18 @@ export interface LoginThrottleOptions {
   readonly windowSeconds?: number
   /** How long an address is known after a login from there. Default: 30. */
   readonly knownAddressDays?: number
-  /** Default: the memory of this process, at most 10,000 accounts and as many addresses. */
+  /** Default: the memory of this process, at most 10,000 accounts and 20,000 addresses. */
   readonly store?: ThrottleStore
 }
 
 /** A login that is being checked. It is counted as a failing one until it has succeeded. */
 export interface LoginAttempt {
+  /**
+   * To be called with the user who was found by the account, before the password is checked: one may be
+   * found by many names, where a collation compares them. Returns whether the login is within the limit
+   * of this user. To be called where nobody is found as well, or its time would tell.
+   */
+  countUser(user: string): Promise<boolean>
   /** To be called when the login went well: it is no longer counted. */
   succeed(): Promise<void>
   /** To be called when the login could not be checked: it is no longer counted. */
@@ -82,6 +88,7 @@ export class LoginThrottle {
    * Runs a login within the limits: it counts if it is refused. Logins from one address take turns:
    * while a login runs it is counted as failing, and many valid ones at once would reach the limit.
    * @param account the user name, `null` where the login names none: it counts for the address only
+   * @param login takes the attempt, for the user whom it finds
    * @param options the `signal` of the call ends the wait for its turn; the `logger` is told when the
    *   store fails while a login fails by a fault
    * @throws {TooManyRequests} with the seconds to wait as `data.retryAfter`
@@ -89,13 +96,13 @@ export class LoginThrottle {
   run<T>(
     account: string | null,
     address: string | undefined,
-    login: () => Promise<T>,
+    login: (added: { readonly attempt: LoginAttempt }) => Promise<T>,
     { logger = console, signal }: LoginOptions = {},
   ): Promise<T> {
     const place = address === undefined ? (account ?? '') : toNetwork(address)
     const run = async (): Promise<T> => {
       const attempt = await this.begin(account, address)
-      const result = await login().catch(async (error: unknown) => {
+      const result = await login({ attempt }).catch(async (error: unknown) => {
         // An error of the database, for example, says nothing about the password.
         if (isFault(error)) await cancelOrLog(attempt, logger)
         throw error
@@ -118,36 +125,79 @@ export class LoginThrottle {
   async begin(account: string | null, address: string | undefined): Promise<LoginAttempt> {
     const counters: Counter[] = []
     const network = address === undefined ? null : toNetwork(address)
-    // Counted by the exact user name: `Ann` and `ann` may be two accounts.
-    const pair = network === null || account === null ? null : `${network} ${account}`
-    const isKnown = pair !== null && (await this.#store.isRemembered(toKey('known', pair)))
+    const named = account === null ? null : toAccountKeys('', network, account)
+    const keys = named === null ? [] : [named]
+    const isKnown = named !== null && (await this.#isKnown(named))
     // The address first: once it is refused, the names that it invents make no counters.
     if (network !== null) {
       const key = toKey(isKnown ? 'address-known' : 'address', network)
-      await this.#count(key, this.#maxAttemptsPerAddress, counters)
+      await this.#limit(key, this.#maxAttemptsPerAddress, counters)
     }
-    if (account !== null) {
-      const spelling = account.trim().toLowerCase()
-      const key = isKnown ? toKey('pair', pair) : toKey('account', spelling)
-      await this.#count(key, this.#maxAttempts, counters)
+    if (named !== null) {
+      await this.#limit(isKnown ? named.pair : named.account, this.#maxAttempts, counters)
     }
     return {
+      countUser: async (user) => {
+        const found = toAccountKeys('-user', network, user)
+        keys.push(found)
+        const key = (await this.#isKnown(found)) ? found.pair : found.account
+        return (await this.#count(key, this.#maxAttempts, counters)) === null
+      },
       cancel: () => undo(counters),
       succeed: async () => {
         await undo(counters)
-        if (pair !== null) await this.#store.remember(toKey('known', pair), this.#knownMs)
+        for (const { known } of keys) {
+          if (known !== null) await this.#store.remember(known, this.#knownMs)
+        }
       },
     }
   }
 
-  /** A login beyond the limit isn't counted: however many come, the limit ends with its window. */
-  async #count(key: string, maxAttempts: number, counters: Counter[]): Promise<void> {
-    const counter = await this.#store.add(key, this.#windowMs)
-    counters.push(counter)
-    if (counter.count <= maxAttempts) return
+  async #isKnown({ known }: AccountKeys): Promise<boolean> {
+    return known !== null && this.#store.isRemembered(known)
+  }
+
+  /** @throws {TooManyRequests} the counter is beyond its limit; nothing of the login is counted then */
+  async #limit(key: string, maxAttempts: number, counters: Counter[]): Promise<void> {
+    const full = await this.#count(key, maxAttempts, counters)
+    if (full === null) return
     await undo(counters)
-    const retryAfter = Math.max(1, Math.ceil(counter.remainingMs / 1000))
+    const retryAfter = Math.max(1, Math.ceil(full.remainingMs / 1000))
     throw new TooManyRequests('Too many failed logins', { retryAfter })
+  }
+
+  /**
+   * Counts a login. One beyond the limit isn't counted: however many come, the limit ends with its
+   * window. Returns the counter then.
+   */
+  async #count(key: string, maxAttempts: number, counters: Counter[]): Promise<Counter | null> {
+    const counter = await this.#store.add(key, this.#windowMs)
+    if (counter.count <= maxAttempts) {
+      counters.push(counter)
+      return null
+    }
+    await counter.undo()
+    return counter
+  }
+}
+
+/** The keys of an account in the store. */
+interface AccountKeys {
+  /** What is remembered after a login from a network, `null` without one. */
+  readonly known: string | null
+  /** The counter of the account in a network where it is known. */
+  readonly pair: string
+  /** The counter everywhere else, of all ways to write a name in upper and lower case. */
+  readonly account: string
+}
+
+/** Known by the exact user name: `Ann` and `ann` may be two accounts. */
+function toAccountKeys(kind: '' | '-user', network: string | null, account: string): AccountKeys {
+  const pair = `${network} ${account}`
+  return {
+    known: network === null ? null : toKey(`known${kind}`, pair),
+    pair: toKey(`pair${kind}`, pair),
+    account: toKey(`account${kind}`, account.trim().toLowerCase()),
   }
 }
 

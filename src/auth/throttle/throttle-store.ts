@@ -25,7 +25,8 @@ export interface ThrottleStore {
   isRemembered(key: string): boolean | Promise<boolean>
 }
 
-const MAX_ENTRIES = 10_000
+/** For 10,000 accounts: each is counted by its name, and by the user who is found by it. */
+const MAX_ENTRIES = 20_000
 
 interface StoredCounter {
   count: number

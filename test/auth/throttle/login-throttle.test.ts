@@ -1,7 +1,13 @@
 import t from 'tap'
-import { authenticate, LoginThrottle, MemoryThrottleStore } from '../../../src/auth/index.ts'
+import {
+  authenticate,
+  LocalStrategy,
+  LoginThrottle,
+  MemoryThrottleStore,
+} from '../../../src/auth/index.ts'
 import type { AuthenticationRequest, Params } from '../../../src/core/index.ts'
 import { stopClock } from '../../support/clock.ts'
+import type { UserService } from '../login-app.ts'
 import { atTime, CREDENTIALS, external, now, startLoginApp } from '../login-app.ts'
 
 const TOO_MANY = { name: 'TooManyRequests', code: 429 }
@@ -187,6 +193,87 @@ t.test('RES-17: a name that differs only in case makes no address known', async 
   }
   t.equal(guesses, 10)
 })
+
+/** Users by a collation that knows neither case nor accents, as one of MongoDB with `strength: 1`. */
+function collate(users: UserService): void {
+  const find = users.find.bind(users)
+  users.find = async (params: Params = {}) => {
+    const { email, ...query } = params.query ?? {}
+    const found = await find({ ...params, query })
+    const options = { sensitivity: 'base' } as const
+    return found.filter((one) => one.email?.localeCompare(String(email), 'en', options) === 0)
+  }
+}
+
+/** Writes down the hashes that passwords are compared to. */
+class SpyStrategy extends LocalStrategy {
+  readonly checked: unknown[] = []
+
+  override verifyPassword(...args: Parameters<LocalStrategy['verifyPassword']>) {
+    this.checked.push(args[1])
+    return super.verifyPassword(...args)
+  }
+}
+
+const SPELLINGS = ['ada@example.org', 'ADA@example.org', 'ädá@example.org', 'àda@EXAMPLE.org']
+
+t.test('RES-17: an account has one limit, however its name may be written', async (t) => {
+  const local = new SpyStrategy()
+  const { authentication, users, log } = await startLoginApp({ local })
+  collate(users)
+  const answers: Record<string, unknown[]> = { ada: [], nobody: [] }
+  let host = 0
+  for (const [name, codes] of Object.entries(answers)) {
+    local.checked.length = 0
+    for (let index = 0; index < 40; index += 1) {
+      const email = SPELLINGS[index % 4]?.replace(/^[^@]+/, (ada) =>
+        name === 'ada' ? ada : `n${ada}`,
+      )
+      host += 1
+      const params = external({ address: `192.0.${host}.1` })
+      const error = await authentication
+        .create({ ...WRONG, email }, params)
+        .catch((thrown: unknown) => thrown)
+      codes.push(JSON.stringify(error))
+    }
+    const guesses = local.checked.filter((stored) => stored !== undefined)
+    t.equal(guesses.length, name === 'ada' ? 10 : 0, name)
+  }
+  t.strictSame(answers['ada'], answers['nobody'], 'nobody is told who has an account')
+  const right = { ...CREDENTIALS, email: 'adà@example.org' }
+  await t.rejects(authentication.create(right, external({ address: '198.51.100.1' })), {
+    code: 401,
+  })
+  t.match(log.at(-1), { details: { reason: 'too many failed logins of this user' } })
+  clock.advance(60_000)
+  await t.resolves(authentication.create(right, external({ address: '198.51.100.1' })))
+})
+
+t.test(
+  'RES-18: the owner gets in from where he is known, however he writes his name',
+  async (t) => {
+    const local = new SpyStrategy()
+    const { authentication, users } = await startLoginApp({ local })
+    collate(users)
+    const office = external({ address: '192.0.2.1' })
+    const guess = async (index: number, params: object): Promise<void> => {
+      const email = SPELLINGS[index % 4] as string
+      await t.rejects(authentication.create({ ...WRONG, email }, { ...office, ...params }))
+    }
+    for (const email of SPELLINGS) await authentication.create({ ...CREDENTIALS, email }, office)
+    for (let index = 0; index < 40; index += 1) await guess(index, { address: `203.0.${index}.9` })
+    for (const email of SPELLINGS) {
+      await t.resolves(authentication.create({ ...CREDENTIALS, email }, office), email)
+    }
+    local.checked.length = 0
+    for (let index = 0; index < 25; index += 1) await guess(index, {})
+    const guesses = local.checked.filter((stored) => stored !== undefined)
+    t.equal(guesses.length, 10, 'limited there as well')
+    for (const email of SPELLINGS) {
+      await t.rejects(authentication.create({ ...CREDENTIALS, email }, office), email)
+    }
+  },
+)
 
 t.test('RES-17: an address that is refused pushes no counter of an account out', async (t) => {
   const throttle = new LoginThrottle({ store: new MemoryThrottleStore(100) })
