@@ -1,4 +1,5 @@
 import { compileChain } from './hook-chain.ts'
+import type { StoredHook } from './hook-registry.ts'
 import { HookRegistry } from './hook-registry.ts'
 import { createMethodCall } from './method-call.ts'
 import type { EntryApplication, MethodEntry, ServiceEntryFace } from './method-entry.ts'
@@ -56,6 +57,9 @@ export class ServiceEntry<A extends EntryApplication = EntryApplication>
       methodNames: () => this.methods.keys(),
       advice: app.advice,
     })
+    for (const name of this.methods.keys()) {
+      this.hooks.add({ [name]: readPackageHooks(this, service, name).hooks })
+    }
     this.schemas = attachSchemas(this)
     this.#uninstall = installMembers(this)
     ENTRIES.set(service, this)
@@ -98,6 +102,53 @@ export function toRegistered(path: string, service: object): object {
   )
 }
 
+/** Where `@feathersjs/hooks` keeps the hooks of a class or a function. */
+const HOOKS = Symbol.for('@feathersjs/hooks')
+
+/** The hooks of a class or function, and of what it inherits from. */
+interface PackageHooks {
+  getMiddleware(): StoredHook[] | null
+  getParams(): readonly string[] | null
+  getProps(): object | null
+  getDefaults(self: unknown, args: unknown[], context: object): object | null
+}
+
+interface WithPackageHooks {
+  readonly [HOOKS]?: PackageHooks
+}
+
+type ServiceMethod = MethodEntry['original'] &
+  WithPackageHooks & { readonly original?: MethodEntry['original'] }
+
+/**
+ * Returns the function that `@feathersjs/hooks` has put hooks around, and these hooks with those of its
+ * class: they need the context of the call. One that names its arguments has a context of its own, as the
+ * methods of a service that an application of Feathers has: it stays as it is.
+ * @throws {TypeError} the context would need more than that of a call has
+ */
+function readPackageHooks(
+  { path }: Pick<ServiceEntryFace, 'path'>,
+  service: WithPackageHooks,
+  name: string,
+): { original: MethodEntry['original']; hooks: readonly StoredHook[] } {
+  const fn = (service as Record<string, ServiceMethod>)[name] as ServiceMethod
+  // A proxy may have something of any name.
+  const managers = [service[HOOKS], fn[HOOKS]].filter(
+    (one) => one !== undefined && hasMethod(one, 'getMiddleware'),
+  ) as PackageHooks[]
+  if (managers.length === 0 || fn[HOOKS]?.getParams() != null) return { original: fn, hooks: [] }
+  for (const manager of managers) {
+    const { method: _, ...props } = { ...manager.getProps() } as Record<string, unknown>
+    const isSimple = Object.keys(props).length === 0 && !manager.getDefaults(service, [], {})
+    if (isSimple) continue
+    throw new TypeError(
+      `The hooks of @feathersjs/hooks around '${name}' of service '${path}' can not have props or defaults: they get the context of the service`,
+    )
+  }
+  const hooks = managers.flatMap((manager) => manager.getMiddleware() ?? [])
+  return { original: fn.original ?? fn, hooks }
+}
+
 function attachSchemas<A extends EntryApplication>(
   entry: ServiceEntryFace<A>,
 ): EntrySchemas | null {
@@ -128,9 +179,7 @@ function createMethod<A extends EntryApplication>(
       `Can not apply hooks. '${name}' is not a function of service '${path}'${hint}`,
     )
   }
-  const original = (service as Record<string, MethodEntry['original']>)[
-    name
-  ] as MethodEntry['original']
+  const { original } = readPackageHooks(entry, service, name)
   const spec = toMethodSpec(name)
   return {
     entry,
