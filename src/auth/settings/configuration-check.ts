@@ -1,15 +1,21 @@
+import cluster from 'node:cluster'
 import { toServicePath } from '../../core/index.ts'
 import { checkOptions } from '../../core/option-check.ts'
 import type { Authentication } from '../authentication.ts'
 import { findEntityService, getIdName } from '../entity-service.ts'
+import { MemoryThrottleStore } from '../throttle/throttle-store.ts'
+import { MemoryRevocationList } from '../tokens/token-revocation.ts'
 import { checkAuthenticationConfig, ENTITY_RULES, getSection } from './authentication-config.ts'
 
 /** What is read of an authentication service. */
-type Checked = Pick<Authentication, 'app' | 'configKey' | 'configuration' | 'strategyNames'>
+type Checked = Pick<
+  Authentication,
+  'app' | 'configKey' | 'configuration' | 'strategyNames' | 'getStrategy'
+>
 
 /**
  * Checks everything about the configuration of a service that its strategies don't
- * check themselves.
+ * check themselves. In a worker of a cluster it warns of what each of them keeps for itself.
  * @param sections the names of the strategies whose sections may have other values for `entity`,
  *   `entityId` and `service`
  * @throws {TypeError} a setting is missing or not valid; the message names it
@@ -30,6 +36,31 @@ export function checkConfiguration(service: Checked, sections: readonly string[]
     checkEntityService(service)
   }
   for (const name of sections) checkSection(service, name)
+  if (cluster.isWorker) warnOfMemory(service)
+}
+
+/**
+ * Guesses would have their limit once for each worker, and a token that is revoked in one of them would be
+ * good in the others.
+ */
+function warnOfMemory(service: Checked): void {
+  const { app, configKey, configuration, strategyNames } = service
+  const { loginThrottle, revocation } = configuration
+  const { store = null } = typeof loginThrottle === 'object' ? loginThrottle : {}
+  const isLimited = strategyNames.some((name) => service.getStrategy(name)?.limitGuesses)
+  const isCounted = isLimited && loginThrottle !== false
+  const settings: string[] = []
+  if (isCounted && (store === null || store instanceof MemoryThrottleStore)) {
+    settings.push(`${configKey}.loginThrottle.store`)
+  }
+  if (revocation === true || revocation instanceof MemoryRevocationList) {
+    settings.push(`${configKey}.revocation`)
+  }
+  if (settings.length === 0) return
+  app.logger.warn(
+    { settings },
+    `Each worker of a cluster has a memory of its own: give '${settings.join("', '")}' what all of them share, CollectionThrottleStore and CollectionRevocationList for example`,
+  )
 }
 
 /**

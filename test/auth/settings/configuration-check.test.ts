@@ -1,3 +1,6 @@
+import cluster from 'node:cluster'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { AuthenticationBaseStrategy, AuthenticationService } from '../../../src/auth/index.ts'
 import { createApp } from '../../../src/core/index.ts'
@@ -81,4 +84,24 @@ t.test('leaves the sections of other strategies to them', async (t) => {
   })
   service.register('github', { authenticate: async () => ({}) })
   await t.resolves(service.setup())
+})
+
+t.test('RES-17: a worker of a cluster tells of what it counts for itself', async (t) => {
+  const exec = fileURLToPath(new URL('cluster-worker.js', import.meta.url))
+  cluster.setupPrimary({ exec, args: [] })
+  const worker = cluster.fork()
+  const [[logs]] = await Promise.all([once(worker, 'message'), once(worker, 'exit')])
+  const [throttle, revocation] = ['authentication.loginThrottle.store', 'authentication.revocation']
+  const toLine = (...settings: unknown[]) => [{ level: 'warn', settings, message: String }]
+  t.match(logs, {
+    default: toLine(throttle),
+    memory: toLine(throttle, revocation),
+    'revocation alone': toLine(revocation),
+    shared: [],
+  })
+  t.strictSame(logs.shared, [])
+  t.match(logs.memory[0].message, `'${throttle}', '${revocation}'`)
+  const { app, log } = createLoginApp({ settings: { revocation: true } })
+  await app.setup()
+  t.strictSame(log, [], 'one process alone has nothing to share')
 })
