@@ -181,13 +181,14 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
   /**
    * Returns the hash of a password, as it is to be stored.
    * @throws {BadRequest} as {@link checkPassword}
-   * @param params as for {@link comparePassword}; without `provider` it waits however many are waiting
+   * @param params as for {@link comparePassword}; without `provider` and `address` it waits however many
+   *   are waiting
    * @throws {Unavailable} too many are waiting, and no other address has more of them
    */
   hashPassword(password: unknown, params?: AuthenticationParams): Promise<string> {
     return this.#getPasswords().hash(password, {
       ...toTurn(params),
-      isPatient: !params?.provider,
+      isPatient: !params?.provider && params?.address === undefined,
     })
   }
 

@@ -296,10 +296,16 @@ t.test('RES-11: registrations from one address leave others their logins', async
   for (const [index, email] of emails.entries()) {
     await users.create({ id: 100 + index, email, password })
   }
-  for (const loginThrottle of [true, false]) {
+  const settings = [
+    { loginThrottle: true, provider: 'rest' },
+    { loginThrottle: false, provider: 'rest' },
+    // By a service of the application, which says who has called it.
+    { loginThrottle: true, provider: undefined },
+  ]
+  for (const { loginThrottle, provider } of settings) {
     app.set('authentication', { ...authentication.configuration, loginThrottle })
     const flood = Array.from({ length: 200 }, () =>
-      echo.create({ password: 'pony' }, external({ address: '203.0.113.9' })),
+      echo.create({ password: 'pony' }, { provider, address: '203.0.113.9' }),
     )
     const settling = Promise.allSettled(flood)
     const logins = emails.map((email, index) =>
