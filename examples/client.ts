@@ -10,6 +10,7 @@ import { createClient, FetchClient, rest as restClient } from 'remex/client'
 import { startEmbeddedMongo } from 'remex/embedded'
 import { NotFound, ServiceError } from 'remex/errors'
 import { MongoDBService } from 'remex/mongodb'
+import type { Served } from 'remex/schema'
 import { convertQuery, toDate } from './query-values.ts'
 
 const { MONGODB_URL } = process.env
@@ -38,20 +39,19 @@ const letters = {
   send: async (data: { to: string }) => ({ to: data.to, sentAt: new Date() }),
 }
 
+const letterOptions = { methods: ['send'] } as const
+
 interface Services {
   posts: typeof posts
   'posts/:postId/comments': typeof comments
-  letters: typeof letters
+  letters: Served<typeof letters, typeof letterOptions>
 }
-
-/** The custom methods that callers outside may call. */
-const methods = { letters: ['send'] } as const
 
 const app = fastifyApp(createApp<Services>())
 app.configure(rest())
 app.use('posts', posts)
 app.use('posts/:postId/comments', comments)
-app.use('letters', letters, { methods: methods.letters })
+app.use('letters', letters, letterOptions)
 app.service('posts').hooks({
   before: {
     find: [convertQuery({ at: toDate })],
@@ -66,7 +66,8 @@ const baseURL = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 
 // The client, which could be anywhere else
 
-const client = createClient<Services, typeof methods>({ baseURL, methods })
+const methods = { letters: letterOptions.methods }
+const client = createClient<Services>({ baseURL, methods })
 
 client.service('posts').on('created', (post) => console.log('created:', post.title))
 const data = { title: 'Of tea', author: 'Ann', at: new Date() }

@@ -6,10 +6,12 @@ import type { Db, ObjectId } from 'mongodb'
 import { MongoClient } from 'mongodb'
 import type { FastifyApplication, HookContext } from 'remex'
 import { createApp, fastifyApp, openapi, rest } from 'remex'
+import type { Client } from 'remex/client'
+import { createClient } from 'remex/client'
 import { startEmbeddedMongo } from 'remex/embedded'
 import type { MongoDBListService } from 'remex/mongodb'
 import { MongoDBService, ObjectIdSchema } from 'remex/mongodb'
-import type { Static } from 'remex/schema'
+import type { Served, Static } from 'remex/schema'
 import { DateSchema, querySyntax, Type } from 'remex/schema'
 
 const Id = Type.Unsafe<ObjectId>(ObjectIdSchema())
@@ -55,39 +57,41 @@ class TaskService extends MongoDBService<Task> {
   }
 }
 
-export type Services = { labels: MongoDBListService<Label>; tasks: TaskService }
+const taskOptions = {
+  methods: ['find', 'get', 'create', 'patch', 'remove', 'finish'],
+  schemas: {
+    entity: Task,
+    create: NewTask,
+    query: querySyntax(PublicTask, {
+      text: { $regex: Type.String(), $options: Type.String() },
+      due: { $exists: Type.Boolean() },
+    }),
+    result: PublicTask,
+    methods: {
+      finish: {
+        data: Type.Object({ before: DateSchema() }),
+        result: Type.Object({ finished: Type.Integer() }),
+      },
+    },
+  },
+} as const
+
+export interface Services {
+  labels: MongoDBListService<Label>
+  tasks: Served<TaskService, typeof taskOptions>
+}
 
 /** Registers both services, and the page of the API. */
 export function addTasks(app: FastifyApplication<Services>, db: Db): void {
   app.use('labels', new MongoDBService({ Model: db.collection<Label>('labels') }), {
     schemas: { entity: Label, create: Type.Omit(Label, ['_id']) },
   })
-  app.use(
-    'tasks',
-    new TaskService({
-      Model: db.collection<Task>('tasks'),
-      paginate: { default: 10, max: 100 },
-      multi: ['create'],
-    }),
-    {
-      methods: ['find', 'get', 'create', 'patch', 'remove', 'finish'],
-      schemas: {
-        entity: Task,
-        create: NewTask,
-        query: querySyntax(PublicTask, {
-          text: { $regex: Type.String(), $options: Type.String() },
-          due: { $exists: Type.Boolean() },
-        }),
-        result: PublicTask,
-        methods: {
-          finish: {
-            data: Type.Object({ before: DateSchema() }),
-            result: Type.Object({ finished: Type.Integer() }),
-          },
-        },
-      },
-    },
-  )
+  const tasks = new TaskService({
+    Model: db.collection<Task>('tasks'),
+    paginate: { default: 10, max: 100 },
+    multi: ['create'],
+  })
+  app.use('tasks', tasks, taskOptions)
   app.service('tasks').hooks({
     before: {
       create: [
@@ -100,6 +104,11 @@ export function addTasks(app: FastifyApplication<Services>, db: Db): void {
     },
   })
   app.configure(openapi({ info: { title: 'Tasks', version: '1.0.0' } }))
+}
+
+/** Returns what calls the services from elsewhere, a page for example. */
+export function createTaskClient(baseURL: string): Client<Services> {
+  return createClient<Services>({ baseURL, methods: { tasks: taskOptions.methods } })
 }
 
 async function main(): Promise<void> {

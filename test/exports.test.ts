@@ -55,7 +55,7 @@ const SCHEMA = toNames({
     AnyResolver AroundResolverHook DataSchema DataSchemaMap DataValidatorMap DateSchemaOptions
     DefaultAppConfiguration FormatName FormatOptions FormatsPluginOptions FromSchema JSONSchema PropertyFunction PropertyQueries PropertyQuery PropertyResolver PropertyResolverMap
     QueryExtensions QuerySyntaxOptions ResolverConfig ResolverHook ResolverOptions ResolverSchema
-    ResolverStatus SchemaCompiler SchemaWithValidate StandardSchema Static StringEnumOptions SyntaxQuery TArray
+    ResolverStatus SchemaCompiler SchemaWithValidate Served StandardSchema Static StringEnumOptions SyntaxQuery TArray
     TObject TOptional TProperties TSchema TString TUnion TUnsafe ValidateQueryOptions ValidationCall ValidationHook ValidationInput
     ValidationIssue ValidationMap Validator ValidatorFunction VirtualResolver
   `,

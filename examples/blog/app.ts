@@ -4,19 +4,21 @@ import type { Db } from 'mongodb'
 import type { FastifyApplication } from 'remex'
 import { createApp, fastifyApp, openapi, rest } from 'remex'
 import type { AuthenticationService } from 'remex/auth'
+import type { Served } from 'remex/schema'
 import { addAuthentication } from './authentication.ts'
-import type { CommentService } from './services/comments.ts'
+import type { CommentService, commentOptions } from './services/comments.ts'
 import { addComments } from './services/comments.ts'
-import type { PostService } from './services/posts.ts'
+import type { PostService, postOptions } from './services/posts.ts'
 import { addPosts } from './services/posts.ts'
-import type { UserService } from './services/users.ts'
+import type { UserService, userOptions } from './services/users.ts'
 import { addUsers } from './services/users.ts'
 import { addUploads } from './uploads.ts'
 
+/** Each service with the options that say what travels: `createClient<Services>()` knows both. */
 export interface Services {
-  users: UserService
-  posts: PostService
-  'posts/:postId/comments': CommentService
+  users: Served<UserService, typeof userOptions>
+  posts: Served<PostService, typeof postOptions>
+  'posts/:postId/comments': Served<CommentService, typeof commentOptions>
   authentication: AuthenticationService
 }
 

@@ -10,7 +10,12 @@ import { MISSING_LOGIN } from './authentication/login-members.ts'
 import type { ConnectionOptions } from './connection.ts'
 import { CONNECTION_RULES } from './connection-options.ts'
 import { OfetchClient } from './libraries/ofetch-connection.ts'
-import type { CustomMethods, NoCustomMethods, RemoteServices } from './remote-services.ts'
+import type {
+  CustomMethods,
+  NoCustomMethods,
+  RemoteServices,
+  RequiredMethods,
+} from './remote-services.ts'
 import { createConnection } from './rest-connection.ts'
 
 /** Options of {@link createClient}. */
@@ -20,6 +25,12 @@ export interface ClientOptions<Methods = unknown> extends ConnectionOptions {
   /** The custom methods of each service: `{ posts: ['publish'] }`. Default: none. */
   readonly methods?: Methods | undefined
 }
+
+/** The options may be left out, unless there are methods that have to be listed. */
+type ClientArguments<Services, Methods> =
+  object extends RequiredMethods<Services>
+    ? [options?: ClientOptions<Methods>]
+    : [options: ClientOptions<Methods> & { readonly methods: RequiredMethods<Services> }]
 
 /** An application whose services are those of a server. */
 export type Client<Services = AnyServices, Methods = NoCustomMethods<Services>> = Application<
@@ -47,7 +58,7 @@ const RULES: Readonly<Record<keyof ClientOptions, OptionRule>> = {
 export function createClient<
   Services = AnyServices,
   Methods extends CustomMethods<Services> = NoCustomMethods<Services>,
->(options: ClientOptions<Methods> = {}): Client<Services, Methods> {
+>(...[options = {}]: ClientArguments<Services, Methods>): Client<Services, Methods> {
   checkRules('createClient()', options, RULES)
   const { baseURL = '', methods = {}, ...connectionOptions } = options
   const connection = createConnection('ofetch', {

@@ -1,4 +1,4 @@
-import type { DataOf, IdOf, ParamsOf, ResultOf } from '../core/method-arguments.ts'
+import type { DataOf, IdOf, PlainResultOf, QueryOf, ResultOf } from '../core/method-arguments.ts'
 import type { StandardMethod } from '../core/method-table.ts'
 import type { Headers, Id, IdObject, Page, Query } from '../core/params.ts'
 import type { FieldName, Selected, Selecting } from '../core/record-query.ts'
@@ -50,15 +50,6 @@ type SelectedRecord<T, Name extends string> = Selected<T, Name & keyof T>
 /** What remains of a result for one record, or for many; all of it, where it does not tell them apart. */
 type One<R> = [Exclude<R, AnyList>] extends [never] ? R : Exclude<R, AnyList>
 type Many<R> = [Extract<R, AnyList>] extends [never] ? R : Extract<R, AnyList>
-
-type QueryOf<S, M> = ParamsOf<S, M> extends { query?: infer Q } ? NonNullable<Q> : Query
-
-/**
- * What a method that reads resolves to: by its last overload, since others are for params that only
- * calls within the server have, as `paginate: false`.
- */
-type ReadResult<S, M extends keyof S> =
-  NonNullable<S[M]> extends (...values: never) => infer R ? Awaited<R> : unknown
 
 type RemoteId = Id | IdObject
 
@@ -135,7 +126,7 @@ interface RemoteMethods<S, M extends string, R, D, Q, Route extends string, P> {
 type RemoteMethod<S, M extends StandardMethod, Q, Route extends string> = RemoteMethods<
   S,
   M,
-  ReceivedResult<M extends keyof S & ('find' | 'get') ? ReadResult<S, M> : ResultOf<S, M>>,
+  ReceivedResult<PlainResultOf<S, M>>,
   Sendable<DataOf<S, M>>,
   Q,
   Route,

@@ -1,9 +1,24 @@
 import type { MethodName } from '../core/method-name.ts'
+import type { StandardMethod } from '../core/method-table.ts'
+import type { OutsideOf, ServedOptions } from '../core/service-map.ts'
 import type { RemoteServiceOf } from './remote-methods.ts'
 
-/** The custom methods that services offer to clients, by path: `{ posts: ['publish'] }`. */
+/** The list of a service whose custom methods the map of services lists, among others. */
+type ServedList<S, Otherwise> = [ServedOptions<S>] extends [never]
+  ? Otherwise
+  : keyof OutsideOf<S> extends StandardMethod
+    ? Otherwise
+    : ServedOptions<S>['methods' & keyof ServedOptions<S>]
+
+/**
+ * The custom methods that services offer to clients, by path: `{ posts: ['publish'] }`. Where the map of
+ * services lists them, it is that list.
+ */
 export type CustomMethods<Services> = {
-  readonly [Path in keyof Services]?: readonly MethodName<Services[Path]>[]
+  readonly [Path in keyof Services]?: ServedList<
+    Services[Path],
+    readonly MethodName<Services[Path]>[]
+  >
 }
 
 /** What the compiler names where methods are listed, and the type of the list is not stated. */
@@ -12,10 +27,17 @@ interface SecondTypeArgumentIsMissing extends ReadonlyArray<never> {
   readonly typeArguments: '<Services, typeof methods>'
 }
 
-/** No custom methods; any, where nothing is known of the services. */
+/** No custom methods but those in the map of services; any, where nothing is known of the services. */
 export type NoCustomMethods<Services> = string extends keyof Services
   ? CustomMethods<Services>
-  : { readonly [Path in keyof Services]?: SecondTypeArgumentIsMissing }
+  : { readonly [Path in keyof Services]?: ServedList<Services[Path], SecondTypeArgumentIsMissing> }
+
+/** The lists that a client can not do without: the map promises their methods, and makes none. */
+export type RequiredMethods<Services> = {
+  readonly [Path in keyof Services as ServedList<Services[Path], never> extends never
+    ? never
+    : Path]: ServedList<Services[Path], never>
+}
 
 type ListedName<Methods, Path> = Path extends keyof Methods ? ItemName<Methods[Path]> : never
 
@@ -29,7 +51,7 @@ export type RemoteServices<
   ? Services
   : {
       [Path in keyof Services & string]: RemoteServiceOf<
-        Services[Path],
+        OutsideOf<Services[Path]>,
         Path,
         ListedName<Methods, Path>
       >

@@ -7,12 +7,19 @@ import { HookRegistry } from './hook-registry.ts'
 import { ServiceLifecycle } from './lifecycle.ts'
 import type { Logger } from './logger.ts'
 import type { SchemaSupport, ServiceEntryFace } from './method-entry.ts'
-import type { MethodName, MethodNames } from './method-name.ts'
+import type { MethodNames } from './method-name.ts'
 import type { StandardMethod } from './method-table.ts'
 import { STANDARD_METHODS } from './method-table.ts'
 import { toRegistered } from './service-entry.ts'
 import { checkServiceInput } from './service-input.ts'
-import type { AnyService, AnyServices, RegisteredService, ServiceInput } from './service-map.ts'
+import type {
+  AnyService,
+  AnyServices,
+  Mounted,
+  OptionsInput,
+  RegisteredService,
+  ServiceInput,
+} from './service-map.ts'
 import type { ServiceMixin } from './service-mixins.ts'
 import { applyMixins, createMixins } from './service-mixins.ts'
 import type { ServiceOptions } from './service-options.ts'
@@ -33,19 +40,13 @@ export class Application<
   readonly settings: Partial<Settings> = Object.create(null)
   /** The release of Feathers whose plug-ins work here; they compare it. */
   readonly version: string = '5.0.50'
-  /**
-   * Functions that run with each service when it is registered; plug-ins of Feathers add theirs.
-   */
+  /** Functions that run with each new service; plug-ins of Feathers add theirs. */
   readonly mixins: ServiceMixin<Application>[] = createMixins()
   /** Gets the errors that can't be reported to a caller. Default: `console`. */
   logger: Logger = console
-  /**
-   * Checks by name, of a database for example. The application is ready while none of them rejects.
-   */
+  /** Checks by name, of a database for example: the application is ready while none rejects. */
   readonly readiness: Map<string, () => Promise<unknown>> = new Map()
-  /**
-   * The hooks of the application; method names differ from service to service and are free here.
-   */
+  /** The hooks of the application; method names differ from service to service: any will do. */
   readonly hookRegistry: HookRegistry
   /** What tells the author of mistakes. Only applications of `createApp()` have it. */
   readonly advice: Advice | undefined
@@ -120,11 +121,11 @@ export class Application<
    * Registers a service at a path, or every service of another application below it.
    * @throws {TypeError} the path is taken, the service has no methods, or an option is invalid
    */
-  use(path: string, subApp: AnyApplication): this
-  use<Path extends keyof Services & string>(
+  use<Path extends string>(path: Path, subApp: Mounted<Services, Path, AnyApplication>): this
+  use<Path extends keyof Services & string, const Options = unknown>(
     path: Path,
     service: ServiceInput<Services[Path]>,
-    options?: ServiceOptions<MethodName<Services[Path]>>,
+    ...options: OptionsInput<Services[Path], Options>
   ): this
   use(path?: string, service?: unknown, options: ServiceOptions = {}): this {
     const servicePath = toServicePath(path as string)

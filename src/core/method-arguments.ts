@@ -1,4 +1,4 @@
-import type { IdObject, NullableId, Params } from './params.ts'
+import type { IdObject, NullableId, Params, Query } from './params.ts'
 
 /**
  * The last three overloads of a method; a function with fewer matches with its first one repeated. Any
@@ -69,8 +69,21 @@ export type ParamsOf<S, M> = string extends M
       : never
     : never
 
+/** The query that a method takes. */
+export type QueryOf<S, M> = ParamsOf<S, M> extends { query?: infer Q } ? NonNullable<Q> : Query
+
 /** What a method resolves to. */
 export type ResultOf<S, M> = M extends keyof S ? Method<S, M>['result'] : unknown
+
+/**
+ * What a method resolves to for callers outside. One that reads, by its last overload: others are for
+ * params that only calls within the process have, as `paginate: false`.
+ */
+export type PlainResultOf<S, M> = M extends keyof S & ('find' | 'get')
+  ? NonNullable<S[M]> extends (...values: never) => infer R
+    ? Awaited<R>
+    : unknown
+  : ResultOf<S, M>
 
 type EventMethod = { created: 'create'; updated: 'update'; patched: 'patch'; removed: 'remove' }
 

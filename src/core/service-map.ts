@@ -1,5 +1,7 @@
+import type { MethodName } from './method-name.ts'
 import type { Id, IdObject, Params } from './params.ts'
 import type { ServiceAddons } from './service-addons.ts'
+import type { ServiceOptions } from './service-options.ts'
 
 /** The standard methods, with ids of a type and data of any. */
 interface UntypedMethods<I> {
@@ -27,6 +29,56 @@ type UnknownMethod = { call(...args: unknown[]): Promise<unknown> }['call']
 
 /** The services of an application that was created without a type: any path, nothing known. */
 export type AnyServices = Record<string, AnyService>
+
+declare const SERVED: unique symbol
+
+/**
+ * What `Served` of `remex/schema` adds to the type of a service: the options that it is registered with,
+ * and the service as callers outside know it. Never set: the compiler alone reads it.
+ */
+export interface Serving<Options, Outside> {
+  /** The two types. */
+  readonly [SERVED]?: { readonly options: Options; readonly outside: Outside }
+}
+
+/** One of the two types of {@link Serving}. A service of which nothing is known has any member. */
+type ServedPart<S, Part extends 'options' | 'outside', Otherwise> = string extends keyof S
+  ? Otherwise
+  : typeof SERVED extends keyof S
+    ? NonNullable<S[typeof SERVED]> extends { readonly [Name in Part]: infer Type }
+      ? Type
+      : never
+    : Otherwise
+
+/** The options that the map names for a service; `never` where it names none. */
+export type ServedOptions<S> = ServedPart<S, 'options', never>
+
+/** A service as callers outside know it: all of it, where the map says nothing else. */
+export type OutsideOf<S> = ServedPart<S, 'outside', S>
+
+/**
+ * Options of exactly the type that the map names for a service. An object that merely fits would do as an
+ * argument, as one whose result has more fields does.
+ */
+export type Named<S, Options> = Options &
+  ([Options, ServedOptions<S>] extends [ServedOptions<S>, Options]
+    ? unknown
+    : 'these are other options than those that the map of services names')
+
+/** What stands alone for a path whose options the map does not name. */
+export type Unserved<S, T> = [ServedOptions<S>] extends [never]
+  ? T
+  : 'the options are missing that the map of services names for this path'
+
+/** An application that is mounted at a path; it may be that of a service too. */
+export type Mounted<Services, Path, App> = Path extends keyof Services
+  ? Unserved<Services[Path], App>
+  : App
+
+/** The options of `app.use()`: those that the map names, else any. */
+export type OptionsInput<S, Options> = [ServedOptions<S>] extends [never]
+  ? [options?: ServiceOptions<MethodName<S>>]
+  : [options: Named<S, Options>]
 
 /**
  * What `app.use()` takes for a path: the declared service, any object where none is declared. What

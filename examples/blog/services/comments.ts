@@ -40,16 +40,18 @@ export class CommentService extends MongoDBService<
   PatchData<Comment>
 > {}
 
+export const commentOptions = {
+  methods: ['find', 'create', 'remove'],
+  schemas: { entity: Comment, create: CommentData, query: CommentQuery },
+} as const
+
 export function addComments(app: Blog, db: Db): void {
   const comments = new CommentService({
     Model: db.collection('comments'),
     paginate: { default: 20, max: 100 },
     indexes: [{ key: { postId: 1, createdAt: 1 } }],
   })
-  app.use('posts/:postId/comments', comments, {
-    methods: ['find', 'create', 'remove'],
-    schemas: { entity: Comment, create: CommentData, query: CommentQuery },
-  })
+  app.use('posts/:postId/comments', comments, commentOptions)
 
   /** Resolves to the post in the path. Whoever may not read it is told that there is none. */
   async function getPost(params: CommentParams): Promise<Post> {

@@ -36,16 +36,18 @@ export type PostParams = MongoDBParams<RecordQuery<Post>>
 
 export class PostService extends MongoDBService<Post, PostData, PostParams, PatchData<Post>> {}
 
+export const postOptions = {
+  methods: ['find', 'get', 'create', 'patch', 'remove'],
+  schemas: { entity: Post, create: PostData, query: querySyntax(StoredPost) },
+} as const
+
 export function addPosts(app: Blog, db: Db): void {
   const posts = new PostService({
     Model: db.collection('posts'),
     paginate: { default: 10, max: 50 },
     indexes: [{ key: { createdAt: -1 } }, { key: { tags: 1 } }, { key: { authorId: 1 } }],
   })
-  app.use('posts', posts, {
-    methods: ['find', 'get', 'create', 'patch', 'remove'],
-    schemas: { entity: Post, create: PostData, query: querySyntax(StoredPost) },
-  })
+  app.use('posts', posts, postOptions)
   app.service('posts').hooks({
     around: {
       find: [allowLogin],

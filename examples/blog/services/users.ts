@@ -33,21 +33,23 @@ type UserParams = MongoDBParams<RecordQuery<User>>
 
 export class UserService extends MongoDBService<User, UserData, UserParams, UserPatch, 'list'> {}
 
+export const userOptions = {
+  methods: ['get', 'create', 'patch'],
+  schemas: {
+    entity: Type.Omit(User, ['password']),
+    create: UserData,
+    patch: UserPatch,
+    query: Type.Object({}),
+  },
+} as const
+
 export function addUsers(app: Blog, db: Db): void {
   const users = new UserService({
     Model: db.collection('users'),
     hidden: ['password'],
     indexes: [{ key: { email: 1 }, unique: true }],
   })
-  app.use('users', users, {
-    methods: ['get', 'create', 'patch'],
-    schemas: {
-      entity: Type.Omit(User, ['password']),
-      create: UserData,
-      patch: UserPatch,
-      query: Type.Object({}),
-    },
-  })
+  app.use('users', users, userOptions)
   app.service('users').hooks({
     around: { get: [requireLogin], patch: [requireLogin] },
     before: {

@@ -6,7 +6,7 @@ import type { DeclaredMembers } from '../../core/declared-types.ts'
 import type { AnyApplication, AnyServices, MethodName, ServiceOptions } from '../../core/index.ts'
 import { Application } from '../../core/index.ts'
 import { checkOptionNames, withDefaults } from '../../core/option-check.ts'
-import type { ServiceInput } from '../../core/service-map.ts'
+import type { Named, ServiceInput, Unserved } from '../../core/service-map.ts'
 import type { Middleware } from '../middleware.ts'
 import { ServerQueries } from '../parsing/server-queries.ts'
 import { addDecorators } from '../request-params.ts'
@@ -61,21 +61,23 @@ export interface ServerMembers<Services> extends WithServer {
   use(path: `/${string}`, ...functions: Handlers[]): this
   /** Registers the services of another application below a path, with functions before them. */
   use(path: string, ...parts: (Handlers | AnyApplication)[]): this
-  /** Registers a service, with functions before and after it. */
-  use<Path extends keyof Services & string>(
+  /** Registers a service with the options that the map names, with functions before and after it. */
+  use<Path extends keyof Services & string, const Options>(
     path: Path,
-    ...parts: (Handlers | ServiceInput<Services[Path]>)[]
+    ...parts: [...(Handlers | Services[Path])[], options: Named<Services[Path], Options>]
   ): this
+  /** Registers a service, with functions before and after it. */
+  use<Path extends keyof Services & string>(path: Path, ...parts: Part<Services[Path]>[]): this
   /** Registers a service, with functions before and after it and, last, its options. */
   use<Path extends keyof Services & string>(
     path: Path,
-    first: Handlers | ServiceInput<Services[Path]>,
-    ...others: [
-      ...(Handlers | ServiceInput<Services[Path]>)[],
-      ServiceOptions<MethodName<Services[Path]>> & NoService,
-    ]
+    first: Part<Services[Path]>,
+    ...others: [...Part<Services[Path]>[], ServiceOptions<MethodName<Services[Path]>> & NoService]
   ): this
 }
+
+/** A service whose options the map does not name, or a function around it. */
+type Part<S> = Handlers | Unserved<S, ServiceInput<S>>
 
 /** Tells options from services: a service can have `events`, as they do, and no options beside. */
 interface NoService {

@@ -21,7 +21,7 @@ t.test('every piece of code of the page about schemas stands in an example that 
   const examples = withoutIndent(names.map((name) => read(`examples/${name}.ts`)).join('\n'))
   const blocks = [...read('docs/schemas.md').matchAll(/```ts\n([\s\S]*?)```/g)]
   const pieces = blocks.flatMap(([, block = '']) => withoutIndent(block).split('\n\n'))
-  t.equal(pieces.length, 17)
+  t.equal(pieces.length, 19)
   for (const piece of pieces) t.ok(examples.includes(piece), piece.split('\n')[0] ?? '')
   t.end()
 })

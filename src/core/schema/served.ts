@@ -1,0 +1,126 @@
+import type { Static } from 'typebox'
+import type { DataOf, IdOf, PlainResultOf, QueryOf } from '../method-arguments.ts'
+import type { MethodName } from '../method-name.ts'
+import type { StandardMethod } from '../method-table.ts'
+import type { Page, Params } from '../params.ts'
+import type { Serving } from '../service-map.ts'
+import type { ServiceOptions } from '../service-options.ts'
+import type { SyntaxQuery } from './queries/query-type.ts'
+
+/**
+ * A service with the options that it is registered with, for a map of services:
+ * `{ users: Served<UserService, typeof userOptions> }`. Calls within the process have the whole service.
+ * `app.use('users', …)` demands these very options, and clients know what they let through: the methods
+ * that are listed, with data, queries and results by the schemas.
+ */
+export type Served<S, Options extends ServiceOptions<MethodName<S>>> = S &
+  Serving<Options, Outside<S, Options>>
+
+/** A service as callers outside know it. */
+type Outside<S, O> = {
+  [M in ListedName<S, O>]: OutsideMethod<
+    M,
+    IdOf<S, M>,
+    OutsideData<S, M, O>,
+    Params<OutsideQuery<S, M, O>>,
+    Resized<PlainResultOf<S, M>, ResultSchema<O, M>>
+  >
+}
+
+/** The names of the methods for callers outside: the listed ones, else the standard ones. */
+type ListedName<S, O> =
+  Of<O, 'methods'> extends readonly (infer Name)[] ? Name & keyof S : MethodName<S> & StandardMethod
+
+interface StandardMethods<I, D, P, R> {
+  find(params?: P): Promise<R>
+  get(id: I, params?: P): Promise<R>
+  create(data: D, params?: P): Promise<R>
+  update(id: I, data: D, params?: P): Promise<R>
+  patch(id: I, data: D, params?: P): Promise<R>
+  remove(id: I, params?: P): Promise<R>
+}
+
+type OutsideMethod<M, I, D, P, R> = M extends StandardMethod
+  ? StandardMethods<I, D, P, R>[M]
+  : (data: D, params?: P) => Promise<R>
+
+/** What options have by a name, `unknown` for nothing. */
+type Of<Options, Name extends string> = Name extends keyof Options
+  ? NonNullable<Options[Name]>
+  : unknown
+
+/** The schema of the first name that has one. */
+type FirstOf<Schemas, Name extends string, Other extends string> =
+  unknown extends Of<Schemas, Name> ? Of<Schemas, Other> : Of<Schemas, Name>
+
+type SchemasOf<O> = Of<O, 'schemas'>
+
+/** The schemas of a custom method. */
+type CustomOf<O, M> = Of<Of<SchemasOf<O>, 'methods'>, M & string>
+
+type ResultSchema<O, M> = M extends StandardMethod
+  ? FirstOf<SchemasOf<O>, 'result', 'entity'>
+  : Of<CustomOf<O, M>, 'result'>
+
+/** What fits a schema; `Otherwise` for none, and for one that all fits. Of any schema, nothing is known. */
+type Fitting<Schema, Otherwise> = unknown extends Schema
+  ? Otherwise
+  : object extends Schema
+    ? unknown
+    : Schema extends { readonly '~standard': infer Standard }
+      ? Of<Of<Standard, 'types'>, 'input'>
+      : Schema extends object
+        ? Static<Schema>
+        : Otherwise
+
+/** A result of the same kind, one record, a list or a page, whose records fit a schema. */
+type Resized<R, Schema> = unknown extends Schema
+  ? R
+  : R extends Page<infer T>
+    ? Page<Fitting<Schema, T>>
+    : R extends readonly (infer T)[]
+      ? Fitting<Schema, T>[]
+      : R extends object
+        ? Fitting<Schema, R>
+        : R
+
+/** The data of a call, of `create` a list as well where the service takes one. */
+type OutsideData<S, M, O> = M extends 'create'
+  ? Listed<DataOf<S, M>, Of<SchemasOf<O>, 'create'>>
+  : M extends 'update'
+    ? Fitting<FirstOf<SchemasOf<O>, 'update', 'create'>, DataOf<S, M>>
+    : M extends 'patch'
+      ? unknown extends Of<SchemasOf<O>, 'patch'>
+        ? PatchOf<Of<SchemasOf<O>, 'create'>, DataOf<S, M>>
+        : Fitting<Of<SchemasOf<O>, 'patch'>, DataOf<S, M>>
+      : Fitting<Of<CustomOf<O, M>, 'data'>, DataOf<S, M>>
+
+type Listed<D, Schema> = unknown extends Schema
+  ? D
+  : D extends readonly (infer Item)[]
+    ? Fitting<Schema, Item>[]
+    : Fitting<Schema, D>
+
+type PatchOf<Schema, Otherwise> = unknown extends Schema
+  ? Otherwise
+  : Partial<Fitting<Schema, Otherwise>>
+
+/** The query of a call; without a schema that it follows from, nothing may be asked for. */
+type OutsideQuery<S, M, O> =
+  unknown extends SchemasOf<O>
+    ? QueryOf<S, M>
+    : unknown extends QuerySchema<O, M>
+      ? unknown extends FirstOf<SchemasOf<O>, 'result', 'entity'>
+        ? NoQuery
+        : SyntaxQuery<Fitting<FirstOf<SchemasOf<O>, 'result', 'entity'>, never>>
+      : Closed<Fitting<QuerySchema<O, M>, QueryOf<S, M>>>
+
+type QuerySchema<O, M> =
+  unknown extends Of<CustomOf<O, M>, 'query'>
+    ? Of<SchemasOf<O>, 'query'>
+    : Of<CustomOf<O, M>, 'query'>
+
+type NoQuery = Record<string, never>
+
+/** A schema without properties allows no query; the type of such objects allows any. */
+type Closed<Q> = [keyof Q] extends [never] ? NoQuery : Q
