@@ -80,7 +80,7 @@ export function answerError(
   if (error.code === 405 && match !== undefined && !reply.hasHeader('allow')) {
     reply.header('allow', toAllow(match.entry, match.id !== null, request.method))
   }
-  transport.errors.send(error, request, reply)
+  transport.errors.send(error, thrown, request, reply)
 }
 
 /** Answers a request for a path that nothing is served at. */

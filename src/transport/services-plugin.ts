@@ -79,7 +79,7 @@ export async function serveServices(
   addFormParser(scope, options.urlencoded, options.query)
   scope.setErrorHandler((error, request, reply) => {
     keepPrivate(transport.loginPaths, request, reply)
-    transport.errors.send(fromFastifyError(error), request, reply)
+    transport.errors.send(fromFastifyError(error), error, request, reply)
   })
   await findDocs(app)?.serve(scope, transport)
   new ServiceRoutes(transport, scope).addAll(transport.app.entries)

@@ -4,17 +4,15 @@ import type { ErrorJSON, Logger, ServiceError } from '../../core/index.ts'
 import { toServiceError } from '../../core/index.ts'
 import type { OptionRule } from '../../core/option-check.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
-import { toLoggableError } from '../logging/loggable-error.ts'
-import { redactText } from '../logging/redact.ts'
-import { toCalled } from '../logging/request-log.ts'
 import { prefersHtml } from '../replies/accept.ts'
 import { sendErrorBody } from '../replies/body.ts'
 import { addVary } from '../replies/headers.ts'
 import { watchSend } from '../replies/reply-state.ts'
 import { DEFAULT_ROUTING, toPath } from '../routing/request-path.ts'
 import { toErrorBody } from './error-body.ts'
+import type { ErrorLogger } from './error-log.ts'
+import { ErrorLog, isErrorLogger } from './error-log.ts'
 import { PAGE_SECURITY_POLICY, renderErrorPage } from './error-page.ts'
-import { HintLog } from './hint-log.ts'
 
 /**
  * Answers an error. It sends by `reply`, now or later, or returns the body or a promise of it. It
@@ -36,9 +34,10 @@ export interface ErrorHandlerOptions {
   /** How programs see errors. Default: the JSON of the error. */
   readonly json?: ErrorResponder | ErrorResponders<ErrorResponder>
   /**
-   * Logs errors with a status from 500 on; `false` logs none. Default: the logger of the request.
+   * Is called with errors with a status from 500 on, by `error(error)` or as a function; `false` logs
+   * none. Default: the logger of the request, which gets the service and the method as well.
    */
-  readonly logger?: Pick<Logger, 'error'> | false
+  readonly logger?: ErrorLogger | false
 }
 
 const isFunctionOrObject = (value: unknown): boolean =>
@@ -54,38 +53,34 @@ export const ERROR_HANDLER_RULES: Readonly<Record<keyof ErrorHandlerOptions, Opt
     isValid: isFunctionOrObject,
   },
   logger: {
-    expected: 'false, or an object with error()',
-    isValid: (value) =>
-      value === false || typeof (value as Partial<Logger> | null)?.error === 'function',
+    expected: 'false, a function (error), or an object with error()',
+    isValid: (value) => value === false || isErrorLogger(value),
   },
 }
 
 const RETRY_AFTER_SECONDS = 1
-const OUTAGE_SILENCE_MS = 10_000
-const MAX_OUTAGES = 100
 
 /** Answers errors, as JSON or as a page, and logs those that are the server's fault. */
 export class ErrorAnswers {
   readonly #options: ErrorHandlerOptions
-  readonly #logger: Pick<Logger, 'error'> | false | null
-  /** When an error 503 was logged last, by its message. */
-  readonly #outages = new Map<string, number>()
-  readonly #hints = new HintLog()
+  readonly #log: ErrorLog
   readonly #hasPrefix: boolean
 
   /** @param logger takes the place of the logger of each request */
   constructor(options: ErrorHandlerOptions, logger: Logger | null, prefix: string) {
     this.#options = options
     this.#hasPrefix = prefix !== ''
-    this.#logger = options.logger ?? logger
+    this.#log = new ErrorLog(options.logger, logger)
   }
 
   /**
    * Answers an error; 500 where the answer itself fails, by a getter of the error that throws
    * for example.
+   * @param thrown what the error was made of
    */
-  send(error: ServiceError, request: FastifyRequest, reply: FastifyReply): void {
+  send(error: ServiceError, thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
     try {
+      this.#log.log(error, thrown, request, reply)
       this.#send(error, request, reply)
     } catch (failure) {
       answerFailure(failure, request, reply)
@@ -108,7 +103,6 @@ export class ErrorAnswers {
   }
 
   #send(error: ServiceError, request: FastifyRequest, reply: FastifyReply): void {
-    this.#log(error, request, reply)
     const status = error.statusCode
     reply.code(status)
     setRetryAfter(error, reply)
@@ -120,7 +114,7 @@ export class ErrorAnswers {
       return
     }
     const tellLost = (name: string, reason: unknown): void => {
-      this.#logLost(name, reason, request, reply)
+      this.#log.logLost(name, reason, request, reply)
     }
     const sendJSON = (): void => sendErrorBody(reply, toErrorBody(error, tellLost))
     const respond = toResponder(json, status)
@@ -144,38 +138,6 @@ export class ErrorAnswers {
     if (typeof page === 'function') run(page, error, request, reply, sendDefault)
     else if (page === undefined) sendDefault()
     else sendFile(page, request, reply, sendDefault)
-  }
-
-  #log(error: ServiceError, request: FastifyRequest, reply: FastifyReply): void {
-    const logger = this.#logger ?? request.log
-    if (logger === false) return
-    if (error.code < 500) {
-      this.#hints.log(error, request, reply, logger)
-      return
-    }
-    if (error.code === 503 && !this.#isNews(error.message)) return
-    // The logger of a host may write every property of an error, secrets included.
-    const err = toLoggableError(error.cause ?? error)
-    logger.error({ err, ...toCalled(request, reply) }, redactText(error.message))
-  }
-
-  #logLost(name: string, reason: unknown, request: FastifyRequest, reply: FastifyReply): void {
-    const logger = this.#logger ?? request.log
-    if (logger === false) return
-    const message = `The ${name} of an error can not be written as JSON, and was left out`
-    logger.error({ err: toLoggableError(reason), ...toCalled(request, reply) }, message)
-  }
-
-  /**
-   * In an outage every request fails alike: the log gets one entry in ten seconds for each message.
-   */
-  #isNews(outage: string): boolean {
-    const now = performance.now()
-    const before = this.#outages.get(outage)
-    if (before !== undefined && now - before < OUTAGE_SILENCE_MS) return false
-    if (this.#outages.size === MAX_OUTAGES) this.#outages.clear()
-    this.#outages.set(outage, now)
-    return true
   }
 }
 

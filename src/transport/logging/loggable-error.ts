@@ -1,6 +1,7 @@
 import { Hint } from '../../core/hint.ts'
+import type { ServiceError } from '../../core/index.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
-import { redactText } from './redact.ts'
+import { redactLogged, redactText } from './redact.ts'
 
 /**
  * How many nested causes of an error are logged; deeper ones are left out, which also ends circles.
@@ -65,4 +66,34 @@ function toPlainError({ type, message, stack, cause }: LoggedError): Error {
  */
 export function toLoggableError(error: unknown): Error {
   return toPlainError(serializeError(error))
+}
+
+/**
+ * Returns a copy of what was thrown for a logger that takes errors: of its class, with its name, message,
+ * stack and causes, and with the status, `data` and `errors` of the answer, all without secrets.
+ * @param answered what was made of it: copied where what was thrown is no error, or can't be read
+ */
+export function copyError(thrown: unknown, answered: ServiceError): Error {
+  try {
+    return createCopy(thrown instanceof Error ? thrown : answered, answered)
+  } catch {
+    return createCopy(answered, answered)
+  }
+}
+
+function createCopy(original: Error, { code, className, data, errors }: ServiceError): Error {
+  const copy = toLoggableError(original)
+  Object.setPrototypeOf(copy, Object.getPrototypeOf(original))
+  const told = {
+    code,
+    className: 'className' in original ? className : undefined,
+    data: redactLogged(data),
+    errors: redactLogged(errors),
+  }
+  for (const [name, value] of Object.entries(told)) {
+    // Defined, since a class may have a getter of this name.
+    const property = { value, enumerable: true, configurable: true, writable: true }
+    if (value !== undefined) Object.defineProperty(copy, name, property)
+  }
+  return copy
 }

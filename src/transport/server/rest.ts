@@ -114,7 +114,7 @@ async function serve(server: FastifyInstance, app: WithServer): Promise<void> {
       server.setNotFoundHandler(handleAnyRequest.bind(null, transport))
       server.setErrorHandler((error, request, reply) => {
         keepPrivate(transport.loginPaths, request, reply)
-        transport.errors.send(fromFastifyError(error), request, reply)
+        transport.errors.send(fromFastifyError(error), error, request, reply)
       })
     }
     if (options.health !== false) addHealthRoutes(server, transport)

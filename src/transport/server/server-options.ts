@@ -162,7 +162,7 @@ function createFrameworkErrors(
     const answers = new ErrorAnswers(app.serverSetup?.restOptions.errorHandler ?? {}, null, '')
     // The path can't be read, so it may be that of a login.
     setPrivate(reply)
-    answers.send(fromFastifyError(error), request, reply)
+    answers.send(fromFastifyError(error), error, request, reply)
     request.log.info({ req: request, statusCode: reply.statusCode }, 'request')
   }
 }

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { inspect } from 'node:util'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import t from 'tap'
 import { renderErrorPage } from '../../../src/transport/errors/error-page.ts'
@@ -15,8 +16,9 @@ import {
   NotFound,
   rest,
   ServiceError,
+  Unavailable,
 } from '../../../src/transport/index.ts'
-import type { Answer, ServerOptions, TestServer } from '../../support/http.ts'
+import type { Answer, ServerOptions, TestScope, TestServer } from '../../support/http.ts'
 import { injectServer, MODES, startServer } from '../../support/http.ts'
 
 const INTERNAL = {
@@ -435,16 +437,86 @@ for (const [title, json] of [
   })
 }
 
-t.test('the logger hears of errors from 500 on, with the original', async (t) => {
-  const lines: unknown[][] = []
-  const logger = { error: (...line: unknown[]) => void lines.push(line) }
-  const original = new TypeError('the original')
-  await fail(t, original, { errorHandler: { logger } })
-  t.match(lines, [[{ err: original }, 'Internal error']])
-  await fail(t, new GeneralError('Known'), { errorHandler: { logger } })
-  t.match(lines[1], [{ err: { message: 'Known' } }, 'Known'])
-  await fail(t, new NotFound('No'), { errorHandler: { logger } })
-  t.equal(lines.length, 2)
+/** Fails with what a service throws; returns what a logger is called with, as an object or alone. */
+async function hear(t: TestScope, thrown: unknown, asFunction = false) {
+  const calls: unknown[][] = []
+  const error = (...values: unknown[]) => void calls.push(values)
+  await fail(t, thrown, { errorHandler: { logger: asFunction ? error : { error } } })
+  return calls
+}
+
+t.test('the logger is called with the error alone, from 500 on', async (t) => {
+  for (const asFunction of [false, true]) {
+    const original = new TypeError('the original', { cause: new RangeError('deep') })
+    const [[told, ...others] = []] = await hear(t, original, asFunction)
+    t.strictSame(others, [])
+    t.ok(told instanceof TypeError)
+    t.match(told, { name: 'TypeError', message: 'the original', code: 500, stack: original.stack })
+    t.match((told as Error).cause, { name: 'RangeError', message: 'deep' })
+    t.strictSame(await hear(t, new NotFound('No'), asFunction), [])
+  }
+  const known = new Unavailable('Known', { table: 'a', errors: { b: 1 } }, { cause: original() })
+  const [[told] = []] = await hear(t, known)
+  t.ok(told instanceof Unavailable)
+  t.match(told, { name: 'Unavailable', message: 'Known', code: 503, className: 'unavailable' })
+  t.match(told, { data: { table: 'a' }, errors: { b: 1 }, cause: { message: 'socket' } })
+  t.match(
+    inspect(told),
+    /^Unavailable: Known\n +at .*[\s\S]*code: 503[\s\S]*\[cause\]: Error: socket/,
+  )
+  t.strictSame((told as ServiceError).toJSON(), known.toJSON())
+  class FailedToTell extends Error {
+    override readonly name = 'FailedToTell'
+    get code() {
+      return 'E_TELL'
+    }
+  }
+  t.match(await hear(t, new FailedToTell('x')), [[{ name: 'FailedToTell', code: 500 }]])
+  t.match(await hear(t, 'a string'), [[{ name: 'GeneralError', code: 500 }]])
+  t.match(await hear(t, new FeathersError('f', 'GeneralError', 500, 'general-error')), [
+    [{ name: 'GeneralError', message: 'f', code: 500, className: 'general-error', data: { a: 1 } }],
+  ])
+})
+
+function original(): Error {
+  return Object.assign(new Error('socket'), { password: 'hunter2' })
+}
+
+t.test('LOG-1: what the logger is called with has no secrets', async (t) => {
+  const url = 'mongodb://root:hunter2@db.test/?password=hunter2'
+  const data = { password: 'hunter2', at: url, deep: [{ accessToken: 'hunter2' }] }
+  const all = Object.assign(new Error(`No answer of ${url}`, { cause: original() }), data)
+  for (const thrown of [
+    all,
+    new GeneralError(`At ${url}`, { ...data, errors: data }, { cause: all }),
+    new GeneralError(all),
+    Object.assign(new TypeError(url), { errors: data, options: data }),
+    Object.assign(new FeathersError(url, 'GeneralError', 500, 'x'), data),
+  ]) {
+    const [[told] = []] = await hear(t, thrown)
+    t.ok(told instanceof Error)
+    t.notMatch(inspect(told, { depth: 9, showHidden: true }), /hunter2/)
+  }
+})
+
+t.test('an error that can not be read is told of all the same', async (t) => {
+  const { proxy, revoke } = Proxy.revocable(new Error('x'), {})
+  revoke()
+  const hostile = Object.defineProperty(new Error('x'), 'message', {
+    get() {
+      throw new Error('hostile')
+    },
+  })
+  for (const thrown of [proxy, hostile]) {
+    t.match(await hear(t, thrown), [[{ name: 'GeneralError', message: 'Internal error' }]])
+  }
+  const circle: Record<string, unknown> = { a: 1 }
+  circle['self'] = circle
+  const calls = await hear(t, new GeneralError('Round', circle))
+  t.match(calls, [
+    [{ message: 'Round', data: { a: 1 } }],
+    [{ message: /^The data of an error can not be written as JSON/, cause: { name: 'TypeError' } }],
+  ])
 })
 
 t.test('data that JSON can not hold is left out, and the log says so', async (t) => {
@@ -468,14 +540,22 @@ t.test('logger: false logs nothing', async (t) => {
   t.strictSame([status, logged], [500, []])
 })
 
-t.test('a logger that throws changes nothing for the client', async (t) => {
-  const logger = {
-    error() {
-      throw new Error('disk full')
+t.test('a logger that throws or rejects changes nothing for the client', async (t) => {
+  const loggers = [
+    async () => Promise.reject(new Error('disk full')),
+    {
+      error() {
+        throw new Error('disk full')
+      },
     },
+  ]
+  for (const logger of loggers) {
+    const { status, body, logged } = await fail(t, new Unavailable('x'), {
+      errorHandler: { logger },
+    })
+    t.match([status, body], [503, { name: 'Unavailable', message: 'x' }])
+    t.match(logged, [{ message: 'The logger of errorHandler() failed' }])
   }
-  const { status, body } = await fail(t, new TypeError('x'), { errorHandler: { logger } })
-  t.strictSame([status, body], [500, INTERNAL])
 })
 
 for (const mode of MODES) {

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import t from 'tap'
 import { withHint } from '../../../src/core/hint.ts'
-import { HintLog } from '../../../src/transport/errors/hint-log.ts'
+import { HintLog } from '../../../src/transport/errors/error-log.ts'
 import { BadRequest } from '../../../src/transport/index.ts'
 import { createLogger } from '../../core/recording-logger.ts'
 import type { TestScope } from '../../support/http.ts'

@@ -1,0 +1,128 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Hint, isDeveloping } from '../../core/hint.ts'
+import type { Logger, ServiceError } from '../../core/index.ts'
+import { isPromise } from '../../core/value-kind.ts'
+import { copyError, toLoggableError } from '../logging/loggable-error.ts'
+import { redactText } from '../logging/redact.ts'
+import { toCalled } from '../logging/request-log.ts'
+
+/** Who is told of errors: each is a copy of its class, with its status, and without secrets. */
+export type ErrorLogger = { error(error: Error): unknown } | ((error: Error) => unknown)
+
+/** Whether a value is an {@link ErrorLogger}. */
+export function isErrorLogger(value: unknown): value is ErrorLogger {
+  return typeof value === 'function' || hasError(value)
+}
+
+/** A function may have `error()`, too: then it is a logger with other levels beside. */
+function hasError(value: unknown): value is { error(error: Error): unknown } {
+  return typeof (value as { error?: unknown } | null)?.error === 'function'
+}
+
+const OUTAGE_SILENCE_MS = 10_000
+const MAX_OUTAGES = 100
+
+/** Logs errors that are the server's fault, and hints for the author of an application. */
+export class ErrorLog {
+  /** `null` for the logger of the server. */
+  readonly #own: ErrorLogger | null
+  readonly #isOff: boolean
+  readonly #logger: Logger | null
+  /** When an error 503 was logged last, by its message. */
+  readonly #outages = new Map<string, number>()
+  readonly #hints = new HintLog()
+
+  /**
+   * @param own the option of the application
+   * @param logger takes the place of the logger of each request
+   */
+  constructor(own: ErrorLogger | false | undefined, logger: Logger | null) {
+    this.#own = own || null
+    this.#isOff = own === false
+    this.#logger = logger
+  }
+
+  /**
+   * Logs an error.
+   * @param thrown what it was made of; a logger of the application is told of that
+   */
+  log(error: ServiceError, thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
+    if (this.#isOff) return
+    if (error.code < 500) {
+      const logger = this.#own ?? this.#logger ?? request.log
+      this.#hints.log(error, request, reply, logger as Partial<Logger>)
+      return
+    }
+    if (error.code === 503 && !this.#isNews(error.message)) return
+    if (this.#own !== null) this.#tell(this.#own, copyError(thrown, error), request)
+    else this.#write(error.cause ?? error, error.message, request, reply)
+  }
+
+  /** Logs that a part of an error is left out of the answer. */
+  logLost(name: string, reason: unknown, request: FastifyRequest, reply: FastifyReply): void {
+    if (this.#isOff) return
+    const message = `The ${name} of an error can not be written as JSON, and was left out`
+    if (this.#own === null) this.#write(reason, message, request, reply)
+    else this.#tell(this.#own, new Error(message, { cause: toLoggableError(reason) }), request)
+  }
+
+  /** A logger that throws or rejects changes nothing for the caller. */
+  #tell(own: ErrorLogger, error: Error, request: FastifyRequest): void {
+    const fail = (failure: unknown): void => {
+      const details = { err: toLoggableError(failure) }
+      const logger = this.#logger ?? request.log
+      logger.error(details, 'The logger of errorHandler() failed')
+    }
+    try {
+      const told = hasError(own) ? own.error(error) : own(error)
+      if (isPromise(told)) told.then(undefined, fail)
+    } catch (failure) {
+      fail(failure)
+    }
+  }
+
+  #write(error: unknown, message: string, request: FastifyRequest, reply: FastifyReply): void {
+    // The logger of a host may write every property of an error, secrets included.
+    const details = { err: toLoggableError(error), ...toCalled(request, reply) }
+    const logger = this.#logger ?? request.log
+    logger.error(details, redactText(message))
+  }
+
+  /**
+   * In an outage every request fails alike: the log gets one entry in ten seconds for each message.
+   */
+  #isNews(outage: string): boolean {
+    const now = performance.now()
+    const before = this.#outages.get(outage)
+    if (before !== undefined && now - before < OUTAGE_SILENCE_MS) return false
+    if (this.#outages.size === MAX_OUTAGES) this.#outages.clear()
+    this.#outages.set(outage, now)
+    return true
+  }
+}
+
+/** How many hints are logged: names in them may come from requests. */
+const MAX_HINTS = 100
+
+/**
+ * Logs what the author of an application may write instead of what a caller was refused, each hint
+ * once, and none with `NODE_ENV=production`.
+ */
+export class HintLog {
+  readonly #logged = new Set<string>()
+
+  /** @param logger nothing is logged by one without `warn` */
+  log(
+    { cause, message }: ServiceError,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    logger: Partial<Logger>,
+  ): void {
+    if (!(cause instanceof Hint) || !isDeveloping()) return
+    const { service, method } = toCalled(request, reply)
+    const key = `${service} ${method} ${cause.hint}`
+    if (this.#logged.has(key) || this.#logged.size >= MAX_HINTS) return
+    this.#logged.add(key)
+    logger.warn?.({ service, method }, redactText(`${message.replace(/\.$/, '')}: ${cause.hint}`))
+  }
+}
