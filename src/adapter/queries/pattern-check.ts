@@ -25,6 +25,8 @@ const MAX_REPEATS = 3
 /** Optional parts and alternatives: each one doubles the time at most. */
 const MAX_CHOICES = 8
 
+const FLAGS_FAULT = 'has $options other than i, m and s'
+
 interface PatternRule {
   readonly fault: string
   readonly isBroken: (pattern: string, flags: string, limit: number) => boolean
@@ -35,7 +37,7 @@ const PATTERN_RULES: readonly PatternRule[] = [
   // Not `length > limit`: that is false for a limit of `undefined` or `NaN`.
   { fault: 'is too long', isBroken: (pattern, _flags, limit) => !(pattern.length <= limit) },
   { fault: 'has a zero byte', isBroken: (pattern) => pattern.includes('\0') },
-  { fault: 'has $options other than i, m and s', isBroken: (_, flags) => !FLAGS.test(flags) },
+  { fault: FLAGS_FAULT, isBroken: (_, flags) => !FLAGS.test(flags) },
   { fault: 'is not valid', isBroken: (pattern, flags) => !isCompilable(pattern, flags) },
   {
     fault: 'has an escape that is not allowed',
@@ -81,11 +83,19 @@ function checkPattern(conditions: Query, field: string, limit: number): void {
     return
   }
   const { $regex: pattern, $options: flags } = conditions
-  if (typeof pattern !== 'string') throw new BadRequest(`$regex must be a string for ${field}`)
+  const isMade = pattern instanceof RegExp
+  if (typeof pattern !== 'string' && !isMade) {
+    throw new BadRequest(`$regex must be a string for ${field}`)
+  }
   if (hasOptions && typeof flags !== 'string') {
     throw new BadRequest(`$options must be a string for ${field}`)
   }
   const given = hasOptions ? String(flags) : ''
+  // A pattern that is a RegExp is code; the flags beside it may still be a caller's.
+  if (isMade) {
+    if (!FLAGS.test(given)) throw new BadRequest(`The $regex for ${field} ${FLAGS_FAULT}`)
+    return
+  }
   const broken = PATTERN_RULES.find(({ isBroken }) => isBroken(pattern, given, limit))
   if (broken !== undefined) throw new BadRequest(`The $regex for ${field} ${broken.fault}`)
 }

@@ -145,6 +145,8 @@ function toHint(name: string, kind: string): ErrorOptions | undefined {
 
 /** The flags of a pattern are allowed wherever the pattern is. */
 function isAllowed(operator: string, { $regex }: Query, { settings }: Check): boolean {
+  // No caller outside can send one: server code has set it.
+  if (operator === '$regex' && $regex instanceof RegExp) return true
   if (ALLOWED.has(operator) || settings.operators.includes(operator)) return true
   return operator === '$options' && $regex !== undefined && settings.operators.includes('$regex')
 }
@@ -157,11 +159,20 @@ function checkOperand(value: unknown, operator: string, outer: QueryPlace, check
   const list = toList(value)
   if (list === undefined) throw new BadRequest(`${operator} must be a list`)
   if (!isLogical) return checkList(list, operator, place, check)
-  if (list.length === 0) throw new BadRequest(`${operator} must be a list of conditions`)
+  checkConditionList(operator, list)
   return list.map((item) => {
     if (!isPlainObject(item)) throw new BadRequest(`${operator} must be a list of conditions`)
     return checkConditions(item, 'query parameter', place, check)
   })
+}
+
+/**
+ * Checks the list of `$and`, `$or` or `$nor`. That of `$and` may be empty, and is no condition then.
+ * @throws {BadRequest} a list without conditions, which the database refuses
+ */
+export function checkConditionList(operator: string, list: readonly unknown[]): void {
+  if (list.length > 0 || operator === '$and') return
+  throw new BadRequest(`${operator} must be a non-empty list of conditions`)
 }
 
 function checkList(

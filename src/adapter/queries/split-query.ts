@@ -10,7 +10,7 @@ import { COMPARING, LOGICAL } from '../operator-names.ts'
 import type { PageSize } from './page.ts'
 import { toPageSize } from './page.ts'
 import { readCount, readSelect } from './query-filters.ts'
-import { checkDefined } from './query-operators.ts'
+import { checkConditionList, checkDefined } from './query-operators.ts'
 import { isTextSearch, withTextCondition } from './text-search.ts'
 
 /** A query in the parts that the driver takes. */
@@ -75,6 +75,8 @@ function toFilter(conditions: Query, withObjectIds: boolean): Document {
   for (const [name, value] of Object.entries(conditions)) {
     if (name === '__proto__') throw new BadRequest('Invalid query parameter __proto__')
     if (LOGICAL.has(name) && Array.isArray(value)) {
+      checkConditionList(name, value)
+      if (value.length === 0) continue
       filter[name] = value.map((item) =>
         isPlainObject(item) ? toFilter(item, withObjectIds) : toOperand(item, name, false),
       )

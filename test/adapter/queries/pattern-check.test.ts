@@ -25,7 +25,7 @@ const REFUSED: readonly [string, unknown, RegExp][] = [
   ['a list', { $regex: ['a'] }, /must be a string/],
   ['a number', { $regex: 5 }, /must be a string/],
   ['null', { $regex: null }, /must be a string/],
-  ['a RegExp of a hook', { $regex: /a/ }, /must be a string/],
+  ['a RegExp of a hook with other flags', { $regex: /a/, $options: 'x' }, /\$options other than/],
   ['a repeat in a repeat', { $regex: '(a+)+$' }, /repeats a group/],
   ['one inside $not', { $not: { $regex: '(a+)+$' } }, /repeats a group/],
   ['one inside $elemMatch', { $elemMatch: { text: { $regex: '(' } } }, /for text is not valid/],
@@ -136,4 +136,43 @@ t.test('$options stays refused where $regex is', async (t) => {
     odd.find(outside({ name: { $options: 'i' } })),
     /\$options needs a \$regex for name/,
   )
+})
+
+t.test(
+  'a RegExp, which server code alone can set, needs no option in a call from outside',
+  async (t) => {
+    const plain = new MongoDBService({ Model, multi: true })
+    await Model.deleteMany({})
+    await Model.insertOne({ name: 'Ann' })
+    for (const name of [/^aN/i, { $regex: /^aN/i }, { $regex: /^aN/i, $ne: 'Ben' }]) {
+      t.match(await plain.find(outside({ name })), { length: 1 })
+      t.match(await plain.find(outside({ $or: [{ name }] })), { length: 1 })
+    }
+    const bent = { name: { $regex: /^a/, $options: 'i' } }
+    await t.rejects(plain.find(outside(bent)), /Invalid query parameter \$options/)
+    t.match(await notes.find(outside(bent)), { length: 1 })
+  },
+)
+
+t.test('an empty $and is no condition, and an empty $or or $nor a 400', async (t) => {
+  const nor = new MongoDBService({ Model, operators: ['$nor'], multi: true })
+  await Model.deleteMany({})
+  await Model.insertMany([{ name: 'Ann' }, { name: 'Ben' }])
+  for (const toParams of [outside, (query: object) => ({ query }) as MongoDBParams]) {
+    t.match(await nor.find(toParams({ $and: [] })), { length: 2 })
+    t.match(await nor.find(toParams({ $and: [{ $and: [] }], name: 'Ann' })), { length: 1 })
+    t.match(await nor.find(toParams({ $or: [{ $and: [], name: 'Ann' }] })), { length: 1 })
+    for (const name of ['$or', '$nor']) {
+      for (const query of [{ [name]: [] }, { $and: [{ [name]: [] }] }]) {
+        const error = {
+          name: 'BadRequest',
+          message: `${name} must be a non-empty list of conditions`,
+        }
+        await t.rejects(nor.find(toParams(query)), error)
+      }
+    }
+  }
+  await t.rejects(nor.remove(null, outside({ $and: [] })), { name: 'BadRequest' })
+  await t.rejects(nor.patch(null, { a: 1 }, outside({ $and: [{ $and: [] }] })), { code: 400 })
+  t.equal(await Model.countDocuments(), 2)
 })
