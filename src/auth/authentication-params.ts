@@ -28,7 +28,13 @@ export interface AuthenticationParams extends Params {
  */
 export function toInternalParams(params: AuthenticationParams): AuthenticationParams {
   // On the params of a transport the address is a getter of their class, which a copy leaves out.
-  const { provider: _provider, authentication: _authentication, address, ...others } = params
+  const {
+    provider: _provider,
+    authentication: _proof,
+    attempt: _attempt,
+    address,
+    ...others
+  } = params
   const copy: AuthenticationParams = others
   copy.authenticated = true
   if (address !== undefined) copy.address = address

@@ -75,9 +75,10 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
   ): Promise<T> {
     const { app, loginThrottle } = this.authentication
     // On the params of a transport the signal is a getter, which copies lack.
-    if (loginThrottle === null) return prove({ signal })
+    const own = signal === undefined ? {} : { signal }
+    if (loginThrottle === null) return prove(own)
     const account = this.#readCredentials(request)?.username ?? null
-    const proveCounted = (added: AuthenticationParams) => prove({ signal, ...added })
+    const proveCounted = (added: AuthenticationParams) => prove({ ...own, ...added })
     return loginThrottle.run(account, address, proveCounted, { logger: app.logger, signal })
   }
 

@@ -144,6 +144,11 @@ t.test('strategies and the entity service get the keys that Feathers gives them'
     'authenticated headers provider query',
   ])
   t.strictSame(await keysAfter(() => authentication.create(CREDENTIALS)), ['authenticated query'])
+  t.strictSame(
+    (await keysAfter(() => authentication.create(CREDENTIALS, external()))).at(0),
+    'authenticated headers query',
+    'nor what counts the login',
+  )
   const authenticated = { authentication: request }
   const inside = () => app.service('echo').find({ ...authenticated } as Params)
   t.strictSame(await keysAfter(inside), ['authenticated'])
