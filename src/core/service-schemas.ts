@@ -33,6 +33,21 @@ export interface CustomMethodSchemas {
   readonly result?: JSONSchema
 }
 
+/** The schemas of one standard method, where they are not those of the service. */
+export interface StandardMethodSchemas {
+  /** What callers may ask for. Default: the query schema of the service. */
+  readonly query?: JSONSchema
+  /** The whole answer, an object: records in an envelope, for example. Default: by that of the service. */
+  readonly result?: JSONSchema
+}
+
+/** The schemas that a method may have of its own. Of a service that is not typed, any name may be either. */
+type OwnSchemas<Method extends string> = string extends Method
+  ? StandardMethodSchemas | CustomMethodSchemas
+  : Method extends StandardMethod
+    ? StandardMethodSchemas
+    : CustomMethodSchemas
+
 /**
  * What callers outside may send to a service, and what they get. Calls within the process are not
  * checked by them.
@@ -55,8 +70,8 @@ export interface ServiceSchemas<Name extends string = string> {
    * out. Those of queries are refused in either case. Default: `'refuse'`.
    */
   readonly unknown?: 'refuse' | 'drop'
-  /** The schemas of custom methods, by their names. */
-  readonly methods?: { readonly [Method in Exclude<Name, StandardMethod>]?: CustomMethodSchemas }
+  /** The schemas of custom methods, and what standard methods have of their own, by their names. */
+  readonly methods?: { readonly [Method in Name]?: OwnSchemas<Method> }
 }
 
 /** The schemas of one method as they hold over HTTP: with dates and ids as the strings they are there. */
@@ -67,6 +82,8 @@ export interface MethodSchemas {
   readonly query: JSONSchema
   /** One record of what comes back; `undefined` where nothing is known of it. */
   readonly result: JSONSchema | undefined
+  /** Whether `result` describes the whole answer, also of a method that answers with several records. */
+  readonly isWhole?: boolean
   /** One record with the fields that callers do not get, where there is a schema for that too. */
   readonly stored?: JSONSchema | undefined
 }

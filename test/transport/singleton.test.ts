@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Application } from '../../src/transport/index.ts'
+import type { Application, HookContext } from '../../src/transport/index.ts'
 import { createApp } from '../../src/transport/index.ts'
 import { injectServer, MODES } from '../support/http.ts'
 
@@ -68,6 +68,24 @@ for (const mode of MODES) {
     t.equal((await server.request('/me/find', { method: 'POST' })).status, 405)
   })
 }
+
+t.test('a hook of a singleton may say which record is meant', async (t) => {
+  const server = await injectServer(t, {
+    services: (app) => {
+      app.use('me', new ProfileService(), { singleton: true, methods: METHODS })
+      const toOwnId = (context: HookContext): void => {
+        context.id = 'own'
+      }
+      app.service('me').hooks({ before: { update: [toOwnId], remove: [toOwnId] } })
+    },
+  })
+  for (const [method, called] of [
+    ['PUT', 'update'],
+    ['DELETE', 'remove'],
+  ] as const) {
+    t.strictSame((await server.request('/me', { method })).body, { called, id: 'own' })
+  }
+})
 
 t.test('a singleton has no get', async (t) => {
   const app = createApp()

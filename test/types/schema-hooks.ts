@@ -102,7 +102,13 @@ app.use('users', userService, { schemas: { entity: POST, create: POST } })
 app.use('users', userService, { schemas: { entty: POST, create: POST } })
 // @ts-expect-error no such method
 app.use('users', userService, { schemas: { create: POST, methods: { grete: byMethod } } })
-// @ts-expect-error a standard method has its own place
+app.use('users', userService, {
+  singleton: true,
+  schemas: { create: POST, unknown: 'drop', methods: { find: { query: true, result: POST } } },
+})
+// @ts-expect-error no such word for unknown fields
+app.use('users', userService, { schemas: { create: POST, unknown: 'ignore' } })
+// @ts-expect-error the data of a standard method has its own place
 app.use('users', userService, { schemas: { create: POST, methods: { create: byMethod } } })
 
 // Ids

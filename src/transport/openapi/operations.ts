@@ -64,7 +64,9 @@ function toOperation(
   const typeName = toTypeName(service.path)
   const takesMany = kind.method === 'create' && service.multi.has('create')
   const query = toQuery(components, typeName, method, kind.query)
-  const record = toRecord(components, service, method, typeName, query.some(isSelect))
+  const isWhole = method.schemas?.isWhole === true
+  const name = isWhole ? `${capitalize(kind.id)}${typeName}Result` : typeName
+  const record = toRecord(components, service, method, name, query.some(isSelect))
   const { verb } = METHOD_TABLE[kind.method]
   return place(urls[kind.on], verb, {
     operationId: scope.ids.create(kind.id, typeName),
@@ -72,7 +74,10 @@ function toOperation(
     parameters: [...toPathParameters(urls[kind.on]), ...refer(components, typeName, query)],
     ...toBody(components, method, typeName, takesMany),
     responses: {
-      ...toAnswer(kind.status, toResult(components, kind, service, record, takesMany)),
+      ...toAnswer(
+        kind.status,
+        isWhole ? record : toResult(components, kind, service, record, takesMany),
+      ),
       ...(method.schemas?.result === undefined ? NO_CONTENT : {}),
       ...toErrors(method, kind.errors),
     },
@@ -181,7 +186,11 @@ function toRecord(
 ): DocumentSchema {
   const result = schemas?.result
   if (result === undefined) return ANY_RECORD
-  const record = canSelect ? toSelectedRecord(result, idNames) : result
+  // Of an answer as a whole, `$select` is about what is inside.
+  const kept = schemas?.isWhole
+    ? Object.keys((result as { properties?: object }).properties ?? {})
+    : idNames
+  const record = canSelect ? toSelectedRecord(result, kept) : result
   return components.refer(isLogin ? `${typeName}Result` : typeName, record)
 }
 

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import type { MethodEntry } from '../../core/index.ts'
-import type { JSONSchema } from '../../core/service-schemas.ts'
+import type { MethodSchemas } from '../../core/service-schemas.ts'
 import { isObject, isPlainObject } from '../../core/value-kind.ts'
 import { createFits } from './fitting-record.ts'
 import type { LeftOut } from './listed-fields.ts'
@@ -16,6 +16,8 @@ export type BodySerializer = (body: object) => string
 interface ResultForm {
   readonly method: MethodEntry
   readonly schema: SerializableSchema
+  /** Whether the schema is that of the whole answer, and not of one record. */
+  readonly isWhole: boolean
   /** Fastify's serializer of one record. */
   readonly write: (record: unknown) => string
   /** Whether that writes a record with the values that it has. */
@@ -65,16 +67,14 @@ function toForm(method: MethodEntry, reply: FastifyReply): ResultForm | null {
   const known = FORMS.get(method)
   if (known !== undefined) return known
   const schemas = method.entry.schemas.toMethodSchemas(method.name)
-  const form =
-    schemas.result === undefined ? null : createForm(method, schemas.result, schemas.stored, reply)
+  const form = schemas.result === undefined ? null : createForm(method, schemas, reply)
   FORMS.set(method, form)
   return form
 }
 
 function createForm(
   method: MethodEntry,
-  result: JSONSchema,
-  stored: JSONSchema | undefined,
+  { result = true, stored, isWhole = false }: MethodSchemas,
   reply: FastifyReply,
 ): ResultForm {
   const schema = toSerializableSchema(result)
@@ -91,6 +91,7 @@ function createForm(
   return {
     method,
     schema,
+    isWhole,
     write,
     fits: createFits(schema),
     unnamed,
@@ -148,7 +149,8 @@ function pickEach(records: readonly unknown[], form: ResultForm): unknown[] {
   return records.map((record) => pickListed(record, form.schema, form.onLeftOut))
 }
 
-function isPage(body: object, { method }: ResultForm): body is PageBody {
+function isPage(body: object, { method, isWhole }: ResultForm): body is PageBody {
+  if (isWhole) return false
   const { data, total } = body as { data?: unknown; total?: unknown }
   return method.name === 'find' && Array.isArray(data) && typeof total === 'number'
 }

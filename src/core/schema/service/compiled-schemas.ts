@@ -109,6 +109,7 @@ export class CompiledSchemas {
       data: this.#dropsUnknown && data !== undefined ? toOpenSchema(data) : data,
       query: toWireSchema(sources?.query ?? true),
       result: sources?.result === undefined ? undefined : toWireSchema(sources.result),
+      isWhole: sources?.isWhole === true,
       stored: sources?.stored === undefined ? undefined : toWireSchema(sources.stored),
     }
   }

@@ -22,6 +22,8 @@ export interface MethodSources {
   readonly isQueryDerived: boolean
   /** One record of what comes back; `undefined` where nothing is known of it. */
   readonly result: JSONSchema | undefined
+  /** Whether `result` describes the whole answer. */
+  readonly isWhole: boolean
   /** One record with the fields that callers do not get; `undefined` where `result` is all there is. */
   readonly stored: JSONSchema | undefined
 }
@@ -41,14 +43,16 @@ export function toMethodSources(
   const external = [...methods.values()].filter((method) => method.external)
   return external.map((method) => {
     const isStandard = isStandardMethod(method.name)
-    const own = isStandard ? undefined : schemas.methods?.[method.name]
+    const own = schemas.methods?.[method.name]
+    const isWhole = isStandard && own?.result !== undefined
     const data = toMethodData(method, schemas)
     return {
       method,
       data: data === undefined || isStandardSchema(data) ? data : close(data),
       query: close(own?.query ?? query),
       isQueryDerived: own?.query === undefined && schemas.query === undefined,
-      result: isStandard ? (schemas.result ?? schemas.entity) : own?.result,
+      result: isStandard && !isWhole ? (schemas.result ?? schemas.entity) : own?.result,
+      isWhole,
       stored: isStandard && schemas.result !== undefined ? schemas.entity : undefined,
     }
   })

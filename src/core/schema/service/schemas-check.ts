@@ -2,7 +2,7 @@ import type { ServiceEntryFace } from '../../method-entry.ts'
 import { isStandardMethod } from '../../method-table.ts'
 import type { OptionRule, OptionRules } from '../../option-check.ts'
 import { checkOptions } from '../../option-check.ts'
-import type { DataSchema, ServiceSchemas } from '../../service-schemas.ts'
+import type { CustomMethodSchemas, DataSchema, ServiceSchemas } from '../../service-schemas.ts'
 import { isObject, isPlainObject } from '../../value-kind.ts'
 import { isStandardSchema } from '../validation/standard-schema.ts'
 
@@ -12,7 +12,16 @@ const DATA_SCHEMA: OptionRule = {
   isValid: (value) => isJSONSchema(value) || isStandardSchema(value),
 }
 
-const METHOD_RULES: OptionRules = { data: DATA_SCHEMA, query: JSON_SCHEMA, result: JSON_SCHEMA }
+const CUSTOM_RULES: OptionRules = { data: DATA_SCHEMA, query: JSON_SCHEMA, result: JSON_SCHEMA }
+
+/** The data of standard methods is described beside those of the others. */
+const STANDARD_RULES: OptionRules = {
+  query: JSON_SCHEMA,
+  result: {
+    expected: 'the JSON Schema of an object: the whole answer',
+    isValid: (value) => isObject(value) && isJSONSchema(value) && value['type'] !== 'array',
+  },
+}
 
 /** The standard methods that have data, each with a schema of its own. */
 const DATA_METHODS = ['create', 'update', 'patch'] as const
@@ -28,7 +37,7 @@ const RULES: OptionRules = {
     expected: "'refuse' or 'drop'",
     isValid: (value) => value === 'refuse' || value === 'drop',
   },
-  methods: { expected: 'an object with the schemas of custom methods', isValid: isPlainObject },
+  methods: { expected: 'an object with schemas by the names of methods', isValid: isPlainObject },
 }
 
 /**
@@ -41,7 +50,8 @@ export function checkServiceSchemas(entry: ServiceEntryFace, schemas: ServiceSch
   checkOptions(owner, schemas, RULES)
   for (const [name, method] of Object.entries(schemas.methods ?? {})) {
     checkMethodName(owner, entry, name)
-    checkOptions(`${owner}, method '${name}'`, method, METHOD_RULES)
+    const rules = isStandardMethod(name) ? STANDARD_RULES : CUSTOM_RULES
+    checkOptions(`${owner}, method '${name}'`, method, rules)
   }
   const withData = [...entry.methods.values()]
     .filter(({ external, spec }) => external && spec.arguments.includes('data'))
@@ -70,11 +80,18 @@ export function checkServiceSchemas(entry: ServiceEntryFace, schemas: ServiceSch
  */
 export function toDataSchema(schemas: ServiceSchemas, method: string): DataSchema | undefined {
   const { create, update = create, patch } = schemas
-  if (!isStandardMethod(method)) return schemas.methods?.[method]?.data
+  if (!isStandardMethod(method)) return toCustomSchemas(schemas, method)?.data
   if (method === 'create') return create
   if (method === 'update') return update
   // Of what another library checks no part can be taken away.
   return patch ?? (isStandardSchema(create) ? undefined : create)
+}
+
+function toCustomSchemas(
+  { methods }: ServiceSchemas,
+  name: string,
+): Partial<CustomMethodSchemas> | undefined {
+  return methods?.[name]
 }
 
 function isJSONSchema(value: unknown): boolean {
@@ -83,10 +100,10 @@ function isJSONSchema(value: unknown): boolean {
 }
 
 function checkMethodName(owner: string, entry: ServiceEntryFace, name: string): void {
-  if (isStandardMethod(name)) {
-    throw new TypeError(`${owner}: 'methods' is for custom methods, and '${name}' is none`)
-  }
-  if (entry.methods.has(name)) return
+  const isThere = isStandardMethod(name)
+    ? entry.methods.get(name)?.external === true
+    : entry.methods.has(name)
+  if (isThere) return
   throw new TypeError(
     `${owner}: the service has no method '${name}'; its option 'methods' lists them`,
   )

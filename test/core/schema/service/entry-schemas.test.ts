@@ -46,7 +46,21 @@ const REFUSED: readonly (readonly [title: string, options: object, message: RegE
   ['a method without one', { entity: Note }, /lack 'create': name what callers may send, or true/],
   ['a patch that can not follow', { create: z.object({}) }, /lack 'patch' \(it does not follow/],
   ['a custom method without one', { create: Note }, /lack the data of 'greet'/],
-  ['standard methods there', { create: Note, methods: { find: { data: true } } }, /'find' is none/],
+  [
+    'the data of a standard method there',
+    { create: Note, methods: { create: { data: true }, greet: { data: true } } },
+    /method 'create': unknown option 'data', allowed are query, result/,
+  ],
+  [
+    'a standard method that callers outside can not call',
+    { create: Note, methods: { find: { query: true }, greet: { data: true } } },
+    /the service has no method 'find'/,
+  ],
+  [
+    'an answer that is no object',
+    { create: Note, methods: { create: { result: Type.Array(Note) }, greet: { data: true } } },
+    /method 'create': the option 'result' must be the JSON Schema of an object: the whole answer/,
+  ],
   [
     'a method that is not there',
     { create: Note, methods: { meet: { data: true } } },

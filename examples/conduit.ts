@@ -1,0 +1,295 @@
+// An API whose wire format is given, parts of that of RealWorld's Conduit: envelopes, a token after
+// sign-up, articles by their slugs, and the user at `/user`. Try the lines it prints. Reads PORT (3030),
+// HOST (127.0.0.1), MONGODB_URL (an embedded database when it is not set) and AUTH_SECRET.
+import { randomBytes } from 'node:crypto'
+import { fileURLToPath } from 'node:url'
+import type { Db, ObjectId } from 'mongodb'
+import { MongoClient } from 'mongodb'
+import type { FastifyApplication, HookContext, Params } from 'remex'
+import { createApp, fastifyApp, NotAuthenticated, openapi, rest } from 'remex'
+import {
+  AuthenticationService,
+  authenticate,
+  hashPassword,
+  JwtStrategy,
+  LocalStrategy,
+} from 'remex/auth'
+import { startEmbeddedMongo } from 'remex/embedded'
+import type { MongoDBListService } from 'remex/mongodb'
+import { MongoDBService, ObjectIdSchema } from 'remex/mongodb'
+import type { Static } from 'remex/schema'
+import { Type } from 'remex/schema'
+
+const NewUser = Type.Object({
+  email: Type.String({ format: 'email', maxLength: 254 }),
+  username: Type.String({ minLength: 1, maxLength: 40 }),
+  password: Type.String({ minLength: 8, maxLength: 200 }),
+})
+type NewUser = Static<typeof NewUser>
+type User = NewUser & { readonly _id: ObjectId }
+
+const PublicUser = Type.Object({
+  email: NewUser.properties.email,
+  username: NewUser.properties.username,
+  token: Type.String({ description: 'For `Authorization: Bearer …`' }),
+})
+
+const NewArticle = Type.Object({
+  title: Type.String({ minLength: 1, maxLength: 200 }),
+  body: Type.String(),
+  tagList: Type.Optional(Type.Array(Type.String(), { default: [] })),
+})
+
+/** An article as it is stored. */
+const StoredArticle = Type.Object({
+  _id: Type.Unsafe<ObjectId>(ObjectIdSchema()),
+  slug: Type.String(),
+  ...NewArticle.properties,
+  author: Type.String(),
+  favoritedBy: Type.Array(Type.String()),
+})
+type Article = Static<typeof StoredArticle>
+
+/** An article as callers get it. */
+const Article = Type.Omit(StoredArticle, ['_id', 'favoritedBy'])
+
+const OneUser = Type.Object({ user: PublicUser })
+
+const OneArticle = Type.Object({ article: Article })
+
+const ManyArticles = Type.Object({
+  articles: Type.Array(Article),
+  articlesCount: Type.Integer(),
+})
+
+const ArticleQuery = Type.Object({
+  tag: Type.Optional(Type.String()),
+  limit: Type.Optional(Type.Integer({ minimum: 0 })),
+  offset: Type.Optional(Type.Integer({ minimum: 0 })),
+})
+type ArticleQuery = Static<typeof ArticleQuery>
+
+/** `GET` and `PUT /user`: who is logged in. */
+class AccountService {
+  readonly #app: Conduit
+
+  constructor(app: Conduit) {
+    this.#app = app
+  }
+
+  async find(params: Params): Promise<User> {
+    return this.#app.service('users').get(userOf(params)._id)
+  }
+
+  async update(_id: null, data: Partial<NewUser>, params: Params): Promise<User> {
+    return this.#app.service('users').patch(userOf(params)._id, data)
+  }
+}
+
+/** `POST` and `DELETE /articles/:slug/favorite`. */
+class FavoriteService {
+  readonly #app: Conduit
+
+  constructor(app: Conduit) {
+    this.#app = app
+  }
+
+  async create(_data: object, params: Params): Promise<Article> {
+    const $addToSet = { favoritedBy: userOf(params).username }
+    return this.#app.service('articles').patch(toSlug(params), { $addToSet })
+  }
+
+  async remove(_id: null, params: Params): Promise<Article> {
+    const $pull = { favoritedBy: userOf(params).username }
+    return this.#app.service('articles').patch(toSlug(params), { $pull })
+  }
+}
+
+export interface Services {
+  users: MongoDBListService<User>
+  user: AccountService
+  articles: MongoDBService<Article>
+  'articles/:slug/favorite': FavoriteService
+  authentication: AuthenticationService
+}
+
+type Conduit = FastifyApplication<Services>
+
+/** Takes the data of callers outside out of its envelope: `{ article: { … } }`. */
+function unwrap(name: string) {
+  return (context: HookContext): void => {
+    if (context.params.provider === undefined) return
+    context.data = (context.data as Record<string, unknown>)[name]
+  }
+}
+
+/** Puts what callers outside get into one. */
+function wrap(name: string) {
+  return (context: HookContext): void => {
+    if (context.params.provider === undefined) return
+    context.dispatch = { [name]: context.dispatch ?? context.result }
+  }
+}
+
+/** Puts a page into the envelope that lists have. */
+function wrapPage(context: HookContext): void {
+  if (context.params.provider === undefined) return
+  const { data, total } = context.result as { data: Article[]; total: number }
+  context.dispatch = { articles: data, articlesCount: total }
+}
+
+/** Makes a query of this service of the parameters that the wire has. */
+function readParameters({ params }: HookContext): void {
+  if (params.provider === undefined) return
+  const { tag, limit = 20, offset = 0 } = params.query as ArticleQuery
+  params.query = {
+    ...(tag === undefined ? {} : { tagList: tag }),
+    ...{ $limit: limit, $skip: offset, $sort: { slug: 1 } },
+  }
+}
+
+/** Callers do not choose the slug: it comes from the title. */
+function addSlug(context: HookContext): void {
+  const { title } = context.data as Static<typeof NewArticle>
+  const words = title.toLowerCase().match(/[a-z0-9]+/g) ?? []
+  const slug = [...words, randomBytes(3).toString('hex')].join('-')
+  const { username: author } = userOf(context.params)
+  context.data = Object.assign({ tagList: [] }, context.data, { slug, author, favoritedBy: [] })
+}
+
+/** Articles of others are not found: part of the one command that removes. */
+function onlyOwn({ params }: HookContext): void {
+  params.query = { author: userOf(params).username }
+}
+
+function userOf({ user }: Params): User {
+  if (user === undefined) throw new NotAuthenticated('Not authenticated')
+  return user as User
+}
+
+function toSlug({ route }: Params): string {
+  return route?.['slug'] ?? ''
+}
+
+/** Returns the application. */
+export function createConduit(db: Db, secret: string): Conduit {
+  const app: Conduit = fastifyApp(createApp<Services>(), { logger: { level: 'warn' } })
+  app.configure(rest())
+  app.set('authentication', {
+    secret,
+    entity: 'user',
+    service: 'users',
+    authStrategies: ['jwt', 'local'],
+    jwtOptions: { audience: 'conduit', issuer: 'conduit', expiresIn: '1d' },
+    local: { usernameField: 'email', passwordField: 'password' },
+  })
+  const authentication = new AuthenticationService(app)
+  authentication.register('jwt', new JwtStrategy()).register('local', new LocalStrategy())
+  app.use('authentication', authentication)
+
+  /** Whoever has signed up is logged in. */
+  const addToken = async (context: HookContext): Promise<void> => {
+    if (context.params.provider === undefined) return
+    const user = context.result as User
+    const token = await authentication.createAccessToken({}, { subject: String(user._id) })
+    context.dispatch = { email: user.email, username: user.username, token }
+  }
+
+  app.use('users', new MongoDBService({ Model: db.collection<User>('users') }), {
+    methods: ['create'],
+    schemas: { create: Type.Object({ user: NewUser }), result: OneUser, query: Type.Object({}) },
+  })
+  app.service('users').hooks({
+    before: {
+      create: [unwrap('user'), hashPassword('password')],
+      patch: [hashPassword('password')],
+    },
+    after: { create: [addToken, wrap('user')] },
+  })
+
+  app.use('user', new AccountService(app), {
+    singleton: true,
+    schemas: {
+      update: Type.Object({ user: Type.Partial(NewUser) }),
+      result: OneUser,
+      query: Type.Object({}),
+    },
+  })
+  app.service('user').hooks({
+    around: { all: [authenticate('jwt')] },
+    before: { update: [unwrap('user')] },
+    after: { all: [addToken, wrap('user')] },
+  })
+
+  const articles = new MongoDBService({
+    Model: db.collection<Article>('articles'),
+    id: 'slug',
+    // A hook makes the slug; callers outside can not send one, since no schema has it.
+    allowClientId: true,
+    paginate: { default: 20, max: 100 },
+  })
+  app.use('articles', articles, {
+    methods: ['find', 'get', 'create', 'remove'],
+    schemas: {
+      create: Type.Object({ article: NewArticle }),
+      query: Type.Object({}),
+      result: OneArticle,
+      methods: { find: { query: ArticleQuery, result: ManyArticles } },
+    },
+  })
+  app.service('articles').hooks({
+    around: { create: [authenticate('jwt')], remove: [authenticate('jwt')] },
+    before: {
+      find: [readParameters],
+      create: [unwrap('article'), addSlug],
+      remove: [onlyOwn],
+    },
+    after: {
+      find: [wrapPage],
+      get: [wrap('article')],
+      create: [wrap('article')],
+      remove: [wrap('article')],
+    },
+  })
+
+  app.use('articles/:slug/favorite', new FavoriteService(app), {
+    singleton: true,
+    schemas: { create: Type.Object({}), result: OneArticle, query: Type.Object({}) },
+  })
+  app.service('articles/:slug/favorite').hooks({
+    around: { all: [authenticate('jwt')] },
+    after: { all: [wrap('article')] },
+  })
+
+  app.configure(openapi({ info: { title: 'Conduit', version: '1.0.0' } }))
+  return app
+}
+
+async function main(): Promise<void> {
+  const { PORT = '3030', HOST = '127.0.0.1', MONGODB_URL, AUTH_SECRET } = process.env
+  const embedded = MONGODB_URL === undefined ? await startEmbeddedMongo() : undefined
+  const mongo = await MongoClient.connect(MONGODB_URL ?? embedded?.url ?? '')
+  const db = mongo.db('remex_conduit')
+  await db.collection('users').createIndex({ email: 1 }, { unique: true })
+  await db.collection('articles').createIndex({ slug: 1 }, { unique: true })
+  const app = createConduit(db, AUTH_SECRET ?? randomBytes(32).toString('base64url'))
+  await app.listen({ port: Number(PORT), host: HOST })
+  const url = `http://${HOST}:${PORT}`
+  const json = "-H 'content-type: application/json'"
+  console.log(`Conduit at ${url}, the API at ${url}/docs
+
+  curl ${url}/users ${json} -d '{"user":{"email":"ann@example.org","username":"Ann","password":"correct horse"}}'
+  curl ${url}/user -H "authorization: Bearer $TOKEN" # the token of the answer
+  curl '${url}/articles?limit=5'
+
+Ctrl-C ends it.`)
+
+  async function stop(): Promise<void> {
+    await app.close()
+    await mongo.close()
+    await embedded?.close()
+  }
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void stop())
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await main()
