@@ -1,10 +1,12 @@
 import type { Collection, ObjectId } from 'mongodb'
 import t from 'tap'
 import { MongoDBService, ObjectIdSchema } from '../../src/adapter/index.ts'
-import { createClient } from '../../src/client/index.ts'
+import { AuthenticationService, hashPassword, LocalStrategy } from '../../src/auth/index.ts'
+import { authentication, createClient } from '../../src/client/index.ts'
 import type { Served, Static } from '../../src/core/schema/index.ts'
 import { DateSchema, Type } from '../../src/core/schema/index.ts'
 import { createApp, fastifyApp, rest } from '../../src/transport/index.ts'
+import { CHEAP_SCRYPT, SECRET } from '../auth/login-app.ts'
 import { openDatabase } from '../support/database.ts'
 import type { TestScope } from '../support/http.ts'
 
@@ -41,8 +43,17 @@ const userOptions = {
   },
 } as const
 
+const loginOptions = {
+  methods: ['create'],
+  schemas: {
+    create: true,
+    result: Type.Object({ accessToken: Type.String(), user: userOptions.schemas.result }),
+  },
+} as const
+
 interface Services {
   users: Served<UserService, typeof userOptions>
+  authentication: Served<AuthenticationService, typeof loginOptions>
 }
 
 const { empty } = await openDatabase(t)
@@ -53,6 +64,12 @@ async function start(t: TestScope) {
   app.configure(rest())
   const service = new UserService({ Model, multi: true, paginate: { default: 5, max: 10 } })
   app.use('users', service, userOptions)
+  const logins = new AuthenticationService(app, 'authentication', {
+    ...{ secret: SECRET, entity: 'user', service: 'users', authStrategies: ['local'] },
+    local: { usernameField: 'email', passwordField: 'password', scrypt: CHEAP_SCRYPT },
+  })
+  logins.register('local', new LocalStrategy())
+  app.use('authentication', logins, loginOptions)
   app.service('users').hooks({
     before: { create: [({ data }) => [data].flat().map((one) => (one.since = new Date(0)))] },
   })
@@ -61,7 +78,7 @@ async function start(t: TestScope) {
   const { port } = server.address() as { port: number }
   const baseURL = `http://127.0.0.1:${port}`
   const client = createClient<Services>({ baseURL, methods: { users: userOptions.methods } })
-  return { app, users: client.service('users') }
+  return { app, client, users: client.service('users') }
 }
 
 const ANN = { email: 'ann@a.b', password: 'kept' }
@@ -117,6 +134,21 @@ t.test('what the compiler refuses, the server refuses as well', async (t) => {
   // @ts-expect-error nobody may ask for it
   await t.rejects(users.get(_id, { query: { $select: ['password'] } }), { name: 'BadRequest' })
 })
+
+t.test(
+  'the user of a login has the type of the result of the authentication service',
+  async (t) => {
+    const { app, client } = await start(t)
+    client.configure(authentication())
+    const data = { ...ANN, since: new Date(0) }
+    app.service('users').hooks({ before: { create: [hashPassword('password')] } })
+    const { _id } = await app.service('users').create(data)
+    const { user } = await client.authenticate({ strategy: 'local', ...ANN })
+    t.strictSame(user, { _id: String(_id), email: user.email, since: user.since.slice() })
+    // @ts-expect-error it is not sent
+    t.equal(user.password, undefined)
+  },
+)
 
 t.test('within the process, the service is whole', async (t) => {
   const { app } = await start(t)

@@ -1,6 +1,7 @@
 import type { ObjectId } from 'mongodb'
 import { z } from 'zod'
 import { MongoDBService, ObjectIdSchema } from '../../src/adapter/index.ts'
+import type { AuthenticationService } from '../../src/auth/index.ts'
 import type { Client } from '../../src/client/index.ts'
 import { createClient, rest } from '../../src/client/index.ts'
 import type { Hook, Id, Page, Params, ServiceOptions } from '../../src/core/index.ts'
@@ -279,6 +280,25 @@ schemaClient.service('any').create({ anything: 1 })
 expectType<Promise<unknown>>()(schemaClient.service('stated').get('1'))
 // @ts-expect-error not listed
 schemaClient.service('stated').remove('1')
+
+// The user of a login is the one that its result describes
+const loginOptions = {
+  methods: ['create', 'remove'],
+  schemas: {
+    create: true,
+    result: Type.Object({ accessToken: Type.String(), user: Type.Omit(User, ['password']) }),
+  },
+} as const
+interface Logins {
+  authentication: Served<AuthenticationService, typeof loginOptions>
+}
+const login = await createClient<Logins>().authenticate({ strategy: 'local' })
+expectType<SentUser>()(login.user)
+const plainOptions = { methods: ['create'] } as const
+interface PlainLogins {
+  authentication: Served<AuthenticationService, typeof plainOptions>
+}
+expectType<unknown>()((await createClient<PlainLogins>().authenticate()).user)
 
 // The rest of the client
 const other = rest<Services>('http://a').ofetch()

@@ -1,5 +1,5 @@
 import type { AnyApplication } from '../../core/app.ts'
-import { createConfigurator, isClass } from '../../core/configurator.ts'
+import { createConfigurator } from '../../core/configurator.ts'
 import type { Given, OptionRule } from '../../core/option-rules.ts'
 import { checkRules } from '../../core/option-rules.ts'
 import { AuthenticationClient } from './authentication-client.ts'
@@ -54,5 +54,7 @@ export function authentication(options: AuthenticationOptions = {}): (app: objec
 
 const CLASS: OptionRule = {
   expected: 'a class that extends AuthenticationClient',
-  isValid: (value) => typeof value === 'function' && isClass(value),
+  isValid: (value) =>
+    value === AuthenticationClient ||
+    (typeof value === 'function' && value.prototype instanceof AuthenticationClient),
 }

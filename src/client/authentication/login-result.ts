@@ -1,5 +1,6 @@
 import type { DeclaredUser } from '../../core/declared-types.ts'
 import type { AuthenticationRequest } from '../../core/params.ts'
+import type { OutsideOf, ServedOptions } from '../../core/service-map.ts'
 import type { Received } from '../received.ts'
 
 /** What a login resolves to, with whatever else the server sends. */
@@ -55,15 +56,27 @@ interface WithLogins<User> {
   authentication: Logins<User>
 }
 
-/**
- * The user in the result of a login at a server with these services: the one that the application
- * declares in `DeclaredTypes`, or that of the service `authentication`, where its type tells.
- */
-export type LoginUser<Services = unknown> = unknown extends DeclaredUser
-  ? Services extends WithLogins<infer User>
-    ? Received<User>
+/** The user in the result that the options of a `Served` service describe, else `unknown`. */
+type ServedUser<Service> = [ServedOptions<Service>] extends [never]
+  ? unknown
+  : OutsideOf<Service> extends Logins<infer User>
+    ? User
     : unknown
-  : Received<DeclaredUser>
+
+/**
+ * The user in the result of a login at a server with these services: the one in the result schema of the
+ * service `authentication`, else the one that the application declares in `DeclaredTypes`, or that of the
+ * service, where its type tells.
+ */
+export type LoginUser<Services = unknown> = Received<
+  Services extends { authentication: infer Service }
+    ? unknown extends ServedUser<Service>
+      ? DeclaredOr<Services extends WithLogins<infer User> ? User : unknown>
+      : ServedUser<Service>
+    : DeclaredUser
+>
+
+type DeclaredOr<User> = unknown extends DeclaredUser ? User : DeclaredUser
 
 /** The part of an authentication service that clients call. */
 export interface LoginService {

@@ -34,6 +34,25 @@ function connect(baseURL: string, options: AuthenticationOptions = {}) {
   return { client, storage, events }
 }
 
+t.test('refuses a class of logins that is none of this package, as that of Feathers', (t) => {
+  const { AuthenticationClient: Official } = officialAuthentication
+  for (const Class of [
+    Official,
+    class extends Official {},
+    class {},
+    Object,
+    () => ({}),
+    'x',
+    null,
+  ]) {
+    const options = { Authentication: Class } as unknown as AuthenticationOptions
+    const message = /'Authentication' must be a class that extends AuthenticationClient/
+    t.throws(() => authentication(options), { name: 'TypeError', message })
+  }
+  authentication({ Authentication: AuthenticationClient })
+  t.end()
+})
+
 t.test('takes what listeners and forms hand on as the client of Feathers does', async (t) => {
   const odd = await startOddServer(t, (_request, response) => response.end('{"accessToken":"a"}'))
   const official = feathers()
