@@ -59,29 +59,42 @@ export async function runMiddleware(
   return true
 }
 
+/** Where functions run before requests. */
+export interface MiddlewarePlace {
+  readonly path: string
+  /** Returns the path that services are below, once all is configured. */
+  readonly getPrefix: () => string
+}
+
 /**
  * Runs functions before every request of a server, or before those whose path is at or below one
- * given. They do not run for the health probes, which must answer whoever asks. Where a route finds
+ * given, with and without the prefix of the services: a guard had better run too often. They do not run for the health probes, which must answer whoever asks. Where a route finds
  * nothing, a folder of files for example, Fastify runs the hooks again for its 404 handler:
  * functions that have run for a request do not run a second time.
  */
 export function addMiddleware(
   server: FastifyInstance,
-  path: string,
+  { path, getPrefix }: MiddlewarePlace,
   functions: readonly Middleware[],
 ): void {
-  const isBelow = createPathTest(path, server)
+  let tests: ((url: string) => boolean)[] | null = null
   /** The requests that these functions have run for. */
   const served = new WeakSet<FastifyRequest>()
   // A callback, since it need not be called when the client has gone: a promise would go on to the
   // handler.
   server.addHook('preHandler', (request, reply, done) => {
-    if (!isBelow(request.url) || isProbe(request) || served.has(request)) return done()
+    tests ??= toPaths(path, getPrefix()).map((one) => createPathTest(one, server))
+    const isBelow = tests.some((test) => test(request.url))
+    if (!isBelow || isProbe(request) || served.has(request)) return done()
     served.add(request)
     runMiddleware(functions, request, reply).then((goesOn) => {
       if (goesOn) done()
     }, done)
   })
+}
+
+function toPaths(path: string, prefix: string): string[] {
+  return prefix === '' ? [path] : [path, `${prefix}/${path}`]
 }
 
 function isProbe(request: FastifyRequest): boolean {

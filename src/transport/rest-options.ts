@@ -14,6 +14,7 @@ import type { JsonOptions } from './parsing/json-body.ts'
 import { JSON_RULES } from './parsing/json-body.ts'
 import type { QueryOptions, QueryParser } from './parsing/query-string.ts'
 import { QUERY_RULES } from './parsing/query-string.ts'
+import { isPrefix } from './routing/service-router.ts'
 
 /**
  * Writes the answer of a call: it reads `reply.data`, may read `reply.hook`, and sends or
@@ -23,6 +24,11 @@ export type Formatter = (request: FastifyRequest, reply: FastifyReply) => unknow
 
 /** Options of the REST transport, for the plugin and for `rest()` alike. */
 export interface RestOptions {
+  /**
+   * Path that all services are below, and the page of `openapi()`: `'/api'`. Segments may be
+   * placeholders. Default: none.
+   */
+  readonly prefix?: string
   /** Limits for query strings, or a parser of one's own. */
   readonly query?: QueryOptions | QueryParser
   /** Limits for JSON bodies. */
@@ -49,8 +55,8 @@ export interface RestOptions {
    */
   readonly handlerTimeoutMs?: number
   /**
-   * Whether `/health/live` and `/health/ready` are served. Default: true on a server of our own; in
-   * the plugin false, and true serves them below its prefix.
+   * Whether `/health/live` and `/health/ready` are served. Default: true for `rest()`, whose prefix
+   * does not count for them; in the plugin false, and true serves them below its prefix.
    */
   readonly health?: boolean
   /**
@@ -65,6 +71,11 @@ export type NestedOption = 'errorHandler' | 'notFound' | 'authentication' | 'jso
 
 /** The rules of every option of `rest()`. */
 export const REST_RULES: Readonly<Record<keyof RestOptions, OptionRules[string]>> = {
+  prefix: {
+    expected:
+      "a path of literals and ':placeholders' without a slash at its end, '/api' for example",
+    isValid: isPrefix,
+  },
   query: {
     expected: 'an object of limits, or a function that parses a query',
     isValid: (value) => isPlainObject(value) || typeof value === 'function',

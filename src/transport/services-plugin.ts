@@ -28,8 +28,6 @@ import { warnOfUnconverted } from './unconverted-queries.ts'
 export interface RemexOptions extends RestOptions {
   /** The application whose services are served. Services may come and go later. */
   readonly app: AnyApplication
-  /** Path that all services are below. Default: none. */
-  readonly prefix?: string
 }
 
 /**

@@ -23,7 +23,7 @@ interface WithServer {
 /**
  * Describes all services in an OpenAPI document, with a page to read it and to try it out:
  * `app.configure(openapi({ info: { title: 'Countries', version: '1.0.0' } }))`. The page is at
- * `/docs`, the document at `/docs/json`; below the prefix of the plugin, where there is one.
+ * `/docs`, the document at `/docs/json`; below the prefix of `rest()` or the plugin, where there is one.
  * @throws {TypeError} an unknown option, or no `info`; when configured, a second time, or after the
  *   start
  */

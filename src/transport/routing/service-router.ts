@@ -162,6 +162,14 @@ function findFault(collection: string, prefix: string): string | undefined {
   return `The placeholder '${taken}' in the path '${prefix}${collection}' ${reason}: give it another name`
 }
 
+/** Whether services can be below a path. */
+export function isPrefix(value: unknown): boolean {
+  if (value === '' || value === '/') return true
+  return (
+    typeof value === 'string' && /^\//.test(value) && value.slice(1).split('/').every(isSegment)
+  )
+}
+
 function isSegment(segment: string): boolean {
   return /^:[A-Za-z_]\w*$/.test(segment) || /^[^:*()?#\s]+$/.test(segment)
 }

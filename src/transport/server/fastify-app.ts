@@ -51,13 +51,16 @@ export interface ServerMembers<Services> extends WithServer {
   // Fits that of Feathers, which never declares `null`; nobody can call it.
   /** @internal */ lookup(this: never): never
   /**
-   * Returns what a request to a path would reach, `null` for no service:
+   * Returns what a request to a path below the prefix would reach, `null` for no service:
    * `{ service, params: { userId: '1', __id: '7' } }` for `/users/1/notes/7`.
    */
   lookup(path: string): ServiceLookup | null
   /** Registers functions that run before every request, for REST only. */
   use(...functions: Handlers[]): this
-  /** Registers functions that run before every request below a path. */
+  /**
+   * Registers functions that run before every request below a path, with the prefix of `rest()` and
+   * without.
+   */
   use(path: `/${string}`, ...functions: Handlers[]): this
   /** Registers the services of another application below a path, with functions before them. */
   use(path: string, ...parts: (Handlers | AnyApplication)[]): this

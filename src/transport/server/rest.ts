@@ -103,20 +103,27 @@ async function serve(server: FastifyInstance, app: WithServer): Promise<void> {
   const restOptions = app.serverSetup.readRestOptions()
   const services = app as WithServer & Application<never, never>
   await findDocs(app)?.addTo(server)
-  await server.register(async (scope) => {
-    const options = {
-      ...restOptions,
-      leavesNotFound: !app.ownsServer,
-      serverQueries: app.serverSetup.queries,
-    }
-    const transport = await serveServices(scope, services, options)
-    if (app.ownsServer) {
-      server.setNotFoundHandler(handleAnyRequest.bind(null, transport))
-      server.setErrorHandler((error, request, reply) => {
-        keepPrivate(transport.loginPaths, request, reply)
-        transport.errors.send(fromFastifyError(error), error, request, reply)
-      })
-    }
-    if (options.health !== false) addHealthRoutes(server, transport)
-  })
+  const prefix = restOptions.prefix === '/' ? '' : (restOptions.prefix ?? '')
+  const scopeOptions = {
+    ...restOptions,
+    leavesNotFound: !app.ownsServer && prefix === '',
+    serverQueries: app.serverSetup.queries,
+  }
+  await server.register(
+    async (scope) => {
+      const transport = await serveServices(scope, services, scopeOptions)
+      const owned = app.ownsServer ? server : scope
+      if (!scopeOptions.leavesNotFound) {
+        owned.setNotFoundHandler(handleAnyRequest.bind(null, transport))
+      }
+      if (app.ownsServer) {
+        server.setErrorHandler((error, request, reply) => {
+          keepPrivate(transport.loginPaths, request, reply)
+          transport.errors.send(fromFastifyError(error), error, request, reply)
+        })
+      }
+      if (restOptions.health !== false) addHealthRoutes(server, transport)
+    },
+    { prefix },
+  )
 }

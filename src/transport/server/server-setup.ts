@@ -98,9 +98,14 @@ export class ServerSetup {
     for (const plugin of plugins) await plugin(server)
   }
 
-  /** Has functions run before every request at or below a path, in the order of these calls. */
+  /**
+   * Has functions run before every request at or below a path, in the order of these calls: that of a
+   * service below the prefix of `rest()`, and the one that stands there.
+   */
   addMiddleware(path: string, functions: readonly Middleware[]): void {
-    this.addPlugin((server) => addMiddleware(server, path, functions))
+    // `rest()` may be configured later.
+    const getPrefix = (): string => this.#restOptions.prefix ?? ''
+    this.addPlugin((server) => addMiddleware(server, { path, getPrefix }, functions))
   }
 }
 
