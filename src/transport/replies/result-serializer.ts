@@ -4,7 +4,7 @@ import type { MethodSchemas } from '../../core/service-schemas.ts'
 import { isObject, isPlainObject } from '../../core/value-kind.ts'
 import { createFits } from './fitting-record.ts'
 import type { LeftOut } from './listed-fields.ts'
-import { pickListed } from './listed-fields.ts'
+import { pickListed, resolveForm } from './listed-fields.ts'
 import type { SerializableSchema } from './serializable-schema.ts'
 import { toSerializableSchema } from './serializable-schema.ts'
 import { UnnamedFields } from './unnamed-fields.ts'
@@ -29,10 +29,12 @@ interface ResultForm {
   readonly onLeftOut: LeftOut
 }
 
-/** One page of records, with whatever hooks have added to it. */
+/** One page of records, perhaps with what hooks have added to it. */
 interface PageBody extends Record<string, unknown> {
   readonly data: readonly unknown[]
 }
+
+const PAGE_FIELDS: ReadonlySet<string> = new Set(['total', 'limit', 'skip', 'data'])
 
 const OTHER_TYPES = 'A result has other types than its schema; what is no object is sent as it is'
 
@@ -103,7 +105,7 @@ function createForm(
 function writeBody(body: object, form: ResultForm): string {
   if (Array.isArray(body)) return writeList(body, form)
   if (!isPage(body, form)) return writeRecord(body, form)
-  const { data, ...envelope } = body
+  const { data, ...envelope } = toPage(body, form)
   const others = JSON.stringify(envelope).slice(1, -1)
   return `{${others}${others === '' ? '' : ','}"data":${writeList(data, form)}}`
 }
@@ -141,8 +143,21 @@ function toReplacer(body: object, form: ResultForm): (key: string, value: unknow
 
 function pickBody(body: object, form: ResultForm): unknown {
   if (Array.isArray(body)) return pickEach(body, form)
-  if (isPage(body, form)) return { ...body, data: pickEach(body.data, form) }
+  if (isPage(body, form)) return { ...toPage(body, form), data: pickEach(body.data, form) }
   return pickListed(body, form.schema, form.onLeftOut)
+}
+
+/** Returns a page without what its own fields and the schema do not name. */
+function toPage(body: PageBody, { schema, unnamed }: ResultForm): PageBody {
+  const { type, anyOf } = resolveForm(schema, schema.$defs ?? {})
+  // The schema `true` names everything.
+  if (type === undefined && anyOf === undefined) return body
+  const page = Object.entries(body).filter(([name, value]) => {
+    if (PAGE_FIELDS.has(name)) return name === 'data' || !isObject(value)
+    unnamed?.tellOfPage(name, value)
+    return false
+  })
+  return Object.fromEntries(page) as PageBody
 }
 
 function pickEach(records: readonly unknown[], form: ResultForm): unknown[] {

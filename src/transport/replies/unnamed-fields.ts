@@ -44,6 +44,14 @@ export class UnnamedFields {
     }
   }
 
+  /** Looks at a field that a page has beside its own. */
+  tellOfPage(name: string, value: unknown): void {
+    const key = `page.${name}`
+    if (value === undefined || this.#names.has(key)) return
+    this.#names.add(key)
+    this.#tell(name)
+  }
+
   #isNamed(name: string, record: object): boolean {
     return this.#schemas.some((schema) => {
       const form = findForm(record, schema)

@@ -160,6 +160,54 @@ for (const mode of MODES) {
   })
 }
 
+const page = { total: 1, limit: 5, skip: 0, data: [secret] }
+const shownPage = { ...page, data: [shown] }
+const also = { secret: 'p', name: 'p', inner: [secret], skip: secret }
+const parts = { $ref: '#/$defs/Named', $defs: { Named: named } }
+
+/** Pages as a hook leaves them, and what is sent of them. */
+const PAGES: readonly (readonly [
+  title: string,
+  schema: JSONSchema,
+  found: object,
+  sent: object,
+])[] = [
+  ['a page', named, page, shownPage],
+  ['fields beside the data', named, { ...also, ...page }, shownPage],
+  ['an object in the place of a count', named, { ...page, ...also }, withoutSkip(shownPage)],
+  ['fields of a record that is a reference', parts, { ...also, ...page }, shownPage],
+  ['a page without counts', named, { total: 1, data: [secret] }, { total: 1, data: [shown] }],
+  ['everything where anything is declared', true, { ...also, ...page }, { ...also, ...page }],
+]
+
+function withoutSkip({ skip: _, ...others }: typeof shownPage): object {
+  return others
+}
+
+t.test('MASS-3: no unnamed field of a page, also where Fastify changes the body', async (t) => {
+  for (const changes of [false, true]) {
+    const { request } = await injectServer(t, {
+      services: (app) => {
+        for (const [index, [, entity, found]] of PAGES.entries()) {
+          app.use(
+            `pages-${index}`,
+            { find: async () => found },
+            { schemas: { entity, query: true } },
+          )
+        }
+      },
+      server: (server) => {
+        if (!changes) return
+        server.addHook('preSerialization', async (_request, _reply, body) => ({ body }))
+      },
+    })
+    for (const [index, [title, , , sent]] of PAGES.entries()) {
+      const { text } = await request(`/pages-${index}`)
+      t.strictSame(JSON.parse(text), changes ? { body: sent } : sent, title)
+    }
+  }
+})
+
 t.test('the log is told once of other types, and once of objects that are left out', async (t) => {
   const entity = {
     type: 'object',

@@ -97,3 +97,19 @@ t.test('ends after twenty, as records may have any names', async (t) => {
   for (const name of names) await app.fastify.inject(`/things/${name}`)
   t.equal(logger.entries.length, 20)
 })
+
+t.test('tells once of what a page has beside its own fields', async (t) => {
+  const app = fastifyApp(createApp())
+  const logger = createLogger()
+  app.logger = logger
+  app.configure(rest())
+  const service = { find: async () => ({ total: 0, limit: 5, skip: 0, id: 'a', data: [] }) }
+  app.use('things', service, { schemas: { entity: toRecord('id'), query: true } })
+  await app.fastify.ready()
+  t.teardown(() => app.fastify.close())
+  for (const _ of [1, 2]) await app.fastify.inject('/things')
+  t.strictSame(
+    logger.entries.map(({ message }) => message),
+    [toText('id', 'find')],
+  )
+})
