@@ -226,6 +226,29 @@ client.service('notes').update('1', { email: 'a', at: new Date() })
 // @ts-expect-error another schema
 client.service('notes').patch('1', { email: 'a' })
 
+// A standard method may have an answer and a query of its own
+const envelopeOptions = {
+  methods: ['find', 'get'],
+  schemas: {
+    entity: Type.Pick(User, ['email']),
+    methods: {
+      find: {
+        query: Type.Object({ page: Type.Optional(Type.Integer()) }),
+        result: Type.Object({ users: Type.Array(Type.Pick(User, ['email', 'since'])) }),
+      },
+    },
+  },
+} as const
+const enveloped = createClient<{ users: Served<UserService, typeof envelopeOptions> }>()
+expectType<Promise<{ users: { email: string; since: string }[] }>>()(
+  enveloped.service('users').find({ query: { page: 2 } }),
+)
+// @ts-expect-error not in this query
+enveloped.service('users').find({ query: { email: 'a' } })
+expectType<Promise<{ email: string }>>()(
+  enveloped.service('users').get('1', { query: { email: 'a' } }),
+)
+
 // Results keep their kind, and data that is not described the type of the service
 expectType<Promise<{ text: string }[] | null>>()(client.service('logs').find())
 expectType<Promise<{ text: string } | null>>()(client.service('logs').get(1))

@@ -23,7 +23,7 @@ type Outside<S, O> = {
     IdOf<S, M>,
     OutsideData<S, M, O>,
     Params<OutsideQuery<S, M, O>>,
-    Resized<PlainResultOf<S, M>, ResultSchema<O, M>>
+    OutsideResult<PlainResultOf<S, M>, M, O>
   >
 }
 
@@ -55,12 +55,8 @@ type FirstOf<Schemas, Name extends string, Other extends string> =
 
 type SchemasOf<O> = Of<O, 'schemas'>
 
-/** The schemas of a custom method. */
-type CustomOf<O, M> = Of<Of<SchemasOf<O>, 'methods'>, M & string>
-
-type ResultSchema<O, M> = M extends StandardMethod
-  ? FirstOf<SchemasOf<O>, 'result', 'entity'>
-  : Of<CustomOf<O, M>, 'result'>
+/** The schemas that a method has of its own. */
+type OwnOf<O, M> = Of<Of<SchemasOf<O>, 'methods'>, M & string>
 
 /** What fits a schema; `Otherwise` for none, and for one that all fits. Of any schema, nothing is known. */
 type Fitting<Schema, Otherwise> = unknown extends Schema
@@ -72,6 +68,13 @@ type Fitting<Schema, Otherwise> = unknown extends Schema
       : Schema extends object
         ? Static<Schema>
         : Otherwise
+
+/** What a method answers. A schema that a standard method has of its own is for the whole of it. */
+type OutsideResult<R, M, O> = M extends StandardMethod
+  ? unknown extends Of<OwnOf<O, M>, 'result'>
+    ? Resized<R, FirstOf<SchemasOf<O>, 'result', 'entity'>>
+    : Fitting<Of<OwnOf<O, M>, 'result'>, R>
+  : Resized<R, Of<OwnOf<O, M>, 'result'>>
 
 /** A result of the same kind, one record, a list or a page, whose records fit a schema. */
 type Resized<R, Schema> = unknown extends Schema
@@ -93,7 +96,7 @@ type OutsideData<S, M, O> = M extends 'create'
       ? unknown extends Of<SchemasOf<O>, 'patch'>
         ? PatchOf<Of<SchemasOf<O>, 'create'>, DataOf<S, M>>
         : Fitting<Of<SchemasOf<O>, 'patch'>, DataOf<S, M>>
-      : Fitting<Of<CustomOf<O, M>, 'data'>, DataOf<S, M>>
+      : Fitting<Of<OwnOf<O, M>, 'data'>, DataOf<S, M>>
 
 type Listed<D, Schema> = unknown extends Schema
   ? D
@@ -116,9 +119,7 @@ type OutsideQuery<S, M, O> =
       : Closed<Fitting<QuerySchema<O, M>, QueryOf<S, M>>>
 
 type QuerySchema<O, M> =
-  unknown extends Of<CustomOf<O, M>, 'query'>
-    ? Of<SchemasOf<O>, 'query'>
-    : Of<CustomOf<O, M>, 'query'>
+  unknown extends Of<OwnOf<O, M>, 'query'> ? Of<SchemasOf<O>, 'query'> : Of<OwnOf<O, M>, 'query'>
 
 type NoQuery = Record<string, never>
 
