@@ -55,16 +55,18 @@ export function createCompiler(
 }
 
 /**
- * Returns the variables of a command: its `let`, and the time.
- * @throws {CommandError} a name is not that of a variable
+ * Returns what computes the variables of a command: its `let`, and the time.
+ * @throws {CommandError} a name is not that of a variable, or a value is no valid expression
  */
-export function readVariables(constants: unknown): Document {
-  const evaluate = createCompiler(undefined, {})
-  const values = Object.entries((constants ?? {}) as Document).map(([name, value]) => [
-    checkVariable(name),
-    evaluate(value)({}),
-  ])
-  return { NOW: new Date(), ...Object.fromEntries(values) }
+export function compileVariables(constants: unknown): () => Document {
+  const compileValue = createCompiler(undefined, {})
+  const values = Object.entries((constants ?? {}) as Document).map(
+    ([name, value]) => [checkVariable(name), compileValue(value)] as const,
+  )
+  return () => ({
+    NOW: new Date(),
+    ...Object.fromEntries(values.map(([name, evaluate]) => [name, evaluate({})])),
+  })
 }
 
 const SYSTEM_VARIABLES = ['ROOT', 'CURRENT', 'REMOVE']

@@ -14,7 +14,9 @@ import { group } from './group-stage.ts'
 import { lookup } from './lookup-stage.ts'
 import type { Run, Stage, StageScope } from './stage-type.ts'
 
-const addFields: Stage = each((spec, scope) => compileAddFields(spec, scope.compileExpression))
+const addFields: Stage = each((spec, scope) =>
+  compileAddFields(checkNotEmpty('$addFields', spec), scope.compileExpression),
+)
 
 /**
  * Every stage that a pipeline may have, and no other: each has been tested against what MongoDB's

@@ -83,8 +83,10 @@ function toSpec(given: unknown, collection: Collection): Document {
     unknown: 197,
     refused: 67,
   })
-  const { key = {}, name, ns: _ns, background: _background, v: _v, ...options } = fields
+  const { key = {}, name, ns: _ns, background: _background, v = 2, ...options } = fields
   if (name === undefined || name === '') throw new CommandError(9, 'An index needs a name')
+  if (name === '*') throw new CommandError(2, "The index name '*' is not valid")
+  if (v !== 2) throw notSupported(`An index of the version ${v}`, 67)
   const paths = Object.keys(key)
   if (paths.length === 0) throw new CommandError(67, 'An index needs a key pattern')
   if (isTextIndex({ key })) {
@@ -94,6 +96,9 @@ function toSpec(given: unknown, collection: Collection): Document {
   }
   checkNoTextOptions(options)
   for (const path of paths) checkKey(path, key[path])
+  if (paths.filter((path) => key[path] === 'hashed').length > 1) {
+    throw new CommandError(31303, 'An index can have one hashed field')
+  }
   if (paths.some((path) => key[path] === 'hashed' || path.includes('$**')) && options.unique) {
     throw new CommandError(67, 'A hashed or wildcard index cannot be unique')
   }

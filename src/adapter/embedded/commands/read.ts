@@ -83,7 +83,7 @@ function count(command: Document, context: CommandContext): Document {
     ...select(view, command.query ?? {}, statement),
   ])
   const skip = readCount('skip', command.skip, 0)
-  const limit = Math.abs(Number(command.limit ?? 0))
+  const limit = readCount('limit', Math.abs(Number(command.limit ?? 0)), 0)
   const left = Math.max(found.length - skip, 0)
   return { n: limit === 0 ? left : Math.min(left, limit), ok: 1 }
 }

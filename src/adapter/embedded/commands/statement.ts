@@ -1,5 +1,5 @@
 import type { Document } from 'bson'
-import { createCompiler, readVariables } from '../aggregation/expressions.ts'
+import { compileVariables, createCompiler } from '../aggregation/expressions.ts'
 import type { PipelineOptions } from '../aggregation/pipeline.ts'
 import { compilePipeline } from '../aggregation/pipeline.ts'
 import { CommandError, notSupported } from '../errors/command-error.ts'
@@ -33,10 +33,11 @@ export function readStatement(
   const text = readTextSearch(filter, collection)
   const collation = given === undefined ? collection.collation : createCollation(given)
   if (text !== undefined) checkText(collation, hint)
+  const computeVariables = compileVariables(constants)
   let known: Document | undefined
   let compiler: CompileExpression | undefined
   const variables = (): Document => {
-    known ??= readVariables(constants)
+    known ??= computeVariables()
     return known
   }
   return {

@@ -32,6 +32,15 @@ const WRITE_CONCERN = {
   provenance: 'string',
 } as const
 
+const READ_PREFERENCE = {
+  mode: 'string',
+  tags: 'array',
+  maxStalenessSeconds: 'number',
+  hedge: 'object',
+} as const
+
+const MODES = ['primary', 'primaryPreferred', 'secondary', 'secondaryPreferred', 'nearest']
+
 /** @throws {CommandError} a field that every command may have is not valid */
 export function checkCommonFields(command: Document): void {
   const { apiVersion, maxTimeMS: limit, readConcern, writeConcern } = command
@@ -40,6 +49,10 @@ export function checkCommonFields(command: Document): void {
   }
   if (limit !== undefined && !(Number.isInteger(limit) && limit >= 0 && limit < 2 ** 31)) {
     throw new CommandError(2, `${limit} is out of range for maxTimeMS`)
+  }
+  const { mode } = readFields('$readPreference', command.$readPreference ?? {}, READ_PREFERENCE)
+  if (mode !== undefined && !MODES.includes(mode)) {
+    throw new CommandError(9, `'$readPreference.mode' must be one of ${MODES.join(', ')}`)
   }
   const { level } = readFields('readConcern', readConcern ?? {}, READ_CONCERN, { unknown: 72 })
   if (level !== undefined && !LEVELS.includes(level)) {

@@ -67,10 +67,11 @@ export function compileProjection(spec: unknown, options: ProjectionOptions): Pr
 /** Returns a `$addFields` specification as a function. */
 export function compileAddFields(spec: unknown, compileExpression: CompileExpression): Projector {
   if (!isDocument(spec)) throw new CommandError(40272, '$addFields specification must be an object')
-  const fields = flatten(spec).map(([path, expression]) => ({
-    parts: path.split('.'),
-    evaluate: compileExpression(expression),
-  }))
+  const rules: Rules = new Map()
+  const fields = flatten(spec).map(([path, expression]) => {
+    addRule(rules, path, 'keep')
+    return { parts: path.split('.'), evaluate: compileExpression(expression) }
+  })
   return (document) => setComputed(document, fields, document)
 }
 

@@ -1,5 +1,6 @@
 import type { Document } from 'bson'
 import { CommandError } from '../errors/command-error.ts'
+import { readPath } from '../protocol/read-fields.ts'
 import { isDocument, typeOrderOf } from '../values/bson-type.ts'
 import type { Collation } from '../values/collation.ts'
 import { compareValues } from '../values/compare.ts'
@@ -28,7 +29,8 @@ export function compileSort(
         '$sort key ordering must be 1 (for ascending) or -1 (for descending)',
       )
     }
-    return { parts: path.split('.'), direction: Number(direction), score: undefined }
+    const parts = path.startsWith('$') ? [path] : readPath('a sort', path)
+    return { parts, direction: Number(direction), score: undefined }
   })
   if (fields.length === 0) return (documents) => [...documents]
   const dollar = Object.keys(spec).find((path) => path.startsWith('$'))

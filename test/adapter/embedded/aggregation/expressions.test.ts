@@ -151,6 +151,11 @@ const REFUSALS: readonly (readonly [title: string, expression: unknown, code: nu
   ['$toInt beyond 32 bits', { $toInt: 3e9 }, 241],
   ['$toString of a document', { $toString: '$doc' }, 241],
   ['$toString of an exponent', { $toString: 1e-9 }, 2],
+  [
+    '$dateToParts with an iso8601 that is a string',
+    { $dateToParts: { date: '$d', iso8601: 'yes' } },
+    40521,
+  ],
   ['a huge $range', { $range: [0, 30_000_000] }, 2],
 ]
 

@@ -465,6 +465,10 @@ const REFUSALS: readonly Refusal[] = [
   ['$replaceRoot to a number', [{ $replaceRoot: { newRoot: '$a' } }], 40228],
   ['$replaceWith nothing', [{ $replaceWith: '$gone' }], 40228],
   ['an unknown field of $replaceRoot', [{ $replaceRoot: { newRoot: '$a', x: 1 } }], 40415],
+  ['an empty $addFields', [{ $addFields: {} }], 51272],
+  ['a $set of a field and of one below it', [{ $set: { o: 1, 'o.p': 1 } }], 31249],
+  ['a $set of a field twice', [{ $set: { 'o.p': 1, o: { p: 1 } } }], 31250],
+  ['a sort by an empty name', [{ $sort: { 'a..b': 1 } }], 15998],
   ['a sort by an unknown order', [{ $sort: { a: 2 } }], 15975],
   ['$documents after a collection', [{ $documents: [] }], 73],
   [

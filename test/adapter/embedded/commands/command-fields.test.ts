@@ -146,10 +146,15 @@ const REFUSALS: readonly Refusal[] = [
   ['a write concern that is a list', { ...BODIES['insert'], writeConcern: { w: [1] } }, 9],
   ['a write concern of a name', { ...BODIES['insert'], writeConcern: { w: 'far' } }, 79],
   ['autocommit outside of a transaction', { ...FIND, autocommit: false }, 72],
+  ['an unknown read preference', { ...FIND, $readPreference: { mode: 'any' } }, 9],
+  ['an unknown field of a read preference', { ...FIND, $readPreference: { at: 1 } }, 40415],
+  ['a sort by an empty name', { ...FIND, sort: { 'a..b': 1 } }, 15998],
+  ['a count to a fraction', { count: 'c', limit: 1.5 }, 2],
   ['a hint that is a number', { ...FIND, hint: 5 }, 9],
   ['a hint in the opposite direction', { ...FIND, hint: { $natural: -1 } }, 2],
   ['a let that is a list', { ...FIND, let: [] }, 14],
-  ['a let that is no name', { ...FIND, let: { A: 1 }, filter: { $expr: '$$A' } }, 16867],
+  ['a let that is no name', { ...FIND, let: { A: 1 } }, 16867],
+  ['a let of an unknown expression', { ...FIND, let: { a: { $nope: 1 } } }, 168],
 ]
 
 t.test('a command is refused with MongoDB’s code for', async (t) => {

@@ -39,7 +39,10 @@ const REFUSALS: readonly Refusal[] = [
   ['a text index', { key: { a: 'text' } }, 67],
   ['options on _id', { key: { _id: 1 }, unique: true }, 197],
   ['a unique hashed index', { key: { a: 'hashed' }, unique: true }, 67],
+  ['two hashed fields', { key: { a: 'hashed', b: 'hashed' } }, 31303],
+  ['a version of long ago', { v: 0 }, 67],
   ['no name', { name: '' }, 9],
+  ['the name of all', { name: '*' }, 2],
 ]
 
 t.test('an index is refused with MongoDB’s code for', async (t) => {

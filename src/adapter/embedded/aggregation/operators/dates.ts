@@ -1,6 +1,5 @@
 import { CommandError, notSupported } from '../../errors/command-error.ts'
 import { isNullish } from '../../values/bson-type.ts'
-import { isTrue } from '../../values/truth.ts'
 import { typeNameOf } from '../../values/type-names.ts'
 import { checkInteger, checkString } from './argument-checks.ts'
 import { dateOf } from './date-values.ts'
@@ -94,8 +93,10 @@ function thursdayOf(local: Date): Date {
 
 function toParts([date, timezone = 'UTC', iso = false]: readonly unknown[]): unknown {
   if (isNullish(date) || timezone === null || iso === null) return null
+  if (typeof iso !== 'boolean')
+    throw new CommandError(40521, "$dateToParts: 'iso8601' must be a bool")
   const local = toLocal(toDate(date), readZone(timezone))
-  const days = isTrue(iso)
+  const days = iso
     ? (['isoWeekYear', 'isoWeek', 'isoDayOfWeek'] as const)
     : (['year', 'month', 'dayOfMonth'] as const)
   const names = [...days, 'hour', 'minute', 'second', 'millisecond'] as const
