@@ -88,6 +88,12 @@ t.test('the constructor reads message, data and errors', async (t) => {
     [[new Error('m'), null], 'm', {}, undefined],
     [[Object.assign(new Error('m'), { b: 1 }), [1]], 'm', [1], undefined],
     [[new Error('m'), { a: 1 }], 'm', { a: 1 }, undefined],
+    [[new Error('')], 'Error', {}, undefined],
+    [[undefined, Object.assign(new Error('m'), { a: 1, errors })], 'm', { a: 1 }, errors],
+    [[null, Object.assign(new TypeError('m'), { a: 1 })], 'm', {}, undefined],
+    [['x', Object.assign(new Error('m'), { a: 1, errors })], 'x', { a: 1 }, errors],
+    [['', new Error('m')], '', {}, undefined],
+    [[new Error('x'), new Error('m')], 'x', {}, undefined],
   ]
   for (const [values, message, data, found] of cases) {
     const error = new BadRequest(...values)
@@ -105,9 +111,12 @@ t.test('the constructor changes none of its arguments and takes frozen ones', as
   t.same(data, { message: 'm', errors: { a: 1 }, b: 1 })
 })
 
-t.test('an error as the message becomes the cause', async (t) => {
+t.test('an error as the message or the data becomes the cause', async (t) => {
   const cause = new Error('text')
   t.equal(new Conflict(cause).cause, cause)
+  t.equal(new Conflict('text', cause).cause, cause)
+  t.equal(new Conflict(cause, new Error('other')).cause, cause)
+  t.equal(new Conflict('text', new Error('other'), { cause }).cause, cause)
   t.equal(new Conflict('text', undefined, { cause }).cause, cause)
 })
 
@@ -121,9 +130,10 @@ t.test('FTH-27: an error of a driver or of the system hands on its text alone', 
     new Conflict('text', { keyValue }),
   ]
   for (const cause of causes) {
-    const error = new Conflict(cause)
-    t.same(error.data, {})
-    t.notMatch(JSON.stringify(error), /keyValue/)
+    for (const error of [new Conflict(cause), new Conflict('text', cause)]) {
+      t.same(error.data, {})
+      t.notMatch(JSON.stringify(error), /keyValue/)
+    }
   }
 })
 

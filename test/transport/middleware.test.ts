@@ -222,3 +222,21 @@ t.test('a client that leaves while a function checks does not reach the service'
   await laterTurns()
   t.equal(removed, 0)
 })
+
+t.test('the type of a body is named in a hook of Fastify, functions come after it', async (t) => {
+  const json = 'application/json'
+  const server = await startOwnServer(t, (app) => {
+    app.fastify.addHook('onRequest', async ({ headers }) => {
+      if (headers['x-amz-sns-message-type'] !== undefined) headers['content-type'] = json
+    })
+    app.use(({ headers }) => {
+      headers['content-type'] = json
+    })
+    app.use('notes', { create: async (data: object) => data })
+  })
+  const send = (headers: Record<string, string>) =>
+    fetch(`${server.url}/notes`, { method: 'POST', headers, body: '{"a":1}' })
+  t.equal((await send({ 'content-type': 'text/plain' })).status, 415)
+  const named = await send({ 'content-type': 'text/plain', 'x-amz-sns-message-type': 'Notice' })
+  t.strictSame([named.status, await named.json()], [201, { a: 1 }])
+})

@@ -55,18 +55,20 @@ export class ServiceError extends Error {
    * @param message a string for the caller; or an object `{ message?, errors?, ...data }`; or an
    *   error, which becomes the `cause`: its message and `errors` are copied, and the other properties
    *   as well if it is an ordinary `new Error()`
-   * @param data further information; its `errors` key is lifted to `error.errors`
+   * @param data further information; its `errors` key is lifted to `error.errors`. An error here is
+   *   read as one in the place of the message, and is that where there is none
    */
   constructor(
     message?: string | ErrorData | Error | null,
-    data?: ErrorData | null,
+    data?: ErrorData | Error | null,
     options?: ErrorOptions,
   ) {
     const parts = toParts(message, data)
     const { code, className } = new.target
     const { stackTraceLimit } = Error
     if (code < 500 && CAN_SET_LIMIT) Error.stackTraceLimit = ServiceError.expectedStackFrames
-    super(parts.message, message instanceof Error ? { cause: message, ...options } : options)
+    const { cause } = parts
+    super(parts.message, cause === undefined ? options : { cause, ...options })
     if (CAN_SET_LIMIT) Error.stackTraceLimit = stackTraceLimit
     this.code = code
     this.className = className
@@ -111,14 +113,19 @@ export function isErrorStatus(code: unknown): code is number {
 
 interface ErrorParts {
   readonly message: string
+  readonly cause?: Error
   readonly data?: unknown
   readonly errors?: unknown
 }
 
 function toParts(message: unknown, data: unknown): ErrorParts {
   if (message instanceof Error) {
-    const isGiven = typeof data === 'object' && data !== null
-    return { message: message.message, ...toData(isGiven ? data : toErrorData(message)) }
+    const isGiven = typeof data === 'object' && data !== null && !(data instanceof Error)
+    const told = toData(isGiven ? data : toErrorData(message))
+    return { message: message.message || 'Error', cause: message, ...told }
+  }
+  if (data instanceof Error && (message == null || typeof message !== 'object')) {
+    return { ...toParts(data, null), ...(message == null ? {} : { message: String(message) }) }
   }
   if (typeof message === 'object' && message !== null && !Array.isArray(message)) {
     const { message: given, ...rest } = message as Record<string, unknown>
