@@ -61,8 +61,8 @@ export type PagingOption<Kind extends Paging> = Paging extends Kind
 export type MultiMethod = 'create' | 'patch' | 'remove'
 
 /**
- * Upper bounds for the queries of `find get update patch remove`. The `_` methods have none but
- * `timeMs`.
+ * Upper bounds for the queries of `find get update patch remove`, and for the data of `create`. The `_`
+ * methods have none but `timeMs`.
  */
 export interface QueryLimits {
   /** Objects and lists inside each other. Default: 10. */
@@ -78,6 +78,11 @@ export interface QueryLimits {
   readonly skip: number
   /** Characters of a `$regex` of a caller outside, where it is allowed. Default: 128. */
   readonly patternLength: number
+  /**
+   * Records in one `create` of a caller outside, where `multi` allows several; `Infinity` for any number.
+   * Default: 1,000.
+   */
+  readonly records: number
   /**
    * How long the database may work on a read of a caller outside, in milliseconds; `Infinity` for
    * as long as it takes. Default: 5,000.

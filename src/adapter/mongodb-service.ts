@@ -14,7 +14,7 @@ import type { AdapterId } from './object-id.ts'
 import { tellOfStrings } from './queries/string-values.ts'
 import { checkReservedNames } from './writes/data-check.ts'
 import type { UnreadParams, WriteCount } from './writes/unread-write.ts'
-import { checkNewRecord, toRecords } from './writes/write-data.ts'
+import { checkNewRecords } from './writes/write-data.ts'
 
 /** The methods of a service; users get them as `MongoDBService` of `service-constructor`. */
 export class MongoDBService<
@@ -86,7 +86,7 @@ export class MongoDBService<
     if (Array.isArray(data)) checkMulti('create', settings)
     if (isExternal(params)) {
       checkSelect(params?.query, settings)
-      for (const record of toRecords(data)) checkNewRecord(record, settings)
+      checkNewRecords(data, settings)
     } else checkReservedNames(data)
     return this._create(data, withSettings(params, this.options, settings))
   }

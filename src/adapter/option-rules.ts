@@ -23,6 +23,7 @@ export const DEFAULT_LIMITS: QueryLimits = {
   values: 10_000,
   skip: 1_000_000,
   patternLength: 128,
+  records: 1_000,
   timeMs: 5_000,
 }
 
@@ -104,6 +105,7 @@ export const OPTION_RULES: {
       values: BOUND,
       skip: BOUND,
       patternLength: BOUND,
+      records: BOUND,
       timeMs: DURATION,
     },
   },

@@ -34,6 +34,7 @@ t.test('sets a default for every option but Model', async (t) => {
       values: 10_000,
       skip: 1_000_000,
       patternLength: 128,
+      records: 1_000,
       timeMs: 5_000,
     },
   })

@@ -31,6 +31,19 @@ export function toRecords(data: unknown): WriteData[] {
 }
 
 /**
+ * Checks data that a caller outside sent for new records, one or a list.
+ * @throws {BadRequest} more records than `limits.records`, or as in {@link checkNewRecord}
+ */
+export function checkNewRecords(data: unknown, settings: MongoDBSettings): void {
+  const limit = settings.limits.records
+  // Not `length > limit`: that is false for a limit of `undefined` or `NaN`.
+  if (Array.isArray(data) && !(data.length <= limit)) {
+    throw new BadRequest(`The data has more than ${limit} records`)
+  }
+  for (const record of toRecords(data)) checkNewRecord(record, settings)
+}
+
+/**
  * Checks data that a caller outside sent for a new record: fields only, and no id, unless the
  * option `allowClientId` lets callers choose a usable one.
  * @throws {BadRequest} operators, dotted names, numbers that JSON can't hold, an id
