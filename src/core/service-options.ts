@@ -17,8 +17,11 @@ export interface ServiceOptions<Name extends string = string> {
   readonly events?: readonly string[]
   /** All events for clients. Default: the standard events and `events`. */
   readonly serviceEvents?: readonly string[]
-  /** Route values that apply where the URL gives none. Default: none. */
-  readonly routeParams?: Readonly<Record<string, string>>
+  /**
+   * Route values of any kind that apply where the URL gives none. `params.route` has the type of those of
+   * URLs, strings. Default: none.
+   */
+  readonly routeParams?: Readonly<Record<string, unknown>>
   /** What callers outside may send, and what they get. Default: anything. */
   readonly schemas?: ServiceSchemas<Name>
   /**
@@ -42,7 +45,7 @@ const RULES: OptionRules = {
   methods: OPTION.stringList,
   events: OPTION.stringList,
   serviceEvents: OPTION.stringList,
-  routeParams: { expected: 'an object of strings', isValid: isStringMap },
+  routeParams: { expected: 'an object', isValid: isPlainObject },
   schemas: OPTION.object,
   singleton: OPTION.boolean,
   extensions: OPTION.extensions,
@@ -131,10 +134,6 @@ function checkServiceOptions(
   throw new TypeError(
     `app.use('${path}'): 'extensions.${misplaced}' is an option of the service: give it to its constructor`,
   )
-}
-
-function isStringMap(value: unknown): boolean {
-  return isPlainObject(value) && Object.values(value).every((one) => typeof one === 'string')
 }
 
 function checkName(path: string, name: string): void {

@@ -156,7 +156,8 @@ function createHandler(
   method: MethodEntry,
   path: string,
 ): RequestHandler {
-  const { routeParams } = method.entry.options
+  // What an application gives of its own may be of other types than the values of URLs.
+  const routeParams = method.entry.options.routeParams as Readonly<Record<string, string>>
   const hasPlaceholders = `${transport.prefix}/${path}`.includes(':')
   const isCreate = method.name === 'create'
   return (request, reply) => {

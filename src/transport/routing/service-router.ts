@@ -102,7 +102,7 @@ export class ServiceRouter {
     if (singleton && id !== null && !this.#methodPaths) return null
     // Empty where a prefix has a literal and a placeholder in one segment.
     if (Object.values(values).includes('')) return null
-    const route = { ...entry.options.routeParams, ...values }
+    const route = { ...entry.options.routeParams, ...values } as Record<string, string>
     return { entry, id, route, lacksId: endsInSlash && id === null && !isRoot && !singleton }
   }
 

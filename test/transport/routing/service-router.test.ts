@@ -192,6 +192,17 @@ t.test('routeParams of the registration are below the values of the URL', async 
   t.strictSame((await server.request('/a/1')).body, { x: '1', y: 'kept' })
 })
 
+t.test('routeParams may have values of any kind, as in Feathers', async (t) => {
+  const routeParams = { level: 1, tags: ['a'], own: { deep: true } }
+  const services = (app: Application): void => {
+    const service = { find: async ({ route }: Params) => route }
+    app.use('plain', service, { routeParams }).use('named/:x', service, { routeParams })
+  }
+  const server = await injectServer(t, { services })
+  t.strictSame((await server.request('/plain')).body, routeParams)
+  t.strictSame((await server.request('/named/1')).body, { ...routeParams, x: '1' })
+})
+
 t.test('unuse gives 404, and the path is free again', async (t) => {
   const server = await injectServer(t, { services: (app) => addServices(app, ['users', 'a']) })
   await server.app.unuse('users')
