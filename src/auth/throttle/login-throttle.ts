@@ -141,7 +141,9 @@ export class LoginThrottle {
         const found = toAccountKeys('-user', network, user)
         keys.push(found)
         const key = (await this.#isKnown(found)) ? found.pair : found.account
-        return (await this.#count(key, this.#maxAttempts, counters)) === null
+        // Counted beyond the limit as well: to take it back would be a call of the store that tells of it.
+        const { count } = await this.#count(key, counters)
+        return count <= this.#maxAttempts
       },
       cancel: () => undo(counters),
       succeed: async () => {
@@ -157,26 +159,22 @@ export class LoginThrottle {
     return known !== null && this.#store.isRemembered(known)
   }
 
-  /** @throws {TooManyRequests} the counter is beyond its limit; nothing of the login is counted then */
+  /**
+   * Counts a login. One beyond the limit isn't counted: however many come, the limit ends with its
+   * window.
+   * @throws {TooManyRequests} the counter is beyond its limit; nothing of the login is counted then
+   */
   async #limit(key: string, maxAttempts: number, counters: Counter[]): Promise<void> {
-    const full = await this.#count(key, maxAttempts, counters)
-    if (full === null) return
+    const { count, remainingMs } = await this.#count(key, counters)
+    if (count <= maxAttempts) return
     await undo(counters)
-    const retryAfter = Math.max(1, Math.ceil(full.remainingMs / 1000))
+    const retryAfter = Math.max(1, Math.ceil(remainingMs / 1000))
     throw new TooManyRequests('Too many failed logins', { retryAfter })
   }
 
-  /**
-   * Counts a login. One beyond the limit isn't counted: however many come, the limit ends with its
-   * window. Returns the counter then.
-   */
-  async #count(key: string, maxAttempts: number, counters: Counter[]): Promise<Counter | null> {
+  async #count(key: string, counters: Counter[]): Promise<Counter> {
     const counter = await this.#store.add(key, this.#windowMs)
-    if (counter.count <= maxAttempts) {
-      counters.push(counter)
-      return null
-    }
-    await counter.undo()
+    counters.push(counter)
     return counter
   }
 }
