@@ -31,15 +31,16 @@ interface ContextAroundHook<S, M extends string, A> {
 /**
  * What hooks of other packages may ask of a context: the members of the context of
  * `@feathersjs/feathers` that are always there, and what `fastJoin` adds. They are `never`, which
- * fits whatever those packages declare. Hooks for the contexts here do not fit: they ask for private
- * members as well.
+ * fits whatever those packages declare. All that they declare of params may be missing: a hook that
+ * demands a member, `{ params: { tenant: string } }`, is for a service that has it. Hooks for the contexts
+ * here do not fit: they ask for private members as well.
  */
 type PackageContext = Readonly<
   Record<
     | ('app' | 'service' | 'path' | 'method' | 'type')
-    | ('params' | 'arguments' | 'event' | 'toJSON' | '_loaders'),
+    | ('arguments' | 'event' | 'toJSON' | '_loaders'),
     never
-  >
+  > & { readonly params: Readonly<Record<string, never>> }
 >
 
 // The second signature is there so that the compiler leaves hooks that are written in a map to the

@@ -4,6 +4,7 @@ import t from 'tap'
 import type { MongoDBOptions } from '../../src/adapter/index.ts'
 import { MongoDBService } from '../../src/adapter/index.ts'
 import { BadRequest, MethodNotAllowed } from '../../src/core/errors/index.ts'
+import { createApp } from '../../src/core/index.ts'
 import { openDatabase } from '../support/database.ts'
 
 const { empty, commandsOf } = await openDatabase(t)
@@ -34,6 +35,16 @@ t.test(
     t.match(await few.create({ n: 1 }, OUTSIDE), { n: 1 })
   },
 )
+
+t.test('a hook of create may find a list where multi is off, as its type says', async (t) => {
+  const seen: unknown[] = []
+  const app = createApp().use('notes', new MongoDBService({ Model: await empty('notes') }))
+  const notes = app.service('notes')
+  notes.hooks({ before: { create: [({ data }) => void seen.push(Array.isArray(data))] } })
+  await t.rejects(notes.create([{ n: 1 }], OUTSIDE), MethodNotAllowed)
+  await notes.create([{ n: 1 }], { adapter: { multi: true } } as object)
+  t.strictSame(seen, [true, true])
+})
 
 t.test('refuses to patch or remove everything from outside', async (t) => {
   const notes = await createNotes()

@@ -281,3 +281,17 @@ anyApp.hooks({ before: (context) => context.path, after: { custom: [log] } })
 anyApp.hooks({ setup: [async (context, next) => next().then(() => context.server)] })
 anyApp.hooks([async (context, next) => next().then(() => context.path)])
 anyApp.hooks({ get: [async (context, next) => next().then(() => context.path)] })
+
+// Hooks whose parameter is written out
+const ofTenant = ({ params }: { params: { tenant: string } }) => params.tenant
+const ofUser = ({ params, method }: { params: UserParams; method: string }) => [params, method]
+const ofNothing = ({ params }: { params: { nonsense: number } }) => params.nonsense
+users.hooks({ before: { find: [ofUser], all: ofUser } })
+// @ts-expect-error the params of the service may be without a tenant
+users.hooks({ before: { get: [ofTenant] } })
+// @ts-expect-error no params have this
+users.hooks({ before: { get: [ofNothing] } })
+// @ts-expect-error no params have this
+users.hooks({ around: { all: [async ({ params }: { params: { nonsense: number } }) => params] } })
+// @ts-expect-error no params have this
+app.hooks({ before: [ofNothing] })
