@@ -132,9 +132,11 @@ function openFolder(given: string): string {
   if ((mode & 0o077) !== 0) throw folderError('must have the mode 0700', folder)
   const owners = new Set([user, statSync('/').uid])
   for (let above = dirname(folder); above !== dirname(above); above = dirname(above)) {
-    const { uid, mode } = statSync(above)
+    const { uid, gid, mode } = statSync(above)
+    // Many users have a group of their own, which may write to all that they make.
+    const others = gid === process.getegid?.() ? 0o002 : 0o022
     // Where the sticky bit is set, as in /tmp, nobody can rename what belongs to somebody else.
-    const isOpen = (mode & 0o1002) === 0o002
+    const isOpen = (mode & 0o1000) === 0 && (mode & others) !== 0
     if (isOpen || !owners.has(uid)) {
       throw folderError('must not be in one that another user can change', above)
     }

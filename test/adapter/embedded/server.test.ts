@@ -255,8 +255,17 @@ t.test('listening', async (t) => {
     if (isRoot) {
       mkdirSync(join(foreign, 'own'), { mode: 0o700 })
       await refused(join(foreign, 'own', 'mongo.sock'), foreign, above)
+      chmodSync(open, 0o770)
+      chownSync(open, 0, 12_345)
+      await refused(join(open, 'closed', 'mongo.sock'), open, above)
+      chmodSync(open, 0o777)
     }
     await refused(join(open, 'new', 'mongo.sock'), open, above)
+    // Of this user's own group.
+    chmodSync(open, 0o770)
+    chownSync(open, process.getuid?.() ?? 0, process.getgid?.() ?? 0)
+    const server = await startEmbeddedMongo({ path: join(open, 'closed', 'mongo.sock') })
+    await server.close()
   })
   await t.test(
     'goes by the folder that a symbolic link leads to, and not by the link',

@@ -51,7 +51,6 @@ export interface Clock {
   readonly open: Set<Owner>
   /** What each write has replaced, as long as a transaction is open that may have to see it. */
   readonly history: {
-    readonly time: number
     readonly collection: Collection
     readonly key: string
     readonly before: Document | undefined
@@ -131,7 +130,7 @@ export class Collection implements View {
     const before = this.records.get(key)
     const clock = this.#clock
     clock.time += 1
-    if (clock.open.size > 0) clock.history.push({ time: clock.time, collection: this, key, before })
+    if (clock.open.size > 0) clock.history.push({ collection: this, key, before })
     for (const index of this.uniqueIndexes.values()) index.replace(key, before, document)
     if (document === undefined) this.records.delete(key)
     else this.records.set(key, document)

@@ -14,14 +14,17 @@ const LIFETIME_MS = 60_000
 export class Transaction implements Owner {
   readonly ended: Promise<void>
   readonly #clock: Clock
-  readonly #startTime: number
+  /** What the records that others have changed since were at its snapshot. */
+  readonly #past: Map<Collection, Overlay> = new Map()
+  /** How much of the clock's history is in `#past`, or was before. */
+  #read: number
   readonly #written: Set<Collection> = new Set()
   readonly #expiry: NodeJS.Timeout
   #markEnded: () => void = () => undefined
 
   constructor(clock: Clock) {
     this.#clock = clock
-    this.#startTime = clock.time
+    this.#read = clock.history.length
     this.ended = new Promise((resolve) => {
       this.#markEnded = resolve
     })
@@ -92,6 +95,7 @@ export class Transaction implements Owner {
   abort(): void {
     clearTimeout(this.#expiry)
     for (const collection of this.#written) collection.pending.delete(this)
+    this.#past.clear()
     this.#clock.open.delete(this)
     if (this.#clock.open.size === 0) this.#clock.history.length = 0
     this.#markEnded()
@@ -99,12 +103,14 @@ export class Transaction implements Owner {
 
   /** Returns what the records that others changed since the snapshot were at that time. */
   #changedSince(collection: Collection): Overlay {
-    const past = new Overlay()
-    for (const change of this.#clock.history) {
-      const later = change.time > this.#startTime && change.collection === collection
-      if (later && !past.records.has(change.key)) past.set(change.key, change.before, collection)
+    const { history } = this.#clock
+    for (const change of history.slice(this.#read)) {
+      const past = this.#past.get(change.collection) ?? new Overlay()
+      if (!past.records.has(change.key)) past.set(change.key, change.before, change.collection)
+      this.#past.set(change.collection, past)
     }
-    return past
+    this.#read = history.length
+    return this.#past.get(collection) ?? new Overlay()
   }
 
   #checkUnique(

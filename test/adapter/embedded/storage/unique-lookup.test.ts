@@ -78,6 +78,18 @@ t.test(
           transaction.abort()
         }
       },
+      'commands of one transaction, when others have changed as many records': (size) => {
+        const clock = createClock()
+        const collection = createCollection(clock, { unique: true })
+        for (let a = 0; a < size; a += 1) insertDocument(collection, { _id: a, a })
+        const transaction = new Transaction(clock)
+        return () => {
+          for (const [key, before] of [...collection.entries()])
+            collection.put(key, { ...before, b: 1 })
+          for (let a = 0; a < size; a += 1) find(transaction.view(collection), { a })
+          transaction.abort()
+        }
+      },
       'records that are made while a transaction has made as many': (size) => {
         const clock = createClock()
         const collection = createCollection(clock, { unique: true })
