@@ -49,8 +49,9 @@ export async function toExternalEntity(
     entity,
     entityName: name,
   }
+  const { attempt: _attempt, ...given } = params
   const external: AuthenticationParams & Record<string, unknown> = {
-    ...params,
+    ...given,
     query: {},
     authentication: proveAuthentication({ strategy: strategy.name }, proof),
     authenticated: true,
