@@ -51,9 +51,9 @@ interface Logins<User> {
 }
 
 /** Services among which is one that logs users in. */
-interface WithLogins<User> {
+interface WithAuthentication<Service> {
   /** The service that logs users in. */
-  authentication: Logins<User>
+  authentication: Service
 }
 
 /** The user in the result that the options of a `Served` service describe, else `unknown`. */
@@ -69,9 +69,9 @@ type ServedUser<Service> = [ServedOptions<Service>] extends [never]
  * service, where its type tells.
  */
 export type LoginUser<Services = unknown> = Received<
-  Services extends { authentication: infer Service }
+  Services extends WithAuthentication<infer Service>
     ? unknown extends ServedUser<Service>
-      ? DeclaredOr<Services extends WithLogins<infer User> ? User : unknown>
+      ? DeclaredOr<Service extends Logins<infer User> ? User : unknown>
       : ServedUser<Service>
     : DeclaredUser
 >
