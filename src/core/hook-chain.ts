@@ -121,15 +121,17 @@ function toAroundChain<C extends Surrounded>(
     const running: RunningHook = { hook, outer, ended: null, rest: null, isWatched: false }
     context.running = running
     const next = (reason?: unknown): Promise<void> => {
-      const { rest } = running
+      const { rest, isWatched } = running
+      // What is started again, or after the end of the call, nobody else has looked at.
+      if (rest !== null || isWatched) {
+        running.isWatched = false
+        context.running = running
+        queueMicrotask(() => watchRests(context))
+      }
       if (rest === null) {
         context.settleParams?.()
         running.rest = inner(context)
-      } else {
-        running.isWatched = false
-        context.running = running
-        running.rest = runAgain(rest, context, inner, reason === TAKEN_BACK)
-      }
+      } else running.rest = runAgain(rest, context, inner, reason === TAKEN_BACK)
       return running.rest
     }
     try {

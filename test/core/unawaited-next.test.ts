@@ -227,3 +227,46 @@ t.test('over HTTP the answer comes first, and the log has what fails after it', 
     [{ details: { err: late, service: 'notes', method: 'get' } }],
   )
 })
+
+t.test('a second next() that nobody waits for is logged', async (t) => {
+  const { app, logger } = open(() => [
+    async (_context, next) => {
+      await next()
+      next()
+    },
+  ])
+  t.strictSame(await app.service('notes').find(), [])
+  await nextTurn()
+  t.match(logger.entries, [{ level: 'error', details: { err: /next\(\) called multiple times/ } }])
+  t.strictSame(unhandled, [])
+})
+
+const ENDS: Readonly<Record<string, (context: HookContext) => void>> = {
+  'has a result': (context) => {
+    context.result = []
+  },
+  'has failed': () => {
+    throw new BadRequest()
+  },
+}
+
+for (const [end, run] of Object.entries(ENDS)) {
+  t.test(`next() after a call that ${end} is looked at`, async (t) => {
+    const start = new Gate()
+    const opened = open(() => [
+      async (context, next) => {
+        start.pass().then(() => {
+          delete context.result
+          next()
+        })
+        run(context)
+      },
+    ])
+    await Promise.allSettled([opened.app.service('notes').get(1)])
+    start.open()
+    await nextTurn()
+    await fail(opened)
+    t.match(errorsOf(opened), [{ err: late }])
+    t.strictSame(unhandled, [])
+  })
+}
