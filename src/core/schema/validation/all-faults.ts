@@ -12,14 +12,22 @@ import { createPlaces } from './schema-places.ts'
 /** Of data with more values than that, the first fault is told. */
 const MAX_VALUES = 500
 
+/** A value with more schemas than that counts as several: each of many alternatives may be a fault. */
+const SCHEMAS_PER_VALUE = 10
+
 /** A check that reads more often than that ends: each of many alternatives looks at the same values. */
 const MAX_READS = 10_000
 
 /** A string with a pattern may be checked by each of many alternatives. */
 const MAX_PATTERN_LENGTH = 256
 
+/** The name of a property stands in each of the faults that are inside of it. */
+const MAX_NAME_LENGTH = 256
+
 /** How large the values of a place may be. */
 interface Limits {
+  /** As how many values one counts. */
+  readonly weight: number
   readonly length: number
   readonly items: number
   readonly properties: number
@@ -67,8 +75,13 @@ function spend(budget: Budget, count: number): void {
   if (budget.left < 0) throw TOO_MANY_READS
 }
 
-/** Returns a value that throws when it has been read too often. */
+/**
+ * Returns a value that throws when it has been read too often. What a keyword has put in the place of a
+ * string, a date or an id, is that string again: the schema may ask for one.
+ */
 function watch(value: unknown, budget: Budget): unknown {
+  const toJSON = isObject(value) && !ArrayBuffer.isView(value) ? value['toJSON'] : undefined
+  if (typeof toJSON === 'function') return toJSON.call(value)
   if (!Array.isArray(value) && !isPlainObject(value)) return value
   return new Proxy(value, {
     get: (target, name) => {
@@ -86,13 +99,14 @@ function watch(value: unknown, budget: Budget): unknown {
 function toLimits({ parts }: PlaceSchemas): Limits {
   const names = parts.map((part) => part['propertyNames']).filter(isObject)
   return {
+    weight: Math.max(1, parts.length / SCHEMAS_PER_VALUE),
     length: Math.min(
       findLeast(parts, 'maxLength'),
       ...parts.map(({ pattern, format }) => ((pattern ?? format) ? MAX_PATTERN_LENGTH : Infinity)),
     ),
     items: findLeast(parts, 'maxItems'),
     properties: findLeast(parts, 'maxProperties'),
-    name: findLeast(names, 'maxLength'),
+    name: Math.min(findLeast(names, 'maxLength'), MAX_NAME_LENGTH),
   }
 }
 
@@ -102,7 +116,7 @@ function findLeast(parts: readonly Keywords[], keyword: string): number {
 }
 
 function isWithin(value: unknown, place: SchemaPlace<Limits>, budget: Budget): boolean {
-  budget.left -= 1
+  budget.left -= place.facts.weight
   if (budget.left < 0) return false
   const { length, items, properties, name: longestName } = place.facts
   if (typeof value === 'string') return value.length <= length

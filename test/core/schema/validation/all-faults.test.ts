@@ -149,6 +149,32 @@ t.test('alternatives in alternatives are not looked through without end', async 
   }
 })
 
+t.test('many values with many alternatives are not looked through', async (t) => {
+  const anyOf = Array.from({ length: 250 }, (_, index) => ({
+    ...{ type: 'string', const: `v${index}`, counted: true },
+  }))
+  const schema = Type.Object({ a: Type.Array(Type.Unsafe({ anyOf })), b: Type.Integer() })
+  await findFaults(schema, { a: ['x'], b: 'x' })
+  t.equal(looks, 250)
+  t.equal((await findFaults(schema, { a: Array(490).fill('x'), b: 1 })).length, 20)
+  t.equal(looks, 0)
+})
+
+t.test('a long name is not repeated by each fault inside of it', async (t) => {
+  const schema = Type.Record(Type.String(), Type.Object({ a: Type.Integer(), b: Type.Integer() }))
+  const inner = { a: 'x', b: 'x' }
+  t.equal((await findFaults(schema, { ['n'.repeat(256)]: inner })).length, 2)
+  t.equal((await findFaults(schema, { ['n'.repeat(257)]: inner })).length, 1)
+})
+
+t.test('a string that has been converted already is no fault', async (t) => {
+  const At = Type.Unsafe({ type: 'string', format: 'date-time', date: true })
+  const schema = Type.Object({ at: At, bytes: Type.Optional(Type.Any()), n: Type.Integer() })
+  const bytes = Object.assign(Buffer.from('a'), { toJSON: () => t.fail('a large list') })
+  const data = { at: '2026-01-31T12:00:00Z', bytes, n: 'x' }
+  t.strictSame(places(await findFaults(schema, data)), ['/n type'])
+})
+
 t.test('faults of a frozen object are told too', async (t) => {
   const data = Object.freeze({ age: -1, name: 'a', address: Object.freeze({ city: '', zip: 1 }) })
   const expected = ['/age minimum', '/address/city minLength', '/address/zip type']
