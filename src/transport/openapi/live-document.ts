@@ -68,12 +68,15 @@ export class LiveDocument {
     const json = JSON.stringify(document)
     const hash = createHash('sha256').update(json).digest('base64url')
     let yaml: Promise<string> | null = null
-    return { json, yaml: () => (yaml ??= toYAML(document)), tag: `"${hash}"` }
+    return { json, yaml: () => (yaml ??= toYAML(json)), tag: `"${hash}"` }
   }
 }
 
-/** Loaded only where somebody asks for it, as few do. */
-async function toYAML(document: OpenApiDocument): Promise<string> {
+/**
+ * Returns the same document as YAML, which has forms for dates and maps that JSON has not. Its package is
+ * loaded only where somebody asks for it, as few do.
+ */
+async function toYAML(json: string): Promise<string> {
   const { stringify } = await import('yaml')
-  return stringify(document, { aliasDuplicateObjects: false })
+  return stringify(JSON.parse(json), { aliasDuplicateObjects: false })
 }
