@@ -138,7 +138,7 @@ function addParts(schema: unknown, parts: Set<Keywords>, findReference: FindRefe
 }
 
 /** Returns the schemas in one that hold for the same value, or may. */
-function toInPlace(schema: Keywords, findReference: FindReference): readonly unknown[] {
+export function toInPlace(schema: Keywords, findReference: FindReference): readonly unknown[] {
   const { $ref } = schema
   return [
     typeof $ref === 'string' ? findReference($ref) : undefined,

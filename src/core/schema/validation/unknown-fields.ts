@@ -6,7 +6,7 @@ import { hasKeywords } from '../map-schema.ts'
 import type { FindReference } from '../schema-references.ts'
 import { keywordDate } from './date-keyword.ts'
 import type { PlaceSchemas, SchemaPlace } from './schema-places.ts'
-import { createPlaces, toSchemas } from './schema-places.ts'
+import { createPlaces, toInPlace, toSchemas } from './schema-places.ts'
 
 /** Which fields of the objects of a place no value may have. */
 interface Fields {
@@ -85,13 +85,9 @@ class FieldRule {
   #mayKnow(schema: unknown, name: string, above: readonly unknown[] = []): boolean {
     if (!hasKeywords(schema) || above.includes(schema)) return false
     if (this.#names(schema, name)) return true
-    const { additionalProperties = false, unevaluatedProperties = false, $ref } = schema
+    const { additionalProperties = false, unevaluatedProperties = false } = schema
     if (additionalProperties !== false || unevaluatedProperties !== false) return true
-    const inPlace = [
-      typeof $ref === 'string' ? this.#find($ref) : undefined,
-      ...['allOf', ...ALTERNATIVES, 'if', 'then', 'else'].flatMap((keyword) => schema[keyword]),
-      ...Object.values(toSchemas(schema['dependentSchemas'])),
-    ]
+    const inPlace = toInPlace(schema, this.#find)
     return inPlace.some((one) => this.#mayKnow(one, name, [...above, schema]))
   }
 
