@@ -15,7 +15,7 @@ export interface EmbeddedMongoOptions {
   /**
    * The path of a Unix socket instead of a port. Its folder is made with the mode 0700; one that
    * exists must belong to the user of this process, be closed to others, and stand where no other
-   * user can replace it.
+   * user can replace it. It may have as many bytes as the system takes: 107 on Linux, 103 on others.
    */
   readonly path?: string
 }
@@ -74,8 +74,8 @@ const OPTION_RULES: Readonly<Record<string, OptionRule>> = {
     isValid: (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 65535,
   },
   path: {
-    expected: 'a non-empty string',
-    isValid: (value) => typeof value === 'string' && value !== '',
+    expected: 'a non-empty string without a zero byte',
+    isValid: (value) => typeof value === 'string' && value !== '' && !value.includes('\0'),
   },
 }
 
@@ -105,7 +105,7 @@ function checkProcess(): void {
 }
 
 async function listen(server: Server, { port = 0, path }: EmbeddedMongoOptions): Promise<string> {
-  const socket = path === undefined ? undefined : join(openFolder(dirname(path)), basename(path))
+  const socket = path === undefined ? undefined : toSocket(path)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(socket === undefined ? { host: HOST, port } : { path: socket }, () => {
@@ -115,6 +115,17 @@ async function listen(server: Server, { port = 0, path }: EmbeddedMongoOptions):
   })
   const address = server.address()
   return typeof address === 'object' ? `${HOST}:${address?.port}` : address
+}
+
+/** How many bytes of a path the system takes. Node cuts the rest off: a socket in another folder. */
+const MAX_PATH_BYTES = process.platform === 'linux' ? 107 : 103
+
+function toSocket(path: string): string {
+  const socket = join(openFolder(dirname(path)), basename(path))
+  if (process.platform === 'win32' || Buffer.byteLength(socket) <= MAX_PATH_BYTES) return socket
+  throw new TypeError(
+    `${OWNER}: the option 'path' must have at most ${MAX_PATH_BYTES} bytes: ${socket}`,
+  )
 }
 
 /**

@@ -5,6 +5,7 @@ import {
   chownSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   realpathSync,
   rmSync,
   symlinkSync,
@@ -230,6 +231,20 @@ t.test('listening', async (t) => {
     )
     chmodSync(folder, 0o755)
     await t.rejects(startEmbeddedMongo({ path: join(folder, 'mongo.sock') }), TypeError)
+  })
+  await t.test('refuses a path that the system would cut, to one in another folder', async (t) => {
+    const folder = realpathSync(mkdtempSync(join(tmpdir(), 'embedded-')))
+    t.teardown(() => rmSync(folder, { recursive: true }))
+    const path = join(folder, 'a'.repeat(107 - folder.length), 'mongo.sock')
+    const message = /the option 'path' must have at most/
+    await t.rejects(startEmbeddedMongo({ path }), { constructor: TypeError, message })
+    await t.rejects(startEmbeddedMongo({ path: join(folder, 'mongo\0sock') }), TypeError)
+    t.strictSame(readdirSync(folder), ['a'.repeat(107 - folder.length)])
+    const longest = process.platform === 'linux' ? 107 : 103
+    const server = await startEmbeddedMongo({
+      path: `${join(folder, 'own').padEnd(longest - 2, 'n')}/s`,
+    })
+    await server.close()
   })
   await t.test('refuses a folder that another user could get at', async (t) => {
     const folder = realpathSync(mkdtempSync(join(tmpdir(), 'embedded-')))
