@@ -60,15 +60,27 @@ function replaceProperties(object: object, properties: Properties): void {
  * Returns a copy of the plain objects, lists and dates in a value. Instances of other classes stay the
  * same: only they know what they are made of.
  */
-function copyDeep(value: unknown, copies = new Map<object, object>()): unknown {
-  if (typeof value !== 'object' || value === null) return value
+function copyDeep(value: unknown): unknown {
+  const copies = new Map<unknown, object>()
+  const copyOf = (one: unknown): unknown => {
+    const copy = copies.get(one) ?? copyShallow(one)
+    if (copy !== undefined) copies.set(one, copy)
+    return copy ?? one
+  }
+  const result = copyOf(value)
+  // With those that are added meanwhile. A walk into the depth would end where the stack does.
+  for (const copy of copies.values()) {
+    const properties = copy as Record<string, unknown>
+    for (const name of Object.keys(copy)) properties[name] = copyOf(properties[name])
+  }
+  return result
+}
+
+/** Returns a copy with the same values in it, `undefined` for what is not copied. */
+function copyShallow(value: unknown): object | undefined {
   if (value instanceof Date) return new Date(value.getTime())
-  if (!Array.isArray(value) && !isPlainObject(value)) return value
-  const known = copies.get(value)
-  if (known !== undefined) return known
-  const copy = (Array.isArray(value) ? [...value] : { ...value }) as Record<string, unknown>
-  copies.set(value, copy)
-  for (const name of Object.keys(copy)) copy[name] = copyDeep(copy[name], copies)
+  if (!Array.isArray(value) && !isPlainObject(value)) return undefined
+  const copy = Array.isArray(value) ? [...value] : { ...value }
   copyExternalForms(value, copy)
   const dispatch = readDispatch(value)
   if (dispatch !== undefined) setDispatch(copy, dispatch)

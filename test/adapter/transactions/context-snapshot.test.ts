@@ -43,3 +43,16 @@ t.test('restores data that holds itself, and keys that objects inherit', async (
   t.strictSame(Object.getOwnPropertyDescriptor(restored, '__proto__')?.value, { a: 1 })
   t.equal(Object.getPrototypeOf(restored), Object.prototype)
 })
+
+t.test('restores data of any depth', async (t) => {
+  const innermost = { a: 1 }
+  let data: object = innermost
+  for (let depth = 0; depth < 20_000; depth += 1) data = { data }
+  const context = await createPatch(data)
+  const snapshot = new ContextSnapshot(context)
+  innermost.a = 2
+  snapshot.restore()
+  let restored = context.data as { data?: object }
+  while (restored.data !== undefined) restored = restored.data
+  t.strictSame(restored, { a: 1 })
+})
