@@ -1,33 +1,8 @@
-/** Where a signal keeps what is to be called, as long as anything is. */
+/** Where a signal keeps what follows it, as long as anything does. */
 const FOLLOWERS = Symbol('remex.followers')
 
 interface FollowedSignal extends AbortSignal {
-  [FOLLOWERS]?: Followers
-}
-
-/** What follows one signal, by one listener. */
-class Followers extends Set<() => void> {
-  readonly #signal: FollowedSignal
-  readonly #tell: () => void
-
-  constructor(signal: FollowedSignal) {
-    super()
-    this.#signal = signal
-    this.#tell = () => {
-      const followers = [...this]
-      this.end()
-      for (const onAbort of followers) onAbort()
-    }
-    signal[FOLLOWERS] = this
-    signal.addEventListener('abort', this.#tell)
-  }
-
-  /** Leaves the signal as it was. */
-  end(): void {
-    this.clear()
-    delete this.#signal[FOLLOWERS]
-    this.#signal.removeEventListener('abort', this.#tell)
-  }
+  [FOLLOWERS]?: Set<() => void>
 }
 
 /**
@@ -37,9 +12,27 @@ class Followers extends Set<() => void> {
  */
 export function followSignal(signal: AbortSignal, onAbort: () => void): () => void {
   const followed: FollowedSignal = signal
-  const followers = followed[FOLLOWERS] ?? new Followers(followed)
+  const followers = followed[FOLLOWERS] ?? new Set()
+  if (followers.size === 0) {
+    followed[FOLLOWERS] = followers
+    followed.addEventListener('abort', tellFollowers)
+  }
   followers.add(onAbort)
   return () => {
-    if (followers.delete(onAbort) && followers.size === 0) followers.end()
+    followers.delete(onAbort)
+    // After an abort, others may follow the signal anew.
+    if (followers.size === 0 && followed[FOLLOWERS] === followers) release(followed)
   }
+}
+
+function tellFollowers(this: FollowedSignal): void {
+  const followers = [...(this[FOLLOWERS] ?? [])]
+  release(this)
+  for (const onAbort of followers) onAbort()
+}
+
+/** Leaves a signal as it was before it was followed. */
+function release(signal: FollowedSignal): void {
+  delete signal[FOLLOWERS]
+  signal.removeEventListener('abort', tellFollowers)
 }
