@@ -146,7 +146,9 @@ function readPackageHooks(
     )
   }
   const hooks = managers.flatMap((manager) => manager.getMiddleware() ?? [])
-  return { original: fn.original ?? fn, hooks }
+  // Other packages name what they have wrapped so as well: only that of this one is taken out.
+  const wrapped = fn[HOOKS] === undefined ? undefined : fn.original
+  return { original: wrapped ?? fn, hooks }
 }
 
 function attachSchemas<A extends EntryApplication>(

@@ -110,6 +110,15 @@ t.test('a method that names its arguments has a context of its own, as a client 
   t.strictSame(seen, [['todos', '1']])
 })
 
+t.test('what another package has put around a method of a class with hooks stays', async (t) => {
+  class Notes {
+    find = Object.assign(async () => 'guarded', { original: async () => 'unguarded' })
+  }
+  hooks(Notes.prototype, [async (_context, next) => next()])
+  const app = createApp().use('notes', new Notes())
+  t.equal(await app.service('notes').find(), 'guarded')
+})
+
 t.test('refuses hooks that ask for more than a context has', async (t) => {
   for (const manager of [
     middleware([]).props({ tenant: 'a' }),
