@@ -86,8 +86,8 @@ export class Application<
     return this.#lifecycle.isStarted
   }
 
-  // Feathers declares its methods for any name. Signatures that nobody can call, here and below, fit
-  // these, so that the compiler lets plug-ins take our application.
+  // Plug-ins of Feathers take an application whose methods accept any name. The overloads with
+  // `this: never`, here and below, let the compiler pass ours to them; nobody can call these.
   /** @internal */ get(this: never): never
   /**
    * Returns a setting. It is `undefined` when it was never set: declare those that may be as optional

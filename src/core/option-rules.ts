@@ -10,8 +10,8 @@ export interface OptionRule {
    */
   readonly keys?: OptionRules
   /**
-   * Says that the names inside are those of other packages: none that is, or that is meant to be, one
-   * of the rules beside this one or of those named here.
+   * Set for an option that holds options of other packages. None of them may have the name of a rule
+   * beside this one, or one of these names, or one that may be mistyped for them.
    */
   readonly reserved?: readonly string[]
 }

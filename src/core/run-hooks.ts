@@ -159,7 +159,7 @@ export function watchRests(context: Surrounded): void {
     if (running.isWatched) continue
     running.isWatched = true
     if (running.rest !== null) watchRest(running, running.rest, context)
-    // It fails before `next()` has returned what it has started.
+    // Something has failed at once: `next()` of this hook has not returned yet, and sets `rest` then.
     else queueMicrotask(() => watchRest(running, running.rest, context))
   }
 }
@@ -172,14 +172,15 @@ function watchRest(
   // What the hook hands on is looked at by whoever it is handed to.
   if (ended === rest) return
   let hasEnded = false
-  let isLate = false
+  let wasPending = false
   const end = (): void => {
     hasEnded = true
   }
   ended?.then(end, end)
   rest?.then(undefined, (err: unknown) => {
-    // A hook that waits ends after this. What has failed before this was looked at may have ended it.
-    if (!hasEnded || !isLate) return
+    // A hook that awaits the rest ends after this. Where the rest had failed before it was watched, the
+    // hook may have awaited it and ended already.
+    if (!hasEnded || !wasPending) return
     const { name } = hook as { readonly name?: string }
     app.logger.error(
       { err, service: path, method, hook: name || 'anonymous' },
@@ -187,6 +188,6 @@ function watchRest(
     )
   })
   queueMicrotask(() => {
-    isLate = true
+    wasPending = true
   })
 }

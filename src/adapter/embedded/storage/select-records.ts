@@ -14,8 +14,10 @@ export interface SelectOptions extends FilterOptions {
   readonly hint?: Predicate
 }
 
-/** Yields the matching records in their natural order; by key where the filter names the `_id`, or the
- * one value of a unique index. */
+/**
+ * Yields the matching records in their natural order. Where the filter names the `_id`, or one value of
+ * a unique index, they are looked up by key.
+ */
 export function* select(view: View, filter: unknown, options: SelectOptions): Generator<Entry> {
   const { hint } = options
   const matches = compileFilter(filter, options)
