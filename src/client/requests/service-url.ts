@@ -30,7 +30,7 @@ export function toBaseURL(baseURL: unknown): string {
     )
   }
   // Browsers take a backslash for a slash, and leave out line breaks: it would be another URL.
-  if (/[\\\p{Cc}]|\s$/u.test(baseURL) || !URL.canParse(baseURL, 'http://localhost')) {
+  if (/[\\\p{Cc}]/u.test(baseURL) || !URL.canParse(baseURL, 'http://localhost')) {
     throw new TypeError('The base URL is no valid URL')
   }
   // The value is not repeated: it may hold a password.
