@@ -1,14 +1,15 @@
-import type { RunningHook } from './hook-context.ts'
 import type { HookRegistry, StoredHook } from './hook-registry.ts'
 import type { MethodCall } from './method-call.ts'
 import type { Chain, Layer, Surrounded } from './run-hooks.ts'
-import { runMethodAlone, toChain, watchRests } from './run-hooks.ts'
+import { runMethodAlone, toChain, WATCH_RESTS, watchRest, watchRests } from './run-hooks.ts'
 
 type AroundStep<C> = (context: C, next: () => Promise<void>) => unknown
 
 type Step = StoredHook | Layer
 
 const CALLED_TWICE = 'next() called multiple times'
+
+const NOTHING = Promise.resolve()
 
 /**
  * Handed to `next`, it allows a further run after one that has succeeded: for a hook that knows that
@@ -118,30 +119,39 @@ function toAroundChain<C extends Surrounded>(
 ): (context: C) => Promise<void> {
   return (context) => {
     const outer = context.running
-    const running: RunningHook = { hook, outer, ended: null, rest: null, isWatched: false }
-    context.running = running
-    const next = (reason?: unknown): Promise<void> => {
-      const { rest, isWatched } = running
+    let ended: Promise<void> | null = null
+    let rest: Promise<void> | null = null
+    let isWatched = false
+    const next = (reason?: unknown, isEnd?: boolean): Promise<void> => {
+      if (reason === WATCH_RESTS) {
+        if (isEnd && rest !== null) return NOTHING
+        const watch = (): void => watchRest({ hook, ended, rest }, context)
+        // What fails at once does so before `next()` has returned, which sets `rest`.
+        if (!isWatched) rest === null ? queueMicrotask(watch) : watch()
+        isWatched = true
+        outer?.(WATCH_RESTS)
+        return NOTHING
+      }
       // What is started again, or after the end of the call, nobody else has looked at.
       if (rest !== null || isWatched) {
-        running.isWatched = false
-        context.running = running
+        isWatched = false
+        context.running = next
         queueMicrotask(() => watchRests(context))
       }
       if (rest === null) {
         context.settleParams?.()
-        running.rest = inner(context)
-      } else running.rest = runAgain(rest, context, inner, reason === TAKEN_BACK)
-      return running.rest
+        rest = inner(context)
+      } else rest = runAgain(rest, context, inner, reason === TAKEN_BACK)
+      return rest
     }
+    context.running = next
     try {
       const returned = hook.call(context.self, context, next)
-      running.ended =
-        returned instanceof Promise ? returned : Promise.resolve(returned as undefined)
+      ended = returned instanceof Promise ? returned : Promise.resolve(returned as undefined)
     } catch (error) {
-      running.ended = Promise.reject(error)
+      ended = Promise.reject(error)
     }
-    return running.ended
+    return ended
   }
 }
 

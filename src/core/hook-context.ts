@@ -38,19 +38,8 @@ export interface HttpAnswer {
   location?: string
 }
 
-/** An around hook that runs, and what it has started. */
-export interface RunningHook {
-  /** The hook itself. */
-  readonly hook: object
-  /** The around hook that has started this one. */
-  readonly outer: RunningHook | null
-  /** What the hook has returned: settles when it has ended. Set when it goes on asynchronously. */
-  ended: Promise<void> | null
-  /** The rest of the call, from `next()` on. */
-  rest: Promise<void> | null
-  /** Whether failures of `rest` are looked at, if the hook does not do it itself. */
-  isWatched: boolean
-}
+/** What an around hook gets to run the rest of a call. Hooks call it without a reason. */
+export type Next = (reason?: unknown, isEnd?: boolean) => Promise<void>
 
 /** When a hook runs: around the call, before the method, after it, or on an error. */
 export type HookType = 'around' | 'before' | 'after' | 'error'
@@ -101,8 +90,8 @@ export class HookContext<S = object, M extends string = string, A = HookApplicat
   readonly #method: CalledMethod<A>
   /** The params that have been looked at by {@link settleParams}. */
   #settled: ParamsOf<S, M>
-  /** The innermost around hook that has started. */
-  #running: RunningHook | null = null
+  /** The `next` of the innermost around hook that has started. */
+  #running: Next | null = null
 
   constructor(method: CalledMethod<A>, self: object, id: unknown, data: unknown, params: unknown) {
     const { entry } = method
@@ -157,12 +146,12 @@ export class HookContext<S = object, M extends string = string, A = HookApplicat
   }
 
   /** @internal */
-  get running(): RunningHook | null {
+  get running(): Next | null {
     return this.#running
   }
 
-  set running(hook: RunningHook | null) {
-    this.#running = hook
+  set running(next: Next | null) {
+    this.#running = next
   }
 
   /** The same as `http.status`. */

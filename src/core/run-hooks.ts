@@ -1,5 +1,5 @@
 import { setReturned } from './event-note.ts'
-import type { HookApplication, HookContext, HookType, RunningHook } from './hook-context.ts'
+import type { HookApplication, HookContext, HookType, Next } from './hook-context.ts'
 import type { StoredHook } from './hook-registry.ts'
 import { mergeReturned } from './merge-returned.ts'
 import type { MethodCall } from './method-call.ts'
@@ -144,7 +144,7 @@ export interface Surrounded {
   readonly method: string
   readonly path?: string
   readonly self?: object
-  running: RunningHook | null
+  running: Next | null
   settleParams?(): void
 }
 
@@ -154,21 +154,26 @@ export interface Surrounded {
  * or a call ends too early; to do it for each hook of each call would make five hooks a third slower.
  */
 export function watchRests(context: Surrounded): void {
-  for (let one = context.running; one !== null; one = one.outer) {
-    const running = one
-    if (running.isWatched) continue
-    running.isWatched = true
-    if (running.rest !== null) watchRest(running, running.rest, context)
-    // Something has failed at once: `next()` of this hook has not returned yet, and sets `rest` then.
-    else queueMicrotask(() => watchRest(running, running.rest, context))
-  }
+  context.running?.(WATCH_RESTS)
 }
 
-function watchRest(
-  { hook, ended }: RunningHook,
-  rest: Promise<void> | null,
-  { app, path, method }: Surrounded,
-): void {
+/**
+ * Handed to `next`: looks at what it and the hooks around have started. With `true` only where `next` was
+ * not called before: a call has ended well, and a hook may go on.
+ */
+export const WATCH_RESTS: unique symbol = Symbol('remex.watchRests')
+
+interface Started {
+  /** The hook itself. */
+  readonly hook: object
+  /** What the hook has returned: settles when it has ended. `null` while it has not returned. */
+  readonly ended: Promise<void> | null
+  /** The rest of the call, from `next()` on. */
+  readonly rest: Promise<void> | null
+}
+
+/** Has a failure logged of what one hook has started, if the hook has ended by then. */
+export function watchRest({ hook, ended, rest }: Started, { app, path, method }: Surrounded): void {
   // What the hook hands on is looked at by whoever it is handed to.
   if (ended === rest) return
   let hasEnded = false

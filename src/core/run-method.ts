@@ -4,7 +4,7 @@ import type { CalledMethod } from './hook-context.ts'
 import { HookContext } from './hook-context.ts'
 import { readArguments, startMethod } from './method-call.ts'
 import type { MethodEntry } from './method-entry.ts'
-import { watchRests } from './run-hooks.ts'
+import { WATCH_RESTS, watchRests } from './run-hooks.ts'
 import { emitServiceEvent } from './service-events.ts'
 
 /**
@@ -58,7 +58,7 @@ export function finishCall(method: MethodEntry, context: HookContext, returned: 
   const { running } = context
   const hasResult = 'result' in context
   // An inner hook may still be under way.
-  if (running !== null && (running.rest === null || !hasResult)) watchRests(context)
+  running?.(WATCH_RESTS, hasResult)
   if (!hasResult) {
     // What an around hook returns is no result. Not told by `chain`, which hooks that are added meanwhile
     // replace.
@@ -79,6 +79,8 @@ export function callMethod(method: MethodEntry, self: object, args: unknown[]): 
   const last = args.at(-1)
   if (last instanceof HookContext && last.isFor(method)) {
     if (args.length > 1) last.arguments = args.slice(0, -1)
+    // Those of an earlier call with this context have ended.
+    last.running = null
     return runMethod(method, last).then(() => last)
   }
   try {
