@@ -124,12 +124,13 @@ function toAroundChain<C extends Surrounded>(
     let isWatched = false
     const next = (reason?: unknown, isEnd?: boolean): Promise<void> => {
       if (reason === WATCH_RESTS) {
-        if (isEnd && rest !== null) return NOTHING
-        const watch = (): void => watchRest({ hook, ended, rest }, context)
-        // What fails at once does so before `next()` has returned, which sets `rest`.
-        if (!isWatched) rest === null ? queueMicrotask(watch) : watch()
-        isWatched = true
-        outer?.(WATCH_RESTS)
+        if (!isEnd || rest === null) {
+          const watch = (): void => watchRest({ hook, ended, rest }, context)
+          // What fails at once does so before `next()` has returned, which sets `rest`.
+          if (!isWatched) rest === null ? queueMicrotask(watch) : watch()
+          isWatched = true
+          outer?.(WATCH_RESTS)
+        }
         return NOTHING
       }
       // What is started again, or after the end of the call, nobody else has looked at.

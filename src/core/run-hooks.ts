@@ -161,7 +161,7 @@ export function watchRests(context: Surrounded): void {
  * Handed to `next`: looks at what it and the hooks around have started. With `true` only where `next` was
  * not called before: a call has ended well, and a hook may go on.
  */
-export const WATCH_RESTS: unique symbol = Symbol('remex.watchRests')
+export const WATCH_RESTS: unique symbol = Symbol('remex.watch')
 
 interface Started {
   /** The hook itself. */

@@ -79,9 +79,13 @@ export function callMethod(method: MethodEntry, self: object, args: unknown[]): 
   const last = args.at(-1)
   if (last instanceof HookContext && last.isFor(method)) {
     if (args.length > 1) last.arguments = args.slice(0, -1)
-    // Those of an earlier call with this context have ended.
-    last.running = null
-    return runMethod(method, last).then(() => last)
+    // A call may use its own context for this one: its hooks are those that run after it again.
+    const { running } = last
+    return runMethod(method, last)
+      .then(() => last)
+      .finally(() => {
+        last.running = running
+      })
   }
   try {
     if (method.chain === null && method.spec.event === null) return callDirectly(method, self, args)

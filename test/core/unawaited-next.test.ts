@@ -241,6 +241,25 @@ t.test('a second next() that nobody waits for is logged', async (t) => {
   t.strictSame(unhandled, [])
 })
 
+t.test('a hook that uses its context for another call is looked at still', async (t) => {
+  let isInner = false
+  const opened = open(() => [
+    async (context, next) => {
+      if (isInner) {
+        context.result = []
+        return
+      }
+      next()
+      isInner = true
+      await opened.app.service('notes').get(context as never)
+    },
+  ])
+  await opened.app.service('notes').get(1)
+  await fail(opened)
+  t.match(errorsOf(opened), [{ err: late }])
+  t.strictSame(unhandled, [])
+})
+
 const ENDS: Readonly<Record<string, (context: HookContext) => void>> = {
   'has a result': (context) => {
     context.result = []
