@@ -1,7 +1,6 @@
 import type { AggregationCursor, Collection, Document, FindCursor } from 'mongodb'
-
-import { allowsMany } from '../core/multi-option.ts'
 import type { Query } from '../core/params.ts'
+import { allowsMany } from '../core/services/multi-option.ts'
 import { callAdapter, toChecked } from './adapter-call.ts'
 import { toCallSettings } from './call-settings.ts'
 import { createIndexes } from './connection/create-indexes.ts'

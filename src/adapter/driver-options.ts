@@ -6,7 +6,7 @@ import type {
   Hint,
 } from 'mongodb'
 
-import { suggestName } from '../core/name-suggestion.ts'
+import { suggestName } from '../core/options/name-suggestion.ts'
 import { isObject } from '../core/value-kind.ts'
 
 type WriteOption = 'arrayFilters' | 'bypassDocumentValidation' | 'upsert' | 'writeConcern'

@@ -1,7 +1,7 @@
 import type { Document } from 'mongodb'
 
 import type { Page } from '../core/params.ts'
-import type { RecordQuery } from '../core/record-query.ts'
+import type { RecordQuery } from '../core/services/record-query.ts'
 import { callAdapter, checkOne } from './adapter-call.ts'
 import { toCallSettings } from './call-settings.ts'
 import { CollectionAccess } from './collection-access.ts'

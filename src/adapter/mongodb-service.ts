@@ -2,7 +2,7 @@ import type { Document } from 'mongodb'
 
 import type { Page } from '../core/params.ts'
 import { compareByType } from '../core/query-conversion.ts'
-import type { FieldName, RecordQuery, Selected, Selecting } from '../core/record-query.ts'
+import type { FieldName, RecordQuery, Selected, Selecting } from '../core/services/record-query.ts'
 import { checkChangeData, checkOne, checkSelect, toChecked } from './adapter-call.ts'
 import { toCallSettings, withSettings } from './call-settings.ts'
 import type { Found, NewRecord, Paged, PatchData } from './hookless-methods.ts'

@@ -1,5 +1,5 @@
-import type { OptionRule } from '../core/option-check.ts'
-import { OPTION } from '../core/option-check.ts'
+import type { OptionRule } from '../core/options/option-check.ts'
+import { OPTION } from '../core/options/option-check.ts'
 import { isPlainObject } from '../core/value-kind.ts'
 import { READ_CONCERN, READ_PREFERENCE, WRITE_CONCERN } from './connection/concern-rules.ts'
 import { INDEX_RULES, isIndexList } from './connection/create-indexes.ts'

@@ -1,6 +1,6 @@
 import type { Document } from 'mongodb'
 
-import type { RecordQuery } from '../core/record-query.ts'
+import type { RecordQuery } from '../core/services/record-query.ts'
 import type { NewRecord, PatchData } from './hookless-methods.ts'
 import type {
   DefaultPaging,

@@ -1,4 +1,4 @@
-import type { OptionRule } from '../core/option-check.ts'
+import type { OptionRule } from '../core/options/option-check.ts'
 import { isNonEmptyString, isObject, isStringList } from '../core/value-kind.ts'
 
 /** Rules that the options of strategies, tokens, passwords and limits share. */

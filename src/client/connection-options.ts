@@ -1,5 +1,5 @@
-import type { OptionRule } from '../core/option-rules.ts'
-import { checkRules, OPTION } from '../core/option-rules.ts'
+import type { OptionRule } from '../core/options/option-rules.ts'
+import { checkRules, OPTION } from '../core/options/option-rules.ts'
 import { hasMethod, isObject } from '../core/value-kind.ts'
 import type { ConnectionOptions, ConnectionParams, ResponseType } from './connection.ts'
 

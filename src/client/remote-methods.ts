@@ -1,8 +1,8 @@
 import type { DataOf, IdOf, PlainResultOf, QueryOf, ResultOf } from '../core/method-arguments.ts'
 import type { StandardMethod } from '../core/method-table.ts'
 import type { Headers, Id, IdObject, Page, Query } from '../core/params.ts'
-import type { FieldName, Selected, Selecting } from '../core/record-query.ts'
-import type { AnyService } from '../core/service-map.ts'
+import type { FieldName, Selected, Selecting } from '../core/services/record-query.ts'
+import type { AnyService } from '../core/services/service-map.ts'
 import type { ConnectionParams } from './connection.ts'
 import type { ReceivedResult, Sendable, SendableQuery } from './received.ts'
 

@@ -1,6 +1,6 @@
-import type { MethodName } from '../core/method-name.ts'
+import type { MethodName } from '../core/method-arguments.ts'
 import type { StandardMethod } from '../core/method-table.ts'
-import type { OutsideOf, ServedOptions } from '../core/service-map.ts'
+import type { OutsideOf, ServedOptions } from '../core/services/service-map.ts'
 import type { RemoteServiceOf } from './remote-methods.ts'
 
 /** The list of a service whose custom methods the map of services lists, among others. */

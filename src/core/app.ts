@@ -1,17 +1,17 @@
-import type { Advice } from './advice.ts'
-import { checkConfigurator } from './configurator.ts'
-import { Emitter } from './emitter.ts'
+import type { Advice } from './advice/advice.ts'
 import { NotFound } from './errors/index.ts'
-import type { AnyApplicationHookMap, ApplicationHookMap } from './hook-map.ts'
-import { HookRegistry } from './hook-registry.ts'
-import { ServiceLifecycle } from './lifecycle.ts'
-import type { Logger } from './logger.ts'
-import type { SchemaSupport, ServiceEntryFace } from './method-entry.ts'
-import type { MethodNames } from './method-name.ts'
+import { Emitter } from './events/emitter.ts'
+import type { Logger } from './hooks/hook-context.ts'
+import type { AnyApplicationHookMap, ApplicationHookMap } from './hooks/hook-map.ts'
+import { HookRegistry } from './hooks/hook-registry.ts'
+import type { MethodNames } from './method-arguments.ts'
 import type { StandardMethod } from './method-table.ts'
 import { STANDARD_METHODS } from './method-table.ts'
-import { toRegistered } from './service-entry.ts'
-import { checkServiceInput } from './service-input.ts'
+import { checkConfigurator } from './options/configurator.ts'
+import { ServiceLifecycle } from './services/lifecycle.ts'
+import type { SchemaSupport, ServiceEntryFace } from './services/method-entry.ts'
+import { toRegistered } from './services/service-entry.ts'
+import { checkServiceInput } from './services/service-input.ts'
 import type {
   AnyService,
   AnyServices,
@@ -19,12 +19,12 @@ import type {
   OptionsInput,
   RegisteredService,
   ServiceInput,
-} from './service-map.ts'
-import type { ServiceMixin } from './service-mixins.ts'
-import { applyMixins, createMixins } from './service-mixins.ts'
-import type { ServiceOptions } from './service-options.ts'
-import { resolveServiceOptions } from './service-options.ts'
-import { toServicePath } from './service-path.ts'
+} from './services/service-map.ts'
+import type { ServiceMixin } from './services/service-mixins.ts'
+import { applyMixins, createMixins } from './services/service-mixins.ts'
+import type { ServiceOptions } from './services/service-options.ts'
+import { resolveServiceOptions } from './services/service-options.ts'
+import { toServicePath } from './services/service-path.ts'
 
 type Entry = ServiceEntryFace<Application>
 

@@ -1,17 +1,20 @@
 import type { Application } from './app.ts'
-import { HookContext as HookContextClass } from './hook-context.ts'
-import type * as forms from './hook-forms.ts'
-import type { HookOptions as MapOptions, Stated, StatedApplicationHookMap } from './hook-map.ts'
-import type * as lifecycle from './lifecycle.ts'
-import type * as methods from './method-entry.ts'
-import type { MethodName } from './method-name.ts'
-import type * as addons from './service-addons.ts'
+import { HookContext as HookContextClass } from './hooks/hook-context.ts'
+import type * as forms from './hooks/hook-map.ts'
+import type {
+  HookOptions as MapOptions,
+  Stated,
+  StatedApplicationHookMap,
+} from './hooks/hook-map.ts'
+import type { MethodName } from './method-arguments.ts'
+import type * as methods from './services/method-entry.ts'
 import {
   findServiceEntry as findEntry,
   ServiceEntry as ServiceEntryClass,
-} from './service-entry.ts'
-import type { AnyService } from './service-map.ts'
-import type * as mixins from './service-mixins.ts'
+} from './services/service-entry.ts'
+import type * as addons from './services/service-map.ts'
+import type { AnyService } from './services/service-map.ts'
+import type * as mixins from './services/service-mixins.ts'
 
 // Inside the core, hooks and services know of their application only what they need of it, so that
 // no file below needs `app.ts`. Users get these names with the whole application filled in.
@@ -53,10 +56,10 @@ export type HookContext<S = object, M extends string = string, A = Application> 
 export const HookContext: typeof HookContextClass = HookContextClass
 
 /** What hooks around `setup` and `teardown` of an application get. */
-export type LifecycleContext<A = Application> = lifecycle.LifecycleContext<A>
+export type LifecycleContext<A = Application> = forms.LifecycleContext<A>
 
 /** Runs around `setup` or `teardown` of an application. */
-export type LifecycleHook<A = Application> = lifecycle.LifecycleHook<A>
+export type LifecycleHook<A = Application> = forms.LifecycleHook<A>
 
 /** What every registered service has beside its own methods. */
 export type ServiceAddons<S, A = Application> = addons.ServiceAddons<S, A>

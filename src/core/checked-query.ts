@@ -1,4 +1,4 @@
-import type { HookContext } from './hook-context.ts'
+import type { HookContext } from './hooks/hook-context.ts'
 import type { Params, Query } from './params.ts'
 import { isObject, isPlainObject } from './value-kind.ts'
 
@@ -88,4 +88,17 @@ function toMarks(places: OperatorPlace, context: CheckedCall): readonly unknown[
   marks[0].allowFor(context)
   const others = (context.params as MarkedParams)[MARK]
   return others === undefined ? marks : [...others, ...marks]
+}
+
+const DIGITS = /^[0-9]+$/
+
+/**
+ * Returns the list that a value is: an array, or an object whose keys are indexes, as query string
+ * parsers make it of long lists. `undefined` for anything else.
+ */
+export function toList(value: unknown): readonly unknown[] | undefined {
+  if (Array.isArray(value)) return value
+  if (!isPlainObject(value)) return undefined
+  const keys = Object.keys(value)
+  return keys.length > 0 && keys.every((key) => DIGITS.test(key)) ? Object.values(value) : undefined
 }

@@ -1,6 +1,6 @@
-import { ADVICE } from './advice.ts'
+import { ADVICE } from './advice/advice.ts'
 import { Application } from './app.ts'
-import type { AnyServices } from './service-map.ts'
+import type { AnyServices } from './services/service-map.ts'
 
 /**
  * Returns a new application. `Services` maps each path to its service and types everything else:

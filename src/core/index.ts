@@ -21,15 +21,14 @@ export type {
 export { findServiceEntry, HookContext, ServiceEntry } from './application-defaults.ts'
 export { createApp } from './create-app.ts'
 export type { DeclaredTypes, DeclaredUser, ServiceExtensions } from './declared-types.ts'
-export type { Listener } from './emitter.ts'
-export { Emitter } from './emitter.ts'
 export * from './errors/index.ts'
-export { noteEvent } from './event-note.ts'
+export type { Listener } from './events/emitter.ts'
+export { Emitter } from './events/emitter.ts'
 export type { ExternalForm } from './external-form.ts'
 export { addExternalForm, copyExternalForms, toExternalForm } from './external-form.ts'
-export type { HookType, HttpAnswer } from './hook-context.ts'
-export type { Logger } from './logger.ts'
-export type { MethodName } from './method-name.ts'
+export type { HookType, HttpAnswer, Logger } from './hooks/hook-context.ts'
+export { noteEvent } from './hooks/method-call.ts'
+export type { MethodName } from './method-arguments.ts'
 export type { MethodSpec, StandardMethod } from './method-table.ts'
 export { CUSTOM_METHOD, isStandardMethod, METHOD_TABLE } from './method-table.ts'
 export type {
@@ -43,8 +42,13 @@ export type {
   Params,
   Query,
 } from './params.ts'
-export type { RecordConditions, RecordQuery } from './record-query.ts'
-export { callMethod, createContext, runMethod } from './run-method.ts'
-export type { AnyService, AnyServices, RegisteredService, ServiceInput } from './service-map.ts'
-export type { ServiceOptions } from './service-options.ts'
-export { stripSlashes, toServicePath } from './service-path.ts'
+export type { RecordConditions, RecordQuery } from './services/record-query.ts'
+export { callMethod, createContext, runMethod } from './services/run-method.ts'
+export type {
+  AnyService,
+  AnyServices,
+  RegisteredService,
+  ServiceInput,
+} from './services/service-map.ts'
+export type { ServiceOptions } from './services/service-options.ts'
+export { stripSlashes, toServicePath } from './services/service-path.ts'

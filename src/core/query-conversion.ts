@@ -1,5 +1,5 @@
-import type { HookGroup, HookRegistry } from './hook-registry.ts'
-import type { ServiceEntryFace } from './method-entry.ts'
+import type { HookGroup, HookRegistry } from './hooks/hook-registry.ts'
+import type { ServiceEntryFace } from './services/method-entry.ts'
 
 /** Methods `find` that compare values of one type only: the strings of a URL match no numbers. */
 const COMPARING_BY_TYPE = new WeakSet<object>()

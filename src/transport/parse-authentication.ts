@@ -2,8 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { findAuthentication, isAuthentication } from '../auth/default-authentication.ts'
 import type { Application, AuthenticationRequest, Query } from '../core/index.ts'
 import { toServicePath } from '../core/index.ts'
-import type { OptionRule } from '../core/option-check.ts'
-import { OPTION } from '../core/option-check.ts'
+import type { OptionRule } from '../core/options/option-check.ts'
+import { OPTION } from '../core/options/option-check.ts'
 import { setPrivate } from './replies/private-reply.ts'
 
 /** Which authentication service reads the credentials of a request, and how. */

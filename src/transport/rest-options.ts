@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { OptionRules } from '../core/option-check.ts'
-import { checkOptions, OPTION } from '../core/option-check.ts'
+import type { OptionRules } from '../core/options/option-check.ts'
+import { checkOptions, OPTION } from '../core/options/option-check.ts'
 import { isPlainObject } from '../core/value-kind.ts'
 import type { ErrorHandlerOptions } from './errors/error-handler.ts'
 import { ERROR_HANDLER_RULES } from './errors/error-handler.ts'

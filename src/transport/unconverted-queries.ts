@@ -1,4 +1,4 @@
-import { isDeveloping } from '../core/hint.ts'
+import { isDeveloping } from '../core/errors/hint.ts'
 import type { AnyApplication, Application } from '../core/index.ts'
 import { lacksConversion } from '../core/query-conversion.ts'
 

@@ -14,7 +14,7 @@ import type {
   ServiceAddons,
 } from '../../src/core/index.ts'
 import { createApp, createContext, findServiceEntry } from '../../src/core/index.ts'
-import type { AddonName } from '../../src/core/method-name.ts'
+import type { AddonName } from '../../src/core/method-arguments.ts'
 import type {
   Services,
   Settings,

@@ -1,5 +1,5 @@
-import type { OptionRule } from '../../core/option-check.ts'
-import { OPTION } from '../../core/option-check.ts'
+import type { OptionRule } from '../../core/options/option-check.ts'
+import { OPTION } from '../../core/options/option-check.ts'
 import { isNonEmptyString, isObject } from '../../core/value-kind.ts'
 
 const MODES: readonly unknown[] = [

@@ -1,7 +1,7 @@
 import type { IndexDescription } from 'mongodb'
 
-import type { OptionRule, OptionRules } from '../../core/option-check.ts'
-import { OPTION } from '../../core/option-check.ts'
+import type { OptionRule, OptionRules } from '../../core/options/option-check.ts'
+import { OPTION } from '../../core/options/option-check.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
 import type { MongoDBSettings } from '../mongodb-options.ts'
 import { openModel } from './model.ts'

@@ -1,7 +1,6 @@
 import type { ObjectId } from 'mongodb'
-
+import { toList } from '../../core/checked-query.ts'
 import { BadRequest } from '../../core/errors/index.ts'
-import { toList } from '../../core/query-list.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
 import { isObjectId, toObjectId } from '../object-id.ts'
 

@@ -1,7 +1,7 @@
 import type { Document } from 'mongodb'
 
 import { NotFound } from '../../core/errors/index.ts'
-import { copyEventNote } from '../../core/event-note.ts'
+import { copyEventNote } from '../../core/hooks/method-call.ts'
 import type { AdapterCall } from '../adapter-call.ts'
 import { callDatabase } from '../driver-error.ts'
 import type { AdapterId } from '../object-id.ts'

@@ -1,7 +1,6 @@
 import type { Document } from 'mongodb'
-
+import { withHint } from '../../core/errors/hint.ts'
 import { BadRequest } from '../../core/errors/index.ts'
-import { withHint } from '../../core/hint.ts'
 import type { PipelineStage } from '../driver-options.ts'
 import type { SplitQuery } from '../queries/split-query.ts'
 import type { Pipeline } from './read-pipeline.ts'

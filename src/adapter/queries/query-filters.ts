@@ -1,5 +1,5 @@
+import { toList } from '../../core/checked-query.ts'
 import { BadRequest } from '../../core/errors/index.ts'
-import { toList } from '../../core/query-list.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
 import { isFieldPath, toOutermost } from '../field-path.ts'
 

@@ -1,8 +1,7 @@
 import type { Document } from 'mongodb'
-
+import { toList } from '../../core/checked-query.ts'
 import { BadRequest } from '../../core/errors/index.ts'
 import type { Query } from '../../core/params.ts'
-import { toList } from '../../core/query-list.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
 import type { MongoDBSettings } from '../mongodb-options.ts'
 import { toObjectId } from '../object-id.ts'

@@ -1,4 +1,4 @@
-import { isDeveloping } from '../../core/hint.ts'
+import { isDeveloping } from '../../core/errors/hint.ts'
 import { findServiceEntry } from '../../core/index.ts'
 import type { Page, Query } from '../../core/params.ts'
 import { isObject, isSingleValue } from '../../core/value-kind.ts'

@@ -1,5 +1,5 @@
 import { copyExternalForms, readDispatch, setDispatch } from '../../core/external-form.ts'
-import type { HookContext } from '../../core/hook-context.ts'
+import type { HookContext } from '../../core/hooks/hook-context.ts'
 import type { TransportParams } from '../../core/params.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
 

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { ClientSession, Collection, MongoClient } from 'mongodb'
 
-import { setEventGate } from '../../core/event-gate.ts'
+import { setEventGate } from '../../core/events/service-events.ts'
 import type { DriverOptions } from '../driver-options.ts'
 import { RunningTransaction } from './running-transaction.ts'
 

@@ -1,4 +1,4 @@
-import { noteEvent } from '../../core/event-note.ts'
+import { noteEvent } from '../../core/hooks/method-call.ts'
 import type { AdapterCall } from '../adapter-call.ts'
 import { toWriteOptions } from '../driver-options.ts'
 import { toUpdateDocument } from './update-document.ts'

@@ -1,6 +1,6 @@
 import type { Document, FindOneAndUpdateOptions, InsertManyResult, ModifyResult } from 'mongodb'
 
-import { noteEvent } from '../../core/event-note.ts'
+import { noteEvent } from '../../core/hooks/method-call.ts'
 import type { AdapterCall } from '../adapter-call.ts'
 import { toDatabaseError } from '../driver-error.ts'
 import { toWriteOptions } from '../driver-options.ts'

@@ -1,6 +1,6 @@
-import { toStrategies } from '../../core/authenticating-hook.ts'
-import { isDeveloping } from '../../core/hint.ts'
-import type { HookGroup, HookRegistry } from '../../core/hook-registry.ts'
+import { isDeveloping } from '../../core/errors/hint.ts'
+import { toStrategies } from '../../core/hooks/authenticating-hook.ts'
+import type { HookGroup, HookRegistry } from '../../core/hooks/hook-registry.ts'
 import type { ServiceEntry } from '../../core/index.ts'
 import { findServiceEntry } from '../../core/index.ts'
 

@@ -1,4 +1,4 @@
-import { markHookFactory } from '../../core/hook-factory.ts'
+import { markHookFactory } from '../../core/hooks/hook-factory.ts'
 import type { ExternalForm } from '../../core/index.ts'
 import { addExternalForm } from '../../core/index.ts'
 import { leaveQuery } from '../../core/query-conversion.ts'

@@ -1,6 +1,6 @@
 import type { AnyApplication } from '../../core/index.ts'
-import type { OptionRules } from '../../core/option-check.ts'
-import { checkOptions, OPTION } from '../../core/option-check.ts'
+import type { OptionRules } from '../../core/options/option-check.ts'
+import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import { findAuthentication } from '../default-authentication.ts'
 import { markPageService } from './page-services.ts'
 import { OAuthCallbackService } from './services/callback-service.ts'

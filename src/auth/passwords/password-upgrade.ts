@@ -1,5 +1,5 @@
 import type { Logger } from '../../core/index.ts'
-import { findServiceEntry } from '../../core/service-entry.ts'
+import { findServiceEntry } from '../../core/services/service-entry.ts'
 import type { Entity, EntityService } from '../entity-service.ts'
 import { withField } from '../field-path.ts'
 

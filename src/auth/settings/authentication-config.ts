@@ -1,5 +1,5 @@
-import type { OptionRule, OptionRules } from '../../core/option-check.ts'
-import { checkOptions, OPTION } from '../../core/option-check.ts'
+import type { OptionRule, OptionRules } from '../../core/options/option-check.ts'
+import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import { isPlainObject, isStringList } from '../../core/value-kind.ts'
 import { AUTH_OPTION, hasMethods } from '../option-rules.ts'
 import type { SettingsObject } from '../settings-merge.ts'

@@ -1,6 +1,6 @@
 import cluster from 'node:cluster'
 import { toServicePath } from '../../core/index.ts'
-import { checkOptions } from '../../core/option-check.ts'
+import { checkOptions } from '../../core/options/option-check.ts'
 import type { Authentication } from '../authentication.ts'
 import { findEntityService, getIdName } from '../entity-service.ts'
 import { MemoryThrottleStore } from '../throttle/throttle-store.ts'

@@ -1,7 +1,7 @@
 import type { AuthenticationRequest } from '../../core/index.ts'
 import { ServiceError } from '../../core/index.ts'
-import type { OptionRules } from '../../core/option-check.ts'
-import { checkOptions, OPTION } from '../../core/option-check.ts'
+import type { OptionRules } from '../../core/options/option-check.ts'
+import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import { isObject } from '../../core/value-kind.ts'
 import { createNotAuthenticated } from '../auth-errors.ts'
 import type {

@@ -1,5 +1,5 @@
-import type { OptionRules } from '../../core/option-check.ts'
-import { checkOptions, OPTION } from '../../core/option-check.ts'
+import type { OptionRules } from '../../core/options/option-check.ts'
+import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import type { PasswordOptions } from '../passwords/passwords.ts'
 import { HASH_RULES } from '../passwords/passwords.ts'
 import type { AuthenticationConfiguration } from '../settings/authentication-config.ts'

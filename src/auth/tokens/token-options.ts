@@ -1,5 +1,5 @@
-import type { OptionRule } from '../../core/option-check.ts'
-import { checkOptions, OPTION } from '../../core/option-check.ts'
+import type { OptionRule } from '../../core/options/option-check.ts'
+import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import { isNonEmptyString, isPlainObject } from '../../core/value-kind.ts'
 import { AUTH_OPTION } from '../option-rules.ts'
 import type { SettingsObject } from '../settings-merge.ts'

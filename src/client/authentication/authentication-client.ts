@@ -1,6 +1,6 @@
 import type { AnyApplication } from '../../core/app.ts'
-import type { Given } from '../../core/option-rules.ts'
-import type { AnyService } from '../../core/service-map.ts'
+import type { Given } from '../../core/options/option-rules.ts'
+import type { AnyService } from '../../core/services/service-map.ts'
 import { isNonEmptyString } from '../../core/value-kind.ts'
 import type { ClientParams } from '../remote-methods.ts'
 import { mergeHeaders } from '../requests/request-headers.ts'

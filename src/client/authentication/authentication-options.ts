@@ -1,6 +1,6 @@
-import type { Given, OptionRule } from '../../core/option-rules.ts'
-import { checkRules, OPTION, withDefaults } from '../../core/option-rules.ts'
-import { stripSlashes } from '../../core/service-path.ts'
+import type { Given, OptionRule } from '../../core/options/option-rules.ts'
+import { checkRules, OPTION, withDefaults } from '../../core/options/option-rules.ts'
+import { stripSlashes } from '../../core/services/service-path.ts'
 import type { TokenStorage } from './token-storage.ts'
 import { isTokenStorage, MemoryStorage } from './token-storage.ts'
 

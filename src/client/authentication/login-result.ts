@@ -1,6 +1,6 @@
 import type { DeclaredUser } from '../../core/declared-types.ts'
 import type { AuthenticationRequest } from '../../core/params.ts'
-import type { OutsideOf, ServedOptions } from '../../core/service-map.ts'
+import type { OutsideOf, ServedOptions } from '../../core/services/service-map.ts'
 import type { Received } from '../received.ts'
 
 /** What a login resolves to, with whatever else the server sends. */

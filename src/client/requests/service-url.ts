@@ -1,5 +1,5 @@
 import { BadRequest } from '../../core/errors/index.ts'
-import { stripSlashes, toServicePath } from '../../core/service-path.ts'
+import { stripSlashes, toServicePath } from '../../core/services/service-path.ts'
 import { isObject } from '../../core/value-kind.ts'
 import { encodeSegment } from './percent-encoding.ts'
 

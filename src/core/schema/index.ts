@@ -16,7 +16,7 @@ export type {
   TUnsafe,
 } from 'typebox'
 export { setDispatch } from '../external-form.ts'
-export type { DataSchema, JSONSchema, StandardSchema } from '../service-schemas.ts'
+export type { DataSchema, JSONSchema, StandardSchema } from '../services/service-schemas.ts'
 /** The hooks, as programs that were written for Feathers import them. */
 export * as hooks from './hooks.ts'
 export { queryProperties, queryProperty } from './queries/query-property.ts'

@@ -1,10 +1,9 @@
 import type { Static } from 'typebox'
-import type { DataOf, IdOf, PlainResultOf, QueryOf } from '../method-arguments.ts'
-import type { MethodName } from '../method-name.ts'
+import type { DataOf, IdOf, MethodName, PlainResultOf, QueryOf } from '../method-arguments.ts'
 import type { StandardMethod } from '../method-table.ts'
 import type { Page, Params } from '../params.ts'
-import type { Serving } from '../service-map.ts'
-import type { ServiceOptions } from '../service-options.ts'
+import type { Serving } from '../services/service-map.ts'
+import type { ServiceOptions } from '../services/service-options.ts'
 import type { SyntaxQuery } from './queries/query-type.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Hint, isDeveloping } from '../../core/hint.ts'
+import { Hint, isDeveloping } from '../../core/errors/hint.ts'
 import type { Logger, ServiceError } from '../../core/index.ts'
 import { isPromise } from '../../core/value-kind.ts'
 import { copyError, toLoggableError } from '../logging/loggable-error.ts'

@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify'
 import type { ErrorJSON } from '../../core/index.ts'
 import { NotFound } from '../../core/index.ts'
-import type { OptionRule } from '../../core/option-check.ts'
-import { OPTION } from '../../core/option-check.ts'
+import type { OptionRule } from '../../core/options/option-check.ts'
+import { OPTION } from '../../core/options/option-check.ts'
 import { redactUrl } from '../logging/redact.ts'
 import { DEFAULT_ROUTING, toPath } from '../routing/request-path.ts'
 

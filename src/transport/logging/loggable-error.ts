@@ -1,4 +1,4 @@
-import { Hint } from '../../core/hint.ts'
+import { Hint } from '../../core/errors/hint.ts'
 import type { ServiceError } from '../../core/index.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
 import { redactLogged, redactText } from './redact.ts'

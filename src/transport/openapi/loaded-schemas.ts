@@ -1,5 +1,5 @@
 import type { ServiceEntry } from '../../core/index.ts'
-import type { MethodSchemas } from '../../core/service-schemas.ts'
+import type { MethodSchemas } from '../../core/services/service-schemas.ts'
 
 /** A service whose schemas can not be compiled. */
 export interface LoadFailure {

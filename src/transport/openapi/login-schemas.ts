@@ -1,5 +1,5 @@
 import type { Authentication } from '../../auth/authentication.ts'
-import type { JSONSchema, MethodSchemas } from '../../core/service-schemas.ts'
+import type { JSONSchema, MethodSchemas } from '../../core/services/service-schemas.ts'
 
 /** Returns what a login sends and gets, by the settings of an authentication service. */
 export function toLoginSchemas({ configuration }: Authentication, method: string): MethodSchemas {

@@ -1,6 +1,6 @@
 import type { AnyApplication, Application } from '../../core/index.ts'
 import { toServicePath } from '../../core/index.ts'
-import { OPTION } from '../../core/option-check.ts'
+import { OPTION } from '../../core/options/option-check.ts'
 import { isObject } from '../../core/value-kind.ts'
 import type { DocumentOptions, OpenApiDocument, ServiceParts } from './document.ts'
 import { addServices, toServiceParts } from './document.ts'

@@ -1,6 +1,6 @@
 import { stripSlashes, toServicePath } from '../../core/index.ts'
-import type { OptionRules } from '../../core/option-check.ts'
-import { checkOptions, OPTION } from '../../core/option-check.ts'
+import type { OptionRules } from '../../core/options/option-check.ts'
+import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import { isNonEmptyString, isObject } from '../../core/value-kind.ts'
 import type { OpenApiDocument, OpenApiInfo, OpenApiServer } from './document.ts'
 

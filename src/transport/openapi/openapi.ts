@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
-import { createConfigurator } from '../../core/configurator.ts'
 import type { AnyApplication } from '../../core/index.ts'
 import { stripSlashes } from '../../core/index.ts'
+import { createConfigurator } from '../../core/options/configurator.ts'
 import type { RestTransport } from '../rest-transport.ts'
 import { addDocsPage } from './docs-page.ts'
 import { LiveDocument } from './live-document.ts'

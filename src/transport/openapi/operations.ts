@@ -1,6 +1,6 @@
 import type { MethodSpec } from '../../core/index.ts'
 import { CUSTOM_METHOD, isStandardMethod, METHOD_TABLE } from '../../core/index.ts'
-import type { JSONSchema } from '../../core/service-schemas.ts'
+import type { JSONSchema } from '../../core/services/service-schemas.ts'
 import { toErrorResponses } from './error-responses.ts'
 import type { OperationKind } from './operation-kinds.ts'
 import type { Paging } from './page-schema.ts'

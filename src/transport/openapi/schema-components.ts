@@ -1,4 +1,4 @@
-import type { JSONSchema } from '../../core/service-schemas.ts'
+import type { JSONSchema } from '../../core/services/service-schemas.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
 import { escapePointer, liftDefinitions } from './lifted-definitions.ts'
 

@@ -1,7 +1,7 @@
 import { hasKeywords, mapSchema } from '../../core/schema/map-schema.ts'
 import type { FindReference } from '../../core/schema/schema-references.ts'
 import { indexReferences } from '../../core/schema/schema-references.ts'
-import type { JSONSchema } from '../../core/service-schemas.ts'
+import type { JSONSchema } from '../../core/services/service-schemas.ts'
 
 /** Keywords that may not hold for a record of which fields are left out. */
 const OF_WHOLE_RECORDS: ReadonlySet<string> = new Set([

@@ -1,8 +1,8 @@
 import formbody from '@fastify/formbody'
 import type { FastifyInstance } from 'fastify'
 import { BadRequest } from '../../core/index.ts'
-import type { OptionRule } from '../../core/option-check.ts'
-import { checkOptions, OPTION } from '../../core/option-check.ts'
+import type { OptionRule } from '../../core/options/option-check.ts'
+import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import type { QueryOptions, QueryParser } from './query-string.ts'
 import { createQueryParser, QUERY_RULES } from './query-string.ts'
 

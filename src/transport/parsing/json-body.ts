@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyBodyParser, FastifyInstance } from 'fastify'
 import { BadRequest } from '../../core/index.ts'
-import type { OptionRule } from '../../core/option-check.ts'
-import { checkOptions, OPTION, withDefaults } from '../../core/option-check.ts'
+import type { OptionRule } from '../../core/options/option-check.ts'
+import { checkOptions, OPTION, withDefaults } from '../../core/options/option-check.ts'
 import { isObject } from '../../core/value-kind.ts'
 import { quoteName } from './quote-name.ts'
 

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import type { MethodEntry } from '../../core/index.ts'
-import type { MethodSchemas } from '../../core/service-schemas.ts'
+import type { MethodSchemas } from '../../core/services/service-schemas.ts'
 import { isObject, isPlainObject } from '../../core/value-kind.ts'
 import { createFits } from './fitting-record.ts'
 import type { LeftOut } from './listed-fields.ts'

@@ -1,6 +1,6 @@
 import type { FindReference } from '../../core/schema/schema-references.ts'
 import { indexReferences } from '../../core/schema/schema-references.ts'
-import type { JSONSchema } from '../../core/service-schemas.ts'
+import type { JSONSchema } from '../../core/services/service-schemas.ts'
 
 type Keywords = Readonly<Record<string, unknown>>
 

@@ -1,4 +1,4 @@
-import { isDeveloping } from '../../core/hint.ts'
+import { isDeveloping } from '../../core/errors/hint.ts'
 import type { MethodEntry } from '../../core/index.ts'
 import { findFieldSchema, findForm } from './listed-fields.ts'
 import type { SerializableSchema } from './serializable-schema.ts'

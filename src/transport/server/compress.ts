@@ -1,6 +1,6 @@
 import type { FastifyCompressOptions } from '@fastify/compress'
-import { checkFactoryCall, createConfigurator } from '../../core/configurator.ts'
-import { checkOptionNames, withDefaults } from '../../core/option-check.ts'
+import { checkFactoryCall, createConfigurator } from '../../core/options/configurator.ts'
+import { checkOptionNames, withDefaults } from '../../core/options/option-check.ts'
 import type { Configurator, ServerPlugin, WithServer } from './server-setup.ts'
 import { checkServer } from './server-setup.ts'
 

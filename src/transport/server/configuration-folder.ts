@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { delimiter, parse } from 'node:path'
 import type { Logger } from '../../core/index.ts'
-import { suggestName } from '../../core/name-suggestion.ts'
+import { suggestName } from '../../core/options/name-suggestion.ts'
 
 /** Environments that need no file of their own. */
 const COMMON: readonly string[] = ['development', 'test', 'production']

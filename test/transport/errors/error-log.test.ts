@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import t from 'tap'
-import { withHint } from '../../../src/core/hint.ts'
+import { withHint } from '../../../src/core/errors/hint.ts'
 import { HintLog } from '../../../src/transport/errors/error-log.ts'
 import { BadRequest } from '../../../src/transport/index.ts'
 import { createLogger } from '../../core/recording-logger.ts'

@@ -1,6 +1,6 @@
 import { Binary, ObjectId } from 'mongodb'
 import t from 'tap'
-import type { JSONSchema } from '../../../src/core/service-schemas.ts'
+import type { JSONSchema } from '../../../src/core/services/service-schemas.ts'
 import { injectServer, MODES, startServer } from '../../support/http.ts'
 
 interface Case {

@@ -1,6 +1,6 @@
 import fastify from 'fastify'
 import t from 'tap'
-import type { JSONSchema } from '../../../src/core/service-schemas.ts'
+import type { JSONSchema } from '../../../src/core/services/service-schemas.ts'
 import { pickListed } from '../../../src/transport/replies/listed-fields.ts'
 import { toSerializableSchema } from '../../../src/transport/replies/serializable-schema.ts'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { ServiceSchemas } from '../../../src/core/service-schemas.ts'
+import type { ServiceSchemas } from '../../../src/core/services/service-schemas.ts'
 import { createApp, fastifyApp, rest } from '../../../src/transport/index.ts'
 import { createLogger } from '../../core/recording-logger.ts'
 import type { TestScope } from '../../support/http.ts'

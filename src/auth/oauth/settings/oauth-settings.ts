@@ -1,5 +1,5 @@
-import type { OptionRules } from '../../../core/option-check.ts'
-import { checkOptions, OPTION } from '../../../core/option-check.ts'
+import type { OptionRules } from '../../../core/options/option-check.ts'
+import { checkOptions, OPTION } from '../../../core/options/option-check.ts'
 import { isPlainObject } from '../../../core/value-kind.ts'
 import type { AuthenticationConfiguration } from '../../settings/authentication-config.ts'
 import { toAbsoluteUrl } from './absolute-url.ts'

@@ -1,5 +1,5 @@
 import type { OperatorPlace } from '../../checked-query.ts'
-import type { JSONSchema } from '../../service-schemas.ts'
+import type { JSONSchema } from '../../services/service-schemas.ts'
 import { isPlainObject } from '../../value-kind.ts'
 import type { Keywords } from '../json-schema.ts'
 import { followPointer } from '../schema-references.ts'

@@ -1,5 +1,5 @@
+import { toList } from '../../checked-query.ts'
 import type { Query } from '../../params.ts'
-import { toList } from '../../query-list.ts'
 import { isPlainObject } from '../../value-kind.ts'
 
 /** As deep as the server takes it; what is deeper stays as it is, for the adapter to refuse. */

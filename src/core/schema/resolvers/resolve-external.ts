@@ -1,5 +1,5 @@
 import { copyExternalForms, setDispatch, toExternalForm } from '../../external-form.ts'
-import { markHookFactory } from '../../hook-factory.ts'
+import { markHookFactory } from '../../hooks/hook-factory.ts'
 import { leaveQuery } from '../../query-conversion.ts'
 import { isObject, isPlainObject, isSingleValue } from '../../value-kind.ts'
 import { getDispatch } from './dispatch.ts'

@@ -1,4 +1,4 @@
-import { markHookFactory } from '../../hook-factory.ts'
+import { markHookFactory } from '../../hooks/hook-factory.ts'
 import { isPromise } from '../../value-kind.ts'
 import type { AnyResolver, ResolverCall, ResolverHook } from './resolver-hook.ts'
 import { checkBefore, checkResolvers, prepareResolvers, toCall } from './resolver-hook.ts'

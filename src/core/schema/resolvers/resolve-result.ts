@@ -1,6 +1,6 @@
 import { BadRequest } from '../../errors/index.ts'
 import { copyExternalForms } from '../../external-form.ts'
-import { markHookFactory } from '../../hook-factory.ts'
+import { markHookFactory } from '../../hooks/hook-factory.ts'
 import { leaveQuery } from '../../query-conversion.ts'
 import { isObject } from '../../value-kind.ts'
 import { findWithheld, withholdSelection } from '../withheld-selection.ts'

@@ -1,4 +1,4 @@
-import type { NextFunction } from '../../hook-forms.ts'
+import type { NextFunction } from '../../hooks/hook-map.ts'
 import { hasMethod, isObject } from '../../value-kind.ts'
 import { whenAllReady, whenReady } from './pending.ts'
 import type { GivenStatus } from './property-resolver.ts'

@@ -1,5 +1,5 @@
-import type { OptionRules } from '../../option-check.ts'
-import { checkOptions, OPTION } from '../../option-check.ts'
+import type { OptionRules } from '../../options/option-check.ts'
+import { checkOptions, OPTION } from '../../options/option-check.ts'
 import { hasMethod, isObject, isPromise, isSingleValue } from '../../value-kind.ts'
 import { whenReady } from './pending.ts'
 import type {

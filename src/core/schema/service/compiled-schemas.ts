@@ -1,13 +1,13 @@
 import type { OperatorPlace } from '../../checked-query.ts'
 import { setCheckedQuery } from '../../checked-query.ts'
-import type { HookContext } from '../../hook-context.ts'
-import type { ServiceEntryFace } from '../../method-entry.ts'
+import type { HookContext } from '../../hooks/hook-context.ts'
+import type { ServiceEntryFace } from '../../services/method-entry.ts'
 import type {
   DataSchema,
   JSONSchema,
   MethodSchemas,
   ServiceSchemas,
-} from '../../service-schemas.ts'
+} from '../../services/service-schemas.ts'
 import { isPromise } from '../../value-kind.ts'
 import { readOperatorPlaces } from '../queries/operator-places.ts'
 import { readLists } from '../queries/query-lists.ts'

@@ -1,5 +1,5 @@
 import type { Params } from '../../params.ts'
-import type { DataSchema } from '../../service-schemas.ts'
+import type { DataSchema } from '../../services/service-schemas.ts'
 import { createStandardValidator, isStandardSchema } from '../validation/standard-schema.ts'
 import type { Check, CheckOptions } from '../validation/validator.ts'
 import { compileCheck } from '../validation/validator.ts'

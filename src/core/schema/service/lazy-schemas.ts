@@ -1,8 +1,8 @@
-import { toStrategies } from '../../authenticating-hook.ts'
-import type { BeforeHooks } from '../../hook-chain.ts'
-import type { HookContext } from '../../hook-context.ts'
-import type { ServiceEntryFace } from '../../method-entry.ts'
-import type { EntrySchemas, MethodSchemas, ServiceSchemas } from '../../service-schemas.ts'
+import { toStrategies } from '../../hooks/authenticating-hook.ts'
+import type { BeforeHooks } from '../../hooks/hook-chain.ts'
+import type { HookContext } from '../../hooks/hook-context.ts'
+import type { ServiceEntryFace } from '../../services/method-entry.ts'
+import type { EntrySchemas, MethodSchemas, ServiceSchemas } from '../../services/service-schemas.ts'
 import type { CompiledSchemas } from './compiled-schemas.ts'
 import { checkServiceSchemas } from './schemas-check.ts'
 

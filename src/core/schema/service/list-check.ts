@@ -1,7 +1,7 @@
+import { withHint } from '../../errors/hint.ts'
 import { MethodNotAllowed } from '../../errors/index.ts'
-import { withHint } from '../../hint.ts'
-import type { HookContext } from '../../hook-context.ts'
-import { allowsMany } from '../../multi-option.ts'
+import type { HookContext } from '../../hooks/hook-context.ts'
+import { allowsMany } from '../../services/multi-option.ts'
 
 /**
  * Refuses a list of new records that the service will refuse, before hooks that are written for one record

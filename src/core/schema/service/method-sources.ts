@@ -1,6 +1,6 @@
-import type { MethodEntry, ServiceEntryFace } from '../../method-entry.ts'
 import { isStandardMethod } from '../../method-table.ts'
-import type { DataSchema, JSONSchema, ServiceSchemas } from '../../service-schemas.ts'
+import type { MethodEntry, ServiceEntryFace } from '../../services/method-entry.ts'
+import type { DataSchema, JSONSchema, ServiceSchemas } from '../../services/service-schemas.ts'
 import { hasKeywords } from '../map-schema.ts'
 import { toRecordSchema } from '../one-document.ts'
 import { querySyntax } from '../queries/query-syntax.ts'

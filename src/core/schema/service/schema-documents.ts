@@ -1,4 +1,4 @@
-import type { JSONSchema, ServiceSchemas } from '../../service-schemas.ts'
+import type { JSONSchema, ServiceSchemas } from '../../services/service-schemas.ts'
 import { hasKeywords, mapSchema } from '../map-schema.ts'
 import { toOneDocument } from '../one-document.ts'
 import { indexReferences } from '../schema-references.ts'

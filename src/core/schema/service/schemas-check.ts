@@ -1,8 +1,12 @@
-import type { ServiceEntryFace } from '../../method-entry.ts'
 import { isStandardMethod } from '../../method-table.ts'
-import type { OptionRule, OptionRules } from '../../option-check.ts'
-import { checkOptions } from '../../option-check.ts'
-import type { CustomMethodSchemas, DataSchema, ServiceSchemas } from '../../service-schemas.ts'
+import type { OptionRule, OptionRules } from '../../options/option-check.ts'
+import { checkOptions } from '../../options/option-check.ts'
+import type { ServiceEntryFace } from '../../services/method-entry.ts'
+import type {
+  CustomMethodSchemas,
+  DataSchema,
+  ServiceSchemas,
+} from '../../services/service-schemas.ts'
 import { isObject, isPlainObject } from '../../value-kind.ts'
 import { isStandardSchema } from '../validation/standard-schema.ts'
 

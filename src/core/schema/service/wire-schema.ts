@@ -1,4 +1,4 @@
-import type { DataSchema, JSONSchema } from '../../service-schemas.ts'
+import type { DataSchema, JSONSchema } from '../../services/service-schemas.ts'
 import { isObject } from '../../value-kind.ts'
 import type { Keywords } from '../json-schema.ts'
 import { hasKeywords, mapSchema } from '../map-schema.ts'

@@ -1,7 +1,7 @@
 import type { TSchema, TSchemaOptions } from 'typebox'
 import * as TypeBox from 'typebox'
 
-import { suggestName } from '../../name-suggestion.ts'
+import { suggestName } from '../../options/name-suggestion.ts'
 import { isPlainObject } from '../../value-kind.ts'
 import type { Keywords } from '../json-schema.ts'
 

@@ -5,7 +5,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import unevaluatedProperties from 'ajv/dist/vocabularies/unevaluated/unevaluatedProperties.js'
 
 import { findSchemaKeywords } from '../../schema-keywords.ts'
-import type { JSONSchema } from '../../service-schemas.ts'
+import type { JSONSchema } from '../../services/service-schemas.ts'
 import { isObject } from '../../value-kind.ts'
 import { hasKeywords, mapSchema } from '../map-schema.ts'
 import { withPrefixItems } from '../tuples.ts'

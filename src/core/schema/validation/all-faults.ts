@@ -1,6 +1,6 @@
 import type { ValidateFunction } from 'ajv'
 
-import type { JSONSchema } from '../../service-schemas.ts'
+import type { JSONSchema } from '../../services/service-schemas.ts'
 import { isObject, isPlainObject } from '../../value-kind.ts'
 import type { Keywords } from '../json-schema.ts'
 import type { AjvOptions } from './ajv.ts'

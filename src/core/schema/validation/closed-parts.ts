@@ -1,4 +1,4 @@
-import type { JSONSchema } from '../../service-schemas.ts'
+import type { JSONSchema } from '../../services/service-schemas.ts'
 import { isObject } from '../../value-kind.ts'
 import type { Keywords } from '../json-schema.ts'
 import type { FindReference } from '../schema-references.ts'

@@ -1,5 +1,5 @@
-import { checkOptions } from '../../option-check.ts'
-import type { JSONSchema } from '../../service-schemas.ts'
+import { checkOptions } from '../../options/option-check.ts'
+import type { JSONSchema } from '../../services/service-schemas.ts'
 import { isObject } from '../../value-kind.ts'
 import { toPatchSchema } from './patch-schema.ts'
 import type { SchemaCompiler, Validator } from './validator.ts'

@@ -1,4 +1,4 @@
-import type { StandardSchema } from '../../service-schemas.ts'
+import type { StandardSchema } from '../../services/service-schemas.ts'
 import { hasMethod, isObject } from '../../value-kind.ts'
 import { createValidationError } from './validation-error.ts'
 

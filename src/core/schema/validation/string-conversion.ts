@@ -1,5 +1,5 @@
 import { findSchemaKeywords } from '../../schema-keywords.ts'
-import type { JSONSchema } from '../../service-schemas.ts'
+import type { JSONSchema } from '../../services/service-schemas.ts'
 import { isObject, isPlainObject } from '../../value-kind.ts'
 import type { Keywords } from '../json-schema.ts'
 import { keywordDate } from './date-keyword.ts'

@@ -1,6 +1,6 @@
-import type { HookType } from '../../hook-context.ts'
+import type { HookType } from '../../hooks/hook-context.ts'
 import type { Params } from '../../params.ts'
-import type { DataSchema, JSONSchema } from '../../service-schemas.ts'
+import type { DataSchema, JSONSchema } from '../../services/service-schemas.ts'
 import { isObject } from '../../value-kind.ts'
 import { createStandardValidator, isStandardSchema } from './standard-schema.ts'
 import { toValidationError } from './validation-error.ts'

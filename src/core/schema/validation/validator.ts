@@ -1,6 +1,6 @@
 import type { Static, TSchema } from 'typebox'
 
-import type { JSONSchema } from '../../service-schemas.ts'
+import type { JSONSchema } from '../../services/service-schemas.ts'
 import { hasMethod, isObject, isPromise } from '../../value-kind.ts'
 import { toOneDocument } from '../one-document.ts'
 import { compileSchema } from './ajv.ts'

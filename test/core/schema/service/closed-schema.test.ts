@@ -2,7 +2,7 @@ import t from 'tap'
 import { Type } from '../../../../src/core/schema/index.ts'
 import { toClosedSchema } from '../../../../src/core/schema/service/closed-schema.ts'
 import { compileCheck } from '../../../../src/core/schema/validation/validator.ts'
-import type { JSONSchema } from '../../../../src/core/service-schemas.ts'
+import type { JSONSchema } from '../../../../src/core/services/service-schemas.ts'
 
 interface Case {
   readonly title: string

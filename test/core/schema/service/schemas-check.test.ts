@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { Query } from '../../../../src/core/params.ts'
 import { Type } from '../../../../src/core/schema/index.ts'
-import type { ServiceSchemas } from '../../../../src/core/service-schemas.ts'
+import type { ServiceSchemas } from '../../../../src/core/services/service-schemas.ts'
 import { createApp, fastifyApp } from '../../../../src/transport/index.ts'
 
 const entity = Type.Object({ id: Type.Number(), name: Type.String() })

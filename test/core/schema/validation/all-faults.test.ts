@@ -2,7 +2,7 @@ import t from 'tap'
 import type { BadRequest } from '../../../../src/core/index.ts'
 import { getValidator, Type, validateData } from '../../../../src/core/schema/index.ts'
 import { addSchemaKeyword } from '../../../../src/core/schema-keywords.ts'
-import type { JSONSchema } from '../../../../src/core/service-schemas.ts'
+import type { JSONSchema } from '../../../../src/core/services/service-schemas.ts'
 
 /** How many values have been looked at since the last test. */
 let looks = 0

@@ -4,7 +4,7 @@ import t from 'tap'
 import { ObjectIdSchema } from '../../../../src/adapter/index.ts'
 import { Ajv, DateSchema, Type } from '../../../../src/core/schema/index.ts'
 import { createStringConversion } from '../../../../src/core/schema/validation/string-conversion.ts'
-import type { JSONSchema } from '../../../../src/core/service-schemas.ts'
+import type { JSONSchema } from '../../../../src/core/services/service-schemas.ts'
 
 /** Returns what becomes of the data. */
 function convert(schema: JSONSchema, data: object): object {

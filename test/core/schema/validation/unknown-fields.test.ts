@@ -4,7 +4,7 @@ import { ObjectIdSchema } from '../../../../src/adapter/index.ts'
 import { DateSchema, Type } from '../../../../src/core/schema/index.ts'
 import { toClosedSchema } from '../../../../src/core/schema/service/closed-schema.ts'
 import { createFieldDrop } from '../../../../src/core/schema/validation/unknown-fields.ts'
-import type { JSONSchema } from '../../../../src/core/service-schemas.ts'
+import type { JSONSchema } from '../../../../src/core/services/service-schemas.ts'
 
 const Point = Type.Object({ x: Type.Number(), y: Type.Number() })
 const Round = Type.Object({ kind: Type.Literal('round'), center: Point, radius: Type.Number() })

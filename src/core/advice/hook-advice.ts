@@ -1,0 +1,79 @@
+import { isDeveloping } from '../errors/hint.ts'
+import type { HookContext, HookType } from '../hooks/hook-context.ts'
+import { findFactoryCall } from '../hooks/hook-factory.ts'
+import type { HookRegistry } from '../hooks/hook-registry.ts'
+import type { MethodEntry } from '../services/method-entry.ts'
+import { isPlainObject, isPromise } from '../value-kind.ts'
+
+/** Hooks and methods that were warned about: one warning for each is enough. */
+const WARNED = new WeakSet<object>()
+
+/**
+ * Completes the sentence `A hook is …` about what stands in the place of a hook and is none: a promise
+ * of one, or the function that returns it. `undefined` for everything else.
+ */
+export function describeHook(value: unknown): string | undefined {
+  if (value === undefined) {
+    return 'undefined, not a function: nothing is imported or returned there'
+  }
+  if (isPromise(value)) return 'a promise, await it first'
+  const call = typeof value === 'function' ? findFactoryCall(value) : undefined
+  if (call === undefined) return undefined
+  return `the function ${call.slice(0, call.indexOf('('))}, which returns a hook: write ${call}`
+}
+
+/** Returns the error to go on with in place of one that an around hook among others has thrown. */
+export function explainMissingNext(error: unknown, type: HookType, context: HookContext): unknown {
+  const isNext = error instanceof TypeError && error.message === 'next is not a function'
+  if (!isNext || type === 'around') return error
+  const { path, method } = context
+  return new TypeError(
+    `A hook in '${type} ${method}' of service '${path}' has called next(), which around hooks alone get: register it in 'around'`,
+    { cause: error },
+  )
+}
+
+/**
+ * Warns, while developing, that the hooks of a call have ended without a result. Not where an error
+ * hook has swallowed an error, or a hook has said what to answer in place of a result.
+ */
+export function warnMissingResult(method: MethodEntry, context: HookContext): void {
+  if (WARNED.has(method) || !isDeveloping() || isMeant(context)) return
+  WARNED.add(method)
+  const { name, entry } = method
+  const registries: readonly HookRegistry[] = [entry.app.hookRegistry, entry.hooks]
+  const hooks = registries
+    .flatMap((registry) => registry.getAround(name))
+    .map((hook) => hook.name || 'anonymous')
+  entry.app.logger.warn(
+    { service: entry.path, method: name, hooks },
+    `'${name}' of service '${entry.path}' was not called and has no result: one of its around hooks (${hooks.join(', ')}) must await next(), or set context.result`,
+  )
+}
+
+function isMeant({ original, dispatch, http }: HookContext): boolean {
+  return original !== undefined || dispatch !== undefined || Object.keys(http).length > 0
+}
+
+/** Keys by which one sees that a returned object was meant for the context. */
+const MEANT_FOR_CONTEXT = ['params', 'data', 'result', 'dispatch', 'id', 'http', 'error'] as const
+
+/** Warns, once for each hook, of a returned object that looks like a part of a context. */
+export function warnOfReturned(context: HookContext, returned: object, hook: object): void {
+  if (WARNED.has(hook) || !isMeantForContext(context, returned)) return
+  WARNED.add(hook)
+  const { app, path, method } = context
+  const name = (hook as { name?: string }).name || 'anonymous'
+  app.logger.warn(
+    { service: path, method, hook: name },
+    `The hook '${name}' of '${path}' returned an object that is no copy of the context, so it changed nothing: set context.params, context.data and so on, or return { ...context, … }`,
+  )
+}
+
+/** Not for `(context) => (context.data = data)`, which returns a part of the context by chance. */
+function isMeantForContext(context: HookContext, returned: object): boolean {
+  if (!isPlainObject(returned)) return false
+  if (!MEANT_FOR_CONTEXT.some((name) => Object.hasOwn(returned, name))) return false
+  const parts: unknown[] = [...Object.values(context), ...Object.values(context.params)]
+  return !parts.includes(returned)
+}

@@ -1,0 +1,63 @@
+import { withHint } from '../errors/hint.ts'
+import { isStandardMethod, METHOD_TABLE } from '../method-table.ts'
+import { findFactoryName, isClass } from '../options/configurator.ts'
+import { suggestName } from '../options/name-suggestion.ts'
+import type { ServiceEntryFace } from '../services/method-entry.ts'
+import { isObject, isPromise } from '../value-kind.ts'
+
+/** Says what a value is that stands where a service is meant, and where it belongs. */
+export function describeInput(path: string, value: unknown): string {
+  if (typeof value === 'function') return describeFunction(path, value)
+  if (!isObject(value)) return `it is ${value === null ? 'null' : typeof value}, not an object`
+  if (isPromise(value) && !('services' in value)) return 'it is a promise, await it first'
+  return 'it is an application that createApp() did not make; register its services one by one'
+}
+
+/** Says what a function is that stands where a service is meant. */
+export function describeFunction(path: string, value: { readonly name: string }): string {
+  const factory = findFactoryName(value)
+  if (factory !== undefined) return `${factory}() belongs to app.configure(${factory}())`
+  if (!isClass(value)) return 'it is a function'
+  return `${value.name} is a class, pass an instance: app.use('${path}', new ${value.name}())`
+}
+
+/** How many of the registered paths a hint names. */
+const MAX_NAMED = 10
+
+/** Returns options for the error of a path without a service: which one may be meant. */
+export function hintAtService(path: string, paths: Iterable<string>): ErrorOptions {
+  return withHint(`app.service('${path}')${toAdvice(path, [...paths])}`)
+}
+
+function toAdvice(path: string, paths: readonly string[]): string {
+  if (paths.length === 0) return ': no service is registered yet, app.use() has to come first'
+  const url = paths.find((pattern) => isUrlOf(path, pattern))
+  if (url !== undefined) {
+    const hasRoute = url.includes('/:') || url.startsWith(':')
+    const route = hasRoute ? ', with its values in params.route' : ''
+    return ` names a path of URLs: take app.service('${url}')${route}, and ids as arguments`
+  }
+  return (
+    suggestName(path, paths) ||
+    `: registered are ${paths.slice(0, MAX_NAMED).join(', ')}${paths.length > MAX_NAMED ? ', …' : ''}`
+  )
+}
+
+/** Whether a path is one that a request to the service has: with route values, or with an id. */
+function isUrlOf(path: string, pattern: string): boolean {
+  const values = path.split('/')
+  const parts = pattern.split('/')
+  if (values.length !== parts.length && values.length !== parts.length + 1) return false
+  return parts.every((part, index) => part.startsWith(':') || part === values[index])
+}
+
+/** Warns of a listener for the name of a method: the event of `create` is `created`. */
+export function warnOfMethodName({ app, path, options }: ServiceEntryFace, name: unknown): void {
+  if (typeof name !== 'string' || !isStandardMethod(name)) return
+  const { event } = METHOD_TABLE[name]
+  if (event === null || options.serviceEvents.includes(name)) return
+  app.logger.warn(
+    { service: path, event: name },
+    `'${name}' is a method of service '${path}' and no event of it: listen to '${event}'`,
+  )
+}

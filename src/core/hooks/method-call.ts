@@ -1,0 +1,109 @@
+import type { MethodSpec } from '../method-table.ts'
+import { toMethodSpec } from '../method-table.ts'
+import { isPromise } from '../value-kind.ts'
+import type { HookContext } from './hook-context.ts'
+
+/** What a method is called on and with. A {@link HookContext} has all of it. */
+export interface CallArguments {
+  readonly self: object
+  readonly id: unknown
+  readonly data: unknown
+  readonly params: unknown
+}
+
+/** Calls the function of a service with those arguments that its method takes. */
+export type MethodCall = (values: CallArguments) => unknown
+
+type ServiceFunction = (...args: unknown[]) => unknown
+
+/** How the arguments are handed over, by the order in the row of the method table. */
+const HAND_OVER: Readonly<Record<string, (fn: ServiceFunction, values: CallArguments) => unknown>> =
+  {
+    params: (fn, { self, params }) => fn.call(self, params),
+    'id params': (fn, { self, id, params }) => fn.call(self, id, params),
+    'data params': (fn, { self, data, params }) => fn.call(self, data, params),
+    'id data params': (fn, { self, id, data, params }) => fn.call(self, id, data, params),
+  }
+
+/** Returns the call of a method by its row of the method table. */
+export function createMethodCall(spec: MethodSpec, original: ServiceFunction): MethodCall {
+  const handOver = HAND_OVER[spec.arguments.join(' ')]
+  if (handOver === undefined) throw new TypeError(`No way to pass (${spec.arguments.join(', ')})`)
+  return (values) => handOver(original, values)
+}
+
+/**
+ * Returns the arguments of a call by their names; they are given in the order of the method table.
+ * `params` becomes `{}` when it is missing.
+ * @throws {TypeError} the data is a promise
+ */
+export function readArguments(
+  spec: MethodSpec,
+  self: object,
+  args: readonly unknown[],
+): CallArguments {
+  const { withId, arguments: names } = spec
+  const dataIndex = withId ? 1 : 0
+  const data = names[dataIndex] === 'data' ? args[dataIndex] : undefined
+  // Some hooks would await it and others not: a record could be stored that no hook has seen.
+  if (isPromise(data)) throw new TypeError('The data is a promise: await it first')
+  return {
+    self,
+    id: withId ? args[0] : undefined,
+    data,
+    params: args[names.length - 1] || {},
+  }
+}
+
+/**
+ * Calls the method, unless `context.result` is there. What it returns at once becomes the result; a
+ * promise is returned instead, for the caller to await and set, since a promise more for each call
+ * costs as much as many hooks.
+ */
+export function startMethod(
+  call: MethodCall,
+  context: HookContext,
+): PromiseLike<unknown> | undefined {
+  if ('result' in context) return undefined
+  const returned = call(context)
+  if (isPromise(returned)) return returned
+  setReturned(context, returned)
+  return undefined
+}
+
+/** The events of results that stand for another one than their method has. */
+const EVENTS = new WeakMap<object, string | null>()
+
+/** Looks for the note of a result. Until the first is made there is nothing to look for. */
+let takeNote: ((context: HookContext, returned: object) => void) | null = null
+
+/**
+ * Notes the event that the result of a method stands for, in the place of the method's own: `created`
+ * for a record that an update has added, `null` for a result that is no record.
+ */
+export function noteEvent(result: object, event: string | null): void {
+  EVENTS.set(result, event)
+  takeNote = setNotedEvent
+}
+
+/** Notes for a result what is noted for another one that it was made of. Returns it. */
+export function copyEventNote<R extends object>(from: object, to: R): R {
+  const event = EVENTS.get(from)
+  if (event !== undefined) EVENTS.set(to, event)
+  return to
+}
+
+/** Sets what a method has returned as the result of a call, with the event that it stands for. */
+export function setReturned(context: HookContext, returned: unknown): void {
+  context.result = returned as HookContext['result']
+  takeNote?.(context, returned as object)
+}
+
+/** An event that a hook has chosen stays. */
+function setNotedEvent(context: HookContext, returned: object): void {
+  const event = EVENTS.get(returned)
+  const { event: own } = toMethodSpec(context.method)
+  // A method without an event only hands on what another one has written.
+  if (event === undefined || own === null || context.event !== own) return
+  context.event = event
+}

@@ -1,0 +1,159 @@
+import { isNonEmptyString, isObject, isPlainObject, isStringList } from '../value-kind.ts'
+
+/** What an option may be, in words and as a test. */
+export interface OptionRule {
+  /** Completes the sentence `The option must be …`. */
+  readonly expected: string
+  readonly isValid: (value: unknown) => boolean
+  /**
+   * Rules for the keys of an option that is an object or a list of objects; there are no others.
+   */
+  readonly keys?: OptionRules
+  /**
+   * Set for an option that holds options of other packages. None of them may have the name of a rule
+   * beside this one, or one of these names, or one that may be mistyped for them.
+   */
+  readonly reserved?: readonly string[]
+}
+
+/** Rules by the name of the option; there are no others. */
+export type OptionRules = Readonly<Record<string, OptionRule>>
+
+/** Some of the options of a kind; one that is `undefined` is not given. */
+export type Given<T> = { readonly [Name in keyof T]?: T[Name] | undefined }
+
+/** Rules that many options share. */
+export const OPTION: Readonly<
+  Record<
+    | 'boolean'
+    | 'string'
+    | 'stringList'
+    | 'count'
+    | 'limit'
+    | 'bodyLimit'
+    | 'function'
+    | 'object'
+    | 'extensions',
+    OptionRule
+  >
+> = {
+  boolean: { expected: 'true or false', isValid: (value) => typeof value === 'boolean' },
+  string: { expected: 'a non-empty string', isValid: isNonEmptyString },
+  stringList: { expected: 'a list of non-empty strings', isValid: isStringList },
+  /** A whole number from 0 on. */
+  count: {
+    expected: 'a whole number from 0 on',
+    isValid: (value) => Number.isSafeInteger(value) && Number(value) >= 0,
+  },
+  /** `Infinity` stands for no limit. */
+  limit: {
+    expected: 'a number from 0 on',
+    isValid: (value) => typeof value === 'number' && value >= 0,
+  },
+  /** Bytes; 0 would be the default of Fastify. */
+  bodyLimit: {
+    expected: 'a number of bytes from 1 on',
+    isValid: (value) => typeof value === 'number' && value >= 1,
+  },
+  function: { expected: 'a function', isValid: (value) => typeof value === 'function' },
+  object: { expected: 'an object', isValid: isOptionsObject },
+  /** Options that other packages read. */
+  extensions: {
+    expected: 'an object of options that other packages read',
+    isValid: isPlainObject,
+    reserved: [],
+  },
+}
+
+/** Returns `; did you mean 'name'?` for a mistyped name, or `''`. */
+export type NameSuggestion = (mistyped: string, names: Iterable<string>) => string
+
+/**
+ * Checks options by a table: a mistyped limit or guard that was ignored would simply be missing. An
+ * option that is `undefined` is one that is not given. The value is not repeated in the error,
+ * since it may be a secret.
+ * @param owner who takes the options, for the error: `rest()`, `params.adapter`
+ * @param suggestName what is said of an unknown option. Default: which ones there are
+ * @throws {TypeError} no object, an option that is not known, or a value that it can't have
+ */
+export function checkRules(
+  owner: string,
+  options: unknown,
+  rules: OptionRules,
+  suggestName?: NameSuggestion,
+): void {
+  if (!isObject(options)) {
+    const kind = options === null ? 'null' : typeof options
+    throw new TypeError(`${owner}: the options must be an object, not ${kind}`)
+  }
+  checkKeys({ owner, prefix: '', suggestName }, options, rules)
+}
+
+/** Where options are, and what is said of unknown ones. */
+interface OptionPlace {
+  readonly owner: string
+  /** The way to the options inside of others: `json.`. */
+  readonly prefix: string
+  readonly suggestName: NameSuggestion | undefined
+}
+
+function checkKeys(
+  place: OptionPlace,
+  options: Readonly<Record<string, unknown>>,
+  rules: OptionRules,
+): void {
+  const { owner, prefix } = place
+  for (const [name, value] of Object.entries(options)) {
+    const rule = Object.hasOwn(rules, name) ? rules[name] : undefined
+    if (rule === undefined) throw createUnknownOption(place, name, rules)
+    if (value === undefined) continue
+    if (!rule.isValid(value)) {
+      throw new TypeError(`${owner}: the option '${prefix}${name}' must be ${rule.expected}`)
+    }
+    if (rule.reserved !== undefined) {
+      const own = [...Object.keys(rules), ...rule.reserved]
+      checkExtensions({ ...place, prefix: `${prefix}${name}.` }, value as object, own)
+    }
+    for (const part of rule.keys === undefined ? [] : [value].flat()) {
+      if (isOptionsObject(part))
+        checkKeys({ ...place, prefix: `${prefix}${name}.` }, part, rule.keys ?? {})
+    }
+  }
+}
+
+/** A guard that is mistyped or misplaced would be missing, whoever it is given to. */
+function checkExtensions(
+  { owner, prefix, suggestName }: OptionPlace,
+  extensions: object,
+  own: readonly string[],
+): void {
+  for (const name of Object.keys(extensions)) {
+    const isOwn = own.includes(name) || name in Object.prototype
+    const hint = isOwn ? '' : suggestName?.(name, own)
+    if (!isOwn && !hint) continue
+    throw new TypeError(
+      `${owner}: '${prefix}${name}' can not be an option of another package${hint}`,
+    )
+  }
+}
+
+/** Instances of a class are options too, as long as they are no list. */
+function isOptionsObject(value: unknown): value is Record<string, unknown> {
+  return isObject(value) && !Array.isArray(value)
+}
+
+function createUnknownOption(
+  { owner, prefix, suggestName }: OptionPlace,
+  name: string,
+  rules: OptionRules,
+): TypeError {
+  const known = Object.keys(rules)
+  const hint = suggestName?.(name, known) || `, allowed are ${known.join(', ')}`
+  return new TypeError(`${owner}: unknown option '${prefix}${name}'${hint}`)
+}
+
+/** Returns defaults with what is given in their place; `undefined` switches no default off. */
+export function withDefaults<T extends object>(defaults: T, given: Given<T>): T {
+  const entries = Object.entries(given).filter(([, value]) => value !== undefined)
+  return { ...defaults, ...Object.fromEntries(entries) }
+}

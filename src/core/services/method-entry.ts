@@ -1,0 +1,80 @@
+import type {
+  CalledMethod,
+  HookAdvice,
+  HookApplication,
+  HookContext,
+} from '../hooks/hook-context.ts'
+import type { HookRegistry, RegistryAdvice } from '../hooks/hook-registry.ts'
+import type { MethodCall } from '../hooks/method-call.ts'
+import type { Chain } from '../hooks/run-hooks.ts'
+import type { ResolvedServiceOptions } from './service-options.ts'
+import type { EntrySchemas, ServiceSchemas } from './service-schemas.ts'
+
+/** What tells the authors of services of their mistakes. */
+export interface ServiceAdvice extends HookAdvice, RegistryAdvice {
+  /** The same for a method that a service lacks, and its other ones. */
+  suggestMethod(mistyped: string, service: object): string
+  /** Called with each event of a service that a listener is added for. */
+  warnOfEvent(entry: ServiceEntryFace, event: unknown): void
+  /** Called where the hooks of a call have ended without a result. */
+  warnOfResult(method: MethodEntry, context: HookContext): void
+}
+
+/**
+ * Makes the schemas of a service what its calls are checked by.
+ * @throws {TypeError} a schema is missing, or a name is not known
+ */
+export type SchemaSupport = (entry: ServiceEntryFace, schemas: ServiceSchemas) => EntrySchemas
+
+/** What a registered service needs of its application. */
+export interface EntryApplication extends HookApplication {
+  readonly advice?: ServiceAdvice | undefined
+  /** The hooks that run around those of the service. */
+  readonly hookRegistry: HookRegistry
+  /** Without it the option `schemas` of services is refused. */
+  readonly schemaSupport?: SchemaSupport | undefined
+  /** Logs the error of an event listener, which can't be reported to the caller of a method. */
+  logListenerError(error: unknown, event: string): void
+}
+
+/** One method of a registered service. */
+export interface MethodEntry<A = EntryApplication> extends CalledMethod<A> {
+  /** The service that the method belongs to. */
+  readonly entry: ServiceEntryFace<A>
+  /** The function of the service, without hooks and events. */
+  readonly original: (...args: unknown[]) => unknown
+  /** Whether the method may be called from outside. */
+  readonly external: boolean
+  /** Calls {@link original} with the arguments of a call. */
+  readonly call: MethodCall
+  /** The hooks around {@link call}; `null` when there are none. */
+  chain: Chain | null
+}
+
+/** The members of a `ServiceEntry`, for what it is made of: its methods, their calls and events. */
+export interface ServiceEntryFace<A = EntryApplication> {
+  /** The application that the service was registered with. */
+  readonly app: A
+  /** The path of the service, without slashes at its ends. */
+  readonly path: string
+  /** What callers hold: the given instance itself, or an object derived from a given literal. */
+  readonly service: object
+  /** The options of the service, with every default filled in. */
+  readonly options: ResolvedServiceOptions
+  /** The methods by name: the standard ones that are there, and those of the options. */
+  readonly methods: ReadonlyMap<string, MethodEntry<A>>
+  /** The hooks of the service, without those of the application. */
+  readonly hooks: HookRegistry
+  /** What transports keep for the service, each by a symbol of its own. */
+  readonly attachments: Map<symbol, unknown>
+  /** What the option `schemas` stands for; `null` without it. */
+  readonly schemas: EntrySchemas | null
+  /**
+   * Puts the chains together anew: to be called whenever hooks of the app or the service change.
+   */
+  compile(): void
+  /** Emits to the listeners of the service; one that fails is logged and changes nothing. */
+  emit(event: string, ...values: unknown[]): void
+  /** Removes hooks and events from the instance, which may be registered elsewhere then. */
+  release(): void
+}

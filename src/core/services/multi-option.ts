@@ -1,0 +1,12 @@
+import { isObject } from '../value-kind.ts'
+
+/**
+ * Whether the option `multi` of an adapter allows a method to write many records; `undefined` without that
+ * option, as services have it that are no adapters. No adapter replaces many records at once.
+ */
+export function allowsMany(method: string, options: unknown): boolean | undefined {
+  const multi = isObject(options) ? options['multi'] : undefined
+  if (multi === undefined) return undefined
+  if (method === 'update') return false
+  return multi === true || (Array.isArray(multi) && multi.includes(method))
+}

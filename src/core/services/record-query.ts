@@ -1,0 +1,96 @@
+import type { IdObject } from '../params.ts'
+
+/** The names of the fields of a record. */
+export type FieldName<T> = keyof T & string
+
+/**
+ * What has no type here: the id that the database gives, where the record does not name it, and the
+ * path of a field inside another one, `'author.name'`.
+ */
+type UntypedField = '_id' | `${string}.${string}`
+
+/** An id that is an object may be written as the string that stands for it. */
+type Comparable<V> = V extends IdObject ? V | string : V
+
+/**
+ * What a field is compared with: `null` finds records without it, and `undefined` is no value of a
+ * query. A list matches by any of its items as well.
+ */
+type FieldValue<V> =
+  | null
+  | (V extends undefined
+      ? never
+      : V extends readonly (infer Item)[]
+        ? V | Comparable<Item>
+        : Comparable<V>)
+
+/** Operators that a service may allow beside those that all have. */
+type AllowedOperator =
+  | ('$regex' | '$options' | '$exists' | '$type' | '$not' | '$mod' | '$all' | '$size')
+  | ('$elemMatch' | '$geoWithin' | '$geoIntersects' | '$near' | '$nearSphere')
+  | ('$bitsAllSet' | '$bitsAllClear' | '$bitsAnySet' | '$bitsAnyClear')
+
+type ListOperator = '$in' | '$nin'
+
+/** Operators for one field, with values of its type. */
+export type FieldOperators<V> = {
+  [O in
+    | ('$eq' | '$ne' | '$lt' | '$lte' | '$le' | '$gt' | '$gte' | '$ge')
+    | (ListOperator | AllowedOperator)]?: O extends AllowedOperator
+    ? unknown
+    : O extends ListOperator
+      ? readonly V[]
+      : V
+}
+
+type Logical = '$and' | '$or' | '$nor'
+
+/** Operators that stand where fields do. */
+type TopOperator = '$text' | '$search' | '$expr' | '$where' | '$jsonSchema' | '$comment'
+
+/** The condition of a name; what stands for a record without a type has no type either. */
+type Condition<T, Name> = string extends keyof T
+  ? unknown
+  : Name extends keyof T
+    ? FieldValue<T[Name]> | FieldOperators<FieldValue<T[Name]>>
+    : Name extends Logical
+      ? readonly RecordConditions<T>[]
+      : unknown
+
+/** Conditions on the fields of a record: a value, or operators, for each of them. */
+export type RecordConditions<T> = {
+  [Name in FieldName<T> | UntypedField | Logical | TopOperator]?: Condition<T, Name>
+}
+
+/** What a query says of its result beside the conditions. */
+interface Filters<T> {
+  $sort: { [Name in FieldName<T> | UntypedField]?: 1 | -1 | '1' | '-1' }
+  $select: readonly (FieldName<T> | UntypedField)[]
+  $limit: number | string
+  $skip: number | string
+}
+
+/**
+ * A query for records of a type: fields with their values or operators, `$sort`, `$select`, `$limit`
+ * and `$skip`. It takes anything where nothing is known of the record.
+ */
+export type RecordQuery<T> = {
+  [Name in
+    | (FieldName<T> | UntypedField)
+    | (Logical | TopOperator | keyof Filters<T>)]?: Name extends keyof Filters<T>
+    ? Filters<T>[Name]
+    : Condition<T, Name>
+}
+
+/** Params with a query that selects fields. */
+export interface Selecting<Name extends string> {
+  /** The query. */
+  query: {
+    /** The fields of the result. */
+    $select: readonly Name[]
+  }
+}
+
+/** A record with the fields that a query selects, and with its id. */
+export type Selected<T, Name extends keyof T> =
+  FieldName<T> extends Name ? T : Pick<T, Name | ('_id' & keyof T)>

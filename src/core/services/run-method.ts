@@ -1,0 +1,101 @@
+import { emitServiceEvent } from '../events/service-events.ts'
+import { noteExternalForm } from '../external-form.ts'
+import type { CalledMethod } from '../hooks/hook-context.ts'
+import { HookContext } from '../hooks/hook-context.ts'
+import { readArguments, setReturned, startMethod } from '../hooks/method-call.ts'
+import { WATCH_RESTS, watchRests } from '../hooks/run-hooks.ts'
+import type { MethodEntry } from './method-entry.ts'
+
+/**
+ * Returns the context of a call with the given arguments, in the order of the method table.
+ * `params` becomes `{}` when it is missing.
+ */
+export function createContext<A>(
+  method: CalledMethod<A>,
+  self: object,
+  args: readonly unknown[],
+): HookContext<object, string, A> {
+  const { id, data, params } = readArguments(method.spec, self, args)
+  return new HookContext(method, self, id, data, params)
+}
+
+/** Runs hooks, method and events. Resolves to `context.result`; the rest stands in the context. */
+export function runMethod(method: MethodEntry, context: HookContext): Promise<unknown> {
+  try {
+    const pending = startCall(method, context)
+    // A result that is there needs no promise, and its event is emitted at once.
+    if (pending === undefined) return Promise.resolve(finishCall(method, context, context.result))
+    return Promise.resolve(pending).then(
+      (returned) => finishCall(method, context, returned),
+      (error: unknown) => {
+        watchRests(context)
+        throw error
+      },
+    )
+  } catch (error) {
+    return Promise.reject(error)
+  }
+}
+
+/**
+ * Runs hooks and method. Returns what has to be awaited for {@link finishCall}, `undefined` for
+ * nothing. In two steps for callers to whom each promise more costs as much as a hook.
+ * @throws what the method throws at once
+ */
+export function startCall(
+  { chain, call }: MethodEntry,
+  context: HookContext,
+): PromiseLike<unknown> | undefined {
+  return chain === null ? startMethod(call, context) : chain(context)
+}
+
+/**
+ * Sets the result and emits the events of a call. Returns `context.result`.
+ * @param returned what the promise of {@link startCall} resolves to; without one, the result
+ */
+export function finishCall(method: MethodEntry, context: HookContext, returned: unknown): unknown {
+  const { running } = context
+  const hasResult = 'result' in context
+  // An inner hook may still be under way.
+  running?.(WATCH_RESTS, hasResult)
+  if (!hasResult) {
+    // What an around hook returns is no result. Not told by `chain`, which hooks that are added meanwhile
+    // replace.
+    if (running !== null) method.entry.app.advice?.warnOfResult(method, context)
+    setReturned(context, running === null ? returned : undefined)
+  }
+  emitServiceEvent(method.entry, context)
+  if (context.dispatch !== undefined) noteExternalForm(context.result)
+  return context.result
+}
+
+/**
+ * Calls a method as `service.method(...args)` does and returns its result. A context of this method
+ * as the last argument is used for the call, which then resolves to the context; the arguments
+ * before it take the places of those in the context.
+ */
+export function callMethod(method: MethodEntry, self: object, args: unknown[]): Promise<unknown> {
+  const last = args.at(-1)
+  if (last instanceof HookContext && last.isFor(method)) {
+    if (args.length > 1) last.arguments = args.slice(0, -1)
+    // A call may use its own context for this one: its hooks are those that run after it again.
+    const { running } = last
+    return runMethod(method, last)
+      .then(() => last)
+      .finally(() => {
+        last.running = running
+      })
+  }
+  try {
+    if (method.chain === null && method.spec.event === null) return callDirectly(method, self, args)
+    return runMethod(method, createContext(method, self, args))
+  } catch (error) {
+    return Promise.reject(error)
+  }
+}
+
+/** Without hooks and events there is nothing that a context could tell. */
+function callDirectly(method: MethodEntry, self: object, args: unknown[]): Promise<unknown> {
+  const returned = method.call(readArguments(method.spec, self, args))
+  return returned instanceof Promise ? returned : Promise.resolve(returned)
+}

@@ -1,0 +1,120 @@
+import type { HookApplication, HookContext } from '../hooks/hook-context.ts'
+import type { AnyHookMap, HookMap } from '../hooks/hook-map.ts'
+import type { EventData, MethodName } from '../method-arguments.ts'
+import type { Id, IdObject, Params } from '../params.ts'
+import type { ServiceOptions } from './service-options.ts'
+
+/** The standard methods, with ids of a type and data of any. */
+interface UntypedMethods<I> {
+  /** Resolves to the records that match `params.query`, or one page of them. */
+  find(params?: Params): Promise<unknown>
+  /** Resolves to one record. */
+  get(id: I, params?: Params): Promise<unknown>
+  /** Adds a record, or several. Resolves to what was added. */
+  create(data: unknown, params?: Params): Promise<unknown>
+  /** Replaces a record. Resolves to the new one. */
+  update(id: I | null, data: unknown, params?: Params): Promise<unknown>
+  /** Changes fields of a record, or of many. Resolves to what was changed. */
+  patch(id: I | null, data: unknown, params?: Params): Promise<unknown>
+  /** Removes a record, or many. Resolves to what was removed. */
+  remove(id: I | null, params?: Params): Promise<unknown>
+  [method: string]: UnknownMethod
+}
+
+/** A service of which no type is known: the standard methods, and whatever else is called. */
+export interface AnyService extends UntypedMethods<Id | IdObject> {}
+
+// Taken from a method, because parameters of methods are compared in both directions: those of
+// `find` would not match `unknown[]` otherwise.
+type UnknownMethod = { call(...args: unknown[]): Promise<unknown> }['call']
+
+/** The services of an application that was created without a type: any path, nothing known. */
+export type AnyServices = Record<string, AnyService>
+
+declare const SERVED: unique symbol
+
+/**
+ * What `Served` of `remex/schema` adds to the type of a service: the options that it is registered with,
+ * and the service as callers outside know it. Never set: the compiler alone reads it.
+ */
+export interface Serving<Options, Outside> {
+  /** The two types. */
+  readonly [SERVED]?: { readonly options: Options; readonly outside: Outside }
+}
+
+/** One of the two types of {@link Serving}. A service of which nothing is known has any member. */
+type ServedPart<S, Part extends 'options' | 'outside', Otherwise> = string extends keyof S
+  ? Otherwise
+  : typeof SERVED extends keyof S
+    ? NonNullable<S[typeof SERVED]> extends { readonly [Name in Part]: infer Type }
+      ? Type
+      : never
+    : Otherwise
+
+/** The options that the map names for a service; `never` where it names none. */
+export type ServedOptions<S> = ServedPart<S, 'options', never>
+
+/** A service as callers outside know it: all of it, where the map says nothing else. */
+export type OutsideOf<S> = ServedPart<S, 'outside', S>
+
+/**
+ * Options of exactly the type that the map names for a service. An object that merely fits would do as an
+ * argument, as one whose result has more fields does.
+ */
+export type Named<S, Options> = Options &
+  ([Options, ServedOptions<S>] extends [ServedOptions<S>, Options]
+    ? unknown
+    : 'these are other options than those that the map of services names')
+
+/** What stands alone for a path whose options the map does not name. */
+export type Unserved<S, T> = [ServedOptions<S>] extends [never]
+  ? T
+  : 'the options are missing that the map of services names for this path'
+
+/** An application that is mounted at a path; it may be that of a service too. */
+export type Mounted<Services, Path, App> = Path extends keyof Services
+  ? Unserved<Services[Path], App>
+  : App
+
+/** The options of `app.use()`: those that the map names, else any. */
+export type OptionsInput<S, Options> = [ServedOptions<S>] extends [never]
+  ? [options?: ServiceOptions<MethodName<S>>]
+  : [options: Named<S, Options>]
+
+/**
+ * What `app.use()` takes for a path: the declared service, any object where none is declared. What
+ * stands beside `object` types the arguments of methods in an object literal: over HTTP, an id is a
+ * string.
+ */
+export type ServiceInput<S> = AnyService extends S ? object | Partial<UntypedMethods<Id>> : S
+
+/** A service with its hooks and events: what `app.service(path)` returns. */
+export type RegisteredService<S, A> = S & ServiceAddons<S, A>
+
+/** What every registered service has beside its own methods. */
+export interface ServiceAddons<S, A = HookApplication> {
+  /** Adds hooks; repeated calls append. */
+  hooks<Map = AnyHookMap<S, A>>(options: HookMap<Map, S, A>): this
+  /** Adds a listener behind the others of an event. */
+  on<E extends string>(event: E, listener: EventListener<S, E, A>): this
+  /** Adds a listener that is called for the next event alone. */
+  once<E extends string>(event: E, listener: EventListener<S, E, A>): this
+  /** Removes a listener; of one that was added several times the latest. */
+  off<E extends string>(event: E, listener: EventListener<S, E, A>): this
+  /** The same as {@link on}. */
+  addListener<E extends string>(event: E, listener: EventListener<S, E, A>): this
+  /** The same as {@link off}. */
+  removeListener<E extends string>(event: E, listener: EventListener<S, E, A>): this
+  /** Removes the listeners of an event, or of all events. */
+  removeAllListeners(event?: string): this
+  /** Calls the listeners in their order. Returns whether there was one. */
+  emit(event: string, ...values: unknown[]): boolean
+  /** Returns how many listeners an event has. */
+  listenerCount(event: string): number
+}
+
+/** Called with the record that was written and the context of the call. */
+export type EventListener<S, E, A = HookApplication> = (
+  data: EventData<S, E>,
+  context: HookContext<S, string, A>,
+) => unknown

@@ -1,0 +1,150 @@
+import type { GivenExtensions } from '../declared-types.ts'
+import { EMITTER_METHODS } from '../events/emitter.ts'
+import { STANDARD_EVENTS, STANDARD_METHODS } from '../method-table.ts'
+import type { NameSuggestion, OptionRules } from '../options/option-rules.ts'
+import { checkRules, OPTION, withDefaults } from '../options/option-rules.ts'
+import { hasMethod, isObject, isPlainObject } from '../value-kind.ts'
+import type { ServiceSchemas } from './service-schemas.ts'
+
+/** Options of `app.use(path, service, options)`. */
+export interface ServiceOptions<Name extends string = string> {
+  /**
+   * All methods that may be called from outside. Default: the standard methods that the
+   * service has.
+   */
+  readonly methods?: readonly Name[]
+  /** Events that the service emits itself. Default: `service.events`, or none. */
+  readonly events?: readonly string[]
+  /** All events for clients. Default: the standard events and `events`. */
+  readonly serviceEvents?: readonly string[]
+  /**
+   * Route values of any kind that apply where the URL gives none. `params.route` has the type of those of
+   * URLs, strings. Default: none.
+   */
+  readonly routeParams?: Readonly<Record<string, unknown>>
+  /** What callers outside may send, and what they get. Default: anything. */
+  readonly schemas?: ServiceSchemas<Name>
+  /**
+   * Whether the service is one record, that of the caller for example: its URL takes no id, and `find`
+   * returns the record. Default: `false`.
+   */
+  readonly singleton?: boolean
+  /**
+   * Options that other packages read, where those of Feathers find them: `{ docs }` is
+   * `getServiceOptions(service).docs`, and `options.docs` in `app.mixins`. Default: none.
+   */
+  readonly extensions?: GivenExtensions
+}
+
+/** Options with every default filled in. */
+export type ResolvedServiceOptions = GivenExtensions &
+  Required<Omit<ServiceOptions, 'schemas' | 'singleton' | 'extensions'>> &
+  Pick<ServiceOptions, 'schemas' | 'singleton'>
+
+const RULES: OptionRules = {
+  methods: OPTION.stringList,
+  events: OPTION.stringList,
+  serviceEvents: OPTION.stringList,
+  routeParams: { expected: 'an object', isValid: isPlainObject },
+  schemas: OPTION.object,
+  singleton: OPTION.boolean,
+  extensions: OPTION.extensions,
+}
+
+/** The names of all options. */
+export const SERVICE_OPTION_NAMES: readonly string[] = Object.keys(RULES)
+
+const SERVICE_METHODS: readonly string[] = [...STANDARD_METHODS, 'setup', 'teardown']
+
+/** Names that a service gets from Remex, or that have a meaning of their own. */
+const PROTECTED_NAMES: ReadonlySet<string> = new Set([
+  ...['all', 'around', 'before', 'after', 'error', 'hooks', 'setup', 'teardown', 'publish'],
+  ...EMITTER_METHODS,
+  // What emitters of Node have besides.
+  ...['rawListeners', 'setMaxListeners', 'getMaxListeners'],
+  ...['_events', '_eventsCount', '_maxListeners'],
+  ...Object.getOwnPropertyNames(Object.prototype),
+])
+
+/**
+ * Returns the options with their defaults.
+ * @throws {TypeError} an unknown option or an invalid one, a protected method, no service or a
+ *   second one
+ */
+export function resolveServiceOptions(
+  path: string,
+  service: object,
+  options: ServiceOptions,
+  suggestName?: NameSuggestion,
+): ResolvedServiceOptions {
+  checkServiceOptions(path, service, options, suggestName)
+  const { singleton = false } = options
+  const standard = STANDARD_METHODS.filter((name) => hasMethod(service, name))
+  const methods = options.methods ?? standard.filter((name) => !singleton || name !== 'get')
+  if (!isService(service) && methods.length === 0) {
+    const names = STANDARD_METHODS.join(', ')
+    throw new TypeError(
+      `Invalid service object passed for path \`${path}\`: it has none of the methods ${names}; list others by the option \`methods\``,
+    )
+  }
+  if (singleton && methods.includes('get')) {
+    throw new TypeError(
+      `app.use('${path}'): a singleton has no ids: 'find' returns its record, and 'methods' must not list 'get'`,
+    )
+  }
+  for (const name of methods) checkName(path, name)
+  const events = options.events ?? toNames((service as { events?: unknown }).events)
+  return {
+    ...withDefaults({}, options.extensions ?? {}),
+    methods: [...methods],
+    events: [...events],
+    serviceEvents: [...(options.serviceEvents ?? [...STANDARD_EVENTS, ...events])],
+    routeParams: { ...options.routeParams },
+    ...(options.schemas === undefined ? {} : { schemas: options.schemas }),
+    ...(singleton ? { singleton } : {}),
+  }
+}
+
+/**
+ * Whether an object has what only services have; one of custom methods alone is named by options.
+ */
+function isService(value: object): boolean {
+  return SERVICE_METHODS.some((name) => hasMethod(value, name))
+}
+
+/** Whether a method can have this name: it is none that a service gets, or that every object has. */
+export function isMethodName(name: string): boolean {
+  return !PROTECTED_NAMES.has(name)
+}
+
+function checkServiceOptions(
+  path: string,
+  service: object,
+  options: ServiceOptions,
+  suggestName: NameSuggestion | undefined,
+): void {
+  if (isObject(options) && isService(options)) {
+    throw new TypeError(`app.use() takes one service for path '${path}', and its options after it`)
+  }
+  checkRules(`app.use('${path}')`, options, RULES, suggestName)
+  const own = (service as { options?: unknown }).options
+  const names = isObject(own) ? Object.keys(options.extensions ?? {}) : []
+  const misplaced = names.find((name) => Object.hasOwn(own as object, name))
+  if (misplaced === undefined) return
+  throw new TypeError(
+    `app.use('${path}'): 'extensions.${misplaced}' is an option of the service: give it to its constructor`,
+  )
+}
+
+function checkName(path: string, name: string): void {
+  const isInner = name.startsWith('_')
+  if (isMethodName(name) && !isInner) return
+  const hint = isInner ? ': with _ it has no hooks, list one that calls it' : ''
+  throw new TypeError(
+    `'${name}' on service '${path}' is not allowed as a custom method name${hint}`,
+  )
+}
+
+function toNames(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter((name) => typeof name === 'string') : []
+}

@@ -1,0 +1,103 @@
+import { feathers } from '@feathersjs/feathers'
+import t from 'tap'
+import { Application, createApp, NotFound } from '../../../src/core/index.ts'
+import { createLogger } from '../recording-logger.ts'
+
+const users = { find: async () => [], get: async (id: unknown) => ({ id }) }
+
+type Mistake = (app: Application) => unknown
+
+const REFUSED: readonly [what: string, mistake: Mistake, advice: RegExp, bare: RegExp][] = [
+  [
+    'a promise as a service',
+    (app) => app.use('a', Promise.resolve(users)),
+    /it is a promise, await it first/,
+    /for path `a`: pass an object with methods$/,
+  ],
+  [
+    'a function as a service',
+    (app) => app.use('a', () => users),
+    /it is a function/,
+    /for path `a`: pass an object with methods$/,
+  ],
+  [
+    'an application of Feathers as a service',
+    (app) => app.use('a', feathers()),
+    /createApp\(\) did not make/,
+    /for path `a`: pass an object with methods$/,
+  ],
+  [
+    'an unknown option of a service',
+    (app) => app.use('a', { ...users }, { method: [] } as object),
+    /unknown option 'method'; did you mean 'methods'\?/,
+    /unknown option 'method', allowed are methods, events, /,
+  ],
+  [
+    'a listed method that is not there',
+    (app) => app.use('a', { ...users }, { methods: ['fnd'] }),
+    /'fnd' is not a function of service 'a'; did you mean 'find'\?/,
+    /'fnd' is not a function of service 'a': the option `methods` lists/,
+  ],
+  [
+    'hooks of an unknown method',
+    (app) => app.service('users').hooks({ before: { fnd: [() => undefined] } } as object),
+    /'fnd' is not a hookable method of service 'users'; did you mean 'find'\?/,
+    /'fnd' is not a hookable method of service 'users', it has find, get/,
+  ],
+  [
+    'hooks of an unknown kind',
+    (app) => app.hooks({ around: [], aftre: [] } as object),
+    /'aftre' is not a valid hook type; did you mean 'after'\?/,
+    /'aftre' is not a valid hook type, allowed are around, /,
+  ],
+]
+
+for (const [what, mistake, advice, bare] of REFUSED) {
+  t.test(`${what} is refused, with advice and without`, async (t) => {
+    const advised = createApp().use('users', { ...users })
+    const plain = new Application().use('users', { ...users })
+    t.throws(() => mistake(advised), { name: 'TypeError', message: advice })
+    t.throws(() => mistake(plain), { name: 'TypeError', message: bare })
+  })
+}
+
+t.test(
+  'a path without a service is NotFound, with a hint as the cause by advice alone',
+  async (t) => {
+    const find = (app: Application): unknown => app.use('users', { ...users }).service('user')
+    t.throws(() => find(createApp()), {
+      cause: { hint: "app.service('user'); did you mean 'users'?" },
+    })
+    t.throws(() => find(new Application()), NotFound)
+    t.throws(() => find(new Application()), {
+      message: "Can not find service 'user'",
+      cause: undefined,
+    })
+  },
+)
+
+t.test('hooks that do nothing are warned of by advice alone', async (t) => {
+  const warnings = async (app: Application): Promise<number> => {
+    const logger = createLogger()
+    app.logger = logger
+    const service = app.use('users', { ...users }).service('users')
+    service.on('create', () => undefined)
+    service.hooks({ around: { get: [async () => undefined] } })
+    service.hooks({ before: { find: [() => ({ params: {} })] } })
+    t.equal(await service.get(1), undefined)
+    t.strictSame(await service.find(), [])
+    return logger.entries.length
+  }
+  t.equal(await warnings(createApp()), 3)
+  t.equal(await warnings(new Application()), 0)
+})
+
+t.test('next() in a hook that gets none is an error, which advice explains', async (t) => {
+  const call = (app: Application): Promise<unknown> => {
+    const service = app.use('users', { ...users }).service('users')
+    service.hooks({ before: { get: [(_context: unknown, next: () => void) => next()] } } as object)
+    return service.get(1)
+  }
+  await t.rejects(call(createApp()), { message: /which around hooks alone get/ })
+  await t.rejects(call(new Application()), { message: 'next is not a function' })
+})

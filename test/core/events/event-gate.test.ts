@@ -1,0 +1,23 @@
+import t from 'tap'
+
+import { setEventGate } from '../../../src/core/events/service-events.ts'
+import { createApp } from '../../../src/core/index.ts'
+
+t.test('hands the events of a call to the gate, and emits what it lets pass', async (t) => {
+  const app = createApp().use('echo', { create: async (data: unknown) => data })
+  const seen: unknown[] = []
+  app.service('echo').on('created', (data) => seen.push(data))
+  const held: (() => void)[] = []
+  let isClosed = true
+  setEventGate((emit) => {
+    if (isClosed) held.push(emit)
+    return isClosed
+  })
+
+  t.same(await app.service('echo').create([1, 2]), [1, 2])
+  isClosed = false
+  await app.service('echo').create(3)
+  t.same(seen, [3])
+  for (const emit of held) emit()
+  t.same(seen, [3, 1, 2])
+})
