@@ -1,7 +1,18 @@
-import type { FastifyContentTypeParser, FastifyInstance, onRequestHookHandler } from 'fastify'
-import { UnsupportedMediaType } from '../core/index.ts'
-import { findMatch, handleAnyRequest, leaveNotFound } from './catch-all-handler.ts'
+import type {
+  FastifyContentTypeParser,
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  onRequestHookHandler,
+} from 'fastify'
+import { BadRequest, UnsupportedMediaType } from '../core/index.ts'
+import { keepPrivate, setPrivate } from './replies/headers.ts'
 import type { RestTransport } from './rest-transport.ts'
+import { isPathTarget, isServerTarget, MALFORMED_TARGET } from './routing/request-path.ts'
+import type { ServiceMatch } from './routing/service-router.ts'
+import { handleServiceRequest } from './service-handler.ts'
+import { findMethod, toAllow } from './service-method.ts'
+import { answerError, answerNotFound } from './service-reply.ts'
 
 const VERBS_WITHOUT_BODY: readonly string[] = ['GET', 'HEAD']
 
@@ -46,4 +57,97 @@ function addOtherParser(transport: RestTransport, scope: FastifyInstance): void 
     else done(new UnsupportedMediaType('The body must be JSON or URL-encoded'))
   }
   scope.addContentTypeParser('*', parser)
+}
+
+/** Verbs that address many records when the URL holds no id. */
+const MULTI_VERBS: ReadonlySet<string> = new Set(['PUT', 'PATCH', 'DELETE'])
+
+/**
+ * Handles a request that matches no route of its own: custom methods, services registered after the
+ * start, a slash at the end, long ids, `OPTIONS`, methods that are not offered, unknown paths.
+ */
+export function handleAnyRequest(
+  transport: RestTransport,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  const { method, url } = request.raw
+  if (!isPathTarget(url) && !isServerTarget(method, url)) {
+    answerError(transport, new BadRequest(MALFORMED_TARGET), request, reply)
+    return
+  }
+  const match = findMatch(transport, request)
+  if (match === null) answerUnknownPath(transport, request, reply)
+  else if (request.method === 'OPTIONS') sendAllow(transport, match, request, reply)
+  else callMatch(transport, match, request, reply)
+}
+
+/** Returns what a request addresses, `null` when nothing is served there. */
+export function findMatch(transport: RestTransport, request: FastifyRequest): ServiceMatch | null {
+  const { url } = request.raw
+  return isPathTarget(url) ? transport.router.find(url) : null
+}
+
+/** Answers for a path that nothing is served at; a plugin without prefix leaves it to its host. */
+function answerUnknownPath(
+  transport: RestTransport,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  if (transport.leavesNotFound) leaveNotFound(transport, request, reply)
+  else answerNotFound(transport, request, reply)
+}
+
+/** Has the host answer. Below an authentication service its answer is kept out of caches too. */
+export function leaveNotFound(
+  transport: RestTransport,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  if (transport.loginPaths.includes(request.raw.url ?? '')) setPrivate(reply)
+  reply.callNotFound()
+}
+
+/** Returns the name of a custom method that stands behind the path of its service, by opt-in. */
+function readMethodPath(
+  { options }: RestTransport,
+  { id }: ServiceMatch,
+  { method }: FastifyRequest,
+): string | undefined {
+  return options.methodPaths === true && method === 'POST' ? (id ?? undefined) : undefined
+}
+
+function sendAllow(
+  transport: RestTransport,
+  match: ServiceMatch,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  keepPrivate(transport.loginPaths, request, reply)
+  reply
+    .code(204)
+    .header('allow', toAllow(match.entry, match.id !== null))
+    .header('x-content-type-options', 'nosniff')
+    .send()
+}
+
+function callMatch(
+  transport: RestTransport,
+  match: ServiceMatch,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  const hasId = match.id !== null
+  try {
+    const serviceMethod =
+      request.headers['x-service-method'] || readMethodPath(transport, match, request)
+    const method = findMethod(match.entry, request.method, hasId, serviceMethod)
+    if (match.lacksId && MULTI_VERBS.has(request.method)) {
+      // A client built '/users/' + id with an empty id: it means one record, not all of them.
+      throw new BadRequest('An id is missing at the end of the path')
+    }
+    handleServiceRequest(transport, method, match, request, reply)
+  } catch (error) {
+    answerError(transport, error, request, reply, { match })
+  }
 }

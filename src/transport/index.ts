@@ -5,7 +5,6 @@
  */
 
 export * from '../core/index.ts'
-export { authenticateRequest } from './authenticate-request.ts'
 export type {
   ErrorHandlerOptions,
   ErrorResponder,
@@ -24,12 +23,12 @@ export type { ServiceDocumentOptions } from './openapi/openapi-document.ts'
 export { openapiDocument } from './openapi/openapi-document.ts'
 export type { OpenApiDocumentOptions, OpenApiOptions } from './openapi/openapi-options.ts'
 export type { ParseAuthenticationOptions } from './parse-authentication.ts'
-export type { FormOptions } from './parsing/form-body.ts'
-export type { JsonOptions } from './parsing/json-body.ts'
+export { authenticateRequest } from './parse-authentication.ts'
 export type { QueryOptions, QueryParser } from './parsing/query-string.ts'
+export type { FormOptions, JsonOptions } from './parsing/request-body.ts'
 export type { FeathersParams } from './request-params.ts'
 export type { Formatter, RestOptions } from './rest-options.ts'
-export type { ServiceLookup } from './routing/app-lookup.ts'
+export type { ServiceLookup } from './routing/service-router.ts'
 export { compress } from './server/compress.ts'
 export type { ConfigurationOptions } from './server/configuration.ts'
 export { configuration } from './server/configuration.ts'

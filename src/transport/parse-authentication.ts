@@ -1,10 +1,19 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { findAuthentication, isAuthentication } from '../auth/default-authentication.ts'
-import type { Application, AuthenticationRequest, Query } from '../core/index.ts'
+import type { AuthenticateOptions } from '../auth/hooks/authenticate.ts'
+import { authenticate, authenticateParams } from '../auth/hooks/authenticate.ts'
+import { checkAuthenticate } from '../auth/hooks/authenticate-check.ts'
+import type {
+  AnyApplication,
+  Application,
+  AuthenticationRequest,
+  Params,
+  Query,
+} from '../core/index.ts'
 import { toServicePath } from '../core/index.ts'
 import type { OptionRule } from '../core/options/option-check.ts'
 import { OPTION } from '../core/options/option-check.ts'
-import { setPrivate } from './replies/private-reply.ts'
+import { setPrivate } from './replies/headers.ts'
 
 /** Which authentication service reads the credentials of a request, and how. */
 export interface ParseAuthenticationOptions {
@@ -95,4 +104,39 @@ export function takeQueryToken(query: Query, isAccepted: boolean, reply: Fastify
   delete query[TOKEN_PARAMETER]
   reply.header('referrer-policy', 'no-referrer')
   return typeof accessToken === 'string' ? { strategy: 'jwt', accessToken } : null
+}
+
+/**
+ * Returns a `preHandler` that protects a plain route of Fastify as the `authenticate` hook protects
+ * a service: `server.get('/me', { preHandler: authenticateRequest(app, 'jwt') }, handler)`. The
+ * handler finds who calls in `request.feathers`: `{ authentication, user, … }`. Errors go to the
+ * error handler of the route; they have a `statusCode`, which Fastify's own handler answers with.
+ * @throws {TypeError} there is no strategy; when the application is set up, none of this name
+ * @throws {NotAuthenticated} in requests: nothing is proven
+ */
+export function authenticateRequest(
+  app: AnyApplication,
+  first: string | AuthenticateOptions,
+  ...others: string[]
+): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
+  const untyped = app as unknown as Application
+  // Called for its check of the strategies, so that a mistake shows at the start.
+  authenticate(first, ...others)
+  const options = typeof first === 'object' ? first : { strategies: [first, ...others] }
+  const place = { app: untyped, service: undefined, group: 'around', label: 'a route' } as const
+  untyped.hooks({
+    setup: async (_context, next) => {
+      await next()
+      checkAuthenticate(place, options)
+    },
+  })
+  return async (request, reply) => {
+    setPrivate(reply)
+    const known = request.feathers['authentication'] as Params['authentication']
+    const source = options.service === undefined ? {} : { service: options.service }
+    const caller = known ?? (await parseCaller(untyped, [source], request, reply)) ?? undefined
+    const { feathers, headers, ip: address } = request
+    const params = { ...feathers, headers, address, authentication: caller, provider: 'rest' }
+    request.feathers = { ...(await authenticateParams(untyped, params, options)) }
+  }
 }

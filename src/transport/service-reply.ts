@@ -7,12 +7,10 @@ import type { Middleware } from './middleware.ts'
 import { runMiddleware } from './middleware.ts'
 import { acceptsJson } from './replies/accept.ts'
 import { isEndless, isSentAsItIs, isSentAsJson, sendBody } from './replies/body.ts'
-import { removeHeaders, setHeaders } from './replies/headers.ts'
-import { isPrivate, keepPrivate, setPrivate } from './replies/private-reply.ts'
+import { isPrivate, keepPrivate, removeHeaders, setHeaders, setPrivate } from './replies/headers.ts'
 import { isAnswered, markAnswered } from './replies/reply-state.ts'
 import type { BodySerializer } from './replies/result-serializer.ts'
 import { pickResult, toResultSerializer } from './replies/result-serializer.ts'
-import { toStatus } from './replies/status.ts'
 import { getFeathersParams } from './request-params.ts'
 import type { RestTransport } from './rest-transport.ts'
 import { toAllow } from './service-method.ts'
@@ -178,4 +176,24 @@ function setCommonHeaders(
   if (transport.isClosing && request.raw.httpVersionMajor < 2) reply.header('connection', 'close')
   const caller = getFeathersParams(request)?.['authentication']
   if (isPrivate(transport.isLogin(service), caller, request)) setPrivate(reply)
+}
+
+/**
+ * Returns the status of an answer: `context.http.status`, 303 with a location, 204 without a
+ * body, 201 for `create`, else 200. Only `null` and `undefined` are no body: `0`, `false` and
+ * `''` are sent.
+ * @throws {TypeError} `context.http.status` is no integer from 200 to 599
+ */
+export function toStatus(context: HookContext, body: unknown): number {
+  const { http } = context
+  if (http.status) return checkStatus(http.status)
+  if (http.location || http.headers?.['Location']) return 303
+  if (body === undefined || body === null) return 204
+  return context.method === 'create' ? 201 : 200
+}
+
+/** A status below 200 is refused: after it a client waits for the real answer. */
+function checkStatus(status: number): number {
+  if (Number.isInteger(status) && status >= 200 && status <= 599) return status
+  throw new TypeError(`context.http.status must be an integer from 200 to 599, not ${status}`)
 }

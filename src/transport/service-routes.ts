@@ -1,6 +1,6 @@
 import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { MethodEntry, MethodSpec, ServiceEntry } from '../core/index.ts'
-import { handleAnyRequest } from './catch-all-handler.ts'
+import { handleAnyRequest } from './catch-all-routes.ts'
 import type { RestTransport } from './rest-transport.ts'
 import type { Routing } from './routing/request-path.ts'
 import { getRouting } from './routing/request-path.ts'

@@ -1,7 +1,7 @@
 import t from 'tap'
 
 import { PAGE_HEADERS, renderAnswerPage, renderIndexPage } from '../../examples/countries-page.ts'
-import { renderErrorPage } from '../../src/transport/errors/error-page.ts'
+import { renderErrorPage } from '../../src/transport/errors/error-handler.ts'
 
 const PAGES = [
   ['the start', renderIndexPage()],

@@ -3,8 +3,8 @@ import { Hint, isDeveloping } from '../../core/errors/hint.ts'
 import type { Logger, ServiceError } from '../../core/index.ts'
 import { isPromise } from '../../core/value-kind.ts'
 import { copyError, toLoggableError } from '../logging/loggable-error.ts'
+import { toCalled } from '../logging/logger.ts'
 import { redactText } from '../logging/redact.ts'
-import { toCalled } from '../logging/request-log.ts'
 
 /** Who is told of errors: each is a copy of its class, with its status, and without secrets. */
 export type ErrorLogger = { error(error: Error): unknown } | ((error: Error) => unknown)

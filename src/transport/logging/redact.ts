@@ -1,4 +1,4 @@
-import { decodePercent } from '../routing/percent-encoding.ts'
+import { decodePercent } from '../routing/request-path.ts'
 import { isSecretField, isSecretName } from './secret-name.ts'
 import { findUserInfo } from './url-credentials.ts'
 

@@ -1,7 +1,6 @@
 import type { Query } from '../../core/index.ts'
 import { BadRequest } from '../../core/index.ts'
-import { decodeParameter } from '../routing/percent-encoding.ts'
-import { quoteName } from './quote-name.ts'
+import { decodeParameter } from '../routing/request-path.ts'
 
 /** What is parsed, for error messages. */
 export type QueryNoun = 'query' | 'body'
@@ -102,4 +101,12 @@ function findConflict(parameters: readonly string[], parse: Parse): string {
   const hasLoss = ([, group]: [string, string[]]): boolean =>
     countLeaves(parse(group.join('&'))) !== group.length
   return [...groups].find(hasLoss)?.[0] ?? ''
+}
+
+const MAX_LENGTH = 50
+
+/** Returns a name from a request in quotes for an error message, cut after 50 characters. */
+export function quoteName(name: string): string {
+  // A cut may go through the middle of a character.
+  return name.length <= MAX_LENGTH ? `'${name}'` : `'${name.slice(0, MAX_LENGTH).toWellFormed()}…'`
 }

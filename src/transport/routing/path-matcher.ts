@@ -1,7 +1,8 @@
 import type { FastifyInstance } from 'fastify'
-import { decodePercent } from './percent-encoding.ts'
+import { isAuthentication } from '../../auth/default-authentication.ts'
+import type { Application } from '../../core/index.ts'
 import type { Routing } from './request-path.ts'
-import { fold, getRouting, splitPath, toPath, toSegments } from './request-path.ts'
+import { decodePercent, fold, getRouting, splitPath, toPath, toSegments } from './request-path.ts'
 
 /**
  * Returns a test whether URLs are at or below a path, which may hold placeholders. It sees a URL as
@@ -28,4 +29,35 @@ function createSegmentTest(
   if (wanted.startsWith(':')) return (segment) => segment !== undefined
   const spellings = [fold(wanted, routing), fold(decodePercent(wanted), routing)]
   return (segment) => segment !== undefined && spellings.includes(segment)
+}
+
+/**
+ * Tells which URLs are at or below an authentication service, also those that no service answers.
+ */
+export class LoginPaths {
+  readonly #app: Application
+  readonly #scope: FastifyInstance
+  /** One for each authentication service, `null` until somebody asks. */
+  #tests: readonly ((url: string) => boolean)[] | null = null
+
+  constructor(app: Application, scope: FastifyInstance) {
+    this.#app = app
+    this.#scope = scope
+  }
+
+  /** To be called when services come or go. */
+  rebuild(): void {
+    this.#tests = null
+  }
+
+  includes(url: string): boolean {
+    this.#tests ??= this.#createTests()
+    return this.#tests.some((isBelow) => isBelow(url))
+  }
+
+  #createTests(): ((url: string) => boolean)[] {
+    return [...this.#app.entries]
+      .filter(([, { service }]) => isAuthentication(service))
+      .map(([path]) => createPathTest(`${this.#scope.prefix}/${path}`, this.#scope))
+  }
 }

@@ -1,13 +1,13 @@
+import { readdirSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { delimiter, parse } from 'node:path'
 import type { Load } from 'config/lib/util.js'
-import type { Logger } from '../../core/index.ts'
+import type { LifecycleHook, Logger } from '../../core/index.ts'
 import { checkFactoryCall, nameFactory } from '../../core/options/configurator.ts'
+import { suggestName } from '../../core/options/name-suggestion.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import { isObject, isPlainObject } from '../../core/value-kind.ts'
-import type { ConfigurationValidator, WithSettings } from './configuration-check.ts'
-import { addConfigurationCheck } from './configuration-check.ts'
-import { checkFolders } from './configuration-folder.ts'
 
 const require = createRequire(import.meta.url)
 
@@ -119,4 +119,141 @@ function guardParser(load: Load): void {
 function hasPrototypeKey(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
   return Object.hasOwn(value, '__proto__') || Object.values(value).some(hasPrototypeKey)
+}
+
+/** What is needed of an application: its settings and its setup. */
+export interface WithSettings {
+  readonly logger: Logger
+  get(name: string): unknown
+  set(name: string, value: unknown): unknown
+  hooks(options: { setup: LifecycleHook }): unknown
+}
+
+/** Checks settings: throws, rejects or returns `false`, or returns the settings to use. */
+export type ConfigurationValidator = (settings: Record<string, unknown>) => unknown
+
+/** An object with the check, an instance of `schema()` of @feathersjs/schema for example. */
+interface Checker {
+  validate(settings: Record<string, unknown>): unknown
+}
+
+/** What Ajv says of a value that does not fit. */
+interface Finding {
+  readonly instancePath?: string
+  readonly schemaPath?: string
+  readonly keyword?: string
+  readonly params?: unknown
+  readonly message?: string
+}
+
+/**
+ * Has the settings from the files checked before the services are set up. What the check changes,
+ * defaults and converted types for example, is written back, unless the application has set another
+ * value meanwhile.
+ */
+export function addConfigurationCheck(
+  app: WithSettings,
+  settings: Record<string, unknown>,
+  checker: Checker,
+): void {
+  app.hooks({
+    setup: async (_context, next) => {
+      const checked = await check({ ...settings }, checker)
+      for (const [name, value] of Object.entries(checked)) {
+        if (app.get(name) === settings[name]) app.set(name, value)
+      }
+      await next()
+    },
+  })
+}
+
+/**
+ * @throws {Error} the settings are not valid; its message names each place, its `data` has what Ajv
+ *   found there or what the check threw as data, and neither has values of the settings
+ */
+async function check(settings: Record<string, unknown>, checker: Checker): Promise<object> {
+  let returned: unknown
+  try {
+    returned = await checker.validate(settings)
+  } catch (error) {
+    throw createError(error, { cause: error })
+  }
+  if (returned === false) throw createError(checker.validate)
+  return typeof returned === 'object' && returned !== null ? returned : settings
+}
+
+/**
+ * A function of Ajv keeps what it found in `errors`, and so does what an asynchronous one throws; a
+ * `BadRequest` has it as `data`.
+ */
+function createError(source: unknown, options?: ErrorOptions): Error {
+  const { errors, data, message } = (source ?? {}) as Record<string, unknown>
+  const findings = [errors, data].find(isFindings)?.map(toFinding)
+  const text = typeof message === 'string' ? message : 'the check refused it'
+  const problem = findings?.map(describeFinding).join(', ') ?? text
+  const error = new Error(`The configuration is not valid: ${problem}`, options)
+  const told = findings ?? data
+  return told === undefined ? error : Object.assign(error, { data: told })
+}
+
+function isFindings(list: unknown): list is Finding[] {
+  return Array.isArray(list) && list.length > 0
+}
+
+/** With the option `verbose` Ajv notes the values, too: secrets perhaps. */
+function toFinding({ instancePath, schemaPath, keyword, params, message }: Finding): Finding {
+  const all = { instancePath, schemaPath, keyword, params, message }
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))
+}
+
+function describeFinding({ instancePath = '', message = 'is not valid' }: Finding): string {
+  return `${instancePath} ${message}`.trim()
+}
+
+/** Environments that need no file of their own. */
+const COMMON: readonly string[] = ['development', 'test', 'production']
+
+/** Where the files are looked for, and for which environments. */
+export interface FolderSearch {
+  /** One folder, or several with the delimiter of paths between them. */
+  readonly folders: string
+  /** Whether the option `directory` names it, and not the environment or nobody. */
+  readonly isOption: boolean
+  /** The variable that names the environments. */
+  readonly variable: 'NODE_CONFIG_ENV' | 'NODE_ENV'
+  readonly environments: readonly string[]
+}
+
+/**
+ * Warns of folders that are not there, and of environments that no file is for.
+ * @throws {TypeError} the folder of the option `directory` is not there
+ */
+export function checkFolders(search: FolderSearch, logger: Logger): void {
+  const folders = search.folders.split(delimiter).filter((folder) => folder !== '')
+  const files = folders.flatMap((folder) => readFolder(folder, search, logger))
+  if (files.length === 0) return
+  const names = [...new Set(files.map((file) => parse(file).name))]
+  for (const environment of search.environments) {
+    const isKnown = names.some((name) => name === environment || name.endsWith(`-${environment}`))
+    if (isKnown || COMMON.includes(environment)) continue
+    const hint =
+      suggestName(environment, [...names, ...COMMON]) || `, there are ${files.join(', ')}`
+    logger.warn(
+      { [search.variable]: environment },
+      `configuration(): no file is for ${search.variable} '${environment}'${hint}`,
+    )
+  }
+}
+
+function readFolder(folder: string, { isOption }: FolderSearch, logger: Logger): string[] {
+  try {
+    return readdirSync(folder)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    const message = `configuration(): the folder '${folder}' does not exist`
+    if (isOption) throw new TypeError(`${message}: correct the option 'directory'`)
+    const advice = "create it, or name another by the option 'directory' or NODE_CONFIG_DIR"
+    logger.warn({ folder }, `${message}, so that it has no settings: ${advice}`)
+    return []
+  }
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Application } from '../../core/index.ts'
 import type { RestTransport } from '../rest-transport.ts'
-import { CLOSING } from './graceful-close.ts'
+import { CLOSING } from './server-lifecycle.ts'
 
 /** Longest time for one check, in milliseconds. */
 const CHECK_TIMEOUT_MS = 2_000

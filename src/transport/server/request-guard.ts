@@ -2,13 +2,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { BadRequest, Unavailable } from '../../core/index.ts'
 import { toStatusError } from '../errors/fastify-error.ts'
 import type { ServerQueries } from '../parsing/server-queries.ts'
-import {
-  isHost,
-  isPathTarget,
-  isServerTarget,
-  MALFORMED_TARGET,
-} from '../routing/request-target.ts'
-import type { GracefulClose } from './graceful-close.ts'
+import { isHost, isPathTarget, isServerTarget, MALFORMED_TARGET } from '../routing/request-path.ts'
+import type { GracefulClose } from './server-lifecycle.ts'
 
 /** Most headers of one request; Node would drop those beyond its own limit without a word. */
 const MAX_HEADERS = 100

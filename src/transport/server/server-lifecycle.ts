@@ -1,9 +1,13 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { Server } from 'node:http'
+import type { IncomingMessage, Server } from 'node:http'
+import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyListenOptions } from 'fastify'
 import type { Application } from '../../core/index.ts'
 import { Unavailable } from '../../core/index.ts'
-import type { GracefulClose } from './graceful-close.ts'
+import type { Given, OptionRule } from '../../core/options/option-check.ts'
+import { checkOptions, OPTION, withDefaults } from '../../core/options/option-check.ts'
+import { redactUrl } from '../logging/redact.ts'
+import { getAnswer, trackSockets } from './server-sockets.ts'
 
 /** `setup` and `teardown` of the application itself, without the server. */
 type ServiceLifecycle = Pick<Application, 'setup' | 'teardown'>
@@ -107,5 +111,124 @@ export class ServerLifecycle {
 
   #checkOpen(): void {
     if (this.#isClosed) throw new Unavailable('The application was closed while it started')
+  }
+}
+
+/** How a server ends. */
+export interface CloseOptions {
+  /**
+   * How long `/health/ready` answers 503 before the port closes, in milliseconds, for a load
+   * balancer to see it; everything else is served meanwhile. Default: 0.
+   */
+  readonly closeDelayMs?: number
+  /**
+   * How long requests in flight may take, in milliseconds, before they are cut off; infinite for as
+   * long as they like. Default: 10,000.
+   */
+  readonly closeTimeoutMs?: number
+}
+
+const CLOSE_DEFAULTS: Required<CloseOptions> = Object.freeze({
+  closeDelayMs: 0,
+  closeTimeoutMs: 10_000,
+})
+
+const CLOSE_RULES: Readonly<Record<keyof CloseOptions, OptionRule>> = {
+  closeDelayMs: {
+    // With an infinite delay nothing would ever close.
+    expected: 'a finite number from 0 on',
+    isValid: (value) => OPTION.limit.isValid(value) && Number.isFinite(value),
+  },
+  closeTimeoutMs: OPTION.limit,
+}
+
+/** Why a server is not ready any more: as it was told to, so that nobody has to be warned. */
+export const CLOSING: Unavailable = new Unavailable('The server is closing')
+
+/** Longest delay of a timer of Node, which ends after 1 ms for a longer one. */
+const LONGEST_TIMER_MS = 2_147_483_647
+
+const SWEEP_MS = 50
+/** How long a connection that has sent no request yet is waited for: it may be on its way. */
+const SILENCE_MS = 300
+const HAS_ASKED = Symbol('remex.hasAsked')
+
+interface TrackedSocket extends Socket {
+  /** Whether a request has come by this connection. */
+  [HAS_ASKED]?: boolean
+}
+
+/**
+ * Makes `close()` wait for requests, not for connections: a connection ends as soon as its
+ * request is answered, and after the time limit in any case. Fastify alone waits for the
+ * keep-alive timeout.
+ */
+export class GracefulClose {
+  /** The port is closed: a request that comes now, on a connection that is open, is not handled. */
+  isClosed = false
+  /** How many requests had to be cut off. */
+  cutOff = 0
+  readonly #app: Application
+  readonly #fastify: FastifyInstance
+  readonly #options: Required<CloseOptions>
+  readonly #sockets: ReadonlySet<TrackedSocket>
+  #closedAt = 0
+  #sweep: NodeJS.Timeout | undefined
+  #force: NodeJS.Timeout | undefined
+
+  constructor(app: Application, fastify: FastifyInstance, options: Given<CloseOptions> = {}) {
+    this.#app = app
+    this.#fastify = fastify
+    checkOptions('fastifyApp()', options, CLOSE_RULES)
+    this.#options = withDefaults<Required<CloseOptions>>(CLOSE_DEFAULTS, options)
+    this.#sockets = trackSockets(fastify)
+    fastify.addHook('preClose', () => this.#begin())
+    // The server has closed before the services are torn down, which may take its time.
+    fastify.server.once('close', () => this.#end())
+    fastify.addHook('onClose', async () => this.#end())
+  }
+
+  /** Notes that a connection is in use. */
+  track(request: IncomingMessage): void {
+    const socket: TrackedSocket = request.socket
+    if (socket[HAS_ASKED] !== true) socket[HAS_ASKED] = true
+  }
+
+  async #begin(): Promise<void> {
+    this.#app.readiness.set('server', async () => {
+      throw CLOSING
+    })
+    const delayMs = Math.min(this.#options.closeDelayMs, LONGEST_TIMER_MS)
+    if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs))
+    this.isClosed = true
+    this.#closedAt = performance.now()
+    this.#closeIdle()
+    this.#sweep = setInterval(() => this.#closeIdle(), SWEEP_MS)
+    const timeoutMs = Math.min(this.#options.closeTimeoutMs, LONGEST_TIMER_MS)
+    this.#force = setTimeout(() => this.#closeAll(), timeoutMs)
+  }
+
+  #end(): void {
+    clearInterval(this.#sweep)
+    clearTimeout(this.#force)
+  }
+
+  #closeIdle(): void {
+    this.#fastify.server.closeIdleConnections()
+    // Browsers open connections in advance, which Node does not count as idle before the first
+    // request.
+    if (performance.now() - this.#closedAt < SILENCE_MS) return
+    for (const socket of this.#sockets) if (socket[HAS_ASKED] !== true) socket.destroy()
+  }
+
+  #closeAll(): void {
+    const requests = [...this.#sockets]
+      .flatMap((socket) => getAnswer(socket)?.req ?? [])
+      .map(({ method, url }) => redactUrl(`${method} ${url}`))
+    this.cutOff = requests.length
+    if (requests.length > 0) {
+      this.#app.logger.error({ requests }, 'Requests still in flight were cut off')
+    }
+    for (const socket of this.#sockets) socket.destroy()
   }
 }

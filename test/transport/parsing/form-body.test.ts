@@ -2,7 +2,7 @@ import formbody from '@fastify/formbody'
 import type { FastifyInstance } from 'fastify'
 import t from 'tap'
 
-import { addFormParser } from '../../../src/transport/parsing/form-body.ts'
+import { addFormParser } from '../../../src/transport/parsing/request-body.ts'
 import type { Answer, ServerOptions, TestServer } from '../../support/http.ts'
 import { injectServer, MODES } from '../../support/http.ts'
 

@@ -1,10 +1,14 @@
 import { isUtf8 } from 'node:buffer'
-import type { FastifyBodyParser, FastifyInstance } from 'fastify'
-import { BadRequest } from '../../core/index.ts'
+import { MIMEType } from 'node:util'
+import formbody from '@fastify/formbody'
+import type { FastifyBodyParser, FastifyInstance, preParsingHookHandler } from 'fastify'
+import { BadRequest, UnsupportedMediaType } from '../../core/index.ts'
 import type { OptionRule } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION, withDefaults } from '../../core/options/option-check.ts'
 import { isObject } from '../../core/value-kind.ts'
-import { quoteName } from './quote-name.ts'
+import { quoteName } from './lost-parameter.ts'
+import type { QueryOptions, QueryParser } from './query-string.ts'
+import { createQueryParser, QUERY_RULES } from './query-string.ts'
 
 /** Limits of JSON bodies; each one that is exceeded answers 400 and is named there. */
 export interface JsonOptions {
@@ -132,4 +136,103 @@ function findMalformed(parent: object): Error | null {
     return new BadRequest(`The text of ${quoteName(key)} is not well-formed Unicode`)
   }
   return null
+}
+
+/** Limits of URL-encoded bodies: those of query strings, but for their length. */
+export interface FormOptions extends Omit<QueryOptions, 'maxLength'> {
+  /** Largest body, in bytes; a larger one answers 413. Default: that of the server, 1 MiB. */
+  readonly bodyLimit?: number
+}
+
+const { maxLength: _, ...SHARED_RULES } = QUERY_RULES
+
+export const FORM_RULES: Readonly<Record<keyof FormOptions, OptionRule>> = {
+  ...SHARED_RULES,
+  bodyLimit: OPTION.bodyLimit,
+}
+
+/**
+ * Adds the parser for `application/x-www-form-urlencoded` to a scope; brackets nest as in queries.
+ * An empty body is an empty object.
+ * @param query a parser of one's own for queries reads these bodies too, with limits of its own
+ */
+export function addFormParser(
+  scope: FastifyInstance,
+  options: FormOptions = {},
+  query: QueryOptions | QueryParser = {},
+): void {
+  checkOptions('urlencoded()', options, FORM_RULES)
+  const { bodyLimit, ...limits } = options
+  const isOwn = typeof query === 'function'
+  const maxLength = Number.POSITIVE_INFINITY
+  const parse = createQueryParser(isOwn ? query : { ...limits, maxLength }, 'body')
+  scope.register(formbody, {
+    ...(bodyLimit === undefined ? {} : { bodyLimit }),
+    parser: (text) => {
+      if (text === '') return {}
+      checkText(text)
+      return parse(text)
+    },
+  })
+}
+
+/**
+ * Invalid UTF-8 has become U+FFFD by now. A client that means that character has to
+ * percent-encode it.
+ */
+function checkText(text: string): void {
+  if (!text.includes('\ufffd')) return
+  throw new BadRequest('The body is not valid UTF-8, or holds a U+FFFD that is not percent-encoded')
+}
+
+const VERBS_WITH_BODY: readonly string[] = ['POST', 'PUT', 'PATCH', 'DELETE']
+
+/** Longest content type with parameters: Node reads many spaces in quadratic time. */
+const MAX_TYPE_LENGTH = 256
+
+/**
+ * Makes the routes of a scope refuse compressed bodies, of which 48 kB may hold 50 MB, and bodies
+ * in an encoding other than UTF-8, with 415. `compress({ globalDecompression: true })` has
+ * decompressed bodies before this check.
+ */
+export function refuseOtherEncodings(scope: FastifyInstance): void {
+  scope.addHook('onRoute', (route) => {
+    // Only for verbs that may have a body, so that reads cost nothing.
+    if (![route.method].flat().some((verb) => VERBS_WITH_BODY.includes(verb))) return
+    route.preParsing = [...[route.preParsing ?? []].flat(), checkEncodings]
+  })
+}
+
+const checkEncodings: preParsingHookHandler = (request, _reply, payload, done) => {
+  const encoding = request.headers['content-encoding']
+  // By this property Fastify knows a body that another hook decodes.
+  const isDecoded = payload.receivedEncodedLength !== undefined
+  if (encoding !== undefined && !isDecoded && encoding.toLowerCase() !== 'identity') {
+    done(new UnsupportedMediaType('Bodies with a content encoding are not accepted'))
+  } else if (hasOtherCharset(request.headers['content-type'] ?? '')) {
+    done(new UnsupportedMediaType('Bodies are read as UTF-8 only'))
+  } else done(null, payload)
+}
+
+// Clients use few types: the last good one with parameters is remembered.
+let lastGood = ''
+
+/** Whether a content type names an encoding other than UTF-8; a value may stand in quotes. */
+function hasOtherCharset(contentType: string): boolean {
+  if (!contentType.includes(';') || contentType === lastGood) return false
+  if (contentType.length > MAX_TYPE_LENGTH) return true
+  if (toCharset(contentType).toLowerCase() !== 'utf-8') return true
+  lastGood = contentType
+  return false
+}
+
+/**
+ * Returns the encoding that a content type names, `utf-8` for none and `''` if it can't be read.
+ */
+function toCharset(contentType: string): string {
+  try {
+    return new MIMEType(contentType).params.get('charset') ?? 'utf-8'
+  } catch {
+    return ''
+  }
 }

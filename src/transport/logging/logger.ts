@@ -1,0 +1,177 @@
+import type {
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  FastifyServerOptions,
+  RegisterOptions,
+} from 'fastify'
+import { LogController } from 'fastify'
+import type { Logger } from '../../core/index.ts'
+import { serializeError, toLoggableError } from './loggable-error.ts'
+import { REDACTED, redactLogged, redactText, redactUrl } from './redact.ts'
+import { isSecretName, SECRET_KEYS } from './secret-name.ts'
+
+/** Returns the logging options for a new server: one line a request of ours, and no secrets. */
+export function toLoggerOptions(
+  options: FastifyServerOptions,
+  app: WithLogger,
+): FastifyServerOptions {
+  const { logger, loggerInstance } = options
+  const logController = options.logController ?? new RequestLog(options)
+  if (loggerInstance !== undefined) {
+    // A list of the user is kept: a second `redact` would replace it.
+    return { logController, loggerInstance: loggerInstance.child({}, { serializers: SERIALIZERS }) }
+  }
+  if (logger === undefined || logger === false) {
+    return { logController: options.logController ?? new StreamErrorLog(app) }
+  }
+  const given = typeof logger === 'object' ? logger : {}
+  return {
+    logController,
+    logger: {
+      ...(given.redact === undefined ? REDACTION : { hooks: { logMethod: redactMessages } }),
+      ...given,
+      serializers: { ...SERIALIZERS, ...given.serializers },
+    },
+  }
+}
+
+/**
+ * Every value that is logged, the message too, passes through here. Pino gives a formatter only the
+ * keys that it lists, and a redact path for each key at each depth would cost more than the rest of
+ * a line.
+ */
+const REDACTION = {
+  redact: {
+    paths: [...SECRET_KEYS, '*'],
+    censor(value: unknown, path: readonly (string | symbol)[]): unknown {
+      const key = path.at(-1)
+      return typeof key === 'string' && isSecretName(key) ? REDACTED : redactLogged(value)
+    },
+  },
+}
+
+type LogMethod = (...values: unknown[]) => void
+
+/**
+ * Used where the user has a `redact` list: it covers keys, but messages may quote a URL or a token.
+ */
+function redactMessages(this: unknown, values: unknown[], log: LogMethod): void {
+  const [details, message] = values
+  const error = details instanceof Error ? details : (details as { err?: unknown } | null)?.err
+  // Without a message pino would log that of the error as it stands.
+  const implied = message === undefined && error instanceof Error ? [error.message] : []
+  log.apply(
+    this,
+    [...values, ...implied].map((value) => (typeof value === 'string' ? redactText(value) : value)),
+  )
+}
+
+function serializeRequest(request: FastifyRequest): Record<string, unknown> {
+  return { method: request.method, url: redactUrl(request.originalUrl), address: request.ip }
+}
+
+const SERIALIZERS = { req: serializeRequest, err: serializeError }
+
+type Serializers = NonNullable<RegisterOptions['logSerializers']>
+
+/** Where pino keeps the serializers of a logger; other loggers have none. */
+const PINO_SERIALIZERS = Symbol.for('pino.serializers')
+
+/**
+ * Returns the serializers of the services' routes in a host: of a request they write what the host's
+ * own serializer does, without secrets. A plugin can not change the logger of its host.
+ * @param given those that the plugin is registered with, which stay as they are
+ */
+export function toHostSerializers({ log }: FastifyInstance, given: Serializers = {}): Serializers {
+  const { req } = (log as { [PINO_SERIALIZERS]?: Partial<Serializers> })[PINO_SERIALIZERS] ?? {}
+  if (req === undefined) return given
+  // Fastify declares strings, and its own serializer returns an object.
+  return { req: (request: unknown) => redactLogged(req(request)) as string, ...given }
+}
+
+/** Used where logging is off: a fault after the status was sent would be seen nowhere else. */
+export class StreamErrorLog extends LogController {
+  readonly #logger: Logger
+
+  constructor(app: WithLogger) {
+    super()
+    this.#logger = createPlainLogger(app)
+  }
+
+  override streamError(error: Error & { code?: string }): void {
+    if (error.code === 'ERR_STREAM_PREMATURE_CLOSE') return
+    this.#logger.error({ err: error }, 'An answer broke off')
+  }
+}
+
+/** Logs one line for each answered request: what was called, the status, and how long it took. */
+export class RequestLog extends LogController {
+  override incomingRequest(): void {
+    // The line for the answer names the request as well.
+  }
+
+  override requestCompleted(
+    error: Error | null | undefined,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): void {
+    if (this.isLogDisabled(request)) return
+    const line = {
+      req: request,
+      ...toCalled(request, reply),
+      statusCode: reply.statusCode,
+      ms: Math.round(reply.elapsedTime * 100) / 100,
+    }
+    if (error) request.log.error({ ...line, err: error }, 'request')
+    else request.log.info(line, 'request')
+  }
+}
+
+/** Returns which method of which service a request has called, `undefined` for none. */
+export function toCalled(request: FastifyRequest, reply: FastifyReply): CalledNames {
+  const config = request.routeOptions.config as ServiceRouteConfig | undefined
+  return {
+    service: reply.hook?.path ?? config?.service,
+    method: reply.hook?.method ?? config?.serviceMethod,
+  }
+}
+
+interface CalledNames {
+  readonly service: string | undefined
+  readonly method: string | undefined
+}
+
+/** What the routes of services carry in their configuration. */
+interface ServiceRouteConfig {
+  readonly service?: string
+  readonly serviceMethod?: string
+}
+
+/** An application, or whatever has a logger that may be replaced. */
+export interface WithLogger {
+  readonly logger: Logger
+}
+
+/**
+ * Returns a logger that writes to the one an application has at the time, which may print every
+ * property of an error, as `console` does: errors become copies with name, message, stack and causes.
+ */
+export function createPlainLogger(app: WithLogger): Logger {
+  const createLog =
+    (level: keyof Logger): Logger['error'] =>
+    (details, message) => {
+      const text = message === undefined ? [] : [redactText(message)]
+      app.logger[level](toPlainDetails(details), ...text)
+    }
+  return { error: createLog('error'), warn: createLog('warn'), info: createLog('info') }
+}
+
+function toPlainDetails(details: object): object {
+  const entries = Object.entries(details).map(([key, value]) => {
+    const isError = key === 'err' || value instanceof Error
+    if (isError) return [key, toLoggableError(value)]
+    return [key, isSecretName(key) ? REDACTED : redactLogged(value)]
+  })
+  return Object.fromEntries(entries)
+}
