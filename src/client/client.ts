@@ -67,7 +67,7 @@ export function createClient<
     options: connectionOptions,
     Service: OfetchClient,
   })
-  // Without the advice of createApp(): browsers would have to load it.
+  // Without the support for servers of createApp(): browsers would have to load it.
   const client: Application = new Application().configure(connection)
   for (const [path, names] of Object.entries<readonly string[] | undefined>(methods)) {
     if (names === undefined) continue

@@ -1,4 +1,3 @@
-import type { Advice } from './advice/advice.ts'
 import { NotFound } from './errors/index.ts'
 import { Emitter } from './events/emitter.ts'
 import type { Logger } from './hooks/hook-context.ts'
@@ -8,8 +7,9 @@ import type { MethodNames } from './method-arguments.ts'
 import type { StandardMethod } from './method-table.ts'
 import { STANDARD_METHODS } from './method-table.ts'
 import { checkConfigurator } from './options/configurator.ts'
+import type { ServerSupport } from './server-support.ts'
 import { ServiceLifecycle } from './services/lifecycle.ts'
-import type { SchemaSupport, ServiceEntryFace } from './services/method-entry.ts'
+import type { ServiceEntryFace } from './services/method-entry.ts'
 import { toRegistered } from './services/service-entry.ts'
 import { checkServiceInput } from './services/service-input.ts'
 import type {
@@ -48,25 +48,23 @@ export class Application<
   readonly readiness: Map<string, () => Promise<unknown>> = new Map()
   /** The hooks of the application; method names differ from service to service: any will do. */
   readonly hookRegistry: HookRegistry
-  /** What tells the author of mistakes. Only applications of `createApp()` have it. */
-  readonly advice: Advice | undefined
-  /** Compiles schemas of services; what the bundles of browsers do without. */
-  schemaSupport: SchemaSupport | undefined = undefined
+  /** What only servers need. Applications of `createApp()` have it; browsers do not load it. */
+  readonly support: ServerSupport | undefined
   readonly #entries = new Map<string, Entry>()
   readonly #observers = new Set<ServiceObserver>()
   // Without its type parameters, as the parts of the core take an application.
   readonly #untyped: Application = this as unknown as Application
   readonly #lifecycle: ServiceLifecycle = new ServiceLifecycle(this.#untyped)
 
-  constructor(advice?: Advice) {
+  constructor(support?: ServerSupport) {
     super((error, event) => this.logListenerError(error, String(event)))
-    this.advice = advice
+    this.support = support
     this.hookRegistry = new HookRegistry({
       label: 'the application',
       shortGroup: 'around',
       hasMethod: () => true,
       methodNames: () => STANDARD_METHODS,
-      advice,
+      advice: support,
     })
   }
 
@@ -130,9 +128,9 @@ export class Application<
   use(path?: string, service?: unknown, options: ServiceOptions = {}): this {
     const servicePath = toServicePath(path as string)
     if (service instanceof Application) return this.#mount(servicePath, service)
-    checkServiceInput(servicePath, service, this.advice?.describeInput)
+    checkServiceInput(servicePath, service, this.support?.describeInput)
     this.#checkFree(servicePath)
-    const resolved = resolveServiceOptions(servicePath, service, options, this.advice?.suggestName)
+    const resolved = resolveServiceOptions(servicePath, service, options, this.support)
     const registered = toRegistered(servicePath, service)
     return this.#add(servicePath, applyMixins(this.#untyped, registered, servicePath, resolved))
   }
@@ -152,7 +150,7 @@ export class Application<
 
   /** Makes the service for a path where none is registered; clients replace this. */
   defaultService(path: string): object {
-    const hint = this.advice?.hintAtService(path, this.#entries.keys())
+    const hint = this.support?.hintAtService(path, this.#entries.keys())
     throw new NotFound(`Can not find service '${path}'`, undefined, hint)
   }
 
@@ -193,7 +191,7 @@ export class Application<
    */
   async setup(server?: unknown): Promise<this> {
     await this.#lifecycle.setup(server)
-    this.advice?.checkHooks(this.#untyped)
+    this.support?.checkHooks(this.#untyped)
     return this
   }
 

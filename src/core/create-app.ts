@@ -1,5 +1,5 @@
-import { ADVICE } from './advice/advice.ts'
 import { Application } from './app.ts'
+import { SERVER_SUPPORT } from './server-support.ts'
 import type { AnyServices } from './services/service-map.ts'
 
 /**
@@ -10,5 +10,5 @@ export function createApp<
   Services = AnyServices,
   Settings = Record<string, unknown>,
 >(): Application<Services, Settings> {
-  return new Application<Services, Settings>(ADVICE)
+  return new Application<Services, Settings>(SERVER_SUPPORT)
 }

@@ -13,6 +13,17 @@ export function describeInput(path: string, value: unknown): string {
   return 'it is an application that createApp() did not make; register its services one by one'
 }
 
+/** @throws {TypeError} an option for other packages is one of the service: its constructor takes it */
+export function checkServiceExtensions(path: string, service: object, extensions: object): void {
+  const { options } = service as { options?: unknown }
+  if (!isObject(options)) return
+  const misplaced = Object.keys(extensions).find((name) => Object.hasOwn(options, name))
+  if (misplaced === undefined) return
+  throw new TypeError(
+    `app.use('${path}'): 'extensions.${misplaced}' is an option of the service: give it to its constructor`,
+  )
+}
+
 /** Says what a function is that stands where a service is meant. */
 export function describeFunction(path: string, value: { readonly name: string }): string {
   const factory = findFactoryName(value)

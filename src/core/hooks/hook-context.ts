@@ -6,7 +6,7 @@ import type { TransportParams } from '../params.ts'
 /** What running the hooks needs of an application. Hooks themselves get the whole one. */
 export interface HookApplication {
   readonly logger: Logger
-  readonly advice?: HookAdvice | undefined
+  readonly support?: HookAdvice | undefined
 }
 
 /** What tells the authors of hooks of their mistakes. */

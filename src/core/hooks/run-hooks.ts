@@ -125,8 +125,8 @@ async function runErrorHooks(
 }
 
 function explainError(error: unknown, type: HookType, context: HookContext): unknown {
-  const { advice } = context.app
-  return advice === undefined ? error : advice.explainError(error, type, context)
+  const { support } = context.app
+  return support === undefined ? error : support.explainError(error, type, context)
 }
 
 /**
@@ -208,7 +208,7 @@ const FIXED: ReadonlySet<string> = new Set(['app', 'service', 'path', 'method', 
 export function mergeReturned(context: HookContext, returned: unknown, hook: object): void {
   if (returned === context || !isObject(returned)) return
   if (isCopy(context, returned)) copyOnto(context, returned)
-  else context.app.advice?.warnOfReturned(context, returned, hook)
+  else context.app.support?.warnOfReturned(context, returned, hook)
 }
 
 function isCopy(context: HookContext, returned: object): boolean {

@@ -68,25 +68,37 @@ export const OPTION: Readonly<
 /** Returns `; did you mean 'name'?` for a mistyped name, or `''`. */
 export type NameSuggestion = (mistyped: string, names: Iterable<string>) => string
 
+/** What checks of options need that only servers have. */
+export interface OptionSupport {
+  readonly suggestName: NameSuggestion
+  /**
+   * Checks the names of options of other packages.
+   * @param place the beginning of the error: who takes the options, and the way to them
+   * @param own the names of the options beside them
+   * @throws {TypeError} one of them has such a name, or one that may be mistyped for it
+   */
+  checkExtensions(place: string, extensions: object, own: readonly string[]): void
+}
+
 /**
  * Checks options by a table: a mistyped limit or guard that was ignored would simply be missing. An
  * option that is `undefined` is one that is not given. The value is not repeated in the error,
  * since it may be a secret.
  * @param owner who takes the options, for the error: `rest()`, `params.adapter`
- * @param suggestName what is said of an unknown option. Default: which ones there are
+ * @param support what suggests names. Default: errors of unknown options name those that there are
  * @throws {TypeError} no object, an option that is not known, or a value that it can't have
  */
 export function checkRules(
   owner: string,
   options: unknown,
   rules: OptionRules,
-  suggestName?: NameSuggestion,
+  support?: OptionSupport,
 ): void {
   if (!isObject(options)) {
     const kind = options === null ? 'null' : typeof options
     throw new TypeError(`${owner}: the options must be an object, not ${kind}`)
   }
-  checkKeys({ owner, prefix: '', suggestName }, options, rules)
+  checkKeys({ owner, prefix: '', support }, options, rules)
 }
 
 /** Where options are, and what is said of unknown ones. */
@@ -94,7 +106,7 @@ interface OptionPlace {
   readonly owner: string
   /** The way to the options inside of others: `json.`. */
   readonly prefix: string
-  readonly suggestName: NameSuggestion | undefined
+  readonly support: OptionSupport | undefined
 }
 
 function checkKeys(
@@ -111,29 +123,15 @@ function checkKeys(
       throw new TypeError(`${owner}: the option '${prefix}${name}' must be ${rule.expected}`)
     }
     if (rule.reserved !== undefined) {
-      const own = [...Object.keys(rules), ...rule.reserved]
-      checkExtensions({ ...place, prefix: `${prefix}${name}.` }, value as object, own)
+      place.support?.checkExtensions(`${owner}: '${prefix}${name}.`, value as object, [
+        ...Object.keys(rules),
+        ...rule.reserved,
+      ])
     }
     for (const part of rule.keys === undefined ? [] : [value].flat()) {
       if (isOptionsObject(part))
         checkKeys({ ...place, prefix: `${prefix}${name}.` }, part, rule.keys ?? {})
     }
-  }
-}
-
-/** A guard that is mistyped or misplaced would be missing, whoever it is given to. */
-function checkExtensions(
-  { owner, prefix, suggestName }: OptionPlace,
-  extensions: object,
-  own: readonly string[],
-): void {
-  for (const name of Object.keys(extensions)) {
-    const isOwn = own.includes(name) || name in Object.prototype
-    const hint = isOwn ? '' : suggestName?.(name, own)
-    if (!isOwn && !hint) continue
-    throw new TypeError(
-      `${owner}: '${prefix}${name}' can not be an option of another package${hint}`,
-    )
   }
 }
 
@@ -143,12 +141,12 @@ function isOptionsObject(value: unknown): value is Record<string, unknown> {
 }
 
 function createUnknownOption(
-  { owner, prefix, suggestName }: OptionPlace,
+  { owner, prefix, support }: OptionPlace,
   name: string,
   rules: OptionRules,
 ): TypeError {
   const known = Object.keys(rules)
-  const hint = suggestName?.(name, known) || `, allowed are ${known.join(', ')}`
+  const hint = support?.suggestName(name, known) || `, allowed are ${known.join(', ')}`
   return new TypeError(`${owner}: unknown option '${prefix}${name}'${hint}`)
 }
 

@@ -7,32 +7,32 @@ import type {
 import type { HookRegistry, RegistryAdvice } from '../hooks/hook-registry.ts'
 import type { MethodCall } from '../hooks/method-call.ts'
 import type { Chain } from '../hooks/run-hooks.ts'
-import type { ResolvedServiceOptions } from './service-options.ts'
+import type { HookedFunction } from './package-hooks.ts'
+import type { ResolvedServiceOptions, ServiceOptionSupport } from './service-options.ts'
 import type { EntrySchemas, ServiceSchemas } from './service-schemas.ts'
 
-/** What tells the authors of services of their mistakes. */
-export interface ServiceAdvice extends HookAdvice, RegistryAdvice {
+/** What registered services need that only servers have, and what tells their authors of mistakes. */
+export interface ServiceSupport extends HookAdvice, RegistryAdvice, ServiceOptionSupport {
   /** The same for a method that a service lacks, and its other ones. */
   suggestMethod(mistyped: string, service: object): string
   /** Called with each event of a service that a listener is added for. */
   warnOfEvent(entry: ServiceEntryFace, event: unknown): void
   /** Called where the hooks of a call have ended without a result. */
   warnOfResult(method: MethodEntry, context: HookContext): void
+  /** Returns a method of a service, and the hooks that `@feathersjs/hooks` has put around it. */
+  readPackageHooks(path: string, service: object, name: string): HookedFunction
+  /**
+   * Makes the schemas of a service what its calls are checked by. Without it they are refused.
+   * @throws {TypeError} a schema is missing, or a name is not known
+   */
+  readonly attachSchemas?: (entry: ServiceEntryFace, schemas: ServiceSchemas) => EntrySchemas
 }
-
-/**
- * Makes the schemas of a service what its calls are checked by.
- * @throws {TypeError} a schema is missing, or a name is not known
- */
-export type SchemaSupport = (entry: ServiceEntryFace, schemas: ServiceSchemas) => EntrySchemas
 
 /** What a registered service needs of its application. */
 export interface EntryApplication extends HookApplication {
-  readonly advice?: ServiceAdvice | undefined
+  readonly support?: ServiceSupport | undefined
   /** The hooks that run around those of the service. */
   readonly hookRegistry: HookRegistry
-  /** Without it the option `schemas` of services is refused. */
-  readonly schemaSupport?: SchemaSupport | undefined
   /** Logs the error of an event listener, which can't be reported to the caller of a method. */
   logListenerError(error: unknown, event: string): void
 }

@@ -61,7 +61,7 @@ export function finishCall(method: MethodEntry, context: HookContext, returned: 
   if (!hasResult) {
     // What an around hook returns is no result. Not told by `chain`, which hooks that are added meanwhile
     // replace.
-    if (running !== null) method.entry.app.advice?.warnOfResult(method, context)
+    if (running !== null) method.entry.app.support?.warnOfResult(method, context)
     setReturned(context, running === null ? returned : undefined)
   }
   emitServiceEvent(method.entry, context)

@@ -1,14 +1,16 @@
 import { createEmitterMethods } from '../events/service-emitter.ts'
 import { compileChain } from '../hooks/hook-chain.ts'
-import type { StoredHook } from '../hooks/hook-registry.ts'
 import { HookRegistry } from '../hooks/hook-registry.ts'
 import { createMethodCall } from '../hooks/method-call.ts'
 import { STANDARD_METHODS, toMethodSpec } from '../method-table.ts'
 import { hasMethod, isPlainObject } from '../value-kind.ts'
 import type { EntryApplication, MethodEntry, ServiceEntryFace } from './method-entry.ts'
+import type { HookedFunction } from './package-hooks.ts'
+import { hasPackageHooks } from './package-hooks.ts'
 import { callMethod, createContext } from './run-method.ts'
 import type { ServiceAddons } from './service-map.ts'
 import type { ResolvedServiceOptions } from './service-options.ts'
+import { requireSupport } from './service-options.ts'
 import type { EntrySchemas } from './service-schemas.ts'
 
 /** The entry of each registered service, by the object that callers hold. */
@@ -56,10 +58,10 @@ export class ServiceEntry<A extends EntryApplication = EntryApplication>
       shortGroup: 'short',
       hasMethod: (name) => this.methods.has(name),
       methodNames: () => this.methods.keys(),
-      advice: app.advice,
+      advice: app.support,
     })
     for (const name of this.methods.keys()) {
-      this.hooks.add({ [name]: readPackageHooks(this, service, name).hooks })
+      this.hooks.add({ [name]: readFunction(this, service, name).hooks })
     }
     this.schemas = attachSchemas(this)
     this.#uninstall = installMembers(this)
@@ -103,64 +105,26 @@ export function toRegistered(path: string, service: object): object {
   )
 }
 
-/** Where `@feathersjs/hooks` keeps the hooks of a class or a function. */
-const HOOKS = Symbol.for('@feathersjs/hooks')
-
-/** The hooks of a class or function, and of what it inherits from. */
-interface PackageHooks {
-  getMiddleware(): StoredHook[] | null
-  getParams(): readonly string[] | null
-  getProps(): object | null
-  getDefaults(self: unknown, args: unknown[], context: object): object | null
-}
-
-interface WithPackageHooks {
-  readonly [HOOKS]?: PackageHooks
-}
-
-type ServiceMethod = MethodEntry['original'] &
-  WithPackageHooks & { readonly original?: MethodEntry['original'] }
-
-/**
- * Returns the function that `@feathersjs/hooks` has put hooks around, and these hooks with those of its
- * class: they need the context of the call. One that names its arguments has a context of its own, as the
- * methods of a service that an application of Feathers has: it stays as it is.
- * @throws {TypeError} the context would need more than that of a call has
- */
-function readPackageHooks(
-  { path }: Pick<ServiceEntryFace, 'path'>,
-  service: WithPackageHooks,
+/** @throws {TypeError} the function has hooks of `@feathersjs/hooks`, which only servers read */
+function readFunction(
+  { app, path }: ServiceEntryFace,
+  service: object,
   name: string,
-): { original: MethodEntry['original']; hooks: readonly StoredHook[] } {
-  const fn = (service as Record<string, ServiceMethod>)[name] as ServiceMethod
-  // A proxy may have something of any name.
-  const managers = [service[HOOKS], fn[HOOKS]].filter(
-    (one) => one !== undefined && hasMethod(one, 'getMiddleware'),
-  ) as PackageHooks[]
-  if (managers.length === 0 || fn[HOOKS]?.getParams() != null) return { original: fn, hooks: [] }
-  for (const manager of managers) {
-    const { method: _, ...props } = { ...manager.getProps() } as Record<string, unknown>
-    const isSimple = Object.keys(props).length === 0 && !manager.getDefaults(service, [], {})
-    if (isSimple) continue
-    throw new TypeError(
-      `The hooks of @feathersjs/hooks around '${name}' of service '${path}' can not have props or defaults: they get the context of the service`,
-    )
-  }
-  const hooks = managers.flatMap((manager) => manager.getMiddleware() ?? [])
-  // Other packages name what they have wrapped so as well: only that of this one is taken out.
-  const wrapped = fn[HOOKS] === undefined ? undefined : fn.original
-  return { original: wrapped ?? fn, hooks }
+): HookedFunction {
+  const original = (service as Record<string, unknown>)[name] as MethodEntry['original']
+  if (!hasPackageHooks(service, original)) return { original, hooks: [] }
+  const owner = `app.use('${path}'): '${name}' with hooks of @feathersjs/hooks`
+  return requireSupport(app.support, owner).readPackageHooks(path, service, name)
 }
 
+/** @throws {TypeError} the schemas are refused, or the application has no support for them */
 function attachSchemas<A extends EntryApplication>(
   entry: ServiceEntryFace<A>,
 ): EntrySchemas | null {
   const { app, path, options } = entry
   if (options.schemas === undefined) return null
-  if (app.schemaSupport !== undefined) return app.schemaSupport(entry, options.schemas)
-  throw new TypeError(
-    `app.use('${path}'): the option 'schemas' needs an application made by createApp() of 'remex'`,
-  )
+  const owner = `app.use('${path}'): the option 'schemas'`
+  return requireSupport(app.support?.attachSchemas, owner)(entry, options.schemas)
 }
 
 /** Standard methods take hooks even when they are not for callers from outside. */
@@ -176,13 +140,13 @@ function createMethod<A extends EntryApplication>(
 ): MethodEntry<A> {
   const { app, path } = entry
   if (!hasMethod(service, name)) {
-    const suggestion = app.advice?.suggestMethod(name, service)
+    const suggestion = app.support?.suggestMethod(name, service)
     const hint = suggestion || ': the option `methods` lists what the service has'
     throw new TypeError(
       `Can not apply hooks. '${name}' is not a function of service '${path}'${hint}`,
     )
   }
-  const { original } = readPackageHooks(entry, service, name)
+  const { original } = readFunction(entry, service, name)
   const spec = toMethodSpec(name)
   return {
     entry,
@@ -211,7 +175,7 @@ export function installMembers(entry: ServiceEntryFace): () => void {
     ...createEmitterMethods(
       service,
       (error, event) => app.logListenerError(error, `${path} ${String(event)}`),
-      (event) => app.advice?.warnOfEvent(entry, event),
+      (event) => app.support?.warnOfEvent(entry, event),
     ),
     ...Object.fromEntries([...entry.methods].map(([name, method]) => [name, createHooked(method)])),
   }

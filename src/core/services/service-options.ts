@@ -1,7 +1,7 @@
 import type { GivenExtensions } from '../declared-types.ts'
 import { EMITTER_METHODS } from '../events/emitter.ts'
 import { STANDARD_EVENTS, STANDARD_METHODS } from '../method-table.ts'
-import type { NameSuggestion, OptionRules } from '../options/option-rules.ts'
+import type { OptionRules, OptionSupport } from '../options/option-rules.ts'
 import { checkRules, OPTION, withDefaults } from '../options/option-rules.ts'
 import { hasMethod, isObject, isPlainObject } from '../value-kind.ts'
 import type { ServiceSchemas } from './service-schemas.ts'
@@ -41,6 +41,12 @@ export type ResolvedServiceOptions = GivenExtensions &
   Required<Omit<ServiceOptions, 'schemas' | 'singleton' | 'extensions'>> &
   Pick<ServiceOptions, 'schemas' | 'singleton'>
 
+/** What checking the options of services needs that only servers have. */
+export interface ServiceOptionSupport extends OptionSupport {
+  /** @throws {TypeError} one of the options is of the service itself: its constructor takes it */
+  checkServiceExtensions(path: string, service: object, extensions: object): void
+}
+
 const RULES: OptionRules = {
   methods: OPTION.stringList,
   events: OPTION.stringList,
@@ -75,9 +81,9 @@ export function resolveServiceOptions(
   path: string,
   service: object,
   options: ServiceOptions,
-  suggestName?: NameSuggestion,
+  support?: ServiceOptionSupport,
 ): ResolvedServiceOptions {
-  checkServiceOptions(path, service, options, suggestName)
+  checkServiceOptions(path, service, options, support)
   const { singleton = false } = options
   const standard = STANDARD_METHODS.filter((name) => hasMethod(service, name))
   const methods = options.methods ?? standard.filter((name) => !singleton || name !== 'get')
@@ -121,19 +127,26 @@ function checkServiceOptions(
   path: string,
   service: object,
   options: ServiceOptions,
-  suggestName: NameSuggestion | undefined,
+  support: ServiceOptionSupport | undefined,
 ): void {
   if (isObject(options) && isService(options)) {
     throw new TypeError(`app.use() takes one service for path '${path}', and its options after it`)
   }
-  checkRules(`app.use('${path}')`, options, RULES, suggestName)
-  const own = (service as { options?: unknown }).options
-  const names = isObject(own) ? Object.keys(options.extensions ?? {}) : []
-  const misplaced = names.find((name) => Object.hasOwn(own as object, name))
-  if (misplaced === undefined) return
-  throw new TypeError(
-    `app.use('${path}'): 'extensions.${misplaced}' is an option of the service: give it to its constructor`,
-  )
+  checkRules(`app.use('${path}')`, options, RULES, support)
+  const { extensions } = options
+  if (extensions === undefined) return
+  const owner = `app.use('${path}'): the option 'extensions'`
+  requireSupport(support, owner).checkServiceExtensions(path, service, extensions)
+}
+
+/**
+ * Returns what an application has for what only servers need.
+ * @param owner what needs it, for the error
+ * @throws {TypeError} the application has no such support: browsers would have to load it
+ */
+export function requireSupport<T>(support: T | undefined, owner: string): T {
+  if (support !== undefined) return support
+  throw new TypeError(`${owner} needs an application made by createApp() of 'remex'`)
 }
 
 function checkName(path: string, name: string): void {

@@ -1,6 +1,7 @@
-import type { AnyServices, Application } from '../../core/index.ts'
-import { createApp as createCoreApp } from '../../core/index.ts'
+import type { AnyServices } from '../../core/index.ts'
+import { Application } from '../../core/index.ts'
 import { attachSchemas } from '../../core/schema/service/lazy-schemas.ts'
+import { SERVER_SUPPORT } from '../../core/server-support.ts'
 
 /**
  * Returns a new application. `Services` maps each path to its service and types everything else:
@@ -10,7 +11,5 @@ export function createApp<
   Services = AnyServices,
   Settings = Record<string, unknown>,
 >(): Application<Services, Settings> {
-  const app = createCoreApp<Services, Settings>()
-  app.schemaSupport = attachSchemas
-  return app
+  return new Application<Services, Settings>({ ...SERVER_SUPPORT, attachSchemas })
 }

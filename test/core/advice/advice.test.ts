@@ -1,4 +1,5 @@
 import { feathers } from '@feathersjs/feathers'
+import { hooks } from '@feathersjs/hooks'
 import t from 'tap'
 import { Application, createApp, NotFound } from '../../../src/core/index.ts'
 import { createLogger } from '../recording-logger.ts'
@@ -101,3 +102,20 @@ t.test('next() in a hook that gets none is an error, which advice explains', asy
   await t.rejects(call(createApp()), { message: /which around hooks alone get/ })
   await t.rejects(call(new Application()), { message: 'next is not a function' })
 })
+
+for (const [what, use] of [
+  ["the option 'extensions'", (app) => app.use('a', { ...users }, { extensions: { docs: {} } })],
+  ["the option 'schemas'", (app) => app.use('a', { ...users }, { schemas: {} })],
+  ["'find' with hooks of @feathersjs/hooks", (app) => app.use('a', createHookedUsers())],
+] as readonly (readonly [string, Mistake])[]) {
+  t.test(`an application without support for servers refuses ${what}`, async (t) => {
+    const message = `app.use('a'): ${what} needs an application made by createApp() of 'remex'`
+    t.throws(() => use(new Application()), { name: 'TypeError', message })
+  })
+}
+
+/** A service whose method needs the context of its call. */
+function createHookedUsers(): object {
+  const find = async (): Promise<unknown[]> => []
+  return { find: hooks(find, [async (_context, next) => next()]) }
+}

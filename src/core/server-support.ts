@@ -1,0 +1,45 @@
+import {
+  describeHook,
+  explainMissingNext,
+  warnMissingResult,
+  warnOfReturned,
+} from './advice/hook-advice.ts'
+import type { WithServices } from './advice/hook-check.ts'
+import { checkAllHooks } from './advice/hook-check.ts'
+import {
+  checkServiceExtensions,
+  describeInput,
+  hintAtService,
+  warnOfMethodName,
+} from './advice/service-advice.ts'
+import { suggestMethod } from './options/name-suggestion.ts'
+import { OPTION_SUPPORT } from './options/option-check.ts'
+import type { ServiceSupport } from './services/method-entry.ts'
+import { readPackageHooks } from './services/package-hooks.ts'
+import type { InputDescription } from './services/service-input.ts'
+
+/** What only servers need of an application: what tells authors of mistakes, and what reads their code. */
+export interface ServerSupport extends ServiceSupport {
+  /** Says what a value is that stands where a service is meant, and where it belongs. */
+  readonly describeInput: InputDescription
+  /** Returns options for the error of a path without a service: which one may be meant. */
+  hintAtService(path: string, paths: Iterable<string>): ErrorOptions
+  /** Called when all services are set up. Throws where a hook can never do what it is for. */
+  checkHooks(app: WithServices): void
+}
+
+/** What applications of `createApp()` have. Clients do without it: browsers would have to load it. */
+export const SERVER_SUPPORT: ServerSupport = {
+  ...OPTION_SUPPORT,
+  checkHooks: checkAllHooks,
+  checkServiceExtensions,
+  describeHook,
+  describeInput,
+  explainError: explainMissingNext,
+  hintAtService,
+  readPackageHooks,
+  suggestMethod,
+  warnOfEvent: warnOfMethodName,
+  warnOfResult: warnMissingResult,
+  warnOfReturned,
+}

@@ -1,0 +1,70 @@
+import type { StoredHook } from '../hooks/hook-registry.ts'
+import { hasMethod } from '../value-kind.ts'
+
+/** Where `@feathersjs/hooks` keeps the hooks of a class or a function. */
+const HOOKS: unique symbol = Symbol.for('@feathersjs/hooks')
+
+/** The hooks of a class or function, and of what it inherits from. */
+interface PackageHooks {
+  getMiddleware(): StoredHook[] | null
+  getParams(): readonly string[] | null
+  getProps(): object | null
+  getDefaults(self: unknown, args: unknown[], context: object): object | null
+}
+
+interface WithPackageHooks {
+  readonly [HOOKS]?: PackageHooks
+}
+
+type ServiceFunction = (...args: unknown[]) => unknown
+
+type WrappedFunction = ServiceFunction & WithPackageHooks & { readonly original?: ServiceFunction }
+
+/** A function of a service, and the hooks that run around it. */
+export interface HookedFunction {
+  readonly original: ServiceFunction
+  readonly hooks: readonly StoredHook[]
+}
+
+/**
+ * Whether `@feathersjs/hooks` has put hooks around a method that need the context of the call. One that
+ * names its arguments has a context of its own, as the methods of a service that an application of
+ * Feathers has: it stays as it is.
+ */
+export function hasPackageHooks(service: WithPackageHooks, fn: WrappedFunction): boolean {
+  return findManagers(service, fn).length > 0 && fn[HOOKS]?.getParams() == null
+}
+
+/**
+ * Returns the function that `@feathersjs/hooks` has put hooks around, and these hooks with those of its
+ * class.
+ * @throws {TypeError} the context would need more than that of a call has
+ */
+export function readPackageHooks(
+  path: string,
+  service: WithPackageHooks,
+  name: string,
+): HookedFunction {
+  const fn = (service as Record<string, WrappedFunction>)[name] as WrappedFunction
+  const managers = findManagers(service, fn)
+  for (const manager of managers) {
+    const { method: _, ...props } = { ...manager.getProps() } as Record<string, unknown>
+    const isSimple = Object.keys(props).length === 0 && !manager.getDefaults(service, [], {})
+    if (isSimple) continue
+    throw new TypeError(
+      `The hooks of @feathersjs/hooks around '${name}' of service '${path}' can not have props or defaults: they get the context of the service`,
+    )
+  }
+  const hooks = managers.flatMap((manager) => manager.getMiddleware() ?? [])
+  // Other packages name what they have wrapped so as well: only that of this one is taken out.
+  const wrapped = fn[HOOKS] === undefined ? undefined : fn.original
+  return { original: wrapped ?? fn, hooks }
+}
+
+/** A proxy may have something of any name. */
+function findManagers(service: WithPackageHooks, fn: WrappedFunction): PackageHooks[] {
+  const managers = [service[HOOKS], fn[HOOKS]]
+  return managers.filter(
+    (one) => one !== undefined && hasMethod(one, 'getMiddleware'),
+  ) as PackageHooks[]
+}
