@@ -14,14 +14,15 @@ export type { NotFoundOptions } from './errors/not-found.ts'
 export type { Middleware } from './middleware.ts'
 export type {
   OpenApiDocument,
+  OpenApiDocumentOptions,
   OpenApiInfo,
   OpenApiServer,
   OpenApiTag,
+  ServiceDocumentOptions,
 } from './openapi/document.ts'
+export { openapiDocument } from './openapi/document.ts'
+export type { OpenApiOptions } from './openapi/openapi.ts'
 export { openapi } from './openapi/openapi.ts'
-export type { ServiceDocumentOptions } from './openapi/openapi-document.ts'
-export { openapiDocument } from './openapi/openapi-document.ts'
-export type { OpenApiDocumentOptions, OpenApiOptions } from './openapi/openapi-options.ts'
 export type { ParseAuthenticationOptions } from './parse-authentication.ts'
 export { authenticateRequest } from './parse-authentication.ts'
 export type { QueryOptions, QueryParser } from './parsing/query-string.ts'

@@ -1,5 +1,8 @@
+import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { LiveDocument } from './live-document.ts'
+import type { Application } from '../../core/index.ts'
+import type { OpenApiDocument, OpenApiDocumentOptions, ServicePlace } from './document.ts'
+import { addServices, transformDocument } from './document.ts'
 
 /** What the page may load: its own files. The styles of its parts stand in the page itself. */
 const CONTENT_SECURITY_POLICY = [
@@ -74,4 +77,78 @@ async function sendDocument(
 function isKnown(header: string | undefined, tag: string): boolean {
   const tags = (header ?? '').split(',').map((one) => one.trim().replace(/^W\//, ''))
   return tags.includes(tag) || tags.includes('*')
+}
+
+/** A document as it is sent, written once for all requests. */
+interface WrittenDocument {
+  readonly json: string
+  /** Resolves to the document as YAML. A large one takes a third of a second the first time. */
+  readonly yaml: () => Promise<string>
+  /** The entity tag of the document. @see RFC 9110 §8.8.3 */
+  readonly tag: string
+}
+
+/** The document of a server, written anew when services have come or gone. */
+export class LiveDocument {
+  readonly #app: Application
+  readonly #options: OpenApiDocumentOptions
+  readonly #place: ServicePlace
+  /** Returns what the routes of the server add. */
+  readonly #readRoutes: () => OpenApiDocument
+  readonly #stop: () => void
+  #written: Promise<WrittenDocument> | null = null
+
+  constructor(
+    app: Application,
+    options: OpenApiDocumentOptions,
+    place: ServicePlace,
+    readRoutes: () => OpenApiDocument,
+  ) {
+    this.#app = app
+    this.#options = options
+    this.#place = place
+    this.#readRoutes = readRoutes
+    this.#stop = app.observe(() => {
+      this.#written = null
+    })
+  }
+
+  /** Resolves to the document of the services that are there now. */
+  read(): Promise<WrittenDocument> {
+    const writing = this.#written ?? this.#write()
+    this.#written = writing
+    writing.catch(() => {
+      // The next request tries again: the function `transform` may depend on more than the document.
+      if (this.#written === writing) this.#written = null
+    })
+    return writing
+  }
+
+  /** Ends the watch over services. */
+  close(): void {
+    this.#stop()
+  }
+
+  async #write(): Promise<WrittenDocument> {
+    const { document, failures } = await addServices(this.#readRoutes(), this.#app, this.#place)
+    // The start fails by itself then; one that is added later answers each call with an error.
+    for (const { path, error } of failures) {
+      this.#app.logger.error({ err: error, path }, 'openapi(): the document lacks a service')
+    }
+    // A copy, which the application may change: that of the routes is kept by its plugin.
+    const written = transformDocument('openapi()', this.#options, structuredClone(document))
+    const json = JSON.stringify(written)
+    const hash = createHash('sha256').update(json).digest('base64url')
+    let yaml: Promise<string> | null = null
+    return { json, yaml: () => (yaml ??= toYAML(json)), tag: `"${hash}"` }
+  }
+}
+
+/**
+ * Returns the same document as YAML, which has forms for dates and maps that JSON has not. Its package is
+ * loaded only where somebody asks for it, as few do.
+ */
+async function toYAML(json: string): Promise<string> {
+  const { stringify } = await import('yaml')
+  return stringify(JSON.parse(json), { aliasDuplicateObjects: false })
 }

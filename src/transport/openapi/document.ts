@@ -1,10 +1,11 @@
-import { createErrorResponses, ERROR_SCHEMA } from './error-responses.ts'
+import type { AnyApplication, Application } from '../../core/index.ts'
+import { toServicePath } from '../../core/index.ts'
+import type { OptionRules } from '../../core/options/option-check.ts'
+import { checkOptions, OPTION } from '../../core/options/option-check.ts'
+import { isNonEmptyString, isObject } from '../../core/value-kind.ts'
+import { Components, ERROR_SCHEMA } from './components.ts'
 import type { PlacedOperation } from './operations.ts'
-import { toOperations } from './operations.ts'
-import { SchemaComponents } from './schema-components.ts'
-import type { ServiceDescription } from './service-description.ts'
-import { OperationIds } from './service-names.ts'
-import { toServiceUrls, toShape } from './service-url.ts'
+import { isDescribed, toOperations, toShape, toUrl } from './operations.ts'
 
 /** What a document says of the whole. @see https://spec.openapis.org/oas/v3.1.1.html#info-object */
 export interface OpenApiInfo {
@@ -52,48 +53,155 @@ export interface OpenApiTag {
   readonly description?: string
 }
 
+/** What the document of an application says beside its services. */
+export interface OpenApiDocumentOptions {
+  /** The title and the version of the interface, and what else OpenAPI has for it. */
+  readonly info: OpenApiInfo
+  /** Where the interface is served. Default: on the server of the document. */
+  readonly servers?: readonly OpenApiServer[]
+  /** The paths of services that are left out. Default: none. */
+  readonly exclude?: readonly string[]
+  /**
+   * Returns the document to serve, for what only you know: summaries, examples, other security
+   * schemes. It may change the document that it gets. Default: the document as it is.
+   */
+  readonly transform?: (document: OpenApiDocument) => OpenApiDocument
+}
+
+/** Options of `openapiDocument()`. */
+export interface ServiceDocumentOptions extends OpenApiDocumentOptions {
+  /** Path that all services are below: the `prefix` of the plugin. Default: none. */
+  readonly prefix?: string
+  /** Whether `rest()` has the option `methodPaths`. Default: false. */
+  readonly methodPaths?: boolean
+}
+
+/** The rules of the options of every document. */
+export const DOCUMENT_RULES: OptionRules = {
+  info: {
+    expected: 'an object with a title and a version',
+    isValid: (value) =>
+      isObject(value) && isNonEmptyString(value['title']) && isNonEmptyString(value['version']),
+  },
+  servers: {
+    expected: 'a list of objects, each with a url',
+    isValid: (value) => Array.isArray(value) && value.every((one) => isNonEmptyString(one?.url)),
+  },
+  exclude: OPTION.stringList,
+  transform: OPTION.function,
+}
+
+const RULES = { ...DOCUMENT_RULES, prefix: { ...OPTION.string }, methodPaths: OPTION.boolean }
+
+/** The version of OpenAPI that documents are written in. */
+export const OPENAPI_VERSION = '3.1.0'
+
+/**
+ * Resolves to the OpenAPI document of the services that an application has now, without a server: to
+ * write it to a file, or to hand it to `@fastify/swagger` as its option `openapi`.
+ * @throws {TypeError} an unknown option, no `info`, or a service whose schemas can not be compiled
+ */
+export async function openapiDocument(
+  app: AnyApplication,
+  options: ServiceDocumentOptions,
+): Promise<OpenApiDocument> {
+  checkDocumentOptions('openapiDocument()', options, RULES)
+  const { info, servers, exclude = [], prefix = '', methodPaths = false } = options
+  const place = { prefix, methodPaths, exclude: exclude.map(toServicePath) }
+  const empty = createDocument({ info, ...(servers && { servers }) })
+  const { document, failures } = await addServices(empty, app as unknown as Application, place)
+  for (const { error } of failures) throw error
+  return transformDocument('openapiDocument()', options, document)
+}
+
+/** @throws {TypeError} an unknown option, an invalid one, or no `info` */
+export function checkDocumentOptions(owner: string, options: object, rules: OptionRules): void {
+  checkOptions(owner, options, rules)
+  if ((options as Partial<OpenApiDocumentOptions>).info !== undefined) return
+  throw new TypeError(`${owner} needs the option 'info': { title: 'Countries', version: '1.0.0' }`)
+}
+
+/** Returns a document without any operations. */
+export function createDocument(
+  members: Pick<OpenApiDocument, 'info' | 'servers'>,
+): OpenApiDocument {
+  return { openapi: OPENAPI_VERSION, ...members, paths: {}, components: {} }
+}
+
+/**
+ * Returns a document as the application wants it.
+ * @throws {TypeError} its function returns no document
+ */
+export function transformDocument(
+  owner: string,
+  { transform }: Pick<OpenApiDocumentOptions, 'transform'>,
+  document: OpenApiDocument,
+): OpenApiDocument {
+  const transformed: unknown = transform === undefined ? document : transform(document)
+  if (isObject(transformed) && isObject(transformed['paths'])) return transformed as OpenApiDocument
+  throw new TypeError(
+    `${owner}: the function 'transform' must return the document, not ${typeof transformed}`,
+  )
+}
+
 /** What the services of a document are served by. */
-export interface DocumentOptions {
+export interface ServicePlace {
   /** Path that all services are below, `''` for none. */
   readonly prefix: string
   /** Whether custom methods have paths of their own. */
   readonly methodPaths: boolean
+  /** The paths of services that are left out. */
+  readonly exclude: readonly string[]
 }
 
-/** What services add to a document. */
-export type ServiceParts = Pick<OpenApiDocument, 'paths' | 'components'> &
-  Required<Pick<OpenApiDocument, 'tags'>>
+/** A service whose schemas can not be compiled. */
+interface LoadFailure {
+  readonly path: string
+  readonly error: unknown
+}
 
-/** Returns the parts of a document that are about services. */
-export function toServiceParts(
-  services: readonly ServiceDescription[],
-  { prefix, methodPaths }: DocumentOptions,
-): ServiceParts {
-  const components = new SchemaComponents()
-  components.refer('Error', ERROR_SCHEMA)
-  const ids = new OperationIds()
-  const placed = services.map((service) => ({ service, urls: toServiceUrls(prefix, service.path) }))
-  const taken = new Set(placed.map(({ urls }) => toShape(urls.all.path)))
-  const hasMethodPath = ({ path }: { path: string }): boolean =>
-    methodPaths && !taken.has(toShape(path))
-  const scope = { components, ids, hasMethodPath }
-  // A service that callers outside can not call is not theirs to know of, its name neither.
-  const described = placed.flatMap(({ service, urls }) => {
-    const operations = toOperations(scope, service, urls)
-    return operations.length === 0 ? [] : [{ name: service.path, operations }]
+/**
+ * Resolves to a document with the services of an application in it, and to those that it lacks. What it
+ * has already stays.
+ */
+export async function addServices(
+  document: OpenApiDocument,
+  app: Application,
+  { prefix, methodPaths, exclude }: ServicePlace,
+): Promise<{ document: OpenApiDocument; failures: readonly LoadFailure[] }> {
+  const failures: LoadFailure[] = []
+  const loading = [...app.entries].map(async ([path, entry]) => {
+    if (exclude.includes(path) || !isDescribed(entry)) return []
+    return (entry.schemas?.load() ?? Promise.resolve()).then(
+      () => [[path, entry] as const],
+      (error: unknown) => {
+        failures.push({ path, error })
+        return []
+      },
+    )
   })
-  const securitySchemes: Record<string, unknown> = {}
-  for (const { security } of services.flatMap(({ methods }) => methods)) {
-    Object.assign(securitySchemes, security?.schemes)
-  }
+  const entries = (await Promise.all(loading)).flat()
+  const components = new Components()
+  components.referWritten('Error', ERROR_SCHEMA)
+  const taken = new Set(entries.map(([path]) => toShape(toUrl(prefix, path, false).path)))
+  const hasMethodPath = (path: string): boolean => methodPaths && !taken.has(toShape(path))
+  const scope = { app, components, prefix, hasMethodPath }
+  // A service that callers outside can not call is not theirs to know of, its name neither.
+  const described = entries
+    .map(([name, entry]) => ({ name, operations: toOperations(scope, name, entry) }))
+    .filter(({ operations }) => operations.length > 0)
+  const { tags = [] } = document
+  const known = new Set(tags.map(({ name }) => name))
+  const added = described.flatMap(({ name }) => (known.has(name) ? [] : [{ name }]))
+  const paths = toPaths(described.flatMap(({ operations }) => operations))
   return {
-    tags: described.map(({ name }) => ({ name })),
-    paths: toPaths(described.flatMap(({ operations }) => operations)),
-    components: {
-      ...components.toJSON(),
-      responses: createErrorResponses(),
-      ...(Object.keys(securitySchemes).length > 0 ? { securitySchemes } : {}),
+    document: {
+      ...document,
+      tags: [...tags, ...added],
+      paths: mergeMaps(paths, document.paths),
+      components: mergeMaps(components.toJSON(), document.components),
     },
+    failures,
   }
 }
 
@@ -114,20 +222,9 @@ function toPaths(operations: readonly PlacedOperation[]): OpenApiDocument['paths
   return paths
 }
 
-/** Returns a document with the parts of services in it; what it has already stays. */
-export function addServices(document: OpenApiDocument, parts: ServiceParts): OpenApiDocument {
-  const { paths, components, tags = [] } = document
-  return {
-    ...document,
-    tags: [...tags, ...parts.tags.filter(({ name }) => tags.every((tag) => tag.name !== name))],
-    paths: mergeMaps(parts.paths, paths),
-    components: mergeMaps(parts.components, components),
-  }
-}
+type Maps = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
-type Maps = Record<string, Record<string, unknown>>
-
-function mergeMaps(first: Maps, second: Maps): Maps {
+function mergeMaps(first: Maps, second: Maps): Record<string, Record<string, unknown>> {
   const names = new Set([...Object.keys(first), ...Object.keys(second)])
   return Object.fromEntries([...names].map((name) => [name, { ...first[name], ...second[name] }]))
 }

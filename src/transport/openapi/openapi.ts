@@ -1,22 +1,38 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, RouteOptions } from 'fastify'
 import type { AnyApplication } from '../../core/index.ts'
-import { stripSlashes } from '../../core/index.ts'
+import { stripSlashes, toServicePath } from '../../core/index.ts'
 import { createConfigurator } from '../../core/options/configurator.ts'
+import type { OptionRules } from '../../core/options/option-check.ts'
 import type { RestTransport } from '../rest-transport.ts'
-import { addDocsPage } from './docs-page.ts'
-import { LiveDocument } from './live-document.ts'
-import type { OpenApiOptions, ResolvedOpenApiOptions } from './openapi-options.ts'
-import { resolveOpenApiOptions } from './openapi-options.ts'
-import { documentRoutes, EarlyRoutes, readRoutes } from './server-routes.ts'
+import { addDocsPage, LiveDocument } from './docs-page.ts'
+import type { OpenApiDocument, OpenApiDocumentOptions } from './document.ts'
+import {
+  checkDocumentOptions,
+  createDocument,
+  DOCUMENT_RULES,
+  OPENAPI_VERSION,
+} from './document.ts'
 
-/**
- * The documentation of applications. In the module, as an application knows nothing of transports: it
- * may be served by a server of its own or by the plugin.
- */
-const DOCS = new WeakMap<object, Docs>()
+/** Options of `openapi()`. */
+export interface OpenApiOptions extends OpenApiDocumentOptions {
+  /** Where the page is; the document is at `<path>/json`. Default: `'/docs'`. */
+  readonly path?: string
+}
 
-/** An application that may have a server of its own. */
-interface WithServer {
+const RULES: OptionRules = {
+  ...DOCUMENT_RULES,
+  path: {
+    expected: "a path of plain segments, '/docs' for example",
+    isValid: (value) => typeof value === 'string' && /^(?:\/[A-Za-z0-9._~-]+)+\/?$/.test(value),
+  },
+}
+
+/** Where an application keeps its documentation: it may have a server of its own, or the plugin. */
+const DOCS: unique symbol = Symbol('remex.docs')
+
+interface Documented {
+  [DOCS]?: Docs
+  /** The server of an application that has one. */
   readonly fastify?: FastifyInstance
 }
 
@@ -28,40 +44,63 @@ interface WithServer {
  *   start
  */
 export function openapi(options: OpenApiOptions): (app: AnyApplication) => void {
-  const configure = createConfigurator('openapi', options, (app: AnyApplication) => {
-    const docs = DOCS.get(app)
-    const { fastify } = app as WithServer
+  const configure = createConfigurator('openapi', options, (app: AnyApplication & Documented) => {
+    const { [DOCS]: docs, fastify } = app
     if (docs?.isServed === true || fastify?.server.listening === true) {
       throw new TypeError('openapi(): the application has started: configure it before')
     }
     if (docs !== undefined) throw new TypeError('openapi(): the application has openapi() already')
-    DOCS.set(app, new Docs(resolved, fastify))
+    app[DOCS] = new Docs(options, fastify)
   })
-  const resolved = resolveOpenApiOptions(options)
+  checkDocumentOptions('openapi()', options, RULES)
   return configure
 }
 
 /** Returns the documentation of an application that is served now, `null` without one. */
 export function findDocs(app: object): Docs | null {
-  return DOCS.get(app) ?? null
+  return (app as Documented)[DOCS] ?? null
 }
+
+/** In the schema of a route: `@fastify/swagger` leaves it out. */
+const HIDDEN = Object.freeze({ hide: true })
 
 /** The documentation of one application. */
 export class Docs {
   isServed = false
-  readonly #options: ResolvedOpenApiOptions
-  readonly #early = new EarlyRoutes()
+  readonly #options: OpenApiOptions
+  readonly #path: string
+  readonly #exclude: readonly string[]
+  /** The routes that the server got before `@fastify/swagger` was loaded. */
+  readonly #earlyRoutes: RouteOptions[] = []
 
   /** @param server that of the application, where it has one */
-  constructor(options: ResolvedOpenApiOptions, server: FastifyInstance | undefined) {
+  constructor(options: OpenApiOptions, server: FastifyInstance | undefined) {
+    const { path = '/docs', exclude = [] } = options
     this.#options = options
-    if (server !== undefined) this.#early.watch(server)
+    this.#path = `/${stripSlashes(path)}`
+    this.#exclude = exclude.map(toServicePath)
+    server?.addHook('onRoute', (route) => {
+      if (!this.isServed) this.#earlyRoutes.push(route)
+    })
   }
 
-  /** Has the routes of a server documented. Call it before the services get theirs. */
+  /**
+   * Has `@fastify/swagger` document the routes of a server, unless somebody has done so. Call it before
+   * the services get theirs.
+   */
   async addTo(server: FastifyInstance): Promise<void> {
     this.isServed = true
-    await documentRoutes(server, this.#early, this.#options)
+    if (server.hasDecorator('swagger')) return
+    // Loaded only where it is wanted, as `openapi()` is by few servers.
+    const { default: swagger } = await import('@fastify/swagger')
+    const { paths: _, components: _none, ...openapi } = this.#createDocument()
+    const isProbe = ({ config }: RouteOptions): boolean =>
+      (config as { readonly isProbe?: boolean } | undefined)?.isProbe === true
+    const options = {
+      openapi: openapi as object,
+      transform: ({ schema, url, route }) => ({ schema: isProbe(route) ? HIDDEN : schema, url }),
+    } satisfies Parameters<typeof swagger>[1]
+    await replayRoutes(server, this.#earlyRoutes, async () => server.register(swagger, options))
   }
 
   /**
@@ -70,7 +109,7 @@ export class Docs {
    * @throws {TypeError} there is a service or a route at the path
    */
   async serve(scope: FastifyInstance, { app, options }: RestTransport): Promise<void> {
-    const { path } = this.#options
+    const path = this.#path
     if (app.entries.has(stripSlashes(path))) {
       throw new TypeError(`openapi(): there is a service at '${path}': set the option 'path'`)
     }
@@ -81,10 +120,12 @@ export class Docs {
     if (taken !== undefined) {
       throw new TypeError(`openapi(): there is a route at '${taken}': set the option 'path'`)
     }
-    const { methodPaths = false } = options
-    const live = new LiveDocument(app, this.#options, { prefix: scope.prefix, methodPaths }, () =>
-      readRoutes(scope, this.#options),
-    )
+    const place = {
+      prefix: scope.prefix,
+      methodPaths: options.methodPaths ?? false,
+      exclude: this.#exclude,
+    }
+    const live = new LiveDocument(app, this.#options, place, () => this.#readRoutes(scope))
     scope.addHook('onClose', async () => live.close())
     await scope.register(async (own) => {
       await addDocsPage(own, path, live)
@@ -96,10 +137,57 @@ export class Docs {
     })
   }
 
+  /** Returns the document of the routes that a server has beside those of services. */
+  #readRoutes(server: FastifyInstance): OpenApiDocument {
+    const own = this.#createDocument()
+    const document = server.swagger() as Partial<OpenApiDocument>
+    // A server that documents its routes by itself may do so in an older version. Of that before 3.0
+    // nothing fits.
+    if (document.openapi === undefined) return own
+    return { ...own, ...document, openapi: OPENAPI_VERSION, info: own.info }
+  }
+
+  #createDocument(): OpenApiDocument {
+    const { info, servers } = this.#options
+    return createDocument({ info, ...(servers && { servers }) })
+  }
+
   /** Warns of names that no service has: one that was mistyped is in the document. */
   #warnOfExcluded({ entries, logger }: RestTransport['app']): void {
-    const services = this.#options.exclude.filter((path) => !entries.has(path))
+    const services = this.#exclude.filter((path) => !entries.has(path))
     if (services.length === 0) return
     logger.warn({ services }, "openapi(): no service has a path of the option 'exclude'")
+  }
+}
+
+/** Keeps the routes of a scope out of the document of the server: services are documented as such. */
+export function hideRoutes(scope: FastifyInstance): void {
+  if (!scope.hasDecorator('swagger')) return
+  scope.addHook('onRoute', (route) => {
+    route.schema = { ...route.schema, ...HIDDEN }
+  })
+}
+
+type RouteHook = (this: FastifyInstance, route: RouteOptions) => void
+
+/**
+ * Has a plugin see the routes that were there before it, by the hook that it adds for routes. It is
+ * loaded only when the server starts, and by then applications have added their routes.
+ */
+async function replayRoutes(
+  server: FastifyInstance,
+  routes: readonly RouteOptions[],
+  load: () => PromiseLike<unknown>,
+): Promise<void> {
+  const { addHook } = server
+  const seeing = function (this: FastifyInstance, name: string, hook: RouteHook) {
+    if (name === 'onRoute') for (const route of routes) hook.call(server, route)
+    return (addHook as (...values: unknown[]) => FastifyInstance).call(this, name, hook)
+  }
+  server.addHook = seeing as FastifyInstance['addHook']
+  try {
+    await load()
+  } finally {
+    server.addHook = addHook
   }
 }

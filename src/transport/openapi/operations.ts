@@ -1,24 +1,21 @@
-import type { MethodSpec } from '../../core/index.ts'
+import { isAuthentication } from '../../auth/default-authentication.ts'
+import { isPageService } from '../../auth/oauth/page-services.ts'
+import type { Application, MethodSpec, ServiceEntry, StandardMethod } from '../../core/index.ts'
 import { CUSTOM_METHOD, isStandardMethod, METHOD_TABLE } from '../../core/index.ts'
-import type { JSONSchema } from '../../core/services/service-schemas.ts'
-import { toErrorResponses } from './error-responses.ts'
-import type { OperationKind } from './operation-kinds.ts'
-import type { Paging } from './page-schema.ts'
-import { toPageSchema } from './page-schema.ts'
+import { findIdNames } from '../../core/schema/resolvers/selection.ts'
+import { allowsMany } from '../../core/services/multi-option.ts'
+import type { MethodSchemas } from '../../core/services/service-schemas.ts'
+import type { Components, DocumentSchema, Parameter } from './components.ts'
+import { capitalize, toComponentName } from './components.ts'
 import type { QueryUse } from './query-parameters.ts'
 import { toQueryParameters } from './query-parameters.ts'
-import type { DocumentSchema, Parameter, SchemaComponents } from './schema-components.ts'
-import { toComponentName } from './schema-components.ts'
+import type { Security } from './security.ts'
+import { readLogoutSecurity, readSecurity, toLoginSchemas } from './security.ts'
 import { toSelectedRecord } from './selected-record.ts'
-import type { MethodDescription, ServiceDescription } from './service-description.ts'
-import type { OperationIds } from './service-names.ts'
-import { capitalize, toTypeName } from './service-names.ts'
-import { toSecurity } from './service-security.ts'
-import type { ServiceUrl, ServiceUrls } from './service-url.ts'
-import { toMethodUrl } from './service-url.ts'
 
 /** One operation of the document, and where it stands. */
 export interface PlacedOperation {
+  /** The path, with the names of its parameters in braces. */
   readonly path: string
   readonly verb: Lowercase<MethodSpec['verb']>
   readonly operation: Readonly<Record<string, unknown>>
@@ -26,222 +23,305 @@ export interface PlacedOperation {
 
 /** What the operations of a document share. */
 export interface OperationScope {
-  readonly components: SchemaComponents
-  readonly ids: OperationIds
+  readonly app: Application
+  readonly components: Components
+  /** Path that all services are below, `''` for none. */
+  readonly prefix: string
   /** Whether a custom method can be called by a path of its own. */
-  readonly hasMethodPath: (url: ServiceUrl) => boolean
+  readonly hasMethodPath: (path: string) => boolean
 }
+
+/** What an operation answers with: a record, all that it has written, or what it has found of them. */
+type OperationAnswer = 'record' | 'written' | 'found'
+
+/** How one kind of operation differs from the others. */
+type OperationKind = readonly [
+  method: StandardMethod,
+  /** What the id of the operation begins with. */
+  id: string,
+  summary: string,
+  answer: OperationAnswer,
+  /** The errors beside 400, and 401 behind the `authenticate` hook. */
+  errors: readonly number[],
+]
+
+/** A service with records. */
+const RECORD_KINDS: readonly OperationKind[] = [
+  ['find', 'find', 'Find records', 'found', []],
+  ['get', 'get', 'Get a record', 'record', [404]],
+  ['create', 'create', 'Create a record', 'record', [409]],
+  ['update', 'update', 'Replace a record', 'record', [404, 409]],
+  ['patch', 'patch', 'Change fields of a record', 'record', [404, 409]],
+  ['remove', 'remove', 'Remove a record', 'record', [404]],
+  ['patch', 'patchMany', 'Change fields of all records that match', 'written', [409]],
+  ['remove', 'removeMany', 'Remove all records that match', 'written', []],
+]
+
+/** A service that is one record. */
+const SINGLETON_KINDS: readonly OperationKind[] = [
+  ['find', 'get', 'Get the record', 'record', [404]],
+  ['create', 'create', 'Create the record', 'record', [409]],
+  ['update', 'update', 'Replace the record', 'record', [404, 409]],
+  ['patch', 'patch', 'Change fields of the record', 'record', [404, 409]],
+  ['remove', 'remove', 'Remove the record', 'record', [404]],
+]
+
+/** An authentication service has no records: a login is made, and the own one ended. */
+const LOGIN_KINDS: readonly OperationKind[] = [
+  ['create', 'create', 'Log in', 'record', [401]],
+  ['remove', 'remove', 'Log out', 'record', []],
+]
 
 /** Any object: the data and the results of services that say nothing of them. */
 const ANY_RECORD: DocumentSchema = { type: 'object', additionalProperties: true }
 
-/** Returns the operations of a service. */
-export function toOperations(
-  scope: OperationScope,
-  service: ServiceDescription,
-  urls: ServiceUrls,
-): PlacedOperation[] {
-  return service.methods.flatMap((method) => {
-    if (!isStandardMethod(method.name)) return [toCustomOperation(scope, service, method, urls)]
-    return service.kinds
-      .filter((kind) => kind.method === method.name && isPossible(kind, service))
-      .map((kind) => toOperation(scope, service, method, kind, urls))
-  })
-}
-
-function isPossible({ method, answer }: OperationKind, { multi }: ServiceDescription): boolean {
-  return answer !== 'written' || multi.has(method)
-}
-
-function toOperation(
-  scope: OperationScope,
-  service: ServiceDescription,
-  method: MethodDescription,
-  kind: OperationKind,
-  urls: ServiceUrls,
-): PlacedOperation {
-  const { components } = scope
-  const typeName = toTypeName(service.path)
-  const takesMany = kind.method === 'create' && service.multi.has('create')
-  const query = toQuery(components, typeName, method, kind.query)
-  const isWhole = method.schemas?.isWhole === true
-  const name = isWhole ? `${capitalize(kind.id)}${typeName}Result` : typeName
-  const record = toRecord(components, service, method, name, query.some(isSelect))
-  const { verb } = METHOD_TABLE[kind.method]
-  return place(urls[kind.on], verb, {
-    operationId: scope.ids.create(kind.id, typeName),
-    ...describe(service, method, kind.summary),
-    parameters: [...toPathParameters(urls[kind.on]), ...refer(components, typeName, query)],
-    ...toBody(components, method, typeName, takesMany),
-    responses: {
-      ...toAnswer(
-        kind.status,
-        isWhole ? record : toResult(components, kind, service, record, takesMany),
-      ),
-      ...(method.schemas?.result === undefined ? NO_CONTENT : {}),
-      ...toErrors(method, kind.errors),
-    },
-  })
-}
-
 const NO_CONTENT = { 204: { description: 'Done, and there is nothing to return.' } } as const
 
-/**
- * Custom methods share their URL with `create`. Their key has a fragment, which makes it one of its own
- * and which no client sends: the header says which method is meant. What comes after a fragment is not
- * sent either, so that a query is documented where the method has a path.
- */
-function toCustomOperation(
+/** A method, and what the document says of it. */
+interface Method {
+  readonly name: string
+  /** As they hold over HTTP; `undefined` where nothing is known. */
+  readonly schemas: MethodSchemas | undefined
+  /** `null` where anybody may call it. */
+  readonly security: Security | null
+}
+
+/** Returns whether a service is in the document: browsers alone are sent to some. */
+export function isDescribed({ service }: ServiceEntry): boolean {
+  return !isPageService(service)
+}
+
+/** Returns the operations of a service whose schemas are loaded. */
+export function toOperations(
   scope: OperationScope,
-  service: ServiceDescription,
-  method: MethodDescription,
-  urls: ServiceUrls,
-): PlacedOperation {
-  const { components } = scope
-  const typeName = toTypeName(service.path)
-  const url = toMethodUrl(urls.all, method.name)
-  const hasPath = scope.hasMethodPath(url)
-  const name = `${typeName}${capitalize(method.name)}`
-  const result = method.schemas?.result
-  const schema = result === undefined ? {} : components.refer(`${name}Result`, result)
-  const header: Parameter = {
-    ...{ name: 'X-Service-Method', in: 'header', required: true },
-    schema: { type: 'string', enum: [method.name] },
+  path: string,
+  entry: ServiceEntry,
+): PlacedOperation[] {
+  return new ServiceOperations(scope, path, entry).create()
+}
+
+class ServiceOperations {
+  readonly #scope: OperationScope
+  readonly #path: string
+  readonly #entry: ServiceEntry
+  readonly #typeName: string
+  readonly #isLogin: boolean
+  /** The option of the same name: of services that are no adapters nobody knows. */
+  readonly #options: { readonly paginate?: unknown } | undefined
+
+  constructor(scope: OperationScope, path: string, entry: ServiceEntry) {
+    this.#scope = scope
+    this.#path = path
+    this.#entry = entry
+    this.#typeName = toTypeName(path)
+    this.#isLogin = isAuthentication(entry.service)
+    this.#options = (entry.service as { readonly options?: object }).options
   }
-  const query = hasPath ? toQuery(components, typeName, method, 'list') : []
-  const parameters = hasPath ? refer(components, typeName, query) : [header]
-  const path = hasPath ? url.path : `${urls.all.path}#${method.name}`
-  return place({ ...urls.all, path }, CUSTOM_METHOD.verb, {
-    operationId: scope.ids.create(method.name, typeName),
-    ...describe(service, method, `Call '${method.name}'`),
-    parameters: [...toPathParameters(urls.all), ...parameters],
-    ...toBody(components, method, typeName, false),
-    responses: {
-      ...toAnswer(200, schema),
-      ...(result === undefined ? NO_CONTENT : {}),
-      ...toErrors(method, []),
+
+  create(): PlacedOperation[] {
+    const singletonKinds = this.#entry.options.singleton ? SINGLETON_KINDS : RECORD_KINDS
+    const kinds = this.#isLogin ? LOGIN_KINDS : singletonKinds
+    const external = [...this.#entry.methods].filter(([, method]) => method.external)
+    return external.flatMap(([name]) => {
+      const own = kinds.filter(([method, , , answer]) => {
+        return method === name && (answer !== 'written' || this.#allowsMany(method))
+      })
+      if (own.length === 0 && isStandardMethod(name)) return []
+      const method = this.#describe(name)
+      if (!isStandardMethod(name)) return [this.#toCustomOperation(method)]
+      return own.map((kind) => this.#toOperation(method, kind))
+    })
+  }
+
+  #describe(name: string): Method {
+    const { app, components } = this.#scope
+    const { service, schemas } = this.#entry
+    const own = schemas?.toMethodSchemas(name)
+    const isLogout = this.#isLogin && name === 'remove'
+    const security = isLogout ? readLogoutSecurity(app) : readSecurity(app, this.#entry, name)
+    Object.assign(components.securitySchemes, security?.schemes)
+    const login = isAuthentication(service) ? toLoginSchemas(service, name) : undefined
+    return { name, schemas: own ?? login, security }
+  }
+
+  #allowsMany(method: StandardMethod): boolean {
+    return allowsMany(method, this.#options) === true
+  }
+
+  #toOperation(method: Method, [name, id, summary, answer, errors]: OperationKind) {
+    const { components } = this.#scope
+    const { verb, withId } = METHOD_TABLE[name]
+    const isOne = withId && answer === 'record' && !this.#isLogin && !this.#entry.options.singleton
+    const url = toUrl(this.#scope.prefix, this.#path, isOne)
+    const isNew = name === 'create' || this.#isLogin
+    const query = this.#toQuery(method, isNew ? 'new' : answer === 'found' ? 'list' : 'record')
+    const isWhole = method.schemas?.isWhole === true
+    const recordName = isWhole ? `${capitalize(id)}${this.#typeName}Result` : this.#typeName
+    const canSelect = query.some((parameter) => parameter.name === '$select')
+    const record = this.#toRecord(method, recordName, canSelect)
+    const takesMany = name === 'create' && this.#allowsMany(name)
+    const result = isWhole ? record : this.#toResult(answer, record, takesMany)
+    return place(url.path, verb, {
+      operationId: components.createOperationId(id, this.#typeName),
+      ...this.#toHead(method, summary),
+      parameters: [...url.parameters, ...this.#refer(query)],
+      ...this.#toBody(method, takesMany),
+      responses: this.#toResponses(method, name === 'create' ? 201 : 200, result, errors),
+    })
+  }
+
+  /**
+   * Custom methods share their URL with `create`. Their key has a fragment, which makes it one of its own
+   * and which no client sends: the header says which method is meant. What comes after a fragment is not
+   * sent either, so that a query is documented where the method has a path.
+   */
+  #toCustomOperation(method: Method): PlacedOperation {
+    const { components, hasMethodPath, prefix } = this.#scope
+    const { name, schemas } = method
+    const url = toUrl(prefix, this.#path, false)
+    const ownPath = `${url.path === '/' ? '' : url.path}/${name}`
+    const hasPath = hasMethodPath(ownPath)
+    const resultName = `${this.#typeName}${capitalize(name)}Result`
+    const result = schemas?.result === undefined ? {} : components.refer(resultName, schemas.result)
+    const header: Parameter = {
+      ...{ name: 'X-Service-Method', in: 'header', required: true },
+      schema: { type: 'string', enum: [name] },
+    }
+    const parameters = hasPath ? this.#refer(this.#toQuery(method, 'list')) : [header]
+    return place(hasPath ? ownPath : `${url.path}#${name}`, CUSTOM_METHOD.verb, {
+      operationId: components.createOperationId(name, this.#typeName),
+      ...this.#toHead(method, `Call '${name}'`),
+      parameters: [...url.parameters, ...parameters],
+      ...this.#toBody(method, false),
+      responses: this.#toResponses(method, 200, result, []),
+    })
+  }
+
+  #toHead({ security }: Method, summary: string): object {
+    const requirements = security?.requirements
+    const tags = [this.#path]
+    return { summary, tags, ...(requirements === undefined ? {} : { security: requirements }) }
+  }
+
+  #toQuery({ name, schemas }: Method, use: QueryUse): readonly Parameter[] {
+    // Custom methods of a service without schemas mostly have no query.
+    const query = schemas === undefined && !isStandardMethod(name) ? false : schemas?.query
+    return toQueryParameters(this.#scope.components, this.#typeName, query, use)
+  }
+
+  /** Operations of a service mostly have the same query, which is long: they refer to its parameters. */
+  #refer(query: readonly Parameter[]): readonly object[] {
+    return query.map((parameter) => {
+      const name = `${this.#typeName}.${parameter.name.replace(/[^\w.-]/g, '')}`
+      return this.#scope.components.referParameter(name, parameter)
+    })
+  }
+
+  /** @param canSelect whether callers may choose the fields that they get */
+  #toRecord({ schemas }: Method, name: string, canSelect: boolean): DocumentSchema {
+    const result = schemas?.result
+    if (result === undefined) return ANY_RECORD
+    // Of an answer as a whole, `$select` is about what is inside.
+    const kept = schemas?.isWhole
+      ? Object.keys((result as { properties?: object }).properties ?? {})
+      : findIdNames(this.#entry.service)
+    const record = canSelect ? toSelectedRecord(result, kept) : result
+    return this.#scope.components.refer(this.#isLogin ? `${name}Result` : name, record)
+  }
+
+  #toBody({ name, schemas }: Method, takesMany: boolean): object {
+    const method = isStandardMethod(name) ? METHOD_TABLE[name] : CUSTOM_METHOD
+    if (!method.arguments.includes('data')) return {}
+    const dataName = `${this.#typeName}${capitalize(name)}Data`
+    const required = schemas?.data !== undefined
+    const one = required ? this.#scope.components.refer(dataName, schemas.data) : ANY_RECORD
+    const schema = takesMany ? { anyOf: [one, { type: 'array', items: one }] } : one
+    return { requestBody: { required, content: { 'application/json': { schema } } } }
+  }
+
+  #toResult(answer: OperationAnswer, record: DocumentSchema, takesMany: boolean): DocumentSchema {
+    const list: DocumentSchema = { type: 'array', items: record }
+    if (answer === 'written') return list
+    if (answer === 'record') return takesMany ? { anyOf: [record, list] } : record
+    // By the option `paginate`: with a default size there are pages, without the option nobody knows.
+    const paginate = this.#options?.paginate
+    const size = (paginate || {}) as { readonly default?: unknown }
+    if (paginate !== undefined && size.default === undefined) return list
+    const page = toPageSchema(record)
+    const named =
+      '$ref' in record
+        ? this.#scope.components.referWritten(`${toComponentName(record)}Page`, page)
+        : page
+    return paginate === undefined ? { oneOf: [named, list] } : named
+  }
+
+  #toResponses(
+    { schemas, security }: Method,
+    status: number,
+    schema: DocumentSchema,
+    errors: readonly number[],
+  ): object {
+    const description = status === 201 ? 'Created.' : 'Done.'
+    const codes = new Set([400, ...(security === null ? [] : [401]), ...errors])
+    return {
+      [status]: { description, content: { 'application/json': { schema } } },
+      ...(schemas?.result === undefined ? NO_CONTENT : {}),
+      ...this.#scope.components.referErrors([...codes]),
+    }
+  }
+}
+
+/** Returns the schema of a page of records. */
+function toPageSchema(record: DocumentSchema): DocumentSchema {
+  const count = { type: 'integer', minimum: 0 }
+  return {
+    type: 'object',
+    required: ['total', 'limit', 'skip', 'data'],
+    properties: {
+      total: { ...count, description: 'How many records there are on all pages.' },
+      limit: { ...count, description: 'How many records a page holds.' },
+      skip: { ...count, description: 'How many records are before this page.' },
+      data: { type: 'array', items: record },
     },
+  }
+}
+
+/** Returns the URL of all records of a service or of one, as the document writes it. */
+export function toUrl(
+  prefix: string,
+  path: string,
+  isOne: boolean,
+): { readonly path: string; readonly parameters: readonly Parameter[] } {
+  const segments = `${prefix}/${path}`.split('/').filter((segment) => segment !== '')
+  const names = segments.flatMap((one) => (one.startsWith(':') ? [one.slice(1)] : []))
+  let id = 'id'
+  while (names.includes(id)) id = `_${id}`
+  const all = isOne ? [...segments, `:${id}`] : segments
+  const written = all.map((one) => `/${one.startsWith(':') ? `{${one.slice(1)}}` : encodeURI(one)}`)
+  const parameters = (isOne ? [...names, id] : names).map(
+    (name): Parameter => ({ name, in: 'path', required: true, schema: { type: 'string' } }),
+  )
+  return { path: written.join('') || '/', parameters }
+}
+
+/** Returns a path without the names of its parameters: two with the same one are the same path. */
+export function toShape(path: string): string {
+  return path.replace(/\{[^}]*\}/g, '{}')
+}
+
+/** Returns the name of a service for types and operations: `UsersByUserIdMessages`. */
+function toTypeName(path: string): string {
+  const words = path.split('/').flatMap((segment) => {
+    const words = segment.split(/[^A-Za-z0-9]+/).filter((word) => word !== '')
+    return segment.startsWith(':') ? ['by', ...words] : words
   })
+  return words.map(capitalize).join('') || 'Root'
 }
 
 function place(
-  { path }: ServiceUrl,
+  path: string,
   verb: MethodSpec['verb'],
   operation: PlacedOperation['operation'],
 ): PlacedOperation {
   return { path, verb: verb.toLowerCase() as PlacedOperation['verb'], operation }
-}
-
-function describe(
-  { path }: ServiceDescription,
-  { security }: MethodDescription,
-  summary: string,
-): object {
-  const schemes = toSecurity(security)
-  return { summary, tags: [path], ...(schemes === undefined ? {} : { security: schemes }) }
-}
-
-function toPathParameters({ parameters }: ServiceUrl): Parameter[] {
-  return parameters.map((name) => ({
-    name,
-    in: 'path',
-    required: true,
-    schema: { type: 'string' },
-  }))
-}
-
-function toQuery(
-  components: SchemaComponents,
-  typeName: string,
-  { name, schemas }: MethodDescription,
-  use: QueryUse,
-): readonly Parameter[] {
-  // Custom methods of a service without schemas mostly have no query.
-  const query = schemas === undefined && !isStandardMethod(name) ? false : schemas?.query
-  return toQueryParameters(components, typeName, query, use)
-}
-
-/** Operations of a service mostly have the same query, which is long: they refer to its parameters. */
-function refer(
-  components: SchemaComponents,
-  typeName: string,
-  query: readonly Parameter[],
-): readonly object[] {
-  return query.map((parameter) =>
-    components.referParameter(`${typeName}.${parameter.name.replace(/[^\w.-]/g, '')}`, parameter),
-  )
-}
-
-function isSelect({ name }: Parameter): boolean {
-  return name === '$select'
-}
-
-/** @param canSelect whether callers may choose the fields that they get */
-function toRecord(
-  components: SchemaComponents,
-  { isLogin, idNames }: ServiceDescription,
-  { schemas }: MethodDescription,
-  typeName: string,
-  canSelect: boolean,
-): DocumentSchema {
-  const result = schemas?.result
-  if (result === undefined) return ANY_RECORD
-  // Of an answer as a whole, `$select` is about what is inside.
-  const kept = schemas?.isWhole
-    ? Object.keys((result as { properties?: object }).properties ?? {})
-    : idNames
-  const record = canSelect ? toSelectedRecord(result, kept) : result
-  return components.refer(isLogin ? `${typeName}Result` : typeName, record)
-}
-
-function toBody(
-  components: SchemaComponents,
-  { name, schemas }: MethodDescription,
-  typeName: string,
-  takesMany: boolean,
-): object {
-  const method = isStandardMethod(name) ? METHOD_TABLE[name] : CUSTOM_METHOD
-  if (!method.arguments.includes('data')) return {}
-  const data: JSONSchema | undefined = schemas?.data
-  const one =
-    data === undefined ? ANY_RECORD : components.refer(`${typeName}${capitalize(name)}Data`, data)
-  const schema = takesMany ? { anyOf: [one, { type: 'array', items: one }] } : one
-  const required = data !== undefined
-  return { requestBody: { required, content: { 'application/json': { schema } } } }
-}
-
-function toResult(
-  components: SchemaComponents,
-  { answer }: OperationKind,
-  { paging }: ServiceDescription,
-  record: DocumentSchema,
-  takesMany: boolean,
-): DocumentSchema {
-  const list: DocumentSchema = { type: 'array', items: record }
-  if (answer === 'found') return toFindResult(components, paging, record, list)
-  if (answer === 'written') return list
-  return takesMany ? { anyOf: [record, list] } : record
-}
-
-function toFindResult(
-  components: SchemaComponents,
-  paging: Paging,
-  record: DocumentSchema,
-  list: DocumentSchema,
-): DocumentSchema {
-  if (paging === 'list') return list
-  const page = toPageSchema(record)
-  const named =
-    '$ref' in record ? components.referWritten(`${toComponentName(record)}Page`, page) : page
-  return paging === 'pages' ? named : { oneOf: [named, list] }
-}
-
-function toAnswer(status: number, schema: DocumentSchema): object {
-  const description = status === 201 ? 'Created.' : 'Done.'
-  return { [status]: { description, content: { 'application/json': { schema } } } }
-}
-
-function toErrors({ security }: MethodDescription, codes: readonly number[]): object {
-  const own = security === null ? [400, ...codes] : [400, 401, ...codes]
-  return toErrorResponses([...new Set(own)])
 }

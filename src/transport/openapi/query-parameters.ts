@@ -1,6 +1,9 @@
+import type { FindReference } from '../../core/schema/schema-references.ts'
+import { indexReferences } from '../../core/schema/schema-references.ts'
 import type { JSONSchema } from '../../core/services/service-schemas.ts'
 import { isObject, isPlainObject } from '../../core/value-kind.ts'
-import type { Parameter, SchemaComponents } from './schema-components.ts'
+import type { Components, Parameter } from './components.ts'
+import { capitalize } from './components.ts'
 
 /** What a query may hold, by which kind of call. */
 export type QueryUse = 'list' | 'record' | 'new'
@@ -29,59 +32,50 @@ const USUAL_QUERY: JSONSchema = {
 /** Names that say something of lists only. */
 const FOR_LISTS: ReadonlySet<string> = new Set(['$limit', '$skip', '$sort'])
 
+/** The names of lists of conditions. */
+const LOGICAL: ReadonlySet<string> = new Set(['$or', '$and'])
+
+/** The kinds of a value that is an object, where it is there at all. */
+const OBJECT_KINDS: ReadonlySet<unknown> = new Set(['object', 'null', undefined])
+
 /** Returns the parameters of a query, by its schema. Without a schema they are the usual ones. */
 export function toQueryParameters(
-  components: SchemaComponents,
+  components: Components,
   name: string,
   schema: JSONSchema | undefined,
   use: QueryUse,
 ): Parameter[] {
-  const query = collectProperties(schema, schema)
-  const { properties, required } =
-    query.properties.size === 0 && schema !== false && !isClosed(schema)
-      ? collectProperties(USUAL_QUERY, USUAL_QUERY)
-      : query
+  const find: FindReference = isPlainObject(schema) ? indexReferences(schema) : () => undefined
+  const own = collectProperties(schema, find)
+  const isClosed = isPlainObject(schema) && schema['additionalProperties'] === false
+  const isOpen = own.properties.size === 0 && schema !== false && !isClosed
+  const { properties, required } = isOpen ? collectProperties(USUAL_QUERY, find) : own
   return [...properties]
-    .filter(([key]) => isUsed(key, use))
+    .filter(([key]) => (use === 'new' ? key === '$select' : use === 'list' || !FOR_LISTS.has(key)))
     .map(([key, property]) => {
-      const whole = withDefinitions(property, schema)
+      const kinds = collectKinds(property, find)
       const description = DESCRIPTIONS.get(key)
+      const part = `${name}Query${capitalize(key.replace(/[^A-Za-z0-9]+/g, ''))}`
       return {
         name: key,
         in: 'query',
         ...(required.has(key) ? { required: true } : {}),
         ...(description === undefined ? {} : { description }),
-        ...toStyle(property, schema),
-        ...(required.has(key) ? {} : toExample(key, collectKinds(property, schema))),
-        schema: components.inline(`${name}${toPart(key)}`, whole),
+        ...toStyle(kinds),
+        ...(required.has(key) ? {} : toExample(key, kinds)),
+        schema: components.inline(part, withDefinitions(property, schema)),
       }
     })
-}
-
-function isUsed(key: string, use: QueryUse): boolean {
-  if (use === 'new') return key === '$select'
-  return use === 'list' || !FOR_LISTS.has(key)
-}
-
-function isClosed(schema: JSONSchema | undefined): boolean {
-  return isPlainObject(schema) && schema['additionalProperties'] === false
 }
 
 /**
  * Objects stand in brackets, `area[$gt]=5`, and lists repeat the name. A field that may be either a
  * value or an object of operators is written as an object: clients write a value as `area=5` then too.
  */
-function toStyle(
-  property: JSONSchema,
-  root: JSONSchema | undefined,
-): Pick<Parameter, 'style' | 'explode'> {
-  const kinds = collectKinds(property, root)
+function toStyle(kinds: ReadonlySet<unknown>): Pick<Parameter, 'style' | 'explode'> {
   if (kinds.has('object')) return { style: 'deepObject', explode: true }
   return kinds.has('array') ? { style: 'form', explode: true } : {}
 }
-
-/** The names of lists of conditions. */
-const LOGICAL: ReadonlySet<string> = new Set(['$or', '$and'])
 
 /**
  * What forms to fill in begin with: nothing. Made up from the schema, they would sort by every field and
@@ -93,20 +87,14 @@ function toExample(key: string, kinds: ReadonlySet<unknown>): Pick<Parameter, 'e
   return isObject ? { example: {} } : {}
 }
 
-/** The kinds of a value that is an object, where it is there at all. */
-const OBJECT_KINDS: ReadonlySet<unknown> = new Set(['object', 'null', undefined])
-
-function collectKinds(schema: JSONSchema, root: JSONSchema | undefined): ReadonlySet<unknown> {
-  const resolved = resolveReference(schema, root)
+/** Returns the types that a value may have, `undefined` where a part of its schema names none. */
+function collectKinds(schema: unknown, find: FindReference): ReadonlySet<unknown> {
+  const resolved = resolve(schema, find)
   if (!isPlainObject(resolved)) return new Set()
-  const { type, anyOf, oneOf, allOf } = resolved
   const own = 'properties' in resolved ? ['object'] : []
-  const parts = [anyOf, oneOf, allOf].flatMap((list) => (Array.isArray(list) ? list : []))
-  return new Set([
-    ...own,
-    ...[type].flat(),
-    ...parts.flatMap((part: JSONSchema) => [...collectKinds(part, root)]),
-  ])
+  const parts = [resolved['anyOf'], resolved['oneOf'], resolved['allOf']].flatMap(toList)
+  const inner = parts.flatMap((part) => [...collectKinds(part, find)])
+  return new Set([...own, ...[resolved['type']].flat(), ...inner])
 }
 
 interface Properties {
@@ -115,53 +103,33 @@ interface Properties {
 }
 
 /** Collects the properties of a schema, those of schemas that it is put together of as well. */
-function collectProperties(
-  schema: JSONSchema | undefined,
-  root: JSONSchema | undefined,
-): Properties {
-  const found: Properties = { properties: new Map(), required: new Set() }
-  const resolved = resolveReference(schema, root)
-  if (!isPlainObject(resolved)) return found
+function collectProperties(schema: unknown, find: FindReference): Properties {
+  const resolved = resolve(schema, find)
+  if (!isPlainObject(resolved)) return { properties: new Map(), required: new Set() }
   const { properties, required, allOf } = resolved
-  for (const part of Array.isArray(allOf) ? allOf : []) {
-    const inner = collectProperties(part as JSONSchema, root)
-    for (const [key, value] of inner.properties) found.properties.set(key, value)
-    for (const key of inner.required) found.required.add(key)
+  const parts = toList(allOf).map((part) => collectProperties(part, find))
+  const own = isObject(properties) ? (Object.entries(properties) as [string, JSONSchema][]) : []
+  return {
+    properties: new Map([...parts.flatMap((part) => [...part.properties]), ...own]),
+    required: new Set([
+      ...parts.flatMap((part) => [...part.required]),
+      ...toList(required).map(String),
+    ]),
   }
-  for (const [key, value] of isObject(properties) ? Object.entries(properties) : []) {
-    found.properties.set(key, value as JSONSchema)
-  }
-  for (const key of Array.isArray(required) ? required : []) found.required.add(String(key))
-  return found
 }
 
-const DEFINITION = /^#\/\$defs\/([^/]+)$/
-
-function resolveReference(
-  schema: JSONSchema | undefined,
-  root: JSONSchema | undefined,
-): JSONSchema | undefined {
+function resolve(schema: unknown, find: FindReference): unknown {
   const reference = isPlainObject(schema) ? schema['$ref'] : undefined
-  const [, name] = DEFINITION.exec(String(reference)) ?? []
-  if (name === undefined) return schema
-  const definitions = getDefinitions(root) ?? {}
-  const key = decodeURIComponent(name)
-  return Object.hasOwn(definitions, key) ? (definitions[key] as JSONSchema) : undefined
+  return typeof reference === 'string' ? find(reference) : schema
+}
+
+function toList(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
 }
 
 /** A part of a schema takes along what it may refer to. */
 function withDefinitions(property: JSONSchema, root: JSONSchema | undefined): JSONSchema {
-  const definitions = getDefinitions(root)
-  if (definitions === undefined || !JSON.stringify(property).includes('#/$defs/')) return property
-  return { ...(property as object), $defs: definitions }
-}
-
-function getDefinitions(root: JSONSchema | undefined): Record<string, unknown> | undefined {
   const definitions = isPlainObject(root) ? root['$defs'] : undefined
-  return isObject(definitions) ? definitions : undefined
-}
-
-function toPart(key: string): string {
-  const word = key.replace(/[^A-Za-z0-9]+/g, '')
-  return `Query${word.slice(0, 1).toUpperCase()}${word.slice(1)}`
+  if (!isObject(definitions) || !JSON.stringify(property).includes('#/$defs/')) return property
+  return { ...(property as object), $defs: definitions }
 }

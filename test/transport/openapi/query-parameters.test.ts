@@ -1,6 +1,6 @@
 import t from 'tap'
+import { Components } from '../../../src/transport/openapi/components.ts'
 import { toQueryParameters } from '../../../src/transport/openapi/query-parameters.ts'
-import { SchemaComponents } from '../../../src/transport/openapi/schema-components.ts'
 
 const STYLES: readonly [title: string, schema: object, style: object][] = [
   ['a value as it is', { type: 'number' }, {}],
@@ -18,14 +18,14 @@ const STYLES: readonly [title: string, schema: object, style: object][] = [
 for (const [title, schema, style] of STYLES) {
   t.test(`a query has ${title}`, async (t) => {
     const query = { type: 'object', properties: { area: schema }, required: ['area'] }
-    const parameters = toQueryParameters(new SchemaComponents(), 'Countries', query, 'list')
+    const parameters = toQueryParameters(new Components(), 'Countries', query, 'list')
     t.match(parameters, [{ name: 'area', in: 'query', required: true, schema, ...style }])
     if (Object.keys(style).length === 0) t.notMatch(parameters, [{ style: String }])
   })
 }
 
 function listNames(schema: object | boolean | undefined, use: 'list' | 'record' | 'new'): string[] {
-  return toQueryParameters(new SchemaComponents(), 'Countries', schema, use).map(({ name }) => name)
+  return toQueryParameters(new Components(), 'Countries', schema, use).map(({ name }) => name)
 }
 
 t.test('has the parameters of all parts of a schema', async (t) => {
@@ -54,7 +54,7 @@ t.test('a service without a schema has the usual parameters, a closed one has no
 })
 
 t.test('a parameter that refers to a part of its query takes that along', async (t) => {
-  const components = new SchemaComponents()
+  const components = new Components()
   const query = {
     $defs: { size: { type: 'object', properties: { $gt: { type: 'number' } } } },
     properties: { area: { $ref: '#/$defs/size' } },
@@ -80,7 +80,7 @@ t.test('forms to fill in begin with no condition, and sort by nothing', async (t
     needed: object,
   }
   const query = { properties, required: ['needed'] }
-  const parameters = toQueryParameters(new SchemaComponents(), 'Countries', query, 'list')
+  const parameters = toQueryParameters(new Components(), 'Countries', query, 'list')
   t.strictSame(Object.fromEntries(parameters.map(({ name, example }) => [name, example])), {
     $sort: {},
     $or: [],
@@ -93,11 +93,11 @@ t.test('forms to fill in begin with no condition, and sort by nothing', async (t
 t.test('a field may have the name of something that every object has', async (t) => {
   const names = ['constructor', 'toString', 'valueOf', 'hasOwnProperty', '__proto__']
   const properties = Object.fromEntries(names.map((name) => [name, { type: 'string' }]))
-  const parameters = toQueryParameters(new SchemaComponents(), 'Races', { properties }, 'list')
+  const parameters = toQueryParameters(new Components(), 'Races', { properties }, 'list')
   t.strictSame(
     parameters,
     names.map((name) => ({ name, in: 'query', schema: { type: 'string' } })),
   )
   const missing = { properties: { size: { $ref: '#/$defs/constructor' } }, $defs: {} }
-  t.match(toQueryParameters(new SchemaComponents(), 'Races', missing, 'list'), [{ name: 'size' }])
+  t.match(toQueryParameters(new Components(), 'Races', missing, 'list'), [{ name: 'size' }])
 })

@@ -1,11 +1,11 @@
 import t from 'tap'
 import { Type } from '../../../src/core/schema/index.ts'
-import { SchemaComponents } from '../../../src/transport/openapi/schema-components.ts'
+import { Components } from '../../../src/transport/openapi/components.ts'
 
 const BASE = '#/components/schemas/'
 
 t.test('names a schema by its $id, which it has no longer then', async (t) => {
-  const components = new SchemaComponents()
+  const components = new Components()
   const schema = {
     $id: 'User',
     $schema: 'https://json-schema.org/draft/2020-12/schema',
@@ -17,7 +17,7 @@ t.test('names a schema by its $id, which it has no longer then', async (t) => {
 })
 
 t.test('gives other schemas with a name that is taken another one', async (t) => {
-  const components = new SchemaComponents()
+  const components = new Components()
   const references = ['string', 'number', 'boolean', 'string'].map(
     (type) => components.refer('Users', { $id: 'User', type })['$ref'],
   )
@@ -31,7 +31,7 @@ t.test('gives other schemas with a name that is taken another one', async (t) =>
 })
 
 t.test('leads references within a schema to where its parts are in the document', async (t) => {
-  const components = new SchemaComponents()
+  const components = new Components()
   components.refer('Tree', {
     type: 'object',
     $defs: { leaf: { $id: 'Leaf', type: 'string' } },
@@ -54,13 +54,13 @@ t.test('leads references within a schema to where its parts are in the document'
 })
 
 t.test('writes true and false as objects, which all generators read', async (t) => {
-  const components = new SchemaComponents()
+  const components = new Components()
   t.strictSame(components.inline('Any', true), {})
   t.strictSame(components.inline('None', false), { not: {} })
 })
 
 t.test('takes schemas of TypeBox, recursive ones too', async (t) => {
-  const components = new SchemaComponents()
+  const components = new Components()
   const node = Type.Cyclic(
     { Node: Type.Object({ id: Type.String(), next: Type.Optional(Type.Ref('Node')) }) },
     'Node',
@@ -80,7 +80,7 @@ t.test('takes schemas of TypeBox, recursive ones too', async (t) => {
 t.test(
   'gives definitions a name that no schema has, and leads deeper references along',
   async (t) => {
-    const components = new SchemaComponents()
+    const components = new Components()
     const leaf = { type: 'object', properties: { size: { type: 'number' } } }
     components.refer('Tree', {
       definitions: { 'a/leaf': leaf },

@@ -1,0 +1,104 @@
+import type { Authentication } from '../../auth/authentication.ts'
+import { authenticationServices } from '../../auth/default-authentication.ts'
+import { findStrategies } from '../../auth/hooks/open-methods.ts'
+import type { Application, ServiceEntry } from '../../core/index.ts'
+import type { JSONSchema, MethodSchemas } from '../../core/services/service-schemas.ts'
+import type { DocumentSchema } from './components.ts'
+
+/** What callers of a method have to prove. */
+export interface Security {
+  /** The schemes of which one is enough, by their names. Empty where nobody knows them. */
+  readonly schemes: Readonly<Record<string, DocumentSchema>>
+  /** The `security` of the operation; `undefined` where nobody knows how to prove it. */
+  readonly requirements: readonly object[] | undefined
+}
+
+/** The name that the scheme of tokens has in documents. */
+const BEARER = 'bearer'
+
+/** @see https://spec.openapis.org/oas/v3.1.1.html#security-scheme-object */
+const BEARER_SCHEME: DocumentSchema = {
+  type: 'http',
+  scheme: 'bearer',
+  bearerFormat: 'JWT',
+  description: 'The `accessToken` that a login returns.',
+}
+
+/** The strategy that accepts callers who prove nothing, in Feathers too. */
+const ANONYMOUS = 'anonymous'
+
+/** The strategy of tokens, for documents of applications without an authentication service. */
+const JWT = 'jwt'
+
+/** Returns what the `authenticate` hook of a method asks for, `null` where anybody may call it. */
+export function readSecurity(
+  app: Application,
+  entry: ServiceEntry,
+  method: string,
+): Security | null {
+  const strategies = findStrategies(entry, method)
+  return strategies === null ? null : toSecurity(app, strategies)
+}
+
+/** Returns what ends a login: its token. */
+export function readLogoutSecurity(app: Application): Security {
+  const security = toSecurity(app, [JWT])
+  if (security.requirements !== undefined) return security
+  return { schemes: { [BEARER]: BEARER_SCHEME }, requirements: [{ [BEARER]: [] }] }
+}
+
+function toSecurity(app: Application, strategies: readonly string[]): Security {
+  const found = strategies.flatMap((strategy) => {
+    const scheme = findScheme(app, strategy)
+    if (scheme === undefined) return []
+    const name = scheme['scheme'] === BEARER ? BEARER : strategy.replace(/[^A-Za-z0-9._-]/g, '')
+    return [[name, scheme] as const]
+  })
+  const schemes = Object.fromEntries(found)
+  const requirements: object[] = Object.keys(schemes).map((name) => ({ [name]: [] }))
+  if (requirements.length === 0) return { schemes, requirements: undefined }
+  if (strategies.includes(ANONYMOUS)) requirements.push({})
+  return { schemes, requirements }
+}
+
+/** Strategies say what they read; of those that do not, `authenticate` says that there is a proof. */
+function findScheme(app: Application, name: string): DocumentSchema | undefined {
+  for (const authentication of authenticationServices(app).values()) {
+    const strategy = authentication.getStrategy(name)
+    if (strategy !== undefined) return strategy.securityScheme
+  }
+  return name === JWT ? BEARER_SCHEME : undefined
+}
+
+/** Returns what a login sends and gets, by the settings of an authentication service. */
+export function toLoginSchemas({ configuration }: Authentication, method: string): MethodSchemas {
+  const { authStrategies, entity, ...settings } = configuration
+  const any: JSONSchema = { type: 'object', additionalProperties: true }
+  const result: JSONSchema = {
+    type: 'object',
+    required: ['accessToken', 'authentication'],
+    properties: {
+      accessToken: { type: 'string', description: 'The token for `Authorization: Bearer …`.' },
+      authentication: any,
+      ...(entity == null ? {} : { [entity]: any }),
+    },
+    additionalProperties: true,
+  }
+  // The fields that the strategies of this package read.
+  const { usernameField, passwordField } = (settings['local'] ?? {}) as Record<string, string>
+  const data: JSONSchema = {
+    type: 'object',
+    required: ['strategy'],
+    properties: {
+      strategy: { type: 'string', enum: [...authStrategies] },
+      ...(usernameField === undefined ? {} : { [usernameField]: { type: 'string' } }),
+      ...(passwordField === undefined
+        ? {}
+        : { [passwordField]: { type: 'string', format: 'password' } }),
+      ...(authStrategies.includes(JWT) ? { accessToken: { type: 'string' } } : {}),
+    },
+    additionalProperties: true,
+  }
+  const query: JSONSchema = { type: 'object', additionalProperties: false }
+  return { data: method === 'remove' ? undefined : data, query, result }
+}
