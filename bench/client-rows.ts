@@ -1,7 +1,5 @@
 import { ofetch } from 'ofetch'
-import { createApp } from 'remex'
-import { createClient, rest } from 'remex/client'
-import undici from 'undici'
+import { createClient } from 'remex/client'
 import { toNewRecord } from './rest-records.ts'
 
 /** The same call by a service of the client, and as one writes it with the library alone. */
@@ -15,7 +13,7 @@ export interface ClientRow {
   readonly limited: () => Promise<unknown>
 }
 
-const TARGETS = { ofetch: 1.15, undici: 1.3 } as const
+const TARGET = 1.15
 
 const LIMIT_MS = 60_000
 const ID = 'record-0042'
@@ -28,64 +26,27 @@ const DATA = toNewRecord(1)
 export function createRows(baseURL: string): readonly ClientRow[] {
   const url = `${baseURL}/records`
   const byOfetch = createClient({ baseURL }).service('records')
-  const byUndici = createApp().configure(rest(baseURL).undici(undici)).service('records')
   return [
     {
       title: 'ofetch get',
-      target: TARGETS.ofetch,
+      target: TARGET,
       service: () => byOfetch.get(ID),
       library: () => ofetch(`${url}/${ID}`),
       limited: () => ofetch(`${url}/${ID}`, { timeout: LIMIT_MS }),
     },
     {
       title: 'ofetch find',
-      target: TARGETS.ofetch,
+      target: TARGET,
       service: () => byOfetch.find({ query: QUERY }),
       library: () => ofetch(`${url}?${QUERY_STRING}`),
       limited: () => ofetch(`${url}?${QUERY_STRING}`, { timeout: LIMIT_MS }),
     },
     {
       title: 'ofetch create',
-      target: TARGETS.ofetch,
+      target: TARGET,
       service: () => byOfetch.create(DATA),
       library: () => ofetch(url, { method: 'POST', body: DATA }),
       limited: () => ofetch(url, { method: 'POST', body: DATA, timeout: LIMIT_MS }),
     },
-    {
-      title: 'undici get',
-      target: TARGETS.undici,
-      service: () => byUndici.get(ID),
-      library: () => sendByUndici(`${url}/${ID}`),
-      limited: () => sendByUndici(`${url}/${ID}`, { signal: AbortSignal.timeout(LIMIT_MS) }),
-    },
-    {
-      title: 'undici find',
-      target: TARGETS.undici,
-      service: () => byUndici.find({ query: QUERY }),
-      library: () => sendByUndici(`${url}?${QUERY_STRING}`),
-      limited: () =>
-        sendByUndici(`${url}?${QUERY_STRING}`, { signal: AbortSignal.timeout(LIMIT_MS) }),
-    },
-    {
-      title: 'undici create',
-      target: TARGETS.undici,
-      service: () => byUndici.create(DATA),
-      library: () => sendByUndici(url, toCreation()),
-      limited: () => sendByUndici(url, { ...toCreation(), signal: AbortSignal.timeout(LIMIT_MS) }),
-    },
   ]
-}
-
-function toCreation(): UndiciOptions {
-  const headers = { 'content-type': 'application/json' }
-  return { method: 'POST', headers, body: JSON.stringify(DATA) }
-}
-
-type UndiciOptions = NonNullable<Parameters<typeof undici.request>[1]>
-
-/** Errors have to be told from records by hand there. */
-async function sendByUndici(url: string, options: UndiciOptions = {}): Promise<unknown> {
-  const { statusCode, body } = await undici.request(url, options)
-  if (statusCode >= 400) throw new Error(await body.text())
-  return body.json()
 }

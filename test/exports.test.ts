@@ -114,7 +114,7 @@ const EMBEDDED = toNames({
 const CLIENT = toNames({
   values: `
     AuthenticationClient AxiosClient FetchClient MemoryStorage OfetchClient RemoteService
-    SuperagentClient UndiciClient authentication createClient rest
+    SuperagentClient authentication createClient rest
   `,
   types: `
     AuthenticationClientClass AuthenticationClientOptions AuthenticationOptions LocationWithHash
@@ -123,7 +123,7 @@ const CLIENT = toNames({
     Connector CustomMethods
     ErrorResponse FetchAnswer FetchFunction FetchOptions PreparedRequest Received ReceivedResult
     RemoteServiceClass RemoteServiceOf RemoteServiceSettings RemoteServices RequestHeaders
-    ResponseType RestConnection RestConnectors Sendable SendableQuery SuperagentLibrary UndiciLibrary
+    ResponseType RestConnection RestConnectors Sendable SendableQuery SuperagentLibrary
   `,
 })
 

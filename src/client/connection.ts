@@ -65,7 +65,7 @@ export interface ConnectionParams {
   readonly retries?: number | undefined
   /** How the body of a successful answer is read. Default: `'json'`. */
   readonly responseType?: ResponseType | undefined
-  /** Options of the HTTP library: `credentials` of fetch, `dispatcher` of undici. */
+  /** Options of the HTTP library: `credentials` of fetch. */
   readonly [option: string]: unknown
 }
 

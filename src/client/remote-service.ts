@@ -9,7 +9,6 @@ import { createTimeout, toNetworkError } from './answers/network-error.ts'
 import { sendRead } from './answers/read-retries.ts'
 import { omitRedirectOptions, refuseRedirect, toRedirectRule } from './answers/redirects.ts'
 import { readResult } from './answers/response-result.ts'
-import type { Abort } from './answers/time-limit.ts'
 import { limitCall } from './answers/time-limit.ts'
 import { findAuthorizer } from './authorizer.ts'
 import type { Answer, ConnectionOptions, PreparedRequest } from './connection.ts'
@@ -42,9 +41,6 @@ interface Call {
   readonly data?: unknown
   readonly params: unknown
 }
-
-/** What decides about how a call can be aborted. */
-export type AbortedCall = Pick<PreparedRequest, 'responseType' | 'libraryOptions'>
 
 type SentHeaders = Readonly<Record<string, string>>
 
@@ -142,14 +138,6 @@ export abstract class RemoteService {
     return queryString === '' ? '' : `?${queryString}`
   }
 
-  /**
-   * Returns what aborts the request of a call. For libraries that can do with less than what the
-   * platform has.
-   */
-  protected createAbort(_call: AbortedCall): Abort {
-    return new AbortController()
-  }
-
   private async callRemote(call: Call): Promise<unknown> {
     const { method, data, params: given } = call
     const params = toParams(given)
@@ -214,8 +202,7 @@ export abstract class RemoteService {
           : sendOnce(ended)
       return readResult(await answer, responseType)
     }
-    const isStream = responseType === 'stream'
-    const limits = { signal, timeoutMs, isStream, createAbort: () => this.createAbort(options) }
+    const limits = { signal, timeoutMs, isStream: responseType === 'stream' }
     return limitCall(limits, start, (limitMs) => createTimeout(label, limitMs))
   }
 }

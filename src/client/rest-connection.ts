@@ -2,7 +2,6 @@ import type { Application } from '../core/app.ts'
 import { isStandardMethod } from '../core/method-table.ts'
 import { nameFactory } from '../core/options/configurator.ts'
 import type { AnyServices } from '../core/services/service-map.ts'
-import { isObject } from '../core/value-kind.ts'
 import type { ConnectionOptions } from './connection.ts'
 import type { RemoteServiceSettings } from './remote-service.ts'
 import { RemoteService } from './remote-service.ts'
@@ -22,7 +21,6 @@ export interface RestConnection<Services = AnyServices> {
 
 /** Whether a value is the library that is meant: a function, or an object with one. */
 const IS_LIBRARY: Readonly<Record<string, (value: unknown) => boolean>> = {
-  undici: (value) => isObject(value) && typeof value['request'] === 'function',
   axios: (value) =>
     typeof (value as { request?: unknown } | null | undefined)?.request === 'function',
 }

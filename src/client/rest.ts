@@ -10,8 +10,6 @@ import { FetchClient } from './libraries/fetch-connection.ts'
 import { OfetchClient } from './libraries/ofetch-connection.ts'
 import type { SuperagentLibrary } from './libraries/superagent-connection.ts'
 import { SuperagentClient } from './libraries/superagent-connection.ts'
-import type { UndiciLibrary } from './libraries/undici-connection.ts'
-import { UndiciClient } from './libraries/undici-connection.ts'
 import { RemoteService } from './remote-service.ts'
 import type { CustomMethods, NoCustomMethods, RemoteServices } from './remote-services.ts'
 import { toBaseURL } from './requests/service-url.ts'
@@ -37,8 +35,6 @@ export interface RestConnectors<Services> {
   ): RestConnection<Services>
   /** Returns a connection by `fetch` of the platform, or a function like it. */
   readonly fetch: Connector<FetchFunction, Services>
-  /** Returns a connection by `request` of undici, the fastest in Node. */
-  readonly undici: Connector<UndiciLibrary, Services>
   /** Returns a connection by axios, or an instance of it. */
   readonly axios: Connector<AxiosLibrary, Services>
   /** Returns a connection by superagent. */
@@ -71,7 +67,6 @@ export function rest<
   return {
     ofetch: (options, Service) => by('ofetch', OfetchClient)(ofetch, options, Service),
     fetch: by('fetch', FetchClient),
-    undici: by('undici', UndiciClient),
     axios: by('axios', AxiosClient),
     superagent: by('superagent', SuperagentClient),
   }

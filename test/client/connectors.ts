@@ -1,7 +1,6 @@
 import axios from 'axios'
 import { ofetch } from 'ofetch'
 import superagent from 'superagent'
-import undici from 'undici'
 import type {
   ConnectionOptions,
   RemoteServiceClass,
@@ -31,11 +30,6 @@ const ALL = { hasStreams: true, followsRedirects: true }
 export const CONNECTORS: Readonly<Record<string, Connector>> = {
   ofetch: { library: ofetch, connect: (url, ...given) => rest(url).ofetch(...given), ...ALL },
   fetch: { library: fetch, connect: (url, ...given) => rest(url).fetch(fetch, ...given), ...ALL },
-  undici: {
-    library: undici,
-    connect: (url, ...given) => rest(url).undici(undici, ...given),
-    ...{ hasStreams: true, followsRedirects: false },
-  },
   axios: { library: axios, connect: (url, ...given) => rest(url).axios(axios, ...given), ...ALL },
   superagent: {
     library: superagent,

@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import superagent from 'superagent'
 import t from 'tap'
-import undici from 'undici'
 import { rest } from '../../src/client/index.ts'
 import { createApp, NotFound } from '../../src/core/index.ts'
 import { until } from '../support/until.ts'
@@ -88,8 +87,8 @@ t.test('what has no method dispatch is no dispatcher', async (t) => {
   for (const dispatcher of [{}, 1, 'agent']) {
     const error = { name: 'TypeError', message: /'dispatcher' must be one of undici/ }
     const connection = { dispatcher }
-    t.throws(() => rest('http://a').undici(undici, { connection }).service('things'), error)
-    const things = createApp().configure(rest('http://a').undici(undici)).service('things')
+    t.throws(() => rest('http://a').ofetch({ connection }).service('things'), error)
+    const things = createApp().configure(rest('http://a').ofetch()).service('things')
     await t.rejects(things.find({ connection }), error)
   }
 })

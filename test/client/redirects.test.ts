@@ -10,7 +10,6 @@ import { startOddServer } from './odd-server.ts'
 const FOLLOWING: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   ofetch: { redirect: 'follow' },
   fetch: { redirect: 'follow' },
-  undici: {},
   axios: { maxRedirects: 5 },
   superagent: { redirects: 5 },
 }

@@ -1,7 +1,6 @@
 import axios from 'axios'
 import type { Collection, ObjectId } from 'mongodb'
 import superagent from 'superagent'
-import * as undici from 'undici'
 import { MongoDBService } from '../../src/adapter/index.ts'
 import type { Received, ReceivedResult, Sendable } from '../../src/client/index.ts'
 import { createClient, FetchClient, rest } from '../../src/client/index.ts'
@@ -240,7 +239,6 @@ client.configure(other)
 client.use('todos', other.service('paged'))
 // @ts-expect-error no such service
 other.service('nothing')
-rest('/').undici(undici)
 rest('/').axios(axios.create())
 rest('/').superagent(superagent, { headers: {} })
 // @ts-expect-error no such option

@@ -9,12 +9,7 @@ export interface CallLimits {
   readonly timeoutMs: number
   /** Whether the signal works until the result has ended: a stream is read after the call. */
   readonly isStream: boolean
-  /** Makes what aborts the call. */
-  readonly createAbort: () => Abort
 }
-
-/** An `AbortController`, or what is enough of one for the library of a call. */
-export type Abort = Pick<AbortController, 'signal' | 'abort'>
 
 /** A timer of more would end at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1
@@ -28,14 +23,14 @@ const MAX_TIMER_MS = 2 ** 31 - 1
  * @throws the reason of the signal
  */
 export function limitCall(
-  { signal, timeoutMs, isStream, createAbort }: CallLimits,
+  { signal, timeoutMs, isStream }: CallLimits,
   start: (signal: AbortSignal | undefined) => Promise<unknown>,
   createTimeout: (timeoutMs: number) => Timeout,
 ): Promise<unknown> {
   if (signal?.aborted) return Promise.reject(toAbortError(signal))
   const hasTimer = timeoutMs <= MAX_TIMER_MS
   if (!hasTimer && signal === undefined) return start(undefined)
-  const controller = createAbort()
+  const controller = new AbortController()
   return new Promise((resolve, reject) => {
     let isEnded = false
     let timer: ReturnType<typeof setTimeout> | undefined
