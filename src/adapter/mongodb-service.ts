@@ -1,17 +1,15 @@
 import type { Document } from 'mongodb'
 
 import type { Page } from '../core/params.ts'
-import { compareByType } from '../core/query-conversion.ts'
 import type { FieldName, RecordQuery, Selected, Selecting } from '../core/services/record-query.ts'
 import { checkChangeData, checkOne, checkSelect, toChecked } from './adapter-call.ts'
 import { toCallSettings, withSettings } from './call-settings.ts'
 import type { Found, NewRecord, Paged, PatchData } from './hookless-methods.ts'
 import { HooklessMethods } from './hookless-methods.ts'
-import type { DefaultPaging, MongoDBOptions, PagesOption, Paging } from './mongodb-options.ts'
+import type { DefaultPaging, PagesOption, Paging } from './mongodb-options.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
 import { checkMulti, checkWriteToMany, isExternal } from './mongodb-params.ts'
 import type { AdapterId } from './object-id.ts'
-import { tellOfStrings } from './queries/string-values.ts'
 import { checkReservedNames } from './writes/data-check.ts'
 import type { UnreadParams, WriteCount } from './writes/unread-write.ts'
 import { checkNewRecords } from './writes/write-data.ts'
@@ -29,13 +27,6 @@ export class MongoDBService<
    */
   static override readonly name: string = 'MongoDBService'
 
-  /** @throws {TypeError} an option is missing, unknown, or has an invalid value */
-  constructor(options: MongoDBOptions) {
-    super(options)
-    // A subclass with a `find` of its own may convert the values of queries there.
-    compareByType(MongoDBService.prototype.find)
-  }
-
   /**
    * Resolves to a page `{ total, limit, skip, data }`, or to an array when pages are off; records have
    * the fields that `$select` names.
@@ -50,10 +41,7 @@ export class MongoDBService<
   find(params: P & PagesOption): Promise<Found<T, Paged<Kind>>>
   find(params?: P): Promise<Found<T, Kind>>
   async find(params?: P): Promise<Page<T> | T[]> {
-    const checked = toChecked(params, this)
-    const found = await this._find(checked)
-    if (isExternal(params)) tellOfStrings(this, found, checked.query)
-    return found
+    return this._find(toChecked(params, this))
   }
 
   /** @throws {NotFound} no record has this id, or the query excludes it */

@@ -18,7 +18,6 @@ import { toPatterns } from './routing/service-router.ts'
 import { addHealthRoutes } from './server/health-routes.ts'
 import { checkMethodPaths } from './service-method.ts'
 import { ServiceRoutes } from './service-routes.ts'
-import { warnOfUnconverted } from './unconverted-queries.ts'
 
 /** Options of the plugin. */
 export interface RemexOptions extends RestOptions {
@@ -113,7 +112,6 @@ export function addLifecycle(
       })
       throw error
     }
-    if (isServed(app)) warnOfUnconverted(app)
   })
   server.addHook('onClose', async () => {
     if (!isDown) await lifecycle.teardown(server.server)

@@ -5,7 +5,6 @@ import { markHookFactory } from '../../core/hooks/hook-factory.ts'
 import type { Application, Params } from '../../core/index.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
-import { leaveQuery } from '../../core/query-conversion.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
 import { createNotAuthenticated } from '../auth-errors.ts'
 import type { Authentication, AuthenticationResult } from '../authentication.ts'
@@ -69,7 +68,7 @@ export function authenticate(
     return pending === undefined ? next?.() : pending.then(next)
   }
   const checked = addHookCheck(hook, (place) => checkAuthenticate(place, options))
-  return leaveQuery(markAuthenticating(checked, options.strategies))
+  return markAuthenticating(checked, options.strategies)
 }
 
 /**

@@ -1,7 +1,6 @@
 import { markHookFactory } from '../../core/hooks/hook-factory.ts'
 import type { ExternalForm } from '../../core/index.ts'
 import { addExternalForm } from '../../core/index.ts'
-import { leaveQuery } from '../../core/query-conversion.ts'
 import { isObject, isStringList } from '../../core/value-kind.ts'
 import { omitFields, toPlain } from '../field-path.ts'
 import type { HookCall } from './hook-call.ts'
@@ -49,7 +48,7 @@ export function protect(...fields: string[]): ProtectHook {
     protectContext(context)
     return undefined
   }
-  return markPassing(leaveQuery(hook))
+  return markPassing(hook)
 }
 
 function isPage(result: unknown): result is { readonly data: readonly unknown[] } {

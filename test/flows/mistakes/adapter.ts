@@ -1,6 +1,5 @@
 import { MongoClient } from 'mongodb'
 import { MongoDBService } from '../../../src/adapter/index.ts'
-import { protect } from '../../../src/auth/index.ts'
 import type { FastifyApplication } from '../../../src/transport/index.ts'
 import { idleCollection } from '../../support/idle-collection.ts'
 import type { Mistake } from './mistake.ts'
@@ -118,14 +117,5 @@ export const ADAPTER_MISTAKES: readonly Mistake[] = [
     (app) => ask(serve(app), { url: '/messages?$search=hunter2' }),
     'Invalid filter value $search: name it in the option filters: { $search: true } | messages | find',
     '{"name":"BadRequest","message":"Invalid filter value $search","code":400,"className":"bad-request"}',
-  ),
-  warned(
-    'a service that nothing converts the values of queries for',
-    async (app) => {
-      app.use('messages', create({}))
-      app.service('messages').hooks({ after: { all: [protect('secret')] } })
-      await app.fastify.ready()
-    },
-    "Values in URLs are strings, and nothing converts them for the service 'messages': ?price=5 finds no number. Add a hook before find, see 'Values in queries' in docs/mongodb.md",
   ),
 ]

@@ -1,5 +1,4 @@
 import { markHookFactory } from '../../hooks/hook-factory.ts'
-import { leaveQuery } from '../../query-conversion.ts'
 import { isPromise } from '../../value-kind.ts'
 import type { AnyResolver, ResolverCall, ResolverHook } from './resolver-hook.ts'
 import {
@@ -16,7 +15,7 @@ import {
  */
 export function resolveData<C>(...resolvers: readonly AnyResolver<C>[]): ResolverHook<C> {
   checkResolvers('resolveData', resolvers)
-  return leaveQuery((context: C, next?: () => Promise<void>) => {
+  return (context: C, next?: () => Promise<void>) => {
     const call = toCall(context)
     checkBefore('resolveData', call)
     if (call.data === undefined) return next?.()
@@ -25,7 +24,7 @@ export function resolveData<C>(...resolvers: readonly AnyResolver<C>[]): Resolve
     if (isPromise(data)) return setLater(call, data, next)
     call.data = data
     return next?.()
-  })
+  }
 }
 
 async function setLater(

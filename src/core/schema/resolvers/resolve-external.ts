@@ -1,6 +1,5 @@
 import { copyExternalForms, setDispatch, toExternalForm } from '../../external-form.ts'
 import { markHookFactory } from '../../hooks/hook-factory.ts'
-import { leaveQuery } from '../../query-conversion.ts'
 import { isObject, isPlainObject, isSingleValue } from '../../value-kind.ts'
 import { getDispatch } from './dispatch.ts'
 import { whenReady } from './pending.ts'
@@ -27,7 +26,7 @@ const APPLIED = new WeakMap<object, readonly unknown[]>()
  */
 export function resolveExternal<C>(...resolvers: readonly AnyResolver<C>[]): AroundResolverHook<C> {
   checkResolvers('resolveExternal', resolvers)
-  return leaveQuery(async (context: C, next: () => Promise<void>) => {
+  return async (context: C, next: () => Promise<void>) => {
     checkAround('resolveExternal', next)
     const call = toCall(context)
     const { resolve } = call.params
@@ -39,7 +38,7 @@ export function resolveExternal<C>(...resolvers: readonly AnyResolver<C>[]): Aro
     const dispatch = replaceRecords(call, seen)
     call.dispatch = dispatch
     if (dispatch !== getDispatch(result)) setDispatch(result, dispatch)
-  })
+  }
 }
 
 /**

@@ -1,7 +1,6 @@
 import { BadRequest } from '../../errors/index.ts'
 import { copyExternalForms } from '../../external-form.ts'
 import { markHookFactory } from '../../hooks/hook-factory.ts'
-import { leaveQuery } from '../../query-conversion.ts'
 import { isObject } from '../../value-kind.ts'
 import { findWithheld, withholdSelection } from '../withheld-selection.ts'
 import { carryDispatch } from './dispatch.ts'
@@ -26,7 +25,7 @@ import { readNames, readSelection, toProperty } from './selection.ts'
 export function resolveResult<C>(...resolvers: readonly AnyResolver<C>[]): AroundResolverHook<C> {
   checkResolvers('resolveResult', resolvers)
   const virtualNames = new Set(resolvers.flatMap(({ virtualNames: names = [] }) => names))
-  return leaveQuery(async (context: C, next: () => Promise<void>) => {
+  return async (context: C, next: () => Promise<void>) => {
     checkAround('resolveResult', next)
     const call = toCall(context)
     prepareQuery(call, virtualNames)
@@ -38,7 +37,7 @@ export function resolveResult<C>(...resolvers: readonly AnyResolver<C>[]): Aroun
       whenReady(run(record), (resolved) => keepForms(record, resolved)),
     )
     call.result = replaceRecords(call, records)
-  })
+  }
 }
 
 /** Notes what is selected, and takes it out of the query where it is not for the database. */

@@ -1,6 +1,5 @@
 import { markHookFactory } from '../../hooks/hook-factory.ts'
 import { toMethodSpec } from '../../method-table.ts'
-import { leaveQuery } from '../../query-conversion.ts'
 import type { JSONSchema } from '../../services/service-schemas.ts'
 import { isObject } from '../../value-kind.ts'
 import { copyPlain } from './plain-copy.ts'
@@ -32,7 +31,7 @@ const KEYWORDS: ReadonlySet<string> = new Set([
  */
 export function validateData(schema: ValidationInput | ValidationMap): ValidationHook {
   const find = toFinder(schema)
-  return leaveQuery<ValidationHook>(async (context, next) => {
+  return async (context, next) => {
     checkHookType('validateData', context)
     const validate = hasData(context.method) ? find(context.method) : undefined
     if (validate !== undefined) {
@@ -41,7 +40,7 @@ export function validateData(schema: ValidationInput | ValidationMap): Validatio
       context.data = await validateEach(data, validate)
     }
     await next?.()
-  })
+  }
 }
 
 /** Resolves to validated data, of a list each item; errors of an item have its index in their paths. */
