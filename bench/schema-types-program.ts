@@ -102,7 +102,7 @@ ${names.map(createUse).join('\n')}
 }
 
 function toService(name: string): string {
-  return `MongoDBService<${name}.Item, ${name}.Data, MongoDBParams<${name}.ItemQuery>, ${name}.Patch>`
+  return `MongoDBService<${name}.Item, ${name}.Data, MongoDBParams<${name}.ItemQuery>>`
 }
 
 function createUse(name: string): string {

@@ -6,8 +6,8 @@ import { MongoClient } from 'mongodb'
 import type { Hook, RecordQuery } from 'remex/core'
 import { createApp } from 'remex/core'
 import { startEmbeddedMongo } from 'remex/embedded'
-import type { MongoDBParams, PatchData } from 'remex/mongodb'
-import { MongoDBService } from 'remex/mongodb'
+import type { MongoDBParams } from 'remex/mongodb'
+import { MongoDBListService, MongoDBService } from 'remex/mongodb'
 
 const { MONGODB_URL } = process.env
 const embedded = MONGODB_URL === undefined ? await startEmbeddedMongo() : undefined
@@ -37,12 +37,10 @@ console.log('titles:', titles.map(({ title }) => title).join())
 /** What callers send. */
 type DraftData = Pick<Post, 'title' | 'tags'>
 
-class DraftService extends MongoDBService<
+class DraftService extends MongoDBListService<
   Post,
   DraftData,
-  MongoDBParams<RecordQuery<Post> & { $populate?: string }>,
-  PatchData<DraftData>,
-  'list'
+  MongoDBParams<RecordQuery<Post> & { $populate?: string }>
 > {
   /** Internal calls may write every field of a record. */
   async copy(id: ObjectId): Promise<Post> {

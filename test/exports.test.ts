@@ -96,12 +96,12 @@ const AUTH = toNames({
 
 const MONGODB = toNames({
   values: `
-    MongoDBService ObjectIdSchema connectMongoDB keywordObjectId resolveMongoDBOptions resolveObjectId
+    MongoDBListService MongoDBService ObjectIdSchema connectMongoDB keywordObjectId resolveMongoDBOptions resolveObjectId
     resolveQueryObjectId transaction
   `,
   types: `
-    AdapterId AnyCollection ConnectOptions DriverOptions MongoDBAdapterOptions MongoDBAdapterParams MongoDBListService MongoDBOptions MongoDBParams MongoDBSettings MultiMethod NewRecord NullableAdapterId
-    ObjectIdQuery PageSize Paginate PaginationOptions Paging PatchData UnreadParams WriteCount PipelineStage QueryFilter QueryLimits TransactionFunction
+    AdapterId AnyCollection ConnectOptions DriverOptions MongoDBAdapterOptions MongoDBAdapterParams MongoDBOptions MongoDBParams MongoDBSettings MultiMethod NewRecord NullableAdapterId
+    ObjectIdQuery PageSize Paginate PaginationOptions PatchData UnreadParams WriteCount PipelineStage QueryFilter QueryLimits TransactionFunction
     TransactionOptions
   `,
 })

@@ -69,10 +69,14 @@ export async function addUploads(app: Blog, folder: string): Promise<void> {
         await writeFile(join(folder, image), bytes, { flag: 'wx' })
         // Only in the place of the image that is removed below: of many at once, one is taken.
         const swap = { ...query, image: previous.image ?? null }
-        const post = await posts.patch(id, { image }, { query: swap }).catch(async (error) => {
-          await removeImage({ image })
-          throw error instanceof NotFound ? new Conflict('The post has changed: try again') : error
-        })
+        const post = await posts
+          .patch(id, { $set: { image } }, { query: swap })
+          .catch(async (error) => {
+            await removeImage({ image })
+            throw error instanceof NotFound
+              ? new Conflict('The post has changed: try again')
+              : error
+          })
         await removeImage(previous)
         return post
       },

@@ -1,9 +1,5 @@
 import type { Collection, FindCursor } from 'mongodb'
-import { findOperatorPlaces } from '../core/checked-query.ts'
 import { BadRequest } from '../core/errors/index.ts'
-import type { Query } from '../core/params.ts'
-import { toCallSettings, withQuery } from './call-settings.ts'
-import { addServiceOptions, toReadLimit } from './command-options.ts'
 import { openModel } from './connection/model.ts'
 import { ReadSignal, toAbortError } from './connection/read-signal.ts'
 import { callDatabase } from './driver-error.ts'
@@ -11,24 +7,24 @@ import type { DriverOptions, Operation } from './driver-options.ts'
 import { takeReturning, toDriverOptions } from './driver-options.ts'
 import type { MongoDBSettings } from './mongodb-options.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
-import { checkUpsert, isExternal, toHidden } from './mongodb-params.ts'
+import { isExternal, toHidden } from './mongodb-params.ts'
 import type { Pipeline } from './pipelines/read-pipeline.ts'
 import { readPipeline } from './pipelines/read-pipeline.ts'
 import { putTextFirst } from './pipelines/text-first.ts'
 import { checkPipelineUse } from './pipelines/write-check.ts'
-import { checkHiddenQuery } from './queries/hidden-field-check.ts'
-import { checkPatterns } from './queries/pattern-check.ts'
-import { sanitizeQuery } from './queries/query-operators.ts'
 import type { SplitQuery } from './queries/split-query.ts'
 import { splitQuery } from './queries/split-query.ts'
-import { withNamedSearch, withTextCondition } from './queries/text-search.ts'
 import { joinTransaction } from './transactions/current-session.ts'
 import { callWrite } from './write-outcome.ts'
-import { checkReservedNames } from './writes/data-check.ts'
-import { checkChange } from './writes/write-data.ts'
 
 /** Reads that hand out a cursor. */
 const CURSORS: ReadonlySet<Operation> = new Set(['cursor', 'aggregate'])
+
+/**
+ * What may be stopped halfway, and what may be read from any server. A write has no time limit of
+ * ours: it would end with some records changed and others not; what it reads comes from the primary.
+ */
+const READS: ReadonlySet<Operation> = new Set(['read', 'cursor', 'aggregate'])
 
 /** Everything that one call of a method needs. */
 export interface AdapterCall {
@@ -137,57 +133,42 @@ async function openFollowing<R>(
   return cursor
 }
 
-/**
- * Returns params whose query is a checked copy.
- * @param service the one that is called, for which schemas of the query may allow operators
- * @param settings those of the call
- */
-export function toChecked<P extends MongoDBParams>(
-  params: P | undefined,
-  service: { readonly options: MongoDBSettings },
-  settings: MongoDBSettings = toCallSettings(service.options, params),
-): P {
-  const named = findOperatorPlaces(params, service)
-  const allowed = withNamedSearch(settings, named)
-  const query = sanitizeQuery(params?.query ?? {}, allowed, named)
-  if (toHidden(settings, params).length > 0) checkHiddenQuery(query, allowed)
-  const mayHavePatterns = settings.operators.length > 0 || named.length > 0
-  if (isExternal(params) && mayHavePatterns) checkPatterns(query, allowed)
-  // The settings that are known for the call from here on are without what schemas allow.
-  const plain = allowed === settings ? query : withTextCondition(query)
-  return withQuery(params, plain, service.options, settings)
-}
-
-/** @throws {BadRequest} no id or a list of data: `update` replaces one record by one */
-export function checkOne(id: unknown, data: unknown): void {
-  if (id !== null && !Array.isArray(data)) return
-  throw new BadRequest("You can not replace multiple instances. Did you mean 'patch'?")
+/** Returns how many ms the server may work on a read for a caller outside; `undefined`: any time. */
+function toReadLimit(settings: MongoDBSettings, params: MongoDBParams): number | undefined {
+  const { timeMs } = settings.limits
+  return isExternal(params) && Number.isFinite(timeMs) ? timeMs : undefined
 }
 
 /**
- * Checks the `$select` of a caller outside who creates a record; nothing else of the query is used.
- * @throws {BadRequest} it names a hidden field
+ * Adds to the options for the commands of a call, whose session is known by now: the concerns of the
+ * service, and its time limit for reads of callers outside.
+ * @throws {TypeError} within a transaction, `params.docdb.readPreference` is not `'primary'`
  */
-export function checkSelect(query: Query | undefined, settings: MongoDBSettings): void {
-  if (settings.hidden.length === 0) return
-  checkHiddenQuery(
-    { $select: splitQuery({ $select: query?.['$select'] }, settings).select },
-    settings,
-  )
-}
-
-/**
- * Checks the data of `update` or `patch`, that of a caller outside in full.
- * @throws {BadRequest} data that is not allowed, or an upsert that would take the caller's id
- */
-export function checkChangeData(
+export function addServiceOptions(
+  options: DriverOptions,
   settings: MongoDBSettings,
-  id: unknown,
-  data: unknown,
-  params: MongoDBParams | undefined,
+  params: MongoDBParams,
+  operation: Operation,
 ): void {
-  if (isExternal(params)) {
-    checkUpsert(settings, params)
-    checkChange(data, id, settings)
-  } else checkReservedNames(data)
+  const isRead = READS.has(operation)
+  const limit = toReadLimit(settings, params)
+  if (isRead && limit !== undefined) options.maxTimeMS ??= limit
+  // The commands of a transaction share the concerns that it was started with.
+  if (options.session?.inTransaction() === true) {
+    checkPrimary(options)
+    return
+  }
+  const { readPreference, readConcern, writeConcern } = settings
+  if (isRead && readPreference !== undefined) options.readPreference ??= readPreference
+  if (isRead && readConcern !== undefined) options.readConcern ??= readConcern
+  if (!isRead && writeConcern !== undefined) options.writeConcern ??= writeConcern
+}
+
+/** The driver refuses it as well, by an error without a class of its own here. */
+function checkPrimary({ readPreference = 'primary' }: DriverOptions): void {
+  const mode = typeof readPreference === 'string' ? readPreference : readPreference.mode
+  if (mode === 'primary') return
+  throw new TypeError(
+    `The option params.docdb.readPreference must be 'primary' within a transaction, not '${mode}'`,
+  )
 }

@@ -6,7 +6,7 @@
 export type { ConnectOptions } from './connection/connect-mongodb.ts'
 export { connectMongoDB } from './connection/connect-mongodb.ts'
 export type { DriverOptions, PipelineStage } from './driver-options.ts'
-export type { NewRecord, PatchData } from './hookless-methods.ts'
+export type { NewRecord, PatchData } from './hookless-service.ts'
 export { keywordObjectId } from './ids/object-id-keyword.ts'
 export type { ObjectIdQuery } from './ids/object-id-resolvers.ts'
 export { resolveObjectId, resolveQueryObjectId } from './ids/object-id-resolvers.ts'
@@ -20,15 +20,13 @@ export type {
   PageSize,
   Paginate,
   Paginate as PaginationOptions,
-  Paging,
   QueryFilter,
   QueryLimits,
 } from './mongodb-options.ts'
 export type { MongoDBParams, MongoDBParams as MongoDBAdapterParams } from './mongodb-params.ts'
+export { MongoDBListService, MongoDBService } from './mongodb-service.ts'
 export type { AdapterId, NullableAdapterId } from './object-id.ts'
 export { resolveMongoDBOptions } from './resolve-options.ts'
-export type { MongoDBListService } from './service-constructor.ts'
-export { MongoDBService } from './service-constructor.ts'
 export type { TransactionFunction } from './transactions/run-transaction.ts'
 export type { TransactionOptions } from './transactions/transaction.ts'
 export { transaction } from './transactions/transaction.ts'

@@ -50,13 +50,6 @@ export interface ListOption {
 // page size fits both outcomes here, and the compiler takes it.
 export type DefaultPagingOption<T> = string extends keyof T ? object : PagesOption
 
-/** The option `paginate` that goes with a stated kind of paging. */
-export type PagingOption<Kind extends Paging> = Paging extends Kind
-  ? object
-  : Kind extends 'pages'
-    ? PagesOption
-    : ListOption
-
 /** Methods that can write many records at once. */
 export type MultiMethod = 'create' | 'patch' | 'remove'
 

@@ -2,26 +2,39 @@ import type { Document } from 'mongodb'
 
 import type { Page } from '../core/params.ts'
 import type { FieldName, RecordQuery, Selected, Selecting } from '../core/services/record-query.ts'
-import { checkChangeData, checkOne, checkSelect, toChecked } from './adapter-call.ts'
-import { toCallSettings, withSettings } from './call-settings.ts'
-import type { Found, NewRecord, Paged, PatchData } from './hookless-methods.ts'
-import { HooklessMethods } from './hookless-methods.ts'
-import type { DefaultPaging, PagesOption, Paging } from './mongodb-options.ts'
+import {
+  checkChangeData,
+  checkMulti,
+  checkOne,
+  checkSelect,
+  checkWriteToMany,
+  toChecked,
+} from './call-checks.ts'
+import type { Found, NewRecord, Paged, PatchData } from './hookless-service.ts'
+import { HooklessService } from './hookless-service.ts'
+import type {
+  DefaultPaging,
+  DefaultPagingOption,
+  ListOption,
+  ModelOption,
+  MongoDBOptions,
+  PagesOption,
+  Paging,
+} from './mongodb-options.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
-import { checkMulti, checkWriteToMany, isExternal } from './mongodb-params.ts'
+import { isExternal, toCallSettings } from './mongodb-params.ts'
 import type { AdapterId } from './object-id.ts'
 import { checkReservedNames } from './writes/data-check.ts'
 import type { UnreadParams, WriteCount } from './writes/unread-write.ts'
 import { checkNewRecords } from './writes/write-data.ts'
 
-/** The methods of a service; users get them as `MongoDBService` of `service-constructor`. */
-export class MongoDBService<
-  T extends Document = Document,
-  D = NewRecord<T>,
-  P extends MongoDBParams = MongoDBParams<RecordQuery<T>>,
-  U = PatchData<D>,
-  Kind extends Paging = DefaultPaging<T>,
-> extends HooklessMethods<T, D, P, U, Kind> {
+/** The methods of a service, with the kind of paging that {@link MongoDBService} leaves to the options. */
+export class CheckedService<
+  T extends Document,
+  D,
+  P extends MongoDBParams,
+  Kind extends Paging,
+> extends HooklessService<T, D, P, Kind> {
   /**
    * Written out, because bundlers rename the class: its public name is that of another constant.
    */
@@ -76,7 +89,7 @@ export class MongoDBService<
       checkSelect(params?.query, settings)
       checkNewRecords(data, settings)
     } else checkReservedNames(data)
-    return this._create(data, withSettings(params, this.options, settings))
+    return this._create(data, params)
   }
 
   /**
@@ -103,21 +116,21 @@ export class MongoDBService<
    * @throws {MethodNotAllowed} the id is `null`, and the option `multi` does not allow it
    * @throws {NotFound} no record has this id, or the query excludes it
    */
-  patch(id: null, data: U, params: P & UnreadParams): Promise<WriteCount>
+  patch(id: null, data: PatchData<D>, params: P & UnreadParams): Promise<WriteCount>
   patch<Name extends FieldName<T>>(
     id: null,
-    data: U,
+    data: PatchData<D>,
     params: P & Selecting<Name>,
   ): Promise<Selected<T, Name>[]>
   patch<Name extends FieldName<T>>(
     id: AdapterId,
-    data: U,
+    data: PatchData<D>,
     params: P & Selecting<Name>,
   ): Promise<Selected<T, Name>>
-  patch(id: null, data: U, params?: P): Promise<T[]>
-  patch(id: AdapterId, data: U, params?: P): Promise<T>
-  patch(id: AdapterId | null, data: U, params?: P): Promise<T | T[]>
-  async patch(id: AdapterId | null, data: U, params?: P): Promise<T | T[] | WriteCount> {
+  patch(id: null, data: PatchData<D>, params?: P): Promise<T[]>
+  patch(id: AdapterId, data: PatchData<D>, params?: P): Promise<T>
+  patch(id: AdapterId | null, data: PatchData<D>, params?: P): Promise<T | T[]>
+  async patch(id: AdapterId | null, data: PatchData<D>, params?: P): Promise<T | T[] | WriteCount> {
     const settings = toCallSettings(this.options, params)
     const checked = toChecked(params, this, settings)
     if (id === null) checkWriteToMany('patch', settings, checked)
@@ -150,3 +163,99 @@ export class MongoDBService<
     return this._remove(id, checked)
   }
 }
+
+/**
+ * A service on a MongoDB collection. `find get create update patch remove` check the query, and the
+ * data of callers outside; the methods with `_` in front of their name check neither and are for
+ * trusted callers. Every operation on one record is one command to the server.
+ *
+ * `T` is a record, `D` the data that `create` and `update` take, and `patch` in parts, and `P` the params.
+ * With records of a type, `find` resolves to pages, which the option `paginate` has to turn on.
+ *
+ * All methods fail with an error of `remex/errors`: `BadRequest`, `NotFound`, `MethodNotAllowed`,
+ * or what the database's error stands for; with a `TypeError` where `params.adapter` or
+ * `params.docdb` has an unknown option, or a promise of `Model` leads to no collection. Callers outside
+ * get no field of the option `hidden`.
+ */
+export interface MongoDBService<
+  T extends Document = Document,
+  D = NewRecord<T>,
+  P extends MongoDBParams = MongoDBParams<RecordQuery<T>>,
+> extends CheckedService<T, D, P, DefaultPaging<T>> {}
+
+/** A {@link MongoDBService} without pages, whose `find` resolves to a list of records. */
+export interface MongoDBListService<
+  T extends Document = Document,
+  D = NewRecord<T>,
+  P extends MongoDBParams = MongoDBParams<RecordQuery<T>>,
+> extends CheckedService<T, D, P, 'list'> {}
+
+/** The options of a service on a collection whose records have a type. */
+type TypedOptions<T extends Document> = MongoDBOptions &
+  ModelOption<T> &
+  (string extends keyof T ? never : object)
+
+/**
+ * Makes services whose types follow from the options: what can not be inferred is what its constraint
+ * says. No parameter has a default, so that a subclass, which states three at most, finds another
+ * constructor.
+ */
+interface InferringConstructor<Kind extends Paging, PagingOption> {
+  new <
+    T extends Document,
+    D extends NewRecord<T>,
+    P extends MongoDBParams<RecordQuery<T>>,
+    K extends Kind,
+  >(
+    options: TypedOptions<T> & PagingOption,
+  ): CheckedService<T, D, P, K>
+  /** The same for a collection without a type, whose records have that of the place, or none. */
+  new <
+    T extends Document,
+    D extends NewRecord<T>,
+    P extends MongoDBParams<RecordQuery<T>>,
+    K extends Kind,
+  >(
+    options: MongoDBOptions & PagingOption,
+  ): CheckedService<T, D, P, K>
+}
+
+/** Makes services whose types are stated, and is the class to extend. */
+interface StatedConstructor {
+  /** @throws {TypeError} an option is missing, unknown, or has an invalid value */
+  new <
+    T extends Document = Document,
+    D = NewRecord<T>,
+    P extends MongoDBParams = MongoDBParams<RecordQuery<T>>,
+  >(
+    options: MongoDBOptions & DefaultPagingOption<T>,
+  ): MongoDBService<T, D, P>
+  /** What `instanceof` tells: a service of records of any type. */
+  // biome-ignore lint/suspicious/noExplicitAny: as the prototype of every generic class
+  readonly prototype: CheckedService<any, any, any, Paging>
+}
+
+/** The same for services without pages. */
+interface ListConstructor {
+  /** @throws {TypeError} an option is missing, unknown, or has an invalid value */
+  new <
+    T extends Document = Document,
+    D = NewRecord<T>,
+    P extends MongoDBParams = MongoDBParams<RecordQuery<T>>,
+  >(
+    options: MongoDBOptions & ListOption,
+  ): MongoDBListService<T, D, P>
+  /** What `instanceof` tells: a service of records of any type. */
+  // biome-ignore lint/suspicious/noExplicitAny: as the prototype of every generic class
+  readonly prototype: CheckedService<any, any, any, Paging>
+}
+
+/** The class of the services. */
+// The compiler takes the first constructor that fits. A class can not infer `'list'` from an option that
+// is not there.
+export const MongoDBService: InferringConstructor<'pages', PagesOption> &
+  InferringConstructor<'list', ListOption> &
+  StatedConstructor = CheckedService as never
+
+/** The same class, for services without pages: `class TagService extends MongoDBListService<Tag> {}`. */
+export const MongoDBListService: ListConstructor = CheckedService as never

@@ -1,13 +1,12 @@
 import type { Collection, Db, Document, ObjectId } from 'mongodb'
 
 import type {
-  MongoDBListService,
   MongoDBOptions,
   MongoDBParams,
   NewRecord,
   PatchData,
 } from '../../src/adapter/index.ts'
-import { MongoDBService } from '../../src/adapter/index.ts'
+import { MongoDBListService, MongoDBService } from '../../src/adapter/index.ts'
 import type { AroundHook, Hook, Page } from '../../src/core/index.ts'
 import { createApp } from '../../src/core/index.ts'
 import { fastifyApp } from '../../src/transport/index.ts'
@@ -61,18 +60,19 @@ expectType<Promise<Post[]>>()(unpaged.find())
 // Paging, stated or not
 type Params = MongoDBParams
 type Patch = PatchData<PostData>
-const stated = new MongoDBService<Post, PostData, Params, Patch, 'pages'>({
+const stated = new MongoDBService<Post, PostData, Params>({
   Model: db.collection('posts'),
   paginate: { default: 10 },
 })
 expectType<Promise<Page<Post>>>()(stated.find())
-new MongoDBService<Post, PostData, Params, Patch, 'list'>({ Model, paginate: { max: 3 } })
+const statedList = new MongoDBListService<Post, PostData, Params>({ Model, paginate: { max: 3 } })
+expectType<Promise<Post[]>>()(statedList.find())
 // @ts-expect-error there are no pages without a default
-new MongoDBService<Post, PostData, Params, Patch, 'pages'>({ Model, paginate: { max: 3 } })
+new MongoDBService<Post, PostData, Params>({ Model, paginate: { max: 3 } })
 // @ts-expect-error there are no pages
-new MongoDBService<Post, PostData, Params, Patch, 'pages'>({ Model })
+new MongoDBService<Post, PostData, Params>({ Model })
 // @ts-expect-error there are pages
-new MongoDBService<Post, PostData, Params, Patch, 'list'>({ Model, paginate: { default: 3 } })
+new MongoDBListService<Post, PostData, Params>({ Model, paginate: { default: 3 } })
 // @ts-expect-error no such option
 new MongoDBService({ Model, pagination: { default: 3 } })
 // @ts-expect-error no such option
@@ -189,17 +189,11 @@ listed.create({ title: 'a' })
 stated.create({ title: 'a', authorId: id })
 // @ts-expect-error no data for callers
 stated.patch(id, { likes: 3 })
-const onlyTitles = new MongoDBService<Post, PostData, Params, { title: string }>({
-  Model,
-  paginate: { default: 10 },
-})
-onlyTitles.patch(id, { title: 'a' })
-onlyTitles._patch(id, { $inc: { likes: 1 } })
-// @ts-expect-error an operator is no data of this service
-onlyTitles.patch(id, { $inc: { likes: 1 } })
+stated.patch(id, { title: 'a' })
+stated._patch(id, { likes: 3 })
 
 // Subclasses
-class PostService extends MongoDBService<Post, PostData, Params, Patch, 'pages'> {
+class PostService extends MongoDBService<Post, PostData, Params> {
   override async create(data: PostData, params?: Params): Promise<Post>
   override async create(data: PostData[], params?: Params): Promise<Post[]>
   override async create(data: PostData | PostData[], params?: Params): Promise<Post | Post[]> {
@@ -220,6 +214,10 @@ new PostService({ Model })
 const posts = new PostService({ Model, paginate: { default: 10 } })
 class Comments extends MongoDBService<Post> {}
 class Anything extends MongoDBService {}
+class Tags extends MongoDBListService<Tag> {}
+expectType<Promise<Tag[]>>()(new Tags({ Model: db.collection('tags') }).find())
+// @ts-expect-error there are pages
+new Tags({ Model: db.collection('tags'), paginate: { default: 10 } })
 expectType<Promise<Page<Post>>>()(new Comments({ Model, paginate: { default: 10 } }).find())
 // @ts-expect-error there are no pages without a size
 new Comments({ Model })

@@ -1,7 +1,7 @@
 import type { Db } from 'mongodb'
 import type { Hook, RecordQuery } from 'remex'
 import { NotFound } from 'remex'
-import type { MongoDBParams, PatchData } from 'remex/mongodb'
+import type { MongoDBParams } from 'remex/mongodb'
 import { MongoDBService } from 'remex/mongodb'
 import type { Static } from 'remex/schema'
 import { DateSchema, querySyntax, Type } from 'remex/schema'
@@ -33,12 +33,7 @@ const CommentQuery = querySyntax(Type.Omit(Comment, ['postId', 'author']), {
 
 type CommentParams = MongoDBParams<RecordQuery<Comment>>
 
-export class CommentService extends MongoDBService<
-  Comment,
-  CommentData,
-  CommentParams,
-  PatchData<Comment>
-> {}
+export class CommentService extends MongoDBService<Comment, CommentData, CommentParams> {}
 
 export const commentOptions = {
   methods: ['find', 'create', 'remove'],

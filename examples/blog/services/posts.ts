@@ -1,6 +1,6 @@
 import type { Db } from 'mongodb'
 import type { Hook, RecordQuery } from 'remex'
-import type { MongoDBParams, PatchData } from 'remex/mongodb'
+import type { MongoDBParams } from 'remex/mongodb'
 import { MongoDBService } from 'remex/mongodb'
 import type { Static } from 'remex/schema'
 import { DateSchema, querySyntax, Type } from 'remex/schema'
@@ -34,7 +34,7 @@ export type Post = Static<typeof Post>
 
 export type PostParams = MongoDBParams<RecordQuery<Post>>
 
-export class PostService extends MongoDBService<Post, PostData, PostParams, PatchData<Post>> {}
+export class PostService extends MongoDBService<Post, PostData, PostParams> {}
 
 export const postOptions = {
   methods: ['find', 'get', 'create', 'patch', 'remove'],

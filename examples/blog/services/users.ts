@@ -2,7 +2,7 @@ import type { Db } from 'mongodb'
 import type { Hook, RecordQuery } from 'remex'
 import { authenticateParams, hashPassword, protect } from 'remex/auth'
 import type { MongoDBParams } from 'remex/mongodb'
-import { MongoDBService } from 'remex/mongodb'
+import { MongoDBListService } from 'remex/mongodb'
 import type { Static } from 'remex/schema'
 import { resolveData, Type } from 'remex/schema'
 import type { Blog } from '../app.ts'
@@ -31,7 +31,7 @@ type UserData = Static<typeof UserData>
 type UserPatch = Static<typeof UserPatch>
 type UserParams = MongoDBParams<RecordQuery<User>>
 
-export class UserService extends MongoDBService<User, UserData, UserParams, UserPatch, 'list'> {}
+export class UserService extends MongoDBListService<User, UserData, UserParams> {}
 
 export const userOptions = {
   methods: ['get', 'create', 'patch'],
@@ -69,7 +69,7 @@ function onlyOneself({ params }: { params: UserParams }): void {
 /** A token may be stolen: whoever sets a new password knows the one until now. */
 const proveNewPassword: Hook<UserService, 'patch'> = async (context) => {
   const { app, params } = context
-  const { currentPassword, ...data } = context.data
+  const { currentPassword, ...data } = context.data as UserPatch
   context.data = data
   if (params.provider === undefined || data.password === undefined) return
   const { email } = userOf(params)

@@ -1,11 +1,11 @@
 import type { MongoClient } from 'mongodb'
 
 import type { AnyApplication } from '../../core/app.ts'
-import { CollectionAccess } from '../collection-access.ts'
+import { HooklessService } from '../hookless-service.ts'
 
 /** Resolves to the client of a service, `undefined` where it is none on a collection. */
 export async function findClientOf(service: object): Promise<MongoClient | undefined> {
-  return service instanceof CollectionAccess ? (await service.getModel()).db.client : undefined
+  return service instanceof HooklessService ? (await service.getModel()).db.client : undefined
 }
 
 /**

@@ -319,7 +319,7 @@ t.test('ids that a collation takes for the same are told apart', async (t) => {
 })
 
 t.test('emits no event for records that nobody has read', async (t) => {
-  const app = createApp<{ people: MongoDBService<Person> }>()
+  const app = createApp<{ people: AnyPaging<Person> }>()
   app.use('people', await createPeople({ multi: true }))
   const people = app.service('people')
   await people.create([{ name: 'a' }, { name: 'b' }])

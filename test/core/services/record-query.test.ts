@@ -42,10 +42,7 @@ const MISTAKES: readonly [string, string][] = [
     'new MongoDBService({ Model, pagination: { default: 3 } })',
     "'pagination' does not exist in type",
   ],
-  [
-    "new MongoDBService<Post, Post, never, never, 'pages'>({ Model })",
-    "Property 'paginate' is missing in type",
-  ],
+  ['new MongoDBService<Post>({ Model })', "Property 'paginate' is missing in type"],
 ]
 
 t.test('names the field that a query or the data of a record has wrong', async (t) => {

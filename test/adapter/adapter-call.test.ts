@@ -2,7 +2,7 @@ import type { ClientSession, Document } from 'mongodb'
 import { ReadPreference } from 'mongodb'
 import t from 'tap'
 
-import { addServiceOptions } from '../../src/adapter/command-options.ts'
+import { addServiceOptions } from '../../src/adapter/adapter-call.ts'
 import type { DriverOptions, Operation } from '../../src/adapter/driver-options.ts'
 import { toDriverOptions } from '../../src/adapter/driver-options.ts'
 import type { MongoDBParams } from '../../src/adapter/index.ts'

@@ -1,0 +1,100 @@
+import { findOperatorPlaces } from '../core/checked-query.ts'
+import { withHint } from '../core/errors/hint.ts'
+import { BadRequest, MethodNotAllowed } from '../core/errors/index.ts'
+import type { Query } from '../core/params.ts'
+import { allowsMany } from '../core/services/multi-option.ts'
+import type { MongoDBSettings, MultiMethod } from './mongodb-options.ts'
+import type { MongoDBParams } from './mongodb-params.ts'
+import { isExternal, toCallSettings, toHidden, withQuery } from './mongodb-params.ts'
+import { checkHiddenQuery } from './queries/hidden-field-check.ts'
+import { checkPatterns } from './queries/pattern-check.ts'
+import { sanitizeQuery } from './queries/query-operators.ts'
+import { isEmptyFilter, splitQuery } from './queries/split-query.ts'
+import { withNamedSearch, withTextCondition } from './queries/text-search.ts'
+import { checkReservedNames } from './writes/data-check.ts'
+import { checkChange, createIdError } from './writes/write-data.ts'
+
+/**
+ * Returns params whose query is a checked copy.
+ * @param service the one that is called, for which schemas of the query may allow operators
+ * @param settings those of the call
+ */
+export function toChecked<P extends MongoDBParams>(
+  params: P | undefined,
+  service: { readonly options: MongoDBSettings },
+  settings: MongoDBSettings = toCallSettings(service.options, params),
+): P {
+  const named = findOperatorPlaces(params, service)
+  const allowed = withNamedSearch(settings, named)
+  const query = sanitizeQuery(params?.query ?? {}, allowed, named)
+  if (toHidden(settings, params).length > 0) checkHiddenQuery(query, allowed)
+  const mayHavePatterns = settings.operators.length > 0 || named.length > 0
+  if (isExternal(params) && mayHavePatterns) checkPatterns(query, allowed)
+  // The settings that are known for the call from here on are without what schemas allow.
+  return withQuery(params, allowed === settings ? query : withTextCondition(query))
+}
+
+/** @throws {BadRequest} no id or a list of data: `update` replaces one record by one */
+export function checkOne(id: unknown, data: unknown): void {
+  if (id !== null && !Array.isArray(data)) return
+  throw new BadRequest("You can not replace multiple instances. Did you mean 'patch'?")
+}
+
+/**
+ * Checks the `$select` of a caller outside who creates a record; nothing else of the query is used.
+ * @throws {BadRequest} it names a hidden field
+ */
+export function checkSelect(query: Query | undefined, settings: MongoDBSettings): void {
+  if (settings.hidden.length === 0) return
+  const { select } = splitQuery({ $select: query?.['$select'] }, settings)
+  checkHiddenQuery({ $select: select }, settings)
+}
+
+/**
+ * Checks the data of `update` or `patch`, that of a caller outside in full.
+ * @throws {BadRequest} data that is not allowed, or an upsert that would take the caller's id, which
+ *   the option `allowClientId` does not let callers choose
+ */
+export function checkChangeData(
+  settings: MongoDBSettings,
+  id: unknown,
+  data: unknown,
+  params: MongoDBParams | undefined,
+): void {
+  if (!isExternal(params)) {
+    checkReservedNames(data)
+    return
+  }
+  const { upsert } = params?.docdb ?? params?.mongodb ?? {}
+  if (upsert && !settings.allowClientId) throw createIdError(settings.id)
+  checkChange(data, id, settings)
+}
+
+/** @throws {MethodNotAllowed} the option `multi` does not allow the method to write many records */
+export function checkMulti(method: MultiMethod, settings: MongoDBSettings): void {
+  if (allowsMany(method, settings)) return
+  const hint = `allow it by the option multi: ['${method}'] of the service`
+  throw new MethodNotAllowed(`Can not ${method} multiple entries`, undefined, withHint(hint))
+}
+
+/**
+ * Checks a call that writes to all records of its checked query.
+ * @throws {MethodNotAllowed} as {@link checkMulti}
+ * @throws {BadRequest} a caller outside would reach every record of the collection, or more records
+ *   than its `$limit`, which does not count here
+ */
+export function checkWriteToMany(
+  method: MultiMethod,
+  settings: MongoDBSettings,
+  params: MongoDBParams,
+): void {
+  checkMulti(method, settings)
+  if (!isExternal(params)) return
+  if (params.query?.['$limit'] !== undefined) {
+    throw new BadRequest(`$limit is not possible in ${method} of many: name the ids by $in`)
+  }
+  if (settings.allowEmptyFilter) return
+  if (isEmptyFilter(splitQuery(params.query ?? {}, settings).filter)) {
+    throw new BadRequest(`Can not ${method} all entries: the query has no condition`)
+  }
+}

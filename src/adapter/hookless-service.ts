@@ -1,0 +1,313 @@
+import type { AggregationCursor, Collection, Document, FindCursor } from 'mongodb'
+
+import { findServiceEntry } from '../core/index.ts'
+import type { Page, Query } from '../core/params.ts'
+import { allowsMany } from '../core/services/multi-option.ts'
+import { callAdapter } from './adapter-call.ts'
+import { checkMulti, checkOne, toChecked } from './call-checks.ts'
+import { createIndexes } from './connection/create-indexes.ts'
+import { openModel } from './connection/model.ts'
+import { toDriverOptions } from './driver-options.ts'
+import type {
+  MongoDBOptions,
+  MongoDBSettings,
+  MultiMethod,
+  PagesOption,
+  Paging,
+  ResolvedMongoDBOptions,
+} from './mongodb-options.ts'
+import type { MongoDBParams } from './mongodb-params.ts'
+import { isExternal, toCallSettings, toHidden } from './mongodb-params.ts'
+import type { AdapterId } from './object-id.ts'
+import { checkId, toStoredId } from './object-id.ts'
+import { toOwnStages, toStages } from './pipelines/framework-stages.ts'
+import { openAggregation } from './pipelines/pipeline-find.ts'
+import { checkReadOnly, findWriting, NO_STAGES, readPipeline } from './pipelines/read-pipeline.ts'
+import { openCursor } from './queries/find.ts'
+import { checkRawQuery } from './queries/hidden-field-check.ts'
+import { splitQuery } from './queries/split-query.ts'
+import { toCommands } from './record-commands.ts'
+import { resolveMongoDBOptions } from './resolve-options.ts'
+import type { UnreadParams, WriteCount } from './writes/unread-write.ts'
+import { checkUnmixed, hasOperators } from './writes/update-document.ts'
+import { checkRecord, toRecords } from './writes/write-data.ts'
+
+/** The fields of a record whose id is still to come. */
+export type NewRecord<T> = string extends keyof T
+  ? T
+  : Omit<T, '_id'> & Partial<Pick<T, '_id' & keyof T>>
+
+/**
+ * What `patch` takes: fields to set, also inside of others (`{ 'address.city': 'Bern' }`), update
+ * operators (`{ $inc: { age: 1 } }`), or both.
+ */
+export type PatchData<D> =
+  | Partial<D>
+  | { readonly [name: `$${string}` | `${string}.${string}`]: unknown }
+
+/** What `find` resolves to: a page or a list, either where nothing is known of its paging. */
+export type Found<T, Kind extends Paging> = Kind extends 'pages' ? Page<T> : T[]
+
+/** The paging of calls with a page size of their own: pages, where the service states what it has. */
+export type Paged<Kind extends Paging> = [Kind] extends ['pages']
+  ? 'pages'
+  : [Kind] extends ['list']
+    ? 'pages'
+    : Kind
+
+/** What the service needs of its application. */
+interface WithReadiness {
+  readonly readiness: Map<string, () => Promise<unknown>>
+}
+
+/**
+ * The options of a service, ways to its collection, and the methods for trusted callers: they run no
+ * hooks, and check neither query nor data. `Kind` says what `find` resolves to.
+ */
+export class HooklessService<T extends Document, D, P extends MongoDBParams, Kind extends Paging> {
+  /** The options, read anew in each call: setting one changes the next call. */
+  options: ResolvedMongoDBOptions
+  /** The field that ids refer to. */
+  readonly id: string
+  /** Names of further events that this service emits. */
+  readonly events: readonly string[]
+
+  /** @throws {TypeError} an option is missing, unknown, or has an invalid value */
+  constructor(options: MongoDBOptions) {
+    this.options = resolveMongoDBOptions(options)
+    this.id = this.options.id
+    this.events = this.options.events
+  }
+
+  /**
+   * Creates the indexes of the service, and lets the application be ready only while the collection
+   * can be reached.
+   * @throws {Error} an index can not be created; names the service and the index
+   * @throws {TypeError} callers outside may call a method of this class
+   */
+  async setup(app: WithReadiness, path: string): Promise<void> {
+    checkOffered(this, path, HooklessService.prototype)
+    await createIndexes(path, this.options)
+    const check = async (): Promise<number> =>
+      (await openModel(this.options.Model)).estimatedDocumentCount()
+    app.readiness.set(`mongodb ${path}`, check)
+  }
+
+  /** Makes the readiness of the application independent of the collection again. */
+  async teardown(app: WithReadiness, path: string): Promise<void> {
+    app.readiness.delete(`mongodb ${path}`)
+  }
+
+  /**
+   * Returns an id as it is stored: an ObjectId for 24 hexadecimal digits, where `_id` is the id and
+   * the option `disableObjectify` is off, and any other id as it is.
+   */
+  getObjectId(id: AdapterId): AdapterId {
+    return toStoredId(id, this.options)
+  }
+
+  /** Returns the options for one call: those of the service, `params.paginate`, then `params.adapter`. */
+  getOptions(params?: P): MongoDBSettings {
+    return toCallSettings(this.options, params)
+  }
+
+  /** Returns whether a method may write many records in one call. */
+  allowsMulti(method: MultiMethod, params?: P): boolean {
+    return allowsMany(method, this.getOptions(params)) === true
+  }
+
+  /**
+   * Resolves to a checked copy of a query, for methods of subclasses that go on with one of the methods
+   * that check nothing, `_find` for example.
+   * @throws {BadRequest} the query has an operator or a name that is not allowed, or asks of hidden fields
+   */
+  async sanitizeQuery(params?: P): Promise<Query> {
+    return toChecked(params, this).query ?? {}
+  }
+
+  /** Resolves to the collection of the service, `params.adapter.Model` first. */
+  async getModel(params?: P): Promise<Collection> {
+    return openModel(toCallSettings(this.options, params).Model)
+  }
+
+  /**
+   * Resolves to a cursor over the records of a query. Operators are not checked; what a caller outside
+   * asks of hidden fields is.
+   */
+  async findRaw(params?: P): Promise<FindCursor> {
+    const settings = this.#toRawSettings(params)
+    return callAdapter('cursor', settings, params, async (call) => openCursor(call))
+  }
+
+  /**
+   * Resolves to a cursor over what `params.pipeline` makes of the records of a query, which is checked
+   * as in {@link findRaw}. The last stage may write, by `$out` or `$merge`, but not for callers outside;
+   * it is then a write, which `params.signal` does not abort.
+   */
+  async aggregateRaw(params?: P): Promise<AggregationCursor> {
+    const pipeline = readPipeline(params?.pipeline) ?? NO_STAGES
+    if (isExternal(params)) checkReadOnly(pipeline)
+    const settings = this.#toRawSettings(params)
+    const isWrite = findWriting(pipeline) !== undefined
+    return callAdapter(
+      isWrite ? 'aggregate into a collection' : 'aggregate',
+      settings,
+      params,
+      async (call) => openAggregation(call, toStages(call)),
+    )
+  }
+
+  /**
+   * Returns the stages that stand for a query in an aggregation: `$match`, `$sort`, `$skip`, `$limit`,
+   * and `$project`. They do not take part in `params.pipeline`. The query is checked as in
+   * {@link findRaw}.
+   */
+  makeFeathersPipeline(params?: P): Document[] {
+    const settings = this.#toRawSettings(params)
+    return toOwnStages({
+      settings,
+      query: splitQuery(params?.query ?? {}, settings),
+      hidden: toHidden(settings, params),
+      driver: toDriverOptions({ ...params, pipeline: undefined }, 'aggregate'),
+    })
+  }
+
+  /**
+   * Resolves to the number of records that match a query, or of what `params.pipeline` makes of them.
+   * The query is checked as in {@link findRaw}.
+   */
+  async countDocuments(params?: P): Promise<number> {
+    const settings = this.#toRawSettings(params)
+    return callAdapter('read', settings, params, (call) => toCommands(call).count(call))
+  }
+
+  /** Custom methods hand the params of their caller on: what he asks there goes outside as well. */
+  #toRawSettings(params: P | undefined): MongoDBSettings {
+    const settings = toCallSettings(this.options, params)
+    if (toHidden(settings, params).length > 0) checkRawQuery(params?.query ?? {}, settings)
+    return settings
+  }
+
+  /** `find` without hooks and without a check of the query. */
+  _find(params: P & { paginate: false }): Promise<T[]>
+  _find(params: P & PagesOption): Promise<Found<T, Paged<Kind>>>
+  _find(params?: P): Promise<Found<T, Kind>>
+  async _find(params?: P): Promise<Page<T> | T[]> {
+    const settings = toCallSettings(this.options, params)
+    return callAdapter('read', settings, params, (call) => toCommands(call).find(call)) as Promise<
+      Page<T> | T[]
+    >
+  }
+
+  /** `get` without hooks and without a check of the query. */
+  async _get(id: AdapterId, params?: P): Promise<T> {
+    checkId(id)
+    const settings = toCallSettings(this.options, params)
+    return callAdapter('read', settings, params, (call) =>
+      toCommands(call).get(call, id),
+    ) as Promise<T>
+  }
+
+  /** `create` without hooks and without a check of the data. */
+  _create(data: D | NewRecord<T>, params?: P): Promise<T>
+  _create(data: (D | NewRecord<T>)[], params?: P): Promise<T[]>
+  _create(data: D | NewRecord<T> | (D | NewRecord<T>)[], params?: P): Promise<T | T[]>
+  async _create(data: D | NewRecord<T> | (D | NewRecord<T>)[], params?: P): Promise<T | T[]> {
+    const records = toRecords(data)
+    const settings = toCallSettings(this.options, params)
+    // Of the query, only the fields of the result matter: nothing is looked up.
+    const selecting = { ...params, query: { $select: params?.query?.$select } }
+    if (Array.isArray(data)) {
+      checkMulti('create', settings)
+      return callAdapter('create', settings, selecting, (call) =>
+        toCommands(call).createMany(call, records),
+      ) as Promise<T[]>
+    }
+    const [record = {}] = records
+    return callAdapter('create', settings, selecting, (call) =>
+      toCommands(call).create(call, record),
+    ) as Promise<T>
+  }
+
+  /** `update` without hooks and without a check of query and data. */
+  async _update(id: AdapterId, data: D | NewRecord<T>, params?: P): Promise<T> {
+    checkOne(id, data)
+    checkId(id)
+    checkUnmixed(data)
+    const operation = hasOperators(data) ? 'patch' : 'update'
+    const settings = toCallSettings(this.options, params)
+    return callAdapter(operation, settings, params, (call) =>
+      toCommands(call).update(call, id, data),
+    ) as Promise<T>
+  }
+
+  /** `patch` without hooks and without a check of query and data. */
+  _patch(
+    id: null,
+    data: PatchData<D> | PatchData<NewRecord<T>>,
+    params: P & UnreadParams,
+  ): Promise<WriteCount>
+  _patch(id: null, data: PatchData<D> | PatchData<NewRecord<T>>, params?: P): Promise<T[]>
+  _patch(id: AdapterId, data: PatchData<D> | PatchData<NewRecord<T>>, params?: P): Promise<T>
+  _patch(
+    id: AdapterId | null,
+    data: PatchData<D> | PatchData<NewRecord<T>>,
+    params?: P,
+  ): Promise<T | T[]>
+  async _patch(
+    id: AdapterId | null,
+    data: PatchData<D> | PatchData<NewRecord<T>>,
+    params?: P,
+  ): Promise<T | T[] | WriteCount> {
+    checkRecord(data)
+    const settings = toCallSettings(this.options, params)
+    if (id === null) {
+      checkMulti('patch', settings)
+      return callAdapter('patch of many', settings, params, (call) =>
+        toCommands(call).patchMany(call, data),
+      ) as Promise<T[] | WriteCount>
+    }
+    checkId(id)
+    return callAdapter('patch', settings, params, (call) =>
+      toCommands(call).patch(call, id, data),
+    ) as Promise<T>
+  }
+
+  /** `remove` without hooks and without a check of the query. */
+  _remove(id: null, params: P & UnreadParams): Promise<WriteCount>
+  _remove(id: null, params?: P): Promise<T[]>
+  _remove(id: AdapterId, params?: P): Promise<T>
+  _remove(id: AdapterId | null, params?: P): Promise<T | T[]>
+  async _remove(id: AdapterId | null, params?: P): Promise<T | T[] | WriteCount> {
+    const settings = toCallSettings(this.options, params)
+    if (id === null) {
+      checkMulti('remove', settings)
+      return callAdapter('remove of many', settings, params, (call) =>
+        toCommands(call).removeMany(call),
+      ) as Promise<T[] | WriteCount>
+    }
+    checkId(id)
+    return callAdapter('remove', settings, params, (call) =>
+      toCommands(call).remove(call, id),
+    ) as Promise<T>
+  }
+}
+
+/**
+ * Checks which methods callers outside may call by their names. They are called with data in the place of
+ * the params, so a caller would set what only the process may: `provider` and `adapter`, for example.
+ * @param inner the class whose methods take params alone; one that a subclass has of the same name counts
+ *   as its own
+ * @throws {TypeError} one of them is offered
+ */
+function checkOffered(service: object, path: string, inner: object): void {
+  const methods = [...(findServiceEntry(service)?.methods.values() ?? [])]
+  const offered = methods.find(
+    ({ name, external, original }) => external && original === Reflect.get(inner, name),
+  )
+  if (offered === undefined) return
+  const { name } = offered
+  throw new TypeError(
+    `'${name}' of service '${path}' is for calls inside: callers outside would set its params. Offer a custom method (data, params) that calls it`,
+  )
+}
