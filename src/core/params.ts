@@ -60,14 +60,6 @@ export interface Params<Q = Query> {
   requestId?: string | undefined
 }
 
-/**
- * Params of a transport. Some of their properties are computed on demand, and a spread lacks them.
- */
-export interface TransportParams extends Params {
-  /** Gives a copy that a hook has put in place of these params what it lacks. */
-  completeCopy(copy: object): void
-}
-
 /** One page of records: what `find` returns when pagination is on. */
 export interface Page<T> {
   /** How many records match the query, over all pages. */

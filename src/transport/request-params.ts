@@ -7,7 +7,8 @@ import type {
   Query,
 } from '../core/index.ts'
 import { BadRequest } from '../core/index.ts'
-import type { TransportParams } from '../core/params.ts'
+import type { TransportFacts, TransportParams } from '../core/transport-facts.ts'
+import { attachFacts, FACT_GETTERS, withoutFacts } from '../core/transport-facts.ts'
 
 /** What middleware puts into the params of a call: `request.feathers.tenant = …`. */
 export interface FeathersParams {
@@ -60,45 +61,22 @@ export function getFeathersParams(request: FastifyRequest): FeathersParams | nul
   return (request as WithFeathersParams)[FEATHERS_PARAMS] ?? null
 }
 
-/**
- * The params of a call that came over REST: `query`, `headers`, `route`, then whatever
- * `request.feathers` holds, and `provider` last, so that nothing can turn an outside call into an
- * inside one.
- */
-export class RestParams implements TransportParams {
-  query: Query
-  headers: Headers
-  route: Readonly<Record<string, string>>
-  declare authentication?: AuthenticationRequest | undefined
-  provider: string
+/** What the server knows of the call behind one request. */
+export class RequestFacts implements TransportFacts {
   readonly #request: FastifyRequest
   readonly #reply: FastifyReply
   #controller: AbortController | null = null
 
-  constructor(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    query: Query,
-    route: Readonly<Record<string, string>>,
-    feathers: FeathersParams | null,
-  ) {
-    this.query = query
-    this.headers = request.headers
-    this.route = route
-    this.provider = 'rest'
+  constructor(request: FastifyRequest, reply: FastifyReply) {
     this.#request = request
     this.#reply = reply
-    if (feathers !== null) {
-      Object.assign(this, withoutGetters(feathers), { provider: 'rest' })
-    }
   }
 
   /**
-   * Aborts when the client goes away or the call takes too long; for reads only. A getter of the
-   * prototype, so that the signal is created only for calls that use it.
+   * Aborts when the client goes away or the call takes too long; for reads only. It is created only for
+   * calls that use it.
    */
-  get signal(): AbortSignal | undefined {
-    if (!(#reply in this)) return ORIGINALS.get(this)?.signal
+  get signal(): AbortSignal {
     if (this.#controller === null) {
       const controller = new AbortController()
       this.#controller = controller
@@ -113,20 +91,24 @@ export class RestParams implements TransportParams {
     return this.#controller.signal
   }
 
-  /** Aborts the signal of a call, also for those who ask for it later. */
-  static abort(params: RestParams, reason: unknown): void {
-    params.#controller ??= new AbortController()
-    params.#controller.abort(reason)
+  /** Aborts the signal, also for those who ask for it later. */
+  abort(reason: unknown): void {
+    this.#controller ??= new AbortController()
+    this.#controller.abort(reason)
+  }
+
+  get headers(): Headers {
+    return this.#request.headers
   }
 
   /** The id of the request, as it stands in the log. */
-  get requestId(): string | undefined {
-    return #request in this ? this.#request.id : ORIGINALS.get(this)?.requestId
+  get requestId(): string {
+    return this.#request.id
   }
 
   /** The network address of the client. */
-  get address(): string | undefined {
-    return #request in this ? this.#request.ip : ORIGINALS.get(this)?.address
+  get address(): string {
+    return this.#request.ip
   }
 
   /**
@@ -134,7 +116,6 @@ export class RestParams implements TransportParams {
    * `undefined` where the request names no valid host, or the proxy no scheme of the web.
    */
   get requestUrl(): string | undefined {
-    if (!(#request in this)) return ORIGINALS.get(this)?.requestUrl
     const { protocol, host, originalUrl } = this.#request
     const origin = `${protocol}://${host}`
     if (!ORIGIN.test(origin) || !URL.canParse(origin)) return undefined
@@ -143,24 +124,8 @@ export class RestParams implements TransportParams {
   }
 
   /** The HTTP method of the request: a `HEAD` calls what a `GET` does. */
-  get requestMethod(): string | undefined {
-    return #request in this ? this.#request.method : ORIGINALS.get(this)?.requestMethod
-  }
-
-  /**
-   * Gives a copy the getters of this class, which login limits and the log need whatever hooks have
-   * made of the params. They are not enumerable there either. An object without the
-   * headers of this request is no copy: it may be shared by many calls.
-   */
-  completeCopy(copy: { readonly headers?: unknown }): void {
-    if (copy.headers !== this.headers || !Object.isExtensible(copy)) return
-    const original = ORIGINALS.get(this) ?? this
-    if (copy === original) return
-    ORIGINALS.set(copy, original)
-    if (copy instanceof RestParams) return
-    for (const [name, descriptor] of COPIED) {
-      if (!Object.hasOwn(copy, name)) Object.defineProperty(copy, name, descriptor)
-    }
+  get requestMethod(): string {
+    return this.#request.method
   }
 }
 
@@ -168,24 +133,32 @@ export class RestParams implements TransportParams {
 const ORIGIN = /^https?:\/\/[^\s/?#@\\]+$/i
 
 /**
- * The original params by the copy that a hook has made of them: a copy may be frozen or have
- * another class.
+ * The params of a call that came over REST: `query`, `headers`, `route`, then whatever
+ * `request.feathers` holds, and `provider` last, so that nothing can turn an outside call into an
+ * inside one.
  */
-const ORIGINALS = new WeakMap<object, RestParams>()
+export class RestParams implements TransportParams {
+  static {
+    Object.defineProperties(RestParams.prototype, FACT_GETTERS)
+  }
 
-/** The getters of the prototype, for copies that have another prototype. */
-const COPIED: readonly (readonly [name: string, PropertyDescriptor])[] = [
-  ...['signal', 'requestId', 'requestUrl', 'requestMethod', 'address', 'completeCopy'],
-].map((name) => [name, Object.getOwnPropertyDescriptor(RestParams.prototype, name) ?? {}])
+  query: Query
+  headers: Headers
+  route: Readonly<Record<string, string>>
+  declare authentication?: AuthenticationRequest | undefined
+  provider: string
 
-/** What middleware says can not take the place of what the transport knows. */
-function withoutGetters({
-  signal: _signal,
-  requestId: _id,
-  requestUrl: _url,
-  requestMethod: _method,
-  address: _address,
-  ...others
-}: FeathersParams): FeathersParams {
-  return others
+  constructor(
+    facts: RequestFacts,
+    query: Query,
+    route: Readonly<Record<string, string>>,
+    feathers: FeathersParams | null,
+  ) {
+    this.query = query
+    this.headers = facts.headers
+    this.route = route
+    this.provider = 'rest'
+    if (feathers !== null) Object.assign(this, withoutFacts(feathers), { provider: 'rest' })
+    attachFacts(this, facts)
+  }
 }

@@ -10,7 +10,7 @@ import { getMiddleware, runMiddleware } from './middleware.ts'
 import { parseCaller, takeQueryToken } from './parse-authentication.ts'
 import { isPrivate, setPrivate } from './replies/headers.ts'
 import { isAnswered } from './replies/reply-state.ts'
-import { getFeathersParams, RestParams } from './request-params.ts'
+import { getFeathersParams, RequestFacts, RestParams } from './request-params.ts'
 import type { RestTransport } from './rest-transport.ts'
 import { answerCall, answerError, checkAccept } from './service-reply.ts'
 
@@ -46,7 +46,7 @@ class RestCall implements TimedCall {
   readonly #middleware: ServiceMiddleware | null
   /** `null` until the functions before the service have run. */
   #context: HookContext | null = null
-  #params: RestParams | null = null
+  #facts: RequestFacts | null = null
   #watch: Watch | null = null
 
   constructor(
@@ -82,7 +82,7 @@ class RestCall implements TimedCall {
     const isUnknown = this.#context !== null && this.#method.spec.verb !== 'GET'
     const data = isUnknown ? { errors: { outcome: 'unknown' } } : null
     const error = new Unavailable(`No answer within ${limitMs} ms`, data)
-    if (this.#params !== null) RestParams.abort(this.#params, error)
+    this.#facts?.abort(error)
     this.#answerError(error)
   }
 
@@ -111,7 +111,6 @@ class RestCall implements TimedCall {
     const data = method.spec.arguments.includes('data') ? readData(this.#request.body) : undefined
     const id = method.spec.withId ? this.#target.id : undefined
     const context = new HookContext(method, method.entry.service, id, data, params)
-    this.#params = params
     this.#context = context
     // Called from a microtask, where the stack is short: that halves the cost of an error.
     RESOLVED.then(() => this.#run(context))
@@ -149,7 +148,8 @@ class RestCall implements TimedCall {
     if (this.#method.spec.verb !== 'GET') checkAccept(transport, this.#method, request)
     const query = transport.readQuery(request)
     setCaller(request, takeQueryToken(query, transport.acceptsQueryToken, reply))
-    return new RestParams(request, reply, query, this.#target.route, getFeathersParams(request))
+    this.#facts = new RequestFacts(request, reply)
+    return new RestParams(this.#facts, query, this.#target.route, getFeathersParams(request))
   }
 
   #answer(context: HookContext, returned: unknown): void {

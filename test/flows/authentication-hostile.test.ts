@@ -7,7 +7,7 @@ import type { Application } from '../../src/transport/index.ts'
 import { CREDENTIALS, forge } from '../auth/login-app.ts'
 import type { AccountOptions, Accounts } from '../support/accounts.ts'
 import { addAccounts, addEcho, bearer, logIn, refusalOf } from '../support/accounts.ts'
-import { stopClock } from '../support/clock.ts'
+import { stopClock, stopTime } from '../support/clock.ts'
 import { Gate } from '../support/gate.ts'
 import type { Answer, Mode, TestScope } from '../support/http.ts'
 import { MODES, startServer } from '../support/http.ts'
@@ -209,6 +209,7 @@ t.test('RES-11: nothing more is hashed for a client who has gone, or had its tim
   for (const way of ['gone', 'late']) {
     const strategy = new SlowStrategy()
     const ended: Promise<unknown>[] = []
+    const time = way === 'late' ? stopTime(t) : null
     const server = await startServer(t, 'standalone', {
       ...(way === 'late' && { handlerTimeoutMs: 50 }),
       services(app: Application) {
@@ -240,8 +241,11 @@ t.test('RES-11: nothing more is hashed for a client who has gone, or had its tim
     const request = sendRequest(`${server.url}/members`, { method: 'POST', headers })
     request.on('error', () => undefined).end(body)
     await strategy.gate.arrivals(1)
-    if (way === 'gone') request.destroy()
-    else await once(request, 'response')
+    if (time === null) request.destroy()
+    else {
+      time.pass(100)
+      await once(request, 'response')
+    }
     const [params] = strategy.params
     if (!params?.signal?.aborted) await once(params?.signal as AbortSignal, 'abort')
     strategy.gate.open()

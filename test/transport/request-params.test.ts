@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import t from 'tap'
 
 import type { Application, HookContext, Params } from '../../src/transport/index.ts'
-import { RestParams } from '../../src/transport/request-params.ts'
+import { RequestFacts } from '../../src/transport/request-params.ts'
 import type { ServerOptions } from '../support/http.ts'
 import { injectServer, MODES } from '../support/http.ts'
 
@@ -299,7 +299,7 @@ t.test('params of another kind in their place are left as they are', async (t) =
 t.test('there is no requestUrl without a valid host, or with another scheme', async (t) => {
   const getUrl = (protocol: string, host: string): string | undefined => {
     const request = { protocol, host, originalUrl: '/notes?a=1', headers: {} } as FastifyRequest
-    return new RestParams(request, {} as FastifyReply, {}, {}, null).requestUrl
+    return new RequestFacts(request, {} as FastifyReply).requestUrl
   }
   for (const host of ['', ' ', 'a b', 'a/b', 'a@b', 'a?b', 'a#b', 'a\\b', 'a:b', '[::1', 'a%']) {
     t.equal(getUrl('https', host), undefined, `'${host}'`)

@@ -1,6 +1,6 @@
 import { copyExternalForms, readDispatch, setDispatch } from '../../core/external-form.ts'
 import type { HookContext } from '../../core/hooks/hook-context.ts'
-import type { TransportParams } from '../../core/params.ts'
+import { carryFacts } from '../../core/transport-facts.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
 
 type Properties = Readonly<Record<string, unknown>>
@@ -33,8 +33,7 @@ export class ContextSnapshot {
     // Those of a transport have a class, and are of one call alone.
     if (!isPlainObject(given)) replaceProperties(given, params)
     else {
-      const { completeCopy } = given as Partial<TransportParams>
-      completeCopy?.call(given, params)
+      carryFacts(given, params)
       context.params = params
     }
   }

@@ -1,7 +1,8 @@
 import type { DataOf, IdOf, NewData, ParamsOf, ResultOf } from '../method-arguments.ts'
 import type { MethodSpec } from '../method-table.ts'
 import { toMethodSpec } from '../method-table.ts'
-import type { TransportParams } from '../params.ts'
+import type { TransportParams } from '../transport-facts.ts'
+import { carryFacts } from '../transport-facts.ts'
 
 /** What running the hooks needs of an application. Hooks themselves get the whole one. */
 export interface HookApplication {
@@ -139,8 +140,7 @@ export class HookContext<S = object, M extends string = string, A = HookApplicat
   settleParams(): void {
     if (this.params === this.#settled) return
     this.params ||= {} as ParamsOf<S, M>
-    const { completeCopy } = this.#settled as Partial<TransportParams>
-    if (typeof completeCopy === 'function') completeCopy.call(this.#settled, this.params as object)
+    carryFacts(this.#settled as TransportParams, this.params as TransportParams)
     this.#settled = this.params
   }
 
