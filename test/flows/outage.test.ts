@@ -53,7 +53,7 @@ function startWith(t: TestScope, client: MongoClient): Promise<ListeningServer> 
 }
 
 t.test('START-1: starts without its database, says so, and works once it is there', async (t) => {
-  const { path, url } = createSocketPath(t)
+  const { url, start } = createSocketPath(t)
   const client = createClient(t, url)
   const ending = new AbortController()
   t.teardown(() => ending.abort())
@@ -66,15 +66,14 @@ t.test('START-1: starts without its database, says so, and works once it is ther
   ])
   t.strictSame([live.status, ready.status], [200, 503])
   t.match(found, { status: 503, body: { name: 'Unavailable' }, headers: { 'retry-after': '1' } })
-  const embedded = await startEmbeddedMongo({ path })
-  t.teardown(() => embedded.close())
+  await start()
   await until(() => isServed(server))
   const ask = () => server.request('/health/ready', { ownErrorBody: true })
   await until(async () => (await ask()).status === 200)
 })
 
 t.test('START-1: connects at the first need, and again after a failure', async (t) => {
-  const { path, url } = createSocketPath(t)
+  const { url, start } = createSocketPath(t)
   const clients: MongoClient[] = []
   t.teardown(() => Promise.all(clients.map((client) => client.close())))
   const Model = async () => {
@@ -85,8 +84,7 @@ t.test('START-1: connects at the first need, and again after a failure', async (
   const server = await startOwnServer(t, (app) => app.use('people', new MongoDBService({ Model })))
   const found = await server.request('/people')
   t.match(found, { status: 503, body: { name: 'Unavailable' }, headers: { 'retry-after': '1' } })
-  const embedded = await startEmbeddedMongo({ path })
-  t.teardown(() => embedded.close())
+  await start()
   await until(() => isServed(server))
   t.ok(await isServed(server))
   t.equal(clients.length, 1)

@@ -1,13 +1,16 @@
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { startEmbeddedMongo } from '../../src/adapter/embedded/index.ts'
 import type { TestScope } from './http.ts'
 
-/** Where a server can listen later on, or again: nobody else takes the place meanwhile. */
+/** Where a MongoDB can be later on, or again: nobody else takes the place meanwhile. */
 interface SocketPath {
-  readonly path: string
-  /** The URL of a MongoDB that listens there. */
   readonly url: string
+  /** Starts an embedded MongoDB that is reached there; it is closed at the end of the test. */
+  readonly start: () => Promise<{ readonly close: () => Promise<void> }>
 }
 
 /** Returns the path of a Unix socket in a folder of its own, which is removed after the test. */
@@ -15,5 +18,23 @@ export function createSocketPath(t: Pick<TestScope, 'teardown'>): SocketPath {
   const folder = mkdtempSync(join(tmpdir(), 'remex-socket-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
   const path = join(folder, 'mongo.sock')
-  return { path, url: `mongodb://${encodeURIComponent(path)}/?directConnection=true` }
+  const start = async () => {
+    const embedded = await startEmbeddedMongo()
+    const port = Number(new URL(embedded.url).port)
+    const server = createServer((client) => {
+      const upstream = connect({ port, host: '127.0.0.1' })
+      client.on('error', () => client.destroy()).on('close', () => upstream.destroy())
+      upstream.on('error', () => upstream.destroy()).on('close', () => client.destroy())
+      client.pipe(upstream).pipe(client)
+    })
+    server.listen(path)
+    await once(server, 'listening')
+    const close = async (): Promise<void> => {
+      server.close()
+      await embedded.close()
+    }
+    t.teardown(close)
+    return { close }
+  }
+  return { url: `mongodb://${encodeURIComponent(path)}/?directConnection=true`, start }
 }

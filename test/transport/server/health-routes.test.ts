@@ -1,6 +1,5 @@
 import { MongoClient } from 'mongodb'
 import t from 'tap'
-import { startEmbeddedMongo } from '../../../src/adapter/embedded/index.ts'
 import { MongoDBService } from '../../../src/adapter/index.ts'
 import { holdTimers } from '../../support/clock.ts'
 import type { TestServer } from '../../support/http.ts'
@@ -83,8 +82,8 @@ t.test('a route of the application takes the place of a probe', async (t) => {
 })
 
 t.test('HEALTH-1: a MongoDB that is gone makes it not ready, without stopping it', async (t) => {
-  const { path, url } = createSocketPath(t)
-  const first = await startEmbeddedMongo({ path })
+  const { url, start } = createSocketPath(t)
+  const first = await start()
   const client = new MongoClient(url, { serverSelectionTimeoutMS: 300 })
   t.teardown(() => client.close())
   // Beside other load even this may take longer than what is to be short further below.
@@ -102,8 +101,7 @@ t.test('HEALTH-1: a MongoDB that is gone makes it not ready, without stopping it
   await first.close()
   t.strictSame(await probe(server), [200, 503])
   t.equal((await server.request('/people')).status, 503)
-  const second = await startEmbeddedMongo({ path })
-  t.teardown(() => second.close())
+  await start()
   await until(isReady)
   t.equal((await server.request('/people')).status, 200)
 })

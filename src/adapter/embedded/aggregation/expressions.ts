@@ -14,7 +14,6 @@ import { OBJECTS } from './operators/objects.ts'
 import { readOperands } from './operators/operands.ts'
 import type { Bindings, Evaluate, Operator, Scope } from './operators/operator.ts'
 import { positional } from './operators/operator.ts'
-import { PATTERNS } from './operators/regular-expressions.ts'
 import { STRINGS } from './operators/strings.ts'
 import { bind, checkVariable, VARIABLES } from './operators/variables.ts'
 
@@ -29,7 +28,6 @@ export const EXPRESSION_OPERATORS: ReadonlyMap<string, Operator> = new Map(
     ...DATES,
     ...LOGIC,
     ...OBJECTS,
-    ...PATTERNS,
     ...STRINGS,
     ...TYPES,
     ...VARIABLES,

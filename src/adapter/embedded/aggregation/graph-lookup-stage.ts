@@ -14,7 +14,7 @@ import { isRegex } from '../values/regular-expression.ts'
 import { typeNameOf } from '../values/type-names.ts'
 import type { FindByKeys } from './join-keys.ts'
 import { createFinder, joinValuesAt } from './join-keys.ts'
-import { checkString } from './operators/argument-checks.ts'
+import { checkString } from './operators/operator.ts'
 import type { Stage } from './stage-type.ts'
 
 /** Null is a value of each: it is refused where another type is needed, and not left out. */

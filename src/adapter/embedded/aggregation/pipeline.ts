@@ -21,24 +21,11 @@ export function compilePipeline(pipeline: unknown, options: PipelineOptions): Ru
   const scope: StageScope = {
     ...options,
     compileExpression: createCompiler(options.collation, options.variables),
-    compileInner: (inner, variables) => {
-      if (Array.isArray(inner) && inner.some(isDocumentsStage)) {
-        throw new CommandError(
-          40602,
-          '$documents inside a pipeline is not supported by the embedded server',
-        )
-      }
-      return compilePipeline(inner, { ...options, variables })
-    },
+    compileInner: (inner, variables) => compilePipeline(inner, { ...options, variables }),
   }
   const stages = pipeline.map((stage) => compileStage(stage, scope))
   return (documents) =>
     stages.reduce<Document[]>((results, run) => run(results), documents as Document[])
-}
-
-/** Returns whether a stage makes the documents of a pipeline that has no collection. */
-export function isDocumentsStage(stage: unknown): boolean {
-  return isDocument(stage) && '$documents' in stage
 }
 
 function compileStage(stage: unknown, scope: StageScope): Run {

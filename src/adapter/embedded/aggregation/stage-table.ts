@@ -8,7 +8,7 @@ import { compileAddFields, compileProjection } from '../queries/projection.ts'
 import { compileSort } from '../queries/sort.ts'
 import { isDocument, isNullish } from '../values/bson-type.ts'
 import { getField, isPlainName, placeField, withField } from '../values/field-paths.ts'
-import { bucket, sortByCount } from './bucket-stages.ts'
+import { sortByCount } from './bucket-stages.ts'
 import { graphLookup } from './graph-lookup-stage.ts'
 import { group } from './group-stage.ts'
 import { lookup } from './lookup-stage.ts'
@@ -48,14 +48,12 @@ export const STAGES: ReadonlyMap<string, Stage> = new Map<string, Stage>([
   ['$sample', sample],
   ['$unwind', unwind],
   ['$group', group],
-  ['$bucket', bucket],
   ['$sortByCount', sortByCount],
   ['$count', count],
   ['$facet', facet],
   ['$lookup', lookup],
   ['$graphLookup', graphLookup],
   ['$unionWith', unionWith],
-  ['$documents', documents],
 ])
 
 function each(compile: (spec: unknown, scope: StageScope) => Projector): Stage {
@@ -212,10 +210,4 @@ function unionWith(spec: unknown, scope: StageScope): Run {
     spendItems(others.length)
     return [...all, ...others]
   }
-}
-
-function documents(spec: unknown, { compileExpression }: StageScope): Run {
-  const list = compileExpression(spec)({})
-  if (Array.isArray(list) && list.every(isDocument)) return () => list
-  throw new CommandError(40228, '$documents must be an array of objects')
 }

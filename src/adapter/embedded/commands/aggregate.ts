@@ -1,6 +1,6 @@
 import type { Document } from 'bson'
-import { compilePipeline, isDocumentsStage } from '../aggregation/pipeline.ts'
-import { CommandError } from '../errors/command-error.ts'
+import { compilePipeline } from '../aggregation/pipeline.ts'
+import { CommandError, notSupported } from '../errors/command-error.ts'
 import { withTimeLimit } from '../limits/work-limits.ts'
 import { select } from '../storage/select-records.ts'
 import { whenUnlocked } from '../storage/write-lock.ts'
@@ -33,12 +33,9 @@ async function aggregate(command: Document, context: CommandContext): Promise<Do
   if (pipeline === undefined) throw new CommandError(40414, "BSON field 'pipeline' is missing")
   if (command.cursor === undefined) throw new CommandError(9, "The 'cursor' option is required")
   const batchSize = readBatchSize(command)
-  // The number 1 in place of a collection means that the pipeline makes its own documents.
-  const isFree = command.aggregate === 1
-  if (isFree !== isDocumentsStage(pipeline[0]) || pipeline.slice(1).some(isDocumentsStage)) {
-    throw new CommandError(73, 'The first stage of {aggregate: 1}, and of no other, is $documents')
-  }
-  const name = isFree ? '$cmd.aggregate' : readName(command, 'aggregate')
+  // The number 1 in place of a collection.
+  if (command.aggregate === 1) throw notSupported('A pipeline that begins with $documents', 73)
+  const name = readName(command, 'aggregate')
   const view = context.store.read(context.database, name, context.transaction)
   const first: Document = isDocument(pipeline[0]) ? pipeline[0] : {}
   const { $match: filter } = first

@@ -38,10 +38,6 @@ export const CATALOG_COMMANDS: Commands = {
   },
   drop: { fields: {}, run: (command, context) => whenUnlocked(() => drop(command, context)) },
   dropDatabase: { fields: {}, run: (_, context) => whenUnlocked(() => dropDatabase(context)) },
-  renameCollection: {
-    fields: { to: 'string', dropTarget: 'bool' },
-    run: (command, context) => whenUnlocked(() => rename(command, context)),
-  },
   listCollections: {
     // There is no authentication, so everything is authorized.
     fields: { filter: 'object', nameOnly: 'bool', cursor: 'object', authorizedCollections: 'bool' },
@@ -76,23 +72,6 @@ function dropDatabase({ store, database }: CommandContext): Document {
   for (const collection of collections?.values() ?? []) collection.checkUnlocked()
   store.databases.delete(database)
   return { ...(collections === undefined ? {} : { dropped: database }), ok: 1 }
-}
-
-function rename(command: Document, { store }: CommandContext): Document {
-  const from = toNamespace(readName(command, 'renameCollection'))
-  const to = toNamespace(readName(command, 'to'))
-  if (store.find(...to) !== undefined) {
-    if (command.dropTarget !== true) throw new CommandError(48, 'target namespace exists')
-    if (store.find(...from) !== undefined) store.drop(...to)
-  }
-  store.rename(from, to)
-  return { ok: 1 }
-}
-
-function toNamespace(namespace: string): readonly [string, string] {
-  const dot = namespace.indexOf('.')
-  if (dot < 0) throw new CommandError(73, `Invalid namespace specified '${namespace}'`)
-  return [namespace.slice(0, dot), namespace.slice(dot + 1)]
 }
 
 function listCollections(command: Document, context: CommandContext): Document {

@@ -3,23 +3,19 @@ import { COMMON_FIELDS } from '../protocol/common-fields.ts'
 import { AGGREGATE_COMMANDS } from './aggregate.ts'
 import { CATALOG_COMMANDS } from './catalog.ts'
 import type { Command } from './command.ts'
-import { CURSOR_COMMANDS } from './cursors.ts'
 import { FIND_AND_MODIFY_COMMANDS } from './find-and-modify.ts'
 import { HANDSHAKE_COMMANDS } from './handshake.ts'
 import { INDEX_COMMANDS } from './indexes.ts'
 import { READ_COMMANDS } from './read.ts'
 import { SESSION_COMMANDS } from './sessions.ts'
-import { TRANSACTION_COMMANDS } from './transactions.ts'
 import { WRITE_COMMANDS } from './write.ts'
 
 /** All commands by their names. A Map, so that names such as `constructor` find nothing. */
 export const COMMANDS: ReadonlyMap<string, Command> = new Map(
   Object.entries<Command>({
-    ...TRANSACTION_COMMANDS,
     ...HANDSHAKE_COMMANDS,
     ...SESSION_COMMANDS,
     ...READ_COMMANDS,
-    ...CURSOR_COMMANDS,
     ...WRITE_COMMANDS,
     ...FIND_AND_MODIFY_COMMANDS,
     ...AGGREGATE_COMMANDS,

@@ -18,10 +18,6 @@ export const HANDSHAKE_COMMANDS: Commands = {
   ping: { fields: {}, run: () => ({ ok: 1 }) },
   buildInfo: { fields: {}, run: buildInfo },
   buildinfo: { fields: {}, run: buildInfo },
-  connectionStatus: {
-    fields: { showPrivileges: 'refused' },
-    run: () => ({ authInfo: { authenticatedUsers: [], authenticatedUserRoles: [] }, ok: 1 }),
-  },
 }
 
 /** A replica set of one: that is what makes drivers use sessions, retries and transactions. */

@@ -64,13 +64,6 @@ export class Sessions {
     return session
   }
 
-  /** Keeps a session for another half hour, if it exists. */
-  refresh(lsid: unknown): void {
-    const key = toKey(lsid)
-    const session = this.#sessions.get(key)
-    if (session !== undefined) this.#touch(key, session)
-  }
-
   end(lsid: unknown): void {
     this.#remove(toKey(lsid))
   }

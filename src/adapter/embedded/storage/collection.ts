@@ -60,6 +60,7 @@ export interface Clock {
 /** One collection: records by the key of their `_id`, in the order of their insertion. */
 export class Collection implements View {
   readonly collection: Collection = this
+  readonly namespace: string
   readonly options: Document
   readonly collation: Collation | undefined
   readonly records: Map<string, Document> = new Map()
@@ -69,7 +70,6 @@ export class Collection implements View {
   textIndex: TextIndex | undefined
   /** Writes of open transactions: they lock the records and claim the unique keys they name. */
   readonly pending: Map<Owner, Overlay> = new Map()
-  namespace: string
   /** Whether the store has it: to read a missing collection means to read an empty one. */
   isStored = false
   readonly #clock: Clock

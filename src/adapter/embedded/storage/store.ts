@@ -53,15 +53,6 @@ export class Store {
     if (collections?.size === 0) this.databases.delete(database)
     return dropped
   }
-
-  rename(from: readonly [string, string], to: readonly [string, string]): void {
-    const collection = this.find(...from)
-    if (collection === undefined) throw new CommandError(26, 'Source collection does not exist')
-    checkName(...to)
-    this.drop(...from)
-    collection.namespace = to.join('.')
-    this.put(...to, collection)
-  }
 }
 
 function checkName(database: string, name: string): void {

@@ -64,6 +64,19 @@ function nest(): Document {
   return { $map: { input: [0], in: inner } }
 }
 
+/** Operators of MongoDB that this server had once. */
+const REMOVED = [
+  '$exp $ln $log $log10 $bitAnd $bitOr $bitXor $bitNot $rand $sin $cos $tan $asin $acos',
+  '$atan $atan2 $sinh $cosh $tanh $asinh $acosh $atanh $degreesToRadians',
+  '$radiansToDegrees $indexOfArray $sortArray $zip $setEquals $allElementsTrue',
+  '$anyElementTrue $week $isoDayOfWeek $isoWeek $isoWeekYear $dateToParts',
+  '$dateFromParts $dateDiff $dateTrunc $getField $setField $unsetField $regexMatch',
+  '$regexFind $regexFindAll $indexOfBytes $indexOfCP $strLenBytes $strcasecmp $substr',
+  '$substrBytes $convert $dateFromString $bsonSize $binarySize',
+].flatMap((names) => names.split(' '))
+
+const NOT_SUPPORTED = 'it is not supported by the embedded server'
+
 const REFUSALS: readonly (readonly [title: string, expression: unknown, code: number])[] = [
   ...[
     '$nope',
@@ -89,6 +102,7 @@ const REFUSALS: readonly (readonly [title: string, expression: unknown, code: nu
     '$push',
     '$documentNumber',
     '$constructor',
+    ...REMOVED,
   ].map((name) => [name, { [name]: '$n' }, 168] as const),
   ['two operators in one', { $add: [1], $abs: 1 }, 15983],
   ['too many arguments', { $abs: [1, 2] }, 16020],
@@ -106,21 +120,14 @@ const REFUSALS: readonly (readonly [title: string, expression: unknown, code: nu
   ['$abs of a string', { $abs: '$s' }, 28765],
   ['$divide by zero', { $divide: [1, 0] }, 2],
   ['$mod by zero', { $mod: [1, 0] }, 16610],
-  ['$ln of zero', { $ln: 0 }, 28766],
-  ['$log10 of zero', { $log10: 0 }, 28761],
-  ['$log of a negative number', { $log: [-1, 2] }, 28758],
-  ['$log to the base 1', { $log: [1, 1] }, 28759],
   ['$sqrt of a negative number', { $sqrt: -1 }, 28714],
   ['zero to a negative power', { $pow: [0, -1] }, 28764],
-  ['$acos of 2', { $acos: 2 }, 50989],
   ['$round to a fraction of a place', { $round: [1, 0.5] }, 51083],
   ['arithmetic with decimals', { $multiply: ['$decimal', 2] }, 2],
-  ['bits of a double', { $bitAnd: [1.5] }, 2],
   ['$size of null', { $size: '$nil' }, 17124],
   ['$slice of no items', { $slice: ['$list', 0, 0] }, 28729],
   ['$range with a step of zero', { $range: [0, 1, 0] }, 34449],
   ['$range to infinity', { $range: [0, Number.POSITIVE_INFINITY] }, 34445],
-  ['$setEquals of null', { $setEquals: ['$nil', []] }, 17044],
   ['$in without an array', { $in: [1, 2] }, 40081],
   ['$arrayToObject of scalars', { $arrayToObject: '$list' }, 40398],
   ['$mergeObjects of a number', { $mergeObjects: ['$n'] }, 40400],
@@ -128,22 +135,13 @@ const REFUSALS: readonly (readonly [title: string, expression: unknown, code: nu
   ['$concat of a number', { $concat: ['$s', '$n'] }, 16702],
   ['$split by nothing', { $split: ['$s', ''] }, 40087],
   ['$strLenCP of null', { $strLenCP: '$nil' }, 34471],
-  ['$substrBytes that cuts a character', { $substrBytes: ['$accents', 3, 1] }, 28656],
   ['$substrCP of a negative length', { $substrCP: ['$s', 0, -1] }, 34455],
   ['$toUpper of an array', { $toUpper: ['$list'] }, 16007],
-  ['$regexMatch of a number', { $regexMatch: { input: '$n', regex: 'x' } }, 51104],
-  [
-    '$regexMatch with the flag g',
-    { $regexMatch: { input: '$s', regex: 'x', options: 'g' } },
-    51108,
-  ],
   ['a date part of a string', { $year: '$s' }, 16006],
   ['an unknown time zone', { $year: { date: '$d', timezone: 'Mars/Olympus' } }, 40485],
   ['an unknown letter of a format', { $dateToString: { date: '$d', format: '%q' } }, 18536],
-  ['$dateTrunc with a binSize', { $dateTrunc: { date: '$d', unit: 'day', binSize: 2 } }, 9],
-  ['$dateFromString with a format', { $dateFromString: { dateString: 'x', format: '%Y' } }, 9],
+  ['a week in a format', { $dateToString: { date: '$d', format: '%V' } }, 18536],
   ['a date in words', { $toDate: 'July 4 2024' }, 2],
-  ['a date in words, with onError', dateInWords(), 2],
   ['$toDate of an int', { $toDate: '$n' }, 241],
   ['$toInt of 1.5 as a string', { $toInt: '1.5' }, 241],
   ['$toInt of an empty string', { $toInt: '' }, 241],
@@ -151,17 +149,8 @@ const REFUSALS: readonly (readonly [title: string, expression: unknown, code: nu
   ['$toInt beyond 32 bits', { $toInt: 3e9 }, 241],
   ['$toString of a document', { $toString: '$doc' }, 241],
   ['$toString of an exponent', { $toString: 1e-9 }, 2],
-  [
-    '$dateToParts with an iso8601 that is a string',
-    { $dateToParts: { date: '$d', iso8601: 'yes' } },
-    40521,
-  ],
   ['a huge $range', { $range: [0, 30_000_000] }, 2],
 ]
-
-function dateInWords(): Document {
-  return { $dateFromString: { dateString: 'July 4 2024', onError: 'bad' } }
-}
 
 t.test('an expression is refused with MongoDB’s code for', async (t) => {
   const database = await openDatabase(t)
@@ -170,8 +159,12 @@ t.test('an expression is refused with MongoDB’s code for', async (t) => {
   for (const [title, expression, code] of REFUSALS) {
     await t.test(title, async (t) => {
       const stage = { $project: { value: { $ifNull: [expression, null] } } }
-      await t.rejects(collection.aggregate([stage]).toArray(), { code })
-      await t.rejects(collection.find({ $expr: expression as Document }).toArray(), { code })
+      const refusal =
+        code === 168
+          ? { code, message: `Unrecognized expression '${title}': ${NOT_SUPPORTED}` }
+          : { code }
+      await t.rejects(collection.aggregate([stage]).toArray(), refusal)
+      await t.rejects(collection.find({ $expr: expression as Document }).toArray(), refusal)
     })
   }
 })

@@ -184,20 +184,10 @@ export const PIPELINE_CASES: readonly LookupCase[] = [
   },
   {
     title: 'matches by regular expressions inside',
-    documents: [{ start: '^a' }, { start: '^[BC]' }],
+    documents: [{}],
     others: PEOPLE,
-    lookup: {
-      let: { start: '$start' },
-      pipeline: [
-        { $match: { city: /^(ro|os)/i } },
-        {
-          $match: {
-            $expr: { $regexMatch: { input: '$name', regex: '$$start', options: 'i' } },
-          },
-        },
-      ],
-    },
-    found: [[1], [2, 3]],
+    lookup: { pipeline: [{ $match: { city: /^(ro|os)/i } }, { $match: { name: /^[BC]/i } }] },
+    found: [[2, 3]],
   },
 ]
 

@@ -104,16 +104,6 @@ const CASES: readonly Case[] = [
     result: [{ a: { b: 1, c: 2 }, list: [{ x: 1, y: 3 }] }],
   },
   {
-    title: '$bucket puts a boundary into the bucket that it begins',
-    documents: [0, 5, 9, 10, 50].map((n) => ({ n })),
-    pipeline: [{ $bucket: { groupBy: '$n', boundaries: [0, 5, 10], default: 'rest' } }],
-    result: [
-      { _id: 0, count: 1 },
-      { _id: 5, count: 2 },
-      { _id: 'rest', count: 2 },
-    ],
-  },
-  {
     title: '$sortByCount counts the most frequent first',
     documents: [{ k: 'a' }, { k: 'b' }, { k: 'b' }],
     pipeline: [{ $sortByCount: '$k' }],
@@ -205,24 +195,6 @@ const CASES: readonly Case[] = [
     result: [{ list: [{ y: 2 }, {}, 5] }],
   },
   {
-    title: '$bucket takes other types for its default, and outputs of its own',
-    documents: [{ n: 1, p: 2 }, { n: 1, p: 3 }, { n: 'x', p: 4 }, { p: 5 }],
-    pipeline: [
-      {
-        $bucket: {
-          groupBy: '$n',
-          boundaries: [0, 5],
-          default: 'other',
-          output: { sum: { $sum: '$p' } },
-        },
-      },
-    ],
-    result: [
-      { _id: 0, sum: 5 },
-      { _id: 'other', sum: 9 },
-    ],
-  },
-  {
     title: '$replaceRoot and $sample keep to their documents',
     documents: [{ in: { a: 1 } }],
     pipeline: [{ $sample: { size: 5 } }, { $replaceRoot: { newRoot: '$in' } }],
@@ -255,7 +227,6 @@ const CASES: readonly Case[] = [
           text: { $toString: '$id' },
           date: { $toString: '$d' },
           id: { $toObjectId: '$hex' },
-          none: { $convert: { input: 'nope', to: 'objectId', onError: 'failed' } },
           type: { $type: '$id' },
         },
       },
@@ -265,7 +236,6 @@ const CASES: readonly Case[] = [
         text: '000000000000000000000001',
         date: '1970-01-01T00:00:00.000Z',
         id: ID,
-        none: 'failed',
         type: 'objectId',
       },
     ],
@@ -282,7 +252,7 @@ const CASES: readonly Case[] = [
           year: { $year: '$d' },
           text: { $dateToString: { date: '$d', format: '%Y-%m-%d' } },
           list: { $map: { input: '$tags', as: 'tag', in: { $concat: ['$$tag', '!'] } } },
-          cond: { $cond: [{ $regexMatch: { input: '$name', regex: /^a/i } }, 'yes', 'no'] },
+          cond: { $cond: [{ $eq: ['$name', 'Ada'] }, 'yes', 'no'] },
           array: ['$name', '$missing'],
           gone: '$$REMOVE',
         },
@@ -316,26 +286,22 @@ t.test('a pipeline:', async (t) => {
   }
 })
 
-t.test(
-  '$unionWith adds another collection, `let` gives variables, $documents makes documents',
-  async (t) => {
-    const database = await openDatabase(t)
-    await database.collection('a').insertOne({ n: 1 })
-    await database.collection('b').insertOne({ n: 2 })
-    const union = [
-      { $unionWith: { coll: 'b', pipeline: [{ $match: { n: 2 } }] } },
-      { $project: { _id: 0, sum: { $add: ['$n', '$$one'] } } },
-    ]
-    t.same(
-      await database
-        .collection('a')
-        .aggregate(union, { let: { one: 1 } })
-        .toArray(),
-      [{ sum: 2 }, { sum: 3 }],
-    )
-    t.same(await database.aggregate([{ $documents: [{ x: 1 }] }]).toArray(), [{ x: 1 }])
-  },
-)
+t.test('$unionWith adds another collection, and `let` gives variables', async (t) => {
+  const database = await openDatabase(t)
+  await database.collection('a').insertOne({ n: 1 })
+  await database.collection('b').insertOne({ n: 2 })
+  const union = [
+    { $unionWith: { coll: 'b', pipeline: [{ $match: { n: 2 } }] } },
+    { $project: { _id: 0, sum: { $add: ['$n', '$$one'] } } },
+  ]
+  t.same(
+    await database
+      .collection('a')
+      .aggregate(union, { let: { one: 1 } })
+      .toArray(),
+    [{ sum: 2 }, { sum: 3 }],
+  )
+})
 
 const JOIN = { localField: 'a', foreignField: 'b' }
 
@@ -344,11 +310,13 @@ type Refusal = readonly [title: string, pipeline: Document[], code: number]
 const REFUSALS: readonly Refusal[] = [
   ...[
     '$nope',
+    '$bucket',
     '$bucketAuto',
     '$changeStream',
     '$collStats',
     '$currentOp',
     '$densify',
+    '$documents',
     '$fill',
     '$geoNear',
     '$indexStats',
@@ -435,29 +403,11 @@ const REFUSALS: readonly Refusal[] = [
   [
     '$documents inside $unionWith',
     [{ $unionWith: { coll: 'b', pipeline: [{ $documents: [] }] } }],
-    40602,
+    40324,
   ],
   ['$facet inside $facet', [{ $facet: { a: [{ $facet: { b: [] } }] } }], 40600],
   ['$out inside $facet', [{ $facet: { a: [{ $out: 'x' }] } }], 40324],
   ['an unknown field of $sample', [{ $sample: { size: 1, seed: 2 } }], 28748],
-  [
-    'an unknown field of $bucket',
-    [{ $bucket: { groupBy: '$a', boundaries: [0, 1], by: 1 } }],
-    40197,
-  ],
-  ['boundaries out of order', [{ $bucket: { groupBy: '$a', boundaries: [1, 0] } }], 40194],
-  ['boundaries of two types', [{ $bucket: { groupBy: '$a', boundaries: [1, 'a'] } }], 40193],
-  [
-    'a default between the boundaries',
-    [{ $bucket: { groupBy: '$a', boundaries: [0, 9], default: 3 } }],
-    40199,
-  ],
-  [
-    '$bucket without a default for a value outside',
-    [{ $bucket: { groupBy: '$a', boundaries: [5, 9] } }],
-    40066,
-  ],
-  ['$bucket by a constant', [{ $bucket: { groupBy: 'a', boundaries: [5, 9] } }], 40202],
   ['$sortByCount of a constant', [{ $sortByCount: 'a' }], 40149],
   ['a $count with a dollar', [{ $count: '$n' }], 40156],
   ['an empty $project', [{ $project: {} }], 51272],
@@ -470,7 +420,6 @@ const REFUSALS: readonly Refusal[] = [
   ['a $set of a field twice', [{ $set: { 'o.p': 1, o: { p: 1 } } }], 31250],
   ['a sort by an empty name', [{ $sort: { 'a..b': 1 } }], 15998],
   ['a sort by an unknown order', [{ $sort: { a: 2 } }], 15975],
-  ['$documents after a collection', [{ $documents: [] }], 73],
   [
     '$out with a time series',
     [{ $out: { db: 'test', coll: 'x', timeseries: { timeField: 't' } } }],
@@ -486,13 +435,19 @@ t.test('a pipeline is refused with MongoDB’s code for', async (t) => {
   const collection = database.collection('refusals')
   await collection.insertOne({ a: 1 })
   for (const [title, pipeline, code] of REFUSALS) {
-    await t.test(title, (t) => t.rejects(collection.aggregate(pipeline).toArray(), { code }))
+    const isStage = title === Object.keys(pipeline[0] ?? {})[0]
+    const message = isStage
+      ? new RegExp(`'\\${title}'.* not supported by the embedded server`)
+      : /./
+    await t.test(title, (t) =>
+      t.rejects(collection.aggregate(pipeline).toArray(), { code, message }),
+    )
   }
 })
 
 t.test('no stage and no accumulator is allowed that has no case here', (t) => {
   const written = JSON.stringify(CASES)
-  const elsewhere = ['$lookup', '$graphLookup', '$unionWith', '$documents']
+  const elsewhere = ['$lookup', '$graphLookup', '$unionWith']
   const names = [...STAGES.keys(), ...ACCUMULATORS.keys()].filter(
     (name) => !elsewhere.includes(name),
   )
@@ -503,10 +458,11 @@ t.test('no stage and no accumulator is allowed that has no case here', (t) => {
   t.end()
 })
 
-t.test('a pipeline that names no collection begins with $documents', async (t) => {
+t.test('a pipeline that names no collection is refused, as its $documents are', async (t) => {
   const database = await openDatabase(t)
-  await t.rejects(database.aggregate([{ $match: {} }]).toArray(), { code: 73 })
-  await t.rejects(database.aggregate([]).toArray(), { code: 73 })
+  const refusal = { code: 73, message: /\$documents is not supported by the embedded server/ }
+  await t.rejects(database.aggregate([{ $documents: [{ x: 1 }] }]).toArray(), refusal)
+  await t.rejects(database.aggregate([]).toArray(), refusal)
 })
 
 t.test('stages that multiply documents are stopped before the memory is full', async (t) => {

@@ -1,102 +1,30 @@
-import { Binary, calculateObjectSize, Decimal128, Long, ObjectId } from 'bson'
+import { Decimal128, Long, ObjectId, Timestamp } from 'bson'
 import { CommandError, notSupported } from '../../errors/command-error.ts'
-import { isDocument, isNullish, isNumeric } from '../../values/bson-type.ts'
+import { bsonTagOf, isNumeric } from '../../values/bson-type.ts'
 import { MAX_INT32 } from '../../values/numbers.ts'
 import { isTrue } from '../../values/truth.ts'
 import { typeNameOf } from '../../values/type-names.ts'
-import { checkString } from './argument-checks.ts'
-import { conversionFailed } from './conversion-error.ts'
-import { dateOf, parseDate } from './date-values.ts'
-import type { Compile, Evaluate, Operator, Operators, Scope } from './operator.ts'
+import type { Operator, Operators } from './operator.ts'
 import { orNull, positional } from './operator.ts'
-import { toMongoString } from './string-values.ts'
 
 const INTEGER = /^[+-]?\d+$/
 const REAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/
 
-type Convert = (value: unknown) => unknown
-
-/** Conversions by the name and the number of the type they convert to. */
-const CONVERSIONS: readonly (readonly [name: string, number: number, convert: Convert])[] = [
-  ['double', 1, toDouble],
-  ['string', 2, (value) => toMongoString(value)],
-  ['objectId', 7, toObjectId],
-  ['bool', 8, (value) => typeof value === 'string' || isTrue(value)],
-  ['date', 9, toDate],
-  ['int', 16, toInt],
-  ['long', 18, toLong],
-]
-
 /** Operators on the types of values. */
 export const TYPES: Operators = {
-  $convert: { names: ['input', 'to', 'onError?', 'onNull?'], build: buildConvert },
-  ...Object.fromEntries(
-    CONVERSIONS.map(([name, , convert]): [string, Operator] => [
-      `$to${name.charAt(0).toUpperCase()}${name.slice(1)}`,
-      orNull(positional(1, 1, ([value]) => convert(value))),
-    ]),
-  ),
-  $dateFromString: { names: ['dateString', 'onError?', 'onNull?'], build: buildDateFromString },
+  $toBool: converting((value) => typeof value === 'string' || isTrue(value)),
+  $toDate: converting(toDate),
+  $toDouble: converting(toDouble),
+  $toInt: converting(toInt),
+  $toLong: converting(toLong),
+  $toObjectId: converting(toObjectId),
+  $toString: converting((value) => toMongoString(value)),
   $type: positional(1, 1, ([value]) => typeNameOf(value)),
   $isNumber: positional(1, 1, ([value]) => isNumeric(value)),
-  $bsonSize: orNull(
-    positional(1, 1, ([value]) => {
-      if (isDocument(value)) return calculateObjectSize(value)
-      throw new CommandError(31393, `$bsonSize requires a document, not ${typeNameOf(value)}`)
-    }),
-  ),
-  $binarySize: orNull(
-    positional(1, 1, ([value]) =>
-      value instanceof Binary
-        ? value.length()
-        : Buffer.byteLength(checkString('$binarySize', value, 51276)),
-    ),
-  ),
 }
 
-function buildConvert(operands: readonly unknown[], scope: Scope, compile: Compile): Evaluate {
-  const [input, to, onError, onNull = null] = operands
-  const type = compile(to, scope)
-  return attempt([input, onError, onNull], scope, compile, (value, root, bindings) => {
-    const wanted = type(root, bindings)
-    if (isNullish(wanted)) return null
-    const found = CONVERSIONS.find(([name, number]) => name === wanted || number === wanted)
-    if (found === undefined) throw notSupported(`$convert to ${String(wanted)}`)
-    return found[2](value)
-  })
-}
-
-function buildDateFromString(
-  [input, onError, onNull = null]: readonly unknown[],
-  scope: Scope,
-  compile: Compile,
-): Evaluate {
-  return attempt([input, onError, onNull], scope, compile, (value) =>
-    parseDate(checkString("$dateFromString's dateString", value, 241)),
-  )
-}
-
-/** Returns a conversion of `input` with `onNull` for null and `onError` where it fails. */
-function attempt(
-  [input, onError, onNull]: readonly unknown[],
-  scope: Scope,
-  compile: Compile,
-  convert: (value: unknown, ...rest: Parameters<Evaluate>) => unknown,
-): Evaluate {
-  const read = compile(input, scope)
-  const otherwise = onError === undefined ? undefined : compile(onError, scope)
-  const ifNull = compile(onNull, scope)
-  return (root, bindings) => {
-    const value = read(root, bindings)
-    if (isNullish(value)) return ifNull(root, bindings)
-    try {
-      return convert(value, root, bindings)
-    } catch (error) {
-      const isFailure = error instanceof CommandError && error.code === 241
-      if (!isFailure || otherwise === undefined) throw error
-      return otherwise(root, bindings)
-    }
-  }
+function converting(convert: (value: unknown) => unknown): Operator {
+  return orNull(positional(1, 1, ([value]) => convert(value)))
 }
 
 function toDouble(value: unknown): unknown {
@@ -150,4 +78,59 @@ function toObjectId(value: unknown): unknown {
   if (value instanceof ObjectId) return value
   if (typeof value === 'string' && /^[0-9a-f]{24}$/i.test(value)) return new ObjectId(value)
   throw conversionFailed(value, 'objectId')
+}
+
+/** Returns a value as MongoDB's string for it. @throws {CommandError} `code` there is none */
+export function toMongoString(value: unknown, code = 241): string {
+  if (value instanceof Date) return value.toISOString()
+  const isConvertible =
+    typeof value !== 'object' ||
+    ['ObjectId', 'Long', 'Decimal128'].includes(bsonTagOf(value ?? {}) ?? '')
+  if (!isConvertible) {
+    throw new CommandError(code, `Unsupported conversion from ${typeNameOf(value)} to string`)
+  }
+  const text = String(value)
+  // MongoDB and JavaScript write exponents differently.
+  if (typeof value === 'number' && /\de/.test(text))
+    throw notSupported(`Converting ${text} to a string`)
+  return text
+}
+
+const DATE =
+  /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2})(?::(\d{2})(?:\.(\d{1,3})\d*)?)?\s*(?:Z|([+-])(\d{2}):?(\d{2})?)?)?$/
+
+/** Returns the date that a date, an ObjectId or a timestamp holds, `undefined` for other values. */
+export function dateOf(value: unknown): Date | undefined {
+  if (value instanceof Date) return value
+  if (value instanceof ObjectId) return value.getTimestamp()
+  return value instanceof Timestamp ? new Date(value.t * 1000) : undefined
+}
+
+/** Returns a date from ISO 8601, in UTC where no offset is given. @throws {CommandError} 241 */
+export function parseDate(text: string): Date {
+  const parts = DATE.exec(text)
+  if (parts === null) {
+    // MongoDB reads many more formats, all of them with a digit.
+    if (/\d/.test(text)) throw notSupported(`A date written as '${text}'`)
+    throw conversionFailed(text, 'date')
+  }
+  const [, day, time = '00:00', seconds = '00', fraction = '', sign, hours, minutes = '00'] = parts
+  const iso = `${day}T${time}:${seconds}.${fraction.padEnd(3, '0')}`
+  const offset = sign === undefined ? 'Z' : `${sign}${hours}:${minutes}`
+  const written = new Date(`${iso}Z`)
+  const date = new Date(`${iso}${offset}`)
+  // `Date` would move a day or an hour that does not exist to the next one.
+  if (Number.isNaN(date.getTime()) || written.toISOString() !== `${iso}Z`) {
+    throw conversionFailed(text, 'date')
+  }
+  return date
+}
+
+/** Returns the error of a value that cannot be converted. */
+export function conversionFailed(value: unknown, type: string): CommandError {
+  const what = typeof value === 'string' ? `'${value}'` : `a value of type ${typeNameOf(value)}`
+  return new CommandError(
+    241,
+    `Failed to convert ${what} to ${type} in $convert with no onError value`,
+  )
 }

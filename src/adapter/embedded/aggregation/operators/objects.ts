@@ -1,11 +1,10 @@
 import type { Document } from 'bson'
 import { CommandError } from '../../errors/command-error.ts'
 import { isDocument, isNullish } from '../../values/bson-type.ts'
-import { getField, setField } from '../../values/field-paths.ts'
+import { setField } from '../../values/field-paths.ts'
 import { typeNameOf } from '../../values/type-names.ts'
-import { checkArray, checkString } from './argument-checks.ts'
-import type { Compile, Evaluate, Operators, Scope } from './operator.ts'
-import { orNull, positional } from './operator.ts'
+import type { Operators } from './operator.ts'
+import { checkArray, checkString, orNull, positional } from './operator.ts'
 
 /** Operators on documents. */
 export const OBJECTS: Operators = {
@@ -16,13 +15,6 @@ export const OBJECTS: Operators = {
     ),
   ),
   $mergeObjects: positional(0, Number.POSITIVE_INFINITY, mergeObjects),
-  $getField: { count: [1, 1], names: ['field', 'input?'], build: buildGetField },
-  $setField: { names: ['field', 'input', 'value'], build: buildSetField },
-  $unsetField: {
-    names: ['field', 'input'],
-    build: ([field, input], scope, compile) =>
-      buildSetField([field, input, '$$REMOVE'], scope, compile),
-  },
 }
 
 /** Returns the fields of all documents in one; null and missing ones are left out. */
@@ -65,30 +57,4 @@ function readEntry(pair: unknown): [string, unknown] {
   const isValid = isDocument(pair) && Object.keys(pair).sort().join() === 'k,v'
   if (!isValid) throw new CommandError(40398, '$arrayToObject requires objects with k and v only')
   return [checkString("$arrayToObject's key", pair.k, 40394), pair.v]
-}
-
-function buildGetField(operands: readonly unknown[], scope: Scope, compile: Compile): Evaluate {
-  const [field, input = '$$CURRENT'] = operands
-  const readName = compile(field, scope)
-  const readInput = compile(input, scope)
-  return (root, bindings) => {
-    const name = checkString("$getField's field", readName(root, bindings), 3041704)
-    const source = readInput(root, bindings)
-    if (isNullish(source)) return source
-    return isDocument(source) ? getField(source, name) : undefined
-  }
-}
-
-function buildSetField(operands: readonly unknown[], scope: Scope, compile: Compile): Evaluate {
-  const [field, input, value] = operands.map((operand) => compile(operand, scope))
-  return (root, bindings) => {
-    const name = checkString("$setField's field", field?.(root, bindings), 4161107)
-    const source = input?.(root, bindings)
-    if (isNullish(source)) return null
-    const copy = { ...checkDocument("$setField's input", source, 4161105) }
-    const next = value?.(root, bindings)
-    if (next === undefined) delete copy[name]
-    else setField(copy, name, next)
-    return copy
-  }
 }

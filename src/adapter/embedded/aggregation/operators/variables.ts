@@ -2,8 +2,8 @@ import { CommandError } from '../../errors/command-error.ts'
 import { spendItems } from '../../limits/work-limits.ts'
 import { isDocument, isNullish } from '../../values/bson-type.ts'
 import { isTrue } from '../../values/truth.ts'
-import { checkArray, checkInteger } from './argument-checks.ts'
 import type { Bindings, Compile, Evaluate, Operators, Scope } from './operator.ts'
+import { checkArray, checkInteger } from './operator.ts'
 
 /** Operators that evaluate an expression with variables of its own. */
 export const VARIABLES: Operators = {
