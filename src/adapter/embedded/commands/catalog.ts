@@ -1,6 +1,7 @@
 import type { Document } from 'bson'
 import { CommandError } from '../errors/command-error.ts'
 import { withTimeLimit } from '../limits/work-limits.ts'
+import { refuse } from '../protocol/read-fields.ts'
 import { compileFilter } from '../queries/filter.ts'
 import type { Collection } from '../storage/collection.ts'
 import { whenUnlocked } from '../storage/write-lock.ts'
@@ -14,25 +15,10 @@ export const CATALOG_COMMANDS: Commands = {
   create: {
     fields: {
       collation: 'object',
-      capped: 'refused',
-      size: 'refused',
-      max: 'refused',
-      autoIndexId: 'refused',
-      idIndex: 'refused',
-      viewOn: 'refused',
-      pipeline: 'refused',
-      validator: 'refused',
-      validationLevel: 'refused',
-      validationAction: 'refused',
-      timeseries: 'refused',
-      expireAfterSeconds: 'refused',
-      clusteredIndex: 'refused',
-      changeStreamPreAndPostImages: 'refused',
-      encryptedFields: 'refused',
-      storageEngine: 'refused',
-      indexOptionDefaults: 'refused',
-      flags: 'refused',
-      temp: 'refused',
+      ...refuse('capped', 'size', 'max', 'autoIndexId', 'idIndex', 'viewOn', 'pipeline'),
+      ...refuse('validator', 'validationLevel', 'validationAction', 'timeseries'),
+      ...refuse('expireAfterSeconds', 'clusteredIndex', 'changeStreamPreAndPostImages'),
+      ...refuse('encryptedFields', 'storageEngine', 'indexOptionDefaults', 'flags', 'temp'),
     },
     run: create,
   },

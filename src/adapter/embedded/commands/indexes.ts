@@ -1,7 +1,7 @@
 import type { Document } from 'bson'
 import { CommandError, notSupported } from '../errors/command-error.ts'
 import { createCollation } from '../protocol/collation-option.ts'
-import { readFields } from '../protocol/read-fields.ts'
+import { readFields, refuse } from '../protocol/read-fields.ts'
 import type { Collection } from '../storage/collection.ts'
 import { checkExpiry } from '../storage/expiry.ts'
 import { checkNoTextOptions, isTextIndex, toTextIndex } from '../storage/text-index.ts'
@@ -41,15 +41,8 @@ const INDEX_FIELDS = {
   default_language: 'string',
   language_override: 'string',
   textIndexVersion: 'number',
-  '2dsphereIndexVersion': 'refused',
-  bits: 'refused',
-  min: 'refused',
-  max: 'refused',
-  bucketSize: 'refused',
-  wildcardProjection: 'refused',
-  storageEngine: 'refused',
-  prepareUnique: 'refused',
-  clustered: 'refused',
+  ...refuse('2dsphereIndexVersion', 'bits', 'min', 'max', 'bucketSize', 'wildcardProjection'),
+  ...refuse('storageEngine', 'prepareUnique', 'clustered'),
 } as const
 
 function createIndexes(command: Document, { store, database }: CommandContext): Document {
@@ -96,12 +89,6 @@ function toSpec(given: unknown, collection: Collection): Document {
   }
   checkNoTextOptions(options)
   for (const path of paths) checkKey(path, key[path])
-  if (paths.filter((path) => key[path] === 'hashed').length > 1) {
-    throw new CommandError(31303, 'An index can have one hashed field')
-  }
-  if (paths.some((path) => key[path] === 'hashed' || path.includes('$**')) && options.unique) {
-    throw new CommandError(67, 'A hashed or wildcard index cannot be unique')
-  }
   if (options.sparse && options.partialFilterExpression !== undefined) {
     throw new CommandError(67, 'cannot mix "partialFilterExpression" and "sparse" options')
   }
@@ -117,16 +104,12 @@ function toSpec(given: unknown, collection: Collection): Document {
 
 function checkKey(path: string, value: unknown): void {
   const names = path.split('.')
-  const isPath = names.every(
-    (name, at) =>
-      name !== '' && (!name.startsWith('$') || (name === '$**' && at === names.length - 1)),
-  )
-  if (!isPath) throw new CommandError(67, `'${path}' is not a valid path of an index`)
-  if (typeof value === 'string' && value !== 'hashed') {
-    throw notSupported(`An index of the type '${value}'`, 67)
+  if (names.at(-1) === '$**') throw notSupported(`The wildcard '${path}' of an index`, 67)
+  if (names.some((name) => name === '' || name.startsWith('$'))) {
+    throw new CommandError(67, `'${path}' is not a valid path of an index`)
   }
-  const isDirection = typeof value === 'number' && value !== 0 && !Number.isNaN(value)
-  if (!isDirection && value !== 'hashed') {
+  if (typeof value === 'string') throw notSupported(`An index of the type '${value}'`, 67)
+  if (typeof value !== 'number' || value === 0 || Number.isNaN(value)) {
     throw new CommandError(67, `The value of '${path}' in a key pattern must be a number, not 0`)
   }
 }

@@ -1,7 +1,7 @@
 import type { Document } from 'bson'
 import { CommandError } from '../errors/command-error.ts'
 import { withTimeLimit } from '../limits/work-limits.ts'
-import { readCount } from '../protocol/read-fields.ts'
+import { readCount, refuse } from '../protocol/read-fields.ts'
 import { compileProjection } from '../queries/projection.ts'
 import { compileSort } from '../queries/sort.ts'
 import { select } from '../storage/select-records.ts'
@@ -25,13 +25,8 @@ export const READ_COMMANDS: Commands = {
       hint: 'any',
       collation: 'object',
       let: 'object',
-      noCursorTimeout: 'refused',
-      tailable: 'refused',
-      awaitData: 'refused',
-      min: 'refused',
-      max: 'refused',
-      returnKey: 'refused',
-      showRecordId: 'refused',
+      ...refuse('noCursorTimeout', 'tailable', 'awaitData', 'min', 'max', 'returnKey'),
+      ...refuse('showRecordId'),
       // They change nothing here: all is in memory, and nothing is divided into shards.
       allowDiskUse: 'bool',
       allowPartialResults: 'bool',

@@ -24,6 +24,11 @@ interface Values {
   readonly refused: undefined
 }
 
+/** Returns the types of fields that exist in MongoDB and not here. */
+export function refuse<Name extends string>(...names: Name[]): Readonly<Record<Name, 'refused'>> {
+  return Object.fromEntries(names.map((name) => [name, 'refused'])) as Record<Name, 'refused'>
+}
+
 /** The fields that were given. */
 export type Fields<Types extends FieldTypes> = {
   readonly [Name in keyof Types]?: Values[Types[Name]] | undefined

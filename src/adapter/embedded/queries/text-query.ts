@@ -1,8 +1,7 @@
 import { CommandError, notSupported } from '../errors/command-error.ts'
+import { readFields, refuse } from '../protocol/read-fields.ts'
 import { isDocument } from '../values/bson-type.ts'
-import { typeNameOf } from '../values/type-names.ts'
-import type { WordFolding } from './text-words.ts'
-import { foldText, INDEXED, toWords } from './text-words.ts'
+import { foldText, toWords } from './text-words.ts'
 
 /** One string of a document that is in a text index. */
 export interface IndexedText {
@@ -25,67 +24,52 @@ interface ParsedSearch {
   readonly negatedPhrases: readonly string[]
 }
 
-const FIELDS: ReadonlySet<string> = new Set([
-  '$search',
-  '$language',
-  '$caseSensitive',
-  '$diacriticSensitive',
-])
+const FIELDS = {
+  $search: 'string',
+  $language: 'string',
+  ...refuse('$caseSensitive', '$diacriticSensitive'),
+} as const
 
 /** A blank, a sign, or what stands between them; a tab is part of a text. */
 const TOKEN = /[ \n\v\f\r]+|[-"]|[^ \n\v\f\r"-]+/g
 
 /**
  * Returns the operand of `$text` as a query.
- * @throws {CommandError} a field is missing, unknown or of another type, or the language has one
+ * @throws {CommandError} a field is missing, unknown, refused or of another type, or the language
+ *   is one
  */
 export function readTextQuery(operand: unknown): TextQuery {
   if (!isDocument(operand)) throw new CommandError(2, '$text expects an object')
-  const unknown = Object.keys(operand).find((name) => !FIELDS.has(name))
-  if (unknown !== undefined) throw new CommandError(2, `extra fields in $text: ${unknown}`)
-  const { $search: search, $language: language } = operand
+  const given = readFields('$text', operand, FIELDS, { unknown: 2, refused: 2 })
+  const { $search: search, $language: language = 'none' } = given
   if (search === undefined) throw new CommandError(4, 'Missing expected field "$search"')
-  checkType('$search', search, 'string')
   if (search.includes('\0')) throw notSupported('A zero byte in $search')
-  if (language !== undefined) {
-    checkType('$language', language, 'string')
-    if (language !== 'none') throw notSupported(`The language '${language}' of $text`)
-  }
-  const folding: WordFolding = {
-    keepsCase: readSwitch('$caseSensitive', operand.$caseSensitive),
-    keepsDiacritics: readSwitch('$diacriticSensitive', operand.$diacriticSensitive),
-  }
-  return createQuery(parseSearch(search), folding)
+  if (language !== 'none') throw notSupported(`The language '${language}' of $text`)
+  return createQuery(parseSearch(search))
 }
 
-function createQuery(search: ParsedSearch, folding: WordFolding): TextQuery {
-  // The index knows folded words alone: a word that keeps its case is looked for in what it finds.
-  const terms = new Set(toWords(search.words, INDEXED))
-  const words = new Set(toWords(search.words, folding))
-  const negatedWords = new Set(toWords(search.negatedWords, folding))
-  const has = (text: string, wanted: ReadonlySet<string>, how: WordFolding): boolean =>
-    wanted.size > 0 && toWords(text, how).some((word) => wanted.has(word))
-  const [phrases, negatedPhrases] = [search.phrases, search.negatedPhrases].map((list) =>
-    list.map((phrase) => foldText(phrase, folding)),
-  )
+function createQuery(search: ParsedSearch): TextQuery {
+  const words = new Set(toWords(search.words))
+  const negatedWords = new Set(toWords(search.negatedWords))
+  const phrases = search.phrases.map(foldText)
+  const negatedPhrases = search.negatedPhrases.map(foldText)
   return {
     matches: (indexed) => {
-      const texts = indexed.map(({ text }) => text)
-      if (!texts.some((text) => has(text, terms, INDEXED))) return false
-      if (!texts.some((text) => has(text, words, folding))) return false
-      if (texts.some((text) => has(text, negatedWords, folding))) return false
-      const folded = texts.map((text) => foldText(text, folding))
-      const holds = (phrase: string): boolean => folded.some((text) => text.includes(phrase))
-      return phrases?.every(holds) === true && negatedPhrases?.some(holds) === false
+      const found = new Set(indexed.flatMap(({ text }) => toWords(text)))
+      const has = (word: string): boolean => found.has(word)
+      if (![...words].some(has) || [...negatedWords].some(has)) return false
+      const texts = indexed.map(({ text }) => foldText(text))
+      const holds = (phrase: string): boolean => texts.some((text) => text.includes(phrase))
+      return phrases.every(holds) && !negatedPhrases.some(holds)
     },
-    score: (indexed) => indexed.reduce((sum, text) => sum + scoreText(text, terms), 0),
+    score: (indexed) => indexed.reduce((sum, text) => sum + scoreText(text, words), 0),
   }
 }
 
 /** Words that fill a text count more than those in a long one, and the second of a kind half as much. */
 function scoreText({ text, weight }: IndexedText, terms: ReadonlySet<string>): number {
   const counts = new Map<string, number>()
-  const words = toWords(text, INDEXED)
+  const words = toWords(text)
   for (const word of words) {
     if (terms.has(word)) counts.set(word, (counts.get(word) ?? 0) + 1)
   }
@@ -140,16 +124,4 @@ function parseSearch(search: string): ParsedSearch {
     phrases: phrases.kept,
     negatedPhrases: phrases.negated,
   }
-}
-
-function readSwitch(name: string, value: unknown): boolean {
-  if (value === undefined) return false
-  checkType(name, value, 'bool')
-  return value === true
-}
-
-function checkType(name: string, value: unknown, type: string): void {
-  const given = typeNameOf(value)
-  if (given === type) return
-  throw new CommandError(14, `"${name}" had the wrong type. Expected ${type}, found ${given}`)
 }

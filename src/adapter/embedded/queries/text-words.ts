@@ -1,12 +1,3 @@
-/** What makes words differ: their case, and their diacritics. Both do not, as a rule. */
-export interface WordFolding {
-  readonly keepsCase: boolean
-  readonly keepsDiacritics: boolean
-}
-
-/** How words are kept in a text index. */
-export const INDEXED: WordFolding = { keepsCase: false, keepsDiacritics: false }
-
 /**
  * A word: what stands between the delimiters of text indexes of version 3. The last three are what
  * Unicode's property `Hyphen` has and JavaScript's `Dash` has not.
@@ -19,18 +10,14 @@ const ABOVE_ASCII = /[\u0080-\uFFFF]/
 const DIACRITICS = /\p{Diacritic}/gu
 
 /** Returns the words of a text in their order, folded. */
-export function toWords(text: string, folding: WordFolding): string[] {
-  return Array.from(text.matchAll(WORD), ([word]) => foldText(word, folding))
+export function toWords(text: string): string[] {
+  return Array.from(text.matchAll(WORD), ([word]) => foldText(word))
 }
 
 /** Returns a text as it is compared: without differences of case and of diacritics. */
-export function foldText(text: string, { keepsCase, keepsDiacritics }: WordFolding): string {
-  if (!ABOVE_ASCII.test(text)) {
-    const lower = keepsCase ? text : text.toLowerCase()
-    return keepsDiacritics ? lower : lower.replace(DIACRITICS, '')
-  }
-  const folded = keepsCase ? text : Array.from(text, foldCase).join('')
-  return keepsDiacritics ? folded : Array.from(folded, removeDiacritics).join('')
+export function foldText(text: string): string {
+  if (!ABOVE_ASCII.test(text)) return text.toLowerCase().replace(DIACRITICS, '')
+  return Array.from(text, (character) => removeDiacritics(foldCase(character))).join('')
 }
 
 /**

@@ -119,7 +119,7 @@ export class Collection implements View {
     this.apply(key, undefined)
   }
 
-  /** @throws {CommandError} 171, 16766, 17261, 17262 an index cannot hold the document */
+  /** @throws {CommandError} 171, 17261, 17262 an index cannot hold the document */
   checkIndexable(document: Document): void {
     this.textIndex?.textsOf(document)
     for (const index of this.#checkingIndexes.values()) index.keysOf(document)

@@ -30,9 +30,8 @@ export function checkExpiry({ key, expireAfterSeconds }: Document): void {
   if (!isCount || expireAfterSeconds > MOST_SECONDS) {
     throw new CommandError(67, `expireAfterSeconds must be from 0 to ${MOST_SECONDS}`)
   }
-  const [direction, ...others] = Object.values(key)
-  if (others.length > 0 || typeof direction !== 'number') {
-    throw new CommandError(67, 'An index with expireAfterSeconds has one field, with a direction')
+  if (Object.keys(key).length > 1) {
+    throw new CommandError(67, 'An index with expireAfterSeconds has one field')
   }
 }
 

@@ -22,9 +22,6 @@ export function readHint(hint: unknown, collection: Collection): Predicate {
   if (isEqual(hint, { $natural: -1 })) throw notSupported('The hint { $natural: -1 }')
   const spec = findIndex(hint, collection)
   if (isTextIndex(spec)) throw notSupported('The hint of a text index')
-  if (Object.keys(spec.key).some((path) => path.includes('$**'))) {
-    throw notSupported('The hint of a wildcard index')
-  }
   if (spec.sparse !== true && spec.partialFilterExpression === undefined) return () => true
   const index = new IndexKeys(spec)
   return (document) => index.keysOf(document).size > 0

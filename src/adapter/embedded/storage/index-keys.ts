@@ -20,13 +20,10 @@ export class IndexKeys {
   readonly #fields: readonly (readonly string[])[]
   /** Returns whether a document is in the index, by its `partialFilterExpression`. */
   readonly covers: Predicate
-  readonly #hashed: ReadonlySet<string>
 
   constructor(spec: Document) {
     this.spec = spec
-    const paths = Object.keys(spec.key)
-    this.#fields = paths.map((field) => field.split('.'))
-    this.#hashed = new Set(paths.filter((path) => spec.key[path] === 'hashed'))
+    this.#fields = Object.keys(spec.key).map((field) => field.split('.'))
     this.collation = createCollation(spec.collation)
     const { partialFilterExpression: filter = {} } = spec
     checkPartialFilter(filter)
@@ -38,7 +35,7 @@ export class IndexKeys {
 
   /** Whether an index of this kind refuses some documents, even if it is not unique. */
   get refusesDocuments(): boolean {
-    return this.#fields.length > 1 || this.#hashed.size > 0
+    return this.#fields.length > 1
   }
 
   /** Returns the keys a document has in this index, each with its values for the error message. */
@@ -80,11 +77,6 @@ export class IndexKeys {
     const found = this.#fields.map((parts) => valuesAt(document, parts))
     const missing = found.every((values) => values.every((value) => value === undefined))
     if (this.spec.sparse === true && missing) return
-    for (const [at, path] of Object.keys(this.spec.key).entries()) {
-      if (this.#hashed.has(path) && found[at]?.some(Array.isArray) === true) {
-        throw new CommandError(16766, 'hashed indexes do not currently support array values')
-      }
-    }
     const through = this.#fields.flatMap((parts) => arrayOn(document, parts) ?? [])
     const [array] = through
     if (through.some((path) => path !== array)) {

@@ -3,16 +3,18 @@ import { CommandError, notSupported } from '../errors/command-error.ts'
 import type { IndexedText } from '../queries/text-query.ts'
 import { isDocument } from '../values/bson-type.ts'
 
-const WILDCARD = '$**'
 const MAX_WEIGHT = 100_000
 
-/** The key that every text index has; its fields are in its weights. */
-const TEXT_KEY = { _fts: 'text', _ftsx: 1 }
+/** The field in which a document names a language of its own. */
+const LANGUAGE = 'language'
 
 /** Options of an index that mean something to a text index. */
 const OPTIONS: ReadonlySet<string> = new Set([
   ...['weights', 'default_language', 'language_override', 'textIndexVersion'],
 ])
+
+/** The key that every text index has; its fields are in its weights. */
+const TEXT_KEY = { _fts: 'text', _ftsx: 1 }
 
 /** Returns whether an index is one for `$text`. */
 export function isTextIndex({ key }: Document): boolean {
@@ -33,17 +35,14 @@ export function checkNoTextOptions(options: Document): void {
 export function toTextIndex(key: Document, options: Document): Document {
   const other = Object.keys(options).find((name) => !OPTIONS.has(name))
   if (other !== undefined) throw notSupported(`A text index with ${other}`, 67)
-  const { default_language: language = 'english', language_override: override = 'language' } =
-    options
+  const { default_language: language = 'english', language_override: override = LANGUAGE } = options
   if (language !== 'none') {
     throw notSupported(
       `The language '${language}' of a text index (set default_language: 'none')`,
       67,
     )
   }
-  if (override === '' || override.startsWith('$') || override.includes('.')) {
-    throw new CommandError(67, 'language_override is not valid')
-  }
+  if (override !== LANGUAGE) throw notSupported(`The language_override '${override}'`, 67)
   const { textIndexVersion = 3 } = options
   if (textIndexVersion !== 3) throw notSupported(`textIndexVersion ${textIndexVersion}`, 67)
   return {
@@ -65,15 +64,12 @@ function toWeights(key: Document, given: Document): Document {
   const entries = Object.entries(weights).sort(([a], [b]) => (a < b ? -1 : 1))
   if (entries.length === 0) throw new CommandError(67, 'A text index needs fields')
   for (const [path, weight] of entries) checkWeight(path, weight)
-  if (WILDCARD in weights && (entries.length > 1 || weights[WILDCARD] !== 1)) {
-    throw notSupported(`A text index on ${WILDCARD} with weights`, 67)
-  }
   return Object.fromEntries(entries)
 }
 
 function checkWeight(path: string, weight: unknown): void {
-  const isPath =
-    path === WILDCARD || path.split('.').every((name) => name !== '' && !name.startsWith('$'))
+  if (path === '$**') throw notSupported('A text index on $**', 67)
+  const isPath = path.split('.').every((name) => name !== '' && !name.startsWith('$'))
   if (!isPath || path === '_fts' || path === '_ftsx') {
     throw new CommandError(67, `'${path}' is not a valid field of a text index`)
   }
@@ -86,12 +82,10 @@ export class TextIndex {
   readonly spec: Document
   /** In the order of the paths. */
   readonly #weights: readonly (readonly [path: string, weight: number])[]
-  readonly #isWildcard: boolean
 
   constructor(spec: Document) {
     this.spec = spec
-    this.#isWildcard = WILDCARD in spec.weights
-    this.#weights = this.#isWildcard ? [] : Object.entries(spec.weights)
+    this.#weights = Object.entries(spec.weights)
   }
 
   /**
@@ -106,52 +100,40 @@ export class TextIndex {
   }
 
   #addTexts(source: Document, parent: string, texts: IndexedText[]): void {
-    this.#checkLanguage(source)
+    checkLanguage(source)
     for (const [name, value] of Object.entries(source)) {
-      if (this.#isWildcard && name === this.spec.language_override) continue
-      this.#addValue(value, parent === '' ? name : `${parent}.${name}`, false, texts)
+      this.#addValue(value, `${parent}${name}`, false, texts)
     }
   }
 
   #addValue(value: unknown, path: string, isItem: boolean, texts: IndexedText[]): void {
     if (typeof value === 'string') {
-      const weight = this.#isWildcard ? 1 : this.#find(path, true)
+      const weight = this.#weights.find(([one]) => one === path)?.[1]
       if (weight !== undefined) texts.push({ text: checkText(value), weight })
     } else if (Array.isArray(value)) {
-      // Lists in lists are part of a wildcard index alone.
-      if (!this.#isWildcard && (isItem || this.#find(path, false) === undefined)) return
+      if (isItem || !this.#holdsList(path)) return
       for (const item of value) this.#addValue(item, path, true, texts)
-    } else if (isDocument(value)) {
-      if (!this.#isWildcard && this.#find(`${path}.`, false) === undefined) return
-      this.#addTexts(value, path, texts)
+    } else if (isDocument(value) && this.#weights.some(([one]) => one.startsWith(`${path}.`))) {
+      this.#addTexts(value, `${path}.`, texts)
     }
   }
 
-  /**
-   * Returns the weight of the first path that is not less than another, if it is that one or, unless
-   * it has to be, begins with it: MongoDB looks no further.
-   */
-  #find(path: string, isWhole: boolean): number | undefined {
-    const [first, weight] = this.#weights.find(([one]) => one >= path) ?? []
-    if (first === path) return weight
-    const prefix = path.endsWith('.') ? path : `${path}.`
-    return !isWhole && first?.startsWith(prefix) === true ? weight : undefined
+  /** MongoDB looks at the next path alone: `a-b` hides from it that `a.c` leads into the list `a`. */
+  #holdsList(path: string): boolean {
+    const [next] = this.#weights.find(([one]) => one >= path) ?? []
+    return next === path || next?.startsWith(`${path}.`) === true
   }
+}
 
-  #checkLanguage(source: Document): void {
-    const name: string = this.spec.language_override
-    if (!Object.hasOwn(source, name) || source[name] === 'none') return
-    if (typeof source[name] !== 'string') {
-      throw new CommandError(
-        17261,
-        'found language override field in document with non-string type',
-      )
-    }
-    throw notSupported(
-      `The language '${source[name]}' in the field '${name}' of a document with a text index`,
-      17262,
-    )
+function checkLanguage(source: Document): void {
+  const language: unknown = Object.hasOwn(source, LANGUAGE) ? source[LANGUAGE] : 'none'
+  if (language === 'none') return
+  if (typeof language !== 'string') {
+    const message = 'found language override field in document with non-string type'
+    throw new CommandError(17261, message)
   }
+  const what = `The language '${language}' in the field '${LANGUAGE}' of a document with a text index`
+  throw notSupported(what, 17262)
 }
 
 function checkText(text: string): string {

@@ -14,7 +14,6 @@ const REFUSALS: readonly Refusal[] = [
   ['expireAfterSeconds that is a part of one', { expireAfterSeconds: 0.5 }, 67],
   ['expireAfterSeconds of a century', { expireAfterSeconds: 2 ** 31 }, 67],
   ['expireAfterSeconds of two fields', { key: { a: 1, b: 1 }, expireAfterSeconds: 1 }, 67],
-  ['expireAfterSeconds of a hash', { key: { a: 'hashed' }, expireAfterSeconds: 1 }, 67],
   ...['weights', 'wildcardProjection', 'storageEngine', 'prepareUnique', 'clustered'].map(
     (name): Refusal => [name, { [name]: { a: 1 } }, 67],
   ),
@@ -38,8 +37,11 @@ const REFUSALS: readonly Refusal[] = [
   ['a path with a dollar', { key: { $a: 1 } }, 67],
   ['a text index', { key: { a: 'text' } }, 67],
   ['options on _id', { key: { _id: 1 }, unique: true }, 197],
-  ['a unique hashed index', { key: { a: 'hashed' }, unique: true }, 67],
-  ['two hashed fields', { key: { a: 'hashed', b: 'hashed' } }, 31303],
+  ...['hashed', '2d', '2dsphere'].map(
+    (type): Refusal => [`a ${type} one`, { key: { a: type } }, 67],
+  ),
+  ['a wildcard', { key: { '$**': 1 } }, 67],
+  ['a wildcard behind a path', { key: { 'a.$**': 1 } }, 67],
   ['a version of long ago', { v: 0 }, 67],
   ['no name', { name: '' }, 9],
   ['the name of all', { name: '*' }, 2],

@@ -57,9 +57,10 @@ const REFUSALS: readonly Refusal[] = [
   ['a weight of a fraction', { ...none, weights: { a: 1.5 } }, 67],
   ['a weight that is too high', { ...none, weights: { a: 100_000 } }, 67],
   ['a weight of no path', { ...none, weights: { 'a..b': 2 } }, 67],
-  ['a weighted wildcard', { ...none, key: { '$**': 'text' }, weights: { a: 2 } }, 67],
+  ['a wildcard', { ...none, key: { '$**': 'text' } }, 67, /index on \$\*\* is not supported/],
+  ['a wildcard among weights', { ...none, weights: { '$**': 1 } }, 67, /\$\*\* is not supported/],
   ['weights that are a string', { ...none, weights: '$**' }, 14],
-  ['an override that is a path', { ...none, language_override: 'a.b' }, 67],
+  ['an override', { ...none, language_override: 'speaks' }, 67, /language_override 'speaks'/],
   ['a key of its own kind without fields', { ...none, key: { _fts: 'text', _ftsx: 1 } }, 67],
   ['an option of text indexes for another', { ...none, key: { a: 1 } }, 67],
 ]
@@ -118,10 +119,10 @@ const CASES: readonly Case[] = [
     finds: [0, 1, 3],
   },
   {
-    title: 'all strings by a wildcard, but for that of a language',
-    key: { '$**': 'text' },
-    documents: [{ a: 'x' }, { a: [[{ b: ['x'] }]] }, { a: 1 }, { language: 'none', a: 'y' }],
-    finds: [0, 1],
+    title: 'no list behind a path that stands before the one that leads into it',
+    key: { 'a-x': 'text', 'a.b': 'text' },
+    documents: [{ a: [{ b: 'x' }] }, { a: { b: 'x' } }],
+    finds: [1],
   },
 ]
 
@@ -132,7 +133,7 @@ t.test('a text index has', async (t) => {
       const collection = database.collection<Numbered>(`case${number}`)
       await collection.insertMany(documents.map((document, _id) => ({ _id, ...document })))
       await collection.createIndex(key as Record<string, 'text'>, none)
-      const found = await collection.find({ $text: { $search: 'x none' } }).toArray()
+      const found = await collection.find({ $text: { $search: 'x' } }).toArray()
       t.strictSame(
         found.map(({ _id }) => _id),
         finds,
@@ -167,7 +168,6 @@ t.test('a document must name no language of its own', async (t) => {
   await collection.dropIndexes()
   await collection.insertOne({ _id: 2, language: 'french' })
   await t.rejects(collection.createIndex({ a: 'text' }, none), { code: 17262 })
-  await collection.createIndex({ a: 'text' }, { ...none, language_override: 'speaks' })
   t.equal(await collection.countDocuments(), 2)
 })
 
