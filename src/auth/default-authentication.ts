@@ -10,11 +10,8 @@ export interface WithAuthentication {
   defaultAuthentication(path?: string): Authentication | null
 }
 
-/**
- * What {@link authenticationServices} has found for each application. In the module, as an
- * application made by `createApp()` knows nothing of authentication.
- */
-const SERVICES = new WeakMap<object, Map<string, Authentication>>()
+/** Where an application keeps what {@link authenticationServices} has found. */
+const SERVICES = Symbol('authentication services')
 
 /**
  * Returns the authentication service at a path. Without a path, that whose configuration the
@@ -35,7 +32,8 @@ export function findAuthentication(app: Application, path?: string): Authenticat
  * each. The map is kept up to date while services come and go, so that requests need not search.
  */
 export function authenticationServices(app: Application): ReadonlyMap<string, Authentication> {
-  return SERVICES.get(app) ?? observeServices(app)
+  const { [SERVICES]: known } = app as { [SERVICES]?: ReadonlyMap<string, Authentication> }
+  return known ?? observeServices(app)
 }
 
 /** Gives the application its method `defaultAuthentication`, if it has none yet. */
@@ -55,7 +53,7 @@ function observeServices(app: Application): ReadonlyMap<string, Authentication> 
   const addAll = (): void => {
     for (const entry of app.entries.values()) add(entry)
   }
-  SERVICES.set(app, services)
+  Object.defineProperty(app, SERVICES, { value: services })
   addAll()
   app.observe((change, _path, entry) => {
     if (change === 'added') {

@@ -1,6 +1,10 @@
 import type { Application } from '../core/index.ts'
-import { toServicePath } from '../core/index.ts'
+import { createContext, findServiceEntry, runMethod, toServicePath } from '../core/index.ts'
+import { isObject } from '../core/value-kind.ts'
 import type { AuthenticationParams } from './authentication-params.ts'
+import { toInternalParams } from './authentication-params.ts'
+import { proveAuthentication } from './proof.ts'
+import type { AuthenticationBaseStrategy } from './strategies/base-strategy.ts'
 
 /** A stored record of whoever can log in. */
 export type Entity = Record<string, unknown>
@@ -29,4 +33,62 @@ export function findEntityService(app: Application, path: unknown): EntityServic
 export function getIdName(service: EntityService | null): string | undefined {
   const { id } = (service ?? {}) as { id?: unknown }
   return typeof id === 'string' ? id : undefined
+}
+
+/** Returns the records of a page, an array, or a single record. */
+export function toEntities(result: unknown): readonly unknown[] {
+  if (Array.isArray(result)) return result
+  if (!isObject(result)) return []
+  const { data, total } = result
+  return Array.isArray(data) && total !== undefined ? data : [result]
+}
+
+/**
+ * Returns params for an internal call that reads an entity; the query of the request is left out.
+ */
+export function toEntityParams(
+  params: AuthenticationParams,
+  query: Record<string, unknown>,
+): AuthenticationParams {
+  const copy = toInternalParams(params)
+  copy.query = query
+  return copy
+}
+
+/**
+ * Returns an entity as callers outside may see it: the result of an external `get`, since the hooks
+ * of its service decide which fields are sent.
+ */
+export async function toExternalEntity(
+  strategy: AuthenticationBaseStrategy,
+  entity: Entity,
+  id: unknown,
+  params: AuthenticationParams,
+): Promise<unknown> {
+  const service = strategy.entityService
+  if (service === null) return undefined
+  const name = String(strategy.configuration['entity'])
+  // The strategy has proven whose entity this is, which is enough for the hooks of the entity
+  // service, whichever authentication service they name. Hooks of other services that are called
+  // from there accept it only if they name the service of this strategy.
+  const proof = {
+    service: strategy.authentication,
+    entityService: service,
+    strategy: null,
+    entity,
+    entityName: name,
+  }
+  const { attempt: _attempt, ...given } = params
+  const external: AuthenticationParams & Record<string, unknown> = {
+    ...given,
+    query: {},
+    authentication: proveAuthentication({ strategy: strategy.name }, proof),
+    authenticated: true,
+    [name]: entity,
+  }
+  const method = findServiceEntry(service)?.methods.get('get')
+  if (method === undefined) return service.get(id as string, external)
+  const context = createContext(method, service, [id, external])
+  const result = await runMethod(method, context)
+  return context.dispatch === undefined ? result : context.dispatch
 }

@@ -1,8 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { findAuthentication, isAuthentication } from '../auth/default-authentication.ts'
 import type { AuthenticateOptions } from '../auth/hooks/authenticate.ts'
-import { authenticate, authenticateParams } from '../auth/hooks/authenticate.ts'
-import { checkAuthenticate } from '../auth/hooks/authenticate-check.ts'
+import { authenticate, authenticateParams, checkAuthenticate } from '../auth/hooks/authenticate.ts'
 import type {
   AnyApplication,
   Application,

@@ -1,8 +1,12 @@
+import type { HookPlace } from '../../core/advice/hook-check.ts'
 import { addHookCheck } from '../../core/advice/hook-check.ts'
 import { Hint } from '../../core/errors/hint.ts'
-import { markAuthenticating } from '../../core/hooks/authenticating-hook.ts'
+import { markAuthenticating, toStrategies } from '../../core/hooks/authenticating-hook.ts'
 import { markHookFactory } from '../../core/hooks/hook-factory.ts'
-import type { Application, Params } from '../../core/index.ts'
+import type { HookGroup } from '../../core/hooks/hook-registry.ts'
+import type { Application, Params, ServiceEntry } from '../../core/index.ts'
+import { toServicePath } from '../../core/index.ts'
+import { suggestName } from '../../core/options/name-suggestion.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
@@ -10,11 +14,9 @@ import { createNotAuthenticated } from '../auth-errors.ts'
 import type { Authentication, AuthenticationResult } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import { toInternalParams } from '../authentication-params.ts'
-import { findAuthentication } from '../default-authentication.ts'
-import type { Proof } from '../strategies/proof.ts'
-import { findProof, proveAuthentication } from '../strategies/proof.ts'
-import { limitProof } from '../throttle/limit-proof.ts'
-import { checkAuthenticate, NO_SERVICE } from './authenticate-check.ts'
+import { authenticationServices, findAuthentication } from '../default-authentication.ts'
+import { findProof, proveAuthentication } from '../proof.ts'
+import { limitProof } from '../throttle/login-throttle.ts'
 import type { HookCall } from './hook-call.ts'
 import { reportFailure } from './login-events.ts'
 
@@ -33,6 +35,10 @@ export type AuthenticateHook = (
 ) => Promise<void> | undefined
 
 const RULES: OptionRules = { service: OPTION.string, strategies: OPTION.stringList }
+
+/** What an `authenticate` hook without an authentication service lacks. */
+const NO_SERVICE =
+  "there is no authentication service: app.use('authentication', new AuthenticationService(app))"
 
 const MISSING = new Hint(NO_SERVICE)
 
@@ -151,16 +157,13 @@ function isProven(
   if (!params.provider && params.authenticated === true) return true
   const proof = findProof(params.authentication)
   if (proof === undefined) return false
+  // The entity's own service is the one that reads it for a login.
+  const isOfEntity = proof.entityService !== undefined && proof.entityService === holder.service
   return (
-    (proof.service === service || isOfEntity(proof, holder)) &&
+    (proof.service === service || isOfEntity) &&
     (proof.strategy === null || strategies.includes(proof.strategy)) &&
     proof.entity === getEntity(service, params, proof.entityName)
   )
-}
-
-/** Whether the call is for the entity's own service, as the one that reads it for a login is. */
-function isOfEntity({ entityService }: Proof, { service }: ParamsHolder): boolean {
-  return entityService !== undefined && entityService === service
 }
 
 /** Guesses of callers outside are limited and logged as those of a login are. */
@@ -191,30 +194,21 @@ async function proveAnew(
   const { params } = holder
   const { authentication } = params
   const result = await proveCaller(service, params, strategies)
-  const changed: Record<string, unknown> = toWritable(params)
+  // Objects of a class come from a transport and belong to this call alone; a copy would lose their
+  // getters. Plain objects may belong to the caller.
+  const changed: Record<string, unknown> = isPlainObject(params)
+    ? { ...params }
+    : (params as Record<string, unknown>)
   for (const key of Object.keys(result)) {
     if (!KEPT_KEYS.has(key)) changed[key] = result[key]
   }
   changed['authenticated'] = true
-  changed['authentication'] = proveAuthentication(toAuthentication(result, params), {
+  changed['authentication'] = proveAuthentication(result.authentication ?? authentication, {
     service,
     strategy: authentication?.strategy ?? null,
     entity: getEntity(service, changed),
   })
   if (changed !== params) holder.params = changed
-}
-
-/**
- * Returns params that may be changed. Plain objects may belong to the caller: they are copied.
- * Objects of a class come from a transport and belong to this call alone; a copy would lose
- * their getters.
- */
-function toWritable(params: object): Record<string, unknown> {
-  return isPlainObject(params) ? { ...params } : (params as Record<string, unknown>)
-}
-
-function toAuthentication(result: AuthenticationResult, params: AuthenticationParams): object {
-  return result.authentication ?? params.authentication ?? {}
 }
 
 function getEntity(
@@ -223,6 +217,66 @@ function getEntity(
   name = service.configuration.entity,
 ): unknown {
   return name == null ? undefined : (params as Record<string, unknown>)[name]
+}
+
+/**
+ * Checks an `authenticate` hook when its application is set up: it would refuse each call for ever.
+ * @throws {TypeError} it runs too late, there is no authentication service, or no such strategy
+ */
+export function checkAuthenticate(
+  place: HookPlace,
+  { service: path, strategies }: AuthenticateOptions,
+): void {
+  const names = strategies.map((name) => `'${name}'`).join(', ')
+  const hook = `authenticate(${names}) in ${place.label}`
+  if (place.group === 'after' || place.group === 'error') {
+    throw new TypeError(`${hook} runs too late: register it in 'before' or 'around'`)
+  }
+  const service = checkService(place.app as Application, path, hook)
+  if ((service as object) === place.service) {
+    throw new TypeError(`${hook} would refuse each login: remove it from this service`)
+  }
+  const { strategyNames, configuration, configKey } = service
+  // Services that are no `AuthenticationService` may not tell.
+  if (!Array.isArray(strategyNames)) return
+  // A strategy that is registered later has a section in the settings, as everywhere.
+  const known = [...strategyNames, ...Object.keys(configuration ?? {})]
+  const unknown = strategies.find((name) => !known.includes(name))
+  if (unknown === undefined) return
+  const hint = suggestName(unknown, strategyNames)
+  throw new TypeError(
+    `${hook}: '${unknown}' is no strategy of '${configKey}'${hint || `, registered are ${strategyNames.join(', ') || 'none'}`}`,
+  )
+}
+
+function checkService(app: Application, path: string | undefined, hook: string): Authentication {
+  if (path !== undefined && !app.entries.has(toServicePath(path))) {
+    const hint = suggestName(path, app.entries.keys())
+    throw new TypeError(`${hook}: its option 'service' is '${path}', where no service is${hint}`)
+  }
+  const service = findAuthentication(app, path)
+  if (typeof service?.authenticate === 'function') return service
+  if (path !== undefined) {
+    throw new TypeError(`${hook}: its option 'service' names '${path}', which logs nobody in`)
+  }
+  const keys = [...authenticationServices(app).keys()].join(', ')
+  throw new TypeError(
+    `${hook}: ${keys === '' ? NO_SERVICE : `the setting 'defaultAuthentication' must be one of ${keys}`}`,
+  )
+}
+
+/** The groups whose hooks run before a method. */
+const GROUPS: readonly HookGroup[] = ['before', 'around', 'short']
+
+/**
+ * Returns the strategies of the `authenticate` hook around a method, `null` where it has none. Of
+ * several hooks each has to be passed: the strategies are those of the first.
+ */
+export function findStrategies(entry: ServiceEntry, method: string): readonly string[] | null {
+  const hooks = [entry.app.hookRegistry, entry.hooks].flatMap((registry) =>
+    ['all', method].flatMap((name) => GROUPS.flatMap((group) => registry.get(group, name))),
+  )
+  return hooks.map(toStrategies).find((strategies) => strategies !== undefined) ?? null
 }
 
 markHookFactory(authenticate, "authenticate('jwt')")

@@ -9,7 +9,6 @@ import type { AuthenticationStrategy } from '../authentication.ts'
 import { findAuthentication } from '../default-authentication.ts'
 import { checkPassword } from '../passwords/passwords.ts'
 import type { HookCall } from './hook-call.ts'
-import { markPassing } from './open-methods.ts'
 
 /** Which strategy hashes. */
 export interface HashPasswordOptions {
@@ -67,7 +66,7 @@ export function hashPassword(field: string, options: HashPasswordOptions = {}): 
     )
   }
   checkOptions('hashPassword()', options, HASH_RULES)
-  return markPassing(async (context, next) => {
+  return async (context, next) => {
     if (context.type !== 'around' && context.type !== 'before') {
       throw new TypeError('The hashPassword hook must be used as a before or an around hook')
     }
@@ -75,7 +74,7 @@ export function hashPassword(field: string, options: HashPasswordOptions = {}): 
       context.data = await hashRecords(context, field, createHashing(context, options))
     }
     if (context.type === 'around') await next?.()
-  })
+  }
 }
 
 /**

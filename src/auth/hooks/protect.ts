@@ -4,7 +4,6 @@ import { addExternalForm } from '../../core/index.ts'
 import { isObject, isStringList } from '../../core/value-kind.ts'
 import { omitFields, toPlain } from '../field-path.ts'
 import type { HookCall } from './hook-call.ts'
-import { markPassing } from './open-methods.ts'
 
 /** A hook for after or around: what `protect` returns. */
 export type ProtectHook = (
@@ -48,7 +47,7 @@ export function protect(...fields: string[]): ProtectHook {
     protectContext(context)
     return undefined
   }
-  return markPassing(hook)
+  return hook
 }
 
 function isPage(result: unknown): result is { readonly data: readonly unknown[] } {

@@ -1,23 +1,26 @@
 import type { AuthenticationRequest } from '../../core/index.ts'
-import { Conflict, NotFound } from '../../core/index.ts'
-import { isObject } from '../../core/value-kind.ts'
+import { Conflict, GeneralError, NotFound } from '../../core/index.ts'
+import { isNonEmptyString, isObject, isPlainObject } from '../../core/value-kind.ts'
 import { createNotAuthenticated } from '../auth-errors.ts'
 import type { Authentication, AuthenticationResult } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import { withoutProvider } from '../authentication-params.ts'
 import type { Entity, EntityService } from '../entity-service.ts'
-import { findEntityService } from '../entity-service.ts'
+import { findEntityService, toEntityParams, toExternalEntity } from '../entity-service.ts'
+import { isProvenProfile, proveProfile } from '../proof.ts'
 import { AuthenticationBaseStrategy } from '../strategies/base-strategy.ts'
-import { toEntityParams, toExternalEntity } from '../strategies/entity.ts'
-import { proveDirectly } from './direct-proof.ts'
-import { findOne } from './entity-search.ts'
 import type { OAuthOutcome } from './page-address.ts'
 import { addOutcome, checkOrigin, joinPageAddress, toFields } from './page-address.ts'
+import { verifyIdToken } from './provider/id-token.ts'
 import type { OAuthProfile } from './provider/profile.ts'
-import { getProfileId, isProvenProfile } from './provider/profile-id.ts'
-import { getAccess } from './provider-access.ts'
-import { findVerifiedEmail } from './settings/known-providers.ts'
+import { getProfileId } from './provider/profile.ts'
+import { loadOpenId } from './provider/provider.ts'
+import type { ProviderSession } from './provider/provider-session.ts'
+import { askProvider } from './provider/provider-session.ts'
+import { ProviderAccess } from './provider-access.ts'
+import { NO_FLOW } from './sealed/flow-cookie.ts'
 import { checkOAuthSettings, findOAuthSettings } from './settings/oauth-settings.ts'
+import { findVerifiedEmail } from './settings/provider-settings.ts'
 
 /** What the strategy reads from params, beside the usual. */
 export interface OAuthParams extends AuthenticationParams {
@@ -30,10 +33,18 @@ export interface OAuthParams extends AuthenticationParams {
  * `oauth()`. Each step may be overridden: which entity belongs to a profile, what is stored of it.
  */
 export class OAuthStrategy extends AuthenticationBaseStrategy {
+  #access: ProviderAccess | null = null
+
+  /** The provider, and what its flows are sealed and noted by. */
+  get providerAccess(): ProviderAccess {
+    this.#access ??= new ProviderAccess(this.authentication, this.name)
+    return this.#access
+  }
+
   /** The section of the provider, with what it takes from the settings of the service. */
   override get configuration(): Readonly<Record<string, unknown>> {
     const { entity = null, entityId, service } = this.authentication.configuration
-    return { entity, entityId, service, ...getAccess(this).section }
+    return { entity, entityId, service, ...this.providerAccess.section }
   }
 
   /** The name of the id of an entity. */
@@ -46,7 +57,7 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
     const { configKey, configuration } = this.authentication
     const settings = findOAuthSettings(configuration)
     if (settings !== null) checkOAuthSettings(`${configKey}.oauth`, settings)
-    getAccess(this).verify()
+    this.providerAccess.verify()
   }
 
   /** @throws {TypeError} there is no entity service */
@@ -178,7 +189,7 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
    * @throws {NotAuthenticated} the login began on a page of another origin
    */
   async getAllowedOrigin(params: OAuthParams = {}): Promise<string | undefined> {
-    const { redirect, origins, allowLoopbackPorts = false } = getAccess(this).oauth
+    const { redirect, origins, allowLoopbackPorts = false } = this.providerAccess.oauth
     const allowed = origins ?? (this.app.get('origins') as readonly string[] | undefined)
     if (!Array.isArray(allowed)) return redirect
     return checkOrigin(params.headers?.['referer'], allowed, allowLoopbackPorts)
@@ -203,12 +214,12 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
 
   async #prove(request: AuthenticationRequest, params: OAuthParams): Promise<OAuthProfile> {
     const isProven = isProvenProfile(request['profile'], this.name)
-    const data = isProven ? request : await proveDirectly(getAccess(this), request, params)
+    const data = isProven ? request : await proveDirectly(this.providerAccess, request, params)
     return this.getProfile(data, params)
   }
 
   async #redeem(code: unknown, params: OAuthParams): Promise<Entity> {
-    const { id } = await getAccess(this).redeem(code)
+    const { id } = await this.providerAccess.redeem(code)
     try {
       return (await this.#entities.get(id, toEntityParams(params, {}))) as Entity
     } catch (error) {
@@ -247,3 +258,90 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
 }
 
 const TAKEN = 'There is an account with these details: log in to it, then link this one'
+
+/** What is read of a strategy. */
+interface Searching {
+  readonly entityId: string
+  readonly entityService: EntityService | null
+}
+
+/**
+ * Returns the entity that a query finds, `null` for none.
+ * @throws {NotAuthenticated} the query has half of a character in a string
+ * @throws {GeneralError} the service returns something that has no id
+ */
+export async function findOne(
+  { entityId, entityService }: Searching,
+  query: Readonly<Record<string, unknown>>,
+  params: AuthenticationParams,
+): Promise<Entity | null> {
+  if (entityService === null) throw createNotAuthenticated('Could not find entity service')
+  // A condition without a value matches those who have none: `email: null` of a profile.
+  if (Object.values(query).some((value) => value === null || value === undefined)) return null
+  // Databases store all halves as the same U+FFFD: the entity of another profile would be found.
+  if (!isWellFormed(query)) {
+    const reason = 'what the entity is looked for by is not well-formed Unicode'
+    throw createNotAuthenticated('The provider does not say who you are', undefined, { reason })
+  }
+  const entity = findFirst(
+    await entityService.find(toEntityParams(params, { $limit: 1, ...query })),
+  )
+  if (entity === undefined || entity === null) return null
+  if (isObject(entity) && entity[entityId] != null) return entity
+  throw new GeneralError(`The entities of the service have no '${entityId}'`)
+}
+
+/** Whether no string of a query has half of a character, at any depth. */
+function isWellFormed(value: unknown): boolean {
+  if (typeof value === 'string') return value.isWellFormed()
+  const isNested = Array.isArray(value) || isPlainObject(value)
+  return !isNested || Object.values(value).every(isWellFormed)
+}
+
+/** Returns the first record of a list or a page. */
+function findFirst(result: unknown): unknown {
+  if (Array.isArray(result)) return result[0]
+  const { data } = (result ?? {}) as { data?: unknown }
+  return Array.isArray(data) ? data[0] : result
+}
+
+/**
+ * Returns a login that a caller has begun by itself, on a telephone for example, with the profile
+ * that the provider confirms: `{ strategy, id_token, nonce }`, or `{ strategy, access_token }` where
+ * the provider can say for whom a token was made. A profile from a caller counts for nothing.
+ * @throws {NotAuthenticated} the token is forged, expired, or was made for somebody else
+ */
+export async function proveDirectly(
+  access: ProviderAccess,
+  request: AuthenticationRequest,
+  { signal }: AuthenticationParams,
+): Promise<AuthenticationRequest> {
+  const provider = access.getProvider()
+  const { id_token, access_token, nonce } = request
+  const profile = await askProvider(provider, signal, async (session) => {
+    if (isNonEmptyString(id_token)) return verifyIdToken(session, id_token, nonce)
+    if (isNonEmptyString(access_token)) return checkAccessToken(session, access_token)
+    const reason = 'neither an id token nor an access token'
+    throw createNotAuthenticated(NO_FLOW, undefined, { reason })
+  })
+  const tokens = isNonEmptyString(id_token) ? { id_token } : { access_token }
+  return { strategy: access.name, ...tokens, profile: proveProfile(profile, access.name) }
+}
+
+/** An access token says nothing about who may use it: one that another application got would do. */
+async function checkAccessToken(session: ProviderSession, token: string): Promise<OAuthProfile> {
+  const { key, name } = session.provider.settings
+  const openid = await loadOpenId()
+  const configuration = await session.configure()
+  if (configuration.serverMetadata().introspection_endpoint === undefined) {
+    throw createNotAuthenticated(
+      `Access tokens of ${name} are not accepted: it does not say for whom they were made`,
+    )
+  }
+  const { active, client_id, sub } = await openid.tokenIntrospection(configuration, token)
+  if (!active || client_id !== key) {
+    const reason = active ? 'the token was made for another application' : 'the token is not active'
+    throw createNotAuthenticated(`${name} does not confirm this login`, undefined, { reason })
+  }
+  return session.getProfile(token, sub === undefined ? undefined : { sub })
+}

@@ -2,10 +2,8 @@ import type { AnyApplication } from '../../core/index.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import { findAuthentication } from '../default-authentication.ts'
-import { markPageService } from './page-services.ts'
 import { OAuthCallbackService } from './services/callback-service.ts'
-import { sendAnswer } from './services/oauth-answer.ts'
-import { OAuthSite } from './services/oauth-site.ts'
+import { OAuthSite, sendAnswer } from './services/oauth-site.ts'
 import { OAuthStartService } from './services/start-service.ts'
 import { findOAuthSettings } from './settings/oauth-settings.ts'
 
@@ -47,9 +45,7 @@ export function oauth(options: OAuthOptions = {}): (app: AnyApplication) => void
     app.use(`${path}/callback`, new OAuthCallbackService(site), quiet)
     app.use(path, new OAuthStartService(site), quiet)
     for (const one of [`${path}/callback`, path]) {
-      const service = app.service(one)
-      service.hooks({ around: { all: [sendAnswer] } })
-      markPageService(service)
+      app.service(one).hooks({ around: { all: [sendAnswer] } })
     }
   }
 }

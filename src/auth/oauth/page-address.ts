@@ -1,7 +1,7 @@
 import { createNotAuthenticated } from '../auth-errors.ts'
 import type { AuthenticationResult } from '../authentication.ts'
-import { toAbsoluteUrl } from './settings/absolute-url.ts'
 import { isOrigin } from './settings/oauth-settings.ts'
+import { toAbsoluteUrl } from './settings/provider-section.ts'
 
 /** What stands for the address of this server where a page is given as a path. */
 const OWN_ORIGIN = 'https://own.invalid'

@@ -1,12 +1,7 @@
-/** The services that browsers are sent to, and that answer with pages and redirects. */
-const PAGE_SERVICES = new WeakSet<object>()
+/** A service that browsers are sent to, and that answers with pages and redirects. */
+export abstract class PageService {}
 
-/** Marks a service that programs do not call. */
-export function markPageService(service: object): void {
-  PAGE_SERVICES.add(service)
-}
-
-/** Whether a service is one that only browsers are sent to. */
+/** Whether a service is one that only browsers are sent to, and no program calls. */
 export function isPageService(service: object): boolean {
-  return PAGE_SERVICES.has(service)
+  return service instanceof PageService
 }

@@ -6,24 +6,22 @@ import { isNonEmptyString } from '../../core/value-kind.ts'
 import { AUTH_OPTION } from '../option-rules.ts'
 import type { Turn } from '../work-queue.ts'
 import { WorkQueue } from '../work-queue.ts'
+import type { ScryptCost, ScryptHash } from './password-hash.ts'
 import {
   createBcryptDummies,
-  hashByBcrypt,
-  isCutByBcrypt,
-  matchesBcrypt,
-  readBcryptCost,
-} from './bcrypt-hash.ts'
-import type { ScryptCost, ScryptHash } from './scrypt-hash.ts'
-import {
   createDummyHash,
   formatScryptHash,
+  hashByBcrypt,
   hashByScrypt,
+  isCutByBcrypt,
   isSameCost,
   isScryptCost,
   MAX_PARALLELIZATION,
+  matchesBcrypt,
   matchesScrypt,
   parseScryptHash,
-} from './scrypt-hash.ts'
+  readBcryptCost,
+} from './password-hash.ts'
 
 /** The setting `scrypt` of the local strategy. */
 export interface PasswordOptions extends Partial<ScryptCost> {

@@ -6,7 +6,7 @@ import type { SettingsObject } from '../settings-merge.ts'
 import { mergeSettings } from '../settings-merge.ts'
 import type { LoginThrottleOptions } from '../throttle/login-throttle.ts'
 import { THROTTLE_RULES } from '../throttle/login-throttle.ts'
-import type { TokenOptions, TokenRules } from '../tokens/token-options.ts'
+import type { TokenOptions } from '../tokens/token-options.ts'
 import type { RevocationList } from '../tokens/token-revocation.ts'
 
 /** The setting of an authentication service, `authentication` unless it is given another key. */
@@ -38,9 +38,6 @@ export interface AuthenticationConfiguration {
   /** Any other key is the section of the strategy with this name. */
   readonly [strategy: string]: unknown
 }
-
-/** Tokens of the service with this key don't name their service: usually there is only one. */
-const DEFAULT_KEY = 'authentication'
 
 const DEFAULTS = {
   authStrategies: [],
@@ -102,14 +99,6 @@ export function checkAuthenticationConfig(
   const names = [strategyNames, authStrategies, parseStrategies].flat()
   const sections = Object.fromEntries(names.map((name) => [name, OPTION.object]))
   checkOptions(`the setting '${configKey}'`, configuration, { ...sections, ...RULES })
-}
-
-/** Returns which of the rules for tokens follow from the configuration as a whole. */
-export function toTokenBinding(
-  { entity }: AuthenticationConfiguration,
-  configKey: string,
-): Pick<TokenRules, 'needsSubject' | 'authority'> {
-  return { needsSubject: entity !== null, authority: configKey === DEFAULT_KEY ? null : configKey }
 }
 
 /** Returns the section of a strategy, an empty one if there is none. */

@@ -1,7 +1,14 @@
 import type { Application } from '../../core/index.ts'
 import { freezeDeep, isSameSetting } from '../settings-merge.ts'
+import { LoginThrottle } from '../throttle/login-throttle.ts'
+import { TokenIssuer } from '../tokens/access-token.ts'
+import type { RevocationList } from '../tokens/token-revocation.ts'
+import { MemoryRevocationList } from '../tokens/token-revocation.ts'
+import type { AuthenticationConfiguration } from './authentication-config.ts'
 import { resolveAuthenticationConfig } from './authentication-config.ts'
-import { PreparedSettings } from './prepared-settings.ts'
+
+/** Tokens of the service with this key don't name their service: usually there is only one. */
+const DEFAULT_KEY = 'authentication'
 
 /**
  * The setting of an authentication service, which `app.set()` may replace while the service runs. A
@@ -69,5 +76,62 @@ export class LiveSettings {
     this.#check()
     // Made now, so that what is not valid for them fails now.
     void [prepared.issuer, prepared.loginThrottle, prepared.revocationList]
+  }
+}
+
+/**
+ * One state of the configuration, with the issuer, the limits and the revocation list that are made
+ * of it when they are first used. Counters and revocations are taken over from the state before
+ * unless their settings differ, so they survive a change of keys.
+ */
+class PreparedSettings {
+  readonly configuration: AuthenticationConfiguration
+  readonly #configKey: string
+  #issuer: TokenIssuer | undefined
+  #throttle: LoginThrottle | null | undefined
+  #revocation: RevocationList | null | undefined
+
+  constructor(
+    configuration: AuthenticationConfiguration,
+    configKey: string,
+    previous: PreparedSettings | null,
+  ) {
+    this.configuration = configuration
+    this.#configKey = configKey
+    if (previous === null) return
+    const { loginThrottle, revocation } = previous.configuration
+    if (isSameSetting(configuration.loginThrottle, loginThrottle)) {
+      this.#throttle = previous.#throttle
+    }
+    if (isSameSetting(configuration.revocation, revocation)) this.#revocation = previous.#revocation
+  }
+
+  /** @throws {TypeError} the secret or an option for tokens is not valid */
+  get issuer(): TokenIssuer {
+    if (this.#issuer !== undefined) return this.#issuer
+    const { entity, secret, jwtOptions } = this.configuration
+    const authority = this.#configKey === DEFAULT_KEY ? null : this.#configKey
+    const settings = { secret, jwtOptions, needsSubject: entity !== null, authority }
+    this.#issuer = new TokenIssuer(settings, this.#configKey)
+    return this.#issuer
+  }
+
+  /**
+   * The limits that the setting asks for, `null` only where it is `false`.
+   * @throws {TypeError} one is not valid
+   */
+  get loginThrottle(): LoginThrottle | null {
+    if (this.#throttle !== undefined) return this.#throttle
+    const { loginThrottle } = this.configuration
+    const options = loginThrottle === true ? {} : loginThrottle
+    this.#throttle = options === false ? null : new LoginThrottle(options)
+    return this.#throttle
+  }
+
+  get revocationList(): RevocationList | null {
+    if (this.#revocation !== undefined) return this.#revocation
+    const { revocation } = this.configuration
+    this.#revocation = revocation === true ? new MemoryRevocationList() : revocation || null
+    return this.#revocation
   }
 }

@@ -3,7 +3,7 @@ import { ServiceError } from '../../core/index.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import { isObject } from '../../core/value-kind.ts'
-import { createNotAuthenticated } from '../auth-errors.ts'
+import { createNotAuthenticated, toReason } from '../auth-errors.ts'
 import type {
   AuthenticationHttpRequest,
   AuthenticationResult,
@@ -11,14 +11,12 @@ import type {
 } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import type { Entity } from '../entity-service.ts'
+import { toEntityParams, toExternalEntity } from '../entity-service.ts'
 import type { AuthenticationConfiguration } from '../settings/authentication-config.ts'
 import { ENTITY_RULES, getSection } from '../settings/authentication-config.ts'
-import type { AccessTokenPayload } from '../tokens/token-claims.ts'
+import type { AccessTokenPayload } from '../tokens/access-token.ts'
 import { TOKEN_RULES } from '../tokens/token-options.ts'
 import { AuthenticationBaseStrategy } from './base-strategy.ts'
-import { watchExpiry } from './connection-expiry.ts'
-import { toEntityParams, toExternalEntity } from './entity.ts'
-import { RefusalLog } from './refusal-log.ts'
 
 /** The section of the JWT strategy, with what it takes from the settings of the service. */
 export interface JwtConfiguration {
@@ -37,6 +35,12 @@ export interface JwtConfiguration {
 const RULES: OptionRules = { ...ENTITY_RULES, header: OPTION.string, schemes: OPTION.stringList }
 const DEFAULTS = { header: 'Authorization', schemes: ['Bearer', 'JWT'] }
 
+const MAX_LOG_LINES = 10
+const LOG_WINDOW_MS = 10_000
+
+/** The longest delay of a timer: Node fires longer ones at once, so they are waited for in steps. */
+const MAX_WAIT_MS = 2 ** 31 - 1
+
 /** The configuration of one state of the settings, with what `parse` needs on every request. */
 interface Prepared {
   readonly base: AuthenticationConfiguration
@@ -48,7 +52,10 @@ interface Prepared {
 /** Proves identity by an access token, from a header or as `{ strategy: 'jwt', accessToken }`. */
 export class JwtStrategy extends AuthenticationBaseStrategy {
   #prepared: Prepared | null = null
-  readonly #refusals = new RefusalLog(this)
+  /** How many refused tokens were logged in the current window, and how many were not. */
+  readonly #refusals = { endsAt: 0, lines: 0, omitted: 0 }
+  /** By connection: these belong to whoever made them, and nothing is to be added to them. */
+  readonly #timers = new WeakMap<object, NodeJS.Timeout>()
 
   override get configuration(): Readonly<JwtConfiguration & Record<string, unknown>> {
     return this.#prepare().configuration
@@ -130,7 +137,8 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
       }
       return result
     } catch (error) {
-      this.#refusals.report(error, payload ?? {}, params)
+      const { jti, sub } = payload ?? {}
+      this.#logRefusal(error, params, jti === undefined ? {} : { jti, sub })
       throw error
     }
   }
@@ -186,7 +194,7 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
     if (event === 'login') {
       const { exp } = (authentication?.payload ?? {}) as { exp?: unknown }
       if (accessToken === undefined || typeof exp !== 'number') return
-      watchExpiry(connection, exp * 1000, () => this.app.emit('disconnect', connection))
+      this.#watchExpiry(connection, exp * 1000)
       connection['authentication'] = { strategy: this.name, accessToken }
       if (entity !== null) connection[entity] = result?.[entity]
       return
@@ -195,7 +203,7 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
     if (event === 'logout' && current?.accessToken !== accessToken) return
     // Later, so that other listeners of the event still see who it was.
     process.nextTick(() => {
-      watchExpiry(connection, null)
+      this.#watchExpiry(connection, null)
       delete connection['authentication']
       if (entity !== null) delete connection[entity]
     })
@@ -214,5 +222,44 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
       schemes: new Set(configuration.schemes.map((scheme) => scheme.toLowerCase())),
     }
     return this.#prepared
+  }
+
+  /**
+   * Logs why a token was refused, ten times in ten seconds at most: a flood of forged tokens must
+   * not fill the disk. Not logged are tokens that have expired, as those of every client do, errors
+   * of the server, and logins and logouts from outside, which have their own line.
+   */
+  #logRefusal(error: unknown, { provider, address }: AuthenticationParams, known: object): void {
+    if (provider || !(error instanceof ServiceError) || error.code !== 401) return
+    if ((error.data as { name?: unknown } | undefined)?.name === 'TokenExpiredError') return
+    const log = this.#refusals
+    const now = performance.now()
+    if (now >= log.endsAt) Object.assign(log, { endsAt: now + LOG_WINDOW_MS, lines: 0 })
+    log.lines += 1
+    if (log.lines > MAX_LOG_LINES) {
+      log.omitted += 1
+      return
+    }
+    const omitted = log.omitted === 0 ? {} : { omitted: log.omitted }
+    log.omitted = 0
+    const line = { event: 'token', strategy: this.name, address, ...known }
+    this.app.logger.warn({ ...line, ...toReason(error), ...omitted }, 'Token refused')
+  }
+
+  /**
+   * Emits `disconnect` when the token of a connection has expired, unless the connection is watched
+   * anew before.
+   * @param expiresAt milliseconds since the epoch, `null` to watch no longer
+   */
+  #watchExpiry(connection: object, expiresAt: number | null): void {
+    clearTimeout(this.#timers.get(connection))
+    this.#timers.delete(connection)
+    if (expiresAt === null) return
+    const waitMs = Math.max(0, expiresAt - Date.now())
+    const end = () => {
+      if (waitMs > MAX_WAIT_MS) this.#watchExpiry(connection, expiresAt)
+      else this.app.emit('disconnect', connection)
+    }
+    this.#timers.set(connection, setTimeout(end, Math.min(waitMs, MAX_WAIT_MS)).unref())
   }
 }

@@ -1,21 +1,21 @@
-import type { AuthenticationRequest, NotAuthenticated } from '../../core/index.ts'
+import type { AuthenticationRequest, Logger, NotAuthenticated } from '../../core/index.ts'
+import type { OptionRules } from '../../core/options/option-check.ts'
+import { checkOptions, OPTION } from '../../core/options/option-check.ts'
+import { findServiceEntry } from '../../core/services/service-entry.ts'
 import { isNonEmptyString, isObject } from '../../core/value-kind.ts'
 import { createNotAuthenticated } from '../auth-errors.ts'
 import type { AuthenticationResult } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
-import type { Entity } from '../entity-service.ts'
-import { getField } from '../field-path.ts'
-import { toNetwork } from '../network-address.ts'
-import { upgradeHash } from '../passwords/password-upgrade.ts'
-import type { PasswordVerdict } from '../passwords/passwords.ts'
-import { checkPasswordLength, Passwords } from '../passwords/passwords.ts'
+import type { Entity, EntityService } from '../entity-service.ts'
+import { toEntities, toEntityParams, toExternalEntity } from '../entity-service.ts'
+import { getField, withField } from '../field-path.ts'
+import type { PasswordOptions, PasswordVerdict } from '../passwords/passwords.ts'
+import { checkPasswordLength, HASH_RULES, Passwords } from '../passwords/passwords.ts'
 import type { AuthenticationConfiguration } from '../settings/authentication-config.ts'
-import { getSection } from '../settings/authentication-config.ts'
+import { ENTITY_RULES, getSection } from '../settings/authentication-config.ts'
+import { toNetwork } from '../throttle/login-throttle.ts'
 import type { Turn } from '../work-queue.ts'
 import { AuthenticationBaseStrategy } from './base-strategy.ts'
-import { toEntities, toEntityParams, toExternalEntity } from './entity.ts'
-import type { LocalConfiguration } from './local-configuration.ts'
-import { checkLocalSection, toLocalConfiguration } from './local-configuration.ts'
 
 interface Credentials {
   readonly username: string
@@ -239,4 +239,128 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
 /** Callers of one network take turns as one. */
 function toTurn({ address, signal }: AuthenticationParams = {}): Turn {
   return { caller: address === undefined ? undefined : toNetwork(address), signal }
+}
+
+/** The section of the local strategy, with what it takes from the settings of the service. */
+export interface LocalConfiguration {
+  /** The name of the entity in results and params, `null` for none. */
+  readonly entity: string | null
+  /** The name of the id of an entity. Default: the property `id` of the entity service. */
+  readonly entityId: string | undefined
+  /** The path of the entity service. */
+  readonly service: string | undefined
+  /** The path of the user name in the data of a login. */
+  readonly usernameField: string
+  /** The path of the password in the data of a login. */
+  readonly passwordField: string
+  /** The field of the entity with the user name. Default: `usernameField`. */
+  readonly entityUsernameField: string
+  /** The path of the hash in the entity. Default: `passwordField`. */
+  readonly entityPasswordField: string
+  /** What every failing login is told. Default: `'Invalid login'`. */
+  readonly errorMessage: string
+  /** What makes new hashes: `'bcrypt'` is for packages that compare hashes by bcrypt themselves. */
+  readonly hash: 'scrypt' | 'bcrypt'
+  /** The cost of hashes by bcrypt, from 10 to 12; without effect on those by scrypt. Default: 10. */
+  readonly hashSize?: number
+  /** Parameters for hashes by scrypt, and how many hashes are computed at a time and may wait. */
+  readonly scrypt: PasswordOptions
+}
+
+const RULES: OptionRules = {
+  ...ENTITY_RULES,
+  usernameField: OPTION.string,
+  passwordField: OPTION.string,
+  entityUsernameField: OPTION.string,
+  entityPasswordField: OPTION.string,
+  errorMessage: OPTION.string,
+  hash: HASH_RULES.hash,
+  /** Any value where hashes are by scrypt: it stands in the settings of those who come from Feathers. */
+  hashSize: { expected: 'anything', isValid: () => true },
+  scrypt: OPTION.object,
+}
+
+/** @throws {TypeError} an unknown option, or a value that it can't have */
+export function checkLocalSection(owner: string, section: Readonly<Record<string, unknown>>): void {
+  const isBcrypt = section['hash'] === 'bcrypt'
+  checkOptions(owner, section, isBcrypt ? { ...RULES, ...HASH_RULES } : RULES)
+}
+
+/** Returns the section of a local strategy with every default filled in. */
+export function toLocalConfiguration(
+  base: AuthenticationConfiguration,
+  name: string,
+): LocalConfiguration & Record<string, unknown> {
+  const { entity = null, entityId, service } = base
+  const section = getSection(base, name) as Partial<LocalConfiguration>
+  const { usernameField = '', passwordField = '' } = section
+  return {
+    entity,
+    entityId,
+    service,
+    usernameField,
+    passwordField,
+    entityUsernameField: usernameField,
+    entityPasswordField: passwordField,
+    errorMessage: 'Invalid login',
+    hash: 'scrypt',
+    scrypt: {},
+    ...section,
+  }
+}
+
+/** What is read of the strategy that has checked the password. */
+interface Strategy {
+  readonly app: { readonly logger: Logger }
+  readonly configuration: { readonly entityId?: unknown }
+  readonly entityService: EntityService | null
+}
+
+/** A hash that takes the place of an outdated one. */
+export interface HashUpgrade {
+  readonly entity: Entity
+  /** The path of the hash in the entity. */
+  readonly field: string
+  /** The outdated hash. */
+  readonly stored: unknown
+  /** Computes the new hash. */
+  readonly hash: () => Promise<string>
+}
+
+/**
+ * Stores a new hash of the same password. The hooks of the service don't run: they would hash
+ * the hash, and emit an event for a user who has changed nothing. A password that was changed
+ * meanwhile stays, as the outdated hash is part of the query. A failure is logged: the login
+ * itself went well.
+ */
+export async function upgradeHash(
+  strategy: Strategy,
+  { entity, field, stored, hash }: HashUpgrade,
+): Promise<void> {
+  const service = strategy.entityService
+  const methods = service === null ? undefined : findServiceEntry(service)?.methods
+  const get = methods?.get('get')
+  const patch = methods?.get('patch')
+  if (service === null || get === undefined || patch === undefined) return
+  const id = entity[String(strategy.configuration.entityId ?? service.id ?? 'id')]
+  const params = { query: { [field]: stored } }
+  try {
+    // First, since it takes long, and what is read afterwards may change meanwhile.
+    const newHash = await hash()
+    // The outermost field is read once more as it is stored: hooks may have changed it in the
+    // entity.
+    const isNested = field.includes('.')
+    const record = isNested ? await get.original.call(service, id, { ...params }) : entity
+    const change = toChange(record as Entity, field, newHash)
+    await patch.original.call(service, id, change, params)
+  } catch (error) {
+    strategy.app.logger.warn({ err: error }, 'An outdated password hash was not replaced')
+  }
+}
+
+/** The outermost field that changes, with everything else in it. */
+function toChange(record: Entity, field: string, hash: string): Record<string, unknown> {
+  const [outermost = ''] = field.split('.')
+  const { [outermost]: value } = withField(record, field, hash)
+  return { [outermost]: value }
 }

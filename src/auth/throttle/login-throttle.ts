@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
-import type { Logger } from '../../core/index.ts'
+import { isIPv6 } from 'node:net'
+import type { AuthenticationRequest, Logger, Params } from '../../core/index.ts'
 import { ServiceError, TooManyRequests } from '../../core/index.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions } from '../../core/options/option-check.ts'
-import { toNetwork } from '../network-address.ts'
 import { AUTH_OPTION, hasMethods } from '../option-rules.ts'
-import { LoginTurns } from './login-turns.ts'
+import { LoginTurns } from '../work-queue.ts'
 import type { Counter, ThrottleStore } from './throttle-store.ts'
 import { MemoryThrottleStore } from './throttle-store.ts'
 
@@ -72,6 +72,7 @@ export class LoginThrottle {
   readonly #knownMs: number
   readonly #store: ThrottleStore
   readonly #turns = new LoginTurns()
+  #hasWarned = false
 
   /** @throws {TypeError} an unknown option, or one that is no limit */
   constructor(options: LoginThrottleOptions = {}) {
@@ -155,6 +156,23 @@ export class LoginThrottle {
     }
   }
 
+  /**
+   * Logs once that all callers share the address of a proxy, and with it one limit. Where the
+   * transport trusts the proxy, the address is one of those in `X-Forwarded-For`. A client that
+   * invents the header causes one line in the log at most.
+   */
+  warnOfProxy({ address, headers }: Params, logger: Pick<Logger, 'warn'>, setting: string): void {
+    const forwarded = headers?.['x-forwarded-for']
+    if (address === undefined || forwarded === undefined || this.#hasWarned) return
+    if (String(forwarded).includes(address)) return
+    this.#hasWarned = true
+    logger.warn(
+      { address, setting },
+      'A login came with X-Forwarded-For from an address that is not trusted: if this is your proxy, ' +
+        'name it in `trustProxy`, or all callers share its limit for failing logins',
+    )
+  }
+
   async #isKnown({ known }: AccountKeys): Promise<boolean> {
     return known !== null && this.#store.isRemembered(known)
   }
@@ -219,13 +237,60 @@ function isFault(error: unknown): boolean {
   return !(error instanceof ServiceError) || error.code >= 500
 }
 
-/** Returns the throttle that the setting asks for, `null` only where it is `false`. */
-export function toLoginThrottle(setting: LoginThrottleOptions | boolean): LoginThrottle | null {
-  if (setting === false) return null
-  return new LoginThrottle(setting === true ? {} : setting)
-}
-
 /** Returns a key with a hash: names may be long, and e-mail addresses are not to be stored here. */
 function toKey(kind: string, name: string): string {
   return `${kind} ${createHash('sha256').update(name).digest('base64url')}`
+}
+
+/** Returns the part of an address that one customer has: all of IPv4, the first 64 bits of IPv6. */
+export function toNetwork(address: string): string {
+  // Some proxies add the port: `203.0.113.9:40001` or `[2001:db8::1]:40001`.
+  const [bare = ''] = address
+    .replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1')
+    .replace(/^\[([^\]]*)\](?::\d+)?$/, '$1')
+    .split('%')
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(bare)
+  if (mapped?.[1] !== undefined) return mapped[1]
+  if (!isIPv6(bare)) return bare
+  // As URLs write it: without leading zeros, and without an IPv4 address at its end.
+  const { hostname } = new URL(`http://[${bare}]`)
+  const [head = [], tail = []] = hostname
+    .slice(1, -1)
+    .split('::')
+    .map((part) => part.split(':').filter(Boolean))
+  const zeros = Array<string>(8 - head.length - tail.length).fill('0')
+  return [...head, ...zeros, ...tail].slice(0, 4).join(':')
+}
+
+/** What is read of an authentication service. */
+interface Service {
+  readonly app: { readonly logger: Logger }
+  readonly configKey: string
+  readonly loginThrottle: LoginThrottle | null
+}
+
+/** What is called of a strategy. */
+interface GuessedStrategy<P> {
+  limitGuesses?<T>(
+    request: AuthenticationRequest,
+    params: P,
+    prove: (added?: P) => Promise<T>,
+  ): Promise<T>
+}
+
+/**
+ * Runs a proof of a caller outside within the limits for guesses that its strategy has; any other
+ * proof as it is.
+ * @throws {TooManyRequests} too many guesses have failed
+ */
+export function limitProof<T, P extends Params>(
+  { app, configKey, loginThrottle }: Service,
+  strategy: GuessedStrategy<P>,
+  request: AuthenticationRequest,
+  params: P,
+  prove: (added?: P) => Promise<T>,
+): Promise<T> {
+  if (!params.provider || strategy.limitGuesses === undefined) return prove()
+  loginThrottle?.warnOfProxy(params, app.logger, `${configKey}.loginThrottle`)
+  return strategy.limitGuesses(request, params, prove)
 }

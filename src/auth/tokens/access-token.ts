@@ -1,28 +1,61 @@
-import { createHmac, createSecretKey, randomUUID, timingSafeEqual } from 'node:crypto'
-import { createSigner, createVerifier } from 'fast-jwt'
-import { isObject } from '../../core/value-kind.ts'
-import { runWithoutStack } from '../auth-errors.ts'
+import { randomUUID } from 'node:crypto'
+import { createDecoder, createSigner, createVerifier } from 'fast-jwt'
+import { isKeyString, isNonEmptyString } from '../../core/value-kind.ts'
+import { createNotAuthenticated, runWithoutStack } from '../auth-errors.ts'
 import { BoundedMap } from '../bounded-map.ts'
-import { freezeDeep } from '../settings-merge.ts'
-import type { AccessTokenPayload } from './token-claims.ts'
-import { AUTHORITY_CLAIM, checkClaims, checkTimes, createTokenError } from './token-claims.ts'
+import { isStringOrList } from '../option-rules.ts'
+import { freezeDeep, mergeSettings } from '../settings-merge.ts'
 import type { TokenKey } from './token-key.ts'
-import type { TokenRules } from './token-options.ts'
+import { toTokenKeys } from './token-key.ts'
+import type { TokenOptions, TokenRules } from './token-options.ts'
+import { resolveTokenRules } from './token-options.ts'
 
-type Claims = Record<string, unknown>
-
-/** What verifies the tokens of one key. */
-interface Verifier {
-  /** Checks type, algorithm and signature of a token and returns its claims, or throws. */
-  readonly verify: (token: string) => Claims
-  /**
-   * Whether the signature is of this key; `null` for key pairs, where `verify` finds out as fast.
-   */
-  readonly isSigned: ((token: string) => boolean) | null
+/** The claims of a verified access token, frozen: all callers with this token share them. */
+export interface AccessTokenPayload {
+  /** When it was issued, in seconds since the epoch. */
+  readonly iat: number
+  /** From when on it is refused, in seconds since the epoch. */
+  readonly exp: number
+  /** From when on it is accepted, in seconds since the epoch. */
+  readonly nbf?: number
+  /** Whom the token is meant for. */
+  readonly aud: string | readonly string[]
+  /** Who issued the token. */
+  readonly iss: string
+  /** The id of the entity as a string; services without entity may leave it out. */
+  readonly sub?: string
+  /** The id of the token, by which a logout revokes it. */
+  readonly jti: string
+  readonly [claim: string]: unknown
 }
+
+type Claims = Readonly<Record<string, unknown>>
+
+/** Names the service that issued a token, where that is not the default one. */
+const AUTHORITY_CLAIM = 'auth_service'
+
+/** Whether the value of a claim can be accepted; those that are not listed are the application's. */
+const CLAIM_TYPES: readonly (readonly [name: string, isValid: (value: unknown) => boolean])[] = [
+  ['exp', isNumericDate],
+  ['iat', isNumericDate],
+  ['nbf', isNumericDate],
+  ['sub', isKeyString],
+  ['jti', isKeyString],
+  ['iss', isNonEmptyString],
+  ['aud', isStringOrList],
+]
+
+const REQUIRED_CLAIMS = ['exp', 'iat', 'aud', 'iss', 'jti'] as const
+const REQUIRED_WITH_SUBJECT = [...REQUIRED_CLAIMS, 'sub'] as const
 
 /** No header of a request is longer; a longer string is refused unread. */
 const MAX_TOKEN_LENGTH = 8192
+
+/** Base64url of which the bits after the last byte are 0: any other spelling has the same bytes. */
+const SEGMENT = String.raw`(?:[\w-]{4})*(?:[\w-][AQgw]|[\w-]{2}[AEIMQUYcgkosw048])?`
+
+/** Three segments of which each is the only way to write its bytes: no token has two spellings. */
+const CANONICAL = new RegExp(String.raw`^${SEGMENT}\.${SEGMENT}\.${SEGMENT}$`)
 
 /** What callers are told, by the code of the library's error; every other token is malformed. */
 const MESSAGES: Readonly<Record<string, string>> = {
@@ -34,35 +67,45 @@ const MESSAGES: Readonly<Record<string, string>> = {
   FAST_JWT_VERIFY_ERROR: 'invalid signature',
 }
 
+const decode = createDecoder({ complete: true })
+
+/** Returns the claims of a token without checking anything. For tokens that were made just now. */
+export function decodeClaims(token: string): Record<string, unknown> {
+  return decode(token).payload as Record<string, unknown>
+}
+
 /**
  * Signs and verifies the access tokens of one set of keys and rules. The keys are read once, and
  * tokens that were verified before are recognised without computing their signature anew.
  */
-export class AccessTokens {
+class AccessTokens {
   readonly #rules: TokenRules
   readonly #sign: (claims: Claims) => string
-  readonly #verifiers: ReadonlyMap<string, Verifier>
-  /** How every token begins that is signed here: a header that needs no second reading. */
-  readonly #ownHeader: string
+  /** What checks type, algorithm and signature of a token and returns its claims, by key. */
+  readonly #verifiers: ReadonlyMap<string, (token: string) => Claims>
   readonly #verified: BoundedMap<string, AccessTokenPayload> | null
 
   /** @throws {Error} a key does not fit the algorithm */
   constructor(keys: readonly TokenKey[], rules: TokenRules) {
     const { algorithm, header, cacheSize } = rules
+    const [{ kid, signing } = { kid: '', signing: null }] = keys
+    if (signing === null) throw new TypeError('The first key must be one that can sign')
+    // Named only where there are several: many programs that read tokens expect `alg` and `typ` alone.
+    const name = keys.length > 1 ? { kid } : {}
+    const fullHeader = { alg: algorithm, ...header, ...name }
     this.#rules = rules
-    this.#sign = toSigner(keys, rules)
-    this.#ownHeader = toHeader(this.#sign({}))
+    this.#sign = createSigner({ key: signing, algorithm, header: fullHeader })
     this.#verifiers = new Map(
       keys.map(({ kid, verifying }) => {
         // The times and the other claims are checked here, on tokens out of the cache too.
-        const verify: Verifier['verify'] = createVerifier({
+        const verify: (token: string) => Claims = createVerifier({
           key: verifying,
           algorithms: [algorithm],
           checkTyp: String(header['typ']),
           ignoreExpiration: true,
           ignoreNotBefore: true,
         })
-        return [kid, { verify, isSigned: toSignatureCheck(verifying, algorithm) }]
+        return [kid, verify]
       }),
     )
     this.#verified = cacheSize < 2 ? null : new BoundedMap(cacheSize)
@@ -72,7 +115,7 @@ export class AccessTokens {
    * Returns a token with these claims and those that the rules demand.
    * @throws {TypeError} the token would be refused, as a claim is missing or of another type
    */
-  sign(payload: Readonly<Claims>, subject: string | null, jwtid: string | null): string {
+  sign(payload: Claims, subject: string | null, jwtid: string | null): string {
     const rules = this.#rules
     const { [AUTHORITY_CLAIM]: _reserved, ...own } = payload
     const iat = Math.floor(Date.now() / 1000)
@@ -87,7 +130,12 @@ export class AccessTokens {
       jti: jwtid ?? randomUUID(),
       ...(rules.authority === null ? {} : { [AUTHORITY_CLAIM]: rules.authority }),
     }
-    checkSigned(claims, rules)
+    try {
+      checkClaims(claims, rules)
+    } catch (error) {
+      const { message } = error as Error
+      throw new TypeError(`A token with these claims would be refused: ${message}`)
+    }
     return this.#sign(claims)
   }
 
@@ -113,16 +161,9 @@ export class AccessTokens {
     return freezeDeep(claims)
   }
 
-  /** A token that names no key was signed while there was only one, which may be any of today's. */
+  /** Returns the claims by the first key that has signed them. */
   #checkSignature(token: string): Claims {
-    const kid = this.#verifiers.size === 1 ? undefined : readKeyId(token)
-    const named = typeof kid === 'string' ? this.#verifiers.get(kid) : undefined
-    if (kid !== undefined && named === undefined) throw createTokenError('unknown key')
-    const candidates = named === undefined ? [...this.#verifiers.values()] : [named]
-    for (const { isSigned, verify } of candidates) {
-      if (isSigned?.(token) === false) continue
-      // The library would compute the signature a second time.
-      if (isSigned !== null && toHeader(token) === this.#ownHeader) return readClaims(token)
+    for (const verify of this.#findVerifiers(token)) {
       try {
         return verify(token)
       } catch (error) {
@@ -133,80 +174,168 @@ export class AccessTokens {
     }
     throw createTokenError('invalid signature')
   }
-}
 
-/** Returns the first segment of a token: its header, encoded. */
-function toHeader(token: string): string {
-  return token.slice(0, token.indexOf('.'))
-}
-
-/** @throws {NotAuthenticated} the claims are no JSON object */
-function readClaims(token: string): Claims {
-  let claims: unknown
-  try {
-    claims = decodeClaims(token)
-  } catch (error) {
-    throw createTokenError('jwt malformed', error)
-  }
-  if (!isObject(claims) || Array.isArray(claims)) throw createTokenError('invalid token')
-  return claims
-}
-
-/** Checks the claims of a new token as those of a token that comes in: it must not be refused. */
-function checkSigned(claims: Claims, rules: TokenRules): void {
-  try {
-    checkClaims(claims, rules)
-  } catch (error) {
-    const { message } = error as Error
-    throw new TypeError(`A token with these claims would be refused: ${message}`)
-  }
-}
-
-/** Returns the claims of a token without checking anything. For tokens that were made just now. */
-export function decodeClaims(token: string): Record<string, unknown> {
-  const [, payload = ''] = token.split('.')
-  return JSON.parse(Buffer.from(payload, 'base64url').toString()) as Record<string, unknown>
-}
-
-function toSigner(keys: readonly TokenKey[], rules: TokenRules): (claims: Claims) => string {
-  const [{ kid, signing } = { kid: '', signing: null }] = keys
-  if (signing === null) throw new TypeError('The first key must be one that can sign')
-  const { algorithm, header } = rules
-  // Named only where there are several: many programs that read tokens expect `alg` and `typ`
-  // alone.
-  const name = keys.length > 1 ? { kid } : {}
-  return createSigner({ key: signing, algorithm, header: { alg: algorithm, ...header, ...name } })
-}
-
-/**
- * Returns a check of the signature by a secret, which is done before the library verifies a
- * token: for a forged one the library makes several errors, at four times the cost of accepting
- * a valid one.
- */
-function toSignatureCheck(secret: string, algorithm: string): Verifier['isSigned'] {
-  if (!algorithm.startsWith('HS')) return null
-  const key = createSecretKey(secret, 'utf8')
-  const digest = algorithm.replace('HS', 'sha')
-  return (token) => {
-    const end = token.lastIndexOf('.')
-    const expected = createHmac(digest, key).update(token.slice(0, end)).digest()
-    const signature = Buffer.from(token.slice(end + 1), 'base64url')
-    return signature.length === expected.length && timingSafeEqual(signature, expected)
+  /** A token that names no key was signed while there was only one, which may be any of today's. */
+  #findVerifiers(token: string): Iterable<(token: string) => Claims> {
+    const all = this.#verifiers
+    const kid = all.size === 1 ? undefined : readKeyId(token)
+    if (kid === undefined) return all.values()
+    const named = typeof kid === 'string' ? all.get(kid) : undefined
+    if (named === undefined) throw createTokenError('unknown key')
+    return [named]
   }
 }
 
 /** Returns the name of the key in the header, `undefined` when there is none. */
 function readKeyId(token: string): unknown {
   try {
-    const header: unknown = JSON.parse(Buffer.from(toHeader(token), 'base64url').toString())
-    return isObject(header) && Object.hasOwn(header, 'kid') ? header['kid'] : undefined
+    const { header } = decode(token)
+    return Object.hasOwn(header, 'kid') ? header.kid : undefined
   } catch (error) {
     throw createTokenError('jwt malformed', error)
   }
 }
 
-/** Base64url of which the bits after the last byte are 0: any other spelling has the same bytes. */
-const SEGMENT = String.raw`(?:[\w-]{4})*(?:[\w-][AQgw]|[\w-]{2}[AEIMQUYcgkosw048])?`
+/**
+ * Checks everything about the claims of a token that does not change while time passes.
+ * @throws {NotAuthenticated} a claim is missing, of another type, or not for this service
+ */
+function checkClaims(claims: Claims, rules: TokenRules): asserts claims is AccessTokenPayload {
+  for (const name of rules.needsSubject ? REQUIRED_WITH_SUBJECT : REQUIRED_CLAIMS) {
+    if (!Object.hasOwn(claims, name)) throw createTokenError(`jwt ${name} claim is required`)
+  }
+  for (const [name, isValid] of CLAIM_TYPES) {
+    if (Object.hasOwn(claims, name) && !isValid(claims[name])) {
+      throw createTokenError(`invalid ${name} value`)
+    }
+  }
+  const {
+    exp,
+    iat,
+    aud,
+    iss,
+    sub,
+    jti,
+    [AUTHORITY_CLAIM]: authority = null,
+  } = claims as AccessTokenPayload
+  if (exp - iat > rules.maxLifetime) throw createTokenError('jwt lifetime is too long')
+  if (![aud].flat().some((one) => rules.audiences.includes(one))) {
+    throw createTokenError('jwt audience invalid')
+  }
+  if (iss !== rules.issuer) throw createTokenError('jwt issuer invalid')
+  if (authority !== rules.authority) throw createTokenError('jwt is for another service')
+  if (rules.subject !== null && sub !== rules.subject) throw createTokenError('jwt subject invalid')
+  if (rules.jwtid !== null && jti !== rules.jwtid) throw createTokenError('jwt jwtid invalid')
+}
 
-/** Three segments of which each is the only way to write its bytes: no token has two spellings. */
-const CANONICAL = new RegExp(String.raw`^${SEGMENT}\.${SEGMENT}\.${SEGMENT}$`)
+/**
+ * Checks the times of a token, which has to be done on every use.
+ * @throws {NotAuthenticated} it has expired, is not valid yet, or was issued in the future
+ */
+function checkTimes(claims: AccessTokenPayload, rules: TokenRules): void {
+  // The wall clock: the times in a token are those of a calendar, on whichever machine it was made.
+  const now = Date.now() / 1000
+  if (now >= claims.exp + rules.expiryTolerance) {
+    const expiredAt = new Date(claims.exp * 1000).toISOString()
+    throw createNotAuthenticated('jwt expired', { name: 'TokenExpiredError', expiredAt })
+  }
+  const latestStart = now + rules.startTolerance
+  if (claims.nbf !== undefined && claims.nbf > latestStart) {
+    const date = new Date(claims.nbf * 1000).toISOString()
+    throw createNotAuthenticated('jwt not active', { name: 'NotBeforeError', date })
+  }
+  if (claims.iat > latestStart) throw createTokenError('jwt was issued in the future')
+}
+
+/** Returns the error for a token that is not valid at any time. */
+export function createTokenError(message: string, cause?: unknown): Error {
+  return createNotAuthenticated(message, { name: 'JsonWebTokenError' }, cause)
+}
+
+/** Whole seconds that a date can hold. */
+function isNumericDate(value: unknown): boolean {
+  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 8.64e12
+}
+
+/** How many sets of keys and rules are kept, for calls with options or secrets of their own. */
+const MAX_VARIANTS = 100
+
+/** The part of a configuration that tokens are signed and verified by. */
+export interface TokenSettings extends Pick<TokenRules, 'needsSubject' | 'authority'> {
+  /** One key, or a list of which the first signs and all verify. */
+  readonly secret: unknown
+  readonly jwtOptions: TokenOptions
+}
+
+/** Signs and verifies the tokens of one configuration, and of calls that deviate from it. */
+export class TokenIssuer {
+  readonly #settings: TokenSettings
+  readonly #configKey: string
+  /** How long tokens may live unless a call says otherwise, in seconds. */
+  #maxLifetime: number | undefined
+  readonly #standard: AccessTokens
+  readonly #variants = new BoundedMap<string, AccessTokens>(MAX_VARIANTS)
+
+  /**
+   * @param configKey how errors name the configuration
+   * @throws {TypeError} the secret or an option is not allowed
+   */
+  constructor(settings: TokenSettings, configKey: string) {
+    this.#settings = settings
+    this.#configKey = configKey
+    this.#standard = this.#createTokens({}, undefined)
+  }
+
+  /**
+   * Returns a token with these claims.
+   * @throws {TypeError} an option is not valid, or the token would be refused
+   */
+  sign(payload: object, options: TokenOptions = {}, secret?: unknown): string {
+    const { subject, jwtid, ...others } = options
+    const claims = payload as Record<string, unknown>
+    return this.#find(others, secret).sign(claims, subject ?? null, jwtid ?? null)
+  }
+
+  /** @throws {NotAuthenticated} the token is not valid under these options */
+  verify(token: unknown, options?: TokenOptions, secret?: unknown): AccessTokenPayload {
+    if (token === undefined || token === null || token === '') {
+      throw createTokenError('jwt must be provided')
+    }
+    if (options === undefined && secret === undefined) return this.#standard.verify(token)
+    return this.#find(options ?? {}, secret).verify(token)
+  }
+
+  #find(options: TokenOptions, secret: unknown): AccessTokens {
+    const isStandard = Object.values(options).every((value) => value === undefined)
+    if (isStandard && secret === undefined) return this.#standard
+    const key = JSON.stringify([options, secret ?? null])
+    const known = this.#variants.get(key)
+    if (known !== undefined) return known
+    const tokens = this.#createTokens(options, secret)
+    this.#variants.set(key, tokens)
+    return tokens
+  }
+
+  #createTokens(options: TokenOptions, secret: unknown): AccessTokens {
+    const settings = this.#settings
+    const name = `${this.#configKey}.jwtOptions`
+    const rules = resolveTokenRules(
+      // A call may set a longer `maxLifetime`; its tokens are verified only with the same option.
+      mergeSettings(settings.jwtOptions, { maxLifetime: this.#maxLifetime }, options),
+      name,
+      settings,
+    )
+    // A call may ask for such a token, a test of what happens after it for example.
+    if (options.expiresIn === undefined && rules.expiresIn < 1) {
+      throw new TypeError(`'${name}.expiresIn' must be at least a second: nobody could log in`)
+    }
+    this.#maxLifetime ??= rules.maxLifetime
+    const isOwn = secret === undefined
+    const keys = toTokenKeys(
+      isOwn ? settings.secret : secret,
+      rules.algorithm,
+      isOwn ? `${this.#configKey}.secret` : 'secret',
+    )
+    return new AccessTokens(keys, rules)
+  }
+}

@@ -1,6 +1,6 @@
 import { orUnavailable } from '../auth-errors.ts'
-import type { AccessTokenPayload } from './token-claims.ts'
-import { createTokenError } from './token-claims.ts'
+import type { AccessTokenPayload } from './access-token.ts'
+import { createTokenError } from './access-token.ts'
 import type { TokenOptions } from './token-options.ts'
 
 /** Where a logout notes that a token is no longer valid. */
@@ -104,12 +104,6 @@ export class CollectionRevocationList implements RevocationList {
     )
     return (result as { upsertedCount?: unknown } | null)?.upsertedCount === 1
   }
-}
-
-/** Returns the revocation list that the setting asks for, `null` for none. */
-export function toRevocationList(setting: unknown): RevocationList | null {
-  if (setting === undefined || setting === false) return null
-  return setting === true ? new MemoryRevocationList() : (setting as RevocationList)
 }
 
 /** @throws {NotAuthenticated} the token was revoked */

@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { OAuthParams, OAuthProfile } from '../../../src/auth/index.ts'
 import { AuthenticationService, JwtStrategy, OAuthStrategy } from '../../../src/auth/index.ts'
-import { proveProfile } from '../../../src/auth/oauth/provider/profile-id.ts'
+import { proveProfile } from '../../../src/auth/proof.ts'
 import type { Params } from '../../../src/core/index.ts'
 import { createApp } from '../../../src/core/index.ts'
 import { collectLog, external, SECRET, UserService } from '../login-app.ts'

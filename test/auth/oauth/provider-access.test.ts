@@ -6,7 +6,6 @@ import {
   OAuthStrategy,
   oauth,
 } from '../../../src/auth/index.ts'
-import { getAccess } from '../../../src/auth/oauth/provider-access.ts'
 import type { MemoryRevocationList } from '../../../src/auth/tokens/token-revocation.ts'
 import { createApp } from '../../../src/core/index.ts'
 import { collectLog, SECRET, UserService } from '../login-app.ts'
@@ -27,7 +26,7 @@ async function start(section: object = GITHUB, others: object = {}) {
   app.use('authentication', authentication)
   app.configure(oauth())
   await app.setup()
-  return { app, log, authentication, access: getAccess(github) }
+  return { app, log, authentication, access: github.providerAccess }
 }
 
 t.test('makes one provider of the settings, and one of each override', async (t) => {

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { findKnownProvider } from '../../../src/auth/oauth/settings/known-providers.ts'
 import { PROVIDER_RULES } from '../../../src/auth/oauth/settings/provider-section.ts'
+import { findKnownProvider } from '../../../src/auth/oauth/settings/provider-settings.ts'
 import { until } from '../../support/until.ts'
 
 const ROOT = new URL('../../../../', import.meta.url)

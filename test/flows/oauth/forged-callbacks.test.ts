@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { EncryptJWT } from 'jose'
 import t from 'tap'
-import { createLoginCode } from '../../../src/auth/oauth/sealed/login-code.ts'
+import { createLoginCode } from '../../../src/auth/oauth/provider-access.ts'
 import { sealData } from '../../../src/auth/oauth/sealed/sealed-data.ts'
 import { atTime } from '../../auth/login-app.ts'
 import type { BegunLogin } from '../../support/oauth/attacked-app.ts'

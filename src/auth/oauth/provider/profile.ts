@@ -1,7 +1,8 @@
 import type { Configuration } from 'openid-client'
-import { isObject } from '../../../core/value-kind.ts'
+import { isKeyString, isObject } from '../../../core/value-kind.ts'
+import { createNotAuthenticated } from '../../auth-errors.ts'
 import type { OAuthEndpoints } from '../settings/provider-settings.ts'
-import { loadOpenId } from './openid-client.ts'
+import { loadOpenId } from './provider.ts'
 
 /** A profile as a provider has sent it: of its fields only the id is checked. */
 export type OAuthProfile = Record<string, unknown>
@@ -83,4 +84,16 @@ function toEmail(list: unknown): object {
   const main = entries.find(({ primary }) => primary === true)
   if (typeof main?.['email'] !== 'string') return {}
   return { email: main['email'], email_verified: main['verified'] === true }
+}
+
+/**
+ * Returns the id of a profile as the provider has sent it: a string, or a whole number.
+ * @throws {NotAuthenticated} there is none, or one of another kind, an object for example
+ */
+export function getProfileId({ sub, id }: OAuthProfile): string | number {
+  const found = sub ?? id
+  if (isKeyString(found) || (Number.isSafeInteger(found) && typeof found === 'number')) return found
+  throw createNotAuthenticated('The provider does not say who you are', undefined, {
+    reason: `the id of the profile is ${found === undefined ? 'missing' : 'no well-formed string or whole number'}`,
+  })
 }

@@ -1,8 +1,13 @@
 import type { IncomingMessage } from 'node:http'
 import { followSignal } from '../../../core/follow-signal.ts'
-import { ProviderError, toOrigin, toProviderError } from './provider-error.ts'
 import type { ProviderNetwork } from './provider-network.ts'
-import { sendRequest, toProviderUrl } from './provider-network.ts'
+import {
+  ProviderError,
+  sendRequest,
+  toOrigin,
+  toProviderError,
+  toProviderUrl,
+} from './provider-network.ts'
 
 /** Options of `createProviderFetch()`. */
 export interface ProviderFetchOptions extends ProviderNetwork {

@@ -1,12 +1,13 @@
 import type { Configuration, CustomFetch, TokenEndpointResponse } from 'openid-client'
+import { ServiceError } from '../../../core/index.ts'
+import { isNonEmptyString, isObject } from '../../../core/value-kind.ts'
+import { createNotAuthenticated } from '../../auth-errors.ts'
 import type { Flow } from '../sealed/flow-cookie.ts'
-import type { OpenId } from './openid-client.ts'
-import { loadOpenId } from './openid-client.ts'
 import type { IdClaims, OAuthProfile } from './profile.ts'
 import { readClaims, readProfile } from './profile.ts'
-import type { FlowSecrets, OAuthProvider } from './provider.ts'
-import { SecretFilter } from './secret-filter.ts'
-import { normalizeTokenAnswer } from './token-answer.ts'
+import type { FlowSecrets, OAuthProvider, OpenId } from './provider.ts'
+import { loadOpenId } from './provider.ts'
+import { findProviderError } from './provider-network.ts'
 
 /** What a provider gives for a login that it has confirmed. */
 export interface ProviderGrant {
@@ -147,4 +148,154 @@ function toGrant(tokens: TokenEndpointResponse, profile: OAuthProfile): Provider
     raw: { ...tokens },
     profile,
   }
+}
+
+/** How answers are called that are no JSON, but a form: those of older servers. */
+const FORM = /^(?:application\/x-www-form-urlencoded|text\/plain)\b/i
+
+/**
+ * Returns the answer of the token endpoint of a provider without OpenID as the standard has it: JSON
+ * with a type of token, and status 200. What stands for nothing is left out, and so is an id token,
+ * which nobody asks for and nobody verifies. Answers without a token keep their status and fields.
+ * @see RFC 6749 §5.1
+ */
+export async function normalizeTokenAnswer(response: Response): Promise<Response> {
+  const { status, ok, headers } = response
+  const text = await response.text()
+  const fields = parseFields(text, headers.get('content-type') ?? '')
+  if (fields === null) return new Response(text === '' ? null : text, { status, headers })
+  const hasToken = ok && isNonEmptyString(fields['access_token'])
+  const answer = hasToken ? { token_type: 'bearer', ...withoutExtras(fields) } : fields
+  return Response.json(answer, { status: hasToken ? 200 : status, headers: copyChallenge(headers) })
+}
+
+function parseFields(text: string, type: string): Record<string, unknown> | null {
+  try {
+    const parsed: unknown = JSON.parse(text)
+    return isObject(parsed) && !Array.isArray(parsed) ? { ...parsed } : null
+  } catch {
+    // No JSON: it is a form, or nothing of use.
+    const form = new URLSearchParams(FORM.test(type) ? text : '')
+    return form.has('access_token') || form.has('error') ? Object.fromEntries(form) : null
+  }
+}
+
+function withoutExtras({ id_token: _unverified, scope, ...fields }: Record<string, unknown>) {
+  const others = Object.entries(fields).filter(([, value]) => value !== null)
+  const scopes = Array.isArray(scope) ? scope.join(' ') : scope
+  return { ...Object.fromEntries(others), ...(isNonEmptyString(scopes) ? { scope: scopes } : {}) }
+}
+
+/** The library reads why a client was refused from there. */
+function copyChallenge(headers: Headers): Headers {
+  const challenge = headers.get('www-authenticate')
+  return new Headers(challenge === null ? {} : { 'www-authenticate': challenge })
+}
+
+const HIDDEN = '[secret]'
+
+/** Secrets of a login, which are cut out of what a provider says about it. */
+export class SecretFilter {
+  readonly #secrets = new Set<string>()
+
+  /** Adds those of the values that are strings. */
+  add(...values: readonly unknown[]): void {
+    for (const value of values.filter(isNonEmptyString)) {
+      this.#secrets.add(value)
+      // As it stands in the form that a provider has received.
+      this.#secrets.add(new URLSearchParams([['', value]]).toString().slice(1))
+    }
+  }
+
+  /** Returns a text without the secrets. */
+  cut(text: string): string {
+    if (this.#secrets.size === 0) return text
+    // The longest first: another may be a part of it.
+    const patterns = [...this.#secrets].sort((a, b) => b.length - a.length).map(escapePattern)
+    return text.replace(new RegExp(patterns.join('|'), 'g'), HIDDEN)
+  }
+}
+
+function escapePattern(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
+}
+
+/** What people are told of the errors that a provider sends back with them. */
+const MESSAGES: ReadonlyMap<unknown, (provider: string) => string> = new Map([
+  ['access_denied', (provider) => `You have not let us know who you are at ${provider}`],
+  ['login_required', (provider) => `You are not logged in at ${provider}`],
+  ['consent_required', (provider) => `${provider} wants you to agree first`],
+  ['interaction_required', (provider) => `${provider} wants you to log in there first`],
+  ['server_error', (provider) => `${provider} has a problem: try again later`],
+  ['temporarily_unavailable', (provider) => `${provider} has a problem: try again later`],
+])
+
+const MAX_REASON = 200
+
+/** What the library says of an error in the parameters of a callback. */
+const ANSWERED_ERROR = 'OAUTH_AUTHORIZATION_RESPONSE_ERROR'
+
+/**
+ * Runs what asks a provider, within the life of a call.
+ * @throws {NotAuthenticated} the provider does not confirm the login
+ */
+export async function askProvider<T>(
+  provider: OAuthProvider,
+  signal: AbortSignal | undefined,
+  work: (session: ProviderSession) => Promise<T>,
+): Promise<T> {
+  const session = new ProviderSession(provider, signal)
+  try {
+    return await work(session)
+  } catch (error) {
+    signal?.throwIfAborted()
+    if (error instanceof ServiceError) throw error
+    // What the browser has brought back tells nothing of the endpoints.
+    if ((error as { code?: unknown }).code !== ANSWERED_ERROR) provider.doubt()
+    throw toRefusal(session, error)
+  }
+}
+
+/**
+ * Returns the error of a login that a provider has not confirmed. What the provider says about it
+ * may be written by anybody who makes a link, so that it is for the log only.
+ */
+function toRefusal({ provider, secrets }: ProviderSession, cause: unknown): Error {
+  const { name } = provider.settings
+  const { error } = cause as Record<string, unknown>
+  const unreachable = findProviderError(cause)
+  if (unreachable !== undefined) {
+    const { message: reason } = unreachable
+    return createNotAuthenticated(`${name} can not be asked: try again later`, undefined, {
+      reason,
+    })
+  }
+  const text = MESSAGES.get(error)?.(name) ?? `${name} did not confirm the login`
+  return createNotAuthenticated(text, undefined, {
+    reason: describe(cause as Error, secrets),
+  })
+}
+
+/**
+ * Returns what the provider says, else what the library has found wrong. It may repeat what it was
+ * sent.
+ */
+function describe(refusal: Error, secrets: SecretFilter): string {
+  const { name, code } = refusal as Error & { readonly code?: unknown }
+  const finding = refusal.cause instanceof Error ? refusal.cause : null
+  // GitHub sends its errors as if they were tokens, with status 200.
+  const { body } = (finding?.cause ?? {}) as { readonly body?: unknown }
+  const { error, error_description } = (isObject(body) ? body : refusal) as OAuthError
+  if (isObject(body)) secrets.add(body['access_token'], body['refresh_token'], body['id_token'])
+  const { message } = finding ?? refusal
+  // A value that no header can hold stands in the message of the platform, a token perhaps.
+  const isPlatform = refusal instanceof TypeError || finding instanceof TypeError
+  const known = /^[a-z_]{1,40}$/.test(String(error)) ? error : (code ?? name)
+  const parts = [known, error_description ?? (isPlatform ? '' : message)]
+  return secrets.cut(parts.filter(isNonEmptyString).join(': ')).slice(0, MAX_REASON)
+}
+
+interface OAuthError {
+  readonly error?: unknown
+  readonly error_description?: unknown
 }

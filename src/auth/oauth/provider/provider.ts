@@ -1,13 +1,9 @@
-import type { ClientAuth, Configuration, CustomFetch } from 'openid-client'
+import type { ClientAuth, Configuration, CryptoKey, CustomFetch } from 'openid-client'
 import type { Flow } from '../sealed/flow-cookie.ts'
 import type { OAuthEndpoints, ProviderSettings } from '../settings/provider-settings.ts'
-import { createClientAuth } from './client-auth.ts'
-import { DiscoveryDocument } from './discovery-document.ts'
-import type { OpenId } from './openid-client.ts'
-import { loadOpenId } from './openid-client.ts'
-import { ProviderError } from './provider-error.ts'
 import type { ProviderFetch, ProviderRequest } from './provider-fetch.ts'
 import { createProviderFetch } from './provider-fetch.ts'
+import { ProviderError } from './provider-network.ts'
 
 /** The part of a flow that its beginning decides. */
 export type FlowSecrets = Pick<Flow, 'state' | 'nonce' | 'verifier'>
@@ -157,4 +153,90 @@ export class OAuthProvider {
     this.#clientAuth ??= createClientAuth(openid, this.settings)
     return this.#clientAuth
   }
+}
+
+/** Returns how requests for tokens are authenticated: as the settings say, else as is accepted. */
+export async function createClientAuth(
+  openid: OpenId,
+  settings: ProviderSettings,
+): Promise<ClientAuth> {
+  const { secret, privateKey, authMethod, signingAlgorithm } = settings
+  const methods: Record<string, () => ClientAuth | Promise<ClientAuth>> = {
+    none: () => openid.None(),
+    client_secret_post: () => openid.ClientSecretPost(secret ?? undefined),
+    client_secret_basic: () => openid.ClientSecretBasic(secret ?? undefined),
+    client_secret_jwt: () => openid.ClientSecretJwt(secret ?? undefined),
+    private_key_jwt: () => createKeyAuth(openid, privateKey ?? {}, signingAlgorithm ?? 'RS256'),
+  }
+  const chosen = authMethod === null ? undefined : methods[authMethod]
+  if (chosen !== undefined) return chosen()
+  const post = openid.ClientSecretPost(secret ?? undefined)
+  const basic = openid.ClientSecretBasic(secret ?? undefined)
+  return (server, ...others) => {
+    const accepted = server.token_endpoint_auth_methods_supported
+    const isBasicOnly = accepted !== undefined && !accepted.includes('client_secret_post')
+    return (isBasicOnly ? basic : post)(server, ...others)
+  }
+}
+
+async function createKeyAuth(openid: OpenId, jwk: object, algorithm: string): Promise<ClientAuth> {
+  const { importJWK } = await import('jose')
+  const { kid } = jwk as { kid?: string }
+  const key = (await importJWK(jwk, algorithm)) as CryptoKey
+  return openid.PrivateKeyJwt(kid === undefined ? key : { key, kid })
+}
+
+/** Endpoints and algorithms change seldom, and are announced long before. */
+const LIFETIME_MS = 3_600_000
+
+/** Anybody can have a login fail: that must not have the document fetched each time. */
+const MIN_AGE_MS = 60_000
+
+/** The discovery document of a provider: it is fetched once for all logins of an hour. */
+export class DiscoveryDocument {
+  readonly #load: () => Promise<string>
+  #text: Promise<string> | null = null
+  #loadedAt = 0
+
+  /** @param load fetches the document, and rejects where it can not be used */
+  constructor(load: () => Promise<string>) {
+    this.#load = load
+  }
+
+  /**
+   * Returns the JSON of the document.
+   * @throws {Error} it can not be fetched, or not be used
+   */
+  async read(): Promise<string> {
+    this.#forget(LIFETIME_MS)
+    if (this.#text === null) {
+      this.#loadedAt = performance.now()
+      this.#text = this.#load()
+    }
+    const text = this.#text
+    try {
+      return await text
+    } catch (error) {
+      // The next login tries again, unless another has begun to.
+      if (this.#text === text) this.#text = null
+      throw error
+    }
+  }
+
+  /** Has the next login fetch the document again, where it is older than a minute. */
+  doubt(): void {
+    this.#forget(MIN_AGE_MS)
+  }
+
+  #forget(ageMs: number): void {
+    if (performance.now() - this.#loadedAt >= ageMs) this.#text = null
+  }
+}
+
+/** The library of the protocol. */
+export type OpenId = typeof import('openid-client')
+
+/** Returns the library. It is loaded with the first flow: most processes never begin one. */
+export function loadOpenId(): Promise<OpenId> {
+  return import('openid-client')
 }

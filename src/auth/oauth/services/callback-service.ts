@@ -2,20 +2,21 @@ import type { AuthenticationRequest, Params } from '../../../core/index.ts'
 import { createNotAuthenticated } from '../../auth-errors.ts'
 import type { AuthenticationResult } from '../../authentication.ts'
 import { withoutProvider } from '../../authentication-params.ts'
+import { proveProfile } from '../../proof.ts'
 import type { OAuthParams, OAuthStrategy } from '../oauth-strategy.ts'
-import { askProvider } from '../provider/ask-provider.ts'
-import { proveProfile } from '../provider/profile-id.ts'
-import { getAccess } from '../provider-access.ts'
+import { PageService } from '../page-services.ts'
+import { askProvider } from '../provider/provider-session.ts'
 import type { Flow } from '../sealed/flow-cookie.ts'
 import { FLOW_LIFETIME_SECONDS, NO_FLOW, readFlow, removeFlow } from '../sealed/flow-cookie.ts'
-import { OAuthAnswer, OAuthFailure } from './oauth-answer.ts'
 import type { OAuthSite } from './oauth-site.ts'
+import { OAuthAnswer, OAuthFailure } from './oauth-site.ts'
 
 /** Where providers send people back to: `GET /oauth/github/callback`, or `POST` by a form. */
-export class OAuthCallbackService {
+export class OAuthCallbackService extends PageService {
   readonly #site: OAuthSite
 
   constructor(site: OAuthSite) {
+    super()
     this.#site = site
   }
 
@@ -60,7 +61,7 @@ export class OAuthCallbackService {
     const request = await ask(strategy, flow, fields, params)
     const { authentication } = this.#site
     const { name, entityId, configuration } = strategy
-    const access = getAccess(strategy)
+    const access = strategy.providerAccess
     if (!access.getProvider(flow.override).settings.givesCode) {
       state.isLogged = true
       const result = await authentication.create(request, params)
@@ -85,7 +86,7 @@ async function findFlow(
   { headers }: Params,
 ): Promise<Flow> {
   const { state } = Object.fromEntries(toParameters(fields))
-  const access = getAccess(strategy)
+  const access = strategy.providerAccess
   const flow = await readFlow(strategy.name, headers?.['cookie'], access.secrets)
   if (state !== flow.state) throw createRefusal('the state is that of another flow')
   if (!(await access.claimHere(...toUse(flow)))) throw createRefusal('it was used')
@@ -105,7 +106,7 @@ async function ask(
   { signal }: Params,
 ): Promise<AuthenticationRequest> {
   const { name } = strategy
-  const access = getAccess(strategy)
+  const access = strategy.providerAccess
   const provider = access.getProvider(flow.override)
   const { profile, ...tokens } = await askProvider(provider, signal, (session) =>
     session.finish(fields, flow),

@@ -1,15 +1,22 @@
-import type { Params } from '../../../core/index.ts'
-import { BadRequest, NotFound, ServiceError, stripSlashes } from '../../../core/index.ts'
-import { createNotAuthenticated } from '../../auth-errors.ts'
+import type { HookContext, Params } from '../../../core/index.ts'
+import {
+  BadRequest,
+  GeneralError,
+  MethodNotAllowed,
+  NotFound,
+  ServiceError,
+  stripSlashes,
+  toServiceError,
+} from '../../../core/index.ts'
+import { createNotAuthenticated, toReason } from '../../auth-errors.ts'
 import type { Authentication } from '../../authentication.ts'
 import type { AuthenticationParams } from '../../authentication-params.ts'
 import type { OAuthParams } from '../oauth-strategy.ts'
 import { OAuthStrategy } from '../oauth-strategy.ts'
 import { checkOrigins, joinPageAddress } from '../page-address.ts'
-import { toAbsoluteUrl } from '../settings/absolute-url.ts'
 import { findOAuthSettings, getProviderNames } from '../settings/oauth-settings.ts'
+import { toAbsoluteUrl } from '../settings/provider-section.ts'
 import type { ProviderSettings } from '../settings/provider-settings.ts'
-import { toPageError } from './oauth-answer.ts'
 
 /** What the services of a flow share: the authentication service, and where they stand. */
 export class OAuthSite {
@@ -165,4 +172,97 @@ async function checkLinkOrigin(
 function toOrigin(url: unknown): string | null {
   const { origin = 'null' } = toAbsoluteUrl(url) ?? {}
   return origin === 'null' ? null : origin
+}
+
+/** What the services of a flow answer: where the browser goes on, and what it keeps meanwhile. */
+export class OAuthAnswer {
+  /** Where the browser goes on, `null` where it stays and gets the result. */
+  readonly location: string | null
+  readonly result: object
+  /** The header that keeps the flow in the browser, or removes it. */
+  readonly cookie: string
+
+  constructor(location: string | null, result: object, cookie: string) {
+    this.location = location
+    this.result = result
+    this.cookie = cookie
+  }
+}
+
+/** What becomes of a login that has failed. */
+interface FailureDetails {
+  /** The page that is told of it; default `null`: there is none, and the error is the answer. */
+  readonly location?: string | null
+  /** The header that has the browser forget the flow, sent where there is a page. */
+  readonly cookie?: string | null
+  /** Whether somebody else has logged it; default `false`. */
+  readonly isLogged?: boolean
+}
+
+/** A login that has failed. */
+export class OAuthFailure extends Error {
+  override readonly name = 'OAuthFailure'
+  readonly error: ServiceError
+  readonly details: FailureDetails
+
+  constructor(error: unknown, details: FailureDetails = {}) {
+    super('A login by OAuth has failed')
+    this.error = toServiceError(error)
+    this.details = details
+  }
+}
+
+/** Returns what the page after a login is told of an error: nothing of what has failed inside. */
+export function toPageError(error: unknown): ServiceError {
+  const known = toServiceError(error)
+  return known.code < 500 ? known : new GeneralError('The login has failed: try again later')
+}
+
+/**
+ * An around hook that turns what a service of a flow returns into an answer over HTTP: a redirect
+ * with a cookie, that no cache keeps.
+ */
+export async function sendAnswer(context: HookContext, next: () => Promise<void>): Promise<void> {
+  // Sent by those who look at a link before they open it: it begins and ends no flow.
+  if (context.params.requestMethod === 'HEAD') {
+    throw new MethodNotAllowed('A login takes GET or POST')
+  }
+  try {
+    await next()
+    const { location, result, cookie } = context.result as OAuthAnswer
+    setHttp(context, location, cookie)
+    context.result = { ...result, location }
+  } catch (failure) {
+    if (!(failure instanceof OAuthFailure)) throw failure
+    const { error, details } = failure
+    const { location = null, cookie = null } = details
+    logFailure(context, failure)
+    // Without a page the browser keeps its flow: a forged callback must not end it.
+    setHttp(context, location, location === null ? null : cookie)
+    if (location === null) throw error
+    context.result = toPageError(error).toJSON()
+  }
+}
+
+function setHttp(context: HookContext, location: string | null, cookie: string | null): void {
+  const { http } = context
+  http.headers = {
+    ...http.headers,
+    ...(cookie === null ? {} : { 'set-cookie': cookie }),
+    'cache-control': 'no-store',
+    // The address of a callback has the code of the provider.
+    'referrer-policy': 'no-referrer',
+  }
+  if (location !== null) http.location = location
+}
+
+function logFailure({ app, params, path }: HookContext, { error, details }: OAuthFailure): void {
+  const { address, route } = params
+  const line = { event: 'oauth', strategy: route?.['provider'], address, path }
+  if (error.code >= 500) {
+    // Without a page, it is logged as any error that a service throws.
+    if (details.location) app.logger.error({ ...line, err: error.cause ?? error }, 'Login failed')
+  } else if (!details.isLogged) {
+    app.logger.warn({ ...line, ...toReason(error) }, 'Login refused')
+  }
 }

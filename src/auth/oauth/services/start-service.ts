@@ -2,14 +2,14 @@ import type { Id, Params, Query } from '../../../core/index.ts'
 import { BadRequest } from '../../../core/index.ts'
 import { createNotAuthenticated } from '../../auth-errors.ts'
 import type { OAuthStrategy } from '../oauth-strategy.ts'
-import { askProvider } from '../provider/ask-provider.ts'
+import { PageService } from '../page-services.ts'
 import type { FlowSecrets } from '../provider/provider.ts'
-import { getAccess } from '../provider-access.ts'
+import { askProvider } from '../provider/provider-session.ts'
 import type { Flow } from '../sealed/flow-cookie.ts'
 import { storeFlow } from '../sealed/flow-cookie.ts'
-import { toAbsoluteUrl } from '../settings/absolute-url.ts'
-import { OAuthAnswer, OAuthFailure } from './oauth-answer.ts'
+import { toAbsoluteUrl } from '../settings/provider-section.ts'
 import type { OAuthSite } from './oauth-site.ts'
+import { OAuthAnswer, OAuthFailure } from './oauth-site.ts'
 
 /** What the start of a flow reads from its query. */
 interface StartQuery extends Query {
@@ -20,10 +20,11 @@ interface StartQuery extends Query {
 }
 
 /** Sends people to a provider: `GET /oauth/github`, `GET /oauth/github/:override`, `POST`. */
-export class OAuthStartService {
+export class OAuthStartService extends PageService {
   readonly #site: OAuthSite
 
   constructor(site: OAuthSite) {
+    super()
     this.#site = site
   }
 
@@ -82,7 +83,7 @@ export class OAuthStartService {
     }
     // A form can send the token in its body, where no history and no log has it.
     const { feathers_token: posted = feathers_token, ...others } = data
-    const { settings } = getAccess(strategy).getProvider(override)
+    const { settings } = strategy.providerAccess.getProvider(override)
     const redirectUri = this.#site.getCallbackUrl(params, settings, override)
     return {
       ...{ strategy, override, redirect, redirectUri, query },
@@ -106,7 +107,7 @@ async function begin(
   { strategy, parameters, ...request }: StartRequest,
   signal: AbortSignal | undefined,
 ): Promise<OAuthAnswer> {
-  const access = getAccess(strategy)
+  const access = strategy.providerAccess
   const provider = access.getProvider(request.override)
   const secrets = await provider.createSecrets()
   const url = await askProvider(provider, signal, (session) =>

@@ -2,9 +2,13 @@ import type { OptionRules } from '../../../core/options/option-check.ts'
 import { checkOptions, OPTION } from '../../../core/options/option-check.ts'
 import { isPlainObject } from '../../../core/value-kind.ts'
 import type { AuthenticationConfiguration } from '../../settings/authentication-config.ts'
-import { toAbsoluteUrl } from './absolute-url.ts'
 import type { ProviderSection } from './provider-section.ts'
-import { checkProviderSection, PROVIDER_RULES, SERVER_URL } from './provider-section.ts'
+import {
+  checkProviderSection,
+  PROVIDER_RULES,
+  SERVER_URL,
+  toAbsoluteUrl,
+} from './provider-section.ts'
 
 /** What the sections of all providers have in common, and where the services stand. */
 export interface OAuthDefaults extends ProviderSection {

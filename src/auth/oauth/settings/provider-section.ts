@@ -2,7 +2,6 @@ import type { OptionRule, OptionRules } from '../../../core/options/option-check
 import { checkOptions, OPTION } from '../../../core/options/option-check.ts'
 import { isNonEmptyString, isPlainObject, isStringList } from '../../../core/value-kind.ts'
 import { AUTH_OPTION } from '../../option-rules.ts'
-import { toAbsoluteUrl } from './absolute-url.ts'
 
 /**
  * The section of one provider, `authentication.oauth.github`. The names are those of Grant, which
@@ -202,4 +201,9 @@ function isHttpUrl(value: unknown): value is string {
   const url = toAbsoluteUrl(String(value).replace('[subdomain]', 'subdomain'))
   if (url === null || url.username !== '' || url.password !== '') return false
   return url.protocol === 'https:' || url.protocol === 'http:'
+}
+
+/** Returns an absolute URL, `null` where the value is none. */
+export function toAbsoluteUrl(value: unknown): URL | null {
+  return typeof value === 'string' && URL.canParse(value) ? new URL(value) : null
 }

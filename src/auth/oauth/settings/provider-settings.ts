@@ -1,8 +1,5 @@
-import { isNonEmptyString } from '../../../core/value-kind.ts'
+import { isKeyString, isNonEmptyString } from '../../../core/value-kind.ts'
 import { mergeSettings } from '../../settings-merge.ts'
-import type { Credentials } from './credentials.ts'
-import { toCredentials } from './credentials.ts'
-import { findKnownProvider } from './known-providers.ts'
 import type { OAuthSettings } from './oauth-settings.ts'
 import type { Fail, ProviderSection } from './provider-section.ts'
 
@@ -170,4 +167,174 @@ function toScope(
   const all =
     isOpenId && !scopes.join(' ').split(' ').includes('openid') ? ['openid', ...scopes] : scopes
   return all.join(scope_delimiter)
+}
+
+/** How this application proves to a provider who it is. */
+export interface Credentials {
+  readonly key: string
+  /** `null` for a public client, and for one with a private key. */
+  readonly secret: string | null
+  readonly privateKey: Readonly<Record<string, unknown>> | null
+  /** `null` for a secret, sent as the provider takes it. */
+  readonly authMethod: string | null
+  readonly signingAlgorithm: string | null
+}
+
+/** What each way of the setting `token_endpoint_auth_method` needs, and nothing else. */
+const NEEDS: Readonly<Record<string, 'secret' | 'private_key' | null>> = {
+  client_secret_basic: 'secret',
+  client_secret_post: 'secret',
+  client_secret_jwt: 'secret',
+  private_key_jwt: 'private_key',
+  none: null,
+}
+
+/**
+ * Returns the credentials in a section.
+ * @throws {TypeError} something is missing, or is there and would not be used
+ */
+export function toCredentials(section: ProviderSection, fail: Fail): Credentials {
+  const key = pickOne(section, ['key', 'client_id'], fail)
+  const secret = pickOne(section, ['secret', 'client_secret'], fail)
+  const { private_key: privateKey = null, token_endpoint_auth_method: authMethod = null } = section
+  if (key === null) return fail("has no 'key': the id of your application")
+  if (authMethod !== null) {
+    const needed = NEEDS[authMethod]
+    for (const [name, value] of Object.entries({ secret, private_key: privateKey })) {
+      if (name === needed && value === null) fail(`has no '${name}', which '${authMethod}' needs`)
+      if (name !== needed && value !== null)
+        fail(`has '${name}', which '${authMethod}' does not use`)
+    }
+  } else if (secret === null && privateKey === null) {
+    // The variable that it was to come from may not be set.
+    fail("has no 'secret'; a public client says so: token_endpoint_auth_method: 'none'")
+  } else if (secret !== null && privateKey !== null) {
+    fail("has 'secret' and 'private_key': 'token_endpoint_auth_method' must say which is used")
+  }
+  return {
+    key,
+    secret,
+    privateKey,
+    authMethod: authMethod ?? (secret === null ? 'private_key_jwt' : null),
+    signingAlgorithm: section.token_endpoint_auth_signing_alg ?? null,
+  }
+}
+
+/** Returns the value of a setting that has two names. */
+function pickOne(
+  section: ProviderSection,
+  [name, alias]: readonly [keyof ProviderSection, keyof ProviderSection],
+  fail: Fail,
+): string | null {
+  const values = [section[name], section[alias]].filter((value) => value !== undefined)
+  if (values.length > 1) fail(`has '${name}' and '${alias}', which are the same setting`)
+  return values.length === 0 ? null : String(values[0])
+}
+
+/** What is known of a provider before its section of the settings is read. */
+export interface KnownProvider extends Omit<ProviderSection, 'pkce'> {
+  /** Whether the provider knows PKCE. Default: `true`. */
+  readonly pkce?: boolean
+  /**
+   * Where its profiles say that an e-mail address belongs to the person: the name of a flag, `null`
+   * where they never do.
+   */
+  readonly verifiedEmail: string | null
+}
+
+/**
+ * Well-known providers. A section of the settings wins over what stands here, key by key.
+ * `[subdomain]` stands for the key `subdomain` of the section.
+ */
+const KNOWN_PROVIDERS: ReadonlyMap<string, KnownProvider> = new Map(
+  Object.entries<KnownProvider>({
+    apple: {
+      issuer: 'https://appleid.apple.com',
+      scope: ['openid', 'name', 'email'],
+      // Demanded by Apple where a scope is asked for.
+      custom_params: { response_mode: 'form_post' },
+      verifiedEmail: 'email_verified',
+    },
+    auth0: {
+      issuer: 'https://[subdomain].auth0.com/',
+      scope: ['openid', 'profile', 'email'],
+      verifiedEmail: 'email_verified',
+    },
+    discord: {
+      issuer: 'https://discord.com',
+      authorize_url: 'https://discord.com/api/oauth2/authorize',
+      access_url: 'https://discord.com/api/oauth2/token',
+      profile_url: 'https://discord.com/api/users/@me',
+      scope: ['identify', 'email'],
+      verifiedEmail: 'verified',
+    },
+    facebook: {
+      authorize_url: 'https://www.facebook.com/dialog/oauth',
+      access_url: 'https://graph.facebook.com/oauth/access_token',
+      profile_url: 'https://graph.facebook.com/me?fields=id,name,email',
+      scope: ['public_profile', 'email'],
+      scope_delimiter: ',',
+      verifiedEmail: null,
+    },
+    github: {
+      issuer: 'https://github.com/login/oauth',
+      authorize_url: 'https://github.com/login/oauth/authorize',
+      access_url: 'https://github.com/login/oauth/access_token',
+      profile_url: 'https://api.github.com/user',
+      email_url: 'https://api.github.com/user/emails',
+      scope: ['read:user', 'user:email'],
+      verifiedEmail: 'email_verified',
+    },
+    gitlab: {
+      issuer: 'https://gitlab.com',
+      scope: ['openid', 'profile', 'email'],
+      verifiedEmail: 'email_verified',
+    },
+    google: {
+      issuer: 'https://accounts.google.com',
+      scope: ['openid', 'profile', 'email'],
+      verifiedEmail: 'email_verified',
+    },
+    keycloak: {
+      issuer: 'https://[subdomain]',
+      scope: ['openid', 'profile', 'email'],
+      verifiedEmail: 'email_verified',
+    },
+    linkedin: {
+      issuer: 'https://www.linkedin.com/oauth',
+      scope: ['openid', 'profile', 'email'],
+      // It refuses the verifier of PKCE, and its id tokens have no nonce.
+      ...{ pkce: false, nonce: false },
+      verifiedEmail: 'email_verified',
+    },
+    microsoft: {
+      issuer: 'https://login.microsoftonline.com/common/v2.0',
+      scope: ['openid', 'profile', 'email'],
+      // Anybody who runs a tenant can write any address into its accounts.
+      verifiedEmail: null,
+    },
+    okta: {
+      issuer: 'https://[subdomain].okta.com',
+      scope: ['openid', 'profile', 'email'],
+      verifiedEmail: 'email_verified',
+    },
+  }),
+)
+
+/** Returns what is known of the provider with a name, `undefined` for nothing. */
+export function findKnownProvider(name: string): KnownProvider | undefined {
+  return KNOWN_PROVIDERS.get(name)
+}
+
+/** Returns the address of a profile that a provider says to belong to the person, else `null`. */
+export function findVerifiedEmail(
+  provider: string,
+  profile: Readonly<Record<string, unknown>>,
+): string | null {
+  const known = findKnownProvider(provider)
+  const flag = known === undefined ? 'email_verified' : known.verifiedEmail
+  const { email } = profile
+  if (flag === null || !isKeyString(email)) return null
+  // Apple sends it as a string.
+  return profile[flag] === true || profile[flag] === 'true' ? email : null
 }

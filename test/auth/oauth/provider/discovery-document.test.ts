@@ -1,5 +1,5 @@
 import t from 'tap'
-import { DiscoveryDocument } from '../../../../src/auth/oauth/provider/discovery-document.ts'
+import { DiscoveryDocument } from '../../../../src/auth/oauth/provider/provider.ts'
 import { stopClock } from '../../../support/clock.ts'
 
 /** A document whose fetches end when the test says so. */

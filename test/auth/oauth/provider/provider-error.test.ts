@@ -4,7 +4,7 @@ import {
   ProviderError,
   toOrigin,
   toProviderError,
-} from '../../../../src/auth/oauth/provider/provider-error.ts'
+} from '../../../../src/auth/oauth/provider/provider-network.ts'
 
 const url = new URL('https://provider.example:8443/a?b#c')
 const error = new ProviderError(url, 'timeout', 'did not answer within 5000 ms')

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { SecretFilter } from '../../../../src/auth/oauth/provider/secret-filter.ts'
+import { SecretFilter } from '../../../../src/auth/oauth/provider/provider-session.ts'
 
 t.test('cuts secrets out of a text, as they are and as a form has them', async (t) => {
   const filter = new SecretFilter()

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { normalizeTokenAnswer } from '../../../../src/auth/oauth/provider/token-answer.ts'
+import { normalizeTokenAnswer } from '../../../../src/auth/oauth/provider/provider-session.ts'
 
 const FORM = { 'content-type': 'application/x-www-form-urlencoded; charset=utf-8' }
 const TEXT = { 'content-type': 'text/plain' }

@@ -1,11 +1,8 @@
 import t from 'tap'
-import {
-  getProfileId,
-  isProvenProfile,
-  proveProfile,
-} from '../../../../src/auth/oauth/provider/profile-id.ts'
-import { createLoginCode, redeemLoginCode } from '../../../../src/auth/oauth/sealed/login-code.ts'
+import { getProfileId } from '../../../../src/auth/oauth/provider/profile.ts'
+import { createLoginCode, redeemLoginCode } from '../../../../src/auth/oauth/provider-access.ts'
 import { openData, sealData } from '../../../../src/auth/oauth/sealed/sealed-data.ts'
+import { isProvenProfile, proveProfile } from '../../../../src/auth/proof.ts'
 import { claimOnce, MemoryRevocationList } from '../../../../src/auth/tokens/token-revocation.ts'
 import { WRONG_IDS } from '../../../support/oauth/bad-answers.ts'
 import { atTime } from '../../login-app.ts'

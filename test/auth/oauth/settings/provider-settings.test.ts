@@ -1,7 +1,9 @@
 import t from 'tap'
-import { findKnownProvider } from '../../../../src/auth/oauth/settings/known-providers.ts'
 import type { OAuthSettings } from '../../../../src/auth/oauth/settings/oauth-settings.ts'
-import { resolveProvider } from '../../../../src/auth/oauth/settings/provider-settings.ts'
+import {
+  findKnownProvider,
+  resolveProvider,
+} from '../../../../src/auth/oauth/settings/provider-settings.ts'
 
 function resolve(name: string, section: object, others: object = {}) {
   return resolveProvider(`oauth.${name}`, { [name]: section, ...others } as OAuthSettings, name)

@@ -22,25 +22,24 @@ class ExistingObject {
 }
 
 /**
- * Adds the proof to a `params.authentication` that a strategy has confirmed, as a private field: no
- * request, query or setting can have such a field, and copies of the object don't have it. Params
- * that are spread for a further call keep the object, and with it the proof. A WeakMap would do the
- * same at five times the cost, on every request.
+ * Adds a proof to an object, as a private field: no request, query or setting can have such a field,
+ * and copies of the object don't have it. Params that are spread for a further call keep the object,
+ * and with it the proof. A WeakMap would do the same at five times the cost, on every request.
  */
-class ProvenAuthentication extends ExistingObject {
-  readonly #proof: Proof
+class Proven extends ExistingObject {
+  readonly #proof: unknown
 
-  constructor(authentication: object, proof: Proof) {
-    super(authentication)
+  constructor(object: object, proof: unknown) {
+    super(object)
     this.#proof = proof
   }
 
-  static find(authentication: object): Proof | undefined {
-    return #proof in authentication ? authentication.#proof : undefined
+  static find(object: object): unknown {
+    return #proof in object ? object.#proof : undefined
   }
 }
 
-/** Returns a copy of an authentication that counts as proven. */
+/** Returns a copy of an authentication that a strategy has confirmed, with the proof of that. */
 export function proveAuthentication(
   authentication: object | undefined,
   proof: Proof,
@@ -50,12 +49,31 @@ export function proveAuthentication(
   // long.
   const proven: Record<string, unknown> = {}
   Object.assign(proven, authentication)
-  new ProvenAuthentication(proven, proof)
+  new Proven(proven, proof)
   return proven
 }
 
 /** Returns the proof of an authentication, `undefined` when there is none. */
 export function findProof(authentication: unknown): Proof | undefined {
   if (typeof authentication !== 'object' || authentication === null) return undefined
-  return ProvenAuthentication.find(authentication)
+  const proof = Proven.find(authentication)
+  return typeof proof === 'object' ? (proof as Proof) : undefined
+}
+
+/** Returns a copy of a profile that counts as confirmed by the provider of a strategy. */
+export function proveProfile(
+  profile: Readonly<Record<string, unknown>>,
+  strategy: string,
+): Record<string, unknown> {
+  const proven = { ...profile }
+  new Proven(proven, strategy)
+  return proven
+}
+
+/** Whether a profile comes from the provider of a strategy, and not from a caller. */
+export function isProvenProfile(
+  profile: unknown,
+  strategy: string,
+): profile is Record<string, unknown> {
+  return typeof profile === 'object' && profile !== null && Proven.find(profile) === strategy
 }
