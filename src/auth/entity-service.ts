@@ -4,7 +4,6 @@ import { isObject } from '../core/value-kind.ts'
 import type { AuthenticationParams } from './authentication-params.ts'
 import { toInternalParams } from './authentication-params.ts'
 import { proveAuthentication } from './proof.ts'
-import type { AuthenticationBaseStrategy } from './strategies/base-strategy.ts'
 
 /** A stored record of whoever can log in. */
 export type Entity = Record<string, unknown>
@@ -55,12 +54,20 @@ export function toEntityParams(
   return copy
 }
 
+/** What is read of the strategy that has found an entity. */
+interface Finder {
+  readonly name: string
+  readonly authentication: object
+  readonly configuration: Readonly<Record<string, unknown>>
+  readonly entityService: EntityService | null
+}
+
 /**
  * Returns an entity as callers outside may see it: the result of an external `get`, since the hooks
  * of its service decide which fields are sent.
  */
 export async function toExternalEntity(
-  strategy: AuthenticationBaseStrategy,
+  strategy: Finder,
   entity: Entity,
   id: unknown,
   params: AuthenticationParams,
