@@ -50,9 +50,9 @@ export function answerCall(
   reply.code(toStatus(context, body))
   if (after.length === 0 && transport.options.formatter == null) {
     checkRead(transport, method, body, request, reply)
-    return send(transport, reply, body, toResultSerializer(method, body, reply))
+    return send(transport, reply, body, toResultSerializer(method, body))
   }
-  reply.data = isSentAsItIs(body) ? body : pickResult(method, body, reply)
+  reply.data = isSentAsItIs(body) ? body : pickResult(method, body)
   return format(transport, { method, context, after }, request, reply)
 }
 

@@ -1,5 +1,5 @@
-import type { FindReference } from '../../core/schema/schema-references.ts'
-import { indexReferences } from '../../core/schema/schema-references.ts'
+import type { FindReference } from '../../core/schema/model/references.ts'
+import { indexReferences } from '../../core/schema/model/references.ts'
 import type { JSONSchema } from '../../core/services/service-schemas.ts'
 import { isObject, isPlainObject } from '../../core/value-kind.ts'
 import type { Components, Parameter } from './components.ts'

@@ -1,6 +1,6 @@
-import { hasKeywords, mapSchema } from '../../core/schema/map-schema.ts'
-import type { FindReference } from '../../core/schema/schema-references.ts'
-import { indexReferences } from '../../core/schema/schema-references.ts'
+import { hasKeywords, mapSchema } from '../../core/schema/model/keywords.ts'
+import type { FindReference } from '../../core/schema/model/references.ts'
+import { indexReferences } from '../../core/schema/model/references.ts'
 import type { JSONSchema } from '../../core/services/service-schemas.ts'
 
 /** Keywords that may not hold for a record of which fields are left out. */

@@ -2,8 +2,8 @@ import type { TSchema } from 'typebox'
 import { Type } from 'typebox'
 
 import { isPlainObject } from '../../value-kind.ts'
-import type { Keywords } from '../json-schema.ts'
-import { toRecordSchema } from '../one-document.ts'
+import { toRecordSchema } from '../model/document.ts'
+import type { Keywords } from '../model/keywords.ts'
 
 /** A property of an entity. */
 export interface EntityProperty {

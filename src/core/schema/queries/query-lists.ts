@@ -1,6 +1,7 @@
 import { toList } from '../../checked-query.ts'
 import type { Query } from '../../params.ts'
 import { isPlainObject } from '../../value-kind.ts'
+import { setOwnProperty } from '../own-property.ts'
 
 /** As deep as the server takes it; what is deeper stays as it is, for the adapter to refuse. */
 const MAX_DEPTH = 100
@@ -23,17 +24,12 @@ export function readLists(query: Query): Query {
   return copyObject(query, 0)
 }
 
-/** As a property is that was assigned. */
-const OWN = { configurable: true, enumerable: true, writable: true }
-
 function copyObject(object: Query, depth: number): Query {
   const copy: Query = {}
   for (const name of Object.keys(object)) {
     const given = object[name]
-    const value = copyValue(LISTS.get(name)?.(given) ?? given, depth + 1)
-    // By assignment, it would set the prototype, and so get past the validation.
-    if (name === '__proto__') Object.defineProperty(copy, name, { value, ...OWN })
-    else copy[name] = value
+    // An own `__proto__` stays one: as a prototype, it would get past the validation.
+    setOwnProperty(copy, name, copyValue(LISTS.get(name)?.(given) ?? given, depth + 1))
   }
   return copy
 }

@@ -1,6 +1,5 @@
 import { isPlainObject } from '../../value-kind.ts'
-import { mapSchema } from '../map-schema.ts'
-import { toPrefixItems } from '../tuples.ts'
+import { mapSchema, toPrefixItems } from '../model/keywords.ts'
 
 /** What a property is compared with. Each list has schemas for values of different kinds. */
 export interface ValueSchemas {

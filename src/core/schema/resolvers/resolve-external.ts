@@ -1,9 +1,9 @@
 import { copyExternalForms, setDispatch, toExternalForm } from '../../external-form.ts'
 import { markHookFactory } from '../../hooks/hook-factory.ts'
 import { isObject, isPlainObject, isSingleValue } from '../../value-kind.ts'
+import { setOwnProperty } from '../own-property.ts'
 import { getDispatch } from './dispatch.ts'
 import { whenReady } from './pending.ts'
-import { setField } from './resolved-fields.ts'
 import type { AnyResolver, AroundResolverHook, ResolverCall, Status } from './resolver-hook.ts'
 import {
   checkAround,
@@ -88,7 +88,7 @@ function toDispatch(resolved: unknown): unknown {
   if (!isPlainObject(resolved)) return resolved
   const dispatch: Record<string, unknown> = {}
   for (const name of Object.keys(resolved)) {
-    setField(dispatch, name, toExternalForm(resolved[name]))
+    setOwnProperty(dispatch, name, toExternalForm(resolved[name]))
   }
   return dispatch
 }

@@ -1,3 +1,4 @@
+import { setOwnProperty } from '../own-property.ts'
 import { createResolverError } from './resolver-error.ts'
 
 /** A record by the names of its fields. */
@@ -49,16 +50,7 @@ export function finish(
   const record: Record<string, unknown> = {}
   for (let index = 0; index < names.length; index += 1) {
     const value = values[index]
-    if (value !== undefined) setField(record, names[index] as string, value)
+    if (value !== undefined) setOwnProperty(record, names[index] as string, value)
   }
   return record
 }
-
-/** Sets a field, whatever its name is. */
-export function setField(record: Record<string, unknown>, name: string, value: unknown): void {
-  if (name !== '__proto__') record[name] = value
-  // As an own property, where an assignment would set the prototype.
-  else Object.defineProperty(record, name, { ...PLAIN, value })
-}
-
-const PLAIN = { enumerable: true, configurable: true, writable: true }

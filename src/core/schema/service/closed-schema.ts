@@ -1,17 +1,13 @@
 import type { JSONSchema } from '../../services/service-schemas.ts'
-import type { Keywords } from '../json-schema.ts'
-import { hasKeywords, mapSchema } from '../map-schema.ts'
-import type { FindReference } from '../schema-references.ts'
-import { indexReferences } from '../schema-references.ts'
-
-/** Keywords by which an author says what holds for properties that are not named. */
-const SAYS_MORE = ['additionalProperties', 'unevaluatedProperties']
+import type { Keywords } from '../model/keywords.ts'
+import { hasKeywords, mapSchema, OTHER_PROPERTIES, SAME_VALUE } from '../model/keywords.ts'
+import { SchemaModel } from '../model/places.ts'
 
 /** Keywords that name the properties of an object. */
 const NAMING = ['properties', 'patternProperties']
 
-/** Keywords whose schemas describe the same value as the schema that they stand in. */
-const SAME_VALUE = ['allOf', 'anyOf', 'oneOf', 'if', 'then', 'else', 'dependentSchemas']
+/** Keywords whose schemas describe the same value, but for the one that refers to them. */
+const INLINE = SAME_VALUE.filter((keyword) => keyword !== '$ref')
 
 /** Keywords whose schemas describe no value that is sent. */
 const NO_VALUE = ['not', 'contains', 'propertyNames']
@@ -30,7 +26,7 @@ export function toClosedSchema(schema: JSONSchema): JSONSchema {
 
 /** Closes one schema. What stands in it several times is one object in the copy as well. */
 class SchemaCloser {
-  readonly #find: FindReference
+  readonly #model: SchemaModel
   readonly #closed = new Map<unknown, unknown>()
   readonly #closedInside = new Map<unknown, unknown>()
   /** The names of the definitions that are a part of others, and stay open for these to close. */
@@ -38,7 +34,7 @@ class SchemaCloser {
   readonly #openParts = new Map<string, unknown>()
 
   constructor(root: Keywords) {
-    this.#find = indexReferences(root)
+    this.#model = new SchemaModel(root)
   }
 
   closeRoot(root: Keywords): JSONSchema {
@@ -55,11 +51,11 @@ class SchemaCloser {
       const copy = mapSchema(keywords, (inner, keyword) => {
         if (NO_VALUE.includes(keyword)) return inner
         // Each alternative of a union is closed by itself: its error names the field.
-        const isSame = SAME_VALUE.includes(keyword) && !isUnion
+        const isSame = INLINE.includes(keyword) && !isUnion
         return isSame ? this.#closeInside(inner) : this.#close(inner)
       })
       if (isJoined) Object.assign(copy, this.#toOpenReference(keywords))
-      const saysMore = SAYS_MORE.some((keyword) => keywords[keyword] !== undefined)
+      const saysMore = OTHER_PROPERTIES.some((keyword) => keywords[keyword] !== undefined)
       if (isUnion || saysMore || !this.#describesObject(keywords)) return copy
       if (!isJoined) return isReference(keywords) ? copy : { ...copy, additionalProperties: false }
       return { type: 'object', ...copy, unevaluatedProperties: false }
@@ -71,7 +67,7 @@ class SchemaCloser {
     return remember(this.#closedInside, schema, (keywords) => ({
       ...mapSchema(keywords, (inner, keyword) => {
         if (NO_VALUE.includes(keyword)) return inner
-        return SAME_VALUE.includes(keyword) ? this.#closeInside(inner) : this.#close(inner)
+        return INLINE.includes(keyword) ? this.#closeInside(inner) : this.#close(inner)
       }),
       ...this.#toOpenReference(keywords),
     }))
@@ -79,13 +75,13 @@ class SchemaCloser {
 
   /** Whether a value is described by several schemas together. */
   #isJoined(keywords: Keywords): boolean {
-    if (SAME_VALUE.some((keyword) => keywords[keyword] !== undefined)) return true
+    if (INLINE.some((keyword) => keywords[keyword] !== undefined)) return true
     return isReference(keywords) && keywords['properties'] !== undefined
   }
 
   /** Returns the keyword `$ref` for an open copy of what a schema refers to. */
   #toOpenReference({ $ref }: Keywords): { readonly $ref?: string } {
-    const target = typeof $ref === 'string' ? this.#find($ref) : undefined
+    const target = typeof $ref === 'string' ? this.#model.find($ref) : undefined
     if (!hasKeywords(target)) return {}
     const known = this.#openNames.get(target)
     const name = known ?? `open-${this.#openNames.size}`
@@ -98,15 +94,9 @@ class SchemaCloser {
     return { $ref: `#/$defs/${name}` }
   }
 
-  #describesObject(schema: unknown, above: readonly unknown[] = []): boolean {
-    if (!hasKeywords(schema) || above.includes(schema)) return false
-    if (NAMING.some((keyword) => schema[keyword] !== undefined)) return true
-    const { $ref } = schema
-    const inner = [
-      typeof $ref === 'string' ? this.#find($ref) : undefined,
-      ...SAME_VALUE.flatMap((keyword) => toInner(keyword, schema[keyword])),
-    ]
-    return inner.some((one) => this.#describesObject(one, [...above, schema]))
+  #describesObject(schema: Keywords): boolean {
+    const { parts } = this.#model.place([schema])
+    return parts.some((part) => NAMING.some((keyword) => part[keyword] !== undefined))
   }
 }
 
@@ -132,10 +122,4 @@ function isOnlyUnion(schema: Keywords): boolean {
   const isChoice = schema['anyOf'] !== undefined || schema['oneOf'] !== undefined
   const describesMore = ['properties', 'allOf', '$ref'].some((name) => schema[name] !== undefined)
   return isChoice && !describesMore
-}
-
-/** The schemas that a keyword has for the value itself. */
-function toInner(keyword: string, value: unknown): readonly unknown[] {
-  if (keyword === 'dependentSchemas') return hasKeywords(value) ? Object.values(value) : []
-  return [value].flat()
 }

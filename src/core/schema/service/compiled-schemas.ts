@@ -9,6 +9,7 @@ import type {
   ServiceSchemas,
 } from '../../services/service-schemas.ts'
 import { isPromise } from '../../value-kind.ts'
+import { getOrAdd } from '../model/places.ts'
 import { readOperatorPlaces } from '../queries/operator-places.ts'
 import { readLists } from '../queries/query-lists.ts'
 import { checkClosedParts } from '../validation/closed-parts.ts'
@@ -165,14 +166,6 @@ function compile<R>(what: string, run: () => R): R {
     const reason = error instanceof Error ? error.message : String(error)
     throw new TypeError(`Can not compile ${what}: ${reason}`, { cause: error })
   }
-}
-
-function getOrAdd<Key, Value>(map: Map<Key, Value>, key: Key, create: () => Value): Value {
-  const known = map.get(key)
-  if (known !== undefined) return known
-  const value = create()
-  map.set(key, value)
-  return value
 }
 
 function setData(context: HookContext, data: unknown): void {

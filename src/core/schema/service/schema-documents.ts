@@ -1,7 +1,7 @@
 import type { JSONSchema, ServiceSchemas } from '../../services/service-schemas.ts'
-import { hasKeywords, mapSchema } from '../map-schema.ts'
-import { toOneDocument } from '../one-document.ts'
-import { indexReferences } from '../schema-references.ts'
+import { toOneDocument } from '../model/document.ts'
+import { hasKeywords, visitSchemas } from '../model/keywords.ts'
+import { indexReferences } from '../model/references.ts'
 import { isStandardSchema } from '../validation/standard-schema.ts'
 
 /**
@@ -38,19 +38,11 @@ function mapValues<T extends object>(object: T, map: (value: unknown) => unknown
 export function checkReferences(query: JSONSchema): void {
   if (!hasKeywords(query)) return
   const find = indexReferences(query)
-  const seen = new Set<unknown>()
-  const check = (schema: unknown): unknown => {
-    if (!hasKeywords(schema) || seen.has(schema)) return schema
-    seen.add(schema)
-    const { $ref } = schema
-    if (typeof $ref === 'string' && find($ref) === undefined) {
-      throw new TypeError(
-        `no query follows from a record with the reference '${$ref}': ` +
-          "refer to a part of its $defs, or name the 'query'",
-      )
-    }
-    mapSchema(schema, check)
-    return schema
-  }
-  check(query)
+  visitSchemas(query, ({ $ref }) => {
+    if (typeof $ref !== 'string' || find($ref) !== undefined) return
+    throw new TypeError(
+      `no query follows from a record with the reference '${$ref}': ` +
+        "refer to a part of its $defs, or name the 'query'",
+    )
+  })
 }

@@ -1,8 +1,7 @@
 import type { DataSchema, JSONSchema } from '../../services/service-schemas.ts'
 import { isObject } from '../../value-kind.ts'
-import type { Keywords } from '../json-schema.ts'
-import { hasKeywords, mapSchema } from '../map-schema.ts'
-import { toPrefixItems } from '../tuples.ts'
+import type { Keywords } from '../model/keywords.ts'
+import { hasKeywords, mapSchema, toPrefixItems } from '../model/keywords.ts'
 import { isStandardSchema } from '../validation/standard-schema.ts'
 
 /** What values are over HTTP that a keyword converts. */

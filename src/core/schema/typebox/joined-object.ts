@@ -2,7 +2,7 @@ import type { TIntersectOptions, TProperties, TSchema } from 'typebox'
 import * as TypeBox from 'typebox'
 
 import { isPlainObject } from '../../value-kind.ts'
-import type { Keywords } from '../json-schema.ts'
+import type { Keywords } from '../model/keywords.ts'
 
 /** What may stand in an object that is joined with others: all of it goes into the whole. */
 const JOINED: ReadonlySet<string> = new Set([

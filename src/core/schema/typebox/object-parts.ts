@@ -3,7 +3,7 @@ import * as TypeBox from 'typebox'
 
 import { suggestName } from '../../options/name-suggestion.ts'
 import { isPlainObject } from '../../value-kind.ts'
-import type { Keywords } from '../json-schema.ts'
+import type { Keywords } from '../model/keywords.ts'
 
 /** Returns a schema that is made of another one. */
 type Derive = (type: TSchema, options?: TSchemaOptions) => TSchema

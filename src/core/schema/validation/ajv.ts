@@ -7,8 +7,8 @@ import unevaluatedProperties from 'ajv/dist/vocabularies/unevaluated/unevaluated
 import { findSchemaKeywords } from '../../schema-keywords.ts'
 import type { JSONSchema } from '../../services/service-schemas.ts'
 import { isObject } from '../../value-kind.ts'
-import { hasKeywords, mapSchema } from '../map-schema.ts'
-import { withPrefixItems } from '../tuples.ts'
+import type { Keywords } from '../model/keywords.ts'
+import { hasKeywords, someSchema, visitSchemas, withPrefixItems } from '../model/keywords.ts'
 import { keywordDate } from './date-keyword.ts'
 import type { AnyAjv } from './formats.ts'
 import { addFormats } from './formats.ts'
@@ -105,7 +105,7 @@ export function compileSchema(
   }
   const dialect = toDialect(typeof named === 'string' ? named : LATEST_DIALECT)
   // Asking for each name whether it is an own one takes time.
-  const ownProperties = namesInherited(schema)
+  const ownProperties = someSchema(schema, namesInherited)
   const key = `${dialect} ${useDefaults} ${ownProperties} ${allErrors}`
   const ajv = INSTANCES.get(key) ?? createAjv({ dialect, useDefaults, ownProperties, allErrors })
   INSTANCES.set(key, ajv)
@@ -116,31 +116,21 @@ export function compileSchema(
 }
 
 /** Makes the keywords of a schema known that say by their name that they are an author's own: `x-…`. */
-function addExtensions(ajv: AnyAjv, schema: unknown, seen: Set<unknown> = new Set()): void {
-  if (!hasKeywords(schema) || seen.has(schema)) return
-  seen.add(schema)
-  for (const keyword of Object.keys(schema)) {
-    // addKeyword() refuses names with a dot, which OpenAPI allows.
-    if (keyword.startsWith('x-')) ajv.RULES.keywords[keyword] = true
-  }
-  mapSchema(schema, (inner) => addExtensions(ajv, inner, seen))
+function addExtensions(ajv: AnyAjv, root: JSONSchema): void {
+  visitSchemas(root, (schema) => {
+    for (const keyword of Object.keys(schema)) {
+      // addKeyword() refuses names with a dot, which OpenAPI allows.
+      if (keyword.startsWith('x-')) ajv.RULES.keywords[keyword] = true
+    }
+  })
 }
 
 /** Without an id, Ajv finds no schema that refers to itself as a whole: it remembers none of ours. */
 function withId(schema: JSONSchema): JSONSchema {
   const isNamed = !hasKeywords(schema) || schema['$id'] !== undefined
-  return isNamed || !refersToRoot(schema) ? schema : { ...schema, $id: 'schema' }
-}
-
-function refersToRoot(schema: unknown, seen: Set<unknown> = new Set()): boolean {
-  if (!hasKeywords(schema) || seen.has(schema)) return false
-  seen.add(schema)
-  let isFound = schema['$ref'] === '#'
-  mapSchema(schema, (inner) => {
-    isFound ||= refersToRoot(inner, seen)
-    return inner
-  })
-  return isFound
+  return isNamed || !someSchema(schema, ({ $ref }) => $ref === '#')
+    ? schema
+    : { ...schema, $id: 'schema' }
 }
 
 /** Schemas with a keyword may be made at any time. */
@@ -151,19 +141,10 @@ function addKnownKeywords(ajv: AnyAjv): AnyAjv {
   return ajv
 }
 
-/** Whether a schema, or one inside of it, names a property that every object inherits. */
-function namesInherited(schema: unknown, seen: Set<unknown> = new Set()): boolean {
-  if (!hasKeywords(schema) || seen.has(schema)) return false
-  seen.add(schema)
-  const { properties, required } = schema
+/** Whether a schema names a property that every object inherits. */
+function namesInherited({ properties, required }: Keywords): boolean {
   const names = [...Object.keys(properties ?? {}), ...(Array.isArray(required) ? required : [])]
-  if (names.some((name) => name in Object.prototype)) return true
-  let isFound = false
-  mapSchema(schema, (inner) => {
-    isFound ||= namesInherited(inner, seen)
-    return inner
-  })
-  return isFound
+  return names.some((name) => name in Object.prototype)
 }
 
 /** The empty fragment at the end means nothing. */

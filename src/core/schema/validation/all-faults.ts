@@ -2,12 +2,12 @@ import type { ValidateFunction } from 'ajv'
 
 import type { JSONSchema } from '../../services/service-schemas.ts'
 import { isObject, isPlainObject } from '../../value-kind.ts'
-import type { Keywords } from '../json-schema.ts'
+import type { Keywords } from '../model/keywords.ts'
+import type { Place } from '../model/places.ts'
+import { oncePerPlace, SchemaModel } from '../model/places.ts'
 import type { AjvOptions } from './ajv.ts'
 import { compileSchema } from './ajv.ts'
 import { copyPlain } from './plain-copy.ts'
-import type { PlaceSchemas, SchemaPlace } from './schema-places.ts'
-import { createPlaces } from './schema-places.ts'
 
 /** Of data with more values than that, the first fault is told. */
 const MAX_VALUES = 500
@@ -45,12 +45,12 @@ export function createFaultSearch(
   schema: JSONSchema,
   options: Pick<AjvOptions, 'useDefaults'>,
 ): (data: unknown) => readonly object[] | undefined {
-  let root: SchemaPlace<Limits> | undefined
+  let isSmall: ((data: unknown) => boolean) | undefined
   let validate: ValidateFunction | undefined
   return (data) => {
     if (!isObject(schema)) return undefined
-    root ??= createPlaces(schema, toLimits)
-    if (!isWithin(data, root, { left: MAX_VALUES })) return undefined
+    isSmall ??= createSizeCheck(schema)
+    if (!isSmall(data)) return undefined
     validate ??= compileSchema(schema, { ...options, allErrors: true })
     try {
       // What is frozen can not be watched.
@@ -96,7 +96,7 @@ function watch(value: unknown, budget: Budget): unknown {
   })
 }
 
-function toLimits({ parts }: PlaceSchemas): Limits {
+function toLimits({ parts }: Place): Limits {
   const names = parts.map((part) => part['propertyNames']).filter(isObject)
   return {
     weight: Math.max(1, parts.length / SCHEMAS_PER_VALUE),
@@ -115,19 +115,26 @@ function findLeast(parts: readonly Keywords[], keyword: string): number {
   return Math.min(...limits)
 }
 
-function isWithin(value: unknown, place: SchemaPlace<Limits>, budget: Budget): boolean {
-  budget.left -= place.facts.weight
-  if (budget.left < 0) return false
-  const { length, items, properties, name: longestName } = place.facts
-  if (typeof value === 'string') return value.length <= length
-  if (Array.isArray(value)) {
-    if (value.length > items) return false
-    return value.every((item, index) => isWithin(item, place.item(index), budget))
+/** Returns a test whether data has few values, none of them larger than its schema allows. */
+function createSizeCheck(schema: object): (data: unknown) => boolean {
+  const { root } = new SchemaModel(schema)
+  const limitsOf = oncePerPlace(toLimits)
+  const isWithin = (value: unknown, place: Place, budget: Budget): boolean => {
+    const { weight, length, items, properties, name: longestName } = limitsOf(place)
+    budget.left -= weight
+    if (budget.left < 0) return false
+    if (typeof value === 'string') return value.length <= length
+    if (Array.isArray(value)) {
+      if (value.length > items) return false
+      return value.every((item, index) => isWithin(item, place.item(index), budget))
+    }
+    if (!isPlainObject(value)) return true
+    const entries = Object.entries(value)
+    if (entries.length > properties) return false
+    return entries.every(
+      ([name, inner]) =>
+        name.length <= longestName && isWithin(inner, place.property(name), budget),
+    )
   }
-  if (!isPlainObject(value)) return true
-  const entries = Object.entries(value)
-  if (entries.length > properties) return false
-  return entries.every(
-    ([name, inner]) => name.length <= longestName && isWithin(inner, place.property(name), budget),
-  )
+  return (data) => isWithin(data, root, { left: MAX_VALUES })
 }

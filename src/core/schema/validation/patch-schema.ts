@@ -1,9 +1,9 @@
 import type { JSONSchema } from '../../services/service-schemas.ts'
 import { isObject } from '../../value-kind.ts'
-import type { Keywords } from '../json-schema.ts'
-import { toOneDocument } from '../one-document.ts'
-import type { FindReference } from '../schema-references.ts'
-import { indexReferences } from '../schema-references.ts'
+import { toOneDocument } from '../model/document.ts'
+import type { Keywords } from '../model/keywords.ts'
+import type { FindReference } from '../model/references.ts'
+import { indexReferences } from '../model/references.ts'
 
 /** Keywords that ask for properties of the record as a whole. */
 const OF_WHOLE_RECORDS: ReadonlySet<string> = new Set([

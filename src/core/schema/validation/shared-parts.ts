@@ -1,6 +1,6 @@
 import type { JSONSchema } from '../../services/service-schemas.ts'
-import type { Keywords } from '../json-schema.ts'
-import { hasKeywords, mapSchema } from '../map-schema.ts'
+import type { Keywords } from '../model/keywords.ts'
+import { hasKeywords, mapSchema } from '../model/keywords.ts'
 
 /** Keywords that make it worth while to compile a schema once: the code of others is one comparison. */
 const LARGE: readonly string[] = ['properties', 'anyOf', 'oneOf', 'allOf']

@@ -1,10 +1,10 @@
 import { findSchemaKeywords } from '../../schema-keywords.ts'
 import type { JSONSchema } from '../../services/service-schemas.ts'
 import { isObject, isPlainObject } from '../../value-kind.ts'
-import type { Keywords } from '../json-schema.ts'
+import type { Keywords } from '../model/keywords.ts'
+import type { Place } from '../model/places.ts'
+import { oncePerPlace, SchemaModel } from '../model/places.ts'
 import { keywordDate } from './date-keyword.ts'
-import type { PlaceSchemas, SchemaPlace } from './schema-places.ts'
-import { createPlaces } from './schema-places.ts'
 
 /** A number as JSON has it. `Number()` takes `' 1 '`, `'0x10'` and `'Infinity'` as well. */
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/i
@@ -51,36 +51,36 @@ interface Conversion {
  */
 export function createStringConversion(schema: JSONSchema): (data: unknown) => void {
   if (!isObject(schema)) return () => undefined
-  const root = createPlaces(schema, toConversion)
+  const { root } = new SchemaModel(schema)
+  const conversionOf = oncePerPlace(toConversion)
+  /** Converts what an object or a list holds. */
+  const convertInside = (data: unknown, place: Place): void => {
+    if (place.isUnknown) return
+    if (Array.isArray(data)) {
+      for (const [index, value] of data.entries()) data[index] = convert(value, place.item(index))
+    } else if (isPlainObject(data)) {
+      for (const [name, value] of Object.entries(data)) {
+        const converted = convert(value, place.property(name))
+        if (converted !== value) data[name] = converted
+      }
+    }
+  }
+  const convert = (value: unknown, place: Place): unknown => {
+    if (typeof value === 'string') return convertString(value, conversionOf(place))
+    convertInside(value, place)
+    return value
+  }
   return (data) => convertInside(data, root)
 }
 
-function toConversion({ parts }: PlaceSchemas): Conversion {
+function toConversion({ parts }: Place): Conversion {
   return {
     types: parts.flatMap(toScalarTypes),
     emptyIsNull: parts.some(takesNull) && !parts.some(takesEmptyString),
   }
 }
 
-/** Converts what an object or a list holds. */
-function convertInside(data: unknown, place: SchemaPlace<Conversion>): void {
-  if (place.isUnknown) return
-  if (Array.isArray(data)) {
-    for (const [index, value] of data.entries()) data[index] = convert(value, place.item(index))
-  } else if (isPlainObject(data)) {
-    for (const [name, value] of Object.entries(data)) {
-      const converted = convert(value, place.property(name))
-      if (converted !== value) data[name] = converted
-    }
-  }
-}
-
-function convert(value: unknown, place: SchemaPlace<Conversion>): unknown {
-  if (typeof value !== 'string') {
-    convertInside(value, place)
-    return value
-  }
-  const { types, emptyIsNull } = place.facts
+function convertString(value: string, { types, emptyIsNull }: Conversion): unknown {
   if (value === '' && emptyIsNull) return null
   for (const type of types) {
     const converted = type.convert(value)

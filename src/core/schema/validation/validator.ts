@@ -2,7 +2,7 @@ import type { Static, TSchema } from 'typebox'
 
 import type { JSONSchema } from '../../services/service-schemas.ts'
 import { hasMethod, isObject, isPromise } from '../../value-kind.ts'
-import { toOneDocument } from '../one-document.ts'
+import { toOneDocument } from '../model/document.ts'
 import { compileSchema } from './ajv.ts'
 import { createFaultSearch } from './all-faults.ts'
 import { checkClosedParts } from './closed-parts.ts'

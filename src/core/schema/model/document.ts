@@ -1,16 +1,13 @@
-import type { JSONSchema } from '../services/service-schemas.ts'
-import type { Keywords } from './json-schema.ts'
-import { hasKeywords, mapSchema } from './map-schema.ts'
-import { followPointer, indexReferences } from './schema-references.ts'
+import type { JSONSchema } from '../../services/service-schemas.ts'
+import type { Keywords } from './keywords.ts'
+import { DEFINITIONS, hasKeywords, mapSchema, someSchema, visitSchemas } from './keywords.ts'
+import { followPointer, indexReferences } from './references.ts'
 
 /** Where the references of a schema without an absolute `$id` start from. */
 const BASE = 'schema://here/'
 
 /** Keywords that name a schema, or a place in it. */
 const NAMES: readonly string[] = ['$id', '$anchor']
-
-/** Keywords with definitions. */
-const DEFINITIONS: readonly string[] = ['$defs', 'definitions']
 
 /** Keywords that may stand beside the reference of a schema that is nothing but that. */
 const BESIDE: ReadonlySet<string> = new Set([
@@ -49,18 +46,10 @@ const TO_PART = /^#(?:\/properties\/|[^/])/
 /** Whether a reference leads to the whole schema, or to a part that may be none of its definitions. */
 function refersToItself(root: Keywords): boolean {
   const find = indexReferences(root)
-  const seen = new Set<unknown>()
-  let isFound = false
-  const visit = (schema: unknown): unknown => {
-    if (!hasKeywords(schema) || seen.has(schema)) return schema
-    seen.add(schema)
-    const { $ref } = schema
-    if (typeof $ref === 'string') isFound ||= find($ref) === root || TO_PART.test($ref)
-    mapSchema(schema, visit)
-    return schema
-  }
-  visit(root)
-  return isFound
+  return someSchema(
+    root,
+    ({ $ref }) => typeof $ref === 'string' && (find($ref) === root || TO_PART.test($ref)),
+  )
 }
 
 function toDefinition(schema: Keywords): Keywords {
@@ -140,7 +129,8 @@ class Embedding {
     if (named === this.#root) return `#${fragment}`
     const isPointer = fragment === '' || fragment.startsWith('/')
     const meant = isPointer ? followPointer(named, fragment) : findAnchor(named, fragment)
-    if (!hasKeywords(meant)) return reference
+    // Without the base it would lead to another part of the whole.
+    if (!hasKeywords(meant)) return `${target}#${fragment}`
     return this.#places.get(meant) ?? this.#addDefinition(meant, target, fragment)
   }
 
@@ -202,12 +192,10 @@ function withoutNamed(schema: Keywords): Keywords {
   return copy
 }
 
-function findAnchor(schema: Keywords, anchor: string): unknown {
-  if (schema['$anchor'] === anchor || schema['$id'] === `#${anchor}`) return schema
+function findAnchor(root: Keywords, anchor: string): unknown {
   let found: unknown
-  mapSchema(schema, (inner) => {
-    if (hasKeywords(inner)) found ??= findAnchor(inner, anchor)
-    return inner
+  visitSchemas(root, (schema) => {
+    if (schema['$anchor'] === anchor || schema['$id'] === `#${anchor}`) found ??= schema
   })
   return found
 }

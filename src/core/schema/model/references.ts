@@ -1,5 +1,6 @@
-import { isObject } from '../value-kind.ts'
-import type { Keywords } from './json-schema.ts'
+import { isObject } from '../../value-kind.ts'
+import type { Keywords } from './keywords.ts'
+import { visitSchemas } from './keywords.ts'
 
 /** Returns the schema that a `$ref` means, `undefined` where it is not in the same document. */
 export type FindReference = (reference: string) => unknown
@@ -7,16 +8,11 @@ export type FindReference = (reference: string) => unknown
 /** Returns what finds the schemas inside of one: by `#/$defs/name`, by their `$id`, or by `#anchor`. */
 export function indexReferences(root: object): FindReference {
   const named = new Map<string, unknown>([['', root]])
-  const seen = new Set<unknown>()
-  const index = (schema: unknown): void => {
-    if (!isObject(schema) || seen.has(schema)) return
-    seen.add(schema)
+  visitSchemas(root, (schema) => {
     const { $id, $anchor } = schema
     if (typeof $id === 'string') named.set($id.replace(/#$/, ''), schema)
     if (typeof $anchor === 'string') named.set(`#${$anchor}`, schema)
-    for (const inner of Object.values(schema)) index(inner)
-  }
-  index(root)
+  })
   return (reference) => {
     if (named.has(reference)) return named.get(reference)
     const start = reference.indexOf('#')

@@ -1,8 +1,8 @@
 import t from 'tap'
 
-import { querySyntax, Type } from '../../../src/core/schema/index.ts'
-import { withPrefixItems } from '../../../src/core/schema/tuples.ts'
-import { createApp, openapiDocument } from '../../../src/transport/index.ts'
+import { querySyntax, Type } from '../../../../src/core/schema/index.ts'
+import { withPrefixItems } from '../../../../src/core/schema/model/keywords.ts'
+import { createApp, openapiDocument } from '../../../../src/transport/index.ts'
 
 const OUTSIDE = { provider: 'rest' }
 const number = { type: 'number' }

@@ -1,8 +1,6 @@
-import fastify from 'fastify'
 import t from 'tap'
-import type { JSONSchema } from '../../../src/core/services/service-schemas.ts'
-import { pickListed } from '../../../src/transport/replies/listed-fields.ts'
-import { toSerializableSchema } from '../../../src/transport/replies/serializable-schema.ts'
+import { createResultForm } from '../../../../src/core/schema/service/result-form.ts'
+import type { JSONSchema } from '../../../../src/core/services/service-schemas.ts'
 
 interface Case {
   readonly title: string
@@ -127,19 +125,29 @@ const CASES: readonly Case[] = [
   },
 ]
 
+const options = { onOtherType: () => undefined, onLeftOut: () => undefined }
+
 for (const { title, schema, value, sent = value } of CASES) {
-  t.test(`writes ${title}`, async (t) => {
-    const serializable = toSerializableSchema(schema)
-    const server = fastify()
-    t.teardown(() => server.close())
-    server.get('/', (_request, reply) => {
-      const write = reply.compileSerializationSchema({ ...serializable }) as (
-        one: unknown,
-      ) => string
-      return reply.type('application/json').send(write(value))
-    })
-    const { body } = await server.inject('/')
-    t.strictSame(JSON.parse(body), sent, 'by the serializer')
-    t.strictSame(JSON.parse(JSON.stringify(pickListed(value, serializable))), sent, 'by a copy')
+  t.test(`picks ${title}`, async (t) => {
+    const form = createResultForm(schema)
+    for (const asJSON of [true, false]) {
+      const picked = form.pick(value, '', { ...options, asJSON })
+      t.strictSame(JSON.parse(JSON.stringify(picked)), sent)
+    }
   })
 }
+
+t.test('picks dates as strings for JSON, and as they are for others', async (t) => {
+  const form = createResultForm({ type: 'object', properties: { at: text } })
+  const record = { at: new Date(0) }
+  t.strictSame(form.pick(record, '', { ...options, asJSON: false }), record)
+  t.strictSame(form.pick(record, '', { ...options, asJSON: true }), {
+    at: '1970-01-01T00:00:00.000Z',
+  })
+})
+
+t.test('refuses a reference that leads nowhere', async (t) => {
+  t.throws(() => createResultForm({ properties: { a: { $ref: '#/$defs/none' } } }), {
+    message: "The reference '#/$defs/none' leads nowhere",
+  })
+})

@@ -1,10 +1,10 @@
 import t from 'tap'
 
-import { querySyntax, Type, validateQuery } from '../../../src/core/schema/index.ts'
-import { toOneDocument, toRecordSchema } from '../../../src/core/schema/one-document.ts'
-import { compileCheck } from '../../../src/core/schema/validation/validator.ts'
-import type { JSONSchema, ServiceSchemas } from '../../../src/core/services/service-schemas.ts'
-import { createApp, openapiDocument } from '../../../src/transport/index.ts'
+import { querySyntax, Type, validateQuery } from '../../../../src/core/schema/index.ts'
+import { toOneDocument, toRecordSchema } from '../../../../src/core/schema/model/document.ts'
+import { compileCheck } from '../../../../src/core/schema/validation/validator.ts'
+import type { JSONSchema, ServiceSchemas } from '../../../../src/core/services/service-schemas.ts'
+import { createApp, openapiDocument } from '../../../../src/transport/index.ts'
 
 const Branch = Type.Cyclic(
   { Branch: Type.Object({ size: Type.Integer(), next: Type.Optional(Type.Ref('Branch')) }) },

@@ -1,0 +1,191 @@
+import { isObject } from '../../value-kind.ts'
+import type { Keywords } from './keywords.ts'
+import { listSchemas, OTHER_PROPERTIES, SAME_VALUE, toNamedSchemas } from './keywords.ts'
+import type { FindReference } from './references.ts'
+import { indexReferences } from './references.ts'
+
+/** What the schema `true` says. */
+const ANYTHING: Keywords = {}
+
+/**
+ * A JSON Schema by the places of the data that it describes. A place has all schemas that hold for its
+ * value, or may. There are as many places as there are groups of schemas: where a schema contains itself,
+ * its places lead back to one another.
+ */
+export class SchemaModel {
+  /** Finds what a `$ref` of the schema means. */
+  readonly find: FindReference
+  readonly #root: object
+  readonly #sameValue: readonly string[]
+  readonly #places = new Map<string, Place>()
+  readonly #ids = new Map<unknown, number>()
+
+  /**
+   * @param sameValue the keywords that lead to further schemas of the same value. Default: all of
+   *   `SAME_VALUE`
+   */
+  constructor(root: object, sameValue: readonly string[] = SAME_VALUE) {
+    this.find = indexReferences(root)
+    this.#root = root
+    this.#sameValue = sameValue
+  }
+
+  /** The place of the whole data. */
+  get root(): Place {
+    return this.place([this.#root])
+  }
+
+  /** Returns the place for whose value some schemas hold. */
+  place(schemas: readonly unknown[]): Place {
+    const given = [...new Set(schemas)].filter((schema) => schema === true || isObject(schema))
+    const key = given.map((schema) => this.#toId(schema)).join()
+    return getOrAdd(this.#places, key, () => {
+      const parts = new Set<Keywords>()
+      for (const schema of given) this.#addParts(schema, parts)
+      return new Place(this, given, [...parts])
+    })
+  }
+
+  /** Adds a schema, and those in it that hold for the same value, in their order. */
+  #addParts(schema: unknown, parts: Set<Keywords>): void {
+    if (schema === true) parts.add(ANYTHING)
+    if (!isObject(schema) || parts.has(schema)) return
+    parts.add(schema)
+    for (const keyword of this.#sameValue) {
+      for (const inner of listSchemas(schema, keyword)) {
+        const isReference = keyword === '$ref'
+        if (!isReference) this.#addParts(inner, parts)
+        else if (typeof inner === 'string') this.#addParts(this.find(inner), parts)
+      }
+    }
+  }
+
+  #toId(schema: unknown): number {
+    return getOrAdd(this.#ids, schema, () => this.#ids.size)
+  }
+}
+
+/** The patterns of schemas, compiled once: the fields of each call are looked at. */
+const PATTERNS = new Map<string, RegExp>()
+
+/** A name of `patternProperties`, and what it stands for. */
+interface Pattern {
+  readonly name: string
+  readonly regex: RegExp
+}
+
+/** One place of the data. */
+export class Place {
+  /** The schemas that are named for the place. */
+  readonly given: readonly unknown[]
+  /** The same, and all in them that hold for the same value: a value may fit some of them alone. */
+  readonly parts: readonly Keywords[]
+  readonly #model: SchemaModel
+  #patterns: readonly Pattern[] | undefined
+  /** By the names that schemas have: callers can not make it grow. */
+  readonly #named = new Map<string, Place>()
+  /** By the patterns that a name matches. */
+  readonly #matched = new Map<string, Place>()
+  readonly #items = new Map<number, Place>()
+
+  constructor(model: SchemaModel, given: readonly unknown[], parts: readonly Keywords[]) {
+    this.#model = model
+    this.given = given
+    this.parts = parts
+  }
+
+  /** Whether no schema says anything of the values, nor of what is in them. */
+  get isUnknown(): boolean {
+    return this.parts.length === 0
+  }
+
+  /** Returns all schemas that the parts have by a keyword. */
+  schemas(keyword: string): readonly unknown[] {
+    return this.parts.flatMap((part) => listSchemas(part, keyword))
+  }
+
+  /** Returns the same of a keyword with schemas by their names. */
+  namedSchemas(keyword: string): ReadonlyMap<string, readonly unknown[]> {
+    const groups = new Map<string, unknown[]>()
+    for (const part of this.parts) {
+      for (const [name, schema] of Object.entries(toNamedSchemas(part[keyword]))) {
+        groups.set(name, [...(groups.get(name) ?? []), schema])
+      }
+    }
+    return groups
+  }
+
+  /** Returns the place of a property of the value. */
+  property(name: string): Place {
+    this.#patterns ??= [...this.namedSchemas('patternProperties').keys()].map(toPattern)
+    const isNamed = this.parts.some((part) => hasProperty(part, name))
+    const matching = this.#patterns.filter(({ regex }) => regex.test(name)).map((one) => one.name)
+    const places = isNamed ? this.#named : this.#matched
+    return this.#remember(places, isNamed ? name : matching.join('\n'), () =>
+      this.parts.flatMap((part) => toPropertySchemas(part, name, matching)),
+    )
+  }
+
+  /** Returns the place of an item of the value. */
+  item(index: number): Place {
+    const longest = Math.max(0, ...this.parts.map((part) => toPrefix(part).length))
+    const key = Math.min(index, longest)
+    return this.#remember(this.#items, key, () => this.parts.map((part) => toItemSchema(part, key)))
+  }
+
+  /** Callers choose the names: nothing is added for those that lead to a known place. */
+  #remember<Key>(places: Map<Key, Place>, key: Key, schemas: () => readonly unknown[]): Place {
+    return getOrAdd(places, key, () => this.#model.place(schemas()))
+  }
+}
+
+/** Returns what makes something of each place once, when it is asked for first. */
+export function oncePerPlace<Facts>(read: (place: Place) => Facts): (place: Place) => Facts {
+  const known = new Map<Place, Facts>()
+  return (place) => getOrAdd(known, place, () => read(place))
+}
+
+/** Returns the value of a key, which is made where there is none yet. */
+export function getOrAdd<Key, Value>(map: Map<Key, Value>, key: Key, create: () => Value): Value {
+  const known = map.get(key)
+  if (known !== undefined) return known
+  const value = create()
+  map.set(key, value)
+  return value
+}
+
+/** Whether a schema names a property, or has a pattern for it. */
+export function namesProperty(schema: Keywords, name: string): boolean {
+  if (hasProperty(schema, name)) return true
+  const patterns = Object.keys(toNamedSchemas(schema['patternProperties']))
+  return patterns.some((pattern) => toPattern(pattern).regex.test(name))
+}
+
+function hasProperty(schema: Keywords, name: string): boolean {
+  return Object.hasOwn(toNamedSchemas(schema['properties']), name)
+}
+
+function toPattern(name: string): Pattern {
+  return { name, regex: getOrAdd(PATTERNS, name, () => new RegExp(name, 'u')) }
+}
+
+function toPropertySchemas(part: Keywords, name: string, matching: readonly string[]): unknown[] {
+  const patterns = toNamedSchemas(part['patternProperties'])
+  const schemas = [
+    ...(hasProperty(part, name) ? [toNamedSchemas(part['properties'])[name]] : []),
+    ...matching.flatMap((pattern) => (Object.hasOwn(patterns, pattern) ? [patterns[pattern]] : [])),
+  ]
+  return schemas.length > 0 ? schemas : OTHER_PROPERTIES.map((keyword) => part[keyword])
+}
+
+/** The schemas of the first items: `prefixItems`, and `items` before 2020. */
+function toPrefix({ prefixItems, items }: Keywords): readonly unknown[] {
+  if (Array.isArray(prefixItems)) return prefixItems
+  return Array.isArray(items) ? items : []
+}
+
+function toItemSchema(part: Keywords, index: number): unknown {
+  const prefix = toPrefix(part)
+  if (index < prefix.length) return prefix[index]
+  return Array.isArray(part['items']) ? part['additionalItems'] : part['items']
+}

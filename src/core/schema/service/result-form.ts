@@ -1,0 +1,224 @@
+import type { JSONSchema } from '../../services/service-schemas.ts'
+import { isObject, isSingleValue } from '../../value-kind.ts'
+import type { Keywords } from '../model/keywords.ts'
+import { hasKeywords, SAME_VALUE } from '../model/keywords.ts'
+import type { Place } from '../model/places.ts'
+import { SchemaModel } from '../model/places.ts'
+import { setOwnProperty } from '../own-property.ts'
+
+/** Keywords that lead to further schemas of a value. That of `if` asks something, and names nothing. */
+const JOINED = SAME_VALUE.filter((keyword) => keyword !== 'if')
+
+/** Keywords that name the fields of an object. */
+const NAMING = ['properties', 'patternProperties', 'additionalProperties']
+
+/** What `typeof` says of the values of a type. */
+const SCALARS: ReadonlyMap<string, string> = new Map([
+  ['string', 'string'],
+  ['number', 'number'],
+  ['integer', 'number'],
+  ['boolean', 'boolean'],
+])
+
+/** What is made of the values that are picked, and what is told of them. */
+export interface PickOptions {
+  /** Whether dates and ids become the strings that they are in JSON; else they stay what they are. */
+  readonly asJSON: boolean
+  /** Called for a value of another type than its schema says; it is picked all the same. */
+  onOtherType(field: string): void
+  /** Called for an object in a place where the schema means none: it is left out. */
+  onLeftOut(field: string): void
+}
+
+/**
+ * Returns what picks the fields of records that a schema names, those of all its parts and alternatives
+ * together. It demands nothing: a record of which some fields were selected lacks others, and an old
+ * one has `null` where a string is meant; both are sent as they are.
+ * @throws {TypeError} a reference leads nowhere
+ */
+export function createResultForm(schema: JSONSchema): ResultForm {
+  return hasKeywords(schema) ? new FormReader(schema).read() : new ResultForm()
+}
+
+/** What the values of one place of a result may be: objects with some fields, lists, scalars, or anything. */
+export class ResultForm {
+  /** `undefined` where no object is described. */
+  fields: ResultFields | undefined
+  /** `undefined` where no list is described. */
+  items: ResultForm | undefined
+  /** Whether objects or lists that are not described are sent whole. */
+  isOpen = true
+  /** The types of scalars, as `typeof` names them. */
+  readonly scalars: Set<string> = new Set()
+
+  /** Whether all values are sent as they are. */
+  get isAnything(): boolean {
+    const { isOpen, fields, items, scalars } = this
+    return isOpen && fields === undefined && items === undefined && scalars.size === 0
+  }
+
+  /**
+   * Returns a copy of a value with the fields that are named. Scalars stay as they are, also where the
+   * schema means another type; an object is left out where it means a scalar, since no field of it
+   * is named.
+   * @param field the name of the field that has the value
+   */
+  pick(value: unknown, field: string, options: PickOptions): unknown {
+    if (typeof value !== 'object') {
+      if (!this.isOpen && !this.#takes(value)) options.onOtherType(field)
+      return value
+    }
+    if (value === null) return null
+    if (Array.isArray(value)) return this.#pickList(value, field, options)
+    if (isSingleValue(value)) return this.#pickSingle(value, field, options)
+    const { toJSON } = value as { toJSON?: unknown }
+    if (typeof toJSON !== 'function') return this.#pickObject(value, field, options)
+    // Once, as JSON.stringify() does: it may return the object itself.
+    const json: unknown = toJSON.call(value)
+    if (!isObject(json)) return json
+    return Array.isArray(json)
+      ? this.#pickList(json, field, options)
+      : this.#pickObject(json, field, options)
+  }
+
+  #takes(value: unknown): boolean {
+    return value === undefined || this.scalars.has(typeof value)
+  }
+
+  #pickList(list: readonly unknown[], field: string, options: PickOptions): unknown {
+    const { items } = this
+    if (items !== undefined) return list.map((item) => items.pick(item, field, options))
+    if (this.isOpen) return list
+    // A list where one record is meant has the fields of the record.
+    options.onOtherType(field)
+    return list.map((item) => this.pick(item, field, options))
+  }
+
+  #pickObject(object: object, field: string, options: PickOptions): unknown {
+    if (this.fields !== undefined) return this.fields.pick(object, options)
+    if (this.isOpen) return object
+    options.onOtherType(field)
+    if (this.items !== undefined) return this.items.pick(object, field, options)
+    options.onLeftOut(field)
+    return undefined
+  }
+
+  #pickSingle(value: object, field: string, { asJSON, onOtherType }: PickOptions): unknown {
+    const { toJSON } = value as { toJSON?: unknown }
+    const json: unknown = typeof toJSON === 'function' ? toJSON.call(value) : value
+    if (!this.isOpen && !this.scalars.has(typeof json)) onOtherType(field)
+    return asJSON && !isObject(json) ? json : value
+  }
+}
+
+/** The fields of an object that are sent. */
+class ResultFields {
+  readonly #named: ReadonlyMap<string, ResultForm>
+  readonly #patterns: readonly (readonly [RegExp, ResultForm])[]
+  /** What holds for fields that are not named; without it they are not sent. */
+  readonly #others: ResultForm | undefined
+
+  constructor(
+    named: ReadonlyMap<string, ResultForm>,
+    patterns: ReadonlyMap<string, ResultForm>,
+    others: ResultForm | undefined,
+  ) {
+    this.#named = named
+    this.#patterns = [...patterns].map(([pattern, form]) => [new RegExp(pattern, 'u'), form])
+    this.#others = others
+  }
+
+  pick(object: object, options: PickOptions): object {
+    const picked: Record<string, unknown> = {}
+    for (const name of Object.keys(object)) {
+      const form = this.#named.get(name) ?? this.#findUnnamed(name)
+      if (form === undefined) continue
+      setOwnProperty(picked, name, form.pick((object as Keywords)[name], name, options))
+    }
+    return picked
+  }
+
+  #findUnnamed(name: string): ResultForm | undefined {
+    return this.#patterns.find(([pattern]) => pattern.test(name))?.[1] ?? this.#others
+  }
+}
+
+/** Reads the forms of a schema. */
+class FormReader {
+  readonly #model: SchemaModel
+  readonly #forms = new Map<Place, ResultForm>()
+
+  constructor(schema: Keywords) {
+    this.#model = new SchemaModel(schema, JOINED)
+  }
+
+  read(): ResultForm {
+    return this.#toForm(this.#model.root)
+  }
+
+  readonly #of = (schemas: readonly unknown[]): ResultForm => {
+    const place = this.#model.place(schemas)
+    return this.#forms.get(place) ?? this.#toForm(place)
+  }
+
+  #toForm(place: Place): ResultForm {
+    const form = new ResultForm()
+    // Before what is in it is read: it may contain itself.
+    this.#forms.set(place, form)
+    const types = new Set(place.parts.flatMap(toTypes))
+    this.#checkReferences(place)
+    form.fields = this.#toFields(place)
+    form.items = this.#toItems(place)
+    for (const type of types) if (SCALARS.has(type)) form.scalars.add(SCALARS.get(type) ?? type)
+    const isOpenObject = types.has('object') && form.fields === undefined
+    const isOpenList = types.has('array') && form.items === undefined
+    const isNothing = form.fields === undefined && form.items === undefined && types.size === 0
+    form.isOpen = isOpenObject || isOpenList || types.has('any') || isNothing
+    return form
+  }
+
+  #toFields(place: Place): ResultFields | undefined {
+    if (!place.parts.some((part) => NAMING.some((keyword) => part[keyword] !== undefined))) {
+      return undefined
+    }
+    const others = [
+      ...place.schemas('additionalProperties'),
+      ...place.schemas('unevaluatedProperties'),
+    ].filter((schema) => schema !== false)
+    return new ResultFields(
+      this.#toNamed(place, 'properties'),
+      this.#toNamed(place, 'patternProperties'),
+      others.length > 0 ? this.#of(others) : undefined,
+    )
+  }
+
+  /** A field that several parts describe has what any of them names. */
+  #toNamed(place: Place, keyword: string): ReadonlyMap<string, ResultForm> {
+    const groups = [...place.namedSchemas(keyword)]
+    return new Map(groups.map(([name, schemas]) => [name, this.#of(schemas)]))
+  }
+
+  #toItems(place: Place): ResultForm | undefined {
+    const items = ['items', 'prefixItems', 'additionalItems'].flatMap((one) => place.schemas(one))
+    return items.some(hasKeywords) ? this.#of(items) : undefined
+  }
+
+  #checkReferences({ parts }: Place): void {
+    for (const { $ref } of parts) {
+      if (typeof $ref !== 'string' || this.#model.find($ref) !== undefined) continue
+      throw new TypeError(`The reference '${$ref}' leads nowhere`)
+    }
+  }
+}
+
+/** The types of a value, without `null`; those of its constants where it says none. */
+function toTypes({ type, const: constant, enum: values }: Keywords): readonly string[] {
+  const named = [values ?? (constant === undefined ? [] : [constant])].flat()
+  const types = [type ?? named.map(toType)].flat().map(String)
+  return types.filter((one) => one !== 'null')
+}
+
+function toType(value: unknown): string {
+  if (value === null) return 'null'
+  return typeof value === 'object' ? 'any' : typeof value
+}
