@@ -64,7 +64,7 @@ export async function serveServices(
 ): Promise<RestTransport> {
   checkPrefix(scope)
   const transport = new RestTransport(app as unknown as Application, scope, options)
-  SERVED.add(app)
+  ;(app as Served)[IS_SERVED] = true
   hideRoutes(scope)
   refuseOtherEncodings(scope)
   scope.removeAllContentTypeParsers()
@@ -123,39 +123,42 @@ interface Lifecycle {
   teardown(server: unknown): Promise<unknown>
 }
 
-/**
- * The applications that are served by any server; in a module, as an application knows nothing
- * of transports.
- */
-const SERVED = new WeakSet<object>()
+/** Where an application that is served by any server says so. */
+const IS_SERVED: unique symbol = Symbol('remex.isServed')
+
+interface Served {
+  [IS_SERVED]?: true
+}
 
 /** Whether the services of an application are reached by requests. */
 export function isServed(app: AnyApplication): boolean {
-  return SERVED.has(app)
+  return (app as Served)[IS_SERVED] === true
 }
 
 /**
- * The prefixes in use by Node server: plugins in different scopes of one server share nothing else.
+ * Where a Node server keeps the prefixes in use: plugins in different scopes of one server share nothing
+ * else.
  */
-const PREFIXES = new WeakMap<object, Set<string>>()
+const PREFIXES: unique symbol = Symbol('remex.prefixes')
 
 /**
  * One application can be served below a prefix, since it answers unknown paths as well.
  * @throws {TypeError} there is one already, or no request that is served can have the prefix
  */
 function checkPrefix({ server, prefix }: FastifyInstance): void {
+  const node = server as object as { [PREFIXES]?: Set<string> }
   if (prefix.includes('//')) {
     throw new TypeError(`The prefix '${prefix}' must have one slash before each segment`)
   }
   const path = `/${stripSlashes(prefix)}`
-  const taken = PREFIXES.get(server) ?? new Set()
-  if (taken.has(path)) {
+  node[PREFIXES] ??= new Set()
+  if (node[PREFIXES].has(path)) {
     throw new TypeError(
       `Services are served below '${path}' already: call rest() once, give a plugin a prefix of ` +
         'its own, or put the services of two applications together by app.use()',
     )
   }
-  PREFIXES.set(server, taken.add(path))
+  node[PREFIXES].add(path)
 }
 
 /**

@@ -31,10 +31,7 @@ const MAY_HAVE_WORD = /pass|otp|pin|sig|session|sid|auth|bearer|key/i
  * `X-Amz-Signature` are, `passenger` is not.
  */
 export function isSecretName(name: string): boolean {
-  if (SECRET_PART.test(name)) return true
-  if (!MAY_HAVE_WORD.test(name)) return false
-  const words = toWords(name)
-  return words.includes('key') || words.some((word) => SECRET_WORDS.has(word))
+  return isSecret(name, () => true)
 }
 
 /**
@@ -42,12 +39,15 @@ export function isSecretName(name: string): boolean {
  * `key` may be that of a translation: there only `privateKey` and its like are secrets.
  */
 export function isSecretField(name: string): boolean {
+  return isSecret(name, (before) => KEY_KINDS.has(before))
+}
+
+/** @param isSecretKey whether the word `key` is that of a secret after another word, `''` for none */
+function isSecret(name: string, isSecretKey: (before: string) => boolean): boolean {
   if (SECRET_PART.test(name)) return true
   if (!MAY_HAVE_WORD.test(name)) return false
-  const words = toWords(name)
-  return words.some((word, index) => {
-    if (word !== 'key') return SECRET_WORDS.has(word)
-    return KEY_KINDS.has(words[index - 1] ?? '')
+  return toWords(name).some((word, index, words) => {
+    return word === 'key' ? isSecretKey(words[index - 1] ?? '') : SECRET_WORDS.has(word)
   })
 }
 

@@ -1,9 +1,7 @@
 import type { FastifyCorsOptions } from '@fastify/cors'
 import type { FastifyRequest } from 'fastify'
-import type { Logger } from '../../core/index.ts'
 import { checkFactoryCall, createConfigurator } from '../../core/options/configurator.ts'
 import { checkOptionNames, withDefaults } from '../../core/options/option-check.ts'
-import { allowsEveryOrigin, findOriginFaults } from './cors-origin.ts'
 import type { Configurator, ServerPlugin, WithServer } from './server-setup.ts'
 import { checkServer } from './server-setup.ts'
 
@@ -23,8 +21,7 @@ const CORS_NAMES: readonly string[] = [
 
 /**
  * Lets browsers call the services from other origins: `app.configure(cors({ origin: [...] }))`.
- * Without it no origin is allowed. At the start a warning names each regular expression that may
- * allow others than those that are meant.
+ * Without it no origin is allowed.
  * @throws {TypeError} an unknown option; an `origin` that is `undefined`; credentials together with
  *   every origin; when configured, a second time
  * @see https://github.com/fastify/fastify-cors for the options
@@ -54,18 +51,23 @@ export function cors(options: FastifyCorsOptions = {}): Configurator {
   return createConfigurator('cors', options, (app: WithServer) => {
     checkServer(app)
     app.serverSetup.addUniquePlugin('cors', plugin)
-    warnOfOrigins(app, origin)
   })
 }
 
-/** Warns at the start, since the logger may be replaced until then. */
-function warnOfOrigins(app: WithServer & { readonly logger?: Logger }, origin: unknown): void {
-  const found = findOriginFaults(origin)
-  if (found.length === 0) return
-  app.fastify.addHook('onReady', async () => {
-    for (const { pattern, faults } of found) {
-      const message = `An origin of cors() may allow others than are meant: ${faults.join(', ')}`
-      app.logger?.warn({ origin: String(pattern) }, message)
-    }
+/**
+ * Origins of sites that have nothing in common: an expression that matches all of them
+ * matches anything.
+ */
+const STRANGERS = ['https://a.invalid', 'http://b.test:8080']
+
+/**
+ * Whether the option `origin` allows every site: by `'*'`, by an expression that matches anything,
+ * or by a value like `true`. Functions can't be judged.
+ */
+function allowsEveryOrigin(origin: unknown): boolean {
+  return [origin].flat(Number.POSITIVE_INFINITY).some((one: unknown) => {
+    if (typeof one === 'string') return one === '*'
+    if (one instanceof RegExp) return STRANGERS.every((stranger) => stranger.search(one) !== -1)
+    return typeof one !== 'function' && Boolean(one)
   })
 }

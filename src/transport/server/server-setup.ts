@@ -25,16 +25,18 @@ export type ServerPlugin = (server: FastifyInstance) => unknown
 type UniqueName = 'rest' | 'cors' | 'compress'
 
 /**
- * What each server has of these. In the module, as a server may serve several applications, each with
- * a set-up of its own.
+ * Where a server keeps what it has of these: it may serve several applications, each with a set-up of
+ * its own.
  */
-const CONFIGURED = new WeakMap<FastifyInstance, Set<UniqueName>>()
+const CONFIGURED: unique symbol = Symbol('remex.configured')
+
+type ConfiguredServer = FastifyInstance & { [CONFIGURED]?: Set<UniqueName> }
 
 /** What `app.configure()` and `app.use()` have said of a server that has not started yet. */
 export class ServerSetup {
   /** The queries that the server parses for its services, `null` where it does not. */
   readonly queries: ServerQueries | null
-  readonly #server: FastifyInstance
+  readonly #server: ConfiguredServer
   /** Plugins that are not loaded yet. */
   #pending: ServerPlugin[] = []
   #restOptions: RestOptions = {}
@@ -69,11 +71,14 @@ export class ServerSetup {
 
   /** @throws {TypeError} the server has it already */
   configureOnce(name: UniqueName): void {
-    const configured = CONFIGURED.get(this.#server) ?? new Set()
+    const server = this.#server
+    // A server inside of another one would inherit that of the outer one.
+    if (!Object.hasOwn(server, CONFIGURED)) server[CONFIGURED] = new Set()
+    const configured = server[CONFIGURED] ?? new Set()
     if (configured.has(name)) {
       throw new TypeError(`${name}() is configured already, and a server can have it once`)
     }
-    CONFIGURED.set(this.#server, configured.add(name))
+    configured.add(name)
   }
 
   /**

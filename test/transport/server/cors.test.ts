@@ -47,6 +47,16 @@ t.test('COR-3: credentials for every origin are refused', (t) => {
   t.end()
 })
 
+t.test('COR-3: credentials for every origin are refused, however that is said', async (t) => {
+  for (const origin of [/.*/, /^https?:/, /./g, [['*']], [[true]], [/^https:\/\/a$/, /o*/], [1]]) {
+    const options = { origin: origin as never, credentials: true }
+    t.throws(() => cors(options), { name: 'TypeError', message: /every origin/ }, String(origin))
+  }
+  for (const origin of [/\.example\.com$/, [['https://a.example']], false, () => undefined]) {
+    t.ok(cors({ origin: origin as never, credentials: true }), String(origin))
+  }
+})
+
 t.test('COR-4: a preflight allows our verbs and headers, and calls nothing', async (t) => {
   let calls = 0
   const server = await startOwnServer(t, (app) => {
