@@ -8,11 +8,10 @@ import type { MongoDBParams } from './mongodb-params.ts'
 import { isExternal, toCallSettings, toHidden, withQuery } from './mongodb-params.ts'
 import { checkHiddenQuery } from './queries/hidden-field-check.ts'
 import { checkPatterns } from './queries/pattern-check.ts'
+import { withNamedSearch, withTextCondition } from './queries/query-filters.ts'
 import { sanitizeQuery } from './queries/query-operators.ts'
 import { isEmptyFilter, splitQuery } from './queries/split-query.ts'
-import { withNamedSearch, withTextCondition } from './queries/text-search.ts'
-import { checkReservedNames } from './writes/data-check.ts'
-import { checkChange, createIdError } from './writes/write-data.ts'
+import { checkChange, checkReservedNames, createIdError } from './writes/write-data.ts'
 
 /**
  * Returns params whose query is a checked copy.

@@ -1,3 +1,4 @@
+import type { MongoClient } from 'mongodb'
 import type { ErrorData } from '../core/errors/index.ts'
 import {
   BadRequest,
@@ -203,4 +204,121 @@ function toFacts(thrown: unknown): DriverFacts {
 
 function toFields(keyPattern: unknown): { readonly fields: readonly string[] } | null {
   return isObject(keyPattern) ? { fields: Object.keys(keyPattern) } : null
+}
+
+/** An error of the driver, with labels that say what may be tried again. */
+export interface DriverError extends Error {
+  /** That of the server; some errors of the driver have one of Node, a string. */
+  readonly code?: number | string
+  readonly writeConcernError?: { readonly code?: number }
+  hasErrorLabel(label: string): boolean
+}
+
+/** Returns whether an error is one of the driver, whichever copy of it. */
+export function isDriverError(error: unknown): error is DriverError {
+  return (
+    error instanceof Error && typeof (error as Partial<DriverError>).hasErrorLabel === 'function'
+  )
+}
+
+/**
+ * Returns whether the database has given up a transaction by an error: it has answered it, by a code,
+ * or the connection broke. What the driver refuses before it sends anything has neither.
+ */
+export function endsTransaction(error: DriverError): boolean {
+  return typeof error.code === 'number' || error.hasErrorLabel('TransientTransactionError')
+}
+
+/** Returns whether the server has answered with an error, rather than that nothing came of it. */
+export function isAnswer(error: unknown): error is DriverError & { readonly code: number } {
+  return isDriverError(error) && typeof error.code === 'number'
+}
+
+/**
+ * Returns the error of a transaction for what its function threw: that of a service for an error of the
+ * driver; any other stays as it is.
+ */
+export function toTransactionError(thrown: unknown): unknown {
+  if (!isDriverError(thrown)) return thrown
+  return isUnconfirmed(thrown) ? toUnconfirmed(thrown) : toDatabaseError(thrown)
+}
+
+/**
+ * Returns the error of a transaction for what its commit threw. Only the server tells that it has not
+ * happened: the driver throws as well that it finds none to ask a second time.
+ */
+export function toCommitError(thrown: unknown): unknown {
+  const error = toTransactionError(thrown)
+  const isKnown = isAnswer(thrown) || !(error instanceof Unavailable)
+  return isKnown || error.errors !== undefined ? error : toUnconfirmed(thrown)
+}
+
+/** Returns whether a commit may have happened without an answer of the server. */
+export function isUnconfirmed(thrown: unknown): thrown is DriverError {
+  return isDriverError(thrown) && thrown.hasErrorLabel('UnknownTransactionCommitResult')
+}
+
+function toUnconfirmed(thrown: unknown): Unavailable {
+  return new Unavailable('The database has not confirmed the transaction', OUTCOME_UNKNOWN, {
+    cause: thrown,
+  })
+}
+
+/** What is known of a client. */
+interface ClientFacts {
+  /** How many connections its pools have handed out to commands. */
+  handouts: number
+  /** Whether its server takes no transactions, so that it is asked only once. */
+  isStandalone: boolean
+}
+
+const CLIENTS = new WeakMap<MongoClient, ClientFacts>()
+
+/** Returns what is known of a client; the handouts are counted from the first time on. */
+export function getClientFacts(client: MongoClient): ClientFacts {
+  const known = CLIENTS.get(client)
+  if (known !== undefined) return known
+  const facts = { handouts: 0, isStandalone: false }
+  CLIENTS.set(client, facts)
+  client.on('connectionCheckedOut', () => {
+    facts.handouts += 1
+  })
+  return facts
+}
+
+/**
+ * Resolves to what a write resolves to.
+ * @throws {ServiceError} that of the operation, or what `toDatabaseError` makes of its error. An
+ *   `Unavailable` of the driver has `errors.outcome: 'unknown'` unless it is certain that nothing was
+ *   written
+ */
+export async function callWrite<R>(client: MongoClient, operation: () => Promise<R>): Promise<R> {
+  const facts = getClientFacts(client)
+  // While the count stays the same no command has been sent. The class of an error does not tell: the
+  // driver repeats some writes, and throws that it finds no server, or no free connection, for the second
+  // attempt as well. With a load balancer a session may keep its connection, and the count says nothing.
+  const before = facts.handouts
+  try {
+    return await operation()
+  } catch (thrown) {
+    const error = toDatabaseError(thrown)
+    // The error of a service was thrown before anything was written: by a read, or by a check.
+    const isClear = thrown instanceof ServiceError || !(error instanceof Unavailable)
+    if (isClear || error.errors !== undefined || isUnwritten(thrown)) throw error
+    if (facts.handouts === before && !client.options.loadBalanced) throw error
+    throw toUnknown(error)
+  }
+}
+
+/** Returns an `Unavailable` for a call that may have written something. */
+export function toUnknown(error: Unavailable): Unavailable {
+  return new Unavailable(error.message, OUTCOME_UNKNOWN, { cause: error.cause })
+}
+
+/**
+ * Whether the server says that nothing was written. Of several attempts the driver throws an error
+ * with this label only when those before had it too.
+ */
+function isUnwritten(thrown: unknown): boolean {
+  return isDriverError(thrown) && thrown.hasErrorLabel('NoWritesPerformed')
 }

@@ -5,8 +5,7 @@ import type { Page, Query } from '../core/params.ts'
 import { allowsMany } from '../core/services/multi-option.ts'
 import { callAdapter } from './adapter-call.ts'
 import { checkMulti, checkOne, toChecked } from './call-checks.ts'
-import { createIndexes } from './connection/create-indexes.ts'
-import { openModel } from './connection/model.ts'
+import { createIndexes, openModel } from './connection/model.ts'
 import { toDriverOptions } from './driver-options.ts'
 import type {
   MongoDBOptions,
@@ -28,9 +27,9 @@ import { checkRawQuery } from './queries/hidden-field-check.ts'
 import { splitQuery } from './queries/split-query.ts'
 import { toCommands } from './record-commands.ts'
 import { resolveMongoDBOptions } from './resolve-options.ts'
-import type { UnreadParams, WriteCount } from './writes/unread-write.ts'
 import { checkUnmixed, hasOperators } from './writes/update-document.ts'
 import { checkRecord, toRecords } from './writes/write-data.ts'
+import type { UnreadParams, WriteCount } from './writes/write-many.ts'
 
 /** The fields of a record whose id is still to come. */
 export type NewRecord<T> = string extends keyof T

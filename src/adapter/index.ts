@@ -7,10 +7,6 @@ export type { ConnectOptions } from './connection/connect-mongodb.ts'
 export { connectMongoDB } from './connection/connect-mongodb.ts'
 export type { DriverOptions, PipelineStage } from './driver-options.ts'
 export type { NewRecord, PatchData } from './hookless-service.ts'
-export { keywordObjectId } from './ids/object-id-keyword.ts'
-export type { ObjectIdQuery } from './ids/object-id-resolvers.ts'
-export { resolveObjectId, resolveQueryObjectId } from './ids/object-id-resolvers.ts'
-export { ObjectIdSchema } from './ids/object-id-schema.ts'
 export type {
   AnyCollection,
   MongoDBOptions,
@@ -25,9 +21,15 @@ export type {
 } from './mongodb-options.ts'
 export type { MongoDBParams, MongoDBParams as MongoDBAdapterParams } from './mongodb-params.ts'
 export { MongoDBListService, MongoDBService } from './mongodb-service.ts'
-export type { AdapterId, NullableAdapterId } from './object-id.ts'
+export type { AdapterId, NullableAdapterId, ObjectIdQuery } from './object-id.ts'
+export {
+  keywordObjectId,
+  ObjectIdSchema,
+  resolveObjectId,
+  resolveQueryObjectId,
+} from './object-id.ts'
 export { resolveMongoDBOptions } from './resolve-options.ts'
 export type { TransactionFunction } from './transactions/run-transaction.ts'
 export type { TransactionOptions } from './transactions/transaction.ts'
 export { transaction } from './transactions/transaction.ts'
-export type { UnreadParams, WriteCount } from './writes/unread-write.ts'
+export type { UnreadParams, WriteCount } from './writes/write-many.ts'

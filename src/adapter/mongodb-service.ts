@@ -24,9 +24,8 @@ import type {
 import type { MongoDBParams } from './mongodb-params.ts'
 import { isExternal, toCallSettings } from './mongodb-params.ts'
 import type { AdapterId } from './object-id.ts'
-import { checkReservedNames } from './writes/data-check.ts'
-import type { UnreadParams, WriteCount } from './writes/unread-write.ts'
-import { checkNewRecords } from './writes/write-data.ts'
+import { checkNewRecords, checkReservedNames } from './writes/write-data.ts'
+import type { UnreadParams, WriteCount } from './writes/write-many.ts'
 
 /** The methods of a service, with the kind of paging that {@link MongoDBService} leaves to the options. */
 export class CheckedService<

@@ -1,8 +1,10 @@
 import { BSON, ObjectId } from 'mongodb'
-
+import { toList } from '../core/checked-query.ts'
 import { BadRequest } from '../core/errors/index.ts'
 import type { Id } from '../core/params.ts'
-import { isObject } from '../core/value-kind.ts'
+import type { ConvertingKeyword, ValuePlace } from '../core/schema-keywords.ts'
+import { addSchemaKeyword } from '../core/schema-keywords.ts'
+import { isObject, isPlainObject } from '../core/value-kind.ts'
 
 /** What addresses one record of a MongoDB service. */
 export type AdapterId = Id | ObjectId
@@ -71,4 +73,118 @@ export function toIdKey(id: unknown): string {
   // The driver reads a small `Long` or `bigint` as a number, and a `Buffer` as a `Binary`.
   const read = BSON.deserialize(BSON.serialize({ id }))
   return BSON.EJSON.stringify(read, { relaxed: false })
+}
+
+/**
+ * The keyword `objectid` for an Ajv of your own: `ajv.addKeyword(keywordObjectId)`. That of Remex has
+ * it already. Where a schema says `objectid: true`, ObjectIds are valid, and strings of 24 hexadecimal
+ * digits, in the place of which an ObjectId is put into the data. Every other value is an error of the
+ * validation that names the place, an object of JSON that imitates an ObjectId too.
+ */
+export const keywordObjectId: ConvertingKeyword<'objectid'> = {
+  keyword: 'objectid',
+  schemaType: 'boolean',
+  modifying: true,
+  post: true,
+  error: { message: 'must be an ObjectId or a string of 24 hexadecimal digits' },
+  compile: (isOn) => (isOn ? convertInPlace : () => true),
+}
+
+function convertInPlace(value: unknown, place?: ValuePlace): boolean {
+  const id = toObjectId(value)
+  if (!isObjectId(id)) return false
+  if (id === value) return true
+  // The schema of the whole data has no place to put an ObjectId into, so a string there is invalid.
+  if (place?.parentData === undefined) return false
+  place.parentData[place.parentDataProperty] = id
+  return true
+}
+
+// Type aliases: the declarations of an application that exports a schema with such a field can have
+// them written out, but could not name an interface of this file.
+
+/** A JSON type together with the keyword. */
+type WithKeyword<Type> = { type: Type; objectid: true }
+
+/** A schema that holds where one of these does, and the type that TypeBox takes its values for. */
+type AnyOf<Schemas, Value> = {
+  anyOf: Schemas
+  readonly '~unsafe': Value
+}
+
+type ObjectIdAnyOf = AnyOf<[WithKeyword<'string'>, WithKeyword<'object'>], ObjectId>
+
+/**
+ * Returns the JSON schema of a field with an ObjectId. The schemas of Remex know its keyword; an Ajv
+ * of your own needs `ajv.addKeyword(keywordObjectId)`. In a `Type.Object` of TypeBox, `Static` makes it
+ * an ObjectId. Where the field may be `null`, it is `{ anyOf: [ObjectIdSchema(), { type: 'null' }] }`.
+ */
+export function ObjectIdSchema(): ObjectIdAnyOf {
+  addSchemaKeyword(keywordObjectId)
+  // One schema for each type, and not both in a list of types: of those Ajv warns in strict mode.
+  const schema = {
+    anyOf: [
+      { type: 'string', objectid: true },
+      { type: 'object', objectid: true },
+    ],
+  }
+  // Not enumerable, as TypeBox has it: no keyword of the schema, which any Ajv may read.
+  return Object.defineProperty(schema, '~unsafe', { value: null }) as ObjectIdAnyOf
+}
+
+/** The ObjectId of a value; what is `undefined` or `null` stays so. */
+type Resolved<Value> = ObjectId | (Value & (null | undefined))
+
+/** A condition on a field with ObjectIds. */
+export interface ObjectIdQuery {
+  /** One of these. */
+  $in?: ObjectId[]
+  /** None of these. */
+  $nin?: ObjectId[]
+  /** Another one than this. */
+  $ne?: ObjectId
+}
+
+/** How the value of each operator is resolved. */
+const OPERATORS: ReadonlyMap<string, (value: unknown, operator: string) => unknown> = new Map([
+  ['$in', resolveList],
+  ['$nin', resolveList],
+  ['$ne', resolveObjectId],
+])
+
+/**
+ * Returns the ObjectId that a string of 24 hexadecimal digits or an ObjectId of another copy of the
+ * driver stands for, an ObjectId as it is. `undefined` and `null` stay what they are: no id is ever
+ * made up. It is a resolver for a field of data: `resolve({ properties: { authorId: resolveObjectId } })`.
+ * @throws {BadRequest} any other value
+ */
+export function resolveObjectId<Value>(value: Value): Resolved<Value> {
+  if (value === undefined || value === null) return value as Resolved<Value>
+  const id = toObjectId(value)
+  if (isObjectId(id)) return id
+  throw new BadRequest('An id must be an ObjectId or a string of 24 hexadecimal digits')
+}
+
+/**
+ * Returns the condition on a field of a query with ObjectIds in it: what {@link resolveObjectId}
+ * returns for one id, and for an object the same in `$in`, `$nin` and `$ne`.
+ * It is a resolver for a field of a query: `resolve({ properties: { authorId: resolveQueryObjectId } })`.
+ * @throws {BadRequest} any other operator, a list that is none, or a value that is no id
+ */
+export function resolveQueryObjectId<Value>(value: Value): Resolved<Value> | ObjectIdQuery {
+  if (!isPlainObject(value)) return resolveObjectId(value)
+  const conditions = Object.entries(value).map(([operator, operand]) => {
+    const resolveOperand = OPERATORS.get(operator)
+    if (resolveOperand === undefined) {
+      throw new BadRequest(`Invalid query parameter ${operator}: ids take $in, $nin and $ne`)
+    }
+    return [operator, resolveOperand(operand, operator)]
+  })
+  return Object.fromEntries(conditions)
+}
+
+function resolveList(value: unknown, operator: string): unknown {
+  const list = toList(value)
+  if (list === undefined) throw new BadRequest(`${operator} must be a list`)
+  return list.map(resolveObjectId)
 }

@@ -3,16 +3,17 @@ import type { Document } from 'mongodb'
 import type { Page } from '../core/params.ts'
 import type { AdapterCall } from './adapter-call.ts'
 import type { AdapterId } from './object-id.ts'
-import { absorbMatches } from './pipelines/leading-matches.ts'
+import { absorbMatches } from './pipelines/framework-stages.ts'
 import { countPipeline, findPipelinePage, getPipelineRecord } from './pipelines/pipeline-find.ts'
 import {
   createPipelineRecord,
   createPipelineRecords,
   patchPipelineRecord,
+  patchPipelineRecords,
   removePipelineRecord,
+  removePipelineRecords,
   updatePipelineRecord,
 } from './pipelines/pipeline-write.ts'
-import { patchPipelineRecords, removePipelineRecords } from './pipelines/pipeline-write-many.ts'
 import { countRecords, findPage, getRecord } from './queries/find.ts'
 import {
   checkShardKeyKept,
@@ -20,8 +21,6 @@ import {
   checkTarget,
   toMissingConditions,
 } from './shard-key.ts'
-import type { WriteCount } from './writes/unread-write.ts'
-import { patchUnread, removeUnread } from './writes/unread-write.ts'
 import { hasOperators } from './writes/update-document.ts'
 import {
   createRecord,
@@ -31,7 +30,8 @@ import {
   updateRecord,
 } from './writes/write.ts'
 import type { WriteData } from './writes/write-data.ts'
-import { patchRecords, removeRecords } from './writes/write-many.ts'
+import type { WriteCount } from './writes/write-many.ts'
+import { patchRecords, patchUnread, removeRecords, removeUnread } from './writes/write-many.ts'
 
 /** How the methods of a service do what they do. */
 export interface RecordCommands {

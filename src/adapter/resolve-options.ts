@@ -1,17 +1,169 @@
-import type { OptionRules } from '../core/options/option-check.ts'
+import type { OptionRule, OptionRules } from '../core/options/option-check.ts'
 import { checkOptions, OPTION, withDefaults } from '../core/options/option-check.ts'
 import { SERVICE_OPTION_NAMES } from '../core/services/service-options.ts'
-import { isObject, isPlainObject } from '../core/value-kind.ts'
-import { MODEL_EXPECTED } from './connection/model.ts'
-import { relate } from './field-path.ts'
+import { isNonEmptyString, isObject, isPlainObject } from '../core/value-kind.ts'
+import { INDEX_RULES, isIndexList, isModel, MODEL_EXPECTED } from './connection/model.ts'
+import { isFieldPath, relate, withoutPositions } from './field-path.ts'
 import type {
   MongoDBOptions,
   MongoDBSettings,
   Paginate,
+  QueryLimits,
   ResolvedMongoDBOptions,
 } from './mongodb-options.ts'
-import { DEFAULT_LIMITS, OPTION_RULES } from './option-rules.ts'
-import { findSearchLeak, isTextSearch } from './queries/text-search.ts'
+import { findSearchLeak, isTextSearch } from './queries/query-filters.ts'
+import { UPDATE_OPERATORS } from './writes/write-data.ts'
+
+const MODES: readonly unknown[] = [
+  ...['primary', 'primaryPreferred', 'secondary', 'secondaryPreferred', 'nearest'],
+]
+const LEVELS: readonly unknown[] = ['local', 'majority', 'linearizable', 'available', 'snapshot']
+
+/** Which servers read; with tags, it is a `ReadPreference` of the driver. */
+const READ_PREFERENCE: OptionRule = {
+  expected: `one of ${MODES.join(', ')}, or a ReadPreference of the driver`,
+  isValid: (value) => MODES.includes(isObject(value) ? value['mode'] : value),
+}
+
+/** Which writes a read sees. */
+const READ_CONCERN: OptionRule = {
+  expected: `{ level } with one of ${LEVELS.join(', ')}`,
+  isValid: (value) => isObject(value) && LEVELS.includes(value['level']),
+  keys: { level: { expected: `one of ${LEVELS.join(', ')}`, isValid: isAnything } },
+}
+
+/** How many servers have to confirm a write: at least one, or nobody knows what it has returned. */
+const WRITE_CONCERN: OptionRule = {
+  expected: '{ w, journal, wtimeoutMS }',
+  isValid: isObject,
+  keys: {
+    w: {
+      expected: "a whole number from 1 on, 'majority' or a tag",
+      isValid: (value) => isNonEmptyString(value) || (OPTION.count.isValid(value) && value !== 0),
+    },
+    journal: OPTION.boolean,
+    wtimeoutMS: OPTION.count,
+  },
+}
+
+/** One option of the service: what it may be, and what it is when it is not given. */
+interface OptionRow<Value> extends OptionRule {
+  /** `undefined` for an option that must be given. */
+  readonly default: Value | undefined
+  /** Whether `params.adapter` can not change it for one call. */
+  readonly isFixed?: true
+}
+
+/** The limits of a service that sets none. */
+export const DEFAULT_LIMITS: QueryLimits = {
+  depth: 10,
+  conditions: 150,
+  values: 10_000,
+  skip: 1_000_000,
+  patternLength: 128,
+  records: 1_000,
+  timeMs: 5_000,
+}
+
+const BOUND: OptionRule = {
+  expected: `${OPTION.count.expected}, or Infinity`,
+  isValid: (value) => OPTION.count.isValid(value) || value === Number.POSITIVE_INFINITY,
+}
+
+/** The server reads 0 as no limit, and takes 32 bits. */
+const DURATION: OptionRule = {
+  expected: `a whole number of milliseconds from 1 to ${2 ** 31 - 1}, or Infinity`,
+  isValid: (value) =>
+    value === Number.POSITIVE_INFINITY ||
+    (OPTION.count.isValid(value) && Number(value) >= 1 && Number(value) < 2 ** 31),
+}
+
+const SWITCH: OptionRow<boolean> = { ...OPTION.boolean, default: false }
+
+/** All options of the service, each of them in one place. */
+export const OPTION_RULES: {
+  readonly [Name in keyof MongoDBSettings]-?: OptionRow<MongoDBSettings[Name]>
+} = {
+  Model: {
+    default: undefined,
+    expected: MODEL_EXPECTED,
+    isValid: isModel,
+  },
+  id: {
+    default: '_id',
+    expected: 'the name of a field',
+    isValid: (value) => isFieldPath(value) && !value.includes('.'),
+  },
+  paginate: {
+    default: false,
+    expected: 'false or { default, max }, as { default: 10, max: 100 } is',
+    isValid: (value) => value === false || isPlainObject(value),
+    keys: { default: OPTION.count, max: OPTION.count },
+  },
+  multi: {
+    default: false,
+    expected: "true, false, or a list of 'create', 'patch' and 'remove'",
+    isValid: (value) => typeof value === 'boolean' || isListOf(value, isMultiMethod),
+  },
+  operators: {
+    default: [],
+    expected: 'a list of operators, with $',
+    isValid: (value) => isListOf(value, isOperator),
+  },
+  filters: {
+    default: {},
+    expected: 'an object of names with $, and true or a function for each',
+    isValid: (value) =>
+      isPlainObject(value) &&
+      Object.entries(value).every(
+        ([name, filter]) => isOperator(name) && (filter === true || typeof filter === 'function'),
+      ),
+  },
+  updateOperators: {
+    default: [],
+    expected: `a list of dotted paths and of ${[...UPDATE_OPERATORS.keys()].join(' ')}`,
+    isValid: (value) => isListOf(value, isUpdateName),
+  },
+  hidden: {
+    default: [],
+    expected: 'a list of field paths, without the id and without places in lists',
+    isValid: (value) => isListOf(value, isHideable),
+  },
+  allowClientId: SWITCH,
+  allowEmptyFilter: SWITCH,
+  disableObjectify: SWITCH,
+  useEstimatedDocumentCount: SWITCH,
+  limits: {
+    default: DEFAULT_LIMITS,
+    expected: 'an object of numbers',
+    isValid: isPlainObject,
+    keys: {
+      depth: BOUND,
+      conditions: BOUND,
+      values: BOUND,
+      skip: BOUND,
+      patternLength: BOUND,
+      records: BOUND,
+      timeMs: DURATION,
+    },
+  },
+  indexes: {
+    default: [],
+    expected: 'a list of indexes, { key, unique, … }',
+    isValid: isIndexList,
+    keys: INDEX_RULES,
+    isFixed: true,
+  },
+  shardKey: {
+    default: [],
+    expected: 'a list of field paths that are not hidden, without places in lists',
+    isValid: (value) => isListOf(value, isPlainPath),
+  },
+  readPreference: { ...READ_PREFERENCE, default: undefined },
+  readConcern: { ...READ_CONCERN, default: undefined },
+  writeConcern: { ...WRITE_CONCERN, default: undefined },
+  events: { ...OPTION.stringList, default: [], isFixed: true },
+}
 
 /** Names the owner of the options in errors. */
 const OWNER = 'MongoDBService'
@@ -78,4 +230,35 @@ export function overrideSettings(
 
 function createOptionError(name: keyof MongoDBSettings): TypeError {
   return new TypeError(`${OWNER}: the option '${name}' must be ${OPTION_RULES[name].expected}`)
+}
+
+function isListOf(value: unknown, isItem: (item: unknown) => boolean): boolean {
+  return Array.isArray(value) && value.every(isItem)
+}
+
+function isMultiMethod(name: unknown): boolean {
+  return ['create', 'patch', 'remove'].includes(name as string)
+}
+
+function isOperator(name: unknown): boolean {
+  return typeof name === 'string' && /^\$[^$.]+$/.test(name)
+}
+
+function isUpdateName(name: unknown): boolean {
+  if (typeof name !== 'string') return false
+  return UPDATE_OPERATORS.has(name) || (!name.startsWith('$') && name.includes('.'))
+}
+
+/** Paths are compared without places in lists, so that a hidden `tags.0` would match nothing. */
+function isHideable(path: unknown): boolean {
+  return path !== '_id' && isPlainPath(path)
+}
+
+function isPlainPath(path: unknown): boolean {
+  return isFieldPath(path) && withoutPositions(path) === path
+}
+
+/** For what has been checked already. */
+function isAnything(): boolean {
+  return true
 }

@@ -1,13 +1,23 @@
 import type { Document } from 'mongodb'
-
-import type { DriverOptions, PipelineStage } from '../driver-options.ts'
+import { isObject } from '../../core/value-kind.ts'
+import type { DriverOptions, Operation, PipelineStage } from '../driver-options.ts'
 import { toOutermost } from '../field-path.ts'
 import type { MongoDBSettings } from '../mongodb-options.ts'
 import { toProjection } from '../queries/select.ts'
 import type { SplitQuery } from '../queries/split-query.ts'
 import type { Pipeline } from './read-pipeline.ts'
-import { NO_STAGES, toStageName } from './read-pipeline.ts'
-import { COUNTING_OUT, FIRST_ONLY } from './stage-kinds.ts'
+import {
+  COUNTING_OUT,
+  checkReadOnly,
+  FIRST_ONLY,
+  KEEPS_IDS,
+  KEEPS_RECORDS,
+  NO_STAGES,
+  SETS_FIELDS,
+  takeMatches,
+  toStageList,
+  toStageName,
+} from './read-pipeline.ts'
 
 /** What the stages of a query are made of. */
 export interface StageSource {
@@ -88,4 +98,87 @@ function toFieldStages({ settings, query, hidden, driver }: StageSource): Docume
 
 function toUnset(hidden: readonly string[]): Document[] {
   return hidden.length === 0 ? [] : [{ $unset: toOutermost(hidden) }]
+}
+
+/**
+ * Returns a call whose filter has the conditions of those `$match` stages that see records as they
+ * are stored; its pipeline has the other stages. One command can find and change a record by them,
+ * and a stage that was a condition of a change does not judge what has become of the record.
+ */
+export function absorbMatches<Call extends StagedCall>(call: Call): Call {
+  const { query, pipeline } = call
+  const before = takeMatches(pipeline?.before ?? [])
+  const seesStored = before.rest.length === 0 && !hasFurtherStages(call)
+  const after = seesStored
+    ? takeMatches(pipeline?.after ?? [])
+    : { conditions: [], rest: pipeline?.after ?? [] }
+  const conditions = [...before.conditions, ...after.conditions]
+  if (conditions.length === 0) return call
+  const filter = { $and: [query.filter, ...conditions] }
+  return {
+    ...call,
+    query: { ...query, filter },
+    pipeline: { before: before.rest, after: after.rest },
+  }
+}
+
+const OF_MANY: ReadonlySet<Operation> = new Set(['patch of many', 'remove of many'])
+
+/** Nothing but the pipeline: no command of ours depends on what it does. */
+const RAW: ReadonlySet<Operation> = new Set(['aggregate', 'aggregate into a collection'])
+
+/**
+ * Checks that an operation can be done with a pipeline.
+ * @throws {TypeError} a stage writes, hides which records of the collection would be changed, or could
+ *   leave out the one that an upsert is about; names the stage
+ */
+export function checkPipelineUse(operation: Operation, call: StagedCall): void {
+  const { pipeline, driver } = call
+  if (pipeline === null || RAW.has(operation)) return
+  if (operation === 'cursor') {
+    throw new TypeError('findRaw takes no params.pipeline: aggregateRaw does')
+  }
+  checkReadOnly(pipeline)
+  if (driver.upsert) checkUpsertStages(absorbMatches(call).pipeline ?? NO_STAGES)
+  if (findSelecting(pipeline) === undefined) return
+  const odd = toStageList(pipeline).find(
+    (stage) => !KEEPS_IDS.has(toStageName(stage)) || setsId(stage),
+  )
+  if (odd === undefined || !OF_MANY.has(operation)) return
+  throw new TypeError(
+    `A pipeline with ${toStageName(odd)} does not tell which records to ${operation.split(' ')[0]}`,
+  )
+}
+
+function checkUpsertStages(pipeline: Pipeline): void {
+  const selecting = findSelecting(pipeline)
+  if (selecting === undefined) return
+  throw new TypeError(
+    `params.docdb.upsert can not go with ${toStageName(selecting)} in params.pipeline, unless it is a $match of stored records`,
+  )
+}
+
+/** Returns the first stage that may leave out a record, or return it more than once. */
+export function findSelecting(pipeline: Pipeline): PipelineStage | undefined {
+  return toStageList(pipeline).find((stage) => !KEEPS_RECORDS.has(toStageName(stage)))
+}
+
+/** Whether a stage leaves another `_id` in a record than that by which it is found. */
+function setsId(stage: PipelineStage): boolean {
+  const name = toStageName(stage)
+  const { [name]: spec } = stage as Readonly<Record<string, unknown>>
+  if (name === '$unset') return [spec].flat().some(isOfId)
+  if (!isObject(spec) || !SETS_FIELDS.has(name)) return false
+  const { as, includeArrayIndex, output } = spec
+  if (isOfId(as) || isOfId(includeArrayIndex)) return true
+  if (isObject(output)) return Object.keys(output).some(isOfId)
+  return Object.entries(spec).some(([field, value]) => isOfId(field) && !isKept(name, value))
+}
+
+function isKept(name: string, value: unknown): boolean {
+  return name === '$project' && (value === 1 || value === true)
+}
+
+function isOfId(path: unknown): boolean {
+  return path === '_id' || (typeof path === 'string' && path.startsWith('_id.'))
 }

@@ -1,6 +1,46 @@
+import type { Document } from 'mongodb'
+import { withHint } from '../../core/errors/hint.ts'
+import { BadRequest } from '../../core/errors/index.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
 import type { PipelineStage } from '../driver-options.ts'
-import { FIRST_ONLY, MARKERS, WRITING } from './stage-kinds.ts'
+import type { SplitQuery } from '../queries/split-query.ts'
+
+/** Stages that mark where the stages of a call's own query belong: ours, and that of Feathers. */
+export const MARKERS: ReadonlySet<string> = new Set(['$framework', '$feathers'])
+
+/** Stages that write. */
+export const WRITING: ReadonlySet<string> = new Set(['$out', '$merge'])
+
+/** Stages that the server takes only as the first one. */
+export const FIRST_ONLY: ReadonlySet<string> = new Set([
+  ...['$search', '$searchMeta', '$vectorSearch', '$geoNear', '$documents'],
+])
+
+/** Stages that set fields of each record, the `_id` too where they name it. */
+export const SETS_FIELDS: ReadonlySet<string> = new Set([
+  ...['$addFields', '$set', '$project', '$lookup', '$graphLookup', '$fill', '$setWindowFields'],
+  '$unwind',
+])
+
+/** Stages that leave out records by their number, whichever these are. */
+export const COUNTING_OUT: ReadonlySet<string> = new Set(['$skip', '$sample'])
+
+/** Stages after which each record is still there, once, with its `_id`. */
+const ADDING: readonly string[] = [
+  ...['$addFields', '$set', '$unset', '$project', '$lookup', '$graphLookup', '$sort', '$fill'],
+  '$setWindowFields',
+]
+
+/** Stages after which each record is still there, once, whatever has become of it. */
+export const KEEPS_RECORDS: ReadonlySet<string> = new Set([
+  ...[...ADDING, '$replaceRoot', '$replaceWith'],
+])
+
+/** Stages after which an `_id` is still that of a record of the collection. */
+export const KEEPS_IDS: ReadonlySet<string> = new Set([
+  ...[...ADDING, '$match', '$limit', '$skip', '$sample', '$unwind', '$redact', '$geoNear'],
+  ...['$search', '$vectorSearch'],
+])
 
 /** The stages of `params.pipeline`, around those that a query becomes. */
 export interface Pipeline {
@@ -91,5 +131,46 @@ function checkDefined(value: unknown, name: string, stage: string): void {
   if (Array.isArray(value)) for (const item of value) checkDefined(item, name, stage)
   else if (isPlainObject(value)) {
     for (const [key, inner] of Object.entries(value)) checkDefined(inner, key, stage)
+  }
+}
+
+/** The part of a call that becomes its stages. */
+interface StageParts {
+  readonly query: SplitQuery
+  readonly pipeline: Pipeline | null
+}
+
+/**
+ * Returns a query and a pipeline whose text search is in the first stage, where the server takes it
+ * alone: the conditions of `$match` stages before it join it.
+ * @throws {BadRequest} another stage comes before it, which is named inside the process alone
+ */
+export function putTextFirst(parts: StageParts): StageParts {
+  const { query, pipeline } = parts
+  if (pipeline === null || !Object.hasOwn(query.filter, '$text')) return parts
+  const { conditions, rest } = takeMatches(pipeline.before)
+  const [other] = rest
+  if (other !== undefined) {
+    const hint = `it can not come after ${toStageName(other)} of params.pipeline`
+    throw new BadRequest('The text search is not possible here', null, withHint(hint))
+  }
+  if (conditions.length === 0) return parts
+  const filter = { $and: [query.filter, ...conditions] }
+  return { query: { ...query, filter }, pipeline: { ...pipeline, before: [] } }
+}
+
+/** `$match` stages as conditions, and what comes after them. */
+interface TakenMatches {
+  readonly conditions: readonly Document[]
+  readonly rest: readonly PipelineStage[]
+}
+
+/** Returns the `$match` stages that stages begin with apart from the others. */
+export function takeMatches(stages: readonly PipelineStage[]): TakenMatches {
+  const other = stages.findIndex((stage) => !Object.hasOwn(stage, '$match'))
+  const end = other === -1 ? stages.length : other
+  return {
+    conditions: stages.slice(0, end).map((stage) => stage['$match'] as Document),
+    rest: stages.slice(end),
   }
 }

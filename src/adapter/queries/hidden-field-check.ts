@@ -5,8 +5,7 @@ import { relate } from '../field-path.ts'
 import type { MongoDBSettings } from '../mongodb-options.ts'
 import { isObjectId } from '../object-id.ts'
 import { LOGICAL } from '../operator-names.ts'
-import { readSelect, readSort } from './query-filters.ts'
-import { findSearchLeak, isTextSearch } from './text-search.ts'
+import { findSearchLeak, isTextSearch, readSelect, readSort } from './query-filters.ts'
 
 /** Operators that hold conditions on the same field, or on fields of its items. */
 const NESTING: ReadonlySet<string> = new Set(['$not', '$elemMatch'])

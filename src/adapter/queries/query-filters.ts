@@ -1,7 +1,11 @@
+import type { IndexDescription } from 'mongodb'
+import type { OperatorPlace } from '../../core/checked-query.ts'
 import { toList } from '../../core/checked-query.ts'
 import { BadRequest } from '../../core/errors/index.ts'
+import type { Query } from '../../core/params.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
-import { isFieldPath, toOutermost } from '../field-path.ts'
+import { isFieldPath, relate, toOutermost } from '../field-path.ts'
+import type { MongoDBSettings } from '../mongodb-options.ts'
 
 /** What `$limit`, `$skip`, `$sort` and `$select` of a query say, after they were read. */
 export type SortOrder = Readonly<Record<string, 1 | -1>>
@@ -61,4 +65,79 @@ export function readSort(value: unknown): SortOrder | undefined {
     return [name, direction]
   })
   return Object.fromEntries(entries)
+}
+
+const MAX_SEARCH_LENGTH = 256
+
+/** The name of the text search at the top of a query. */
+const SEARCH = '$search'
+
+/** Returns whether a name at the top of a query is that of the text search, and it is allowed. */
+export function isTextSearch(name: string, { filters }: MongoDBSettings): boolean {
+  return name === '$search' && Object.hasOwn(filters, name) && filters[name] === true
+}
+
+/** Returns the settings of a call, with the text search if the schemas of its query name it. */
+export function withNamedSearch(
+  settings: MongoDBSettings,
+  named: readonly OperatorPlace[],
+): MongoDBSettings {
+  const isNamed = named.some(({ names }) => names.has(SEARCH))
+  if (!isNamed || Object.hasOwn(settings.filters, SEARCH)) return settings
+  return { ...settings, filters: { ...settings.filters, [SEARCH]: true } }
+}
+
+/**
+ * Returns a query with the condition that its `$search` stands for in its place.
+ * @throws {BadRequest} as {@link toTextCondition}, or there is a `$text`, too
+ */
+export function withTextCondition(query: Query): Query {
+  if (!Object.hasOwn(query, SEARCH)) return query
+  const { [SEARCH]: words, ...others } = query
+  if (Object.hasOwn(others, '$text')) {
+    throw new BadRequest('$search and $text can not stand in one query')
+  }
+  return { ...others, $text: toTextCondition(words) }
+}
+
+/**
+ * Returns the condition that stands for the `$search` of a query.
+ * @throws {BadRequest} no string of 1 to 256 characters
+ */
+export function toTextCondition(value: unknown): { readonly $search: string } {
+  return { $search: readSearch(value) }
+}
+
+/**
+ * Returns the words of the `$search` of a query.
+ * @throws {BadRequest} as {@link toTextCondition}
+ */
+export function readSearch(value: unknown): string {
+  if (typeof value === 'string' && value !== '' && value.length <= MAX_SEARCH_LENGTH) return value
+  throw new BadRequest(`$search must be a string of 1 to ${MAX_SEARCH_LENGTH} characters`)
+}
+
+/**
+ * Returns why a text search could tell callers outside what is in hidden fields, `undefined` when it
+ * can not. A collection has one text index at most, so that one in the option `indexes` is the only one.
+ */
+export function findSearchLeak({ hidden, indexes }: MongoDBSettings): string | undefined {
+  if (hidden.length === 0) return undefined
+  const fields = indexes.flatMap(toTextFields)
+  if (fields.length === 0) {
+    return "with hidden fields it needs the text index in the option 'indexes', which tells its fields"
+  }
+  const leak = fields.find((path) => path.includes('$**') || relate(path, hidden) !== 'apart')
+  return leak === undefined ? undefined : `the text index has hidden fields in '${leak}'`
+}
+
+/** Returns the paths that an index makes searchable; the server adds those that have a weight. */
+function toTextFields({ key, weights }: IndexDescription): readonly string[] {
+  const paths = toPairs(key).flatMap(([path, kind]) => (kind === 'text' ? [path] : []))
+  return paths.length === 0 ? [] : [...paths, ...toPairs(weights ?? {}).map(([path]) => path)]
+}
+
+/** The driver takes maps for objects. */
+function toPairs(fields: object): readonly (readonly [string, unknown])[] {
+  return fields instanceof Map ? [...fields] : Object.entries(fields)
 }

@@ -7,7 +7,7 @@ import { isObject, isPlainObject, isSingleValue } from '../../core/value-kind.ts
 import { isReservedName } from '../field-path.ts'
 import type { MongoDBSettings, QueryFilter } from '../mongodb-options.ts'
 import { COMPARING, LOGICAL } from '../operator-names.ts'
-import { readCount, readSelect, readSort } from './query-filters.ts'
+import { isTextSearch, readCount, readSearch, readSelect, readSort } from './query-filters.ts'
 import type { QueryPlace } from './query-place.ts'
 import {
   isNamedAt,
@@ -17,7 +17,6 @@ import {
   toTop,
   toValuePlace,
 } from './query-place.ts'
-import { isTextSearch, readSearch } from './text-search.ts'
 
 /** Operators that take a list of values. */
 const WITH_LIST: ReadonlySet<string> = new Set(['$in', '$nin', '$all'])

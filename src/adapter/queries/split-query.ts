@@ -3,14 +3,11 @@ import { toList } from '../../core/checked-query.ts'
 import { BadRequest } from '../../core/errors/index.ts'
 import type { Query } from '../../core/params.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
-import type { MongoDBSettings } from '../mongodb-options.ts'
+import type { MongoDBSettings, Paginate } from '../mongodb-options.ts'
 import { toObjectId } from '../object-id.ts'
 import { COMPARING, LOGICAL } from '../operator-names.ts'
-import type { PageSize } from './page.ts'
-import { toPageSize } from './page.ts'
-import { readCount, readSelect } from './query-filters.ts'
+import { isTextSearch, readCount, readSelect, withTextCondition } from './query-filters.ts'
 import { checkConditionList, checkDefined } from './query-operators.ts'
-import { isTextSearch, withTextCondition } from './text-search.ts'
 
 /** A query in the parts that the driver takes. */
 export interface SplitQuery extends PageSize {
@@ -93,4 +90,23 @@ function toOperand(value: unknown, name: string, isId: boolean): unknown {
     toOperand(inner, key, isId && COMPARES.has(key)),
   ])
   return Object.fromEntries(copy)
+}
+
+/** How many records one `find` returns, and in which form. */
+export interface PageSize {
+  /** `undefined`: all of them. */
+  readonly limit: number | undefined
+  /** Whether the result is `{ total, limit, skip, data }` rather than an array. */
+  readonly paged: boolean
+}
+
+/**
+ * Returns the page size for a `$limit`. Pages come with `paginate.default`; `paginate.max` alone
+ * bounds an array.
+ */
+export function toPageSize(limit: number | undefined, paginate: Paginate | false): PageSize {
+  const { default: size, max } = paginate || {}
+  const wanted = limit ?? (size || max)
+  const bounded = wanted === undefined || max === undefined ? wanted : Math.min(wanted, max)
+  return { limit: bounded, paged: Boolean(size) }
 }

@@ -1,20 +1,17 @@
-import { setTimeout as pause } from 'node:timers/promises'
-import type { ClientSession, MongoClient, TransactionOptions } from 'mongodb'
+import type { TransactionOptions } from 'mongodb'
 
-import { Unavailable } from '../../core/errors/index.ts'
 import type { AdapterCall } from '../adapter-call.ts'
-import { isStandalone, toDatabaseError } from '../driver-error.ts'
-import type { DriverError } from './transaction-error.ts'
-import { isAnswer, toCommitError } from './transaction-error.ts'
+import { getClientFacts, isAnswer, isStandalone, toDatabaseError } from '../driver-error.ts'
+import type { Patience } from './run-transaction.ts'
+import { runAttempts } from './run-transaction.ts'
 
-/** How long a call is tried again, in ms: a transaction that the server ends has had its minute. */
-const LONGEST_MS = 10_000
-
-/** How often a call is tried when others change the same records at the same time. */
-const ATTEMPTS = 8
-
-/** The longest pause after the first attempt, in ms; it doubles with each one. */
-const FIRST_PAUSE_MS = 5
+/** For a call whose caller waits: a transaction that the server ends has had its minute. */
+const OF_CALL: Patience = {
+  attempts: 8,
+  longestMs: 10_000,
+  isTransient: (error) => isAnswer(error) && error.hasErrorLabel('TransientTransactionError'),
+  repeatsCommit: false,
+}
 
 /**
  * Refusals of a transaction, or of a command in one: command not supported, not implemented, not
@@ -24,9 +21,6 @@ const REFUSALS: ReadonlySet<unknown> = new Set([115, 238, 263, 290, 388])
 
 /** Levels of a read concern that a transaction can not have. */
 const OUTSIDE_ONLY: ReadonlySet<unknown> = new Set(['available', 'linearizable'])
-
-/** Clients of servers that take no transactions, so that they are asked only once. */
-const STANDALONE = new WeakSet<MongoClient>()
 
 /** Returns whether no other call changes what the commands of this one see. */
 export function isIsolated({ driver }: AdapterCall): boolean {
@@ -46,46 +40,23 @@ export async function runIsolated<R>(
 ): Promise<R> {
   const { client } = call.collection.db
   const options = toTransactionOptions(call)
-  if (isIsolated(call) || options === null || STANDALONE.has(client)) return run(call)
-  const given = call.driver.session
+  if (isIsolated(call) || options === null || getClientFacts(client).isStandalone) return run(call)
+  const { readConcern, writeConcern, readPreference, ...driver } = call.driver
+  const given = driver.session
   const session = given ?? client.startSession()
+  const inner = { ...call, driver: { ...driver, session } }
   try {
-    return await runAttempts(session, options, call, run)
+    return await runAttempts(session, options, OF_CALL, () => run(inner))
   } catch (error) {
     // That of a service counts as clear: nothing was written, or it says itself that it is unknown.
     if (!isRefusal(error)) throw toDatabaseError(error)
-    if (isStandalone(error)) STANDALONE.add(client)
+    if (isStandalone(error)) getClientFacts(client).isStandalone = true
   } finally {
     // Not awaited: where the server is gone, it waits for another one to tell.
     if (given === undefined) void session.endSession()
     else if (session.inTransaction()) await session.abortTransaction()
   }
   return run(call)
-}
-
-async function runAttempts<R>(
-  session: ClientSession,
-  options: TransactionOptions,
-  call: AdapterCall,
-  run: (call: AdapterCall) => Promise<R>,
-): Promise<R> {
-  const { readConcern, writeConcern, readPreference, ...driver } = call.driver
-  const inner = { ...call, driver: { ...driver, session } }
-  const end = performance.now() + LONGEST_MS
-  for (let attempt = 1; ; attempt += 1) {
-    session.startTransaction(options)
-    try {
-      const result = await run(inner)
-      await commit(session)
-      return result
-    } catch (error) {
-      if (isGone(error)) throw error
-      if (session.inTransaction()) await session.abortTransaction()
-      const isLast = attempt === ATTEMPTS || performance.now() > end
-      if (isLast || !isTransient(error)) throw error
-    }
-    await pause(Math.random() * FIRST_PAUSE_MS * 2 ** attempt)
-  }
 }
 
 /**
@@ -101,23 +72,6 @@ function toTransactionOptions({ collection, driver }: AdapterCall): TransactionO
     ...(readConcern === undefined ? {} : { readConcern }),
     ...(writeConcern === undefined ? {} : { writeConcern }),
   }
-}
-
-async function commit(session: ClientSession): Promise<void> {
-  try {
-    await session.commitTransaction()
-  } catch (error) {
-    throw isTransient(error) ? error : toCommitError(error)
-  }
-}
-
-function isTransient(error: unknown): error is DriverError {
-  return isAnswer(error) && error.hasErrorLabel('TransientTransactionError')
-}
-
-/** Whether no server has answered. */
-function isGone(error: unknown): boolean {
-  return !isAnswer(error) && toDatabaseError(error) instanceof Unavailable
 }
 
 /** Whether an error came from the server before the commit, which refuses a transaction. */

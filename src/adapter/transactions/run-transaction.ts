@@ -1,10 +1,18 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { ClientSession, MongoClient, TransactionOptions } from 'mongodb'
-
+import { Unavailable } from '../../core/errors/index.ts'
 import { toAbortError } from '../connection/read-signal.ts'
-import { toDatabaseError } from '../driver-error.ts'
-import { findTransaction, runInside, startAttempt } from './current-session.ts'
+import type { DriverError } from '../driver-error.ts'
+import {
+  isAnswer,
+  isDriverError,
+  isUnconfirmed,
+  toCommitError,
+  toDatabaseError,
+  toTransactionError,
+} from '../driver-error.ts'
 import type { RunningTransaction } from './running-transaction.ts'
-import { toCommitError, toTransactionError } from './transaction-error.ts'
+import { findTransaction, runInside, startAttempt } from './running-transaction.ts'
 
 /** What a transaction runs, with the session for commands of its own. */
 export type TransactionFunction<R> = (session: ClientSession) => R | Promise<R>
@@ -34,19 +42,100 @@ export async function runTransaction<R>(
   const session = client.startSession()
   const attempts: Attempt<R>[] = []
   try {
-    await session.withTransaction(async () => {
+    await runAttempts(session, toPrimary(driver), OF_FUNCTION, async () => {
       const signal = attempts.pop() === undefined ? undefined : getSignal()
       if (signal?.aborted) throw toAbortError(signal.reason)
       const attempt = new Attempt<R>(startAttempt(session, client))
       attempts.push(attempt)
       await attempt.run(fn)
-    }, toPrimary(driver))
+    })
   } catch (error) {
     throw attempts[0]?.toError(error) ?? error
   } finally {
     await session.endSession()
   }
   return (attempts[0] as Attempt<R>).finish()
+}
+
+/** How often and how long a transaction is tried, and after which errors. */
+export interface Patience {
+  readonly attempts: number
+  readonly longestMs: number
+  /** Returns whether an error says that all of it can be run again. */
+  readonly isTransient: (error: unknown) => boolean
+  /** Whether a commit that was not confirmed is asked for again. */
+  readonly repeatsCommit: boolean
+}
+
+/** For what a program wants done as a whole: as long as the specification of the drivers says. */
+const OF_FUNCTION: Patience = {
+  attempts: Number.POSITIVE_INFINITY,
+  longestMs: 120_000,
+  isTransient: (error) => isDriverError(error) && error.hasErrorLabel('TransientTransactionError'),
+  repeatsCommit: true,
+}
+
+/** The longest pause after the first attempt, in ms; it doubles with each one, up to half a second. */
+const FIRST_PAUSE_MS = 5
+const LONGEST_PAUSE_MS = 500
+
+/** The server's code for a command that has had its time. */
+const TIME_EXPIRED = 50
+
+/**
+ * Resolves to what a function returns, after the commit of what it has written by a session. It runs again
+ * where another transaction was in the way.
+ * @throws what the function throws in the last attempt; the transaction is aborted, or the server is gone
+ * @throws {ServiceError} what the error of the commit stands for
+ */
+export async function runAttempts<R>(
+  session: ClientSession,
+  options: TransactionOptions,
+  patience: Patience,
+  run: () => Promise<R>,
+): Promise<R> {
+  const end = performance.now() + patience.longestMs
+  for (let attempt = 1; ; attempt += 1) {
+    session.startTransaction(options)
+    try {
+      const result = await run()
+      // The function itself may have ended it by the session.
+      if (session.inTransaction()) await commit(session, patience, end)
+      return result
+    } catch (error) {
+      const isLast = attempt === patience.attempts || performance.now() > end
+      const isRepeated = !isLast && patience.isTransient(error)
+      if (!isRepeated && isGone(error)) throw error
+      if (session.inTransaction()) await session.abortTransaction()
+      if (!isRepeated) throw error
+    }
+    await pause(Math.random() * Math.min(FIRST_PAUSE_MS * 2 ** attempt, LONGEST_PAUSE_MS))
+  }
+}
+
+async function commit(session: ClientSession, patience: Patience, end: number): Promise<void> {
+  for (;;) {
+    try {
+      return await session.commitTransaction()
+    } catch (error) {
+      const isRepeated =
+        patience.repeatsCommit &&
+        isUnconfirmed(error) &&
+        !isExpired(error) &&
+        performance.now() < end
+      if (!isRepeated) throw patience.isTransient(error) ? error : toCommitError(error)
+    }
+  }
+}
+
+/** Whether the server has stopped a commit at `maxCommitTimeMS`. */
+function isExpired({ code, writeConcernError }: DriverError): boolean {
+  return code === TIME_EXPIRED || writeConcernError?.code === TIME_EXPIRED
+}
+
+/** Whether no server has answered. */
+function isGone(error: unknown): boolean {
+  return !isAnswer(error) && toDatabaseError(error) instanceof Unavailable
 }
 
 /** The URL may have the client read from secondaries, which no transaction can. */
@@ -89,7 +178,8 @@ class Attempt<R> {
   toError(error: unknown): unknown {
     this.#transaction.discard()
     if (this.#thrown !== undefined) return toTransactionError(this.#thrown.error)
-    return error === this.#transaction.failure ? toDatabaseError(error) : toCommitError(error)
+    if (error === this.#transaction.failure) return toDatabaseError(error)
+    return isDriverError(error) ? toCommitError(error) : error
   }
 
   finish(): R {

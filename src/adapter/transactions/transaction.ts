@@ -5,7 +5,6 @@ import type {
   ReadPreferenceLike,
   WriteConcern,
 } from 'mongodb'
-
 import type { AnyApplication } from '../../core/app.ts'
 import type { AroundHook } from '../../core/application-defaults.ts'
 import { TAKEN_BACK } from '../../core/hooks/hook-chain.ts'
@@ -13,8 +12,8 @@ import { markHookFactory } from '../../core/hooks/hook-factory.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import { isObject } from '../../core/value-kind.ts'
+import { HooklessService } from '../hookless-service.ts'
 import { ContextSnapshot } from './context-snapshot.ts'
-import { findClient, findClientOf } from './find-client.ts'
 import type { TransactionFunction } from './run-transaction.ts'
 import { runTransaction } from './run-transaction.ts'
 
@@ -122,3 +121,23 @@ function toDriver(options: Omit<TransactionOptions, 'client'>): DriverTransactio
 }
 
 markHookFactory(transaction, 'transaction()')
+
+/** Resolves to the client of a service, `undefined` where it is none on a collection. */
+export async function findClientOf(service: object): Promise<MongoClient | undefined> {
+  return service instanceof HooklessService ? (await service.getModel()).db.client : undefined
+}
+
+/**
+ * Resolves to the client of all MongoDB services of an application.
+ * @throws {TypeError} there is no such service, or they are of several clients; names the option
+ */
+export async function findClient({ entries }: AnyApplication): Promise<MongoClient> {
+  const found = await Promise.all([...entries.values()].map(({ service }) => findClientOf(service)))
+  const [client, ...others] = new Set(found.filter((one) => one !== undefined))
+  if (client !== undefined && others.length === 0) return client
+  const reason =
+    client === undefined
+      ? 'the application has no MongoDB service'
+      : `the services of the application are of ${others.length + 1} clients`
+  throw new TypeError(`transaction(): the option 'client' is required, since ${reason}`)
+}

@@ -2,7 +2,7 @@ import type { Collection, Document, IndexSpecification } from 'mongodb'
 import t from 'tap'
 
 import { MongoDBService } from '../../../src/adapter/index.ts'
-import { findDuplicateKey } from '../../../src/adapter/writes/duplicate-key.ts'
+import { findDuplicateKey } from '../../../src/adapter/writes/write.ts'
 import { openDatabase } from '../../support/database.ts'
 
 const { db, empty, commandsOf } = await openDatabase(t)

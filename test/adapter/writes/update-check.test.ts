@@ -1,8 +1,7 @@
 import t from 'tap'
 
 import { resolveMongoDBOptions } from '../../../src/adapter/resolve-options.ts'
-import { UPDATE_OPERATORS } from '../../../src/adapter/update-operators.ts'
-import { checkUpdateOperator } from '../../../src/adapter/writes/update-check.ts'
+import { checkUpdateOperator, UPDATE_OPERATORS } from '../../../src/adapter/writes/write-data.ts'
 import { BadRequest } from '../../../src/core/errors/index.ts'
 import { idleCollection } from '../../support/idle-collection.ts'
 
