@@ -7,7 +7,8 @@ import type { MongoDBSettings, MultiMethod } from './mongodb-options.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
 import { isExternal, toCallSettings, toHidden, withQuery } from './mongodb-params.ts'
 import { checkHiddenQuery } from './queries/hidden-field-check.ts'
-import { checkPatterns } from './queries/pattern-check.ts'
+import type { PatternPlace } from './queries/pattern-check.ts'
+import { checkPattern } from './queries/pattern-check.ts'
 import { withNamedSearch, withTextCondition } from './queries/query-filters.ts'
 import { sanitizeQuery } from './queries/query-operators.ts'
 import { isEmptyFilter, splitQuery } from './queries/split-query.ts'
@@ -25,10 +26,12 @@ export function toChecked<P extends MongoDBParams>(
 ): P {
   const named = findOperatorPlaces(params, service)
   const allowed = withNamedSearch(settings, named)
-  const query = sanitizeQuery(params?.query ?? {}, allowed, named)
+  const patterns: PatternPlace[] = []
+  const query = sanitizeQuery(params?.query ?? {}, allowed, named, patterns)
   if (toHidden(settings, params).length > 0) checkHiddenQuery(query, allowed)
-  const mayHavePatterns = settings.operators.length > 0 || named.length > 0
-  if (isExternal(params) && mayHavePatterns) checkPatterns(query, allowed)
+  if (isExternal(params)) {
+    for (const pattern of patterns) checkPattern(pattern, settings.limits.patternLength)
+  }
   // The settings that are known for the call from here on are without what schemas allow.
   return withQuery(params, allowed === settings ? query : withTextCondition(query))
 }

@@ -4,8 +4,8 @@ import { isObject, isPlainObject } from '../../core/value-kind.ts'
 import { relate } from '../field-path.ts'
 import type { MongoDBSettings } from '../mongodb-options.ts'
 import { isObjectId } from '../object-id.ts'
-import { LOGICAL } from '../operator-names.ts'
 import { findSearchLeak, isTextSearch, readSelect, readSort } from './query-filters.ts'
+import { LOGICAL } from './query-place.ts'
 
 /** Operators that hold conditions on the same field, or on fields of its items. */
 const NESTING: ReadonlySet<string> = new Set(['$not', '$elemMatch'])

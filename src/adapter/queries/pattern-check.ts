@@ -1,7 +1,5 @@
 import { BadRequest } from '../../core/errors/index.ts'
 import type { Query } from '../../core/params.ts'
-import { isPlainObject } from '../../core/value-kind.ts'
-import type { MongoDBSettings } from '../mongodb-options.ts'
 
 /** The flags that JavaScript and the database read alike. */
 const FLAGS = /^[ims]*$/
@@ -53,30 +51,24 @@ const PATTERN_RULES: readonly PatternRule[] = [
   },
 ]
 
+/** An object of a query that has a pattern in it, or flags of one, and the field that it is about. */
+export interface PatternPlace {
+  readonly conditions: Query
+  readonly field: string
+}
+
+/** Returns whether an object of a query has a pattern, or flags of one. */
+export function hasPattern(conditions: Query): boolean {
+  return Object.hasOwn(conditions, '$regex') || Object.hasOwn(conditions, '$options')
+}
+
 /**
- * Checks the patterns of a sanitized query from outside. What a filter function has made is code.
- * @throws {BadRequest} a `$regex` that is no string, is longer than `limits.patternLength`, does not
- *   compile, or may take exponential time; `$options` without it. Names the field and the rule
+ * Checks a pattern in a sanitized query from outside.
+ * @param limit that of the option `limits.patternLength`
+ * @throws {BadRequest} a `$regex` that is no string, is longer than the limit, does not compile, or may
+ *   take exponential time; `$options` without it. Names the field and the rule
  */
-export function checkPatterns(query: Query, settings: MongoDBSettings): void {
-  for (const [name, value] of Object.entries(query)) {
-    const isMade = Object.hasOwn(settings.filters, name) && settings.filters[name] !== true
-    if (!isMade) checkPatternsIn(value, name, settings.limits.patternLength)
-  }
-}
-
-function checkPatternsIn(value: unknown, field: string, limit: number): void {
-  if (Array.isArray(value)) {
-    for (const item of value) checkPatternsIn(item, field, limit)
-  } else if (isPlainObject(value)) {
-    checkPattern(value, field, limit)
-    for (const [name, child] of Object.entries(value)) {
-      checkPatternsIn(child, name.startsWith('$') ? field : name, limit)
-    }
-  }
-}
-
-function checkPattern(conditions: Query, field: string, limit: number): void {
+export function checkPattern({ conditions, field }: PatternPlace, limit: number): void {
   const hasOptions = Object.hasOwn(conditions, '$options')
   if (!Object.hasOwn(conditions, '$regex')) {
     if (hasOptions) throw new BadRequest(`$options needs a $regex for ${field}`)

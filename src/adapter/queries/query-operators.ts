@@ -6,20 +6,20 @@ import type { Query } from '../../core/params.ts'
 import { isObject, isPlainObject, isSingleValue } from '../../core/value-kind.ts'
 import { isReservedName } from '../field-path.ts'
 import type { MongoDBSettings, QueryFilter } from '../mongodb-options.ts'
-import { COMPARING, LOGICAL } from '../operator-names.ts'
+import type { PatternPlace } from './pattern-check.ts'
+import { hasPattern } from './pattern-check.ts'
 import { isTextSearch, readCount, readSearch, readSelect, readSort } from './query-filters.ts'
 import type { QueryPlace } from './query-place.ts'
 import {
+  COMPARING,
   isNamedAt,
+  LOGICAL,
   REFUSED,
   toConditionsPlace,
   toItemPlace,
   toTop,
   toValuePlace,
 } from './query-place.ts'
-
-/** Operators that take a list of values. */
-const WITH_LIST: ReadonlySet<string> = new Set(['$in', '$nin', '$all'])
 
 const ALLOWED: ReadonlySet<string> = new Set(['$or', '$and', ...COMPARING])
 const ALIASES: ReadonlyMap<string, string> = new Map([
@@ -48,9 +48,20 @@ const OPERATOR_LIKE = /^\s*(?:[$\uFF04\uFE69]|%24)|\.\$/
 /** The running count of one query. */
 interface Check {
   readonly settings: MongoDBSettings
+  /** The patterns that were come across. */
+  readonly patterns: PatternPlace[]
   conditions: number
   values: number
 }
+
+/** Returns the checked operand of an operator in the object at a place. */
+type OperandReader = (value: unknown, operator: string, outer: QueryPlace, check: Check) => unknown
+
+/** What operators with a list take; the operands of others are values. */
+const LIST_READERS: ReadonlyMap<string, OperandReader> = new Map([
+  ...[...LOGICAL].map((name): [string, OperandReader] => [name, readConditionList]),
+  ...['$in', '$nin', '$all'].map((name): [string, OperandReader] => [name, readValueList]),
+])
 
 type Reader = (value: unknown, check: Check, place: QueryPlace) => unknown
 
@@ -66,6 +77,7 @@ const FILTER_READERS: Readonly<Record<string, Reader>> = {
  * where lists are meant, `$limit` and `$skip` as numbers, nothing `undefined`. The query itself is
  * not changed.
  * @param named the operators that schemas allow beside those of the settings, at their places
+ * @param patterns takes the patterns of the query, but for what a filter function has made: that is code
  * @throws {BadRequest} an operator that is not allowed, a malformed value, or more than the limits
  *   allow; the message names operators and limits, never values
  */
@@ -73,9 +85,10 @@ export function sanitizeQuery(
   query: Query,
   settings: MongoDBSettings,
   named: readonly OperatorPlace[] = [],
+  patterns: PatternPlace[] = [],
 ): Query {
   if (!isPlainObject(query)) throw new BadRequest('The query must be an object')
-  const check: Check = { settings, conditions: 0, values: 0 }
+  const check: Check = { settings, patterns, conditions: 0, values: 0 }
   const top = toTop(named)
   const entries = Object.entries(query)
   const conditions = entries.filter(([name]) => toReader(name, settings) === undefined)
@@ -113,6 +126,9 @@ function checkObject(object: Query, kind: string, place: QueryPlace, check: Chec
   checkLimit('depth', place.depth, check)
   count('conditions', Math.max(1, Object.keys(object).length), check)
   const copy: Query = {}
+  if (place.depth > 0 && hasPattern(object)) {
+    check.patterns.push({ conditions: copy, field: place.field })
+  }
   for (const [key, value] of Object.entries(object)) {
     if (isReservedName(key)) throw new BadRequest(`Invalid ${kind} ${key}`)
     if (!OPERATOR_LIKE.test(key)) {
@@ -124,7 +140,11 @@ function checkObject(object: Query, kind: string, place: QueryPlace, check: Chec
       throw new BadRequest(`Invalid ${kind} ${key}`, undefined, toHint(operator, kind))
     }
     if (Object.hasOwn(copy, operator)) throw new BadRequest(`${operator} is given twice`)
-    copy[operator] = checkOperand(value, operator, place, check)
+    const read = LIST_READERS.get(operator)
+    copy[operator] =
+      read === undefined
+        ? checkValue(value, operator, toValuePlace(place, operator), check)
+        : read(value, operator, place, check)
   }
   return copy
 }
@@ -150,19 +170,31 @@ function isAllowed(operator: string, { $regex }: Query, { settings }: Check): bo
   return operator === '$options' && $regex !== undefined && settings.operators.includes('$regex')
 }
 
-/** @param outer the place of the object that has the operator */
-function checkOperand(value: unknown, operator: string, outer: QueryPlace, check: Check): unknown {
-  const isLogical = LOGICAL.has(operator)
-  const place = isLogical ? toConditionsPlace(outer, operator) : toValuePlace(outer, operator)
-  if (!isLogical && !WITH_LIST.has(operator)) return checkValue(value, operator, place, check)
-  const list = toList(value)
-  if (list === undefined) throw new BadRequest(`${operator} must be a list`)
-  if (!isLogical) return checkList(list, operator, place, check)
+/** Reads `$or`, `$and` and `$nor`. */
+function readConditionList(
+  value: unknown,
+  operator: string,
+  outer: QueryPlace,
+  check: Check,
+): unknown {
+  const list = readList(value, operator)
+  const place = toConditionsPlace(outer, operator)
   checkConditionList(operator, list)
   return list.map((item) => {
     if (!isPlainObject(item)) throw new BadRequest(`${operator} must be a list of conditions`)
     return checkConditions(item, 'query parameter', place, check)
   })
+}
+
+/** Reads `$in`, `$nin` and `$all`. */
+function readValueList(value: unknown, operator: string, outer: QueryPlace, check: Check): unknown {
+  return checkList(readList(value, operator), operator, toValuePlace(outer, operator), check)
+}
+
+function readList(value: unknown, operator: string): readonly unknown[] {
+  const list = toList(value)
+  if (list === undefined) throw new BadRequest(`${operator} must be a list`)
+  return list
 }
 
 /**

@@ -5,9 +5,9 @@ import type { Query } from '../../core/params.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
 import type { MongoDBSettings, Paginate } from '../mongodb-options.ts'
 import { toObjectId } from '../object-id.ts'
-import { COMPARING, LOGICAL } from '../operator-names.ts'
 import { isTextSearch, readCount, readSelect, withTextCondition } from './query-filters.ts'
 import { checkConditionList, checkDefined } from './query-operators.ts'
+import { COMPARING, LOGICAL } from './query-place.ts'
 
 /** A query in the parts that the driver takes. */
 export interface SplitQuery extends PageSize {

@@ -3,8 +3,8 @@ import { isObject, isPlainObject, isPromise } from '../../core/value-kind.ts'
 import { isReservedName, relate } from '../field-path.ts'
 import type { MongoDBSettings } from '../mongodb-options.ts'
 import { checkId, isSameId } from '../object-id.ts'
-import { COMPARING } from '../operator-names.ts'
 import { checkHiddenConditions } from '../queries/hidden-field-check.ts'
+import { COMPARING } from '../queries/query-place.ts'
 
 /** The data of one record, or update operators. */
 export type WriteData = Readonly<Record<string, unknown>>
