@@ -36,7 +36,7 @@ export function createNotAuthenticated(
 }
 
 /** Returns why a call was refused, for the log: the message, and the fields of the cause. */
-export function toReason({ message, cause }: ServiceError): object {
+export function describeRefusal({ message, cause }: ServiceError): object {
   const isExplained = typeof cause === 'object' && cause !== null && !(cause instanceof Error)
   return isExplained ? { reason: message, ...cause } : { reason: message }
 }

@@ -26,7 +26,7 @@ export interface AuthenticationParams extends Params {
  * Returns a copy of params for a call inside this process that needs no authentication. No key is
  * added without a value: services may ask whether one is there.
  */
-export function toInternalParams(params: AuthenticationParams): AuthenticationParams {
+export function createInternalParams(params: AuthenticationParams): AuthenticationParams {
   // On the params of a transport the address is a getter of their class, which a copy leaves out.
   const {
     provider: _provider,
@@ -51,7 +51,7 @@ export function withoutProvider<P extends AuthenticationParams>(params: P): Omit
 }
 
 /** Returns params with `authenticated` and the address, for a strategy's own calls. */
-export function toAuthenticatedParams(params: AuthenticationParams): AuthenticationParams {
+export function withAuthenticated(params: AuthenticationParams): AuthenticationParams {
   if (params.authenticated === true) return params
   const { address } = params
   return { ...params, authenticated: true, ...(address === undefined ? {} : { address }) }

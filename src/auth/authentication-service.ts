@@ -13,7 +13,7 @@ import type {
   ConnectionEvent,
 } from './authentication.ts'
 import type { AuthenticationParams } from './authentication-params.ts'
-import { toAuthenticatedParams } from './authentication-params.ts'
+import { withAuthenticated } from './authentication-params.ts'
 import { DEFAULT_SETTING, installDefaultAuthentication } from './default-authentication.ts'
 import { findEntityService, getIdName } from './entity-service.ts'
 import { installLoginHooks } from './hooks/login-events.ts'
@@ -28,7 +28,7 @@ import type { AccessTokenPayload } from './tokens/access-token.ts'
 import { decodeClaims } from './tokens/access-token.ts'
 import type { TokenOptions } from './tokens/token-options.ts'
 import type { RevocationList } from './tokens/token-revocation.ts'
-import { checkRevocation, toExpiryDate } from './tokens/token-revocation.ts'
+import { checkRevocation, getRevocationExpiry } from './tokens/token-revocation.ts'
 
 /**
  * The service that logs users in and out: `create` takes `{ strategy, ... }` and returns
@@ -137,7 +137,7 @@ export class AuthenticationService implements Authentication {
     }
     const strategy = this.getStrategy(name)
     if (strategy === undefined) return refuse('')
-    const authenticated = toAuthenticatedParams(params)
+    const authenticated = withAuthenticated(params)
     // Not async: one more promise would slow down every request with a token.
     const prove = (added?: AuthenticationParams): Promise<AuthenticationResult> => {
       const all = added === undefined ? authenticated : { ...authenticated, ...added }
@@ -227,7 +227,7 @@ export class AuthenticationService implements Authentication {
       const payload = await this.verifyAccessToken(result.accessToken, params.jwt, params.secret)
       await list.revoke(
         payload.jti,
-        toExpiryDate(payload, this.configuration.jwtOptions, params.jwt),
+        getRevocationExpiry(payload, this.configuration.jwtOptions, params.jwt),
       )
     }
     return result

@@ -2,7 +2,7 @@ import type { Application } from '../core/index.ts'
 import { createContext, findServiceEntry, runMethod, toServicePath } from '../core/index.ts'
 import { isObject } from '../core/value-kind.ts'
 import type { AuthenticationParams } from './authentication-params.ts'
-import { toInternalParams } from './authentication-params.ts'
+import { createInternalParams } from './authentication-params.ts'
 import { proveAuthentication } from './proof.ts'
 
 /** A stored record of whoever can log in. */
@@ -35,7 +35,7 @@ export function getIdName(service: EntityService | null): string | undefined {
 }
 
 /** Returns the records of a page, an array, or a single record. */
-export function toEntities(result: unknown): readonly unknown[] {
+export function listEntities(result: unknown): readonly unknown[] {
   if (Array.isArray(result)) return result
   if (!isObject(result)) return []
   const { data, total } = result
@@ -45,11 +45,11 @@ export function toEntities(result: unknown): readonly unknown[] {
 /**
  * Returns params for an internal call that reads an entity; the query of the request is left out.
  */
-export function toEntityParams(
+export function createEntityParams(
   params: AuthenticationParams,
   query: Record<string, unknown>,
 ): AuthenticationParams {
-  const copy = toInternalParams(params)
+  const copy = createInternalParams(params)
   copy.query = query
   return copy
 }
@@ -66,7 +66,7 @@ interface Finder {
  * Returns an entity as callers outside may see it: the result of an external `get`, since the hooks
  * of its service decide which fields are sent.
  */
-export async function toExternalEntity(
+export async function readExternalEntity(
   strategy: Finder,
   entity: Entity,
   id: unknown,

@@ -29,7 +29,7 @@ export function withField(
  * the same class. An object of a class that has none of the fields is returned itself.
  */
 export function omitFields(value: unknown, paths: readonly string[]): unknown {
-  const record = toPlain(value)
+  const record = getPlainForm(value)
   if (Array.isArray(record)) return record.map((item) => omitFields(item, paths))
   if (!isPlainObject(record) && !hasField(record, paths)) return value
   const copy = copyRecord(record)
@@ -44,7 +44,7 @@ export function omitFields(value: unknown, paths: readonly string[]): unknown {
 }
 
 /** Returns what JSON would make of a value; bytes are returned as they are. */
-export function toPlain(value: unknown): unknown {
+export function getPlainForm(value: unknown): unknown {
   if (ArrayBuffer.isView(value)) return value
   const { toJSON } = (value ?? {}) as { toJSON?: unknown }
   return typeof toJSON === 'function' ? toJSON.call(value) : value

@@ -13,7 +13,7 @@ import { isPlainObject } from '../../core/value-kind.ts'
 import { createNotAuthenticated } from '../auth-errors.ts'
 import type { Authentication, AuthenticationResult } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
-import { toInternalParams } from '../authentication-params.ts'
+import { createInternalParams } from '../authentication-params.ts'
 import { authenticationServices, findAuthentication } from '../default-authentication.ts'
 import { findProof, proveAuthentication } from '../proof.ts'
 import { limitProof } from '../throttle/login-throttle.ts'
@@ -57,7 +57,7 @@ export function authenticate(
   first: string | AuthenticateOptions,
   ...others: string[]
 ): AuthenticateHook {
-  const options = toOptions(first, others)
+  const options = readOptions(first, others)
   const hook: AuthenticateHook = (context, next) => {
     const { type, app } = context
     if (type && type !== 'around' && type !== 'before') {
@@ -88,13 +88,13 @@ export async function authenticateParams(
   first: string | AuthenticateOptions,
   ...others: string[]
 ): Promise<Params> {
-  const options = toOptions(first, others)
+  const options = readOptions(first, others)
   const holder = { params }
   await proveParams(findService(app, options), holder, options.strategies)
   return holder.params
 }
 
-function toOptions(
+function readOptions(
   first: string | AuthenticateOptions | undefined,
   others: readonly string[],
 ): AuthenticateOptions {
@@ -176,10 +176,14 @@ function proveCaller(
   const name = authentication?.strategy ?? ''
   const strategy = provider && strategies.includes(name) ? service.getStrategy(name) : undefined
   if (!authentication || strategy?.limitGuesses === undefined) {
-    return service.authenticate(authentication, toInternalParams(params), ...strategies)
+    return service.authenticate(authentication, createInternalParams(params), ...strategies)
   }
   const prove = (added?: AuthenticationParams) =>
-    service.authenticate(authentication, { ...toInternalParams(params), ...added }, ...strategies)
+    service.authenticate(
+      authentication,
+      { ...createInternalParams(params), ...added },
+      ...strategies,
+    )
   return limitProof(service, strategy, authentication, params, prove).catch((error: unknown) => {
     reportFailure(service, 'login', { data: authentication, params }, error)
     throw error

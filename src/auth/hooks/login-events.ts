@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { HookContext } from '../../core/index.ts'
 import { ServiceError } from '../../core/index.ts'
-import { toReason } from '../auth-errors.ts'
+import { describeRefusal } from '../auth-errors.ts'
 import type { Authentication, AuthenticationResult } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import { getField } from '../field-path.ts'
@@ -49,7 +49,11 @@ function createLoginHook(
       await service.handleConnection(event, connection as Record<string, unknown>, result)
     }
     service.app.logger.info(
-      { event, strategy: result.authentication?.strategy, ...toCaller(params, service, result) },
+      {
+        event,
+        strategy: result.authentication?.strategy,
+        ...describeCaller(params, service, result),
+      },
       event === 'login' ? 'Logged in' : 'Logged out',
     )
     service.app.emit(event, result, params, context)
@@ -66,16 +70,16 @@ export function reportFailure(
   if (!(error instanceof ServiceError) || error.code >= 500) return
   const { strategy } = (context.data ?? {}) as { strategy?: unknown }
   const name = service.strategyNames.find((known) => known === strategy)
-  const account = name === undefined ? {} : toAccount(service.getStrategy(name), context.data)
+  const account = name === undefined ? {} : hashAccount(service.getStrategy(name), context.data)
   const { address } = context.params as AuthenticationParams
   service.app.logger.warn(
-    { event, strategy: name, address, ...account, code: error.code, ...toReason(error) },
+    { event, strategy: name, address, ...account, code: error.code, ...describeRefusal(error) },
     event === 'login' ? 'Login failed' : 'Logout failed',
   )
 }
 
 /** Returns the hash of the user name in the data of a login: no e-mail addresses in the log. */
-function toAccount(strategy: object | undefined, data: unknown): object {
+function hashAccount(strategy: object | undefined, data: unknown): object {
   const { configuration } = (strategy ?? {}) as { configuration?: { usernameField?: unknown } }
   const usernameField = configuration?.usernameField
   if (typeof usernameField !== 'string') return {}
@@ -84,7 +88,7 @@ function toAccount(strategy: object | undefined, data: unknown): object {
   return { account: createHash('sha256').update(name.trim().toLowerCase()).digest('hex') }
 }
 
-function toCaller(
+function describeCaller(
   { address }: AuthenticationParams,
   service: Authentication,
   result: AuthenticationResult,

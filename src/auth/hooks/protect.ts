@@ -2,7 +2,7 @@ import { markHookFactory } from '../../core/hooks/hook-factory.ts'
 import type { ExternalForm } from '../../core/index.ts'
 import { addExternalForm } from '../../core/index.ts'
 import { isObject, isStringList } from '../../core/value-kind.ts'
-import { omitFields, toPlain } from '../field-path.ts'
+import { getPlainForm, omitFields } from '../field-path.ts'
 import type { HookCall } from './hook-call.ts'
 
 /** A hook for after or around: what `protect` returns. */
@@ -25,17 +25,17 @@ export function protect(...fields: string[]): ProtectHook {
   }
   const omit: ExternalForm = (record) => omitFields(record, fields)
   const omitInPage: ExternalForm = (result) => {
-    const page = toPlain(result)
+    const page = getPlainForm(result)
     return isPage(page) ? { ...page, data: omit(page.data) } : omit(result)
   }
   const protectContext = (context: HookCall): void => {
     const { result, dispatch = result } = context
     // Only `find` returns pages: elsewhere `data` is a field like any other.
-    const toForm = context.method === 'find' ? omitInPage : omit
-    context.dispatch = toForm(dispatch)
+    const omitFrom = context.method === 'find' ? omitInPage : omit
+    context.dispatch = omitFrom(dispatch)
     if (context.params.provider) context.result = context.dispatch
-    else if (toForm === omitInPage && isPage(result)) addForms(result.data, omit)
-    else addForms([result].flat(), toForm)
+    else if (omitFrom === omitInPage && isPage(result)) addForms(result.data, omit)
+    else addForms([result].flat(), omitFrom)
   }
   const hook: ProtectHook = (context, next) => {
     if (context.type === 'around' && next !== undefined) {

@@ -1,24 +1,20 @@
 import type { AuthenticationRequest } from '../../core/index.ts'
 import { Conflict, GeneralError, NotFound } from '../../core/index.ts'
-import { isNonEmptyString, isObject, isPlainObject } from '../../core/value-kind.ts'
+import { isObject, isPlainObject } from '../../core/value-kind.ts'
 import { createNotAuthenticated } from '../auth-errors.ts'
 import type { Authentication, AuthenticationResult } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import { withoutProvider } from '../authentication-params.ts'
 import type { Entity, EntityService } from '../entity-service.ts'
-import { findEntityService, toEntityParams, toExternalEntity } from '../entity-service.ts'
-import { isProvenProfile, proveProfile } from '../proof.ts'
+import { createEntityParams, findEntityService, readExternalEntity } from '../entity-service.ts'
+import { isProvenProfile } from '../proof.ts'
 import { AuthenticationBaseStrategy } from '../strategies/base-strategy.ts'
+import { proveDirectly } from './direct-proof.ts'
 import type { OAuthOutcome } from './page-address.ts'
-import { addOutcome, checkOrigin, joinPageAddress, toFields } from './page-address.ts'
-import { verifyIdToken } from './provider/id-token.ts'
+import { addOutcome, checkOrigin, getOutcomeFields, joinPageAddress } from './page-address.ts'
 import type { OAuthProfile } from './provider/profile.ts'
 import { getProfileId } from './provider/profile.ts'
-import { loadOpenId } from './provider/provider.ts'
-import type { ProviderSession } from './provider/provider-session.ts'
-import { askProvider } from './provider/provider-session.ts'
 import { ProviderAccess } from './provider-access.ts'
-import { NO_FLOW } from './sealed/flow-cookie.ts'
 import { checkOAuthSettings, findOAuthSettings } from './settings/oauth-settings.ts'
 import { findVerifiedEmail } from './settings/provider-settings.ts'
 
@@ -157,7 +153,7 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
     const data = await this.getEntityData(profile, null, params)
     const { create } = this.#entities
     if (create === undefined) throw createNotAuthenticated('There is no account of yours here')
-    return (await create.call(this.#entities, data, toEntityParams(params, {}))) as Entity
+    return (await create.call(this.#entities, data, createEntityParams(params, {}))) as Entity
   }
 
   /** Stores in an entity what the profile says by now. */
@@ -166,14 +162,14 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
     const { patch } = this.#entities
     if (patch === undefined) return entity
     const id = entity[this.entityId]
-    return (await patch.call(this.#entities, id, data, toEntityParams(params, {}))) as Entity
+    return (await patch.call(this.#entities, id, data, createEntityParams(params, {}))) as Entity
   }
 
   /** Returns the entity for the result: for external calls as callers outside may see it. */
   async getEntity(entity: Entity, params: OAuthParams): Promise<unknown> {
     const id = entity[this.entityId]
     if (id === undefined || id === null) throw createNotAuthenticated('Could not get oAuth entity')
-    return params.provider ? toExternalEntity(this, entity, id, params) : entity
+    return params.provider ? readExternalEntity(this, entity, id, params) : entity
   }
 
   /**
@@ -203,7 +199,7 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
     const base = await this.getAllowedOrigin(params)
     if (!base) return null
     const address = joinPageAddress(base, params.redirect ?? '')
-    return addOutcome(address, toFields(outcome, this.name))
+    return addOutcome(address, getOutcomeFields(outcome, this.name))
   }
 
   get #entities(): EntityService {
@@ -221,7 +217,7 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
   async #redeem(code: unknown, params: OAuthParams): Promise<Entity> {
     const { id } = await this.providerAccess.redeem(code)
     try {
-      return (await this.#entities.get(id, toEntityParams(params, {}))) as Entity
+      return (await this.#entities.get(id, createEntityParams(params, {}))) as Entity
     } catch (error) {
       if (!(error instanceof NotFound)) throw error
       throw createNotAuthenticated('The account of the code does not exist', undefined, error)
@@ -284,7 +280,7 @@ export async function findOne(
     throw createNotAuthenticated('The provider does not say who you are', undefined, { reason })
   }
   const entity = findFirst(
-    await entityService.find(toEntityParams(params, { $limit: 1, ...query })),
+    await entityService.find(createEntityParams(params, { $limit: 1, ...query })),
   )
   if (entity === undefined || entity === null) return null
   if (isObject(entity) && entity[entityId] != null) return entity
@@ -303,45 +299,4 @@ function findFirst(result: unknown): unknown {
   if (Array.isArray(result)) return result[0]
   const { data } = (result ?? {}) as { data?: unknown }
   return Array.isArray(data) ? data[0] : result
-}
-
-/**
- * Returns a login that a caller has begun by itself, on a telephone for example, with the profile
- * that the provider confirms: `{ strategy, id_token, nonce }`, or `{ strategy, access_token }` where
- * the provider can say for whom a token was made. A profile from a caller counts for nothing.
- * @throws {NotAuthenticated} the token is forged, expired, or was made for somebody else
- */
-export async function proveDirectly(
-  access: ProviderAccess,
-  request: AuthenticationRequest,
-  { signal }: AuthenticationParams,
-): Promise<AuthenticationRequest> {
-  const provider = access.getProvider()
-  const { id_token, access_token, nonce } = request
-  const profile = await askProvider(provider, signal, async (session) => {
-    if (isNonEmptyString(id_token)) return verifyIdToken(session, id_token, nonce)
-    if (isNonEmptyString(access_token)) return checkAccessToken(session, access_token)
-    const reason = 'neither an id token nor an access token'
-    throw createNotAuthenticated(NO_FLOW, undefined, { reason })
-  })
-  const tokens = isNonEmptyString(id_token) ? { id_token } : { access_token }
-  return { strategy: access.name, ...tokens, profile: proveProfile(profile, access.name) }
-}
-
-/** An access token says nothing about who may use it: one that another application got would do. */
-async function checkAccessToken(session: ProviderSession, token: string): Promise<OAuthProfile> {
-  const { key, name } = session.provider.settings
-  const openid = await loadOpenId()
-  const configuration = await session.configure()
-  if (configuration.serverMetadata().introspection_endpoint === undefined) {
-    throw createNotAuthenticated(
-      `Access tokens of ${name} are not accepted: it does not say for whom they were made`,
-    )
-  }
-  const { active, client_id, sub } = await openid.tokenIntrospection(configuration, token)
-  if (!active || client_id !== key) {
-    const reason = active ? 'the token was made for another application' : 'the token is not active'
-    throw createNotAuthenticated(`${name} does not confirm this login`, undefined, { reason })
-  }
-  return session.getProfile(token, sub === undefined ? undefined : { sub })
 }

@@ -1,7 +1,7 @@
 import { createNotAuthenticated } from '../auth-errors.ts'
 import type { AuthenticationResult } from '../authentication.ts'
 import { isOrigin } from './settings/oauth-settings.ts'
-import { toAbsoluteUrl } from './settings/provider-section.ts'
+import { parseUrl } from './settings/provider-section.ts'
 
 /** What stands for the address of this server where a page is given as a path. */
 const OWN_ORIGIN = 'https://own.invalid'
@@ -26,14 +26,16 @@ const PROBLEMS: Readonly<Record<string, (joined: JoinedAddress) => boolean>> = {
   'a part of the host': ({ base, path }) => HOST_ONLY.test(base) && !/^[/?#]/.test(path),
   'a query for the outcome': ({ path, address }) => path.endsWith('?') && !address.includes('#'),
   'another host': ({ base, path, address }) => {
-    const { origin } = new URL(toAbsolute(base))
-    const resolved = URL.canParse(path, toAbsolute(base)) ? new URL(path, toAbsolute(base)) : null
-    const target = toAbsoluteUrl(toAbsolute(address))
+    const { origin } = new URL(getAbsoluteAddress(base))
+    const resolved = URL.canParse(path, getAbsoluteAddress(base))
+      ? new URL(path, getAbsoluteAddress(base))
+      : null
+    const target = parseUrl(getAbsoluteAddress(address))
     return target?.origin !== origin || resolved?.origin !== origin || address.startsWith('//')
   },
   'another folder': ({ base, address }) => {
-    const { pathname } = new URL(toAbsolute(base))
-    return toAbsoluteUrl(toAbsolute(address))?.pathname.startsWith(pathname) !== true
+    const { pathname } = new URL(getAbsoluteAddress(base))
+    return parseUrl(getAbsoluteAddress(address))?.pathname.startsWith(pathname) !== true
   },
   'an outcome of its own': ({ address }) => OUTCOME.test(decodeOften(getFragment(address))),
 }
@@ -73,7 +75,7 @@ export function joinPageAddress(base: string, path: string): string {
  */
 export function addOutcome(address: string, outcome: Readonly<Record<string, string>>): string {
   return (
-    address + toSeparator(address) + new URLSearchParams(outcome).toString().replaceAll('+', '%20')
+    address + getSeparator(address) + new URLSearchParams(outcome).toString().replaceAll('+', '%20')
   )
 }
 
@@ -81,14 +83,14 @@ export function addOutcome(address: string, outcome: Readonly<Record<string, str
 export type OAuthOutcome = AuthenticationResult | Pick<Error, 'message'>
 
 /** Returns what a page is told of the outcome of a login with a strategy. */
-export function toFields(outcome: OAuthOutcome, strategy: string): Record<string, string> {
+export function getOutcomeFields(outcome: OAuthOutcome, strategy: string): Record<string, string> {
   const { accessToken, code, message } = outcome as Record<string, unknown>
   if (typeof accessToken === 'string') return { access_token: accessToken }
   if (typeof code === 'string') return { code, strategy }
   return { error: String(message || 'OAuth Authentication not successful') }
 }
 
-function toSeparator(address: string): string {
+function getSeparator(address: string): string {
   if (!address.includes('#')) return address.endsWith('?') ? '' : '#'
   const [, query] = /([?&=].*)$/s.exec(getFragment(address)) ?? []
   if (query === '?') return ''
@@ -126,7 +128,7 @@ export function checkOrigin(
     throw createNotAuthenticated("There is no page after the login: 'origins' names no origin")
   }
   if (referer === undefined) return first
-  const url = toAbsoluteUrl(referer)
+  const url = parseUrl(referer)
   if (url === null || url.origin === 'null') {
     throw createNotAuthenticated(
       'Invalid referer: expected an absolute URL (e.g. http://localhost:3000).',
@@ -160,10 +162,10 @@ export function checkOrigins(place: string, value: unknown): void {
 const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]'])
 
 function isSameLoopback(origin: string, { protocol, hostname }: URL): boolean {
-  const allowed = toAbsoluteUrl(origin)
+  const allowed = parseUrl(origin)
   return allowed?.protocol === protocol && allowed.hostname === hostname && LOOPBACK.has(hostname)
 }
 
-function toAbsolute(address: string): string {
+function getAbsoluteAddress(address: string): string {
   return address.startsWith('/') ? OWN_ORIGIN + address : address
 }

@@ -3,7 +3,7 @@ import { isNonEmptyString } from '../../core/value-kind.ts'
 import { createNotAuthenticated } from '../auth-errors.ts'
 import type { Authentication } from '../authentication.ts'
 import type { Algorithm } from '../tokens/token-key.ts'
-import { toTokenKeys } from '../tokens/token-key.ts'
+import { readTokenKeys } from '../tokens/token-key.ts'
 import { claimOnce, MemoryRevocationList } from '../tokens/token-revocation.ts'
 import { OAuthProvider } from './provider/provider.ts'
 import { openData, sealData } from './sealed/sealed-data.ts'
@@ -56,7 +56,7 @@ export class ProviderAccess {
   get secrets(): readonly string[] {
     const { configKey, configuration } = this.authentication
     const { secret, jwtOptions } = configuration
-    const keys = toTokenKeys(secret, jwtOptions.algorithm as Algorithm, `${configKey}.secret`)
+    const keys = readTokenKeys(secret, jwtOptions.algorithm as Algorithm, `${configKey}.secret`)
     // A public key only verifies tokens, and is no secret.
     return keys.flatMap(({ signing }) => (signing === null ? [] : `${configKey} ${signing}`))
   }

@@ -49,7 +49,7 @@ export function createDummyHash(cost: ScryptCost): ScryptHash {
 export function formatScryptHash(hash: ScryptHash): string {
   const { cost, blockSize, parallelization, salt, key } = hash
   const parameters = `ln=${Math.log2(cost)},r=${blockSize},p=${parallelization}`
-  return ['', 'scrypt', parameters, toUnpaddedBase64(salt), toUnpaddedBase64(key)].join('$')
+  return ['', 'scrypt', parameters, encodeUnpadded(salt), encodeUnpadded(key)].join('$')
 }
 
 /** Returns the hash that a string in PHC format stands for, `null` for any other string. */
@@ -99,7 +99,7 @@ function deriveKey(
 }
 
 /** Returns Base64 without padding, as the PHC format demands. */
-function toUnpaddedBase64(bytes: Buffer): string {
+function encodeUnpadded(bytes: Buffer): string {
   return bytes.toString('base64').replaceAll('=', '')
 }
 

@@ -3,7 +3,7 @@ import { ServiceError } from '../../core/index.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import { isObject } from '../../core/value-kind.ts'
-import { createNotAuthenticated, toReason } from '../auth-errors.ts'
+import { createNotAuthenticated, describeRefusal } from '../auth-errors.ts'
 import type {
   AuthenticationHttpRequest,
   AuthenticationResult,
@@ -11,7 +11,7 @@ import type {
 } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import type { Entity } from '../entity-service.ts'
-import { toEntityParams, toExternalEntity } from '../entity-service.ts'
+import { createEntityParams, readExternalEntity } from '../entity-service.ts'
 import type { AuthenticationConfiguration } from '../settings/authentication-config.ts'
 import { ENTITY_RULES, getSection } from '../settings/authentication-config.ts'
 import type { AccessTokenPayload } from '../tokens/access-token.ts'
@@ -167,12 +167,12 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
       throw createNotAuthenticated('Could not find entity service')
     }
     const query = this.getEntityQuery(params)
-    const entityParams = toEntityParams(params, query instanceof Promise ? await query : query)
+    const entityParams = createEntityParams(params, query instanceof Promise ? await query : query)
     try {
       const entity = await service.get(id, entityParams)
       if (!isObject(entity)) throw createNotAuthenticated(`The ${name} of the token does not exist`)
       return params.provider
-        ? ((await toExternalEntity(this, entity, id, params)) as Entity)
+        ? ((await readExternalEntity(this, entity, id, params)) as Entity)
         : entity
     } catch (error) {
       // An id that is unknown or malformed. Any other error, of the database for example, says
@@ -243,7 +243,7 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
     const omitted = log.omitted === 0 ? {} : { omitted: log.omitted }
     log.omitted = 0
     const line = { event: 'token', strategy: this.name, address, ...known }
-    this.app.logger.warn({ ...line, ...toReason(error), ...omitted }, 'Token refused')
+    this.app.logger.warn({ ...line, ...describeRefusal(error), ...omitted }, 'Token refused')
   }
 
   /**

@@ -1,4 +1,4 @@
-import type { AuthenticationRequest, Logger, NotAuthenticated } from '../../core/index.ts'
+import type { AuthenticationRequest, NotAuthenticated } from '../../core/index.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import { findServiceEntry } from '../../core/services/service-entry.ts'
@@ -6,16 +6,55 @@ import { isNonEmptyString, isObject } from '../../core/value-kind.ts'
 import { createNotAuthenticated } from '../auth-errors.ts'
 import type { AuthenticationResult } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
-import type { Entity, EntityService } from '../entity-service.ts'
-import { toEntities, toEntityParams, toExternalEntity } from '../entity-service.ts'
+import type { Entity } from '../entity-service.ts'
+import { createEntityParams, listEntities, readExternalEntity } from '../entity-service.ts'
 import { getField, withField } from '../field-path.ts'
 import type { PasswordOptions, PasswordVerdict } from '../passwords/passwords.ts'
 import { checkPasswordLength, HASH_RULES, Passwords } from '../passwords/passwords.ts'
 import type { AuthenticationConfiguration } from '../settings/authentication-config.ts'
 import { ENTITY_RULES, getSection } from '../settings/authentication-config.ts'
-import { toNetwork } from '../throttle/login-throttle.ts'
+import { getNetwork } from '../throttle/login-throttle.ts'
 import type { Turn } from '../work-queue.ts'
 import { AuthenticationBaseStrategy } from './base-strategy.ts'
+
+/** The section of the local strategy, with what it takes from the settings of the service. */
+export interface LocalConfiguration {
+  /** The name of the entity in results and params, `null` for none. */
+  readonly entity: string | null
+  /** The name of the id of an entity. Default: the property `id` of the entity service. */
+  readonly entityId: string | undefined
+  /** The path of the entity service. */
+  readonly service: string | undefined
+  /** The path of the user name in the data of a login. */
+  readonly usernameField: string
+  /** The path of the password in the data of a login. */
+  readonly passwordField: string
+  /** The field of the entity with the user name. Default: `usernameField`. */
+  readonly entityUsernameField: string
+  /** The path of the hash in the entity. Default: `passwordField`. */
+  readonly entityPasswordField: string
+  /** What every failing login is told. Default: `'Invalid login'`. */
+  readonly errorMessage: string
+  /** What makes new hashes: `'bcrypt'` is for packages that compare hashes by bcrypt themselves. */
+  readonly hash: 'scrypt' | 'bcrypt'
+  /** The cost of hashes by bcrypt, from 10 to 12; without effect on those by scrypt. Default: 10. */
+  readonly hashSize?: number
+  /** Parameters for hashes by scrypt, and how many hashes are computed at a time and may wait. */
+  readonly scrypt: PasswordOptions
+}
+
+const RULES: OptionRules = {
+  ...ENTITY_RULES,
+  usernameField: OPTION.string,
+  passwordField: OPTION.string,
+  entityUsernameField: OPTION.string,
+  entityPasswordField: OPTION.string,
+  errorMessage: OPTION.string,
+  hash: HASH_RULES.hash,
+  /** Any value where hashes are by scrypt: it stands in the settings of those who come from Feathers. */
+  hashSize: { expected: 'anything', isValid: () => true },
+  scrypt: OPTION.object,
+}
 
 interface Credentials {
   readonly username: string
@@ -31,8 +70,19 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
   override get configuration(): Readonly<LocalConfiguration & Record<string, unknown>> {
     const base = this.authentication.configuration
     if (this.#configuration !== null && this.#base === base) return this.#configuration
+    const { entity = null, entityId, service } = base
+    const section = getSection(base, this.name) as Partial<LocalConfiguration>
+    const { usernameField = '', passwordField = '' } = section
     this.#base = base
-    this.#configuration = Object.freeze(toLocalConfiguration(base, this.name))
+    this.#configuration = Object.freeze({
+      ...{ entity, entityId, service, usernameField, passwordField },
+      entityUsernameField: usernameField,
+      entityPasswordField: passwordField,
+      errorMessage: 'Invalid login',
+      hash: 'scrypt',
+      scrypt: {},
+      ...section,
+    })
     return this.#configuration
   }
 
@@ -44,7 +94,8 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
       if (isNonEmptyString(section[required])) continue
       throw new TypeError(`'${this.name}' authentication strategy requires a '${required}' setting`)
     }
-    checkLocalSection(`the setting '${configKey}.${this.name}'`, section)
+    const rules = section['hash'] === 'bcrypt' ? { ...RULES, ...HASH_RULES } : RULES
+    checkOptions(`the setting '${configKey}.${this.name}'`, section, rules)
     this.#getPasswords()
   }
 
@@ -127,8 +178,8 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
     if (service === null) throw createNotAuthenticated('Could not find entity service')
     const { entityUsernameField } = this.configuration
     const query = await this.getEntityQuery({ [entityUsernameField]: username }, params)
-    const result = await service.find(toEntityParams(params, query))
-    const [entity] = toEntities(result)
+    const result = await service.find(createEntityParams(params, query))
+    const [entity] = listEntities(result)
     return isObject(entity) ? entity : null
   }
 
@@ -143,16 +194,14 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
     password: string,
     params?: AuthenticationParams,
   ): Promise<Entity> {
-    const { entityPasswordField: field } = this.configuration
-    const stored = getField(entity, field)
+    const stored = getField(entity, this.configuration.entityPasswordField)
     const verdict = await this.verifyPassword(password, stored, params)
     if (!verdict.isCorrect) {
       const reason = verdict.isMalformed ? 'the stored hash is malformed' : 'wrong password'
       throw this.#createError(stored === undefined ? 'user without password' : reason)
     }
     if (verdict.isOutdated) {
-      const hash = () => this.hashPassword(password, params)
-      await upgradeHash(this, { entity, field, stored, hash })
+      await this.#upgradeHash(entity, stored, () => this.hashPassword(password, params))
     }
     return entity
   }
@@ -167,7 +216,7 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
     stored: unknown,
     params?: AuthenticationParams,
   ): Promise<PasswordVerdict> {
-    return this.#getPasswords().verify(password, stored, toTurn(params))
+    return this.#getPasswords().verify(password, stored, createTurn(params))
   }
 
   /**
@@ -188,7 +237,7 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
    */
   hashPassword(password: unknown, params?: AuthenticationParams): Promise<string> {
     return this.#getPasswords().hash(password, {
-      ...toTurn(params),
+      ...createTurn(params),
       isPatient: !params?.provider && params?.address === undefined,
     })
   }
@@ -203,7 +252,7 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
     if (service === null || name === null) return entity
     const id = entity[entityId ?? service.id ?? 'id']
     if (id === undefined || id === null) throw createNotAuthenticated('Could not get local entity')
-    return params.provider ? toExternalEntity(this, entity, id, params) : entity
+    return params.provider ? readExternalEntity(this, entity, id, params) : entity
   }
 
   /** Returns two non-empty strings, or `null`: an object would be an operator in the query. */
@@ -224,6 +273,34 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
     return createNotAuthenticated(this.configuration.errorMessage, undefined, { reason })
   }
 
+  /**
+   * Stores a new hash of the same password. The hooks of the service don't run: they would hash
+   * the hash, and emit an event for a user who has changed nothing. A password that was changed
+   * meanwhile stays, as the outdated hash is part of the query. A failure is logged: the login
+   * itself went well.
+   */
+  async #upgradeHash(entity: Entity, stored: unknown, hash: () => Promise<string>): Promise<void> {
+    const { entityService: service, configuration } = this
+    const { entityPasswordField: field, entityId } = configuration
+    const methods = service === null ? undefined : findServiceEntry(service)?.methods
+    const get = methods?.get('get')
+    const patch = methods?.get('patch')
+    if (service === null || get === undefined || patch === undefined) return
+    const id = entity[entityId ?? service.id ?? 'id']
+    const params = { query: { [field]: stored } }
+    try {
+      // First, since it takes long, and what is read afterwards may change meanwhile.
+      const newHash = await hash()
+      // The outermost field is read once more as it is stored: hooks may have changed it in the
+      // entity.
+      const isNested = field.includes('.')
+      const record = isNested ? await get.original.call(service, id, { ...params }) : entity
+      await patch.original.call(service, id, withChange(record as Entity, field, newHash), params)
+    } catch (error) {
+      this.app.logger.warn({ err: error }, 'An outdated password hash was not replaced')
+    }
+  }
+
   #getPasswords(): Passwords {
     const { configKey } = this.authentication
     if (this.#passwords === null) {
@@ -237,130 +314,12 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
 }
 
 /** Callers of one network take turns as one. */
-function toTurn({ address, signal }: AuthenticationParams = {}): Turn {
-  return { caller: address === undefined ? undefined : toNetwork(address), signal }
+function createTurn({ address, signal }: AuthenticationParams = {}): Turn {
+  return { caller: address === undefined ? undefined : getNetwork(address), signal }
 }
 
-/** The section of the local strategy, with what it takes from the settings of the service. */
-export interface LocalConfiguration {
-  /** The name of the entity in results and params, `null` for none. */
-  readonly entity: string | null
-  /** The name of the id of an entity. Default: the property `id` of the entity service. */
-  readonly entityId: string | undefined
-  /** The path of the entity service. */
-  readonly service: string | undefined
-  /** The path of the user name in the data of a login. */
-  readonly usernameField: string
-  /** The path of the password in the data of a login. */
-  readonly passwordField: string
-  /** The field of the entity with the user name. Default: `usernameField`. */
-  readonly entityUsernameField: string
-  /** The path of the hash in the entity. Default: `passwordField`. */
-  readonly entityPasswordField: string
-  /** What every failing login is told. Default: `'Invalid login'`. */
-  readonly errorMessage: string
-  /** What makes new hashes: `'bcrypt'` is for packages that compare hashes by bcrypt themselves. */
-  readonly hash: 'scrypt' | 'bcrypt'
-  /** The cost of hashes by bcrypt, from 10 to 12; without effect on those by scrypt. Default: 10. */
-  readonly hashSize?: number
-  /** Parameters for hashes by scrypt, and how many hashes are computed at a time and may wait. */
-  readonly scrypt: PasswordOptions
-}
-
-const RULES: OptionRules = {
-  ...ENTITY_RULES,
-  usernameField: OPTION.string,
-  passwordField: OPTION.string,
-  entityUsernameField: OPTION.string,
-  entityPasswordField: OPTION.string,
-  errorMessage: OPTION.string,
-  hash: HASH_RULES.hash,
-  /** Any value where hashes are by scrypt: it stands in the settings of those who come from Feathers. */
-  hashSize: { expected: 'anything', isValid: () => true },
-  scrypt: OPTION.object,
-}
-
-/** @throws {TypeError} an unknown option, or a value that it can't have */
-export function checkLocalSection(owner: string, section: Readonly<Record<string, unknown>>): void {
-  const isBcrypt = section['hash'] === 'bcrypt'
-  checkOptions(owner, section, isBcrypt ? { ...RULES, ...HASH_RULES } : RULES)
-}
-
-/** Returns the section of a local strategy with every default filled in. */
-export function toLocalConfiguration(
-  base: AuthenticationConfiguration,
-  name: string,
-): LocalConfiguration & Record<string, unknown> {
-  const { entity = null, entityId, service } = base
-  const section = getSection(base, name) as Partial<LocalConfiguration>
-  const { usernameField = '', passwordField = '' } = section
-  return {
-    entity,
-    entityId,
-    service,
-    usernameField,
-    passwordField,
-    entityUsernameField: usernameField,
-    entityPasswordField: passwordField,
-    errorMessage: 'Invalid login',
-    hash: 'scrypt',
-    scrypt: {},
-    ...section,
-  }
-}
-
-/** What is read of the strategy that has checked the password. */
-interface Strategy {
-  readonly app: { readonly logger: Logger }
-  readonly configuration: { readonly entityId?: unknown }
-  readonly entityService: EntityService | null
-}
-
-/** A hash that takes the place of an outdated one. */
-export interface HashUpgrade {
-  readonly entity: Entity
-  /** The path of the hash in the entity. */
-  readonly field: string
-  /** The outdated hash. */
-  readonly stored: unknown
-  /** Computes the new hash. */
-  readonly hash: () => Promise<string>
-}
-
-/**
- * Stores a new hash of the same password. The hooks of the service don't run: they would hash
- * the hash, and emit an event for a user who has changed nothing. A password that was changed
- * meanwhile stays, as the outdated hash is part of the query. A failure is logged: the login
- * itself went well.
- */
-export async function upgradeHash(
-  strategy: Strategy,
-  { entity, field, stored, hash }: HashUpgrade,
-): Promise<void> {
-  const service = strategy.entityService
-  const methods = service === null ? undefined : findServiceEntry(service)?.methods
-  const get = methods?.get('get')
-  const patch = methods?.get('patch')
-  if (service === null || get === undefined || patch === undefined) return
-  const id = entity[String(strategy.configuration.entityId ?? service.id ?? 'id')]
-  const params = { query: { [field]: stored } }
-  try {
-    // First, since it takes long, and what is read afterwards may change meanwhile.
-    const newHash = await hash()
-    // The outermost field is read once more as it is stored: hooks may have changed it in the
-    // entity.
-    const isNested = field.includes('.')
-    const record = isNested ? await get.original.call(service, id, { ...params }) : entity
-    const change = toChange(record as Entity, field, newHash)
-    await patch.original.call(service, id, change, params)
-  } catch (error) {
-    strategy.app.logger.warn({ err: error }, 'An outdated password hash was not replaced')
-  }
-}
-
-/** The outermost field that changes, with everything else in it. */
-function toChange(record: Entity, field: string, hash: string): Record<string, unknown> {
+/** The outermost field of a dotted path that changes, with everything else in it. */
+function withChange(record: Entity, field: string, hash: string): Record<string, unknown> {
   const [outermost = ''] = field.split('.')
-  const { [outermost]: value } = withField(record, field, hash)
-  return { [outermost]: value }
+  return { [outermost]: withField(record, field, hash)[outermost] }
 }

@@ -100,7 +100,7 @@ export class LoginThrottle {
     login: (added: { readonly attempt: LoginAttempt }) => Promise<T>,
     { logger = console, signal }: LoginOptions = {},
   ): Promise<T> {
-    const place = address === undefined ? (account ?? '') : toNetwork(address)
+    const place = address === undefined ? (account ?? '') : getNetwork(address)
     const run = async (): Promise<T> => {
       const attempt = await this.begin(account, address)
       const result = await login({ attempt }).catch(async (error: unknown) => {
@@ -125,13 +125,13 @@ export class LoginThrottle {
    */
   async begin(account: string | null, address: string | undefined): Promise<LoginAttempt> {
     const counters: Counter[] = []
-    const network = address === undefined ? null : toNetwork(address)
-    const named = account === null ? null : toAccountKeys('', network, account)
+    const network = address === undefined ? null : getNetwork(address)
+    const named = account === null ? null : createAccountKeys('', network, account)
     const keys = named === null ? [] : [named]
     const isKnown = named !== null && (await this.#isKnown(named))
     // The address first: once it is refused, the names that it invents make no counters.
     if (network !== null) {
-      const key = toKey(isKnown ? 'address-known' : 'address', network)
+      const key = createKey(isKnown ? 'address-known' : 'address', network)
       await this.#limit(key, this.#maxAttemptsPerAddress, counters)
     }
     if (named !== null) {
@@ -139,7 +139,7 @@ export class LoginThrottle {
     }
     return {
       countUser: async (user) => {
-        const found = toAccountKeys('-user', network, user)
+        const found = createAccountKeys('-user', network, user)
         keys.push(found)
         const key = (await this.#isKnown(found)) ? found.pair : found.account
         // Counted beyond the limit as well: to take it back would be a call of the store that tells of it.
@@ -208,12 +208,16 @@ interface AccountKeys {
 }
 
 /** Known by the exact user name: `Ann` and `ann` may be two accounts. */
-function toAccountKeys(kind: '' | '-user', network: string | null, account: string): AccountKeys {
+function createAccountKeys(
+  kind: '' | '-user',
+  network: string | null,
+  account: string,
+): AccountKeys {
   const pair = `${network} ${account}`
   return {
-    known: network === null ? null : toKey(`known${kind}`, pair),
-    pair: toKey(`pair${kind}`, pair),
-    account: toKey(`account${kind}`, account.trim().toLowerCase()),
+    known: network === null ? null : createKey(`known${kind}`, pair),
+    pair: createKey(`pair${kind}`, pair),
+    account: createKey(`account${kind}`, account.trim().toLowerCase()),
   }
 }
 
@@ -238,12 +242,12 @@ function isFault(error: unknown): boolean {
 }
 
 /** Returns a key with a hash: names may be long, and e-mail addresses are not to be stored here. */
-function toKey(kind: string, name: string): string {
+function createKey(kind: string, name: string): string {
   return `${kind} ${createHash('sha256').update(name).digest('base64url')}`
 }
 
 /** Returns the part of an address that one customer has: all of IPv4, the first 64 bits of IPv6. */
-export function toNetwork(address: string): string {
+export function getNetwork(address: string): string {
   // Some proxies add the port: `203.0.113.9:40001` or `[2001:db8::1]:40001`.
   const [bare = ''] = address
     .replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1')

@@ -125,7 +125,7 @@ export class CollectionThrottleStore implements ThrottleStore {
         { upsert: true, returnDocument: 'after' },
       ),
     )
-    return { count: toCount(counter), remainingMs: endsAt - now, undo: () => this.#undo(_id) }
+    return { count: readCount(counter), remainingMs: endsAt - now, undo: () => this.#undo(_id) }
   }
 
   async remember(key: string, forMs: number): Promise<void> {
@@ -150,7 +150,7 @@ export class CollectionThrottleStore implements ThrottleStore {
   }
 }
 
-function toCount(document: unknown): number {
+function readCount(document: unknown): number {
   const { count } = (document ?? {}) as { count?: unknown }
   return typeof count === 'number' ? count : 0
 }

@@ -6,7 +6,7 @@ import { BoundedMap } from '../bounded-map.ts'
 import { isStringOrList } from '../option-rules.ts'
 import { freezeDeep, mergeSettings } from '../settings-merge.ts'
 import type { TokenKey } from './token-key.ts'
-import { toTokenKeys } from './token-key.ts'
+import { readTokenKeys } from './token-key.ts'
 import type { TokenOptions, TokenRules } from './token-options.ts'
 import { resolveTokenRules } from './token-options.ts'
 
@@ -331,7 +331,7 @@ export class TokenIssuer {
     }
     this.#maxLifetime ??= rules.maxLifetime
     const isOwn = secret === undefined
-    const keys = toTokenKeys(
+    const keys = readTokenKeys(
       isOwn ? settings.secret : secret,
       rules.algorithm,
       isOwn ? `${this.#configKey}.secret` : 'secret',

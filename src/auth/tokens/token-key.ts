@@ -57,13 +57,13 @@ const KEY_KINDS: Readonly<Record<string, string>> = {
  * @param name how errors name the setting, `'authentication.secret'`
  * @throws {TypeError} no key, one that is too short, or of the wrong kind for the algorithm
  */
-export function toTokenKeys(secret: unknown, algorithm: Algorithm, name: string): TokenKey[] {
+export function readTokenKeys(secret: unknown, algorithm: Algorithm, name: string): TokenKey[] {
   const secrets: readonly unknown[] = Array.isArray(secret) ? secret : [secret]
-  const toKey = algorithm.startsWith('HS') ? toSecretKey : toKeyPair
+  const readKey = algorithm.startsWith('HS') ? readSecretKey : readKeyPair
   const keys = secrets.map((one, index) => {
     const place = Array.isArray(secret) ? `${name}[${index}]` : name
     if (!isNonEmptyString(one)) throw new TypeError(`'${place}' must be a non-empty string`)
-    return toKey(one, algorithm, place)
+    return readKey(one, algorithm, place)
   })
   if (keys[0]?.signing == null) {
     throw new TypeError(`'${name}' must begin with a key that can sign: a public key only verifies`)
@@ -71,7 +71,7 @@ export function toTokenKeys(secret: unknown, algorithm: Algorithm, name: string)
   return keys
 }
 
-function toSecretKey(secret: string, algorithm: Algorithm, name: string): TokenKey {
+function readSecretKey(secret: string, algorithm: Algorithm, name: string): TokenKey {
   // A public key that is taken for a secret is known to everybody, who could then sign tokens.
   if (/-----BEGIN [A-Z0-9 ]+-----/.test(secret) || isJsonWebKey(secret)) {
     throw new TypeError(
@@ -88,7 +88,7 @@ function toSecretKey(secret: string, algorithm: Algorithm, name: string): TokenK
   return { kid, signing: secret, verifying: secret }
 }
 
-function toKeyPair(pem: string, algorithm: Algorithm, name: string): TokenKey {
+function readKeyPair(pem: string, algorithm: Algorithm, name: string): TokenKey {
   const isPrivate = /-----BEGIN (?:RSA |EC )?PRIVATE KEY-----/.test(pem)
   const publicKey = readPublicKey(pem, isPrivate, algorithm, name)
   checkKeyKind(publicKey, algorithm, name)

@@ -102,9 +102,9 @@ export function resolveTokenRules(
   if (header === undefined || audience === undefined || issuer === undefined) {
     throw new TypeError(`'${name}' needs a header, an audience and an issuer`)
   }
-  const expiresIn = toSeconds(options['expiresIn'], `${name}.expiresIn`)
+  const expiresIn = parseTimeSpan(options['expiresIn'], `${name}.expiresIn`)
   const longest = options['maxLifetime'] ?? Math.max(DEFAULT_MAX_LIFETIME, expiresIn)
-  const maxLifetime = toSeconds(longest, `${name}.maxLifetime`)
+  const maxLifetime = parseTimeSpan(longest, `${name}.maxLifetime`)
   if (expiresIn > maxLifetime) {
     throw new TypeError(`'${name}.expiresIn' is longer than '${name}.maxLifetime' allows`)
   }
@@ -115,7 +115,7 @@ export function resolveTokenRules(
     audiences: [audience].flat(),
     issuer,
     expiresIn,
-    notBefore: notBefore === undefined ? null : toSeconds(notBefore, `${name}.notBefore`),
+    notBefore: notBefore === undefined ? null : parseTimeSpan(notBefore, `${name}.notBefore`),
     maxLifetime,
     expiryTolerance: clockTolerance ?? 0,
     startTolerance: clockTolerance ?? DEFAULT_START_TOLERANCE,
@@ -154,22 +154,22 @@ const SPAN_FORMAT = /^(-?\d{1,9}) ?([a-z]{1,12})$/
  * @param name how errors name the option
  * @throws {TypeError} neither a number nor such a string
  */
-export function toSeconds(span: unknown, name: string): number {
+export function parseTimeSpan(span: unknown, name: string): number {
   if (typeof span === 'number' && Number.isFinite(span)) return Math.floor(span)
   const lowered = typeof span === 'string' ? span.toLowerCase() : ''
   const [, count, unit = ''] = SPAN_FORMAT.exec(lowered) ?? []
-  const seconds = toUnitSeconds(unit) ?? toUnitSeconds(toSingular(unit))
+  const seconds = findUnitSeconds(unit) ?? findUnitSeconds(getSingular(unit))
   if (count !== undefined && seconds !== undefined) return Math.floor(Number(count) * seconds)
   throw new TypeError(
     `The '${name}' option is ${JSON.stringify(span)}: it takes seconds or a string like '15m' or '1d'`,
   )
 }
 
-function toUnitSeconds(unit: string): number | undefined {
+function findUnitSeconds(unit: string): number | undefined {
   return Object.hasOwn(SECONDS_PER_UNIT, unit) ? SECONDS_PER_UNIT[unit] : undefined
 }
 
 /** Not of `ms`, which is no plural of `m`. */
-function toSingular(unit: string): string {
+function getSingular(unit: string): string {
   return unit.length > 2 && unit.endsWith('s') ? unit.slice(0, -1) : unit
 }

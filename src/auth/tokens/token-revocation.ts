@@ -135,7 +135,7 @@ const CLOCK_MARGIN_SECONDS = 300
  * @param options those that the token may be verified by: with a `clockTolerance` it is accepted
  *   for some time after its expiry
  */
-export function toExpiryDate(
+export function getRevocationExpiry(
   { exp }: AccessTokenPayload,
   ...options: (TokenOptions | undefined)[]
 ): Date {

@@ -52,7 +52,7 @@ export async function readProfile(
   const profile = profileUrl === null ? {} : await readJson(configuration, token, profileUrl)
   if (!isObject(profile) || Array.isArray(profile)) throw new Error('The profile is no object')
   if (emailUrl === null) return profile
-  return { ...profile, ...toEmail(await readEmails(configuration, token, emailUrl)) }
+  return { ...profile, ...findMainEmail(await readEmails(configuration, token, emailUrl)) }
 }
 
 /** How providers refuse a token whose scopes do not go so far; GitHub says 404. */
@@ -79,7 +79,7 @@ async function readJson(configuration: Configuration, token: string, url: string
 }
 
 /** Returns the main address of a list, and whether it is confirmed. */
-function toEmail(list: unknown): object {
+function findMainEmail(list: unknown): object {
   const entries = Array.isArray(list) ? list.filter(isObject) : []
   const main = entries.find(({ primary }) => primary === true)
   if (typeof main?.['email'] !== 'string') return {}

@@ -2,11 +2,11 @@ import type { IncomingMessage } from 'node:http'
 import { followSignal } from '../../../core/follow-signal.ts'
 import type { ProviderNetwork } from './provider-network.ts'
 import {
+  createProviderError,
+  getSafeOrigin,
   ProviderError,
+  parseProviderUrl,
   sendRequest,
-  toOrigin,
-  toProviderError,
-  toProviderUrl,
 } from './provider-network.ts'
 
 /** Options of `createProviderFetch()`. */
@@ -45,7 +45,7 @@ export type ProviderFetch = (url: string, init?: ProviderRequest) => Promise<Res
 export function createProviderFetch(options: ProviderFetchOptions): ProviderFetch {
   const { timeoutMs = 5000, maxBytes = 1_000_000 } = options
   return async (target, init = {}) => {
-    const url = toProviderUrl(target, options)
+    const url = parseProviderUrl(target, options)
     const call = new AbortController()
     const release = followSignals(call, [options.signal, init.signal])
     const expire = (): void => {
@@ -54,12 +54,12 @@ export function createProviderFetch(options: ProviderFetchOptions): ProviderFetc
     const timer = setTimeout(expire, timeoutMs)
     try {
       call.signal.throwIfAborted()
-      const request = toRequest(url, init)
+      const request = createRequest(url, init)
       const answer = await sendRequest(request, url, options, call.signal)
       checkHead(answer, url)
-      return toResponse(answer, await readBody(answer, url, maxBytes), request)
+      return createResponse(answer, await readBody(answer, url, maxBytes), request)
     } catch (error) {
-      throw call.signal.aborted ? call.signal.reason : toProviderError(url, error)
+      throw call.signal.aborted ? call.signal.reason : createProviderError(url, error)
     } finally {
       clearTimeout(timer)
       release()
@@ -84,7 +84,7 @@ function followSignals(
 }
 
 /** The platform's request knows all kinds of bodies, and which headers belong to them. */
-function toRequest(
+function createRequest(
   url: URL,
   { method = 'GET', headers = {}, body = null }: ProviderRequest,
 ): Request {
@@ -106,7 +106,7 @@ function checkHead({ statusCode = 0, headers }: IncomingMessage, url: URL): void
     throw new ProviderError(url, 'answer', problem)
   }
   if (statusCode >= 300 && statusCode < 400 && statusCode !== 304) {
-    const to = `${statusCode} to ${toTarget(url, headers.location)}`
+    const to = `${statusCode} to ${findRedirectTarget(url, headers.location)}`
     throw new ProviderError(url, 'redirect', `answered with a redirect (${to}): none is followed`)
   }
   const { 'content-encoding': encoding = '' } = headers
@@ -117,9 +117,9 @@ function checkHead({ statusCode = 0, headers }: IncomingMessage, url: URL): void
   }
 }
 
-function toTarget(url: URL, location: string | undefined): string {
+function findRedirectTarget(url: URL, location: string | undefined): string {
   const isValid = location !== undefined && URL.canParse(location, url.href)
-  return isValid ? toOrigin(new URL(location, url)) : 'nowhere'
+  return isValid ? getSafeOrigin(new URL(location, url)) : 'nowhere'
 }
 
 async function readBody(answer: IncomingMessage, url: URL, maxBytes: number): Promise<Buffer> {
@@ -138,7 +138,7 @@ async function readBody(answer: IncomingMessage, url: URL, maxBytes: number): Pr
 /** Statuses whose answers have no body; the platform refuses even an empty one. */
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304])
 
-function toResponse(answer: IncomingMessage, body: Buffer, { method }: Request): Response {
+function createResponse(answer: IncomingMessage, body: Buffer, { method }: Request): Response {
   const { statusCode: status = 0, rawHeaders } = answer
   const headers = new Headers()
   for (let index = 0; index < rawHeaders.length; index += 2) {

@@ -31,7 +31,7 @@ export class ProviderError extends Error {
 
   /** @param problem completes the sentence `The provider at https://accounts.example …` */
   constructor(url: URL, failure: ProviderFailure, problem: string, cause?: Error) {
-    const origin = toOrigin(url)
+    const origin = getSafeOrigin(url)
     super(`The provider at ${origin} ${problem}`, cause === undefined ? undefined : { cause })
     this.origin = origin
     this.failure = failure
@@ -39,7 +39,7 @@ export class ProviderError extends Error {
 }
 
 /** Returns a URL without what may be secret in it; schemes without an origin stand for themselves. */
-export function toOrigin(url: URL): string {
+export function getSafeOrigin(url: URL): string {
   return url.origin === 'null' ? url.protocol : url.origin
 }
 
@@ -91,14 +91,14 @@ const TECHNICAL_FAILURES: readonly TechnicalFailure[] = [
 ]
 
 /** Returns the error of a request that has failed; one that tells of a fault of ours as it is. */
-export function toProviderError(url: URL, error: unknown): unknown {
+export function createProviderError(url: URL, error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof ProviderError) return error
   const { code = '' } = error as NodeJS.ErrnoException
   const text = `${code} ${error.message}`
   const found = TECHNICAL_FAILURES.find(({ pattern }) => pattern.test(text))
   if (found === undefined) return error
   const problem = code === '' ? found.problem : `${found.problem} (${code})`
-  return new ProviderError(url, found.failure, problem, toCause(error, code))
+  return new ProviderError(url, found.failure, problem, createSafeCause(error, code))
 }
 
 const MAX_MESSAGE = 300
@@ -107,7 +107,7 @@ const MAX_MESSAGE = 300
  * Errors of Node carry received bytes and certificates, which no log should have; the message of a
  * certificate's names is as long as the provider likes.
  */
-function toCause(error: Error, code: string): Error {
+function createSafeCause(error: Error, code: string): Error {
   const cause = new Error(error.message.slice(0, MAX_MESSAGE))
   return code === '' ? cause : Object.assign(cause, { code })
 }
@@ -129,7 +129,7 @@ export interface ProviderNetwork {
  * @throws {TypeError} no valid URL
  * @throws {ProviderError} one that no request may go to
  */
-export function toProviderUrl(target: string, { allowPrivateNetwork }: ProviderNetwork): URL {
+export function parseProviderUrl(target: string, { allowPrivateNetwork }: ProviderNetwork): URL {
   if (!URL.canParse(target)) throw new TypeError('The URL of a provider is not valid')
   const url = new URL(target)
   const refuse = (problem: string): never => {

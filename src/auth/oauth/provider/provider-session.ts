@@ -59,7 +59,7 @@ export class ProviderSession {
       redirect_uri: redirectUri,
       state,
       ...(nonce === null ? {} : { nonce }),
-      ...(hasPkce ? await toChallenge(openid, verifier) : {}),
+      ...(hasPkce ? await createPkceChallenge(openid, verifier) : {}),
     })
     return url.href
   }
@@ -87,7 +87,7 @@ export class ProviderSession {
         idTokenExpected: endpoints === null,
       })
       this.secrets.add(tokens.access_token, tokens.refresh_token, tokens.id_token)
-      return toGrant(tokens, await this.getProfile(tokens.access_token, tokens.claims()))
+      return createGrant(tokens, await this.getProfile(tokens.access_token, tokens.claims()))
     } finally {
       await this.provider.keepKeys(configuration)
     }
@@ -134,12 +134,12 @@ export class ProviderSession {
   }
 }
 
-async function toChallenge(openid: OpenId, verifier: string) {
+async function createPkceChallenge(openid: OpenId, verifier: string) {
   const challenge = await openid.calculatePKCECodeChallenge(verifier)
   return { code_challenge: challenge, code_challenge_method: 'S256' }
 }
 
-function toGrant(tokens: TokenEndpointResponse, profile: OAuthProfile): ProviderGrant {
+function createGrant(tokens: TokenEndpointResponse, profile: OAuthProfile): ProviderGrant {
   const { access_token, refresh_token, id_token } = tokens
   return {
     access_token,
@@ -252,7 +252,7 @@ export async function askProvider<T>(
     if (error instanceof ServiceError) throw error
     // What the browser has brought back tells nothing of the endpoints.
     if ((error as { code?: unknown }).code !== ANSWERED_ERROR) provider.doubt()
-    throw toRefusal(session, error)
+    throw createLoginRefusal(session, error)
   }
 }
 
@@ -260,7 +260,7 @@ export async function askProvider<T>(
  * Returns the error of a login that a provider has not confirmed. What the provider says about it
  * may be written by anybody who makes a link, so that it is for the log only.
  */
-function toRefusal({ provider, secrets }: ProviderSession, cause: unknown): Error {
+function createLoginRefusal({ provider, secrets }: ProviderSession, cause: unknown): Error {
   const { name } = provider.settings
   const { error } = cause as Record<string, unknown>
   const unreachable = findProviderError(cause)

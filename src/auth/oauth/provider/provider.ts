@@ -1,3 +1,4 @@
+import type { JWTVerifyGetKey } from 'jose'
 import type { ClientAuth, Configuration, CryptoKey, CustomFetch } from 'openid-client'
 import type { Flow } from '../sealed/flow-cookie.ts'
 import type { OAuthEndpoints, ProviderSettings } from '../settings/provider-settings.ts'
@@ -16,6 +17,10 @@ export const REQUEST_MS = 5000
 /** Beyond that, so that the error which names the provider comes first. */
 const TIMEOUT_SECONDS = 10
 
+/** Unknown keys of forged tokens must not have the keys fetched each time. */
+const REFETCH_AFTER_MS = 30_000
+const KEYS_LIFETIME_MS = 600_000
+
 /**
  * One provider: what all logins there share. The protocol is that of `openid-client`, which is loaded
  * with the first flow, as is the discovery document.
@@ -26,6 +31,8 @@ export class OAuthProvider {
   readonly #document = new DiscoveryDocument(() => this.#loadDocument())
   #clientAuth: Promise<ClientAuth> | null = null
   #keys: KeyCache | null = null
+  /** The keys for id tokens that callers send, and where they are. */
+  #keySet: { readonly url: string; readonly getKey: JWTVerifyGetKey } | null = null
 
   constructor(settings: ProviderSettings) {
     this.settings = settings
@@ -69,6 +76,21 @@ export class OAuthProvider {
     const { getJwksCache } = await loadOpenId()
     const keys = getJwksCache(configuration)
     if (keys !== undefined && keys.uat >= (this.#keys?.uat ?? 0)) this.#keys = keys
+  }
+
+  /** Returns what finds the keys of id tokens that callers send; they are fetched with the first. */
+  async getKeys(url: string): Promise<JWTVerifyGetKey> {
+    if (this.#keySet?.url === url) return this.#keySet.getKey
+    const { createRemoteJWKSet, customFetch } = await import('jose')
+    const getKey = createRemoteJWKSet(new URL(url), {
+      cooldownDuration: REFETCH_AFTER_MS,
+      cacheMaxAge: KEYS_LIFETIME_MS,
+      // The limit of the provider's requests names the provider in its error.
+      timeoutDuration: 2 * REQUEST_MS,
+      [customFetch]: (target: string, init: ProviderRequest) => this.fetch(target, init),
+    })
+    this.#keySet = { url, getKey }
+    return getKey
   }
 
   /** Notes that a login has failed: the provider may have moved. */

@@ -50,13 +50,13 @@ export async function storeFlow(
   // Browsers demand Secure beside None, and accept it from this computer without TLS.
   const isSecure = isCrossSite || isEncrypted(flow)
   const site = `${isSecure ? '; Secure' : ''}; SameSite=${isCrossSite ? 'None' : 'Lax'}`
-  const header = `${toName(flow)}=${sealed}; Max-Age=${FLOW_LIFETIME_SECONDS}; ${toScope(flow)}${site}`
+  const header = `${getCookieName(flow)}=${sealed}; Max-Age=${FLOW_LIFETIME_SECONDS}; ${getCookieScope(flow)}${site}`
   return header.length > MAX_COOKIE_LENGTH ? null : header
 }
 
 /** Returns the header that has the browser forget a flow. */
 export function removeFlow(flow: Flow): string {
-  return `${toName(flow)}=; Max-Age=0; ${toScope(flow)}${isEncrypted(flow) ? '; Secure' : ''}`
+  return `${getCookieName(flow)}=; Max-Age=0; ${getCookieScope(flow)}${isEncrypted(flow) ? '; Secure' : ''}`
 }
 
 /**
@@ -81,7 +81,8 @@ export async function readFlow(
   const flow = (await openData('oauth-flow', sealed, secrets, NO_FLOW)) as unknown as Flow
   if (flow.provider !== provider) throw createRefusal('the flow was begun with another provider')
   // Whoever answers without TLS can set a cookie, but none with the prefix.
-  if (name !== toName(flow)) throw createRefusal('the cookie has another name than it was given')
+  if (name !== getCookieName(flow))
+    throw createRefusal('the cookie has another name than it was given')
   return flow
 }
 
@@ -90,11 +91,11 @@ const NAME = 'remex-oauth-'
 /** Browsers take a cookie with this prefix over TLS only. */
 const SECURE = '__Secure-'
 
-function toName(flow: Flow): string {
+function getCookieName(flow: Flow): string {
   return `${isEncrypted(flow) ? SECURE : ''}${NAME}${flow.provider}`
 }
 
-function toScope({ redirectUri }: Flow): string {
+function getCookieScope({ redirectUri }: Flow): string {
   // Below a prefix with parameters callers choose a part of the path, which must stay one.
   return `Path=${new URL(redirectUri).pathname.replaceAll(';', '%3B')}; HttpOnly`
 }

@@ -36,11 +36,11 @@ export class OAuthCallbackService extends PageService {
       // Nothing is known of who has sent it, so that the answer leads nowhere.
       throw new OAuthFailure(error)
     })
-    const login = toLoginParams(flow, params, this.#site.linkStrategy)
+    const login = createLoginParams(flow, params, this.#site.linkStrategy)
     const cookie = removeFlow(flow)
     const state = { isLogged: false }
     try {
-      const result = await this.#logIn(strategy, flow, toParameters(fields), login, state)
+      const result = await this.#logIn(strategy, flow, readParameters(fields), login, state)
       return new OAuthAnswer(await strategy.getRedirect(result, login), result, cookie)
     } catch (error) {
       const location = await this.#site.getErrorPage(strategy, error, login)
@@ -85,16 +85,16 @@ async function findFlow(
   fields: Readonly<Record<string, unknown>>,
   { headers }: Params,
 ): Promise<Flow> {
-  const { state } = Object.fromEntries(toParameters(fields))
+  const { state } = Object.fromEntries(readParameters(fields))
   const access = strategy.providerAccess
   const flow = await readFlow(strategy.name, headers?.['cookie'], access.secrets)
   if (state !== flow.state) throw createRefusal('the state is that of another flow')
-  if (!(await access.claimHere(...toUse(flow)))) throw createRefusal('it was used')
+  if (!(await access.claimHere(...getFlowUse(flow)))) throw createRefusal('it was used')
   return flow
 }
 
 /** Returns by what a flow is noted as used, and until when. */
-function toUse({ state }: Flow): [id: string, exp: number] {
+function getFlowUse({ state }: Flow): [id: string, exp: number] {
   return [`oauth ${state}`, Math.floor(Date.now() / 1000) + FLOW_LIFETIME_SECONDS]
 }
 
@@ -112,7 +112,7 @@ async function ask(
     session.finish(fields, flow),
   )
   // For logins that the provider has confirmed only: anybody may begin others.
-  if (!(await access.claimEverywhere(...toUse(flow)))) throw createRefusal('it was used')
+  if (!(await access.claimEverywhere(...getFlowUse(flow)))) throw createRefusal('it was used')
   return { strategy: name, ...tokens, profile: proveProfile(profile, name) }
 }
 
@@ -121,7 +121,7 @@ function createRefusal(reason: string) {
 }
 
 /** Each parameter once, as a string: which of two would count could be chosen by an attacker. */
-function toParameters(fields: Readonly<Record<string, unknown>>): URLSearchParams {
+function readParameters(fields: Readonly<Record<string, unknown>>): URLSearchParams {
   const parameters = new URLSearchParams()
   for (const [name, value] of Object.entries(fields)) {
     if (typeof value !== 'string') throw createRefusal(`the parameter '${name}' is no string`)
@@ -130,7 +130,7 @@ function toParameters(fields: Readonly<Record<string, unknown>>): URLSearchParam
   return parameters
 }
 
-function toLoginParams(flow: Flow, params: Params, linkStrategy: string): OAuthParams {
+function createLoginParams(flow: Flow, params: Params, linkStrategy: string): OAuthParams {
   const { accessToken, query, redirect, referer } = flow
   const { authentication: _authentication, ...others } = withoutProvider(params)
   return {

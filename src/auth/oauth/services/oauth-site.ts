@@ -8,14 +8,14 @@ import {
   stripSlashes,
   toServiceError,
 } from '../../../core/index.ts'
-import { createNotAuthenticated, toReason } from '../../auth-errors.ts'
+import { createNotAuthenticated, describeRefusal } from '../../auth-errors.ts'
 import type { Authentication } from '../../authentication.ts'
 import type { AuthenticationParams } from '../../authentication-params.ts'
 import type { OAuthParams } from '../oauth-strategy.ts'
 import { OAuthStrategy } from '../oauth-strategy.ts'
 import { checkOrigins, joinPageAddress } from '../page-address.ts'
 import { findOAuthSettings, getProviderNames } from '../settings/oauth-settings.ts'
-import { toAbsoluteUrl } from '../settings/provider-section.ts'
+import { parseUrl } from '../settings/provider-section.ts'
 import type { ProviderSettings } from '../settings/provider-settings.ts'
 
 /** What the services of a flow share: the authentication service, and where they stand. */
@@ -70,7 +70,7 @@ export class OAuthSite {
     params: OAuthParams,
   ): Promise<string | null> {
     try {
-      return await strategy.getRedirect(toPageError(error), params)
+      return await strategy.getRedirect(createPageError(error), params)
     } catch (refusal) {
       if (refusal instanceof ServiceError) return null
       throw refusal
@@ -88,7 +88,7 @@ export class OAuthSite {
     override: string | null,
   ): string {
     if (redirectUri !== null) return redirectUri
-    const reached = toAbsoluteUrl(requestUrl)
+    const reached = parseUrl(requestUrl)
     if (reached === null) {
       throw new BadRequest(
         "The address of this server is not known: the request names no valid host, and there is no 'redirect_uri'",
@@ -156,21 +156,21 @@ async function checkLinkOrigin(
   const hasReferer = referer !== undefined && !isSameOrigin
   const [page, another] = new Set([
     ...(isHidden ? [] : [String(origin)]),
-    ...(hasReferer ? [toOrigin(referer) ?? ''] : []),
+    ...(hasReferer ? [getOrigin(referer) ?? ''] : []),
   ])
   const isProgram = site === undefined && !/html/i.test(String(accept))
   if (page === undefined && (isSameOrigin || isProgram)) return
   if (page !== undefined && another === undefined) {
-    if (serverUrls.some((url) => toOrigin(url) === page)) return
+    if (serverUrls.some((url) => getOrigin(url) === page)) return
     const headers = { referer: page, ...params.headers }
-    if (toOrigin(await strategy.getAllowedOrigin({ ...params, headers })) === page) return
+    if (getOrigin(await strategy.getAllowedOrigin({ ...params, headers })) === page) return
   }
   throw createNotAuthenticated('A login can be linked only from a page of this application')
 }
 
 /** Returns the origin of an address, `null` where it has none that another could be equal to. */
-function toOrigin(url: unknown): string | null {
-  const { origin = 'null' } = toAbsoluteUrl(url) ?? {}
+function getOrigin(url: unknown): string | null {
+  const { origin = 'null' } = parseUrl(url) ?? {}
   return origin === 'null' ? null : origin
 }
 
@@ -213,7 +213,7 @@ export class OAuthFailure extends Error {
 }
 
 /** Returns what the page after a login is told of an error: nothing of what has failed inside. */
-export function toPageError(error: unknown): ServiceError {
+export function createPageError(error: unknown): ServiceError {
   const known = toServiceError(error)
   return known.code < 500 ? known : new GeneralError('The login has failed: try again later')
 }
@@ -240,7 +240,7 @@ export async function sendAnswer(context: HookContext, next: () => Promise<void>
     // Without a page the browser keeps its flow: a forged callback must not end it.
     setHttp(context, location, location === null ? null : cookie)
     if (location === null) throw error
-    context.result = toPageError(error).toJSON()
+    context.result = createPageError(error).toJSON()
   }
 }
 
@@ -263,6 +263,6 @@ function logFailure({ app, params, path }: HookContext, { error, details }: OAut
     // Without a page, it is logged as any error that a service throws.
     if (details.location) app.logger.error({ ...line, err: error.cause ?? error }, 'Login failed')
   } else if (!details.isLogged) {
-    app.logger.warn({ ...line, ...toReason(error) }, 'Login refused')
+    app.logger.warn({ ...line, ...describeRefusal(error) }, 'Login refused')
   }
 }

@@ -7,7 +7,7 @@ import type { FlowSecrets } from '../provider/provider.ts'
 import { askProvider } from '../provider/provider-session.ts'
 import type { Flow } from '../sealed/flow-cookie.ts'
 import { storeFlow } from '../sealed/flow-cookie.ts'
-import { toAbsoluteUrl } from '../settings/provider-section.ts'
+import { parseUrl } from '../settings/provider-section.ts'
 import type { OAuthSite } from './oauth-site.ts'
 import { OAuthAnswer, OAuthFailure } from './oauth-site.ts'
 
@@ -76,7 +76,7 @@ export class OAuthStartService extends PageService {
     override: string | null,
   ): Promise<StartRequest> {
     const { feathers_token, redirect: given, ...query } = { ...params.query } as StartQuery
-    const redirect = toOptionalString('redirect', given)
+    const redirect = readOptionalString('redirect', given)
     const hasPage = await this.#site.hasPage(strategy, { ...params, redirect: redirect ?? '' })
     if (!hasPage && redirect !== null) {
       throw new BadRequest("The parameter 'redirect' needs the setting 'redirect' or 'origins'")
@@ -88,7 +88,7 @@ export class OAuthStartService extends PageService {
     return {
       ...{ strategy, override, redirect, redirectUri, query },
       // Of the page that a login began on only the origin is kept: its address may hold anything.
-      referer: toAbsoluteUrl(params.headers?.['referer'])?.origin ?? null,
+      referer: parseUrl(params.headers?.['referer'])?.origin ?? null,
       accessToken: await this.#site.readLinkToken(posted, strategy, params, redirectUri),
       parameters: readParameters(settings.dynamic, others, query),
     }
@@ -134,11 +134,11 @@ function readParameters(
   }
   const entries = Object.entries({ ...query, ...data }).filter(([name]) => allowed.includes(name))
   return Object.fromEntries(
-    entries.map(([name, value]) => [name, toOptionalString(name, value) ?? '']),
+    entries.map(([name, value]) => [name, readOptionalString(name, value) ?? '']),
   )
 }
 
-function toOptionalString(name: string, value: unknown): string | null {
+function readOptionalString(name: string, value: unknown): string | null {
   if (value === undefined) return null
   if (typeof value === 'string') return value
   throw createNotAuthenticated(`The parameter '${name}' must be given once, as a string`)

@@ -3,12 +3,7 @@ import { checkOptions, OPTION } from '../../../core/options/option-check.ts'
 import { isPlainObject } from '../../../core/value-kind.ts'
 import type { AuthenticationConfiguration } from '../../settings/authentication-config.ts'
 import type { ProviderSection } from './provider-section.ts'
-import {
-  checkProviderSection,
-  PROVIDER_RULES,
-  SERVER_URL,
-  toAbsoluteUrl,
-} from './provider-section.ts'
+import { checkProviderSection, PROVIDER_RULES, parseUrl, SERVER_URL } from './provider-section.ts'
 
 /** What the sections of all providers have in common, and where the services stand. */
 export interface OAuthDefaults extends ProviderSection {
@@ -97,7 +92,7 @@ export function checkOAuthSettings(place: string, settings: OAuthSettings): void
 /** Whether a value is an origin as browsers send it: `https://host`, with a port if unusual. */
 export function isOrigin(value: unknown): value is string {
   if (typeof value !== 'string' || value === 'null') return false
-  return toAbsoluteUrl(value)?.origin === value
+  return parseUrl(value)?.origin === value
 }
 
 function isPageAddress(value: unknown): boolean {

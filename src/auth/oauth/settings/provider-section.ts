@@ -198,12 +198,12 @@ function checkKeys(place: string, section: unknown, rules: OptionRules): void {
 }
 
 function isHttpUrl(value: unknown): value is string {
-  const url = toAbsoluteUrl(String(value).replace('[subdomain]', 'subdomain'))
+  const url = parseUrl(String(value).replace('[subdomain]', 'subdomain'))
   if (url === null || url.username !== '' || url.password !== '') return false
   return url.protocol === 'https:' || url.protocol === 'http:'
 }
 
 /** Returns an absolute URL, `null` where the value is none. */
-export function toAbsoluteUrl(value: unknown): URL | null {
+export function parseUrl(value: unknown): URL | null {
   return typeof value === 'string' && URL.canParse(value) ? new URL(value) : null
 }

@@ -1,4 +1,4 @@
-import { isKeyString, isNonEmptyString } from '../../../core/value-kind.ts'
+import { isKeyString } from '../../../core/value-kind.ts'
 import { mergeSettings } from '../../settings-merge.ts'
 import type { OAuthSettings } from './oauth-settings.ts'
 import type { Fail, ProviderSection } from './provider-section.ts'
@@ -10,6 +10,17 @@ export interface OAuthEndpoints {
   /** `null` where a subclass of the strategy gets profiles by itself. */
   readonly profileUrl: string | null
   readonly emailUrl: string | null
+}
+
+/** How this application proves to a provider who it is. */
+interface Credentials {
+  readonly key: string
+  /** `null` for a public client, and for one with a private key. */
+  readonly secret: string | null
+  readonly privateKey: Readonly<Record<string, unknown>> | null
+  /** `null` for a secret, sent as the provider takes it. */
+  readonly authMethod: string | null
+  readonly signingAlgorithm: string | null
 }
 
 /** The settings of one provider with everything filled in. */
@@ -33,6 +44,92 @@ export interface ProviderSettings extends Credentials {
   readonly allowPrivateNetwork: boolean
 }
 
+/** What is known of a provider before its section of the settings is read. */
+export interface KnownProvider extends Omit<ProviderSection, 'pkce'> {
+  /** Whether the provider knows PKCE. Default: `true`. */
+  readonly pkce?: boolean
+  /**
+   * Where its profiles say that an e-mail address belongs to the person: the name of a flag, `null`
+   * where they never do.
+   */
+  readonly verifiedEmail: string | null
+}
+
+/** Of most OpenID providers. */
+const OPENID = { scope: ['openid', 'profile', 'email'], verifiedEmail: 'email_verified' } as const
+
+/**
+ * Well-known providers. A section of the settings wins over what stands here, key by key.
+ * `[subdomain]` stands for the key `subdomain` of the section.
+ */
+const KNOWN_PROVIDERS: ReadonlyMap<string, KnownProvider> = new Map(
+  Object.entries<KnownProvider>({
+    apple: {
+      issuer: 'https://appleid.apple.com',
+      scope: ['openid', 'name', 'email'],
+      // Demanded by Apple where a scope is asked for.
+      custom_params: { response_mode: 'form_post' },
+      verifiedEmail: 'email_verified',
+    },
+    auth0: { ...OPENID, issuer: 'https://[subdomain].auth0.com/' },
+    discord: {
+      issuer: 'https://discord.com',
+      authorize_url: 'https://discord.com/api/oauth2/authorize',
+      access_url: 'https://discord.com/api/oauth2/token',
+      profile_url: 'https://discord.com/api/users/@me',
+      scope: ['identify', 'email'],
+      verifiedEmail: 'verified',
+    },
+    facebook: {
+      authorize_url: 'https://www.facebook.com/dialog/oauth',
+      access_url: 'https://graph.facebook.com/oauth/access_token',
+      profile_url: 'https://graph.facebook.com/me?fields=id,name,email',
+      scope: ['public_profile', 'email'],
+      scope_delimiter: ',',
+      verifiedEmail: null,
+    },
+    github: {
+      issuer: 'https://github.com/login/oauth',
+      authorize_url: 'https://github.com/login/oauth/authorize',
+      access_url: 'https://github.com/login/oauth/access_token',
+      profile_url: 'https://api.github.com/user',
+      email_url: 'https://api.github.com/user/emails',
+      scope: ['read:user', 'user:email'],
+      verifiedEmail: 'email_verified',
+    },
+    gitlab: { ...OPENID, issuer: 'https://gitlab.com' },
+    google: { ...OPENID, issuer: 'https://accounts.google.com' },
+    keycloak: { ...OPENID, issuer: 'https://[subdomain]' },
+    // It refuses the verifier of PKCE, and its id tokens have no nonce.
+    linkedin: { ...OPENID, issuer: 'https://www.linkedin.com/oauth', pkce: false, nonce: false },
+    microsoft: {
+      ...OPENID,
+      issuer: 'https://login.microsoftonline.com/common/v2.0',
+      // Anybody who runs a tenant can write any address into its accounts.
+      verifiedEmail: null,
+    },
+    okta: { ...OPENID, issuer: 'https://[subdomain].okta.com' },
+  }),
+)
+
+/** Returns what is known of the provider with a name, `undefined` for nothing. */
+export function findKnownProvider(name: string): KnownProvider | undefined {
+  return KNOWN_PROVIDERS.get(name)
+}
+
+/** Returns the address of a profile that a provider says to belong to the person, else `null`. */
+export function findVerifiedEmail(
+  provider: string,
+  profile: Readonly<Record<string, unknown>>,
+): string | null {
+  const known = findKnownProvider(provider)
+  const flag = known === undefined ? 'email_verified' : known.verifiedEmail
+  const { email } = profile
+  if (flag === null || !isKeyString(email)) return null
+  // Apple sends it as a string.
+  return profile[flag] === true || profile[flag] === 'true' ? email : null
+}
+
 /** What `dynamic: true` lets callers set: nothing of it changes what a login is worth. */
 const DYNAMIC_DEFAULTS: readonly string[] = [
   ...['prompt', 'login_hint', 'domain_hint', 'hd', 'ui_locales', 'display'],
@@ -43,6 +140,8 @@ const OWN_PARAMETERS: readonly string[] = [
   ...['client_id', 'client_secret', 'redirect_uri', 'response_type', 'state', 'nonce'],
   ...['code_challenge', 'code_challenge_method', 'request', 'request_uri'],
 ]
+
+const URL_KEYS = ['issuer', 'authorize_url', 'access_url', 'profile_url', 'email_url'] as const
 
 /**
  * Returns the settings of a provider: what is known of it, the defaults, its section and an override,
@@ -56,24 +155,29 @@ export function resolveProvider(
   name: string,
   override?: ProviderSection,
 ): ProviderSettings {
-  const section = mergeSection(settings, name, override)
   const fail = (text: string): never => {
     throw new TypeError(`The setting '${place}' ${text}`)
   }
-  const { customParams, dynamic } = toParameters(section, fail)
-  const endpoints = toEndpoints(section, fail)
-  const issuer = section.issuer === undefined ? null : withSubdomain(section.issuer, section, fail)
-  checkSubdomain(section, fail)
+  const merged = mergeSection(settings, name, override)
+  const { customParams, dynamic } = readParameters(merged, fail)
+  const section = fillSubdomain(merged, fail)
+  const { issuer = null, allowPrivateNetwork = false, scope_delimiter = ' ' } = section
+  const endpoints = readEndpoints(section, fail)
   if (endpoints === null && issuer === null) {
     fail("needs 'issuer', or 'authorize_url', 'access_url' and 'profile_url'")
   }
-  checkEncryption(section, [issuer, ...Object.values(endpoints ?? {})], fail)
+  const insecure = URL_KEYS.map((key) => section[key]).find((url) => /^http:/i.test(url ?? ''))
+  if (insecure !== undefined && !allowPrivateNetwork) {
+    fail(`has '${insecure}': only a provider with 'allowPrivateNetwork: true' may have http:`)
+  }
+  const scopes = [section.scope ?? []].flat()
+  const isMissing = endpoints === null && !scopes.join(' ').split(' ').includes('openid')
   return {
     name,
-    ...toCredentials(section, fail),
+    ...readCredentials(section, fail),
     issuer,
     endpoints,
-    scope: toScope(section, endpoints === null),
+    scope: (isMissing ? ['openid', ...scopes] : scopes).join(scope_delimiter),
     redirectUri: section.redirect_uri ?? null,
     customParams,
     dynamic,
@@ -81,7 +185,7 @@ export function resolveProvider(
     hasPkce: (section.pkce as boolean | undefined) !== false,
     hasNonce: endpoints === null && section.nonce !== false,
     givesCode: section.response === 'code',
-    allowPrivateNetwork: section.allowPrivateNetwork === true,
+    allowPrivateNetwork,
   }
 }
 
@@ -95,31 +199,25 @@ function mergeSection(
   const own = { ...defaults, ...(settings[name] as ProviderSection), ...override }
   // Own URLs, or an own issuer, are another server than the one that is known by this name.
   const isOther = own.issuer !== undefined || own.authorize_url !== undefined
-  return mergeSettings(isOther ? withoutUrls(known) : known, own) as ProviderSection
+  const inherited = Object.entries(known).filter(
+    ([key]) => !isOther || !URL_KEYS.some((one) => one === key),
+  )
+  return mergeSettings(Object.fromEntries(inherited), own) as ProviderSection
 }
 
-function withoutUrls({
-  issuer: _issuer,
-  authorize_url: _authorize,
-  access_url: _access,
-  profile_url: _profile,
-  email_url: _email,
-  ...others
-}: Omit<ProviderSection, 'pkce'>) {
-  return others
+/** Returns a section whose URLs have the `subdomain` in the place of `[subdomain]`. */
+function fillSubdomain(section: ProviderSection, fail: Fail): ProviderSection {
+  const { subdomain } = section
+  const open = URL_KEYS.filter((key) => section[key]?.includes('[subdomain]'))
+  // A part of a host that stands nowhere is a URL that was forgotten.
+  if (subdomain !== undefined && open.length === 0) {
+    fail("has 'subdomain', but no URL with '[subdomain]'")
+  }
+  const fill = (url = '') => url.replace('[subdomain]', subdomain ?? fail("needs 'subdomain'"))
+  return { ...section, ...Object.fromEntries(open.map((key) => [key, fill(section[key])])) }
 }
 
-function checkEncryption(
-  { allowPrivateNetwork = false }: ProviderSection,
-  urls: readonly (string | null)[],
-  fail: Fail,
-): void {
-  const insecure = urls.find((url) => /^http:/i.test(url ?? ''))
-  if (insecure === undefined || allowPrivateNetwork) return
-  fail(`has '${insecure}': only a provider with 'allowPrivateNetwork: true' may have http:`)
-}
-
-function toParameters(section: ProviderSection, fail: Fail) {
+function readParameters(section: ProviderSection, fail: Fail) {
   const { custom_params: customParams = {}, dynamic = false } = section
   const names = dynamic === true ? DYNAMIC_DEFAULTS : dynamic || []
   for (const name of OWN_PARAMETERS) {
@@ -130,8 +228,9 @@ function toParameters(section: ProviderSection, fail: Fail) {
   return { customParams, dynamic: names }
 }
 
-function toEndpoints(section: ProviderSection, fail: Fail): OAuthEndpoints | null {
-  const { authorize_url: authorizeUrl, access_url: accessUrl, profile_url, email_url } = section
+function readEndpoints(section: ProviderSection, fail: Fail): OAuthEndpoints | null {
+  const { authorize_url: authorizeUrl, access_url: accessUrl } = section
+  const { profile_url: profileUrl = null, email_url: emailUrl = null } = section
   if (authorizeUrl === undefined) {
     for (const name of ['access_url', 'profile_url', 'email_url'] as const) {
       if (section[name] !== undefined) fail(`has '${name}', but no 'authorize_url'`)
@@ -139,45 +238,7 @@ function toEndpoints(section: ProviderSection, fail: Fail): OAuthEndpoints | nul
     return null
   }
   if (accessUrl === undefined) return fail("has 'authorize_url', but no 'access_url'")
-  return {
-    authorizeUrl: withSubdomain(authorizeUrl, section, fail),
-    accessUrl: withSubdomain(accessUrl, section, fail),
-    profileUrl: isNonEmptyString(profile_url) ? withSubdomain(profile_url, section, fail) : null,
-    emailUrl: isNonEmptyString(email_url) ? withSubdomain(email_url, section, fail) : null,
-  }
-}
-
-function withSubdomain(url: string, { subdomain }: ProviderSection, fail: Fail): string {
-  if (!url.includes('[subdomain]')) return url
-  return url.replace('[subdomain]', subdomain ?? fail("needs 'subdomain'"))
-}
-
-/** A part of a host that stands nowhere is a URL that was forgotten. */
-function checkSubdomain(section: ProviderSection, fail: Fail): void {
-  const { subdomain, issuer, authorize_url: authorizeUrl } = section
-  if (subdomain === undefined || `${issuer} ${authorizeUrl}`.includes('[subdomain]')) return
-  fail("has 'subdomain', but no URL with '[subdomain]'")
-}
-
-function toScope(
-  { scope = [], scope_delimiter = ' ' }: ProviderSection,
-  isOpenId: boolean,
-): string {
-  const scopes = [scope].flat()
-  const all =
-    isOpenId && !scopes.join(' ').split(' ').includes('openid') ? ['openid', ...scopes] : scopes
-  return all.join(scope_delimiter)
-}
-
-/** How this application proves to a provider who it is. */
-export interface Credentials {
-  readonly key: string
-  /** `null` for a public client, and for one with a private key. */
-  readonly secret: string | null
-  readonly privateKey: Readonly<Record<string, unknown>> | null
-  /** `null` for a secret, sent as the provider takes it. */
-  readonly authMethod: string | null
-  readonly signingAlgorithm: string | null
+  return { authorizeUrl, accessUrl, profileUrl, emailUrl }
 }
 
 /** What each way of the setting `token_endpoint_auth_method` needs, and nothing else. */
@@ -193,7 +254,7 @@ const NEEDS: Readonly<Record<string, 'secret' | 'private_key' | null>> = {
  * Returns the credentials in a section.
  * @throws {TypeError} something is missing, or is there and would not be used
  */
-export function toCredentials(section: ProviderSection, fail: Fail): Credentials {
+function readCredentials(section: ProviderSection, fail: Fail): Credentials {
   const key = pickOne(section, ['key', 'client_id'], fail)
   const secret = pickOne(section, ['secret', 'client_secret'], fail)
   const { private_key: privateKey = null, token_endpoint_auth_method: authMethod = null } = section
@@ -229,112 +290,4 @@ function pickOne(
   const values = [section[name], section[alias]].filter((value) => value !== undefined)
   if (values.length > 1) fail(`has '${name}' and '${alias}', which are the same setting`)
   return values.length === 0 ? null : String(values[0])
-}
-
-/** What is known of a provider before its section of the settings is read. */
-export interface KnownProvider extends Omit<ProviderSection, 'pkce'> {
-  /** Whether the provider knows PKCE. Default: `true`. */
-  readonly pkce?: boolean
-  /**
-   * Where its profiles say that an e-mail address belongs to the person: the name of a flag, `null`
-   * where they never do.
-   */
-  readonly verifiedEmail: string | null
-}
-
-/**
- * Well-known providers. A section of the settings wins over what stands here, key by key.
- * `[subdomain]` stands for the key `subdomain` of the section.
- */
-const KNOWN_PROVIDERS: ReadonlyMap<string, KnownProvider> = new Map(
-  Object.entries<KnownProvider>({
-    apple: {
-      issuer: 'https://appleid.apple.com',
-      scope: ['openid', 'name', 'email'],
-      // Demanded by Apple where a scope is asked for.
-      custom_params: { response_mode: 'form_post' },
-      verifiedEmail: 'email_verified',
-    },
-    auth0: {
-      issuer: 'https://[subdomain].auth0.com/',
-      scope: ['openid', 'profile', 'email'],
-      verifiedEmail: 'email_verified',
-    },
-    discord: {
-      issuer: 'https://discord.com',
-      authorize_url: 'https://discord.com/api/oauth2/authorize',
-      access_url: 'https://discord.com/api/oauth2/token',
-      profile_url: 'https://discord.com/api/users/@me',
-      scope: ['identify', 'email'],
-      verifiedEmail: 'verified',
-    },
-    facebook: {
-      authorize_url: 'https://www.facebook.com/dialog/oauth',
-      access_url: 'https://graph.facebook.com/oauth/access_token',
-      profile_url: 'https://graph.facebook.com/me?fields=id,name,email',
-      scope: ['public_profile', 'email'],
-      scope_delimiter: ',',
-      verifiedEmail: null,
-    },
-    github: {
-      issuer: 'https://github.com/login/oauth',
-      authorize_url: 'https://github.com/login/oauth/authorize',
-      access_url: 'https://github.com/login/oauth/access_token',
-      profile_url: 'https://api.github.com/user',
-      email_url: 'https://api.github.com/user/emails',
-      scope: ['read:user', 'user:email'],
-      verifiedEmail: 'email_verified',
-    },
-    gitlab: {
-      issuer: 'https://gitlab.com',
-      scope: ['openid', 'profile', 'email'],
-      verifiedEmail: 'email_verified',
-    },
-    google: {
-      issuer: 'https://accounts.google.com',
-      scope: ['openid', 'profile', 'email'],
-      verifiedEmail: 'email_verified',
-    },
-    keycloak: {
-      issuer: 'https://[subdomain]',
-      scope: ['openid', 'profile', 'email'],
-      verifiedEmail: 'email_verified',
-    },
-    linkedin: {
-      issuer: 'https://www.linkedin.com/oauth',
-      scope: ['openid', 'profile', 'email'],
-      // It refuses the verifier of PKCE, and its id tokens have no nonce.
-      ...{ pkce: false, nonce: false },
-      verifiedEmail: 'email_verified',
-    },
-    microsoft: {
-      issuer: 'https://login.microsoftonline.com/common/v2.0',
-      scope: ['openid', 'profile', 'email'],
-      // Anybody who runs a tenant can write any address into its accounts.
-      verifiedEmail: null,
-    },
-    okta: {
-      issuer: 'https://[subdomain].okta.com',
-      scope: ['openid', 'profile', 'email'],
-      verifiedEmail: 'email_verified',
-    },
-  }),
-)
-
-/** Returns what is known of the provider with a name, `undefined` for nothing. */
-export function findKnownProvider(name: string): KnownProvider | undefined {
-  return KNOWN_PROVIDERS.get(name)
-}
-
-/** Returns the address of a profile that a provider says to belong to the person, else `null`. */
-export function findVerifiedEmail(
-  provider: string,
-  profile: Readonly<Record<string, unknown>>,
-): string | null {
-  const known = findKnownProvider(provider)
-  const flag = known === undefined ? 'email_verified' : known.verifiedEmail
-  const { email } = profile
-  if (flag === null || !isKeyString(email)) return null
-  // Apple sends it as a string.
-  return profile[flag] === true || profile[flag] === 'true' ? email : null
 }

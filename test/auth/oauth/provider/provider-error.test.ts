@@ -1,9 +1,9 @@
 import t from 'tap'
 import {
+  createProviderError,
   findProviderError,
+  getSafeOrigin,
   ProviderError,
-  toOrigin,
-  toProviderError,
 } from '../../../../src/auth/oauth/provider/provider-network.ts'
 
 const url = new URL('https://provider.example:8443/a?b#c')
@@ -21,8 +21,8 @@ t.test('says who did what, and keeps the two apart for programs', async (t) => {
 })
 
 t.test('of a URL, only the origin is told', async (t) => {
-  t.equal(toOrigin(new URL('https://a:b@c.example/d?e#f')), 'https://c.example')
-  t.equal(toOrigin(new URL('mailto:ann@a.example')), 'mailto:')
+  t.equal(getSafeOrigin(new URL('https://a:b@c.example/d?e#f')), 'https://c.example')
+  t.equal(getSafeOrigin(new URL('mailto:ann@a.example')), 'mailto:')
 })
 
 t.test('is found in the errors that were made of it', async (t) => {
@@ -52,7 +52,7 @@ t.test('technical errors become one, without what Node adds to them', async (t) 
   ]
   for (const [code, failure] of technical) {
     const cause = Object.assign(new Error('x'.repeat(9000)), { code, rawPacket: 'bytes', cert: {} })
-    const made = toProviderError(url, cause) as ProviderError
+    const made = createProviderError(url, cause) as ProviderError
     t.equal(made.failure, failure, code)
     t.match(made.message, `(${code})`)
     t.match(made.cause, { code, message: /^x{300}$/ })
@@ -62,6 +62,6 @@ t.test('technical errors become one, without what Node adds to them', async (t) 
 
 t.test('a fault of ours stays what it is, and so does a ProviderError', async (t) => {
   for (const other of [new TypeError('of ours'), error, 'text', undefined]) {
-    t.equal(toProviderError(url, other), other)
+    t.equal(createProviderError(url, other), other)
   }
 })

@@ -1,0 +1,104 @@
+import type { JWTPayload } from 'jose'
+import type { AuthenticationRequest } from '../../core/index.ts'
+import { isNonEmptyString } from '../../core/value-kind.ts'
+import { createNotAuthenticated } from '../auth-errors.ts'
+import type { AuthenticationParams } from '../authentication-params.ts'
+import { proveProfile } from '../proof.ts'
+import type { OAuthProfile } from './provider/profile.ts'
+import { loadOpenId } from './provider/provider.ts'
+import type { ProviderSession } from './provider/provider-session.ts'
+import { askProvider } from './provider/provider-session.ts'
+import type { ProviderAccess } from './provider-access.ts'
+import { NO_FLOW } from './sealed/flow-cookie.ts'
+
+/**
+ * Returns a login that a caller has begun by itself, on a telephone for example, with the profile
+ * that the provider confirms: `{ strategy, id_token, nonce }`, or `{ strategy, access_token }` where
+ * the provider can say for whom a token was made. A profile from a caller counts for nothing.
+ * @throws {NotAuthenticated} the token is forged, expired, or was made for somebody else
+ */
+export async function proveDirectly(
+  access: ProviderAccess,
+  request: AuthenticationRequest,
+  { signal }: AuthenticationParams,
+): Promise<AuthenticationRequest> {
+  const provider = access.getProvider()
+  const { id_token, access_token, nonce } = request
+  const profile = await askProvider(provider, signal, async (session) => {
+    if (isNonEmptyString(id_token)) return verifyIdToken(session, id_token, nonce)
+    if (isNonEmptyString(access_token)) return checkAccessToken(session, access_token)
+    const reason = 'neither an id token nor an access token'
+    throw createNotAuthenticated(NO_FLOW, undefined, { reason })
+  })
+  const tokens = isNonEmptyString(id_token) ? { id_token } : { access_token }
+  return { strategy: access.name, ...tokens, profile: proveProfile(profile, access.name) }
+}
+
+/** An access token says nothing about who may use it: one that another application got would do. */
+async function checkAccessToken(session: ProviderSession, token: string): Promise<OAuthProfile> {
+  const { key, name } = session.provider.settings
+  const openid = await loadOpenId()
+  const configuration = await session.configure()
+  if (configuration.serverMetadata().introspection_endpoint === undefined) {
+    throw createNotAuthenticated(
+      `Access tokens of ${name} are not accepted: it does not say for whom they were made`,
+    )
+  }
+  const { active, client_id, sub } = await openid.tokenIntrospection(configuration, token)
+  if (!active || client_id !== key) {
+    const reason = active ? 'the token was made for another application' : 'the token is not active'
+    throw createNotAuthenticated(`${name} does not confirm this login`, undefined, { reason })
+  }
+  return session.getProfile(token, sub === undefined ? undefined : { sub })
+}
+
+/** Those of which a provider publishes the key; with a shared secret any client could sign. */
+const ALGORITHMS: readonly string[] = [
+  ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512'],
+  ...['EdDSA', 'Ed25519'],
+]
+
+/** How far the clock of a provider may be off. */
+const CLOCK_TOLERANCE_SECONDS = 30
+
+/**
+ * Returns the claims of an id token that a caller has sent.
+ * @param nonce that of the request: it must be the one in the token, where there is one in either
+ * @throws {Error} the token is forged, expired, for another application or of another provider
+ */
+async function verifyIdToken(
+  session: ProviderSession,
+  token: string,
+  nonce: unknown,
+): Promise<OAuthProfile> {
+  const { provider } = session
+  const { name, key, endpoints } = provider.settings
+  if (endpoints !== null) throw createNotAuthenticated(`${name} has no id tokens`)
+  const { jwtVerify } = await import('jose')
+  const server = (await session.configure()).serverMetadata()
+  const offered = server.id_token_signing_alg_values_supported ?? ['RS256']
+  const { payload } = await jwtVerify(token, await provider.getKeys(String(server.jwks_uri)), {
+    algorithms: ALGORITHMS.filter((algorithm) => offered.includes(algorithm)),
+    audience: key,
+    clockTolerance: CLOCK_TOLERANCE_SECONDS,
+    currentDate: new Date(Date.now()),
+    requiredClaims: ['iss', 'sub', 'iat', 'exp'],
+  })
+  checkIssuer(payload, server.issuer)
+  checkParty(payload, key)
+  if (payload['nonce'] !== nonce) throw new Error('unexpected nonce')
+  if (!isNonEmptyString(payload.sub)) throw new Error('unexpected subject')
+  return { ...payload }
+}
+
+/** The tenants of Microsoft share a discovery document, which has a placeholder for theirs. */
+function checkIssuer({ iss, tid }: JWTPayload, issuer: string): void {
+  const expected = issuer.replace('{tenantid}', String(tid))
+  if (iss !== expected) throw new Error('unexpected issuer')
+}
+
+/** Of several audiences one has asked for the token. */
+function checkParty({ aud, azp }: JWTPayload, key: string): void {
+  const isShared = Array.isArray(aud) && aud.length > 1
+  if (isShared && azp !== key) throw new Error('unexpected authorized party')
+}
