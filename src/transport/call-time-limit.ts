@@ -7,9 +7,11 @@ export interface TimedCall {
   timeOut(limitMs: number): void
 }
 
-/** A node of a doubly linked list: a call, or `null` for the head of a list. */
+/** A node of a doubly linked list: a call, or `null` for the head of the list. */
 interface Link {
   readonly call: TimedCall | null
+  /** When its time has begun. */
+  since: number
   previous: Link
   next: Link
 }
@@ -26,28 +28,28 @@ export type Watch = Link
 export class TimeLimit {
   readonly #limitMs: number
   readonly #stepMs: number
-  /** A ring: the list of the calls of each step, the oldest right after the current one. */
-  readonly #steps: Link[]
-  #current = 0
-  /** When the current step began. */
-  #beganAt = 0
+  /** The head of the list of calls under way, the oldest first. */
+  readonly #calls: Link
+  /** The last look at the calls; the clock is not looked at for each of them. */
+  #lookedAt = 0
   #timer: NodeJS.Timeout | null = null
 
   constructor(limitMs: number) {
     this.#limitMs = limitMs
     this.#stepMs = Math.max(1, Math.min(LONGEST_STEP_MS, Math.ceil(limitMs / 20)))
-    // Two more than the limit takes: a call may begin at the end of a step whose timer is late.
-    const count = Math.ceil(limitMs / this.#stepMs) + 2
-    this.#steps = Array.from({ length: count }, createList)
+    const head = { call: null, since: Number.NaN } as Link
+    head.previous = head
+    head.next = head
+    this.#calls = head
   }
 
   /** Begins to watch a call, until {@link endWatch}. */
   start(call: TimedCall): Watch {
     if (this.#timer === null) this.#begin()
-    const list = this.#steps[this.#current] as Link
-    const link: Link = { call, previous: list, next: list.next }
-    list.next.previous = link
-    list.next = link
+    const head = this.#calls
+    const link: Link = { call, since: this.#lookedAt, previous: head.previous, next: head }
+    head.previous.next = link
+    head.previous = link
     return link
   }
 
@@ -58,28 +60,26 @@ export class TimeLimit {
   }
 
   #begin(): void {
-    this.#timer = setInterval(() => this.#catchUp(), this.#stepMs).unref()
-    this.#beganAt = performance.now()
+    this.#timer = setInterval(() => this.#look(), this.#stepMs).unref()
+    this.#lookedAt = performance.now()
   }
 
   /**
-   * Moves to the step of the present: in a busy process the timer is late, by several steps perhaps.
-   * The calls of its last step begin anew then, since the clock is not looked at for each of them:
-   * none has less time than it is promised.
+   * Tells the calls whose time is up. In a busy process the timer is late: calls that came since the last
+   * look begin anew then, so that none has less time than it is promised.
    */
-  #catchUp(): void {
-    const steps = Math.floor((performance.now() - this.#beganAt) / this.#stepMs)
-    this.#beganAt += steps * this.#stepMs
-    const latest = createList()
-    if (steps > 1) moveAll(this.#steps[this.#current] as Link, latest)
-    for (let step = 0; step < Math.min(steps, this.#steps.length); step += 1) this.#step()
-    moveAll(latest, this.#steps[this.#current] as Link)
-  }
-
-  #step(): void {
-    this.#current = (this.#current + 1) % this.#steps.length
-    const due = this.#steps[this.#current] as Link
-    for (let { next } = due; next.call !== null; next = due.next) {
+  #look(): void {
+    const now = performance.now()
+    const before = this.#lookedAt
+    this.#lookedAt = now
+    if (now - before >= 2 * this.#stepMs) {
+      let link = this.#calls.previous
+      for (; link.since === before; link = link.previous) link.since = now
+    }
+    // A call may have begun at the end of a step, and that step may have been a late one.
+    const due = now - this.#limitMs - 2 * this.#stepMs
+    let { next } = this.#calls
+    for (; next.call !== null && next.since <= due; next = this.#calls.next) {
       endWatch(next)
       next.call.timeOut(this.#limitMs)
     }
@@ -92,23 +92,4 @@ export function endWatch(watch: Watch): void {
   watch.next.previous = watch.previous
   watch.previous = watch
   watch.next = watch
-}
-
-/** Moves all calls of a list to the end of another one. */
-function moveAll(from: Link, to: Link): void {
-  if (from.next === from) return
-  const { next: first, previous: last } = from
-  from.next = from
-  from.previous = from
-  first.previous = to.previous
-  to.previous.next = first
-  last.next = to
-  to.previous = last
-}
-
-function createList(): Link {
-  const list = { call: null } as Link
-  list.previous = list
-  list.next = list
-  return list
 }

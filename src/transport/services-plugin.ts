@@ -70,10 +70,7 @@ export async function serveServices(
   scope.removeAllContentTypeParsers()
   addJsonParser(scope, options.json)
   addFormParser(scope, options.urlencoded, options.query)
-  scope.setErrorHandler((error, request, reply) => {
-    keepPrivate(transport.loginPaths, request, reply)
-    transport.errors.send(fromFastifyError(error), error, request, reply)
-  })
+  answerErrors(transport, scope)
   await findDocs(app)?.serve(scope, transport)
   new ServiceRoutes(transport, scope).addAll(transport.app.entries)
   addCatchAll(transport, scope)
@@ -89,6 +86,14 @@ export async function serveServices(
     done()
   })
   return transport
+}
+
+/** Has the errors of a server or a scope answered as those of services are. */
+export function answerErrors(transport: RestTransport, server: FastifyInstance): void {
+  server.setErrorHandler((error, request, reply) => {
+    keepPrivate(transport.loginPaths, request, reply)
+    transport.errors.send(fromFastifyError(error), error, request, reply)
+  })
 }
 
 /**

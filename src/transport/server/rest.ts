@@ -5,15 +5,13 @@ import { createConfigurator } from '../../core/options/configurator.ts'
 import { withDefaults } from '../../core/options/option-check.ts'
 import { handleAnyRequest } from '../catch-all-routes.ts'
 import type { ErrorHandlerOptions } from '../errors/error-handler.ts'
-import { fromFastifyError } from '../errors/fastify-error.ts'
 import type { NotFoundOptions } from '../errors/not-found.ts'
 import { findDocs } from '../openapi/openapi.ts'
 import type { ParseAuthenticationOptions } from '../parse-authentication.ts'
 import type { FormOptions, JsonOptions } from '../parsing/request-body.ts'
-import { keepPrivate } from '../replies/headers.ts'
 import type { Formatter, NestedOption, RestOptions } from '../rest-options.ts'
 import { checkNestedOption, checkRestOptions } from '../rest-options.ts'
-import { serveServices } from '../services-plugin.ts'
+import { answerErrors, serveServices } from '../services-plugin.ts'
 import { addHealthRoutes } from './health-routes.ts'
 import type { Configurator, WithServer } from './server-setup.ts'
 import { checkServer } from './server-setup.ts'
@@ -115,12 +113,7 @@ async function serve(server: FastifyInstance, app: WithServer): Promise<void> {
       if (!scopeOptions.leavesNotFound) {
         owned.setNotFoundHandler(handleAnyRequest.bind(null, transport))
       }
-      if (app.ownsServer) {
-        server.setErrorHandler((error, request, reply) => {
-          keepPrivate(transport.loginPaths, request, reply)
-          transport.errors.send(fromFastifyError(error), error, request, reply)
-        })
-      }
+      if (app.ownsServer) answerErrors(transport, server)
       if (restOptions.health !== false) addHealthRoutes(server, transport)
     },
     { prefix },
