@@ -24,11 +24,14 @@ const INDEX = /^(?:0|[1-9]\d{0,8})$/
 const MAX_KNOWN_NAMES = 1_000
 const MAX_NAME_LENGTH = 200
 
+/** What has filled an array, where empty brackets have not: nothing else may add to it then. */
+type ArraySources = Map<unknown[], 'indexes' | 'repeated name'>
+
 /**
- * Returns a parser for the queries that clients write: names in brackets, percent-encoded or not,
- * that do not contradict each other. It is several times as fast as qs and has the same outcome.
- * Everything else (names repeated without brackets, gaps in indexes, invalid percent-encoding,
- * names of `Object.prototype`, whatever exceeds a limit) it leaves to qs, by `null`.
+ * Returns a parser for the queries that clients write: names with and without brackets, percent-encoded
+ * or not, that do not contradict each other. It is several times as fast as qs and has the same outcome.
+ * Everything else (gaps in indexes, invalid percent-encoding, names of `Object.prototype`, whatever
+ * exceeds a limit) it leaves to qs, by `null`.
  */
 export function createNestedParser(limits: NestedLimits): (raw: string) => Query | null {
   const known = new Map<string, readonly Segment[] | null>()
@@ -44,17 +47,14 @@ export function createNestedParser(limits: NestedLimits): (raw: string) => Query
   }
   return (raw) => {
     const query: Query = {}
-    /**
-     * The arrays that were filled by indexes, where empty brackets would come before or after them.
-     */
-    const indexed = new Set<unknown[]>()
+    const sources: ArraySources = new Map()
     for (const parameter of raw.split('&')) {
       if (parameter === '') continue
       const equals = parameter.indexOf('=')
       const segments = readName(equals === -1 ? parameter : parameter.slice(0, equals))
       const value = equals === -1 ? '' : readValue(parameter.slice(equals + 1))
       if (segments === null || value === null) return null
-      if (!setValue(query, segments, value, limits.arrayLimit, indexed)) return null
+      if (!setValue(query, segments, value, limits.arrayLimit, sources)) return null
     }
     return query
   }
@@ -103,7 +103,7 @@ function setValue(
   segments: readonly Segment[],
   value: string,
   arrayLimit: number,
-  indexed: Set<unknown[]>,
+  sources: ArraySources,
 ): boolean {
   let container: Container = query
   const last = segments.length - 1
@@ -113,17 +113,39 @@ function setValue(
     let child = getChild(container, key)
     if (child === undefined) {
       child = isArray ? [] : {}
-      if (!addChild(container, key, child, arrayLimit, indexed)) return false
+      if (!addChild(container, key, child, arrayLimit, sources)) return false
     } else if (typeof child !== 'object' || Array.isArray(child) !== isArray) return false
     container = child as Container
   }
   const key = segments[last] as Segment
-  if (key !== null && getChild(container, key) !== undefined) return false
-  return addChild(container, key, value, arrayLimit, indexed)
+  const known = key === null ? undefined : getChild(container, key)
+  if (known === undefined) return addChild(container, key, value, arrayLimit, sources)
+  return last === 0 && repeat(query, key as string, value, arrayLimit, sources)
 }
 
 function getChild(container: Container, key: string | number): unknown {
   return (container as Record<string | number, unknown>)[key]
+}
+
+/** Makes an array of the values of a name without brackets. Returns whether it is one, and has a place. */
+function repeat(
+  query: Query,
+  name: string,
+  value: string,
+  arrayLimit: number,
+  sources: ArraySources,
+): boolean {
+  const known: unknown = query[name]
+  if (typeof known === 'string' && arrayLimit > 1) {
+    const values = [known, value]
+    query[name] = values
+    sources.set(values, 'repeated name')
+    return true
+  }
+  if (!Array.isArray(known) || sources.get(known) !== 'repeated name') return false
+  if (known.length >= arrayLimit) return false
+  known.push(value)
+  return true
 }
 
 /**
@@ -134,19 +156,20 @@ function addChild(
   key: Segment,
   child: unknown,
   arrayLimit: number,
-  indexed: Set<unknown[]>,
+  sources: ArraySources,
 ): boolean {
   if (!Array.isArray(container)) {
     container[key as string] = child
     return true
   }
-  const isIndexed = indexed.has(container)
-  const isNext = key === null ? !isIndexed : key === container.length
+  const isFirst = container.length === 0
+  const source = sources.get(container)
+  const isNext =
+    key === null
+      ? source === undefined
+      : key === container.length && (isFirst || source === 'indexes')
   if (!isNext || container.length >= arrayLimit) return false
-  if (key !== null && !isIndexed) {
-    if (container.length > 0) return false
-    indexed.add(container)
-  }
+  if (key !== null && isFirst) sources.set(container, 'indexes')
   container.push(child)
   return true
 }

@@ -5,8 +5,6 @@ import { BadRequest } from '../../core/index.ts'
 import type { OptionRule } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION, withDefaults } from '../../core/options/option-check.ts'
 import { decodeParameter } from '../routing/request-path.ts'
-import type { QueryNoun } from './lost-parameter.ts'
-import { checkName, checkParameters } from './lost-parameter.ts'
 import { createNestedParser } from './nested-query.ts'
 
 const require = createRequire(import.meta.url)
@@ -80,7 +78,7 @@ export function createQueryParser(
   return (raw) => {
     if (raw === '') return {}
     checkLength(raw, limits, noun)
-    const usual = hasBracket(raw) ? parseNested(raw) : parseFlat(raw, limits.arrayLimit, noun)
+    const usual = parseNested(raw)
     if (usual !== null) return usual
     const query = parseByQs(raw)
     checkParameters(raw, query, parseByQs, noun)
@@ -139,33 +137,105 @@ function checkLength(raw: string, limits: Required<QueryOptions>, noun: string):
   }
 }
 
-/** Closing brackets count too: qs ends a name at `]=`. */
-function hasBracket(raw: string): boolean {
-  return raw.includes('[') || raw.includes(']') || (raw.includes('%') && /%5[bd]/i.test(raw))
+/** What is parsed, for error messages. */
+export type QueryNoun = 'query' | 'body'
+
+type Parse = (raw: string) => Query
+
+/** What follows a closing bracket without opening another one, in a raw query: maybe in a value. */
+const MAY_BE_CUT = /(?:\]|%5d)(?!\[|%5b|[=&]|$)/i
+
+/**
+ * Refuses a query of which the parser has lost a parameter: a condition that disappears would widen
+ * what is read or written. Each parameter has to be a leaf of the result, whichever parser is used.
+ * @param parse reads a part of the query as the parser has read all of it
+ * @throws {BadRequest} names the first parameter that is lost
+ */
+export function checkParameters(raw: string, query: Query, parse: Parse, noun: QueryNoun): void {
+  const isLossless = countLeaves(query) === countParameters(raw)
+  if (isLossless && !MAY_BE_CUT.test(raw)) return
+  const open = raw.replace(/%5b/gi, '[').replace(/%5d/gi, ']')
+  const parameters = open.split('&').filter((parameter) => parameter !== '')
+  for (const name of parameters.map(toName)) {
+    const reason = toReason(name)
+    if (reason !== null) throw createLossError(name, reason, noun)
+  }
+  if (isLossless) return
+  throw createLossError(findConflict(parameters, parse), 'contradicts another one', noun)
+}
+
+function createLossError(name: string, reason: string, noun: QueryNoun): BadRequest {
+  return new BadRequest(`The ${noun} parameter ${quoteName(name)} ${reason}`)
+}
+
+/** Returns why no parameter may have a name, `null` if one may. */
+function toReason(name: string): string | null {
+  if (name === '') return 'has no name'
+  if (isCut(name)) return 'has text after a bracket'
+  const inherited = name.split(/[[\]]+/).find((part) => part !== '' && part in Object.prototype)
+  return inherited === undefined ? null : `is not allowed: every object has a '${inherited}'`
+}
+
+/** Whether qs leaves out a part of a name: it reads `a[0].b` as `a[0]`. */
+function isCut(name: string): boolean {
+  const open = name.indexOf('[')
+  return open !== -1 && /\][^[]/.test(name.slice(open))
+}
+
+/** Returns the name of a parameter as qs takes it: `]=` ends it before any other equals sign. */
+function toName(parameter: string): string {
+  const bracket = parameter.indexOf(']=')
+  const end = bracket === -1 ? parameter.indexOf('=') : bracket + 1
+  return decodeParameter(end === -1 ? parameter : parameter.slice(0, end))
+}
+
+/** Counts what stands between ampersands, and is not empty. */
+function countParameters(raw: string): number {
+  let count = 0
+  for (let from = 0; from < raw.length; ) {
+    const end = raw.indexOf('&', from)
+    const next = end === -1 ? raw.length : end
+    if (next > from) count += 1
+    from = next + 1
+  }
+  return count
 }
 
 /**
- * Parses a query without brackets, about ten times faster than qs does. Returns `null` when a name
- * is repeated more often than arrays may be long: that is left to qs.
+ * Counts the values in a parsed query; without recursion, since the depth may be set to any number.
  */
-function parseFlat(raw: string, arrayLimit: number, noun: QueryNoun): Query | null {
-  const query: Query = {}
-  for (const parameter of raw.split('&')) {
-    if (parameter === '') continue
-    const equals = parameter.indexOf('=')
-    const name = decodeParameter(equals === -1 ? parameter : parameter.slice(0, equals))
-    // A name of Object.prototype is refused: qs would drop it.
-    checkName(name, noun)
-    const value = equals === -1 ? '' : decodeParameter(parameter.slice(equals + 1))
-    const others = query[name]
-    if (others === undefined) query[name] = value
-    else if (toLength(others) >= arrayLimit) return null
-    else if (Array.isArray(others)) others.push(value)
-    else query[name] = [others, value]
+function countLeaves(query: object): number {
+  let count = 0
+  const left: object[] = [query]
+  for (let parent = left.pop(); parent !== undefined; parent = left.pop()) {
+    for (const value of Object.values(parent)) {
+      if (typeof value === 'string') count += 1
+      else if (typeof value === 'object' && value !== null) left.push(value)
+    }
   }
-  return query
+  return count
 }
 
-function toLength(values: unknown): number {
-  return Array.isArray(values) ? values.length : 1
+/**
+ * Returns the first name whose parameters contradict each other, so that one is lost: `a[x]=1&a=`.
+ */
+function findConflict(parameters: readonly string[], parse: Parse): string {
+  const groups = new Map<string, string[]>()
+  for (const parameter of parameters) {
+    const root = /^\[?([^[\]]*)/.exec(toName(parameter))?.[1] ?? ''
+    const group = groups.get(root)
+    if (group === undefined) groups.set(root, [parameter])
+    else group.push(parameter)
+  }
+  const hasLoss = ([, group]: [string, string[]]): boolean =>
+    countLeaves(parse(group.join('&'))) !== group.length
+  return [...groups].find(hasLoss)?.[0] ?? ''
+}
+
+const MAX_LENGTH = 50
+
+/** Returns a name from a request in quotes for an error message, cut after 50 characters. */
+export function quoteName(name: string): string {
+  // A cut may go through the middle of a character.
+  return name.length <= MAX_LENGTH ? `'${name}'` : `'${name.slice(0, MAX_LENGTH).toWellFormed()}…'`
 }

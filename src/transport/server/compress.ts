@@ -4,26 +4,20 @@ import { checkOptionNames, withDefaults } from '../../core/options/option-check.
 import type { Configurator, ServerPlugin, WithServer } from './server-setup.ts'
 import { checkServer } from './server-setup.ts'
 
-/** The options of the plugin; the compiler tells when it has others. */
-const COMPRESS_OPTIONS: Readonly<Record<keyof FastifyCompressOptions, true>> = {
-  brotliOptions: true,
-  customTypes: true,
-  encodings: true,
-  forceRequestEncoding: true,
-  global: true,
-  globalCompression: true,
-  globalDecompression: true,
-  inflateIfDeflated: true,
-  onInvalidRequestPayload: true,
-  onUnsupportedEncoding: true,
-  onUnsupportedRequestEncoding: true,
-  removeContentLengthHeader: true,
-  requestEncodings: true,
-  syncThreshold: true,
-  threshold: true,
-  zlib: true,
-  zlibOptions: true,
-}
+/** The options of the plugin. */
+const COMPRESS_OPTIONS: readonly (keyof FastifyCompressOptions)[] = [
+  ...([
+    'global',
+    'globalCompression',
+    'globalDecompression',
+    'threshold',
+    'syncThreshold',
+  ] as const),
+  ...(['encodings', 'requestEncodings', 'forceRequestEncoding', 'customTypes'] as const),
+  ...(['zlib', 'zlibOptions', 'brotliOptions', 'inflateIfDeflated'] as const),
+  ...(['onUnsupportedEncoding', 'onUnsupportedRequestEncoding'] as const),
+  ...(['onInvalidRequestPayload', 'removeContentLengthHeader'] as const),
+]
 
 /**
  * Compresses answers that are worth it. Answers with `no-store` are sent uncompressed: the size of
@@ -34,7 +28,7 @@ const COMPRESS_OPTIONS: Readonly<Record<keyof FastifyCompressOptions, true>> = {
  */
 export function compress(options: FastifyCompressOptions = {}): Configurator {
   checkFactoryCall('compress', options)
-  checkOptionNames('compress()', options, Object.keys(COMPRESS_OPTIONS))
+  checkOptionNames('compress()', options, COMPRESS_OPTIONS)
   const plugin: ServerPlugin = async (server) => {
     // The plugin excepts an answer only by this request header; this hook runs before the plugin's.
     server.addHook('onSend', (request, reply, payload, done) => {
