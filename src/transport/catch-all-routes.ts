@@ -8,7 +8,7 @@ import type {
 import { BadRequest, UnsupportedMediaType } from '../core/index.ts'
 import { keepPrivate, setPrivate } from './replies/headers.ts'
 import type { RestTransport } from './rest-transport.ts'
-import { isPathTarget, isServerTarget, MALFORMED_TARGET } from './routing/request-path.ts'
+import { hasRoute, isPathTarget, isServerTarget, MALFORMED_TARGET } from './routing/request-path.ts'
 import type { ServiceMatch } from './routing/service-router.ts'
 import { handleServiceRequest } from './service-handler.ts'
 import { findMethod, toAllow } from './service-method.ts'
@@ -22,9 +22,8 @@ const VERBS_WITHOUT_BODY: readonly string[] = ['GET', 'HEAD']
 export function addCatchAll(transport: RestTransport, scope: FastifyInstance): void {
   addOtherParser(transport, scope)
   const handler = handleAnyRequest.bind(null, transport)
-  const base = scope.prefix.replace(/\/$/, '')
   for (const method of scope.supportedMethods) {
-    const isTaken = (url: string): boolean => scope.hasRoute({ method, url: `${base}${url}` })
+    const isTaken = (path: string): boolean => hasRoute(scope, method, path)
     // Taken by the root service, or by the host, whose '/*' matches '/' too.
     const isAllTaken = isTaken('/*')
     const mayLeave = transport.leavesNotFound && !VERBS_WITHOUT_BODY.includes(method)

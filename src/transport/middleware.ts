@@ -85,7 +85,7 @@ export function addMiddleware(
   server.addHook('preHandler', (request, reply, done) => {
     tests ??= toPaths(path, getPrefix()).map((one) => createPathTest(one, server))
     const isBelow = tests.some((test) => test(request.url))
-    if (!isBelow || isProbe(request) || served.has(request)) return done()
+    if (!isBelow || isProbe(request.routeOptions) || served.has(request)) return done()
     served.add(request)
     runMiddleware(functions, request, reply).then((goesOn) => {
       if (goesOn) done()
@@ -97,8 +97,9 @@ function toPaths(path: string, prefix: string): string[] {
   return prefix === '' ? [path] : [path, `${prefix}/${path}`]
 }
 
-function isProbe(request: FastifyRequest): boolean {
-  return (request.routeOptions.config as { isProbe?: boolean } | undefined)?.isProbe === true
+/** Whether a route is that of a health probe. */
+export function isProbe({ config }: { readonly config?: unknown }): boolean {
+  return (config as { readonly isProbe?: boolean } | undefined)?.isProbe === true
 }
 
 /** Resolves to whether the function was completed, and the request may go on. */

@@ -3,7 +3,7 @@ import type { MethodEntry, MethodSpec, ServiceEntry } from '../core/index.ts'
 import { handleAnyRequest } from './catch-all-routes.ts'
 import type { RestTransport } from './rest-transport.ts'
 import type { Routing } from './routing/request-path.ts'
-import { getRouting } from './routing/request-path.ts'
+import { getRouting, hasRoute } from './routing/request-path.ts'
 import { ID_PLACEHOLDER, toPatterns } from './routing/service-router.ts'
 import { handleServiceRequest } from './service-handler.ts'
 import { findByVerb, hasCustomMethod, VERBS } from './service-method.ts'
@@ -106,12 +106,11 @@ export class ServiceRoutes {
   }
 
   #addOther(url: string, shape: string, path: string, verbs: readonly Verb[]): void {
-    const base = this.#scope.prefix.replace(/\/$/, '')
     const method = verbs
       .filter((verb) => this.#claim(verb, shape))
       .flatMap((verb) => (verb === 'GET' ? ['GET', 'HEAD'] : [verb]))
       // What the host has there already stays.
-      .filter((verb) => !this.#scope.hasRoute({ method: verb as Verb, url: `${base}${url}` }))
+      .filter((verb) => !hasRoute(this.#scope, verb, url))
     if (method.length === 0) return
     const config: RouteConfig = { service: path }
     this.#scope.route({ method, url, exposeHeadRoute: false, config, handler: this.#handleAny })

@@ -3,6 +3,7 @@ import type { AnyApplication } from '../../core/index.ts'
 import { stripSlashes, toServicePath } from '../../core/index.ts'
 import { createConfigurator } from '../../core/options/configurator.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
+import { isProbe } from '../middleware.ts'
 import type { RestTransport } from '../rest-transport.ts'
 import { addDocsPage, LiveDocument } from './docs-page.ts'
 import type { OpenApiDocument, OpenApiDocumentOptions } from './document.ts'
@@ -94,8 +95,6 @@ export class Docs {
     // Loaded only where it is wanted, as `openapi()` is by few servers.
     const { default: swagger } = await import('@fastify/swagger')
     const { paths: _, components: _none, ...openapi } = this.#createDocument()
-    const isProbe = ({ config }: RouteOptions): boolean =>
-      (config as { readonly isProbe?: boolean } | undefined)?.isProbe === true
     const options = {
       openapi: openapi as object,
       transform: ({ schema, url, route }) => ({ schema: isProbe(route) ? HIDDEN : schema, url }),

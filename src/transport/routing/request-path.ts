@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, HTTPMethods } from 'fastify'
 
 /** Scheme and host, which proxies and old clients send before the path. */
 const ORIGIN = /^https?:\/\/[^/?#]*/i
@@ -39,6 +39,11 @@ export function getRouting({ initialConfig }: FastifyInstance): Routing {
     ignoreTrailingSlash: isSet('ignoreTrailingSlash', true),
     useSemicolonDelimiter: isSet('useSemicolonDelimiter', true),
   }
+}
+
+/** Whether a server has a route for a path of its own, below its prefix. */
+export function hasRoute(server: FastifyInstance, method: HTTPMethods, path: string): boolean {
+  return server.hasRoute({ method, url: `${server.prefix.replace(/\/$/, '')}${path}` })
 }
 
 /** Whether a path has one slash before each segment; a guard of `/admin` may not see `//admin`. */

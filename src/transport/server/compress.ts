@@ -1,8 +1,8 @@
 import type { FastifyCompressOptions } from '@fastify/compress'
-import { checkFactoryCall, createConfigurator } from '../../core/options/configurator.ts'
+import { checkFactoryCall } from '../../core/options/configurator.ts'
 import { checkOptionNames, withDefaults } from '../../core/options/option-check.ts'
-import type { Configurator, ServerPlugin, WithServer } from './server-setup.ts'
-import { checkServer } from './server-setup.ts'
+import type { Configurator, ServerPlugin } from './server-setup.ts'
+import { createServerConfigurator } from './server-setup.ts'
 
 /** The options of the plugin. */
 const COMPRESS_OPTIONS: readonly (keyof FastifyCompressOptions)[] = [
@@ -42,8 +42,7 @@ export function compress(options: FastifyCompressOptions = {}): Configurator {
       withDefaults<FastifyCompressOptions>({ globalDecompression: false }, options),
     )
   }
-  return createConfigurator('compress', options, (app: WithServer) => {
-    checkServer(app)
+  return createServerConfigurator('compress', options, (app) => {
     app.serverSetup.addUniquePlugin('compress', plugin)
   })
 }

@@ -1,9 +1,9 @@
 import type { FastifyCorsOptions } from '@fastify/cors'
 import type { FastifyRequest } from 'fastify'
-import { checkFactoryCall, createConfigurator } from '../../core/options/configurator.ts'
+import { checkFactoryCall } from '../../core/options/configurator.ts'
 import { checkOptionNames, withDefaults } from '../../core/options/option-check.ts'
-import type { Configurator, ServerPlugin, WithServer } from './server-setup.ts'
-import { checkServer } from './server-setup.ts'
+import type { Configurator, ServerPlugin } from './server-setup.ts'
+import { createServerConfigurator } from './server-setup.ts'
 
 type CorsCallback = (error: Error | null, options: FastifyCorsOptions) => void
 
@@ -48,8 +48,7 @@ export function cors(options: FastifyCorsOptions = {}): Configurator {
       callback(null, isPlain ? { ...resolved, preflight: false } : resolved)
     })
   }
-  return createConfigurator('cors', options, (app: WithServer) => {
-    checkServer(app)
+  return createServerConfigurator('cors', options, (app) => {
     app.serverSetup.addUniquePlugin('cors', plugin)
   })
 }

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Application } from '../../core/index.ts'
 import type { RestTransport } from '../rest-transport.ts'
+import { hasRoute } from '../routing/request-path.ts'
 import { CLOSING } from './server-lifecycle.ts'
 
 /** Longest time for one check, in milliseconds. */
@@ -12,12 +13,10 @@ const CHECK_TIMEOUT_MS = 2_000
  * the log only, as anybody may ask. A route of the same path that exists already is left alone.
  */
 export function addHealthRoutes(server: FastifyInstance, transport: RestTransport): void {
-  const isTaken = (path: string): boolean =>
-    server.hasRoute({ method: 'GET', url: `${server.prefix.replace(/\/$/, '')}${path}` })
-  if (!isTaken(LIVE)) {
+  if (!hasRoute(server, 'GET', LIVE)) {
     server.get(LIVE, PROBE, (_request, reply) => sendHealth(reply, 200, 'ok'))
   }
-  if (isTaken(READY)) return
+  if (hasRoute(server, 'GET', READY)) return
   let running: Promise<boolean> | null = null
   server.get(READY, PROBE, async (_request, reply) => {
     // Probes at the same time share one round of checks, since anybody may ask.

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { BadRequest, Unavailable } from '../../core/index.ts'
 import { toStatusError } from '../errors/fastify-error.ts'
+import { isProbe } from '../middleware.ts'
 import type { ServerQueries } from '../parsing/server-queries.ts'
 import { isHost, isPathTarget, isServerTarget, MALFORMED_TARGET } from '../routing/request-path.ts'
 import type { GracefulClose } from './server-lifecycle.ts'
@@ -72,8 +73,7 @@ function isKnownHost(host: string): boolean {
 
 /** Probes are answered until the end. */
 function refuse(request: FastifyRequest): Error | null {
-  const { isProbe } = request.routeOptions.config as { isProbe?: boolean }
-  return isProbe === true ? null : new Unavailable('The server is closing')
+  return isProbe(request.routeOptions) ? null : new Unavailable('The server is closing')
 }
 
 function countHosts(rawHeaders: readonly string[]): number {

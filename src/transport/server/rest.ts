@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Application } from '../../core/index.ts'
-import { createConfigurator } from '../../core/options/configurator.ts'
 import { withDefaults } from '../../core/options/option-check.ts'
 import { handleAnyRequest } from '../catch-all-routes.ts'
 import type { ErrorHandlerOptions } from '../errors/error-handler.ts'
@@ -14,7 +13,7 @@ import { checkNestedOption, checkRestOptions } from '../rest-options.ts'
 import { answerErrors, serveServices } from '../services-plugin.ts'
 import { addHealthRoutes } from './health-routes.ts'
 import type { Configurator, WithServer } from './server-setup.ts'
-import { checkServer } from './server-setup.ts'
+import { createServerConfigurator } from './server-setup.ts'
 
 /** Defaults for a server created by `fastifyApp()`; the plugin leaves these matters to its host. */
 const OWN_SERVER_DEFAULTS: RestOptions = { handlerTimeoutMs: 30_000, health: true }
@@ -27,8 +26,7 @@ const OWN_SERVER_DEFAULTS: RestOptions = { handlerTimeoutMs: 30_000, health: tru
  */
 export function rest(options: RestOptions | Formatter | null = {}): Configurator {
   const given = typeof options === 'function' ? { formatter: options } : (options ?? {})
-  const configure = createConfigurator('rest', options, (app: WithServer) => {
-    checkServer(app)
+  const configure = createServerConfigurator('rest', options, (app) => {
     const { serverSetup: setup } = app
     setup.configureOnce('rest')
     setup.addRestOptions(withDefaults(withDefaults(OWN_SERVER_DEFAULTS, setup.restOptions), given))
@@ -56,8 +54,7 @@ export function notFound(options: NotFoundOptions = {}): Configurator {
  * already: `app.configure(parseAuthentication({ service: 'admin-login' }))`.
  */
 export function parseAuthentication(options: ParseAuthenticationOptions): Configurator {
-  const configure = createConfigurator('parseAuthentication', options, (app: WithServer) => {
-    checkServer(app)
+  const configure = createServerConfigurator('parseAuthentication', options, (app) => {
     const { authentication = {} } = app.serverSetup.restOptions
     const known = authentication === false ? [] : [authentication].flat()
     app.serverSetup.addRestOptions({ authentication: [...known, options] })
@@ -86,8 +83,7 @@ function createOptionSetter<Name extends Exclude<NestedOption, 'authentication'>
   name: Name,
   options: NonNullable<RestOptions[Name]>,
 ): Configurator {
-  const configure = createConfigurator(name, options, (app: WithServer) => {
-    checkServer(app)
+  const configure = createServerConfigurator(name, options, (app) => {
     const { serverSetup: setup } = app
     setup.addRestOptions({ [name]: withDefaults({ ...setup.restOptions[name] }, options) })
   })

@@ -1,11 +1,11 @@
 import type { FastifyStaticOptions } from '@fastify/static'
 import type { preHandlerHookHandler } from 'fastify'
 import { stripSlashes } from '../../core/index.ts'
-import { checkFactoryCall, createConfigurator } from '../../core/options/configurator.ts'
+import { checkFactoryCall } from '../../core/options/configurator.ts'
 import { checkOptionNames } from '../../core/options/option-check.ts'
 import { getRouting, toPath } from '../routing/request-path.ts'
-import type { Configurator, ServerPlugin, WithServer } from './server-setup.ts'
-import { checkServer } from './server-setup.ts'
+import type { Configurator, ServerPlugin } from './server-setup.ts'
+import { createServerConfigurator } from './server-setup.ts'
 
 /** The options of the plugin, without those that are for the routes of other plugins. */
 const STATIC_OPTIONS: readonly string[] = [
@@ -46,8 +46,7 @@ export function serveStatic(options: FastifyStaticOptions): Configurator {
     await server.register(fastifyStatic, { decorateReply, ...resolved })
     isLoading = false
   }
-  return createConfigurator('serveStatic', options, (app: WithServer) => {
-    checkServer(app)
+  return createServerConfigurator('serveStatic', options, (app) => {
     app.serverSetup.addPlugin(plugin)
   })
 }

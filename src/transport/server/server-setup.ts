@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
+import { createConfigurator } from '../../core/options/configurator.ts'
 import type { Middleware } from '../middleware.ts'
 import { addMiddleware } from '../middleware.ts'
 import type { ServerQueries } from '../parsing/server-queries.ts'
@@ -114,8 +115,17 @@ export class ServerSetup {
   }
 }
 
-/** @throws {TypeError} the application has no server */
-export function checkServer(app: Partial<WithServer>): void {
-  if (app.serverSetup !== undefined) return
-  throw new TypeError('The application has no server: make one with fastifyApp(app)')
+/**
+ * Returns a function for `app.configure()` that needs a server.
+ * @throws {TypeError} as {@link createConfigurator}; when configured, the application has no server
+ */
+export function createServerConfigurator(
+  factory: string,
+  options: unknown,
+  configure: (app: WithServer) => void,
+): Configurator {
+  return createConfigurator(factory, options, (app: WithServer) => {
+    if ((app as Partial<WithServer>).serverSetup !== undefined) return configure(app)
+    throw new TypeError('The application has no server: make one with fastifyApp(app)')
+  })
 }
