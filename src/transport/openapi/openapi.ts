@@ -58,8 +58,8 @@ export function openapi(options: OpenApiOptions): (app: AnyApplication) => void 
 }
 
 /** Returns the documentation of an application that is served now, `null` without one. */
-export function findDocs(app: object): Docs | null {
-  return (app as Documented)[DOCS] ?? null
+export function findDocs(app: object | undefined): Docs | null {
+  return (app as Documented | undefined)?.[DOCS] ?? null
 }
 
 /** In the schema of a route: `@fastify/swagger` leaves it out. */
