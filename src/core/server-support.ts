@@ -3,6 +3,7 @@ import {
   explainMissingNext,
   warnMissingResult,
   warnOfReturned,
+  watchRest,
 } from './advice/hook-advice.ts'
 import type { WithServices } from './advice/hook-check.ts'
 import { checkAllHooks } from './advice/hook-check.ts'
@@ -10,6 +11,7 @@ import {
   checkServiceExtensions,
   describeInput,
   hintAtService,
+  listSingletonMethods,
   warnOfMethodName,
 } from './advice/service-advice.ts'
 import { suggestMethod } from './options/name-suggestion.ts'
@@ -37,9 +39,11 @@ export const SERVER_SUPPORT: ServerSupport = {
   describeInput,
   explainError: explainMissingNext,
   hintAtService,
+  listSingletonMethods,
   readPackageHooks,
   suggestMethod,
   warnOfEvent: warnOfMethodName,
   warnOfResult: warnMissingResult,
   warnOfReturned,
+  watchRest,
 }

@@ -13,6 +13,22 @@ export function describeInput(path: string, value: unknown): string {
   return 'it is an application that createApp() did not make; register its services one by one'
 }
 
+/**
+ * Returns the methods of a service that is one record, and has no ids.
+ * @throws {TypeError} `get` is listed
+ */
+export function listSingletonMethods(
+  path: string,
+  standard: readonly string[],
+  given: readonly string[] | undefined,
+): readonly string[] {
+  const methods = given ?? standard.filter((name) => name !== 'get')
+  if (!methods.includes('get')) return methods
+  throw new TypeError(
+    `app.use('${path}'): a singleton has no ids: 'find' returns its record, and 'methods' must not list 'get'`,
+  )
+}
+
 /** @throws {TypeError} an option for other packages is one of the service: its constructor takes it */
 export function checkServiceExtensions(path: string, service: object, extensions: object): void {
   const { options } = service as { options?: unknown }

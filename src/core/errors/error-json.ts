@@ -1,70 +1,21 @@
-import {
-  BadGateway,
-  BadRequest,
-  Conflict,
-  Forbidden,
-  GeneralError,
-  Gone,
-  LengthRequired,
-  MethodNotAllowed,
-  NotAcceptable,
-  NotAuthenticated,
-  NotFound,
-  NotImplemented,
-  PayloadTooLarge,
-  PaymentError,
-  PreconditionFailed,
-  Timeout,
-  TooManyRequests,
-  Unavailable,
-  Unprocessable,
-  UnsupportedMediaType,
-} from './error-classes.ts'
+import { ERROR_CLASSES, GeneralError } from './error-classes.ts'
 import { isErrorStatus, isOrdinaryError, ServiceError } from './service-error.ts'
 
 type ErrorClass = typeof ServiceError
 
 // Maps, because names come from outside and `constructor` is no error class.
-const CLASSES: readonly ErrorClass[] = [
-  BadRequest,
-  NotAuthenticated,
-  PaymentError,
-  Forbidden,
-  NotFound,
-  MethodNotAllowed,
-  NotAcceptable,
-  Timeout,
-  Conflict,
-  Gone,
-  LengthRequired,
-  PreconditionFailed,
-  PayloadTooLarge,
-  UnsupportedMediaType,
-  Unprocessable,
-  TooManyRequests,
-  GeneralError,
-  NotImplemented,
-  BadGateway,
-  Unavailable,
-]
 const CLASS_BY_NAME: ReadonlyMap<string, ErrorClass> = new Map([
   ['ServiceError', ServiceError],
-  ...CLASSES.map((errorClass): [string, ErrorClass] => [errorClass.name, errorClass]),
+  ...ERROR_CLASSES.map((errorClass): [string, ErrorClass] => [errorClass.name, errorClass]),
 ])
 const CLASS_BY_CODE: ReadonlyMap<number, ErrorClass> = new Map(
-  CLASSES.map((errorClass) => [errorClass.code, errorClass]),
+  ERROR_CLASSES.map((errorClass) => [errorClass.code, errorClass]),
 )
 
 /** Keys of an error body that have a place of their own, or that no error gets from outside. */
-const OWN_PLACE: ReadonlySet<string> = new Set([
-  'code',
-  'className',
-  'data',
-  'errors',
-  'stack',
-  'cause',
-  'type',
-])
+const OWN_PLACE: readonly string[] = [
+  ...['code', 'className', 'data', 'errors', 'stack', 'cause', 'type'],
+]
 
 /** Returns the class for an HTTP status, {@link GeneralError} when there is none. */
 export function toErrorClass(code: number): ErrorClass {
@@ -162,7 +113,7 @@ function toBody(error: Record<string, unknown>): Record<string, unknown> {
 
 /** Whether a key belongs to errors themselves, or to every object: `__proto__`, `toString`. */
 function isReserved(key: string): boolean {
-  return OWN_PLACE.has(key) || key in ServiceError.prototype
+  return OWN_PLACE.includes(key) || key in ServiceError.prototype
 }
 
 // `core/value-kind.ts` has these two as well; errors stand below the core and can't import it.

@@ -3,7 +3,28 @@
  * @module remex/errors
  */
 
-export * from './error-classes.ts'
+export {
+  BadGateway,
+  BadRequest,
+  Conflict,
+  Forbidden,
+  GeneralError,
+  Gone,
+  LengthRequired,
+  MethodNotAllowed,
+  NotAcceptable,
+  NotAuthenticated,
+  NotFound,
+  NotImplemented,
+  PayloadTooLarge,
+  PaymentError,
+  PreconditionFailed,
+  Timeout,
+  TooManyRequests,
+  Unavailable,
+  Unprocessable,
+  UnsupportedMediaType,
+} from './error-classes.ts'
 export { convert, errorFromJSON, toErrorClass, toServiceError } from './error-json.ts'
 export type { ErrorData, ErrorJSON } from './service-error.ts'
 export { ServiceError } from './service-error.ts'

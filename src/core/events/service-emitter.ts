@@ -8,10 +8,8 @@ type OnError = (error: unknown, event: string | symbol) => void
 /** Called with the event that a listener is added for. */
 type OnListen = (event: unknown) => void
 
-/** The names of the methods that add a listener. */
-const LISTENING: ReadonlySet<keyof Emitter> = new Set([
-  ...(['on', 'once', 'addListener', 'prependListener', 'prependOnceListener'] as const),
-])
+/** The names of the methods of an emitter that add a listener. */
+const LISTENING = /^(?:on|add|prepend)/
 
 interface NodeEmitter {
   emit(event: string | symbol, ...values: unknown[]): boolean
@@ -70,7 +68,7 @@ function bindEmitter(
 ): Record<string, unknown> {
   const methods = EMITTER_METHODS.map((name) => {
     const method = emitter[name] as (...values: unknown[]) => unknown
-    const isListening = LISTENING.has(name)
+    const isListening = LISTENING.test(name)
     const bound = (...values: unknown[]): unknown => {
       if (isListening) onListen(values[0])
       const returned = method.apply(emitter, values)

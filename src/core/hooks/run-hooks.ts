@@ -1,5 +1,5 @@
 import { isObject, isPromise } from '../value-kind.ts'
-import type { HookApplication, HookType, Next } from './hook-context.ts'
+import type { HookType, Surrounded } from './hook-context.ts'
 import { HookContext } from './hook-context.ts'
 import type { StoredHook } from './hook-registry.ts'
 import type { MethodCall } from './method-call.ts'
@@ -137,19 +137,9 @@ function toError(thrown: unknown): unknown {
   return thrown ?? new Error(`${thrown} was thrown`)
 }
 
-/** What around hooks run around: the call of a method, or `setup` of an application. */
-export interface Surrounded {
-  readonly app: HookApplication
-  readonly method: string
-  readonly path?: string
-  readonly self?: object
-  running: Next | null
-  settleParams?(): void
-}
-
 /**
  * Has failures logged of what around hooks have started by `next()`, where they end without waiting for
- * it: nobody else would hear of them, and the process would end. To be called when something has failed,
+ * it: nobody else would hear of them, and the process of a server would end. To be called when something has failed,
  * or a call ends too early; to do it for each hook of each call would make five hooks a third slower.
  */
 export function watchRests(context: Surrounded): void {
@@ -161,40 +151,6 @@ export function watchRests(context: Surrounded): void {
  * not called before: a call has ended well, and a hook may go on.
  */
 export const WATCH_RESTS: unique symbol = Symbol('remex.watch')
-
-interface Started {
-  /** The hook itself. */
-  readonly hook: object
-  /** What the hook has returned: settles when it has ended. `null` while it has not returned. */
-  readonly ended: Promise<void> | null
-  /** The rest of the call, from `next()` on. */
-  readonly rest: Promise<void> | null
-}
-
-/** Has a failure logged of what one hook has started, if the hook has ended by then. */
-export function watchRest({ hook, ended, rest }: Started, { app, path, method }: Surrounded): void {
-  // What the hook hands on is looked at by whoever it is handed to.
-  if (ended === rest) return
-  let hasEnded = false
-  let wasPending = false
-  const end = (): void => {
-    hasEnded = true
-  }
-  ended?.then(end, end)
-  rest?.then(undefined, (err: unknown) => {
-    // A hook that awaits the rest ends after this. Where the rest had failed before it was watched, the
-    // hook may have awaited it and ended already.
-    if (!hasEnded || !wasPending) return
-    const { name } = hook as { readonly name?: string }
-    app.logger.error(
-      { err, service: path, method, hook: name || 'anonymous' },
-      'What an around hook has started by next() has failed after its end: the hook must await next()',
-    )
-  })
-  queueMicrotask(() => {
-    wasPending = true
-  })
-}
 
 /** Properties that say which call it is; no hook can change them. */
 const FIXED: ReadonlySet<string> = new Set(['app', 'service', 'path', 'method', 'self', 'type'])

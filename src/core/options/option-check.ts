@@ -1,9 +1,28 @@
+import { isPlainObject } from '../value-kind.ts'
 import { suggestName } from './name-suggestion.ts'
 import type { OptionRule, OptionRules, OptionSupport } from './option-rules.ts'
-import { checkRules } from './option-rules.ts'
+import { checkRules, OPTION as SHARED } from './option-rules.ts'
 
 export type { Given, OptionRule, OptionRules } from './option-rules.ts'
-export { OPTION, withDefaults } from './option-rules.ts'
+export { withDefaults } from './option-rules.ts'
+
+/** Rules that many options share: those of clients, and those of servers alone. */
+export const OPTION: typeof SHARED &
+  Readonly<Record<'bodyLimit' | 'function' | 'extensions', OptionRule>> = {
+  ...SHARED,
+  /** Bytes; 0 would be the default of Fastify. */
+  bodyLimit: {
+    expected: 'a number of bytes from 1 on',
+    isValid: (value) => typeof value === 'number' && value >= 1,
+  },
+  function: { expected: 'a function', isValid: (value) => typeof value === 'function' },
+  /** Options that other packages read. */
+  extensions: {
+    expected: 'an object of options that other packages read',
+    isValid: isPlainObject,
+    reserved: [],
+  },
+}
 
 /** A guard that is mistyped or misplaced would be missing, whoever it is given to. */
 function checkExtensions(place: string, extensions: object, own: readonly string[]): void {

@@ -1,4 +1,4 @@
-import { isNonEmptyString, isObject, isPlainObject, isStringList } from '../value-kind.ts'
+import { isNonEmptyString, isObject, isStringList } from '../value-kind.ts'
 
 /** What an option may be, in words and as a test. */
 export interface OptionRule {
@@ -22,20 +22,9 @@ export type OptionRules = Readonly<Record<string, OptionRule>>
 /** Some of the options of a kind; one that is `undefined` is not given. */
 export type Given<T> = { readonly [Name in keyof T]?: T[Name] | undefined }
 
-/** Rules that many options share. */
+/** Rules that many options share, of clients as well. */
 export const OPTION: Readonly<
-  Record<
-    | 'boolean'
-    | 'string'
-    | 'stringList'
-    | 'count'
-    | 'limit'
-    | 'bodyLimit'
-    | 'function'
-    | 'object'
-    | 'extensions',
-    OptionRule
-  >
+  Record<'boolean' | 'string' | 'stringList' | 'count' | 'limit' | 'object', OptionRule>
 > = {
   boolean: { expected: 'true or false', isValid: (value) => typeof value === 'boolean' },
   string: { expected: 'a non-empty string', isValid: isNonEmptyString },
@@ -50,19 +39,7 @@ export const OPTION: Readonly<
     expected: 'a number from 0 on',
     isValid: (value) => typeof value === 'number' && value >= 0,
   },
-  /** Bytes; 0 would be the default of Fastify. */
-  bodyLimit: {
-    expected: 'a number of bytes from 1 on',
-    isValid: (value) => typeof value === 'number' && value >= 1,
-  },
-  function: { expected: 'a function', isValid: (value) => typeof value === 'function' },
   object: { expected: 'an object', isValid: isOptionsObject },
-  /** Options that other packages read. */
-  extensions: {
-    expected: 'an object of options that other packages read',
-    isValid: isPlainObject,
-    reserved: [],
-  },
 }
 
 /** Returns `; did you mean 'name'?` for a mistyped name, or `''`. */

@@ -1,8 +1,8 @@
 import { composeAround } from '../hooks/hook-chain.ts'
-import type { HookApplication } from '../hooks/hook-context.ts'
+import type { HookApplication, Surrounded } from '../hooks/hook-context.ts'
 import type { LifecycleContext, LifecycleHook, LifecycleMethod } from '../hooks/hook-map.ts'
 import { isHookType } from '../hooks/hook-registry.ts'
-import type { Surrounded } from '../hooks/run-hooks.ts'
+
 import { isObject } from '../value-kind.ts'
 
 type RunningLifecycle = LifecycleContext & Pick<Surrounded, 'running'>
@@ -24,8 +24,6 @@ interface Registered {
   started?: Promise<void>
   isDown: boolean
 }
-
-const LIFECYCLE_METHODS: readonly LifecycleMethod[] = ['setup', 'teardown']
 
 /**
  * Runs `setup` of the services in the order of their registration and `teardown` in the reverse
@@ -51,9 +49,19 @@ export class ServiceLifecycle {
   addHooks(options: unknown): boolean {
     if (!isObject(options)) return false
     const names = Object.keys(options)
-    if (names.some(isHookType) || !names.some(isLifecycleMethod)) return false
-    const additions = names.map((name) => [toMethod(name), toHooks(name, options[name])] as const)
-    for (const [method, hooks] of additions) this.#hooks[method].push(...hooks)
+    const isLifecycle = (name: string): name is LifecycleMethod => Object.hasOwn(this.#hooks, name)
+    if (names.some(isHookType) || !names.some(isLifecycle)) return false
+    const additions = names.map((name) => {
+      const hooks = [options[name]].flat()
+      if (!isLifecycle(name)) {
+        throw new TypeError(`'${name}' is not a lifecycle method: setup, teardown`)
+      }
+      if (hooks.some((hook) => typeof hook !== 'function')) {
+        throw new TypeError(`The ${name} hooks of the application must be functions`)
+      }
+      return [name, hooks as LifecycleHook[]] as const
+    })
+    for (const [name, hooks] of additions) this.#hooks[name].push(...hooks)
     return true
   }
 
@@ -121,7 +129,12 @@ export class ServiceLifecycle {
 
   #start(path: string, registered: Registered): Promise<void> {
     registered.isDown = false
-    registered.started ??= callSetup(registered, this.#app, path).catch((error) => {
+    const { service, schemas } = registered
+    const setUp = async (): Promise<void> => {
+      if (schemas !== null) await schemas.load()
+      await service.setup?.(this.#app, path)
+    }
+    registered.started ??= setUp().catch((error) => {
       delete registered.started
       throw error
     })
@@ -133,40 +146,10 @@ export class ServiceLifecycle {
     delete registered.started
     registered.isDown = true
     if (isDown) return
-    const isUp = started === undefined ? service.setup === undefined : await succeeds(started)
-    if (isUp) await service.teardown?.(this.#app, path)
+    const isUp = await started?.then(
+      () => true,
+      () => false,
+    )
+    if (isUp ?? service.setup === undefined) await service.teardown?.(this.#app, path)
   }
-}
-
-function succeeds(promise: Promise<void>): Promise<boolean> {
-  return promise.then(
-    () => true,
-    () => false,
-  )
-}
-
-async function callSetup(
-  { service, schemas }: Registered,
-  app: HookApplication,
-  path: string,
-): Promise<void> {
-  if (schemas !== null) await schemas.load()
-  await service.setup?.(app, path)
-}
-
-function toMethod(name: string): LifecycleMethod {
-  if (isLifecycleMethod(name)) return name
-  throw new TypeError(`'${name}' is not a lifecycle method: ${LIFECYCLE_METHODS.join(', ')}`)
-}
-
-function isLifecycleMethod(name: string): name is LifecycleMethod {
-  return (LIFECYCLE_METHODS as readonly string[]).includes(name)
-}
-
-function toHooks(name: string, value: unknown): LifecycleHook[] {
-  const hooks = Array.isArray(value) ? value : [value]
-  if (hooks.some((hook) => typeof hook !== 'function')) {
-    throw new TypeError(`The ${name} hooks of the application must be functions`)
-  }
-  return hooks
 }

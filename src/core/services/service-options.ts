@@ -43,6 +43,15 @@ export type ResolvedServiceOptions = GivenExtensions &
 
 /** What checking the options of services needs that only servers have. */
 export interface ServiceOptionSupport extends OptionSupport {
+  /**
+   * Returns the methods of a service that is one record: there is no `get`.
+   * @throws {TypeError} it is listed
+   */
+  listSingletonMethods(
+    path: string,
+    standard: readonly string[],
+    given: readonly string[] | undefined,
+  ): readonly string[]
   /** @throws {TypeError} one of the options is of the service itself: its constructor takes it */
   checkServiceExtensions(path: string, service: object, extensions: object): void
 }
@@ -54,7 +63,11 @@ const RULES: OptionRules = {
   routeParams: { expected: 'an object', isValid: isPlainObject },
   schemas: OPTION.object,
   singleton: OPTION.boolean,
-  extensions: OPTION.extensions,
+  extensions: {
+    expected: 'an object of options that other packages read',
+    isValid: isPlainObject,
+    reserved: [],
+  },
 }
 
 /** The names of all options. */
@@ -67,7 +80,6 @@ const PROTECTED_NAMES: ReadonlySet<string> = new Set([
   ...['all', 'around', 'before', 'after', 'error', 'hooks', 'setup', 'teardown', 'publish'],
   ...EMITTER_METHODS,
   // What emitters of Node have besides.
-  ...['rawListeners', 'setMaxListeners', 'getMaxListeners'],
   ...['_events', '_eventsCount', '_maxListeners'],
   ...Object.getOwnPropertyNames(Object.prototype),
 ])
@@ -86,16 +98,14 @@ export function resolveServiceOptions(
   checkServiceOptions(path, service, options, support)
   const { singleton = false } = options
   const standard = STANDARD_METHODS.filter((name) => hasMethod(service, name))
-  const methods = options.methods ?? standard.filter((name) => !singleton || name !== 'get')
+  const owner = `app.use('${path}'): the option 'singleton'`
+  const methods = singleton
+    ? requireSupport(support, owner).listSingletonMethods(path, standard, options.methods)
+    : (options.methods ?? standard)
   if (!isService(service) && methods.length === 0) {
     const names = STANDARD_METHODS.join(', ')
     throw new TypeError(
       `Invalid service object passed for path \`${path}\`: it has none of the methods ${names}; list others by the option \`methods\``,
-    )
-  }
-  if (singleton && methods.includes('get')) {
-    throw new TypeError(
-      `app.use('${path}'): a singleton has no ids: 'find' returns its record, and 'methods' must not list 'get'`,
     )
   }
   for (const name of methods) checkName(path, name)

@@ -105,6 +105,7 @@ t.test('next() in a hook that gets none is an error, which advice explains', asy
 
 for (const [what, use] of [
   ["the option 'extensions'", (app) => app.use('a', { ...users }, { extensions: { docs: {} } })],
+  ["the option 'singleton'", (app) => app.use('a', { ...users }, { singleton: true })],
   ["the option 'schemas'", (app) => app.use('a', { ...users }, { schemas: {} })],
   ["'find' with hooks of @feathersjs/hooks", (app) => app.use('a', createHookedUsers())],
 ] as readonly (readonly [string, Mistake])[]) {
