@@ -5,18 +5,18 @@ import type { OptionRule } from '../core/options/option-rules.ts'
 import { checkRules, OPTION } from '../core/options/option-rules.ts'
 import type { AnyService, AnyServices } from '../core/services/service-map.ts'
 import { isObject } from '../core/value-kind.ts'
-import type { LoginMembers } from './authentication/login-members.ts'
-import { MISSING_LOGIN } from './authentication/login-members.ts'
+import type { LoginMembers } from './authentication/authentication.ts'
+import { MISSING_LOGIN } from './authentication/authentication.ts'
 import type { ConnectionOptions } from './connection.ts'
-import { CONNECTION_RULES } from './connection-options.ts'
-import { OfetchClient } from './libraries/ofetch-connection.ts'
+import { CONNECTION_RULES } from './connection.ts'
+import { OfetchClient } from './libraries/fetch-connection.ts'
 import type {
   CustomMethods,
   NoCustomMethods,
   RemoteServices,
   RequiredMethods,
 } from './remote-services.ts'
-import { createConnection } from './rest-connection.ts'
+import { createConnection } from './rest.ts'
 
 /** Options of {@link createClient}. */
 export interface ClientOptions<Methods = unknown> extends ConnectionOptions {

@@ -1,3 +1,6 @@
+import type { OptionRule } from '../core/options/option-rules.ts'
+import { checkRules, OPTION } from '../core/options/option-rules.ts'
+import { hasMethod, isObject } from '../core/value-kind.ts'
 import type { RequestHeaders } from './requests/request-headers.ts'
 
 /** How the body of a successful answer is read. */
@@ -49,26 +52,6 @@ export interface Answer {
   readonly body: unknown
 }
 
-/** `params.connection` of a call; names that are not here go to the HTTP library as they are. */
-export interface ConnectionParams {
-  /** Headers that win over all others. */
-  readonly headers?: RequestHeaders | undefined
-  /** Aborts the call, which then rejects with the reason of the signal. */
-  readonly signal?: AbortSignal | undefined
-  /** Longest time for the answer, in milliseconds; `Infinity` for no limit. */
-  readonly timeoutMs?: number | undefined
-  /**
-   * How many times a `find` or `get` is sent again, while there is no connection or the server answers
-   * 429, 502, 503 or 504: when its `Retry-After` says, or after a quarter of a second, a half, and so
-   * on. The time limit holds for all of it. Writes are never sent again. Default: that of the connection.
-   */
-  readonly retries?: number | undefined
-  /** How the body of a successful answer is read. Default: `'json'`. */
-  readonly responseType?: ResponseType | undefined
-  /** Options of the HTTP library: `credentials` of fetch. */
-  readonly [option: string]: unknown
-}
-
 /** Options that all calls of a connection share. */
 export interface ConnectionOptions {
   /** Headers of every request; those of a call win. Default: `accept: application/json`. */
@@ -89,4 +72,130 @@ export interface ConnectionOptions {
   readonly arrayLimit?: number | undefined
   /** Options of the HTTP library for every request: `{ credentials: 'include' }`. Default: `{}`. */
   readonly connection?: Readonly<Record<string, unknown>> | undefined
+}
+
+/**
+ * `params.connection` of a call. Its `headers`, `timeoutMs` and `retries` win over those of the
+ * connection; names that are not here go to the HTTP library as they are.
+ */
+export interface ConnectionParams
+  extends Pick<ConnectionOptions, 'headers' | 'timeoutMs' | 'retries'> {
+  /** Aborts the call, which then rejects with the reason of the signal. */
+  readonly signal?: AbortSignal | undefined
+  /** How the body of a successful answer is read. Default: `'json'`. */
+  readonly responseType?: ResponseType | undefined
+  /** Options of the HTTP library: `credentials` of fetch. */
+  readonly [option: string]: unknown
+}
+
+/** Options with every default filled in. */
+export interface ResolvedConnectionOptions extends Required<ConnectionOptions> {
+  readonly timeoutMs: number
+  readonly retries: number
+  readonly arrayLimit: number
+  readonly connection: Readonly<Record<string, unknown>>
+}
+
+/** What `params.connection` of one call says, with the options of the connection behind it. */
+export interface CallOptions {
+  readonly headers: ConnectionParams['headers']
+  readonly signal: AbortSignal | undefined
+  readonly timeoutMs: number
+  readonly retries: number
+  readonly responseType: ResponseType
+  readonly libraryOptions: Readonly<Record<string, unknown>>
+}
+
+const RESPONSE_TYPES: readonly unknown[] = ['json', 'text', 'arrayBuffer', 'blob', 'stream']
+
+/** What one call can say as well as the connection. */
+const SHARED_RULES = {
+  headers: { expected: 'an object or a list of pairs', isValid: isObject },
+  timeoutMs: {
+    expected: 'a number of milliseconds above 0',
+    isValid: (value) => typeof value === 'number' && value > 0,
+  },
+  retries: OPTION.count,
+} as const satisfies Record<string, OptionRule>
+
+export const CONNECTION_RULES: Readonly<Record<keyof ConnectionOptions, OptionRule>> = {
+  ...SHARED_RULES,
+  arrayLimit: OPTION.limit,
+  connection: OPTION.object,
+}
+
+const PARAMS_RULES = {
+  ...SHARED_RULES,
+  signal: {
+    expected: 'an AbortSignal',
+    isValid: (value) =>
+      isObject(value) && 'aborted' in value && hasMethod(value, 'addEventListener'),
+  },
+  responseType: {
+    expected: `one of ${RESPONSE_TYPES.join(', ')}`,
+    isValid: (value) => RESPONSE_TYPES.includes(value),
+  },
+} as const satisfies Record<string, OptionRule>
+
+/** Names that libraries know and that would contradict a call, by what each of them is here. */
+const REFUSED: Readonly<Record<string, string>> = {
+  'called onResponse': 'onResponseError',
+  'called retries': 'retry retryDelay retryStatusCodes',
+  'called timeoutMs': 'timeout',
+  'decided by the client': 'ignoreResponseError method responseHeaders url validateStatus',
+  'given to rest() or createClient()': 'baseURL origin',
+  'params.query': 'params query',
+  "responseType: 'text'": 'parseResponse transformResponse',
+  'the data of the call': 'body data transformRequest',
+  'the header authorization': 'auth',
+}
+
+/**
+ * Returns the options of a connection with their defaults.
+ * @param owner who takes them, for errors
+ * @throws {TypeError} an option that is unknown, or that a call would contradict
+ */
+export function resolveConnectionOptions(
+  owner: string,
+  options: ConnectionOptions,
+): ResolvedConnectionOptions {
+  checkRules(owner, options, CONNECTION_RULES)
+  const { headers, timeoutMs = 60_000, retries = 0, arrayLimit = 20, connection = {} } = options
+  const misplaced = Object.keys(PARAMS_RULES).find((name) => name in connection)
+  if (misplaced !== undefined) {
+    throw new TypeError(`${owner}: the option 'connection' can not hold '${misplaced}'`)
+  }
+  checkLibraryOptions(`${owner}: connection`, connection)
+  return { headers, timeoutMs, retries, arrayLimit, connection }
+}
+
+/**
+ * Returns what one call says about its request.
+ * @throws {TypeError} an option with an invalid value, or one that the call would contradict
+ */
+export function readConnectionParams(
+  params: unknown = {},
+  options: ResolvedConnectionOptions,
+): CallOptions {
+  const given: ConnectionParams = isObject(params) ? params : {}
+  const { timeoutMs = options.timeoutMs, retries = options.retries, ...more } = given
+  const { headers, signal, responseType = 'json', ...libraryOptions } = more
+  const own = { headers, signal, timeoutMs, retries, responseType }
+  checkRules('params.connection', isObject(params) ? own : params, PARAMS_RULES)
+  checkLibraryOptions('params.connection', libraryOptions)
+  return { ...own, libraryOptions: { ...options.connection, ...libraryOptions } }
+}
+
+function checkLibraryOptions(owner: string, options: Readonly<Record<string, unknown>>): void {
+  const names = Object.keys(options)
+  for (const [instead, refused] of Object.entries(REFUSED)) {
+    const name = refused.split(' ').find((one) => names.includes(one))
+    if (name !== undefined) {
+      throw new TypeError(`${owner} can not hold '${name}': it is ${instead}`)
+    }
+  }
+  const { dispatcher } = options
+  if (dispatcher != null && !hasMethod(dispatcher, 'dispatch')) {
+    throw new TypeError(`${owner}: 'dispatcher' must be one of undici`)
+  }
 }

@@ -7,19 +7,19 @@ export type { ErrorResponse } from './answers/response-error.ts'
 export type {
   AuthenticationClientClass,
   AuthenticationOptions,
+  LoginMembers,
 } from './authentication/authentication.ts'
 export { authentication } from './authentication/authentication.ts'
+export type { AuthenticationClientOptions } from './authentication/authentication-client.ts'
 export { AuthenticationClient } from './authentication/authentication-client.ts'
-export type { AuthenticationClientOptions } from './authentication/authentication-options.ts'
 export type { LocationWithHash } from './authentication/location-token.ts'
-export type { LoginMembers } from './authentication/login-members.ts'
 export type {
   LoginClaims,
   LoginData,
   LoginProof,
   LoginResult,
   LoginUser,
-} from './authentication/login-result.ts'
+} from './authentication/login-state.ts'
 export type { TokenStorage } from './authentication/token-storage.ts'
 export { MemoryStorage } from './authentication/token-storage.ts'
 export type { ClientOptions } from './client.ts'
@@ -34,16 +34,18 @@ export type {
 export type { AxiosLibrary } from './libraries/axios-connection.ts'
 export { AxiosClient } from './libraries/axios-connection.ts'
 export type { FetchAnswer, FetchFunction, FetchOptions } from './libraries/fetch-connection.ts'
-export { FetchClient } from './libraries/fetch-connection.ts'
-export { OfetchClient } from './libraries/ofetch-connection.ts'
+export { FetchClient, OfetchClient } from './libraries/fetch-connection.ts'
 export type { SuperagentLibrary } from './libraries/superagent-connection.ts'
 export { SuperagentClient } from './libraries/superagent-connection.ts'
 export type { Received, ReceivedResult, Sendable, SendableQuery } from './received.ts'
-export type { ClientParams, RemoteServiceOf } from './remote-methods.ts'
 export type { RemoteServiceSettings } from './remote-service.ts'
 export { RemoteService } from './remote-service.ts'
-export type { CustomMethods, RemoteServices } from './remote-services.ts'
+export type {
+  ClientParams,
+  CustomMethods,
+  RemoteServiceOf,
+  RemoteServices,
+} from './remote-services.ts'
 export type { RequestHeaders } from './requests/request-headers.ts'
-export type { Connector, RestConnectors } from './rest.ts'
+export type { Connector, RemoteServiceClass, RestConnection, RestConnectors } from './rest.ts'
 export { rest } from './rest.ts'
-export type { RemoteServiceClass, RestConnection } from './rest-connection.ts'

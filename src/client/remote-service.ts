@@ -1,26 +1,30 @@
 import { BadRequest } from '../core/errors/index.ts'
-import type { MethodSpec } from '../core/method-table.ts'
 import { isStandardMethod, toMethodSpec } from '../core/method-table.ts'
 import type { Id, IdObject, NullableId, Query } from '../core/params.ts'
 import { isMethodName } from '../core/services/service-options.ts'
 import { isObject } from '../core/value-kind.ts'
-import { isSuccess, readErrorBody } from './answers/error-body.ts'
 import { createTimeout, toNetworkError } from './answers/network-error.ts'
 import { sendRead } from './answers/read-retries.ts'
-import { omitRedirectOptions, refuseRedirect, toRedirectRule } from './answers/redirects.ts'
-import { readResult } from './answers/response-result.ts'
+import {
+  createResponseError,
+  isSuccess,
+  readErrorBody,
+  readResult,
+} from './answers/response-error.ts'
 import { limitCall } from './answers/time-limit.ts'
-import { findAuthorizer } from './authorizer.ts'
-import type { Answer, ConnectionOptions, PreparedRequest } from './connection.ts'
-import type { ResolvedConnectionOptions } from './connection-options.ts'
-import { readConnectionParams, resolveConnectionOptions } from './connection-options.ts'
-import { encodeSegment } from './requests/percent-encoding.ts'
+import type {
+  Answer,
+  ConnectionOptions,
+  PreparedRequest,
+  ResolvedConnectionOptions,
+} from './connection.ts'
+import { readConnectionParams, resolveConnectionOptions } from './connection.ts'
 import { toQueryString } from './requests/query-string.ts'
 import { toBody } from './requests/request-body.ts'
 import type { RequestHeaders } from './requests/request-headers.ts'
 import { mergeHeaders, SERVICE_METHOD } from './requests/request-headers.ts'
 import type { ServiceURL } from './requests/service-url.ts'
-import { createServiceURL, toBaseURL } from './requests/service-url.ts'
+import { createServiceURL, encodeSegment, toBaseURL } from './requests/service-url.ts'
 
 /** What a remote service is made of. */
 export interface RemoteServiceSettings {
@@ -34,6 +38,40 @@ export interface RemoteServiceSettings {
   readonly options?: ConnectionOptions
 }
 
+type SentHeaders = Readonly<Record<string, string>>
+
+/** A call of a remote service that is about to be sent. */
+export interface UnsentCall {
+  /** The service that is called: its path on the server, and the URL of that. */
+  readonly service: { readonly name: string; readonly base: string }
+  /** The name of the method. */
+  readonly method: string
+  /** The headers that the caller has given, with lower-case names. */
+  readonly headers: SentHeaders
+  /** Aborts when the caller gives up, or the time is up. */
+  readonly signal: AbortSignal | undefined
+  /** Sends the request with further headers. Resolves to the answer, whatever its status is. */
+  send(headers: SentHeaders): Promise<Answer>
+}
+
+/** Sends a call with what proves who calls. */
+export type Authorizer = (call: UnsentCall) => Promise<Answer>
+
+/**
+ * Where a service keeps its authorizer. In the params of calls hooks would see the tokens, and log
+ * them.
+ */
+const AUTHORIZER: unique symbol = Symbol('remex.authorizer')
+
+interface Authorized {
+  readonly [AUTHORIZER]?: Authorizer | undefined
+}
+
+/** Has an authorizer send the calls of a service from now on, `undefined` for none. */
+export function setAuthorizer(service: object, value: Authorizer | undefined): void {
+  Object.defineProperty(service, AUTHORIZER, { value, configurable: true })
+}
+
 /** The arguments of a call. */
 interface Call {
   readonly method: string
@@ -41,8 +79,6 @@ interface Call {
   readonly data?: unknown
   readonly params: unknown
 }
-
-type SentHeaders = Readonly<Record<string, string>>
 
 type CustomMethod = (data?: unknown, params?: object) => Promise<unknown>
 
@@ -63,7 +99,7 @@ export abstract class RemoteService {
   // The fields are not `#private`: an object derived from a service has no such fields, as the
   // services of an application of Feathers are, nor has a proxy, as those of reactive state are.
   private readonly serviceURL: ServiceURL
-  private readonly ownHeaders: Readonly<Record<string, string>>
+  private readonly ownHeaders: SentHeaders
   private readonly customMethods = new Set<string>()
 
   /** @throws {TypeError} an option, the base URL or a part of the path is invalid */
@@ -120,9 +156,9 @@ export abstract class RemoteService {
       if (!isMethodName(method) || method in this || method === 'then') {
         throw new TypeError(`'${method}' can not be the name of a custom method`)
       }
-      const call: CustomMethod = (data, params) => this.callRemote({ method, data, params })
+      const value: CustomMethod = (data, params) => this.callRemote({ method, data, params })
       // The method is not enumerable, as those of the class are not.
-      Object.defineProperty(this, method, { value: call, configurable: true, writable: true })
+      Object.defineProperty(this, method, { value, configurable: true, writable: true })
       this.customMethods.add(method)
     }
     return this
@@ -139,67 +175,63 @@ export abstract class RemoteService {
   }
 
   private async callRemote(call: Call): Promise<unknown> {
-    const { method, data, params: given } = call
-    const params = toParams(given)
-    const spec = toMethodSpec(method)
+    const { method, id, data } = call
+    const params = toParams(call.params)
+    const { verb, withId } = toMethodSpec(method)
     const options = readConnectionParams(params['connection'], this.options)
-    const { headers, signal, timeoutMs, retries, responseType, libraryOptions } = options
+    const { signal, timeoutMs, retries, responseType } = options
     const servicePath = this.serviceURL.fill(params['route'])
-    // An empty URL would be the page that a browser shows.
-    const path = servicePath + toIdPath(spec, call) || '/'
+    // `null` stands for many records, in the methods that change them.
+    const isOfOne = withId && (id !== null || verb === 'GET')
+    const idPath = isOfOne ? `/${encodeSegment(id, `id for .${method}`)}` : ''
     const body = toBody(data)
     // Headers are read once: an iterator of them can not be read again.
-    const ownHeaders = mergeHeaders(params['headers'] as RequestHeaders | undefined, headers)
-    const url = path + this.getQuery(toQuery(params))
+    const headers = mergeHeaders(params['headers'] as RequestHeaders | undefined, options.headers)
+    // An empty URL would be the page that a browser shows.
+    const url = (servicePath + idPath || '/') + this.getQuery(toQuery(params))
+    const label = { method: verb, path: this.serviceURL.pattern }
     const requestHeaders: SentHeaders = {
       accept: responseType === 'json' ? 'application/json' : '*/*',
       ...this.ownHeaders,
       ...(body !== undefined && { 'content-type': 'application/json' }),
-      ...ownHeaders,
+      ...headers,
       ...(!isStandardMethod(method) && { [SERVICE_METHOD]: method }),
     }
-    const { verb } = spec
-    const label = { method: verb, path: this.serviceURL.pattern }
-    const send = async (ended?: AbortSignal, more?: SentHeaders): Promise<Answer> => {
+    const sendOnce = async (ended?: AbortSignal, more: SentHeaders = {}): Promise<Answer> => {
       const rule = toRedirectRule(verb, more)
       const { redirect, isBound } = rule
-      // Written out: an object of many parts takes longer than the rest of this function.
-      const request: PreparedRequest = {
-        method: verb,
-        url,
-        headers: more === undefined ? requestHeaders : { ...requestHeaders, ...more },
-        body,
-        signal: ended,
-        timeoutMs,
-        redirect,
-        isBound,
-        responseType,
-        libraryOptions: isBound ? omitRedirectOptions(libraryOptions) : libraryOptions,
-      }
       try {
-        const answer = await this.sendRequest(request)
+        const answer = await this.sendRequest({
+          method: verb,
+          url,
+          headers: { ...requestHeaders, ...more },
+          body,
+          signal: ended,
+          timeoutMs,
+          redirect,
+          isBound,
+          responseType,
+          libraryOptions: isBound
+            ? omitRedirectOptions(options.libraryOptions)
+            : options.libraryOptions,
+        })
         if (isSuccess(answer.status)) return answer
         return refuseRedirect(await readErrorBody(answer), rule)
       } catch (error) {
         throw toNetworkError(error, label, url)
       }
     }
-    const sendOnce = (ended: AbortSignal | undefined): Promise<Answer> => {
-      const authorize = findAuthorizer(this)
-      if (authorize === undefined) return send(ended)
-      return authorize({
-        service: this,
-        method,
-        headers: ownHeaders,
-        signal: ended,
-        send: (more) => send(ended, more),
-      })
-    }
     const start = async (ended: AbortSignal | undefined): Promise<unknown> => {
-      const answer =
-        verb === 'GET' && retries > 0
-          ? sendRead(() => sendOnce(ended), { retries, signal: ended })
-          : sendOnce(ended)
+      const send = (more?: SentHeaders): Promise<Answer> => sendOnce(ended, more)
+      const authorize = (): Promise<Answer> =>
+        (this as Authorized)[AUTHORIZER]?.({
+          service: this,
+          method,
+          headers,
+          signal: ended,
+          send,
+        }) ?? send()
+      const answer = verb === 'GET' ? sendRead(authorize, { retries, signal: ended }) : authorize()
       return readResult(await answer, responseType)
     }
     const limits = { signal, timeoutMs, isStream: responseType === 'stream' }
@@ -214,14 +246,59 @@ function toParams(params: unknown): Readonly<Record<string, unknown>> {
 }
 
 /** Returns the query of a call. One that is none is refused: the call would be for all records. */
-function toQuery({ query }: Readonly<Record<string, unknown>>): Query {
-  if (query === undefined) return {}
+function toQuery({ query = {} }: Readonly<Record<string, unknown>>): Query {
   if (isObject(query) && !Array.isArray(query)) return query
   throw new BadRequest('params.query must be an object')
 }
 
-/** `null` stands for many records, in the methods that change them. */
-function toIdPath({ withId, verb }: MethodSpec, { method, id }: Call): string {
-  if (!withId || (id === null && verb !== 'GET')) return ''
-  return `/${encodeSegment(id, `id for .${method}`)}`
+/** What a request does where the server redirects, as its library and its caller are told. */
+interface RedirectRule {
+  /** What the library is asked for, unless its own options say otherwise. */
+  readonly redirect: PreparedRequest['redirect']
+  /** Whether no option may say otherwise. */
+  readonly isBound: boolean
+  /** Why a redirect is not followed, for the error. */
+  readonly reason: string
+}
+
+/** The options by which libraries are told to follow. */
+const REDIRECT_OPTIONS: readonly string[] = [
+  ...['redirect', 'maxRedirects', 'redirects', 'maxRedirections', 'fetchOptions'],
+]
+
+/**
+ * Returns the rule for a request. Libraries leave the header `Authorization` out on the way to another
+ * origin, and no other header with a token.
+ * @param added the headers that prove who calls
+ */
+function toRedirectRule(verb: string, added: object): RedirectRule {
+  const isBound = Object.keys(added).some((name) => name !== 'authorization')
+  if (isBound) {
+    const reason = 'the header with the token would be sent along, to any origin'
+    return { redirect: 'manual', isBound, reason }
+  }
+  return verb === 'GET'
+    ? { redirect: 'follow', isBound, reason: 'the HTTP library does not follow' }
+    : { redirect: 'manual', isBound, reason: 'only calls that read follow' }
+}
+
+/** Returns the options of a library without those that would have it follow. */
+function omitRedirectOptions(
+  options: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const kept = Object.entries(options).filter(([name]) => !REDIRECT_OPTIONS.includes(name))
+  return Object.fromEntries(kept)
+}
+
+/**
+ * Returns an answer that is no redirect. Status 0 is one that a browser does not show.
+ * @throws {GeneralError} a redirect that was not followed
+ */
+function refuseRedirect(answer: Answer, { reason }: RedirectRule): Answer {
+  const { status } = answer
+  const isLocated = status >= 300 && status <= 399 && 'location' in answer.readHeaders()
+  if (status !== 0 && !isLocated) return answer
+  const error = createResponseError(answer)
+  error.message = `The server redirects this call, and ${reason}`
+  throw error
 }

@@ -1,7 +1,17 @@
-import type { MethodName } from '../core/method-arguments.ts'
+import type {
+  DataOf,
+  IdOf,
+  MethodName,
+  PlainResultOf,
+  QueryOf,
+  ResultOf,
+} from '../core/method-arguments.ts'
 import type { StandardMethod } from '../core/method-table.ts'
-import type { OutsideOf, ServedOptions } from '../core/services/service-map.ts'
-import type { RemoteServiceOf } from './remote-methods.ts'
+import type { Headers, Id, IdObject, Page, Query } from '../core/params.ts'
+import type { FieldName, Selected, Selecting } from '../core/services/record-query.ts'
+import type { AnyService, OutsideOf, ServedOptions } from '../core/services/service-map.ts'
+import type { ConnectionParams } from './connection.ts'
+import type { ReceivedResult, Sendable, SendableQuery } from './received.ts'
 
 /** The list of a service whose custom methods the map of services lists, among others. */
 type ServedList<S, Otherwise> = [ServedOptions<S>] extends [never]
@@ -55,4 +65,161 @@ export type RemoteServices<
         Path,
         ListedName<Methods, Path>
       >
+    }
+
+/** The names of the placeholders in a path: `'postId'` of `'posts/:postId/comments'`. */
+export type RouteName<Path> = Path extends `${infer First}/${infer Rest}`
+  ? RouteName<First> | RouteName<Rest>
+  : Path extends `:${infer Name}`
+    ? Name
+    : never
+
+/** The last argument of the methods of a remote service. */
+export interface ClientParams<Q = Query> {
+  /** The query, which becomes the query string. */
+  query?: Q | undefined
+  /** Headers of the request. */
+  headers?: Headers | undefined
+  /** How the request is sent: a signal, a time limit, options of the HTTP library. */
+  connection?: ConnectionParams | undefined
+  /** The server sets it: what comes from a call of its own can not be handed on as it is. */
+  provider?: undefined
+}
+
+/** The values of the placeholders of a path: required where there are some. */
+type WithRoute<Route extends string> = [Route] extends [never]
+  ? { readonly route?: undefined }
+  : { readonly route: Readonly<Record<Route, string>> }
+
+/** Params are the last argument, which may be left out where nothing in them is required. */
+type ParamsArgument<P> = object extends P ? [params?: P] : [params: P]
+
+type AnyList = readonly unknown[]
+
+type Item<R> = R extends Page<infer T> | readonly (infer T)[] ? T : R
+
+/** A result with the selected fields: of a record, or of each one of a page or a list. */
+type SelectedOf<R, Name extends string> =
+  R extends Page<infer T>
+    ? Page<SelectedRecord<T, Name>>
+    : R extends readonly (infer T)[]
+      ? SelectedRecord<T, Name>[]
+      : SelectedRecord<R, Name>
+
+type SelectedRecord<T, Name extends string> = Selected<T, Name & keyof T>
+
+/** What remains of a result for one record, or for many; all of it, where it does not tell them apart. */
+type One<R> = [Exclude<R, AnyList>] extends [never] ? R : Exclude<R, AnyList>
+type Many<R> = [Extract<R, AnyList>] extends [never] ? R : Extract<R, AnyList>
+
+type RemoteId = Id | IdObject
+
+/**
+ * A query without `$select`, for the overloads that have one of their own: where both meet, the
+ * compiler compares lists with lists, for each service and each call.
+ */
+type Unselected<Q> = { [Name in keyof Q as Exclude<Name, '$select'>]: Q[Name] }
+
+/** Whether a query is known to select fields: one without types is not. */
+type Selects<Q> = string extends keyof Q ? false : '$select' extends keyof Q ? true : false
+
+type SelectingParams<Q, Route extends string, Name extends string> = ClientParams<Unselected<Q>> &
+  WithRoute<Route> &
+  Selecting<Name>
+
+/** `find` and `get`, whose results have the fields that a query selects. */
+interface SelectingFind<R, Q, Route extends string> {
+  <Name extends FieldName<Item<R>>>(
+    params: SelectingParams<Q, Route, Name>,
+  ): Promise<SelectedOf<R, Name>>
+  (...params: ParamsArgument<ClientParams<Q> & WithRoute<Route>>): Promise<R>
+}
+
+interface SelectingGet<R, Q, Route extends string> {
+  <Name extends FieldName<R>>(
+    id: RemoteId,
+    params: SelectingParams<Q, Route, Name>,
+  ): Promise<SelectedOf<R, Name>>
+  (id: RemoteId, ...params: ParamsArgument<ClientParams<Q> & WithRoute<Route>>): Promise<R>
+}
+
+interface CreateMany<D, R, P> {
+  (data: One<D>, ...params: ParamsArgument<P>): Promise<One<R>>
+  (data: One<D>[], ...params: ParamsArgument<P>): Promise<One<R>[]>
+  (data: D, ...params: ParamsArgument<P>): Promise<R>
+}
+
+interface ChangeMany<D, R, P> {
+  (id: null, data: D, ...params: ParamsArgument<P>): Promise<Many<R>>
+  (id: RemoteId, data: D, ...params: ParamsArgument<P>): Promise<One<R>>
+  (id: RemoteId | null, data: D, ...params: ParamsArgument<P>): Promise<R>
+}
+
+interface RemoveMany<R, P> {
+  (id: null, ...params: ParamsArgument<P>): Promise<Many<R>>
+  (id: RemoteId, ...params: ParamsArgument<P>): Promise<One<R>>
+  (id: RemoteId | null, ...params: ParamsArgument<P>): Promise<R>
+}
+
+type Change<S, M, D, R, P> =
+  null extends IdOf<S, M>
+    ? ChangeMany<D, R, P>
+    : (id: RemoteId, data: D, ...params: ParamsArgument<P>) => Promise<R>
+
+/** The standard methods by name, for a result `R`, data `D`, a query `Q` and params `P`. */
+interface RemoteMethods<S, M extends string, R, D, Q, Route extends string, P> {
+  find: Selects<Q> extends true
+    ? SelectingFind<R, Q, Route>
+    : (...params: ParamsArgument<P>) => Promise<R>
+  get: Selects<Q> extends true
+    ? SelectingGet<R, Q, Route>
+    : (id: RemoteId, ...params: ParamsArgument<P>) => Promise<R>
+  create: [Extract<D, AnyList>] extends [never]
+    ? (data: D, ...params: ParamsArgument<P>) => Promise<R>
+    : CreateMany<D, R, P>
+  update: Change<S, M, D, R, P>
+  patch: Change<S, M, D, R, P>
+  remove: null extends IdOf<S, M>
+    ? RemoveMany<R, P>
+    : (id: RemoteId, ...params: ParamsArgument<P>) => Promise<R>
+}
+
+type RemoteMethod<S, M extends StandardMethod, Q, Route extends string> = RemoteMethods<
+  S,
+  M,
+  ReceivedResult<PlainResultOf<S, M>>,
+  Sendable<DataOf<S, M>>,
+  Q,
+  Route,
+  ClientParams<Q> & WithRoute<Route>
+>[M]
+
+/** Data may be left out where the method takes none. */
+type CustomArguments<D, P> = undefined extends D
+  ? object extends P
+    ? [data?: D, params?: P]
+    : [data: D, params: P]
+  : [data: D, ...params: ParamsArgument<P>]
+
+type RemoteCustomMethod<S, M, Route extends string> = (
+  ...values: CustomArguments<
+    Sendable<DataOf<S, M>>,
+    ClientParams<SendableQuery<QueryOf<S, M>>> & WithRoute<Route>
+  >
+) => Promise<ReceivedResult<ResultOf<S, M>>>
+
+/**
+ * A service `S` of a server as clients see it: its standard methods, and the custom ones that are
+ * named. Arguments and results are what travels.
+ */
+export type RemoteServiceOf<
+  S,
+  Path extends string = string,
+  Custom extends string = never,
+> = AnyService extends S
+  ? S
+  : {
+      [M in keyof S & (StandardMethod | Custom)]: M extends StandardMethod
+        ? RemoteMethod<S, M, SendableQuery<QueryOf<S, M>>, RouteName<Path>>
+        : RemoteCustomMethod<S, M, RouteName<Path>>
     }

@@ -1,8 +1,8 @@
 import { feathers } from '@feathersjs/feathers'
 import t from 'tap'
-import { setAuthorizer } from '../../src/client/authorizer.ts'
 import type { FetchFunction, FetchOptions, RemoteServiceClass } from '../../src/client/index.ts'
 import { FetchClient, RemoteService, rest } from '../../src/client/index.ts'
+import { setAuthorizer } from '../../src/client/remote-service.ts'
 import type { AnyService, Query } from '../../src/core/index.ts'
 import { BadRequest, createApp } from '../../src/core/index.ts'
 

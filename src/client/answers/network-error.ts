@@ -1,6 +1,5 @@
 import { ServiceError, Timeout, Unavailable } from '../../core/errors/index.ts'
 import { isObject } from '../../core/value-kind.ts'
-import { toCause } from './error-cause.ts'
 
 /** A request as errors tell of it: without id and query, which may be tokens. */
 export interface RequestLabel {
@@ -11,22 +10,21 @@ export interface RequestLabel {
 }
 
 /** Codes by which libraries say that their own time limit is up. */
-const TIMEOUT_CODES: ReadonlySet<string> = new Set([
-  ...['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'ECONNABORTED'],
-])
+const TIMEOUT_CODE = /^(?:UND_ERR_(?:HEADERS|BODY)_TIMEOUT|ECONNABORTED)$/
 
-/** Codes of connections that were never there, so that nothing was sent. */
-const NOT_SENT_CODES: ReadonlySet<string> = new Set([
-  ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'],
-  ...['UND_ERR_CONNECT_TIMEOUT', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_CHAIN'],
-  ...['CERT_HAS_EXPIRED', 'ERR_TLS_CERT_ALTNAME_INVALID', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'],
-])
+/** Codes of connections that were never there, or have no trusted certificate: nothing was sent. */
+const NOT_SENT_CODE =
+  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|UNABLE_TO_VERIFY_LEAF_SIGNATURE)$|(?:^|_)CERT(?:_|$)/
 
 /** Codes of calls that no server was asked for: the library can not send them. */
-const MISUSE_CODES: ReadonlySet<string> = new Set([
-  ...['UND_ERR_INVALID_ARG', 'ERR_INVALID_ARG_TYPE', 'ERR_INVALID_ARG_VALUE'],
-  ...['ERR_BAD_OPTION', 'ERR_BAD_OPTION_VALUE'],
-])
+const MISUSE_CODE =
+  /^(?:UND_ERR_INVALID_ARG|ERR_INVALID_ARG_TYPE|ERR_INVALID_ARG_VALUE|ERR_BAD_OPTION|ERR_BAD_OPTION_VALUE)$/
+
+/** Errors that are each other's cause would never end. */
+const MAX_CAUSES = 9
+
+/** A query begins at its question mark: no percent-encoded one has a space or a quotation mark. */
+const QUERY = /\?[^\s"<>]+/g
 
 /**
  * Returns the error for a request that has no answer: {@link Unavailable}, or {@link Timeout}, with
@@ -37,27 +35,33 @@ const MISUSE_CODES: ReadonlySet<string> = new Set([
 export function toNetworkError(thrown: unknown, request: RequestLabel, url: string): unknown {
   if (thrown instanceof ServiceError) return thrown
   if (isObject(thrown) && thrown['name'] === 'AbortError') return thrown
+  const { method, path } = request
   const [withoutQuery = url] = url.split('?')
-  const cause = toCause(thrown, (text) => text.replaceAll(withoutQuery, request.path))
+  const causes = listCauses(thrown)
+  const conceal = (text: unknown): string =>
+    String(text).replaceAll(withoutQuery, path).replace(QUERY, '')
+  const cause = causes.reduceRight<Error | undefined>(
+    (inner, outer) => copyError(outer, conceal, inner),
+    undefined,
+  )
   // A base URL without a host stands for the origin of the page, which only browsers have.
-  if (request.path.startsWith('/') && !('location' in globalThis)) {
+  if (path.startsWith('/') && !('location' in globalThis)) {
     return new TypeError('Outside of a browser, the base URL needs a host', { cause })
   }
-  const { code = '' } = findBehind(thrown, 'code')
-  const { address, port } = findBehind(thrown, 'port')
-  if (MISUSE_CODES.has(code) || (code === 'ERR_INVALID_URL' && !URL.canParse(url))) {
-    return new TypeError(`${request.method} ${request.path} can not be sent (${code})`, { cause })
+  const code = causes.map((one) => one['code']).find((one) => typeof one === 'string') ?? ''
+  if (MISUSE_CODE.test(code) || (code === 'ERR_INVALID_URL' && !URL.canParse(url))) {
+    return new TypeError(`${method} ${path} can not be sent (${code})`, { cause })
   }
-  const reason = code === '' ? '' : ` (${code})`
+  const { address, port } = causes.find((one) => typeof one['port'] === 'number') ?? {}
   const data = {
     ...(code !== '' && { code }),
     ...(address !== undefined && { address }),
     ...(port !== undefined && { port }),
-    ...(!NOT_SENT_CODES.has(code) && toOutcome(request)),
+    ...(!NOT_SENT_CODE.test(code) && toOutcome(request)),
   }
-  const NetworkError = TIMEOUT_CODES.has(code) ? Timeout : Unavailable
-  const message = `No answer from ${request.method} ${request.path}${reason}`
-  return new NetworkError(message, data, { cause })
+  const NetworkError = TIMEOUT_CODE.test(code) ? Timeout : Unavailable
+  const reason = code === '' ? '' : ` (${code})`
+  return new NetworkError(`No answer from ${method} ${path}${reason}`, data, { cause })
 }
 
 /** Returns the error for a request whose time is up. */
@@ -72,27 +76,33 @@ function toOutcome({ method }: RequestLabel): { errors?: { outcome: 'unknown' } 
   return method === 'GET' ? {} : { errors: { outcome: 'unknown' } }
 }
 
-interface SystemError {
-  readonly code?: string
-  readonly address?: string
-  readonly port?: number
+/**
+ * Returns what a library has thrown, and what is behind that, outermost first: libraries wrap what the
+ * system said several times, keep the code alone, and have one error for each address.
+ */
+function listCauses(thrown: unknown): Readonly<Record<string, unknown>>[] {
+  const causes: Record<string, unknown>[] = []
+  for (let error = thrown; error != null && causes.length < MAX_CAUSES; ) {
+    const one = isObject(error) ? error : { message: error }
+    causes.push(one)
+    const { cause, errors } = one
+    error = cause ?? (Array.isArray(errors) ? errors[0] : undefined)
+  }
+  return causes
 }
 
 /**
- * Returns the first error with a fact about the connection, `{}` for none: libraries wrap what the system
- * said several times, keep the code alone, and have one error for each address.
+ * Returns name, message, code and stack of an error. Nothing else is kept, since an error is logged with
+ * its causes, and libraries put whole requests there, with the token in the headers.
+ * @param conceal makes a string out of one that may hold the URL of the request
  */
-function findBehind(thrown: unknown, fact: 'code' | 'port'): SystemError {
-  const seen = new Set<unknown>()
-  const type = fact === 'code' ? 'string' : 'number'
-  for (let error = thrown; isObject(error) && !seen.has(error); ) {
-    if (typeof error[fact] === type) return error
-    seen.add(error)
-    error = error['cause'] ?? toFirst(error['errors'])
-  }
-  return {}
-}
-
-function toFirst(errors: unknown): unknown {
-  return Array.isArray(errors) ? errors[0] : undefined
+function copyError(
+  { name, message, code, stack }: Readonly<Record<string, unknown>>,
+  conceal: (text: unknown) => string,
+  cause: Error | undefined,
+): Error {
+  const error = new Error(conceal(message ?? ''), cause && { cause })
+  if (typeof stack === 'string') error.stack = conceal(stack)
+  const isCode = typeof code === 'string' || typeof code === 'number'
+  return Object.assign(error, typeof name === 'string' && { name }, isCode && { code })
 }

@@ -1,15 +1,8 @@
 import { ServiceError } from '../../core/errors/index.ts'
 import type { Answer } from '../connection.ts'
 
-/** How often a read is sent again, and what ends that. */
-export interface RetryLimits {
-  /** How many times it is sent again at most. */
-  readonly retries: number
-  readonly signal: AbortSignal | undefined
-}
-
 /** Statuses of servers that may have an answer a little later. */
-const PASSING: ReadonlySet<number> = new Set([429, 502, 503, 504])
+const PASSING: readonly number[] = [429, 502, 503, 504]
 
 /** How long to wait where the server does not say, doubled each time. */
 const FIRST_WAIT_MS = 250
@@ -23,39 +16,30 @@ const JITTER = 0.25
 /**
  * Resolves to the answer to a read, which is sent again while the server can not answer, at the time
  * that its `Retry-After` names.
+ * @param limits how many times it is sent again at most, and what ends that
  */
 export async function sendRead(
   send: () => Promise<Answer>,
-  { retries, signal }: RetryLimits,
+  limits: { readonly retries: number; readonly signal: AbortSignal | undefined },
 ): Promise<Answer> {
-  for (let retry = 0; retry < retries; retry += 1) {
-    const { waitMs, finish } = await settle(send(), retry)
-    if (waitMs === undefined || waitMs > MAX_WAIT_MS) return finish()
-    await wait(waitMs * (1 + JITTER * Math.random()), signal)
+  for (let retry = 0; retry < limits.retries; retry += 1) {
+    const sent = send()
+    const waitMs = await findWait(sent, FIRST_WAIT_MS * 2 ** retry)
+    if (waitMs > MAX_WAIT_MS) return sent
+    await wait(waitMs * (1 + JITTER * Math.random()), limits.signal)
   }
   return send()
 }
 
-interface Settled {
-  /** `undefined` where another attempt would change nothing. */
-  readonly waitMs: number | undefined
-  /** Returns the answer, or throws why there is none. */
-  readonly finish: () => Answer
-}
-
-async function settle(sent: Promise<Answer>, retry: number): Promise<Settled> {
-  const ownWaitMs = FIRST_WAIT_MS * 2 ** retry
+/** Resolves to how long to wait; `Infinity` where another attempt would change nothing. */
+async function findWait(sent: Promise<Answer>, ownWaitMs: number): Promise<number> {
   try {
     const answer = await sent
-    const finish = (): Answer => answer
-    if (!PASSING.has(answer.status)) return { waitMs: undefined, finish }
-    return { waitMs: toWaitMs(answer.readHeaders()['retry-after']) ?? ownWaitMs, finish }
+    if (!PASSING.includes(answer.status)) return Number.POSITIVE_INFINITY
+    return toWaitMs(answer.readHeaders()['retry-after']) ?? ownWaitMs
   } catch (error) {
-    const finish = (): never => {
-      throw error
-    }
-    const isPassing = error instanceof ServiceError && PASSING.has(error.code)
-    return { waitMs: isPassing ? ownWaitMs : undefined, finish }
+    const isPassing = error instanceof ServiceError && PASSING.includes(error.code)
+    return isPassing ? ownWaitMs : Number.POSITIVE_INFINITY
   }
 }
 

@@ -1,9 +1,7 @@
 import type { ServiceError } from '../../core/errors/index.ts'
-import { errorFromJSON } from '../../core/errors/index.ts'
+import { errorFromJSON, GeneralError } from '../../core/errors/index.ts'
 import { isErrorStatus } from '../../core/errors/service-error.ts'
-import { isPlainObject } from '../../core/value-kind.ts'
-import type { Answer } from '../connection.ts'
-import { MAX_ERROR_BYTES } from './error-body.ts'
+import type { Answer, ResponseType } from '../connection.ts'
 
 /** What an error of the server keeps of its answer, as `error.response`. */
 export interface ErrorResponse {
@@ -13,56 +11,116 @@ export interface ErrorResponse {
   readonly headers: Readonly<Record<string, string>>
 }
 
+/** Longer bodies are no errors of services, and would be kept as long as the error is. */
+const MAX_ERROR_BYTES = 1_000_000
+
+/** Whether a status stands for a result. */
+export function isSuccess(status: number): boolean {
+  return status >= 200 && status <= 299
+}
+
+/**
+ * Returns what a call resolves to: `null` for an answer without a body.
+ * @throws the error that the answer stands for
+ * @throws {GeneralError} a success whose body is not the JSON that was asked for, or a part of it
+ */
+export function readResult(answer: Answer, responseType: ResponseType): unknown {
+  const { status, body } = answer
+  if (!isSuccess(status)) throw createResponseError(answer)
+  if (status === 204 || status === 205) return null
+  if (responseType !== 'json') return body
+  try {
+    return JSON.parse(String(body))
+  } catch (cause) {
+    const content = body === '' ? 'an empty body' : 'a body that is not JSON'
+    const message = `The server answered ${status} with ${content}`
+    throw new GeneralError(message, undefined, { cause })
+  }
+}
+
 /** Names by which callers tell that they gave up, or that a time limit of theirs was up. */
-const CALLER_NAMES: ReadonlySet<unknown> = new Set(['AbortError', 'TimeoutError'])
+const CALLER_NAMES: readonly unknown[] = ['AbortError', 'TimeoutError']
+
+/** Keys of error bodies whose strings say what is wrong. @see RFC 9457 §3.1 */
+const MESSAGE_KEYS = ['message', 'detail', 'title', 'error'] as const
 
 /**
  * Returns the error that an answer stands for, whose body is a string: of the class that the body
  * names, else of the one for its status. `error.response` has status and headers.
  */
 export function createResponseError(answer: Answer): ServiceError {
-  const { status, body } = answer
+  const { status } = answer
   const response: ErrorResponse = { status, headers: answer.readHeaders() }
-  const json = toErrorBody(String(body)) ?? {}
-  const message = findMessage(json) ?? describe(response)
-  const error = errorFromJSON({ code: status, ...json, message })
+  const { code, name, ...others } = parseErrorBody(String(answer.body))
+  const key = MESSAGE_KEYS.find((one) => typeof others[one] === 'string')
+  // The answer of a proxy, or of a web server with pages.
+  const type = response.headers['content-type']?.split(';')[0]
+  const error = errorFromJSON({
+    ...others,
+    // Other servers have codes of their own there: the status of the answer is the one.
+    code: isErrorStatus(code) ? code : status,
+    ...(!CALLER_NAMES.includes(name) && { name }),
+    message: key ? others[key] : `The server answered ${status}${type ? ` with ${type}` : ''}`,
+  })
   // `response` is not enumerable: it is no part of what the server said about the error.
   return Object.defineProperty(error, 'response', { value: response })
 }
 
-/** Keys of error bodies whose strings say what is wrong. @see RFC 9457 §3.1 */
-const MESSAGE_KEYS = ['message', 'detail', 'title', 'error'] as const
-
-function findMessage(json: Readonly<Record<string, unknown>>): string | undefined {
-  const key = MESSAGE_KEYS.find((name) => typeof json[name] === 'string')
-  return key && String(json[key])
-}
-
-/** Returns the message for an answer that is of no service: of a proxy, or of a web server with pages. */
-function describe({ status, headers }: ErrorResponse): string {
-  const type = headers['content-type']?.split(';')[0]
-  return `The server answered ${status}${type ? ` with ${type}` : ''}`
-}
-
-/** Returns the body of an error, `undefined` for anything else. */
-function toErrorBody(text: string): Record<string, unknown> | undefined {
-  if (text.length > MAX_ERROR_BYTES || !text.startsWith('{')) return undefined
-  const json = parse(text)
-  if (!isPlainObject(json)) return undefined
-  const { code, name, ...others } = json
-  return {
-    ...others,
-    // Other servers have codes of their own there: the status of the answer is the one.
-    ...(isErrorStatus(code) && { code }),
-    ...(!CALLER_NAMES.has(name) && { name }),
-  }
-}
-
-function parse(text: string): unknown {
+/** Returns the body of an error, `{}` for anything else: the page of a proxy, or a part of a body. */
+function parseErrorBody(text: string): Record<string, unknown> {
   try {
-    return JSON.parse(text)
+    return text.length <= MAX_ERROR_BYTES && text.startsWith('{') ? JSON.parse(text) : {}
   } catch {
-    // The page of a proxy, or a part of a body: all that is known is the status.
-    return undefined
+    return {}
   }
+}
+
+/**
+ * Resolves to an answer whose body is a string where it is no success: `''` for a body that is too
+ * long. Successes stay as they are.
+ */
+export async function readErrorBody(answer: Answer): Promise<Answer> {
+  const { status, body } = answer
+  if (isSuccess(status) || typeof body === 'string') return answer
+  return { status, readHeaders: () => answer.readHeaders(), body: await readText(body) }
+}
+
+/** A library that was asked for bytes or a stream gives these of an error as well. */
+async function readText(body: unknown): Promise<string> {
+  if (body === undefined || body === null) return ''
+  if (body instanceof ReadableStream) return decode(readChunks(body))
+  if (isAsyncIterable(body)) return decode(body)
+  return new Response(body as Uint8Array<ArrayBuffer>).text()
+}
+
+async function decode(chunks: AsyncIterable<Uint8Array>): Promise<string> {
+  const decoder = new TextDecoder()
+  let text = ''
+  let length = 0
+  for await (const chunk of chunks) {
+    length += chunk.length
+    // A loop that is left ends its stream, which closes the connection.
+    if (length > MAX_ERROR_BYTES) return ''
+    text += decoder.decode(chunk, { stream: true })
+  }
+  return text + decoder.decode()
+}
+
+/** Iterates over a stream of the platform, which not all browsers can do by themselves. */
+async function* readChunks(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const reader = stream.getReader()
+  let isOpen = true
+  try {
+    while (isOpen) {
+      const { done, value } = await reader.read()
+      isOpen = !done
+      if (value !== undefined) yield value
+    }
+  } finally {
+    if (isOpen) await reader.cancel()
+  }
+}
+
+function isAsyncIterable(body: unknown): body is AsyncIterable<Uint8Array> {
+  return typeof body === 'object' && body !== null && Symbol.asyncIterator in body
 }

@@ -1,21 +1,67 @@
 import type { AnyApplication } from '../../core/app.ts'
-import type { Given } from '../../core/options/option-rules.ts'
+import type { Given, OptionRule } from '../../core/options/option-rules.ts'
+import { checkRules, OPTION, withDefaults } from '../../core/options/option-rules.ts'
 import type { AnyService } from '../../core/services/service-map.ts'
+import { stripSlashes } from '../../core/services/service-path.ts'
 import { isNonEmptyString } from '../../core/value-kind.ts'
-import type { ClientParams } from '../remote-methods.ts'
-import { mergeHeaders } from '../requests/request-headers.ts'
-import type { AuthenticationClientOptions } from './authentication-options.ts'
-import { resolveAuthenticationOptions } from './authentication-options.ts'
+import type { ClientParams } from '../remote-services.ts'
+import { HEADER_NAME, mergeHeaders } from '../requests/request-headers.ts'
 import { authorizeServices, createCallAuthorizer } from './call-authorizer.ts'
 import type { LocationWithHash } from './location-token.ts'
-import { createLocationError, findLocation, takeFromHash } from './location-token.ts'
-import { exchangeCode } from './login-code.ts'
-import type { LoginData, LoginResult, LoginService } from './login-result.ts'
-import { LoginState, NoAccessToken } from './login-state.ts'
-import { LogoutCalls } from './logout-calls.ts'
-import { PageLogin } from './page-login.ts'
+import { createLocationError, exchangeCode, findLocation, takeFromHash } from './location-token.ts'
+import type { LoginData, LoginResult, LoginService } from './login-state.ts'
+import { isRefusal, LoginState, NoAccessToken } from './login-state.ts'
 import type { TokenStorage } from './token-storage.ts'
-import { isTokenStorage, OrderedStorage } from './token-storage.ts'
+import { isTokenStorage, MemoryStorage, OrderedStorage } from './token-storage.ts'
+
+/** Options of an {@link AuthenticationClient}, with every default filled in. */
+export interface AuthenticationClientOptions {
+  /** The path of the authentication service. Default: `'/authentication'`. */
+  readonly path: string
+  /** Where the token is kept. Default: a {@link MemoryStorage} of this client. */
+  readonly storage: TokenStorage
+  /** The name by which the token is kept. Default: `'feathers-jwt'`. */
+  readonly storageKey: string
+  /** The header that the token is sent in. Default: `'Authorization'`. */
+  readonly header: string
+  /** What stands before the token in the header; `''` for nothing. Default: `'Bearer'`. */
+  readonly scheme: string
+  /** The name of the strategy that takes a token. Default: `'jwt'`. */
+  readonly jwtStrategy: string
+  /**
+   * The name of a token in the hash of the page's URL. Default: `'access_token'`. Those of a code and
+   * of its strategy are always `code` and `strategy`.
+   */
+  readonly locationKey: string
+  /** The name of an error in the hash of the page's URL. Default: `'error'`. */
+  readonly locationErrorKey: string
+}
+
+/** Rules for {@link AuthenticationClientOptions}. */
+export const CLIENT_RULES: Readonly<Record<keyof AuthenticationClientOptions, OptionRule>> = {
+  path: {
+    expected: 'the path of a service',
+    isValid: (value) => typeof value === 'string' && stripSlashes(value) !== '',
+  },
+  storage: {
+    expected: 'an object with getItem, setItem and removeItem',
+    isValid: isTokenStorage,
+  },
+  storageKey: OPTION.string,
+  header: {
+    expected: 'the name of a header',
+    isValid: (value) => typeof value === 'string' && HEADER_NAME.test(value.toLowerCase()),
+  },
+  scheme: {
+    expected: 'a string without blanks',
+    isValid: (value) => typeof value === 'string' && /^[!-~]*$/.test(value),
+  },
+  jwtStrategy: OPTION.string,
+  locationKey: OPTION.string,
+  locationErrorKey: OPTION.string,
+}
+
+const NO_LOGIN: Promise<string | null> = Promise.resolve(null)
 
 /**
  * Logs in and out, and sends the token of the login with every call to the server of the
@@ -27,15 +73,36 @@ export class AuthenticationClient {
   /** The options, with their defaults. */
   readonly options: AuthenticationClientOptions
   readonly #state: LoginState
-  readonly #logouts = new LogoutCalls(() => this.#call().remove(null))
-  readonly #page = new PageLogin()
+  /** The last call that has ended a login on the server: the next one waits for it. */
+  #lastLogout: Promise<unknown> = Promise.resolve()
+  /** The token of the login that such a call ends right now. */
+  #endingToken: string | undefined
+  /**
+   * The login that the page was opened with: its token, or why it has failed. Remembered until somebody
+   * logs in, since it is no longer in the URL then.
+   */
+  #pageLogin = NO_LOGIN
   /** The token that was kept last, by a login that may not count yet. */
   #written: string | undefined
 
   /** @throws {TypeError} an option is unknown or invalid, or is another storage than the setting */
   constructor(app: AnyApplication, options: Given<AuthenticationClientOptions> = {}) {
     this.app = app
-    this.options = resolveAuthenticationOptions(options)
+    checkRules('AuthenticationClient', options, CLIENT_RULES)
+    this.options = withDefaults<AuthenticationClientOptions>(
+      {
+        path: '/authentication',
+        // Clients that share a storage are logged in as the same user.
+        storage: new MemoryStorage(),
+        storageKey: 'feathers-jwt',
+        header: 'Authorization',
+        scheme: 'Bearer',
+        jwtStrategy: 'jwt',
+        locationKey: 'access_token',
+        locationErrorKey: 'error',
+      },
+      options,
+    )
     const setting: unknown = app.get('storage')
     if (setting != null && options.storage !== undefined && setting !== options.storage) {
       throw new TypeError("The option 'storage' and the setting 'storage' are two storages")
@@ -105,7 +172,7 @@ export class AuthenticationClient {
    */
   async getAccessToken(): Promise<string | null> {
     const location = findLocation()
-    if (location !== undefined) await this.#page.remember(this.getFromLocation(location))
+    if (location !== undefined) await this.#rememberPageLogin(location)
     // The second reading: another caller may have moved the token of the page into the storage.
     return (await this.#readToken()) ?? (await this.#usePageToken()) ?? this.#readToken()
   }
@@ -178,7 +245,7 @@ export class AuthenticationClient {
    */
   async logout(): Promise<LoginResult | null> {
     const login = this.#state.end()
-    this.#page.forget()
+    this.#takePageLogin().catch(() => undefined)
     const reading = this.#readToken()
     const removing = login ? this.#removeOwn([login.accessToken]) : this.removeAccessToken()
     const [stored, removed] = await Promise.allSettled([reading, removing] as const)
@@ -186,7 +253,7 @@ export class AuthenticationClient {
     const accessToken = login?.accessToken ?? kept
     let result: LoginResult | null = null
     try {
-      if (accessToken !== null) result = await this.#logouts.end(accessToken)
+      if (accessToken !== null) result = await this.#endOnServer(accessToken)
     } finally {
       if (accessToken !== null) this.app.emit('logout', result)
     }
@@ -195,9 +262,42 @@ export class AuthenticationClient {
     return result
   }
 
+  /** Resolves to the server's result, `null` if it knows nothing of the login. */
+  #endOnServer(accessToken: string): Promise<LoginResult | null> {
+    const call = this.#lastLogout.then(async () => {
+      this.#endingToken = accessToken
+      try {
+        return await this.#call().remove(null)
+      } catch (error) {
+        if (isRefusal(error)) return null
+        throw error
+      } finally {
+        this.#endingToken = undefined
+      }
+    })
+    // The caller gets the error; the next logout only waits for the end of this one.
+    this.#lastLogout = call.catch(() => undefined)
+    return call
+  }
+
+  async #rememberPageLogin(location: LocationWithHash): Promise<void> {
+    const before = this.#pageLogin
+    const reading = this.getFromLocation(location)
+    this.#pageLogin = reading.then((accessToken) => accessToken ?? before)
+    // A code takes a request: who asks meanwhile waits for the token as well.
+    await Promise.allSettled([before, this.#pageLogin])
+  }
+
+  #takePageLogin(): Promise<string | null> {
+    const login = this.#pageLogin
+    this.#pageLogin = NO_LOGIN
+    return login
+  }
+
   async #usePageToken(): Promise<string | undefined> {
-    const accessToken = this.#page.take()
-    if (accessToken !== undefined) await this.setAccessToken(accessToken)
+    const accessToken = await this.#takePageLogin()
+    if (accessToken === null) return undefined
+    await this.setAccessToken(accessToken)
     return accessToken
   }
 
@@ -211,10 +311,9 @@ export class AuthenticationClient {
   }
 
   async #keep(accessToken: string): Promise<void> {
-    const outcome = this.#page.forget()
-    if (outcome !== undefined && 'error' in outcome) {
-      this.app.logger.warn({ err: outcome.error }, 'The login in the URL of the page has failed')
-    }
+    this.#takePageLogin().catch((err: unknown) => {
+      this.app.logger.warn({ err }, 'The login in the URL of the page has failed')
+    })
     await this.setAccessToken(accessToken)
   }
 
@@ -240,7 +339,7 @@ export class AuthenticationClient {
       state: this.#state,
       headerName: header.toLowerCase(),
       findService: () => this.service,
-      findEndingToken: () => this.#logouts.endingToken,
+      findEndingToken: () => this.#endingToken,
       toHeader: (accessToken) => mergeHeaders({ [header]: `${scheme} ${accessToken}`.trim() }),
       readToken: () => this.#readToken(),
       renew: () => this.reAuthenticate(true),

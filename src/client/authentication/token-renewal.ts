@@ -1,5 +1,4 @@
-import type { LoginResult } from './login-result.ts'
-import type { Login, LoginState } from './login-state.ts'
+import type { Login, LoginResult, LoginState } from './login-state.ts'
 import { toClaims } from './login-state.ts'
 
 /** What renewing tokens needs of an authentication client. */

@@ -1,7 +1,6 @@
 import type { Answer, PreparedRequest } from '../connection.ts'
 import { RemoteService } from '../remote-service.ts'
-import { joinHeaders } from './answer-headers.ts'
-import { convertBytes } from './body-bytes.ts'
+import { convertBytes, joinHeaders } from './body-bytes.ts'
 
 /** `axios`, or an instance that `axios.create()` has made. */
 export interface AxiosLibrary {

@@ -24,3 +24,12 @@ export function convertBytes(
   const isBytes = bytes instanceof ArrayBuffer || bytes instanceof Uint8Array
   return CONVERTERS[responseType](isBytes ? (bytes as Bytes) : new ArrayBuffer(0), contentType)
 }
+
+/** Returns the headers of an answer as libraries for Node give them, each as one string. */
+export function joinHeaders(headers: object): Record<string, string> {
+  const joined: Record<string, string> = {}
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined) joined[name.toLowerCase()] = [value].flat().join(', ')
+  }
+  return joined
+}

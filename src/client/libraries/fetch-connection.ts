@@ -1,4 +1,6 @@
-import { isSuccess } from '../answers/error-body.ts'
+import type { $Fetch } from 'ofetch'
+import { isPlainObject } from '../../core/value-kind.ts'
+import { isSuccess } from '../answers/response-error.ts'
 import type { Answer, PreparedRequest, ResponseType } from '../connection.ts'
 import { RemoteService } from '../remote-service.ts'
 
@@ -38,14 +40,6 @@ export interface FetchOptions {
 /** `fetch` of the platform, or a function with the same arguments and answers. */
 export type FetchFunction = (url: string, options: FetchOptions) => Promise<FetchAnswer>
 
-const READERS: Readonly<Record<ResponseType, (answer: FetchAnswer) => unknown>> = {
-  json: (answer) => answer.text(),
-  text: (answer) => answer.text(),
-  arrayBuffer: (answer) => answer.arrayBuffer(),
-  blob: (answer) => answer.blob(),
-  stream: (answer) => answer.body,
-}
-
 /** A remote service that is called by a fetch function. */
 export class FetchClient extends RemoteService {
   /** Written out, because bundlers shorten the names of classes. */
@@ -69,14 +63,16 @@ export class FetchClient extends RemoteService {
 
 /** Resolves to an answer, whose body is read unless it is that of an error. */
 export async function readAnswer(answer: FetchAnswer, responseType: ResponseType): Promise<Answer> {
-  const { status } = answer
-  const read = isSuccess(status) ? READERS[responseType] : toErrorBody
-  return { status, readHeaders: () => toObject(answer.headers), body: await read(answer) }
+  const { status, headers } = answer
+  const body = await readBody(answer, responseType)
+  return { status, readHeaders: () => toObject(headers), body }
 }
 
-/** Returns the body of an error as a stream, or as a string of a fetch function without streams. */
-function toErrorBody(answer: FetchAnswer): unknown {
-  return answer.body ?? answer.text()
+/** The body of an error is a stream, or a string of a fetch function without streams. */
+function readBody(answer: FetchAnswer, responseType: ResponseType): unknown {
+  if (!isSuccess(answer.status)) return answer.body ?? answer.text()
+  if (responseType === 'stream') return answer.body
+  return answer[responseType === 'json' ? 'text' : responseType]()
 }
 
 /** Returns the headers of an answer as an object. */
@@ -86,4 +82,40 @@ export function toObject(headers: FetchAnswer['headers']): Record<string, string
     object[name] = value
   })
   return object
+}
+
+/** A remote service that is called by ofetch. */
+export class OfetchClient extends RemoteService {
+  /** Written out, because bundlers shorten the names of classes. */
+  static override readonly name: string = 'OfetchClient'
+
+  /** Sends a request by ofetch. Resolves to its answer. */
+  override async sendRequest(request: PreparedRequest): Promise<Answer> {
+    const { url, method, headers, body, signal, redirect, responseType, libraryOptions } = request
+    const answer = await (this.connection as $Fetch).raw(url, {
+      redirect,
+      ...libraryOptions,
+      method,
+      headers,
+      ...(body !== undefined && { body }),
+      ...(signal !== undefined && { signal }),
+      // By default, ofetch sends a failed GET again, at once.
+      retry: false,
+      ignoreResponseError: true,
+      // It leaves a stream alone: it takes a part of a JSON body for a string, and reads an error of
+      // any length.
+      responseType: 'stream',
+    })
+    // A hook of ofetch may have put something else there.
+    const { status, _data: data } = answer
+    if (data !== undefined && data !== answer.body) {
+      return { status, readHeaders: () => toObject(answer.headers), body: toBody(data) }
+    }
+    return readAnswer(answer, responseType)
+  }
+}
+
+/** Returns what a hook has put in the place of a body: objects and lists as the JSON that they came from. */
+function toBody(data: unknown): unknown {
+  return isPlainObject(data) || Array.isArray(data) ? JSON.stringify(data) : data
 }

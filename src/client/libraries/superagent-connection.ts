@@ -1,8 +1,7 @@
 import { BadRequest } from '../../core/errors/index.ts'
 import type { Answer, PreparedRequest } from '../connection.ts'
 import { RemoteService } from '../remote-service.ts'
-import { joinHeaders } from './answer-headers.ts'
-import { convertBytes } from './body-bytes.ts'
+import { convertBytes, joinHeaders } from './body-bytes.ts'
 
 /** `superagent`: a function that makes requests. Its agents are none. */
 export type SuperagentLibrary = (method: string, url: string) => object

@@ -6,20 +6,16 @@ export type RequestHeaders =
   | Readonly<Record<string, string | readonly string[] | undefined>>
   | Iterable<readonly [name: string, value: string]>
 
-const NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/
+/** The name of a header, in lower case. */
+export const HEADER_NAME: RegExp = /^[!#$%&'*+.^_`|~0-9a-z-]+$/
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
 /**
  * What belongs to one connection, and is never meant for another: it is there where the headers of
  * an incoming request were handed on.
  */
-const OF_ONE_CONNECTION: ReadonlySet<string> = new Set([
-  ...['connection', 'content-length', 'expect', 'host', 'keep-alive', 'te', 'trailer'],
-  ...['transfer-encoding', 'upgrade'],
-])
-
-/** Most calls have none of their own. */
-const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({})
+const OF_ONE_CONNECTION =
+  /^(?:connection|content-length|expect|host|keep-alive|te|trailer|transfer-encoding|upgrade)$/
 
 /** The header that says which custom method is called. */
 export const SERVICE_METHOD = 'x-service-method'
@@ -33,13 +29,16 @@ export const SERVICE_METHOD = 'x-service-method'
 export function mergeHeaders(
   ...sources: readonly (RequestHeaders | undefined)[]
 ): Readonly<Record<string, string>> {
-  if (sources.every((source) => source === undefined)) return NO_HEADERS
   // The record has no prototype: `__proto__` is a name that a header can have.
   const merged: Record<string, string> = Object.create(null)
   for (const source of sources) {
     if (source === undefined) continue
-    for (const [name, value] of toEntries(source)) {
-      if (value !== undefined) merged[toName(name)] = toValue(name, value)
+    for (const [given, value] of toEntries(source)) {
+      if (value === undefined) continue
+      const name = String(given).toLowerCase()
+      const fault = findFault(name)
+      if (fault !== undefined) throw new BadRequest(fault)
+      merged[name] = toValue(given, value)
     }
   }
   return merged
@@ -51,25 +50,16 @@ function toEntries(source: unknown): Iterable<readonly [string, unknown]> {
   return Object.entries(source)
 }
 
-function toName(given: unknown): string {
-  const name = String(given).toLowerCase()
-  if (!NAME.test(name)) throw new BadRequest('A header has a name that no header can have')
-  if (name === SERVICE_METHOD) {
-    throw new BadRequest(
-      `The header '${name}' follows from the method that is called: list custom methods instead`,
-    )
-  }
-  if (!OF_ONE_CONNECTION.has(name)) return name
-  throw new BadRequest(
-    `The header '${name}' belongs to one connection: hand on only the headers that are meant`,
-  )
+function findFault(name: string): string | undefined {
+  if (!HEADER_NAME.test(name)) return 'A header has a name that no header can have'
+  if (name === SERVICE_METHOD) return `The header '${name}' follows from the method that is called`
+  if (OF_ONE_CONNECTION.test(name)) return `The header '${name}' belongs to one connection`
+  return undefined
 }
 
 /** The value is not repeated in errors: it may be a token. */
 function toValue(name: unknown, given: unknown): string {
   const value = Array.isArray(given) ? given.join(', ') : given
-  if (typeof value !== 'string' || !VALUE.test(value)) {
-    throw new BadRequest(`The header '${name}' must be a string of one line, in Latin-1`)
-  }
-  return value
+  if (typeof value === 'string' && VALUE.test(value)) return value
+  throw new BadRequest(`The header '${name}' must be a string of one line, in Latin-1`)
 }

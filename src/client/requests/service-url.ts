@@ -1,10 +1,6 @@
 import { BadRequest } from '../../core/errors/index.ts'
 import { stripSlashes, toServicePath } from '../../core/services/service-path.ts'
 import { isObject } from '../../core/value-kind.ts'
-import { encodeSegment } from './percent-encoding.ts'
-
-/** A segment of a service's path: one that is always the same, or the name of a placeholder. */
-type Segment = { readonly literal: string } | { readonly placeholder: string }
 
 /** The URL of a service, which is complete once its placeholders have values. */
 export interface ServiceURL {
@@ -35,7 +31,7 @@ export function toBaseURL(baseURL: unknown): string {
   }
   // The value is not repeated: it may hold a password.
   if (/^[^/]*\/\/[^/]*@/.test(baseURL)) {
-    throw new TypeError('The base URL can not hold a user name or password: send them as a header')
+    throw new TypeError('The base URL can not hold a user name or password')
   }
   if (/[?#]/.test(baseURL)) throw new TypeError('The base URL ends before `?` and `#`')
   // The colon keeps the slash that the URL may begin with.
@@ -48,46 +44,72 @@ export function toBaseURL(baseURL: unknown): string {
  */
 export function createServiceURL(base: string, path: string): ServiceURL {
   const servicePath = toServicePath(path)
-  const segments = servicePath === '/' ? [] : servicePath.split('/').map(toSegment)
-  const names = segments.flatMap((one) => ('placeholder' in one ? [one.placeholder] : []))
-  const fixed = names.length === 0 ? base + joinSegments(segments, {}, servicePath) : undefined
+  const segments = servicePath === '/' ? [] : servicePath.split('/').map(encodeLiteral)
+  const names = segments.filter((one) => one.startsWith(':')).map((one) => one.slice(1))
   return {
     pattern: servicePath === '/' ? base || '/' : `${base}/${servicePath}`,
-    fill(route) {
-      checkRoute(route, names, servicePath)
-      const values = isObject(route) ? route : {}
-      return fixed ?? base + joinSegments(segments, values, servicePath)
+    fill(route = {}) {
+      if (!isObject(route)) throw new BadRequest('params.route must be an object')
+      const other = Object.keys(route).find((name) => !names.includes(name))
+      if (other !== undefined) {
+        throw new BadRequest(`params.route.${other} has no place in the path '${servicePath}'`)
+      }
+      const filled = segments.map((segment) => {
+        if (!segment.startsWith(':')) return segment
+        const name = segment.slice(1)
+        const value = Object.hasOwn(route, name) ? route[name] : undefined
+        return encodeSegment(value, `params.route.${name} of '${servicePath}'`)
+      })
+      return [base, ...filled].join('/')
     },
   }
 }
 
-function toSegment(segment: string): Segment {
-  if (segment.startsWith(':')) return { placeholder: segment.slice(1) }
+/** Returns a segment as servers write their paths: `@` and `$` stay, and so do placeholders. */
+function encodeLiteral(segment: string): string {
+  if (segment.startsWith(':')) return segment
   if (segment === '.' || segment === '..') {
     throw new TypeError(`'${segment}' is no segment of a service path`)
   }
-  // As servers write their paths: `@` and `$` stay.
-  return { literal: encodeURI(segment).replaceAll('?', '%3F').replaceAll('#', '%23') }
+  return encodeURI(segment).replaceAll('?', '%3F').replaceAll('#', '%23')
 }
 
-function joinSegments(
-  segments: readonly Segment[],
-  route: Readonly<Record<string, unknown>>,
-  path: string,
-): string {
-  const encoded = segments.map((segment) => {
-    if ('literal' in segment) return `/${segment.literal}`
-    const name = segment.placeholder
-    const value = Object.hasOwn(route, name) ? route[name] : undefined
-    return `/${encodeSegment(value, `params.route.${name} of '${path}'`)}`
-  })
-  return encoded.join('')
+/**
+ * Returns a string percent-encoded.
+ * @param label what it is, for the error
+ * @throws {BadRequest} half of a surrogate pair, which UTF-8 can not hold
+ */
+export function encodeString(value: string, label: string): string {
+  if (value.isWellFormed()) return encodeURIComponent(value)
+  throw new BadRequest(`${label} is not well-formed Unicode`)
 }
 
-function checkRoute(route: unknown, names: readonly string[], path: string): void {
-  if (route === undefined) return
-  if (!isObject(route)) throw new BadRequest('params.route must be an object')
-  const other = Object.keys(route).find((name) => !names.includes(name))
-  if (other === undefined) return
-  throw new BadRequest(`params.route.${other} has no place in the path '${path}'`)
+/**
+ * Returns an id or a route value as a segment of a path. It may be a string, a number, or an object
+ * that stands for one of these: an `ObjectId` is its hexadecimal digits.
+ * @param label what it is, for the error
+ * @throws {BadRequest} anything that would be no segment, or another one: `''`, `'..'`, an object
+ */
+export function encodeSegment(value: unknown, label: string): string {
+  const form = isObject(value) ? toSentForm(value) : (value ?? '')
+  if (typeof form !== 'string' && typeof form !== 'bigint' && !Number.isFinite(form)) {
+    throw new BadRequest(`${label} must be a string or a number`)
+  }
+  const segment = String(form)
+  if (segment === '') throw new BadRequest(`${label} is required`)
+  // A dot can not be percent-encoded: URLs are resolved as paths of files are, `%2E` included.
+  if (segment === '.' || segment === '..') {
+    throw new BadRequest(`${label} can not be '${segment}': a URL means another path by it`)
+  }
+  return encodeString(segment, label)
+}
+
+/**
+ * Returns what an object with a form for JSON is sent as: the digits of an `ObjectId`, the time of
+ * a `Date` in the format of ISO 8601. `undefined` for objects without one.
+ */
+export function toSentForm(value: object): unknown {
+  const { toHexString, toJSON } = value as Record<'toHexString' | 'toJSON', unknown>
+  if (typeof toHexString === 'function') return toHexString.call(value)
+  return typeof toJSON === 'function' ? toJSON.call(value, '') : undefined
 }

@@ -1,6 +1,9 @@
 import t from 'tap'
-import { encodeSegment } from '../../../src/client/requests/percent-encoding.ts'
-import { createServiceURL, toBaseURL } from '../../../src/client/requests/service-url.ts'
+import {
+  createServiceURL,
+  encodeSegment,
+  toBaseURL,
+} from '../../../src/client/requests/service-url.ts'
 import { BadRequest } from '../../../src/core/index.ts'
 
 t.test('a base URL ends without a slash', (t) => {
