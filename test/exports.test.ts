@@ -100,7 +100,7 @@ const MONGODB = toNames({
     resolveQueryObjectId transaction
   `,
   types: `
-    AdapterId AnyCollection ConnectOptions DriverOptions MongoDBAdapterOptions MongoDBAdapterParams MongoDBOptions MongoDBParams MongoDBSettings MultiMethod NewRecord NullableAdapterId
+    AdapterId AnyCollection ConnectOptions DriverOptions InferredMongoDBService MongoDBAdapterOptions MongoDBAdapterParams MongoDBOptions MongoDBParams MongoDBSettings MultiMethod NewRecord NullableAdapterId
     ObjectIdQuery PageSize Paginate PaginationOptions PatchData UnreadParams WriteCount PipelineStage QueryFilter QueryLimits TransactionFunction
     TransactionOptions
   `,

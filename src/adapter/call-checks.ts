@@ -1,8 +1,7 @@
 import { findOperatorPlaces } from '../core/checked-query.ts'
-import { withHint } from '../core/errors/hint.ts'
-import { BadRequest, MethodNotAllowed } from '../core/errors/index.ts'
+import { BadRequest } from '../core/errors/index.ts'
 import type { Query } from '../core/params.ts'
-import { allowsMany } from '../core/services/multi-option.ts'
+import { allowsMany, createMultiError } from '../core/services/multi-option.ts'
 import type { MongoDBSettings, MultiMethod } from './mongodb-options.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
 import { isExternal, toCallSettings, toHidden, withQuery } from './mongodb-params.ts'
@@ -74,9 +73,7 @@ export function checkChangeData(
 
 /** @throws {MethodNotAllowed} the option `multi` does not allow the method to write many records */
 export function checkMulti(method: MultiMethod, settings: MongoDBSettings): void {
-  if (allowsMany(method, settings)) return
-  const hint = `allow it by the option multi: ['${method}'] of the service`
-  throw new MethodNotAllowed(`Can not ${method} multiple entries`, undefined, withHint(hint))
+  if (!allowsMany(method, settings)) throw createMultiError(method)
 }
 
 /**

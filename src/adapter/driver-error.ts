@@ -25,7 +25,7 @@ interface ErrorRow {
 }
 
 /** The write may have happened: who repeats it may do it twice. */
-export const OUTCOME_UNKNOWN: { readonly errors: { readonly outcome: 'unknown' } } = {
+const OUTCOME_UNKNOWN: { readonly errors: { readonly outcome: 'unknown' } } = {
   errors: { outcome: 'unknown' },
 }
 
@@ -266,22 +266,22 @@ function toUnconfirmed(thrown: unknown): Unavailable {
 
 /** What is known of a client. */
 interface ClientFacts {
-  /** How many connections its pools have handed out to commands. */
-  handouts: number
+  /** How many connections its pools have given to commands. */
+  checkouts: number
   /** Whether its server takes no transactions, so that it is asked only once. */
   isStandalone: boolean
 }
 
 const CLIENTS = new WeakMap<MongoClient, ClientFacts>()
 
-/** Returns what is known of a client; the handouts are counted from the first time on. */
+/** Returns what is known of a client; the checkouts are counted from then on. */
 export function getClientFacts(client: MongoClient): ClientFacts {
   const known = CLIENTS.get(client)
   if (known !== undefined) return known
-  const facts = { handouts: 0, isStandalone: false }
+  const facts = { checkouts: 0, isStandalone: false }
   CLIENTS.set(client, facts)
   client.on('connectionCheckedOut', () => {
-    facts.handouts += 1
+    facts.checkouts += 1
   })
   return facts
 }
@@ -297,7 +297,7 @@ export async function callWrite<R>(client: MongoClient, operation: () => Promise
   // While the count stays the same no command has been sent. The class of an error does not tell: the
   // driver repeats some writes, and throws that it finds no server, or no free connection, for the second
   // attempt as well. With a load balancer a session may keep its connection, and the count says nothing.
-  const before = facts.handouts
+  const before = facts.checkouts
   try {
     return await operation()
   } catch (thrown) {
@@ -305,7 +305,7 @@ export async function callWrite<R>(client: MongoClient, operation: () => Promise
     // The error of a service was thrown before anything was written: by a read, or by a check.
     const isClear = thrown instanceof ServiceError || !(error instanceof Unavailable)
     if (isClear || error.errors !== undefined || isUnwritten(thrown)) throw error
-    if (facts.handouts === before && !client.options.loadBalanced) throw error
+    if (facts.checkouts === before && !client.options.loadBalanced) throw error
     throw toUnknown(error)
   }
 }

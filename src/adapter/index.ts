@@ -20,6 +20,7 @@ export type {
   QueryLimits,
 } from './mongodb-options.ts'
 export type { MongoDBParams, MongoDBParams as MongoDBAdapterParams } from './mongodb-params.ts'
+export type { InferredMongoDBService } from './mongodb-service.ts'
 export { MongoDBListService, MongoDBService } from './mongodb-service.ts'
 export type { AdapterId, NullableAdapterId, ObjectIdQuery } from './object-id.ts'
 export {

@@ -189,6 +189,17 @@ export interface MongoDBListService<
   P extends MongoDBParams = MongoDBParams<RecordQuery<T>>,
 > extends CheckedService<T, D, P, 'list'> {}
 
+/**
+ * What `new MongoDBService(options)` returns where no type is stated, for declarations to name it: a
+ * {@link MongoDBService} whose `Kind`, `'pages'` or `'list'`, follows from the option `paginate`.
+ */
+export interface InferredMongoDBService<
+  T extends Document,
+  D,
+  P extends MongoDBParams,
+  Kind extends Paging,
+> extends CheckedService<T, D, P, Kind> {}
+
 /** The options of a service on a collection whose records have a type. */
 type TypedOptions<T extends Document> = MongoDBOptions &
   ModelOption<T> &
@@ -207,7 +218,7 @@ interface InferringConstructor<Kind extends Paging, PagingOption> {
     K extends Kind,
   >(
     options: TypedOptions<T> & PagingOption,
-  ): CheckedService<T, D, P, K>
+  ): InferredMongoDBService<T, D, P, K>
   /** The same for a collection without a type, whose records have that of the place, or none. */
   new <
     T extends Document,
@@ -216,7 +227,7 @@ interface InferringConstructor<Kind extends Paging, PagingOption> {
     K extends Kind,
   >(
     options: MongoDBOptions & PagingOption,
-  ): CheckedService<T, D, P, K>
+  ): InferredMongoDBService<T, D, P, K>
 }
 
 /** Makes services whose types are stated, and is the class to extend. */

@@ -6,13 +6,12 @@ import type { AdapterId } from './object-id.ts'
 import { absorbMatches } from './pipelines/framework-stages.ts'
 import { countPipeline, findPipelinePage, getPipelineRecord } from './pipelines/pipeline-find.ts'
 import {
+  changePipelineRecord,
   createPipelineRecord,
   createPipelineRecords,
-  patchPipelineRecord,
   patchPipelineRecords,
   removePipelineRecord,
   removePipelineRecords,
-  updatePipelineRecord,
 } from './pipelines/pipeline-write.ts'
 import { countRecords, findPage, getRecord } from './queries/find.ts'
 import {
@@ -34,7 +33,7 @@ import type { WriteCount } from './writes/write-many.ts'
 import { patchRecords, patchUnread, removeRecords, removeUnread } from './writes/write-many.ts'
 
 /** How the methods of a service do what they do. */
-export interface RecordCommands {
+interface RecordCommands {
   find(call: AdapterCall): Promise<Page<Document> | Document[]>
   get(call: AdapterCall, id: AdapterId): Promise<Document>
   count(call: AdapterCall): Promise<number>
@@ -66,8 +65,10 @@ const WITH_PIPELINE: RecordCommands = {
   count: countPipeline,
   create: createPipelineRecord,
   createMany: createPipelineRecords,
-  update: updatePipelineRecord,
-  patch: patchPipelineRecord,
+  update: (call, id, data) =>
+    changePipelineRecord(call, id, (change) => updateRecord(change, id, data)),
+  patch: (call, id, data) =>
+    changePipelineRecord(call, id, (change) => patchRecord(change, id, data)),
   patchMany: patchPipelineRecords,
   remove: removePipelineRecord,
   removeMany: removePipelineRecords,

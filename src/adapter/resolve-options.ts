@@ -55,7 +55,7 @@ interface OptionRow<Value> extends OptionRule {
 }
 
 /** The limits of a service that sets none. */
-export const DEFAULT_LIMITS: QueryLimits = {
+const DEFAULT_LIMITS: QueryLimits = {
   depth: 10,
   conditions: 150,
   values: 10_000,
@@ -81,7 +81,7 @@ const DURATION: OptionRule = {
 const SWITCH: OptionRow<boolean> = { ...OPTION.boolean, default: false }
 
 /** All options of the service, each of them in one place. */
-export const OPTION_RULES: {
+const OPTION_RULES: {
   readonly [Name in keyof MongoDBSettings]-?: OptionRow<MongoDBSettings[Name]>
 } = {
   Model: {

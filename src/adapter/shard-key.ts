@@ -6,7 +6,7 @@ import { toIdKey } from './object-id.ts'
 import type { WriteData } from './writes/write-data.ts'
 
 /** The options that say how records are spread over shards. */
-export interface ShardSettings {
+interface ShardSettings {
   /** The field that ids refer to. */
   readonly id: string
   readonly shardKey: readonly string[]

@@ -20,7 +20,7 @@ import {
 } from './read-pipeline.ts'
 
 /** What the stages of a query are made of. */
-export interface StageSource {
+interface StageSource {
   readonly settings: MongoDBSettings
   readonly query: SplitQuery
   readonly hidden: readonly string[]
@@ -28,7 +28,7 @@ export interface StageSource {
 }
 
 /** What all stages of a call are made of. */
-export interface StagedCall extends StageSource {
+interface StagedCall extends StageSource {
   readonly pipeline: Pipeline | null
 }
 
@@ -79,7 +79,7 @@ export function toCountStages(call: StagedCall): Document[] {
 }
 
 /** Returns whether the stages of a query do more than to find records, so that later ones see less. */
-export function hasFurtherStages(source: StageSource): boolean {
+function hasFurtherStages(source: StageSource): boolean {
   return source.query.skip > 0 || toFieldStages(source).length > 0
 }
 

@@ -4,7 +4,7 @@ import { NotFound } from '../../core/errors/index.ts'
 import type { Page } from '../../core/params.ts'
 import type { AdapterCall } from '../adapter-call.ts'
 import type { AdapterId } from '../object-id.ts'
-import { ALL_IN_ONE_BATCH, runBoth, toIdFilter } from '../queries/find.ts'
+import { ALL_IN_ONE_BATCH, findPage, toIdFilter } from '../queries/find.ts'
 import { toCountStages, toStages } from './framework-stages.ts'
 
 /** Returns a cursor over what stages yield, those of the call unless others are given. */
@@ -27,11 +27,8 @@ export async function aggregateAll(
 
 /** Resolves to a page, or to an array when the query asks for none. */
 export async function findPipelinePage(call: AdapterCall): Promise<Page<Document> | Document[]> {
-  const { limit, skip, paged } = call.query
-  const find = async (): Promise<Document[]> => (limit === 0 ? [] : aggregateAll(call))
-  if (!paged || limit === undefined) return find()
-  const [data, total] = await runBoth(call, find, () => countPipeline(call))
-  return { total, limit, skip, data }
+  const find = async (): Promise<Document[]> => (call.query.limit === 0 ? [] : aggregateAll(call))
+  return findPage(call, find, countPipeline)
 }
 
 /** Resolves to how many documents the pipeline of a call yields, over all pages. */

@@ -9,13 +9,7 @@ import { findIds, toIdFilter } from '../queries/find.ts'
 import { toShardConditions } from '../shard-key.ts'
 import { runIsolated } from '../transactions/isolated-call.ts'
 import { toUpdateDocument } from '../writes/update-document.ts'
-import {
-  createRecord,
-  createRecords,
-  patchRecord,
-  removeRecord,
-  updateRecord,
-} from '../writes/write.ts'
+import { createRecord, createRecords, removeRecord } from '../writes/write.ts'
 import type { WriteData } from '../writes/write-data.ts'
 import { changeAll, keepById, removeAll, search } from '../writes/write-many.ts'
 import { absorbMatches, findSelecting, toAnswerStages, toStages } from './framework-stages.ts'
@@ -43,30 +37,6 @@ export async function createPipelineRecords(
 }
 
 /**
- * Resolves to what the pipeline makes of the record after it was replaced or changed.
- * @throws {NotFound} no record has this id, or the query or the pipeline excludes it
- */
-export async function updatePipelineRecord(
-  call: AdapterCall,
-  id: AdapterId,
-  data: WriteData,
-): Promise<Document> {
-  return changeRecord(call, id, (change) => updateRecord(change, id, data))
-}
-
-/**
- * Resolves to what the pipeline makes of the record after the change.
- * @throws {NotFound} no record has this id, or the query or the pipeline excludes it
- */
-export async function patchPipelineRecord(
-  call: AdapterCall,
-  id: AdapterId,
-  data: WriteData,
-): Promise<Document> {
-  return changeRecord(call, id, (change) => patchRecord(change, id, data))
-}
-
-/**
  * Resolves to what the pipeline makes of the record as it was: two commands.
  * @throws {NotFound} no record has this id, or the query or the pipeline excludes it
  */
@@ -89,10 +59,11 @@ function toIdsOnly(call: AdapterCall): AdapterCall {
 }
 
 /**
- * Changes one record by one command, and reads the answer: two commands. Where stages could leave the
- * record out, a third one comes first and tells whether they do.
+ * Resolves to what the pipeline makes of a record after a change by one command: two commands. Where stages
+ * could leave the record out, a third one comes first and tells whether they do.
+ * @throws {NotFound} no record has this id, or the query or the pipeline excludes it
  */
-async function changeRecord(
+export async function changePipelineRecord(
   call: AdapterCall,
   id: AdapterId,
   change: (call: AdapterCall) => Promise<Document>,

@@ -6,7 +6,7 @@ import type { PipelineStage } from '../driver-options.ts'
 import type { SplitQuery } from '../queries/split-query.ts'
 
 /** Stages that mark where the stages of a call's own query belong: ours, and that of Feathers. */
-export const MARKERS: ReadonlySet<string> = new Set(['$framework', '$feathers'])
+const MARKERS: ReadonlySet<string> = new Set(['$framework', '$feathers'])
 
 /** Stages that write. */
 export const WRITING: ReadonlySet<string> = new Set(['$out', '$merge'])

@@ -51,26 +51,22 @@ export async function findIds(call: AdapterCall): Promise<unknown[]> {
   return records.map(({ _id }) => _id)
 }
 
-/** Resolves to a page, by two commands side by side; to an array when the query asks for none. */
-export async function findPage(call: AdapterCall): Promise<Page<Document> | Document[]> {
+/**
+ * Resolves to a page, by two commands: side by side, unless they share a session, whose commands come in
+ * turn. Resolves to an array when the query asks for no page.
+ */
+export async function findPage(
+  call: AdapterCall,
+  find: (call: AdapterCall) => Promise<Document[]> = findAll,
+  count: (call: AdapterCall) => Promise<number> = countRecords,
+): Promise<Page<Document> | Document[]> {
   const { limit, skip, paged } = call.query
-  if (!paged || limit === undefined) return findAll(call)
-  const [data, total] = await runBoth(
-    call,
-    () => findAll(call),
-    () => countRecords(call),
-  )
+  if (!paged || limit === undefined) return find(call)
+  const [data, total] =
+    call.driver.session === undefined
+      ? await Promise.all([find(call), count(call)])
+      : [await find(call), await count(call)]
   return { total, limit, skip, data }
-}
-
-/** Runs two reads at the same time, unless they share a session: its commands come in turn. */
-export async function runBoth<A, B>(
-  { driver }: AdapterCall,
-  first: () => Promise<A>,
-  second: () => Promise<B>,
-): Promise<[A, B]> {
-  if (driver.session === undefined) return Promise.all([first(), second()])
-  return [await first(), await second()]
 }
 
 /** Resolves to the number of records that match, over all pages. */

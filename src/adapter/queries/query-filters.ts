@@ -8,7 +8,7 @@ import { isFieldPath, relate, toOutermost } from '../field-path.ts'
 import type { MongoDBSettings } from '../mongodb-options.ts'
 
 /** What `$limit`, `$skip`, `$sort` and `$select` of a query say, after they were read. */
-export type SortOrder = Readonly<Record<string, 1 | -1>>
+type SortOrder = Readonly<Record<string, 1 | -1>>
 
 /** What the server sorts by at most. */
 const MAX_SORT_FIELDS = 32
@@ -74,7 +74,7 @@ const SEARCH = '$search'
 
 /** Returns whether a name at the top of a query is that of the text search, and it is allowed. */
 export function isTextSearch(name: string, { filters }: MongoDBSettings): boolean {
-  return name === '$search' && Object.hasOwn(filters, name) && filters[name] === true
+  return name === SEARCH && Object.hasOwn(filters, name) && filters[name] === true
 }
 
 /** Returns the settings of a call, with the text search if the schemas of its query name it. */
@@ -89,7 +89,7 @@ export function withNamedSearch(
 
 /**
  * Returns a query with the condition that its `$search` stands for in its place.
- * @throws {BadRequest} as {@link toTextCondition}, or there is a `$text`, too
+ * @throws {BadRequest} as {@link readSearch}, or there is a `$text`, too
  */
 export function withTextCondition(query: Query): Query {
   if (!Object.hasOwn(query, SEARCH)) return query
@@ -97,20 +97,12 @@ export function withTextCondition(query: Query): Query {
   if (Object.hasOwn(others, '$text')) {
     throw new BadRequest('$search and $text can not stand in one query')
   }
-  return { ...others, $text: toTextCondition(words) }
-}
-
-/**
- * Returns the condition that stands for the `$search` of a query.
- * @throws {BadRequest} no string of 1 to 256 characters
- */
-export function toTextCondition(value: unknown): { readonly $search: string } {
-  return { $search: readSearch(value) }
+  return { ...others, $text: { $search: readSearch(words) } }
 }
 
 /**
  * Returns the words of the `$search` of a query.
- * @throws {BadRequest} as {@link toTextCondition}
+ * @throws {BadRequest} no string of 1 to 256 characters
  */
 export function readSearch(value: unknown): string {
   if (typeof value === 'string' && value !== '' && value.length <= MAX_SEARCH_LENGTH) return value

@@ -58,8 +58,7 @@ export function isEmptyFilter(filter: unknown): boolean {
 /** The text search is a condition on the whole record, and at the top alone. */
 function toTopFilter(conditions: Query, settings: MongoDBSettings): Document {
   const withObjectIds = !settings.disableObjectify
-  const name = '$search'
-  if (!Object.hasOwn(conditions, name) || !isTextSearch(name, settings)) {
+  if (!isTextSearch('$search', settings) || !Object.hasOwn(conditions, '$search')) {
     return toFilter(conditions, withObjectIds)
   }
   const { $text, ...others } = withTextCondition(conditions)
@@ -104,7 +103,7 @@ export interface PageSize {
  * Returns the page size for a `$limit`. Pages come with `paginate.default`; `paginate.max` alone
  * bounds an array.
  */
-export function toPageSize(limit: number | undefined, paginate: Paginate | false): PageSize {
+function toPageSize(limit: number | undefined, paginate: Paginate | false): PageSize {
   const { default: size, max } = paginate || {}
   const wanted = limit ?? (size || max)
   const bounded = wanted === undefined || max === undefined ? wanted : Math.min(wanted, max)

@@ -18,7 +18,7 @@ import { findTransaction, runInside, startAttempt } from './running-transaction.
 export type TransactionFunction<R> = (session: ClientSession) => R | Promise<R>
 
 /** How a transaction runs. */
-export interface TransactionSettings {
+interface TransactionSettings {
   readonly client: MongoClient
   /** Options for the driver. */
   readonly driver: TransactionOptions

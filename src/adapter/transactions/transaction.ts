@@ -123,7 +123,7 @@ function toDriver(options: Omit<TransactionOptions, 'client'>): DriverTransactio
 markHookFactory(transaction, 'transaction()')
 
 /** Resolves to the client of a service, `undefined` where it is none on a collection. */
-export async function findClientOf(service: object): Promise<MongoClient | undefined> {
+async function findClientOf(service: object): Promise<MongoClient | undefined> {
   return service instanceof HooklessService ? (await service.getModel()).db.client : undefined
 }
 
@@ -131,7 +131,7 @@ export async function findClientOf(service: object): Promise<MongoClient | undef
  * Resolves to the client of all MongoDB services of an application.
  * @throws {TypeError} there is no such service, or they are of several clients; names the option
  */
-export async function findClient({ entries }: AnyApplication): Promise<MongoClient> {
+async function findClient({ entries }: AnyApplication): Promise<MongoClient> {
   const found = await Promise.all([...entries.values()].map(({ service }) => findClientOf(service)))
   const [client, ...others] = new Set(found.filter((one) => one !== undefined))
   if (client !== undefined && others.length === 0) return client

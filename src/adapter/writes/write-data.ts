@@ -89,7 +89,7 @@ const MAX_DEPTH = 100
 const MAX_NESTING = 200
 
 /** No names beyond those of fields. */
-export const NO_NAMES: ReadonlySet<string> = new Set()
+const NO_NAMES: ReadonlySet<string> = new Set()
 
 /**
  * Checks a value that a caller outside sent to be stored.
@@ -121,7 +121,7 @@ export function checkValue(
  * @throws {BadRequest} an operator, a dotted path, or a name that JavaScript or BSON gives
  *   a meaning
  */
-export function checkName(name: string): void {
+function checkName(name: string): void {
   if (name.includes('.') || name.startsWith('$') || isReservedName(name)) refuseName(name)
 }
 
@@ -213,7 +213,7 @@ function refuseHidden(name: string, path: string): never {
 }
 
 /** What an update operator takes for a field, and how callers outside may use it. */
-export interface UpdateOperator {
+interface UpdateOperator {
   /** Keys that say how and not what: `{ $push: { tags: { $each: […] } } }`. */
   readonly modifiers: ReadonlySet<string>
   /** Whether the modifiers may stand at any depth. */

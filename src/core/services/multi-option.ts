@@ -1,3 +1,5 @@
+import { withHint } from '../errors/hint.ts'
+import { MethodNotAllowed } from '../errors/index.ts'
 import { isObject } from '../value-kind.ts'
 
 /**
@@ -9,4 +11,10 @@ export function allowsMany(method: string, options: unknown): boolean | undefine
   if (multi === undefined) return undefined
   if (method === 'update') return false
   return multi === true || (Array.isArray(multi) && multi.includes(method))
+}
+
+/** Returns the error for many records that the option does not allow a method to write. */
+export function createMultiError(method: string): MethodNotAllowed {
+  const hint = `allow it by the option multi: ['${method}'] of the service`
+  return new MethodNotAllowed(`Can not ${method} multiple entries`, undefined, withHint(hint))
 }

@@ -1,7 +1,5 @@
-import { withHint } from '../../errors/hint.ts'
-import { MethodNotAllowed } from '../../errors/index.ts'
 import type { HookContext } from '../../hooks/hook-context.ts'
-import { allowsMany } from '../../services/multi-option.ts'
+import { allowsMany, createMultiError } from '../../services/multi-option.ts'
 
 /**
  * Refuses a list of new records that the service will refuse, before hooks that are written for one record
@@ -13,6 +11,5 @@ export function checkList({ service, params }: Pick<HookContext, 'service' | 'pa
   const { options } = service as { readonly options?: unknown }
   // Nobody knows of services that are no adapters.
   if (allowsMany('create', adapter) ?? allowsMany('create', options) ?? true) return
-  const hint = "allow it by the option multi: ['create'] of the service"
-  throw new MethodNotAllowed('Can not create multiple entries', undefined, withHint(hint))
+  throw createMultiError('create')
 }
