@@ -1,3 +1,4 @@
+import { DEFINITIONS, someSchema } from '../../core/schema/model/keywords.ts'
 import type { JSONSchema } from '../../core/services/service-schemas.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
 
@@ -24,9 +25,6 @@ type ReferenceMapping = (reference: string) => string
 
 /** Keywords that say what a schema is to its own document, and mean another one inside of ours. */
 const OWN_DOCUMENT: ReadonlySet<string> = new Set(['$id', '$schema', '$anchor', '$dynamicAnchor'])
-
-/** The keywords that hold definitions, by their names. */
-const DEFINITIONS: readonly string[] = ['$defs', 'definitions']
 
 /** Names that a component can have, and an `$id` of an application mostly is. */
 const COMPONENT_NAME = /^[A-Za-z0-9._-]+$/
@@ -89,7 +87,8 @@ export class Components {
 
   /** Returns a schema to be written where it is used; one that refers to its parts gets a name. */
   inline(name: string, schema: JSONSchema): DocumentSchema {
-    return hasReference(schema) ? this.refer(name, schema) : toDocumentSchema(schema, '#')
+    const hasReference = someSchema(schema, ({ $ref }) => typeof $ref === 'string')
+    return hasReference ? this.refer(name, schema) : toDocumentSchema(schema, '#')
   }
 
   /** Returns a reference to a parameter. */
@@ -165,12 +164,6 @@ export function capitalize(word: string): string {
 /** Returns the last name in a reference to a schema. */
 export function toComponentName({ $ref }: DocumentSchema): string {
   return String($ref).slice(SCHEMAS.length)
-}
-
-function hasReference(schema: unknown): boolean {
-  if (Array.isArray(schema)) return schema.some(hasReference)
-  if (!isPlainObject(schema)) return false
-  return typeof schema['$ref'] === 'string' || Object.values(schema).some(hasReference)
 }
 
 /**

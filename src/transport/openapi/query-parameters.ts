@@ -1,5 +1,6 @@
-import type { FindReference } from '../../core/schema/model/references.ts'
-import { indexReferences } from '../../core/schema/model/references.ts'
+import type { Keywords } from '../../core/schema/model/keywords.ts'
+import { ALTERNATIVES, toNamedSchemas } from '../../core/schema/model/keywords.ts'
+import { SchemaModel } from '../../core/schema/model/places.ts'
 import type { JSONSchema } from '../../core/services/service-schemas.ts'
 import { isObject, isPlainObject } from '../../core/value-kind.ts'
 import type { Components, Parameter } from './components.ts'
@@ -19,7 +20,7 @@ const DESCRIPTIONS: ReadonlyMap<string, string> = new Map([
 ])
 
 /** What services without a query schema are asked mostly. */
-const USUAL_QUERY: JSONSchema = {
+const USUAL_QUERY: Keywords = {
   type: 'object',
   properties: {
     $limit: { type: 'integer', minimum: 0 },
@@ -45,15 +46,16 @@ export function toQueryParameters(
   schema: JSONSchema | undefined,
   use: QueryUse,
 ): Parameter[] {
-  const find: FindReference = isPlainObject(schema) ? indexReferences(schema) : () => undefined
-  const own = collectProperties(schema, find)
-  const isClosed = isPlainObject(schema) && schema['additionalProperties'] === false
-  const isOpen = own.properties.size === 0 && schema !== false && !isClosed
-  const { properties, required } = isOpen ? collectProperties(USUAL_QUERY, find) : own
+  const root = isPlainObject(schema) ? schema : {}
+  const own = toProperties(new SchemaModel(root, ['$ref', 'allOf']).root.parts)
+  const isClosed = schema === false || root['additionalProperties'] === false
+  const { properties, required } =
+    own.properties.size === 0 && !isClosed ? toProperties([USUAL_QUERY]) : own
+  const model = new SchemaModel(root, ['$ref', ...ALTERNATIVES, 'allOf'])
   return [...properties]
     .filter(([key]) => (use === 'new' ? key === '$select' : use === 'list' || !FOR_LISTS.has(key)))
     .map(([key, property]) => {
-      const kinds = collectKinds(property, find)
+      const kinds = toKinds(model.place([property]).parts)
       const description = DESCRIPTIONS.get(key)
       const part = `${name}Query${capitalize(key.replace(/[^A-Za-z0-9]+/g, ''))}`
       return {
@@ -88,43 +90,22 @@ function toExample(key: string, kinds: ReadonlySet<unknown>): Pick<Parameter, 'e
 }
 
 /** Returns the types that a value may have, `undefined` where a part of its schema names none. */
-function collectKinds(schema: unknown, find: FindReference): ReadonlySet<unknown> {
-  const resolved = resolve(schema, find)
-  if (!isPlainObject(resolved)) return new Set()
-  const own = 'properties' in resolved ? ['object'] : []
-  const parts = [resolved['anyOf'], resolved['oneOf'], resolved['allOf']].flatMap(toList)
-  const inner = parts.flatMap((part) => [...collectKinds(part, find)])
-  return new Set([...own, ...[resolved['type']].flat(), ...inner])
+function toKinds(parts: readonly Keywords[]): ReadonlySet<unknown> {
+  const all = parts.flatMap((part) => {
+    return [...('properties' in part ? ['object'] : []), ...[part['type']].flat()]
+  })
+  return new Set(all)
 }
 
-interface Properties {
-  readonly properties: Map<string, JSONSchema>
-  readonly required: Set<string>
-}
-
-/** Collects the properties of a schema, those of schemas that it is put together of as well. */
-function collectProperties(schema: unknown, find: FindReference): Properties {
-  const resolved = resolve(schema, find)
-  if (!isPlainObject(resolved)) return { properties: new Map(), required: new Set() }
-  const { properties, required, allOf } = resolved
-  const parts = toList(allOf).map((part) => collectProperties(part, find))
-  const own = isObject(properties) ? (Object.entries(properties) as [string, JSONSchema][]) : []
-  return {
-    properties: new Map([...parts.flatMap((part) => [...part.properties]), ...own]),
-    required: new Set([
-      ...parts.flatMap((part) => [...part.required]),
-      ...toList(required).map(String),
-    ]),
-  }
-}
-
-function resolve(schema: unknown, find: FindReference): unknown {
-  const reference = isPlainObject(schema) ? schema['$ref'] : undefined
-  return typeof reference === 'string' ? find(reference) : schema
-}
-
-function toList(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : []
+/** Returns the properties of an object by the parts of its schema, and which of them it needs. */
+function toProperties([own = {}, ...parts]: readonly Keywords[]): {
+  readonly properties: ReadonlyMap<string, JSONSchema>
+  readonly required: ReadonlySet<unknown>
+} {
+  const all = [...parts, own]
+  const entries = all.flatMap(({ properties }) => Object.entries(toNamedSchemas(properties)))
+  const required = all.flatMap((part) => (Array.isArray(part['required']) ? part['required'] : []))
+  return { properties: new Map(entries as [string, JSONSchema][]), required: new Set(required) }
 }
 
 /** A part of a schema takes along what it may refer to. */
