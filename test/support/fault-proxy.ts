@@ -1,8 +1,7 @@
 import { once } from 'node:events'
 import type { AddressInfo, Socket } from 'node:net'
 import { connect, createServer } from 'node:net'
-import { parseMessage } from '../../src/adapter/embedded/protocol/message.ts'
-import { createMessageReader } from '../../src/adapter/embedded/protocol/message-reader.ts'
+import { createMessageReader, parseMessage } from '../../src/adapter/embedded/protocol/message.ts'
 import type { TestScope } from './http.ts'
 
 /** One connection of a driver. */

@@ -1,15 +1,18 @@
 import type { Document } from 'bson'
 import { Binary, Long, Timestamp } from 'bson'
-import type { CommandContext } from './commands/command.ts'
-import { findCommand } from './commands/command-table.ts'
-import { CommandError, toCommandError } from './errors/command-error.ts'
-import { toErrorReply } from './errors/error-reply.ts'
-import { checkCommonFields } from './protocol/common-fields.ts'
-import { readFields } from './protocol/read-fields.ts'
-import { readNumbering } from './protocol/session-fields.ts'
+import { AGGREGATE_COMMANDS } from './commands/aggregate.ts'
+import { CATALOG_COMMANDS } from './commands/catalog.ts'
+import type { Command, CommandContext } from './commands/command.ts'
+import { HANDSHAKE_COMMANDS } from './commands/handshake.ts'
+import { INDEX_COMMANDS } from './commands/indexes.ts'
+import { READ_COMMANDS } from './commands/read.ts'
+import { SESSION_COMMANDS } from './commands/sessions.ts'
+import { FIND_AND_MODIFY_COMMANDS, WRITE_COMMANDS } from './commands/write.ts'
+import { CommandError, notSupported, toCommandError, toErrorReply } from './errors.ts'
+import { COMMON_FIELDS, checkCommonFields, readFields } from './protocol/read-fields.ts'
 import { Cursors } from './sessions/cursors.ts'
 import type { Session } from './sessions/sessions.ts'
-import { readTransaction, Sessions } from './sessions/sessions.ts'
+import { readNumbering, readTransaction, Sessions } from './sessions/sessions.ts'
 import { Expiry } from './storage/expiry.ts'
 import { Store } from './storage/store.ts'
 
@@ -158,4 +161,30 @@ function reportWriteConcern({ writeConcern }: Document): Document {
   if (typeof w !== 'number' || w <= 1) return {}
   const errmsg = 'Not enough data-bearing nodes'
   return { writeConcernError: { code: 100, codeName: 'UnsatisfiableWriteConcern', errmsg } }
+}
+
+/** All commands by their names. A Map, so that names such as `constructor` find nothing. */
+export const COMMANDS: ReadonlyMap<string, Command> = new Map(
+  Object.entries<Command>({
+    ...HANDSHAKE_COMMANDS,
+    ...SESSION_COMMANDS,
+    ...READ_COMMANDS,
+    ...WRITE_COMMANDS,
+    ...FIND_AND_MODIFY_COMMANDS,
+    ...AGGREGATE_COMMANDS,
+    ...CATALOG_COMMANDS,
+    ...INDEX_COMMANDS,
+  }).map(([name, { fields, run }]) => [
+    name,
+    fields === undefined
+      ? { run }
+      : { fields: { ...COMMON_FIELDS, [name]: 'any', ...fields }, run },
+  ]),
+)
+
+/** Returns the command with this name. @throws {CommandError} 59 there is none */
+export function findCommand(name: string): Command {
+  const command = COMMANDS.get(name)
+  if (command === undefined) throw notSupported(`The command '${name}'`, 59)
+  return command
 }

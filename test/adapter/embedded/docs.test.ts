@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { ACCUMULATORS } from '../../../src/adapter/embedded/aggregation/accumulators.ts'
 import { EXPRESSION_OPERATORS } from '../../../src/adapter/embedded/aggregation/expressions.ts'
-import { STAGES } from '../../../src/adapter/embedded/aggregation/stage-table.ts'
+import { ACCUMULATORS } from '../../../src/adapter/embedded/aggregation/group-stage.ts'
+import { STAGES } from '../../../src/adapter/embedded/aggregation/pipeline.ts'
 import { FIELD_OPERATORS, LOGICAL_OPERATORS } from '../../../src/adapter/embedded/queries/filter.ts'
 import { UPDATE_OPERATORS } from '../../../src/adapter/embedded/updates/update-operators.ts'
 

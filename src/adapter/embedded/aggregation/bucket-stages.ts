@@ -1,9 +1,9 @@
-import { CommandError } from '../errors/command-error.ts'
+import { CommandError } from '../errors.ts'
 import { compileSort } from '../queries/sort.ts'
 import { isDocument } from '../values/bson-type.ts'
 import { startsWithOperator } from '../values/field-paths.ts'
 import { group } from './group-stage.ts'
-import type { Stage } from './stage-type.ts'
+import type { Stage } from './stage.ts'
 
 /** The stage `$sortByCount`. */
 export const sortByCount: Stage = (spec, scope) => {

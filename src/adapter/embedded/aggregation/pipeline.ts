@@ -1,10 +1,19 @@
 import type { Document } from 'bson'
-import { CommandError } from '../errors/command-error.ts'
-import { isDocument } from '../values/bson-type.ts'
-import type { Collation } from '../values/collation.ts'
+import { CommandError } from '../errors.ts'
+import { spendItems } from '../limits.ts'
+import { readFields } from '../protocol/read-fields.ts'
+import { compileFilter } from '../queries/filter.ts'
+import type { Projector } from '../queries/projection.ts'
+import { compileAddFields, compileProjection } from '../queries/projection.ts'
+import { compileSort } from '../queries/sort.ts'
+import { isDocument, isNullish } from '../values/bson-type.ts'
+import type { Collation } from '../values/compare.ts'
+import { getField, isPlainName, placeField, withField } from '../values/field-paths.ts'
+import { sortByCount } from './bucket-stages.ts'
 import { createCompiler } from './expressions.ts'
-import { STAGES } from './stage-table.ts'
-import type { Run, StageScope } from './stage-type.ts'
+import { group } from './group-stage.ts'
+import { graphLookup, lookup } from './lookup-stages.ts'
+import type { Run, Stage, StageScope } from './stage.ts'
 
 /** What a pipeline needs beside its documents. */
 export interface PipelineOptions {
@@ -43,4 +52,202 @@ function compileStage(stage: unknown, scope: StageScope): Run {
     40324,
     `Unrecognized pipeline stage name: '${name}': here it is not supported by the embedded server`,
   )
+}
+
+const addFields: Stage = each((spec, scope) =>
+  compileAddFields(checkNotEmpty('$addFields', spec), scope.compileExpression),
+)
+
+/**
+ * Every stage that a pipeline may have, and no other: each has been tested against what MongoDB's
+ * manual says. `$out` and `$merge` write and are in `commands/output-stages.ts`.
+ */
+export const STAGES: ReadonlyMap<string, Stage> = new Map<string, Stage>([
+  [
+    '$match',
+    (spec, { collation, compileExpression }) => {
+      checkNoText(spec)
+      const matches = compileFilter(spec, { collation, compileExpression })
+      return (documents) => documents.filter(matches)
+    },
+  ],
+  [
+    '$project',
+    each((spec, { compileExpression }) =>
+      compileProjection(checkNotEmpty('$project', spec), { compileExpression }),
+    ),
+  ],
+  ['$addFields', addFields],
+  ['$set', addFields],
+  ['$unset', each(compileUnset)],
+  ['$replaceRoot', (spec, scope) => replaceRoot(toNewRoot(spec), scope)],
+  ['$replaceWith', replaceRoot],
+  ['$sort', (spec, { collation }) => compileSort(checkNotEmpty('$sort', spec), collation)],
+  ['$limit', (spec) => withCount('$limit', spec, 1, (count, all) => all.slice(0, count))],
+  ['$skip', (spec) => withCount('$skip', spec, 0, (count, all) => all.slice(count))],
+  ['$sample', sample],
+  ['$unwind', unwind],
+  ['$group', group],
+  ['$sortByCount', sortByCount],
+  ['$count', count],
+  ['$facet', facet],
+  ['$lookup', lookup],
+  ['$graphLookup', graphLookup],
+  ['$unionWith', unionWith],
+])
+
+function each(compile: (spec: unknown, scope: StageScope) => Projector): Stage {
+  return (spec, scope) => {
+    const project = compile(spec, scope)
+    return (documents) => documents.map(project)
+  }
+}
+
+/** A search in the first stage is a matter of the command; one in an inner pipeline is not supported. */
+function checkNoText(spec: unknown): void {
+  const clauses = isDocument(spec) && Array.isArray(spec.$and) ? spec.$and : []
+  if (isDocument(spec) && '$text' in spec) {
+    throw new CommandError(
+      17313,
+      '$match with $text is only allowed as the first pipeline stage: in an inner pipeline it is not supported by the embedded server',
+    )
+  }
+  for (const clause of clauses) checkNoText(clause)
+}
+
+function checkNotEmpty(name: string, spec: unknown): unknown {
+  if (isDocument(spec) && Object.keys(spec).length > 0) return spec
+  throw new CommandError(51272, `${name} must be an object with at least one field`)
+}
+
+function withCount(
+  name: string,
+  spec: unknown,
+  least: number,
+  cut: (count: number, documents: readonly Document[]) => Document[],
+): Run {
+  if (typeof spec !== 'number' || !Number.isInteger(spec) || spec < least) {
+    throw new CommandError(15958, `The ${name} must be a whole number of at least ${least}`)
+  }
+  return (documents) => cut(spec, documents)
+}
+
+function compileUnset(spec: unknown, { compileExpression }: StageScope): Projector {
+  const paths: readonly unknown[] = Array.isArray(spec) ? spec : [spec]
+  if (paths.length === 0 || !paths.every((path) => typeof path === 'string' && path !== '')) {
+    throw new CommandError(31002, '$unset must be a non-empty string or a non-empty array of them')
+  }
+  const fields = Object.fromEntries(paths.map((path) => [path, 0]))
+  return compileProjection(fields, { compileExpression })
+}
+
+function toNewRoot(spec: unknown): unknown {
+  const { newRoot } = readFields('$replaceRoot', spec, { newRoot: 'any' })
+  if (newRoot !== undefined) return newRoot
+  throw new CommandError(40231, "no newRoot specified for the '$replaceRoot' stage")
+}
+
+function replaceRoot(expression: unknown, { compileExpression }: StageScope): Run {
+  const evaluate = compileExpression(expression)
+  return (documents) =>
+    documents.map((document) => {
+      const root = evaluate(document)
+      if (isDocument(root)) return root
+      throw new CommandError(40228, "'newRoot' expression must evaluate to an object")
+    })
+}
+
+function sample(spec: unknown): Run {
+  const { size } = readFields('$sample', spec, { size: 'number' }, { unknown: 28748 })
+  return withCount('$sample size', size, 0, (wanted, documents) => {
+    const rest = [...documents]
+    const taken: Document[] = []
+    while (taken.length < wanted && rest.length > 0) {
+      const at = Math.floor(Math.random() * rest.length)
+      const one = rest[at] as Document
+      // The last document fills the gap: otherwise all that follow would have to move.
+      rest[at] = rest.at(-1) as Document
+      rest.pop()
+      taken.push(one)
+    }
+    return taken
+  })
+}
+
+const UNWIND_FIELDS = {
+  path: 'string',
+  includeArrayIndex: 'string',
+  preserveNullAndEmptyArrays: 'bool',
+} as const
+
+function unwind(spec: unknown): Run {
+  const given = typeof spec === 'string' ? { path: spec } : spec
+  const options = readFields('$unwind', given, UNWIND_FIELDS, { unknown: 28811 })
+  const { path = '', includeArrayIndex, preserveNullAndEmptyArrays: keepsEmpty = false } = options
+  if (!path.startsWith('$') || path.startsWith('$$') || path.length < 2) {
+    throw new CommandError(28818, "path option to $unwind stage should be prefixed with a '$'")
+  }
+  if (includeArrayIndex === '' || includeArrayIndex?.startsWith('$') === true) {
+    throw new CommandError(28822, 'includeArrayIndex must be a name that does not start with $')
+  }
+  const parts = path.slice(1).split('.')
+  const withIndex = (document: unknown, index: number | null): Document =>
+    includeArrayIndex === undefined
+      ? (document as Document)
+      : (placeField(document, includeArrayIndex.split('.'), index) as Document)
+  return (documents) =>
+    documents.flatMap((document) => {
+      const value = nestedField(document, parts)
+      if (Array.isArray(value) && value.length > 0) {
+        spendItems(value.length)
+        return value.map((item, at) => withIndex(withField(document, parts, item), at))
+      }
+      const isEmpty = isNullish(value) || Array.isArray(value)
+      if (isEmpty && !keepsEmpty) return []
+      return [
+        withIndex(Array.isArray(value) ? withField(document, parts, undefined) : document, null),
+      ]
+    })
+}
+
+/** Unlike the path of an expression, this one does not lead through arrays. */
+function nestedField(document: Document, parts: readonly string[]): unknown {
+  return parts.reduce<unknown>(
+    (value, part) => (isDocument(value) ? getField(value, part) : undefined),
+    document,
+  )
+}
+
+function count(spec: unknown): Run {
+  if (typeof spec !== 'string' || !isPlainName(spec)) {
+    throw new CommandError(40156, 'the count field must be a non-empty string without $ and dots')
+  }
+  return (documents) => (documents.length === 0 ? [] : [{ [spec]: documents.length }])
+}
+
+function facet(spec: unknown, scope: StageScope): Run {
+  const facets = Object.entries(checkNotEmpty('$facet', spec) as Document).map(([name, inner]) => {
+    if (!isPlainName(name)) {
+      throw new CommandError(16410, `'${name}' is not a valid field name`)
+    }
+    const stages: unknown[] = Array.isArray(inner) ? inner : []
+    if (stages.some((stage) => isDocument(stage) && '$facet' in stage)) {
+      throw new CommandError(40600, '$facet is not allowed to be used within a $facet stage')
+    }
+    return { name, run: scope.compileInner(inner, scope.variables) }
+  })
+  return (all) => [Object.fromEntries(facets.map(({ name, run }) => [name, run(all)]))]
+}
+
+function unionWith(spec: unknown, scope: StageScope): Run {
+  const given = typeof spec === 'string' ? { coll: spec } : spec
+  const fields = readFields('$unionWith', given, { coll: 'string', pipeline: 'array' })
+  const { coll, pipeline = [] } = fields
+  if (coll === undefined) throw new CommandError(9, "$unionWith needs a collection, 'coll'")
+  const run = scope.compileInner(pipeline, scope.variables)
+  return (all) => {
+    const others = run(scope.readCollection(coll))
+    spendItems(others.length)
+    return [...all, ...others]
+  }
 }

@@ -1,13 +1,16 @@
 import type { Document } from 'bson'
 import { compilePipeline } from '../aggregation/pipeline.ts'
-import { CommandError, notSupported } from '../errors/command-error.ts'
-import { withTimeLimit } from '../limits/work-limits.ts'
+import { CommandError, notSupported } from '../errors.ts'
+import { withTimeLimit } from '../limits.ts'
+import { readFields } from '../protocol/read-fields.ts'
+import type { View } from '../storage/collection.ts'
+import { whenUnlocked } from '../storage/collection.ts'
+import type { Entry } from '../storage/select-records.ts'
 import { select } from '../storage/select-records.ts'
-import { whenUnlocked } from '../storage/write-lock.ts'
+import { applyUpdates, insertDocument } from '../storage/write-records.ts'
 import { isDocument } from '../values/bson-type.ts'
 import type { CommandContext, Commands } from './command.ts'
 import { readBatchSize, readName } from './command.ts'
-import { isOutputStage, writeOutput } from './output-stages.ts'
 import { readDocuments, readPipelineOptions, readStatement } from './statement.ts'
 
 /** The command that runs a pipeline. */
@@ -58,4 +61,100 @@ async function aggregate(command: Document, context: CommandContext): Promise<Do
   if (output === undefined) return context.cursors.open(namespace, results, { batchSize, context })
   await whenUnlocked(() => writeOutput(results, output, context))
   return context.cursors.open(namespace, [], { batchSize, context })
+}
+
+/** Returns whether a stage writes the results of a pipeline to a collection. */
+export function isOutputStage(stage: Document): boolean {
+  return '$out' in stage || '$merge' in stage
+}
+
+/** Writes the results of a pipeline as its last stage, `$out` or `$merge`, says. */
+export function writeOutput(
+  results: readonly Document[],
+  stage: Document,
+  context: CommandContext,
+): void {
+  if (context.transaction !== undefined) {
+    throw new CommandError(263, 'Stages that write are not allowed in a transaction')
+  }
+  if ('$out' in stage) replaceCollection(results, toTarget(stage.$out, context), context)
+  else merge(results, stage.$merge, context)
+}
+
+interface Target {
+  readonly database: string
+  readonly name: string
+}
+
+function toTarget(spec: unknown, { database }: CommandContext): Target {
+  if (typeof spec === 'string') return { database, name: spec }
+  const { db = database, coll } = readFields('$out', spec, OUT_FIELDS)
+  if (coll === undefined) throw new CommandError(9, 'The target must name a collection')
+  return { database: db, name: coll }
+}
+
+function replaceCollection(
+  results: readonly Document[],
+  { database, name }: Target,
+  { store }: CommandContext,
+): void {
+  const old = store.find(database, name)
+  old?.checkUnlocked()
+  const fresh = store.createDetached(database, name, old?.options ?? {})
+  for (const spec of old?.indexes.values() ?? []) fresh.addIndex(spec)
+  for (const document of results) insertDocument(fresh, document)
+  store.put(database, name, fresh)
+}
+
+const OUT_FIELDS = { db: 'string', coll: 'string', timeseries: 'refused' } as const
+const MERGE_FIELDS = {
+  into: 'any',
+  on: 'any',
+  whenMatched: 'any',
+  whenNotMatched: 'string',
+  let: 'refused',
+} as const
+
+type MergeAction = (view: View, entry: Entry, document: Document) => void
+
+const WHEN_MATCHED: ReadonlyMap<unknown, MergeAction> = new Map<unknown, MergeAction>([
+  ['replace', (view, entry, document) => update(view, entry, document)],
+  ['merge', (view, entry, document) => update(view, entry, { ...entry[1], ...document })],
+  ['keepExisting', () => undefined],
+  [
+    'fail',
+    () => {
+      throw new CommandError(11000, '$merge found a matching document and whenMatched is fail')
+    },
+  ],
+])
+
+const WHEN_NOT_MATCHED: ReadonlySet<string> = new Set(['insert', 'discard', 'fail'])
+
+function update(view: View, [key, before]: Entry, { _id, ...fields }: Document): void {
+  applyUpdates(view, [{ key, before, after: { _id: before._id, ...fields } }])
+}
+
+function merge(results: readonly Document[], spec: unknown, context: CommandContext): void {
+  const options = readFields('$merge', isDocument(spec) ? spec : { into: spec }, MERGE_FIELDS)
+  const { on = '_id', whenMatched = 'merge', whenNotMatched = 'insert' } = options
+  const action = WHEN_MATCHED.get(whenMatched)
+  if (action === undefined) throw notSupported('$merge with this whenMatched')
+  if (!WHEN_NOT_MATCHED.has(whenNotMatched)) {
+    throw new CommandError(2, `'${whenNotMatched}' is not a valid value of whenNotMatched`)
+  }
+  const { database, name } = toTarget(options.into, context)
+  const view = context.store.write(database, name, undefined)
+  const fields: string[] = Array.isArray(on) ? on : [on]
+  const match = { collation: view.collection.collation, compileExpression: () => () => null }
+  for (const document of results) {
+    const filter = Object.fromEntries(
+      fields.map((field) => [field, { $eq: document[field] ?? null }]),
+    )
+    const [entry] = select(view, filter, match)
+    if (entry !== undefined) action(view, entry, document)
+    else if (whenNotMatched === 'insert') insertDocument(view, document)
+    else if (whenNotMatched === 'fail')
+      throw new CommandError(13113, '$merge found no matching document')
+  }
 }

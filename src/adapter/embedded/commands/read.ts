@@ -1,6 +1,6 @@
 import type { Document } from 'bson'
-import { CommandError } from '../errors/command-error.ts'
-import { withTimeLimit } from '../limits/work-limits.ts'
+import { CommandError } from '../errors.ts'
+import { withTimeLimit } from '../limits.ts'
 import { readCount, refuse } from '../protocol/read-fields.ts'
 import { compileProjection } from '../queries/projection.ts'
 import { compileSort } from '../queries/sort.ts'

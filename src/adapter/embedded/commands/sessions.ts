@@ -1,4 +1,4 @@
-import { CommandError } from '../errors/command-error.ts'
+import { CommandError } from '../errors.ts'
 import type { Commands } from './command.ts'
 import { readName } from './command.ts'
 

@@ -2,16 +2,16 @@ import type { Document } from 'bson'
 import { compileVariables, createCompiler } from '../aggregation/expressions.ts'
 import type { PipelineOptions } from '../aggregation/pipeline.ts'
 import { compilePipeline } from '../aggregation/pipeline.ts'
-import { CommandError, notSupported } from '../errors/command-error.ts'
+import { CommandError, notSupported } from '../errors.ts'
 import { createCollation } from '../protocol/collation-option.ts'
-import type { CompileExpression } from '../queries/expression-compiler.ts'
+import type { CompileExpression } from '../queries/filter.ts'
 import type { Collection, View } from '../storage/collection.ts'
-import { readHint } from '../storage/index-hint.ts'
 import type { SelectOptions } from '../storage/select-records.ts'
-import { readTextSearch } from '../storage/text-search.ts'
+import { readHint } from '../storage/select-records.ts'
+import { readTextSearch } from '../storage/text-index.ts'
 import type { Updater } from '../updates/update.ts'
 import { compileUpdate } from '../updates/update.ts'
-import type { Collation } from '../values/collation.ts'
+import type { Collation } from '../values/compare.ts'
 import type { CommandContext } from './command.ts'
 
 /** What one statement of a command needs: to find documents, and to compute with `let`. */
@@ -30,7 +30,7 @@ export function readStatement(
   filter: unknown,
 ): StatementOptions {
   const { collation: given, hint } = statement
-  const text = readTextSearch(filter, collection)
+  const text = readTextSearch(filter, collection.textIndex)
   const collation = given === undefined ? collection.collation : createCollation(given)
   if (text !== undefined) checkText(collation, hint)
   const computeVariables = compileVariables(constants)

@@ -1,7 +1,7 @@
 import type { Document } from 'bson'
-import { CommandError, notSupported } from '../errors/command-error.ts'
+import { CommandError, notSupported } from '../errors.ts'
 import { isNullish } from '../values/bson-type.ts'
-import type { Collation } from '../values/collation.ts'
+import type { Collation } from '../values/compare.ts'
 import { readFields } from './read-fields.ts'
 
 const FIELDS = {

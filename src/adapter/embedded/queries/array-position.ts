@@ -1,5 +1,5 @@
 import type { Document } from 'bson'
-import { CommandError } from '../errors/command-error.ts'
+import { CommandError } from '../errors.ts'
 import { isDocument } from '../values/bson-type.ts'
 import { valuesAt } from '../values/field-paths.ts'
 import type { FilterOptions } from './filter.ts'

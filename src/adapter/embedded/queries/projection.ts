@@ -1,14 +1,13 @@
 import type { Document } from 'bson'
-import { CommandError } from '../errors/command-error.ts'
+import { CommandError } from '../errors.ts'
 import { isDocument } from '../values/bson-type.ts'
+import { isTrue } from '../values/compare.ts'
 import { setField, startsWithOperator, withField } from '../values/field-paths.ts'
-import { isTrue } from '../values/truth.ts'
 import { findPosition } from './array-position.ts'
-import type { CompileExpression } from './expression-compiler.ts'
-import type { FilterOptions } from './filter.ts'
+import type { CompileExpression, FilterOptions } from './filter.ts'
 import { compileItem } from './filter.ts'
-import type { TextScore } from './text-score.ts'
-import { readTextScore } from './text-score.ts'
+import type { TextScore } from './text-query.ts'
+import { readTextScore } from './text-query.ts'
 
 /** Returns the projection of a document; what is not changed is shared with it. */
 export type Projector = (document: Document) => Document

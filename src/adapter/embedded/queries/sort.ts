@@ -1,12 +1,12 @@
 import type { Document } from 'bson'
-import { CommandError } from '../errors/command-error.ts'
+import { CommandError } from '../errors.ts'
 import { readPath } from '../protocol/read-fields.ts'
 import { isDocument, typeOrderOf } from '../values/bson-type.ts'
-import type { Collation } from '../values/collation.ts'
+import type { Collation } from '../values/compare.ts'
 import { compareValues } from '../values/compare.ts'
 import { valuesAt } from '../values/field-paths.ts'
-import type { TextScore } from './text-score.ts'
-import { readTextScore } from './text-score.ts'
+import type { TextScore } from './text-query.ts'
+import { readTextScore } from './text-query.ts'
 
 /** Returns a sorted copy; documents that are equal under the order keep their places. */
 export type Sorter = (documents: readonly Document[]) => Document[]

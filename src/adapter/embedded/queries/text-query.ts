@@ -1,7 +1,7 @@
-import { CommandError, notSupported } from '../errors/command-error.ts'
+import type { Document } from 'bson'
+import { CommandError, notSupported } from '../errors.ts'
 import { readFields, refuse } from '../protocol/read-fields.ts'
 import { isDocument } from '../values/bson-type.ts'
-import { foldText, toWords } from './text-words.ts'
 
 /** One string of a document that is in a text index. */
 export interface IndexedText {
@@ -124,4 +124,70 @@ function parseSearch(search: string): ParsedSearch {
     phrases: phrases.kept,
     negatedPhrases: phrases.negated,
   }
+}
+
+/**
+ * A word: what stands between the delimiters of text indexes of version 3. The last three are what
+ * Unicode's property `Hyphen` has and JavaScript's `Dash` has not.
+ * @see https://www.mongodb.com/docs/v7.0/core/indexes/index-types/index-text/text-index-versions/
+ */
+const WORD =
+  /[^\p{White_Space}\p{Dash}\p{Quotation_Mark}\p{Terminal_Punctuation}\p{Pattern_Syntax}\u00AD\u30FB\uFF65]+/gu
+
+const ABOVE_ASCII = /[\u0080-\uFFFF]/
+const DIACRITICS = /\p{Diacritic}/gu
+
+/** Returns the words of a text in their order, folded. */
+export function toWords(text: string): string[] {
+  return Array.from(text.matchAll(WORD), ([word]) => foldText(word))
+}
+
+/** Returns a text as it is compared: without differences of case and of diacritics. */
+export function foldText(text: string): string {
+  if (!ABOVE_ASCII.test(text)) return text.toLowerCase().replace(DIACRITICS, '')
+  return Array.from(text, (character) => removeDiacritics(foldCase(character))).join('')
+}
+
+/**
+ * Folds one character to one character, as MongoDB does: `ß` stays, and so do the two letters that
+ * only Turkish has.
+ */
+function foldCase(character: string): string {
+  if (character === 'ı') return character
+  const upper = character.toUpperCase()
+  const lower = (isOne(upper) ? upper : character).toLowerCase()
+  return isOne(lower) ? lower : character
+}
+
+/** A character that would become several stays as it is. */
+function removeDiacritics(character: string): string {
+  if (character.replace(DIACRITICS, '') === '') return ''
+  const bare = character.normalize('NFD').replace(DIACRITICS, '').normalize('NFC')
+  return isOne(bare) ? bare : character
+}
+
+function isOne(text: string): boolean {
+  return text.length === 1 || (text.length === 2 && (text.codePointAt(0) ?? 0) > 0xffff)
+}
+
+/**
+ * Returns how well a document matches the `$text` of the filter: `null` where the filter has none,
+ * `undefined` where there are no scores at all.
+ */
+export type TextScore = ((document: Document) => number) | null | undefined
+
+/**
+ * Returns what `{ $meta: 'textScore' }` stands for.
+ * @throws {CommandError} 40218 the filter has no `$text`; 2 it asks for something else
+ */
+export function readTextScore(
+  operator: Document,
+  textScore: TextScore,
+): (document: Document) => number {
+  const isAlone = Object.keys(operator).length === 1
+  if (operator.$meta !== 'textScore' || !isAlone || textScore === undefined) {
+    throw notSupported(`$meta '${String(operator.$meta)}' here`)
+  }
+  if (textScore !== null) return textScore
+  throw new CommandError(40218, 'query requires text score metadata, but it is not available')
 }

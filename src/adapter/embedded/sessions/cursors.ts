@@ -1,6 +1,6 @@
 import type { Document } from 'bson'
 import { calculateObjectSize, Long } from 'bson'
-import { CommandError } from '../errors/command-error.ts'
+import { CommandError } from '../errors.ts'
 import { readCount } from '../protocol/read-fields.ts'
 import type { Session } from './sessions.ts'
 

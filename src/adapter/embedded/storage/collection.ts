@@ -1,13 +1,11 @@
 import type { Document } from 'bson'
-import { duplicateKey } from '../errors/duplicate-key.ts'
+import { duplicateKey } from '../errors.ts'
 import { createCollation } from '../protocol/collation-option.ts'
-import type { Collation } from '../values/collation.ts'
+import type { Collation } from '../values/compare.ts'
 import { keyOf } from '../values/compare.ts'
 import type { Holders } from './index-keys.ts'
 import { IndexKeys } from './index-keys.ts'
 import { isTextIndex, TextIndex } from './text-index.ts'
-import type { Owner } from './write-lock.ts'
-import { LockedError } from './write-lock.ts'
 
 /** The documents one command sees and changes: a collection, or a transaction's view of it. */
 export interface View {
@@ -208,6 +206,33 @@ export class Collection implements View {
     for (const [indexKey, values] of index.keysOf(document)) {
       const holder = index.holders.get(indexKey)
       if (holder !== undefined && holder !== key) throw this.duplicate(index.spec, values)
+    }
+  }
+}
+
+/** A transaction with records that nobody else may write until it has ended. */
+export interface Owner {
+  readonly ended: Promise<void>
+}
+
+/** A record is locked by an open transaction: a plain write has to wait for its end. */
+export class LockedError extends Error {
+  readonly owner: Owner
+
+  constructor(owner: Owner) {
+    super('The record is locked by a transaction')
+    this.owner = owner
+  }
+}
+
+/** Returns what `write` returns, which is called again after each transaction that locks it out. */
+export async function whenUnlocked<Result>(write: () => Result): Promise<Result> {
+  for (;;) {
+    try {
+      return write()
+    } catch (error) {
+      if (!(error instanceof LockedError)) throw error
+      await error.owner.ended
     }
   }
 }

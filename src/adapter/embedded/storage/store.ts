@@ -1,5 +1,5 @@
 import type { Document } from 'bson'
-import { CommandError } from '../errors/command-error.ts'
+import { CommandError } from '../errors.ts'
 import type { Clock, View } from './collection.ts'
 import { Collection } from './collection.ts'
 import type { Transaction } from './transaction.ts'

@@ -1,8 +1,7 @@
 import type { Document } from 'bson'
-import { CommandError } from '../errors/command-error.ts'
-import type { Clock, Collection, View } from './collection.ts'
+import { CommandError } from '../errors.ts'
+import type { Clock, Collection, Owner, View } from './collection.ts'
 import { Overlay } from './collection.ts'
-import type { Owner } from './write-lock.ts'
 
 const LIFETIME_MS = 60_000
 

@@ -1,12 +1,14 @@
 import type { Document } from 'bson'
-import { calculateObjectSize } from 'bson'
-import { CommandError } from '../errors/command-error.ts'
-import { duplicateKey } from '../errors/duplicate-key.ts'
-import { MAX_DOCUMENT_BYTES } from '../limits/size-limits.ts'
+import { calculateObjectSize, ObjectId } from 'bson'
+import { CommandError, duplicateKey } from '../errors.ts'
+import { MAX_DOCUMENT_BYTES } from '../limits.ts'
+import { isOperators } from '../queries/filter.ts'
+import { modifyField } from '../updates/field-changes.ts'
 import type { Updater } from '../updates/update.ts'
-import { toUpsertBase, withId } from '../updates/upsert-base.ts'
 import { isDocument, TYPE_ORDER, typeOrderOf } from '../values/bson-type.ts'
 import { isEqual } from '../values/compare.ts'
+import { clone } from '../values/field-paths.ts'
+import { isRegex } from '../values/regular-expression.ts'
 import type { View } from './collection.ts'
 import type { Entry } from './select-records.ts'
 
@@ -71,4 +73,32 @@ function checkDocument(document: Document): void {
       `BSONObj size: ${bytes} is larger than ${MAX_DOCUMENT_BYTES} bytes`,
     )
   }
+}
+
+/** Returns the document an upsert starts from: the equalities of its filter. */
+export function toUpsertBase(filter: Document, isReplacement: boolean): Document {
+  const base: Document = {}
+  for (const [path, value] of readEqualities(filter)) {
+    const isWanted = !isReplacement || path === '_id'
+    if (isWanted) modifyField(base, path.split('.'), true, () => clone(value))
+  }
+  return base
+}
+
+/** Returns a document to be stored: with an `_id`, which is its first field. */
+export function withId({ _id = new ObjectId(), ...fields }: Document): Document {
+  return { _id, ...fields }
+}
+
+/** Returns the fields that a filter says are equal to one value. */
+function readEqualities(filter: Document): [string, unknown][] {
+  return Object.entries(filter).flatMap(([name, condition]): [string, unknown][] => {
+    const isAlone = Array.isArray(condition) && condition.length === 1
+    if (name === '$and' || (name === '$or' && isAlone)) return condition.flatMap(readEqualities)
+    if (name.startsWith('$') || isRegex(condition)) return []
+    if (!isOperators(condition)) return [[name, condition]]
+    if ('$eq' in condition) return [[name, condition.$eq]]
+    const all: unknown = condition.$all
+    return Array.isArray(all) && all.length === 1 && !isOperators(all[0]) ? [[name, all[0]]] : []
+  })
 }

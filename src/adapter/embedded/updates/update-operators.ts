@@ -1,15 +1,14 @@
 import type { Document } from 'bson'
 import { Long, Timestamp } from 'bson'
-import { CommandError, notSupported } from '../errors/command-error.ts'
+import { CommandError, notSupported } from '../errors.ts'
 import type { FilterOptions } from '../queries/filter.ts'
 import { compileFilter, isLogical, isOperators } from '../queries/filter.ts'
 import { compileSort } from '../queries/sort.ts'
-import { isDocument, isNumeric } from '../values/bson-type.ts'
-import type { Collation } from '../values/collation.ts'
+import { isDocument, isNumeric, typeNameOf } from '../values/bson-type.ts'
+import type { Collation } from '../values/compare.ts'
 import { compareValues, isEqual } from '../values/compare.ts'
 import { calculate } from '../values/numbers.ts'
 import { isRegex } from '../values/regular-expression.ts'
-import { typeNameOf } from '../values/type-names.ts'
 
 /** What an update operator needs beside the old value and its operand. */
 export interface UpdateOptions extends FilterOptions {

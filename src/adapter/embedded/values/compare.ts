@@ -1,6 +1,5 @@
 import type { Binary, BSONRegExp, Document, Timestamp } from 'bson'
 import { TYPE_ORDER, typeOrderOf } from './bson-type.ts'
-import type { Collation } from './collation.ts'
 import { compareNumbers, numberKey } from './numbers.ts'
 
 /** Returns below, at or above zero: MongoDB's total order over BSON values. */
@@ -113,4 +112,16 @@ function regexKey(value: unknown): string {
   if (value instanceof RegExp) return `${value.source}/${value.flags}`
   const { pattern, options } = value as BSONRegExp
   return `${pattern}/${options}`
+}
+
+/** How strings are compared where a collation is given. */
+export interface Collation {
+  readonly compare: (a: string, b: string) => number
+  /** Returns one and the same string for all strings that are equal under the collation. */
+  readonly canonical: (value: string) => string
+}
+
+/** Returns whether a value counts as true in an expression. */
+export function isTrue(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== false && !isEqual(value, 0)
 }

@@ -1,8 +1,8 @@
 import type { Document } from 'mongodb'
 import { ObjectId } from 'mongodb'
 import t from 'tap'
-import { ACCUMULATORS } from '../../../../src/adapter/embedded/aggregation/accumulators.ts'
-import { STAGES } from '../../../../src/adapter/embedded/aggregation/stage-table.ts'
+import { ACCUMULATORS } from '../../../../src/adapter/embedded/aggregation/group-stage.ts'
+import { STAGES } from '../../../../src/adapter/embedded/aggregation/pipeline.ts'
 import { openDatabase } from '../open-database.ts'
 
 const ID = new ObjectId('000000000000000000000001')

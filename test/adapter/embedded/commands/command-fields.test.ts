@@ -1,7 +1,7 @@
 import type { Document } from 'mongodb'
 import { Long } from 'mongodb'
 import t from 'tap'
-import { COMMANDS } from '../../../../src/adapter/embedded/commands/command-table.ts'
+import { COMMANDS } from '../../../../src/adapter/embedded/dispatch.ts'
 import { openClient, openDatabase } from '../open-database.ts'
 
 /** One valid body for each command that has a table of its fields. */

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createMessageReader } from '../../../../src/adapter/embedded/protocol/message-reader.ts'
+import { createMessageReader } from '../../../../src/adapter/embedded/protocol/message.ts'
 
 function toMessage(length: number, fill = 0): Buffer {
   const message = Buffer.alloc(length, fill)

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { foldText, toWords } from '../../../../src/adapter/embedded/queries/text-words.ts'
+import { foldText, toWords } from '../../../../src/adapter/embedded/queries/text-query.ts'
 
 t.test('words stand between blanks, signs, dashes and quotation marks', async (t) => {
   const ascii = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code))

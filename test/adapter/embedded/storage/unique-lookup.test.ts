@@ -2,14 +2,13 @@ import type { Document } from 'bson'
 import { Binary, Decimal128, Double, Long, MaxKey, MinKey, ObjectId } from 'bson'
 import fc from 'fast-check'
 import t from 'tap'
-import { CommandError } from '../../../../src/adapter/embedded/errors/command-error.ts'
+import { CommandError } from '../../../../src/adapter/embedded/errors.ts'
 import { createCollation } from '../../../../src/adapter/embedded/protocol/collation-option.ts'
 import type { Clock, View } from '../../../../src/adapter/embedded/storage/collection.ts'
-import { Collection } from '../../../../src/adapter/embedded/storage/collection.ts'
+import { Collection, LockedError } from '../../../../src/adapter/embedded/storage/collection.ts'
 import { IndexKeys } from '../../../../src/adapter/embedded/storage/index-keys.ts'
 import { select } from '../../../../src/adapter/embedded/storage/select-records.ts'
 import { Transaction } from '../../../../src/adapter/embedded/storage/transaction.ts'
-import { LockedError } from '../../../../src/adapter/embedded/storage/write-lock.ts'
 import {
   applyUpdates,
   insertDocument,

@@ -1,8 +1,7 @@
 import { Decimal128 } from 'bson'
-import { CommandError, notSupported } from '../../errors/command-error.ts'
-import { isNullish, isNumeric } from '../../values/bson-type.ts'
+import { CommandError, notSupported } from '../../errors.ts'
+import { isNullish, isNumeric, typeNameOf } from '../../values/bson-type.ts'
 import { calculate, roundNumber } from '../../values/numbers.ts'
-import { typeNameOf } from '../../values/type-names.ts'
 import type { Compute, Operator, Operators } from './operator.ts'
 import { checkInteger, checkNumber, orNull, positional } from './operator.ts'
 

@@ -1,5 +1,5 @@
-import { CommandError, notSupported } from '../../errors/command-error.ts'
-import { spendItems } from '../../limits/work-limits.ts'
+import { CommandError, notSupported } from '../../errors.ts'
+import { spendItems } from '../../limits.ts'
 import { keysOf, valuesByKey } from '../../values/compare.ts'
 import type { Operator, Operators } from './operator.ts'
 import { checkArray, checkInteger, orNull, positional } from './operator.ts'

@@ -1,9 +1,8 @@
 import { Decimal128, Long, ObjectId, Timestamp } from 'bson'
-import { CommandError, notSupported } from '../../errors/command-error.ts'
-import { bsonTagOf, isNumeric } from '../../values/bson-type.ts'
+import { CommandError, notSupported } from '../../errors.ts'
+import { bsonTagOf, isNumeric, typeNameOf } from '../../values/bson-type.ts'
+import { isTrue } from '../../values/compare.ts'
 import { MAX_INT32 } from '../../values/numbers.ts'
-import { isTrue } from '../../values/truth.ts'
-import { typeNameOf } from '../../values/type-names.ts'
 import type { Operator, Operators } from './operator.ts'
 import { orNull, positional } from './operator.ts'
 

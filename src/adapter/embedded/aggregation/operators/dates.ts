@@ -1,6 +1,5 @@
-import { CommandError } from '../../errors/command-error.ts'
-import { isNullish } from '../../values/bson-type.ts'
-import { typeNameOf } from '../../values/type-names.ts'
+import { CommandError } from '../../errors.ts'
+import { isNullish, typeNameOf } from '../../values/bson-type.ts'
 import { dateOf } from './conversions.ts'
 import type { Operator, Operators } from './operator.ts'
 import { checkString, named } from './operator.ts'

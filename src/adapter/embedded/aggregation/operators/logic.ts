@@ -1,9 +1,8 @@
 import type { Document } from 'bson'
-import { CommandError } from '../../errors/command-error.ts'
+import { CommandError } from '../../errors.ts'
 import { isDocument, isNullish } from '../../values/bson-type.ts'
-import type { Collation } from '../../values/collation.ts'
-import { compareValues, isEqual } from '../../values/compare.ts'
-import { isTrue } from '../../values/truth.ts'
+import type { Collation } from '../../values/compare.ts'
+import { compareValues, isEqual, isTrue } from '../../values/compare.ts'
 import type { Compile, Evaluate, Operator, Operators, Scope } from './operator.ts'
 import { positional } from './operator.ts'
 

@@ -1,8 +1,7 @@
 import type { Document } from 'bson'
-import { CommandError } from '../../errors/command-error.ts'
-import { isDocument, isNullish } from '../../values/bson-type.ts'
+import { CommandError } from '../../errors.ts'
+import { isDocument, isNullish, typeNameOf } from '../../values/bson-type.ts'
 import { setField } from '../../values/field-paths.ts'
-import { typeNameOf } from '../../values/type-names.ts'
 import type { Operators } from './operator.ts'
 import { checkArray, checkString, orNull, positional } from './operator.ts'
 

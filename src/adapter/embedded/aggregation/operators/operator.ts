@@ -1,9 +1,8 @@
 import type { Document } from 'bson'
 import { Decimal128, Long } from 'bson'
-import { CommandError, notSupported } from '../../errors/command-error.ts'
-import { isNullish } from '../../values/bson-type.ts'
-import type { Collation } from '../../values/collation.ts'
-import { typeNameOf } from '../../values/type-names.ts'
+import { CommandError, notSupported } from '../../errors.ts'
+import { isNullish, typeNameOf } from '../../values/bson-type.ts'
+import type { Collation } from '../../values/compare.ts'
 
 /** The variables an expression sees, the innermost first. */
 export interface Bindings {

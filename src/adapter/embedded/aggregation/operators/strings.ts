@@ -1,4 +1,4 @@
-import { CommandError, notSupported } from '../../errors/command-error.ts'
+import { CommandError, notSupported } from '../../errors.ts'
 import { isNullish } from '../../values/bson-type.ts'
 import { toMongoString } from './conversions.ts'
 import type { Operator, Operators } from './operator.ts'

@@ -1,7 +1,7 @@
-import { CommandError } from '../../errors/command-error.ts'
-import { spendItems } from '../../limits/work-limits.ts'
+import { CommandError } from '../../errors.ts'
+import { spendItems } from '../../limits.ts'
 import { isDocument, isNullish } from '../../values/bson-type.ts'
-import { isTrue } from '../../values/truth.ts'
+import { isTrue } from '../../values/compare.ts'
 import type { Bindings, Compile, Evaluate, Operators, Scope } from './operator.ts'
 import { checkArray, checkInteger } from './operator.ts'
 

@@ -1,6 +1,6 @@
 import vm from 'node:vm'
-import { CommandError, notSupported } from '../errors/command-error.ts'
-import { isRegex } from '../values/regular-expression.ts'
+import { CommandError, notSupported } from './errors.ts'
+import { isRegex } from './values/regular-expression.ts'
 
 const REGEX_TIME_LIMIT_MS = 1000
 const LOOP_TIME_LIMIT_MS = 30_000
@@ -103,3 +103,12 @@ function limitOf(value: unknown): number {
   }
   return limit
 }
+
+/** The largest document, in bytes. Drivers read these limits in the reply to `hello`. */
+export const MAX_DOCUMENT_BYTES: number = 16_777_216
+
+/** The largest message, in bytes. */
+export const MAX_MESSAGE_BYTES: number = 48_000_000
+
+/** The most statements of one write command. */
+export const MAX_WRITE_BATCH: number = 100_000

@@ -1,6 +1,6 @@
 import type { Document } from 'bson'
-import type { CompileExpression } from '../queries/expression-compiler.ts'
-import type { Collation } from '../values/collation.ts'
+import type { CompileExpression } from '../queries/filter.ts'
+import type { Collation } from '../values/compare.ts'
 
 /** A stage or a pipeline made ready to run; the documents given to it stay as they are. */
 export type Run = (documents: readonly Document[]) => Document[]

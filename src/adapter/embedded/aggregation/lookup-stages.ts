@@ -1,0 +1,265 @@
+import type { Document } from 'bson'
+import { Long } from 'bson'
+import { CommandError, notSupported } from '../errors.ts'
+import { spendItems } from '../limits.ts'
+import type { Fields } from '../protocol/read-fields.ts'
+import { readFields, readPath } from '../protocol/read-fields.ts'
+import type { Predicate } from '../queries/filter.ts'
+import { compileFilter, isOperators } from '../queries/filter.ts'
+import { isDocument, isNumeric, typeNameOf } from '../values/bson-type.ts'
+import type { Collation } from '../values/compare.ts'
+import { keysOf } from '../values/compare.ts'
+import { getField, isIndex, placeField, valuesAt } from '../values/field-paths.ts'
+import { isRegex } from '../values/regular-expression.ts'
+import { checkString } from './operators/operator.ts'
+import { checkVariable } from './operators/variables.ts'
+import type { Stage, StageScope } from './stage.ts'
+
+const LOOKUP_FIELDS = {
+  from: 'string',
+  localField: 'string',
+  foreignField: 'string',
+  let: 'object',
+  pipeline: 'array',
+  as: 'string',
+} as const
+
+/** The stage `$lookup`: each document with those of another collection that belong to it. */
+export const lookup: Stage = (spec, scope) => {
+  const given = readFields('$lookup', spec, LOOKUP_FIELDS, { unknown: 9 })
+  const { from, localField, foreignField, pipeline, as } = given
+  if (from === undefined || as === undefined) {
+    throw new CommandError(9, "$lookup needs the arguments 'from' and 'as'")
+  }
+  const isJoin = localField !== undefined && foreignField !== undefined
+  if ((localField === undefined) !== (foreignField === undefined) || (!isJoin && !pipeline)) {
+    throw new CommandError(9, "$lookup needs a 'pipeline' or both 'localField' and 'foreignField'")
+  }
+  if (given.let !== undefined && pipeline === undefined) {
+    throw new CommandError(9, "$lookup with 'let' needs a 'pipeline' as well")
+  }
+  const asPath = readPath('$lookup.as', as)
+  const local = isJoin ? readPath('$lookup.localField', localField) : []
+  const foreign = isJoin ? readPath('$lookup.foreignField', foreignField) : []
+  const runInner = pipeline === undefined ? undefined : createInner(pipeline, given.let, scope)
+  return (documents) => {
+    const others = scope.readCollection(from)
+    const join = isJoin ? createJoin(others, local, foreign, scope.collation) : () => others
+    return documents.map((document) => {
+      const joined = join(document)
+      spendItems(joined.length)
+      const result = runInner === undefined ? joined : runInner(joined, document)
+      return placeField(document, asPath, result) as Document
+    })
+  }
+}
+
+/** Joins by equality: each item of an array counts, and a field without a value is null. */
+function createJoin(
+  others: readonly Document[],
+  local: readonly string[],
+  foreign: readonly string[],
+  collation: Collation | undefined,
+): (document: Document) => Document[] {
+  const find = createFinder(others, foreign, collation)
+  return (document) => {
+    const values = joinValuesAt(document, local)
+    return find(keysOf(values.length === 0 ? [null] : values, collation))
+  }
+}
+
+/** Returns the inner pipeline; with `let` it is compiled for each document and its values. */
+function createInner(
+  pipeline: unknown[],
+  bindings: Document = {},
+  scope: StageScope,
+): (joined: Document[], document: Document) => Document[] {
+  const values = Object.entries(bindings).map(([name, expression]) => ({
+    name: checkVariable(name),
+    evaluate: scope.compileExpression(expression),
+  }))
+  // Compiled once without values, so that an error in it is found even without a document.
+  const names = Object.fromEntries(values.map(({ name }) => [name, null]))
+  const run = scope.compileInner(pipeline, { ...scope.variables, ...names })
+  if (values.length === 0) return (joined) => run(joined)
+  return (joined, document) => {
+    const own = values.map(({ name, evaluate }) => [name, evaluate(document)])
+    return scope.compileInner(pipeline, { ...scope.variables, ...Object.fromEntries(own) })(joined)
+  }
+}
+
+/** Returns the documents that have one of the keys: each once, in the order they were given in. */
+export type FindByKeys = (keys: Iterable<string>) => Document[]
+
+/**
+ * Returns the values that a join looks for in other documents: an array stands for its items, an
+ * array on the way for the documents in it, and an index in the path for that item only. A field
+ * that is missing has no value.
+ */
+export function joinValuesAt(source: unknown, parts: readonly string[], from = 0): unknown[] {
+  const name = parts[from]
+  if (name === undefined) {
+    if (Array.isArray(source)) return source
+    return source === undefined ? [] : [source]
+  }
+  if (isDocument(source)) return joinValuesAt(getField(source, name), parts, from + 1)
+  if (!Array.isArray(source)) return []
+  if (isIndex(name)) return joinValuesAt(source[Number(name)], parts, from + 1)
+  return source.filter(isDocument).flatMap((item) => joinValuesAt(item, parts, from))
+}
+
+/**
+ * Returns how to find documents by the keys of values, as `$in` on the path would find them by the
+ * values: by an item of an array or the array as a whole, and by null where the field is missing.
+ * Made once, so that a join need not look at each document again for each value.
+ */
+export function createFinder(
+  documents: readonly Document[],
+  parts: readonly string[],
+  collation: Collation | undefined,
+): FindByKeys {
+  const byKey = new Map<string, number[]>()
+  for (const [index, document] of documents.entries()) {
+    const values = valuesAt(document, parts)
+    const items = values.flatMap((value) => (Array.isArray(value) ? value : []))
+    for (const key of keysOf([...values, ...items], collation)) {
+      const known = byKey.get(key)
+      if (known === undefined) byKey.set(key, [index])
+      else known.push(index)
+    }
+  }
+  return (keys) => {
+    const found = new Set([...keys].flatMap((key) => byKey.get(key) ?? []))
+    return [...found].sort((a, b) => a - b).flatMap((index) => documents[index] ?? [])
+  }
+}
+
+/** Null is a value of each: it is refused where another type is needed, and not left out. */
+const GRAPH_FIELDS = {
+  from: 'any',
+  startWith: 'any',
+  connectFromField: 'any',
+  connectToField: 'any',
+  as: 'any',
+  maxDepth: 'any',
+  depthField: 'any',
+  restrictSearchWithMatch: 'any',
+} as const
+
+type Spec = Fields<typeof GRAPH_FIELDS> & { readonly from: string }
+type PathName = 'connectFromField' | 'connectToField' | 'as' | 'depthField'
+
+const REQUIRED = ['startWith', 'connectFromField', 'connectToField', 'as'] as const
+
+/** What a search needs beside the values that it begins with. */
+interface Graph {
+  readonly find: FindByKeys
+  readonly matches: Predicate
+  readonly connectFrom: readonly string[]
+  readonly collation: Collation | undefined
+  readonly maxDepth: number
+  /** Returns a document as the result has it. */
+  readonly show: (document: Document, depth: number) => Document
+}
+
+/**
+ * The stage `$graphLookup`: each document with those of a collection that can be reached from it,
+ * step by step. The nearest come first, and those of one depth in the order of the collection.
+ */
+export const graphLookup: Stage = (spec, scope) => {
+  const given = readSpec(spec)
+  const { collation, compileExpression } = scope
+  const as = readPathOf('as', given)
+  const connectFrom = readPathOf('connectFromField', given)
+  const connectTo = readPathOf('connectToField', given)
+  const depthField = given.depthField === undefined ? [] : readPathOf('depthField', given)
+  const maxDepth = readMaxDepth(given.maxDepth)
+  const startWith = compileExpression(given.startWith)
+  const matches = compileFilter(readMatch(given.restrictSearchWithMatch), {
+    collation,
+    compileExpression,
+  })
+  const show = (document: Document, depth: number): Document =>
+    depthField.length === 0
+      ? document
+      : (placeField(document, depthField, Long.fromNumber(depth)) as Document)
+  return (documents) => {
+    // Unlike in a filter, a missing field is not the same as null.
+    const nodes = scope
+      .readCollection(given.from)
+      .filter((node) => valuesAt(node, connectTo).some((value) => value !== undefined))
+    const find = createFinder(nodes, connectTo, collation)
+    const graph = { find, matches, connectFrom, collation, maxDepth, show }
+    return documents.map((document) => {
+      const found = search(joinValuesAt(startWith(document), []), graph)
+      return placeField(document, as, found) as Document
+    })
+  }
+}
+
+/** Returns what can be reached, breadth first, and each document once. */
+function search(start: readonly unknown[], graph: Graph): Document[] {
+  const { find, matches, connectFrom, collation, maxDepth, show } = graph
+  const visited = new Map<Document, Document>()
+  const searched = new Set<string>()
+  let keys = toKeys(start, collation)
+  for (let depth = 0; keys.length > 0 && depth <= maxDepth; depth += 1) {
+    for (const key of keys) searched.add(key)
+    const found = find(keys).filter((document) => !visited.has(document) && matches(document))
+    spendItems(found.length)
+    for (const document of found) visited.set(document, show(document, depth))
+    const next = found.flatMap((document) => joinValuesAt(visited.get(document), connectFrom))
+    keys = toKeys(next, collation).filter((key) => !searched.has(key))
+  }
+  return [...visited.values()]
+}
+
+function toKeys(values: readonly unknown[], collation: Collation | undefined): string[] {
+  const wrong = values.find((value) => isRegex(value) || isOperators(value))
+  // MongoDB would search by the pattern, and the operators fail there.
+  if (wrong !== undefined) throw notSupported(`$graphLookup from a ${typeNameOf(wrong)} like this`)
+  return [...keysOf(values, collation)]
+}
+
+function readSpec(spec: unknown): Spec {
+  if (!isDocument(spec)) {
+    throw new CommandError(
+      9,
+      `the $graphLookup stage must be an object, and is ${typeNameOf(spec)}`,
+    )
+  }
+  const given = readFields('$graphLookup', spec, GRAPH_FIELDS, { unknown: 40104 })
+  const { from } = given
+  if (typeof from !== 'string') {
+    const type = typeNameOf(from)
+    throw new CommandError(9, `$graphLookup needs a collection, 'from', as a string, not ${type}`)
+  }
+  const missing = REQUIRED.find((name) => given[name] === undefined || given[name] === '')
+  if (missing === undefined) return { ...given, from }
+  throw new CommandError(40105, `$graphLookup requires '${missing}' to be specified`)
+}
+
+function readPathOf(name: PathName, given: Spec): string[] {
+  const label = `$graphLookup.${name}`
+  return readPath(label, checkString(label, given[name], 40103))
+}
+
+function readMatch(filter: unknown): unknown {
+  if (filter === undefined) return {}
+  if (isDocument(filter)) return filter
+  const type = typeNameOf(filter)
+  throw new CommandError(40185, `restrictSearchWithMatch must be an object, found ${type}`)
+}
+
+function readMaxDepth(value: unknown): number {
+  if (value === undefined) return Number.POSITIVE_INFINITY
+  if (!isNumeric(value)) {
+    throw new CommandError(40100, `maxDepth must be numeric, found type: ${typeNameOf(value)}`)
+  }
+  const depth = Number(String(value))
+  if (Math.trunc(depth) < 0) {
+    throw new CommandError(40101, `maxDepth requires a nonnegative argument, found: ${depth}`)
+  }
+  if (Number.isInteger(depth) && depth < 2 ** 63) return depth
+  throw new CommandError(40102, `maxDepth could not be represented as a long long: ${depth}`)
+}
