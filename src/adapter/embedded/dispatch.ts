@@ -3,32 +3,21 @@ import { Binary, Long, Timestamp } from 'bson'
 import { AGGREGATE_COMMANDS } from './commands/aggregate.ts'
 import { CATALOG_COMMANDS } from './commands/catalog.ts'
 import type { Command, CommandContext } from './commands/command.ts'
-import { HANDSHAKE_COMMANDS } from './commands/handshake.ts'
+import { CONNECTION_COMMANDS } from './commands/connection.ts'
 import { INDEX_COMMANDS } from './commands/indexes.ts'
 import { READ_COMMANDS } from './commands/read.ts'
-import { SESSION_COMMANDS } from './commands/sessions.ts'
-import { FIND_AND_MODIFY_COMMANDS, WRITE_COMMANDS } from './commands/write.ts'
+import { WRITE_COMMANDS } from './commands/write.ts'
 import { CommandError, notSupported, toCommandError, toErrorReply } from './errors.ts'
 import { COMMON_FIELDS, checkCommonFields, readFields } from './protocol/read-fields.ts'
 import { Cursors } from './sessions/cursors.ts'
 import type { Session } from './sessions/sessions.ts'
 import { readNumbering, readTransaction, Sessions } from './sessions/sessions.ts'
-import { Expiry } from './storage/expiry.ts'
-import { Store } from './storage/store.ts'
+import { Store, startExpiry } from './storage/store.ts'
 
 /** The commands that a transaction may have. */
 const IN_TRANSACTIONS: ReadonlySet<string> = new Set([
-  'find',
-  'getMore',
-  'killCursors',
-  'insert',
-  'update',
-  'delete',
-  'findAndModify',
-  'aggregate',
-  'distinct',
-  'commitTransaction',
-  'abortTransaction',
+  ...['find', 'getMore', 'killCursors', 'insert', 'update', 'delete', 'findAndModify'],
+  ...['aggregate', 'distinct', 'commitTransaction', 'abortTransaction'],
 ])
 
 /** Runs commands on the data of one server. */
@@ -36,14 +25,14 @@ export class Dispatcher {
   readonly #store = new Store()
   readonly #cursors: Cursors
   readonly #sessions: Sessions
-  readonly #expiry: Expiry
+  readonly #expiry: NodeJS.Timeout
   readonly #address: string
 
   /** `now` returns the time in ms, by which idle sessions, cursors and expired records go. */
   constructor(address: string, now: () => number = Date.now) {
     this.#address = address
     this.#cursors = new Cursors(now)
-    this.#expiry = new Expiry(this.#store, now)
+    this.#expiry = startExpiry(this.#store, now)
     this.#sessions = new Sessions(this.#store.clock, now, (session) => {
       this.#cursors.killOf(session)
     })
@@ -78,7 +67,7 @@ export class Dispatcher {
 
   /** Ends all sessions and cursors. */
   close(): void {
-    this.#expiry.stop()
+    clearInterval(this.#expiry)
     this.#sessions.endAll()
     this.#cursors.clear()
   }
@@ -166,11 +155,9 @@ function reportWriteConcern({ writeConcern }: Document): Document {
 /** All commands by their names. A Map, so that names such as `constructor` find nothing. */
 export const COMMANDS: ReadonlyMap<string, Command> = new Map(
   Object.entries<Command>({
-    ...HANDSHAKE_COMMANDS,
-    ...SESSION_COMMANDS,
+    ...CONNECTION_COMMANDS,
     ...READ_COMMANDS,
     ...WRITE_COMMANDS,
-    ...FIND_AND_MODIFY_COMMANDS,
     ...AGGREGATE_COMMANDS,
     ...CATALOG_COMMANDS,
     ...INDEX_COMMANDS,
@@ -183,7 +170,7 @@ export const COMMANDS: ReadonlyMap<string, Command> = new Map(
 )
 
 /** Returns the command with this name. @throws {CommandError} 59 there is none */
-export function findCommand(name: string): Command {
+function findCommand(name: string): Command {
   const command = COMMANDS.get(name)
   if (command === undefined) throw notSupported(`The command '${name}'`, 59)
   return command

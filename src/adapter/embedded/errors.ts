@@ -77,7 +77,6 @@ const CODE_NAMES: ReadonlyMap<number, string> = new Map([
   [50, 'MaxTimeMSExpired'],
   [52, 'DollarPrefixedFieldName'],
   [53, 'InvalidIdField'],
-  [54, 'NotSingleValueField'],
   [59, 'CommandNotFound'],
   [66, 'ImmutableField'],
   [67, 'CannotCreateIndex'],
@@ -103,7 +102,7 @@ const CODE_NAMES: ReadonlyMap<number, string> = new Map([
 ])
 
 /** Returns MongoDB's name for an error code; one without a name is `Location…` there. */
-export function codeNameOf(code: number): string {
+function codeNameOf(code: number): string {
   return CODE_NAMES.get(code) ?? `Location${code}`
 }
 

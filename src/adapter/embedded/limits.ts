@@ -13,15 +13,7 @@ const MAX_ITEMS = 2_000_000
 
 /** Operators and stages that repeat work for each item: a command with one has a time limit. */
 const LOOPS: ReadonlySet<string> = new Set([
-  '$map',
-  '$filter',
-  '$reduce',
-  '$range',
-  '$lookup',
-  '$graphLookup',
-  '$unionWith',
-  '$unwind',
-  '$facet',
+  ...['$map', '$filter', '$reduce', '$range', '$lookup', '$graphLookup', '$unwind', '$facet'],
 ])
 
 /**

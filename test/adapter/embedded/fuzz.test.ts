@@ -36,7 +36,7 @@ const BODIES: readonly Document[] = [
   { find: 'c', filter: { $expr: { $map: { input: [1], in: { $add: ['$$this', '$a'] } } } } },
   { insert: 'c', documents: [{ _id: 'x', a: [1, { b: null }], d: new Date(0) }], ordered: false },
   { update: 'c', updates: [{ q: { _id: 1 }, u: { $set: { 'a.b': 1 }, $push: { l: 1 } } }] },
-  { update: 'c', updates: [{ q: {}, u: [{ $set: { a: { $toInt: '$a' } } }], multi: true }] },
+  { update: 'c', updates: [{ q: {}, u: [{ $set: { a: { $toString: '$a' } } }], multi: true }] },
   { delete: 'c', deletes: [{ q: { a: 1 }, limit: 1, collation: { locale: 'en' } }] },
   { findAndModify: 'c', query: { a: 1 }, update: { $inc: { a: 1 } }, fields: { a: 1 }, new: true },
   {

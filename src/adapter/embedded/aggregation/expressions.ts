@@ -4,17 +4,14 @@ import type { CompileExpression } from '../queries/filter.ts'
 import { isDocument } from '../values/bson-type.ts'
 import type { Collation } from '../values/compare.ts'
 import { isPlainName, setField, startsWithOperator, valueAt } from '../values/field-paths.ts'
-import { ACCUMULATORS } from './group-stage.ts'
+import { ACCUMULATORS, mergeObjects } from './group-stage.ts'
 import { ARITHMETIC } from './operators/arithmetic.ts'
 import { ARRAYS } from './operators/arrays.ts'
-import { TYPES } from './operators/conversions.ts'
 import { DATES } from './operators/dates.ts'
-import { LOGIC } from './operators/logic.ts'
-import { OBJECTS } from './operators/objects.ts'
+import { bind, checkVariable, LOGIC, VARIABLES } from './operators/logic.ts'
 import type { Bindings, Evaluate, Operator, Scope } from './operators/operator.ts'
 import { positional } from './operators/operator.ts'
-import { STRINGS } from './operators/strings.ts'
-import { bind, checkVariable, VARIABLES } from './operators/variables.ts'
+import { STRINGS, TYPES } from './operators/strings.ts'
 
 /**
  * Every operator that an expression may have, and no other: each has been tested against what
@@ -26,10 +23,10 @@ export const EXPRESSION_OPERATORS: ReadonlyMap<string, Operator> = new Map(
     ...ARRAYS,
     ...DATES,
     ...LOGIC,
-    ...OBJECTS,
     ...STRINGS,
     ...TYPES,
     ...VARIABLES,
+    $mergeObjects: positional(0, Number.POSITIVE_INFINITY, mergeObjects),
     ...Object.fromEntries(['$sum', '$avg', '$min', '$max'].map((name) => [name, overList(name)])),
   }),
 )
@@ -122,17 +119,13 @@ function compileOperator(expression: Document, scope: Scope): Evaluate {
   const names = Object.keys(expression)
   const [name = ''] = names
   if (names.length > 1) {
-    throw new CommandError(
-      15983,
-      'an object representing an expression must have exactly one field',
-    )
+    const message = 'an object representing an expression must have exactly one field'
+    throw new CommandError(15983, message)
   }
   const operator = EXPRESSION_OPERATORS.get(name)
   if (operator === undefined) {
-    throw new CommandError(
-      168,
-      `Unrecognized expression '${name}': it is not supported by the embedded server`,
-    )
+    const message = `Unrecognized expression '${name}': it is not supported by the embedded server`
+    throw new CommandError(168, message)
   }
   const operands = readOperands(name, expression[name], operator)
   if (operator.build !== undefined) return operator.build(operands, scope, compile)
@@ -157,25 +150,18 @@ function overList(name: string): Operator {
  * Returns the arguments that an operator is given, in its own order.
  * @throws {CommandError} 9, 16020 one is missing or too many
  */
-export function readOperands(name: string, operand: unknown, operator: Operator): unknown[] {
+function readOperands(name: string, operand: unknown, operator: Operator): unknown[] {
   const { names, count, isRaw = false } = operator
   if (isRaw) return [operand]
   const isNamed = isDocument(operand) && !startsWithOperator(operand)
   if (names !== undefined && isNamed) return readNamed(name, operand, names)
   if (count === undefined) throw new CommandError(9, `${name} takes an object of arguments`)
-  const operands = toList(operand, count)
+  const operands: unknown[] = Array.isArray(operand) ? operand : [operand]
   const [least, most] = count
   if (operands.length >= least && operands.length <= most) return operands
   const wanted = least === most ? `exactly ${least}` : `${least} to ${most}`
-  throw new CommandError(
-    16020,
-    `Expression ${name} takes ${wanted} arguments. ${operands.length} were passed in.`,
-  )
-}
-
-function toList(operand: unknown, [, most]: readonly [number, number]): unknown[] {
-  if (Array.isArray(operand)) return operand
-  return most === 0 && isDocument(operand) && Object.keys(operand).length === 0 ? [] : [operand]
+  const passed = `${operands.length} were passed in.`
+  throw new CommandError(16020, `Expression ${name} takes ${wanted} arguments. ${passed}`)
 }
 
 function readNamed(name: string, operand: Document, names: readonly string[]): unknown[] {

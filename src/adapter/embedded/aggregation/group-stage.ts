@@ -1,12 +1,11 @@
 import type { Document } from 'bson'
 import { Decimal128, Long } from 'bson'
 import { CommandError, notSupported } from '../errors.ts'
-import { isDocument, isNullish, isNumeric } from '../values/bson-type.ts'
+import { isDocument, isNullish, isNumeric, typeNameOf } from '../values/bson-type.ts'
 import type { Collation } from '../values/compare.ts'
 import { compareValues, keyOf, valuesByKey } from '../values/compare.ts'
 import { isPlainName, setField } from '../values/field-paths.ts'
 import { calculate } from '../values/numbers.ts'
-import { mergeObjects } from './operators/objects.ts'
 import type { Stage } from './stage.ts'
 
 /** The stage `$group`. */
@@ -112,4 +111,17 @@ function extreme(
 function toSet(values: readonly unknown[], collation: Collation | undefined): unknown[] {
   const present = values.filter((value) => value !== undefined)
   return [...valuesByKey(present, collation).values()]
+}
+
+/** Returns the fields of all documents in one; null and missing ones are left out. */
+export function mergeObjects(values: readonly unknown[]): Document {
+  const merged: Document = {}
+  for (const value of values) {
+    if (isNullish(value)) continue
+    if (!isDocument(value)) {
+      throw new CommandError(40400, `$mergeObjects requires an object, not ${typeNameOf(value)}`)
+    }
+    for (const [name, child] of Object.entries(value)) setField(merged, name, child)
+  }
+  return merged
 }

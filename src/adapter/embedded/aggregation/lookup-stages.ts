@@ -11,8 +11,8 @@ import type { Collation } from '../values/compare.ts'
 import { keysOf } from '../values/compare.ts'
 import { getField, isIndex, placeField, valuesAt } from '../values/field-paths.ts'
 import { isRegex } from '../values/regular-expression.ts'
+import { checkVariable } from './operators/logic.ts'
 import { checkString } from './operators/operator.ts'
-import { checkVariable } from './operators/variables.ts'
 import type { Stage, StageScope } from './stage.ts'
 
 const LOOKUP_FIELDS = {
@@ -89,14 +89,14 @@ function createInner(
 }
 
 /** Returns the documents that have one of the keys: each once, in the order they were given in. */
-export type FindByKeys = (keys: Iterable<string>) => Document[]
+type FindByKeys = (keys: Iterable<string>) => Document[]
 
 /**
  * Returns the values that a join looks for in other documents: an array stands for its items, an
  * array on the way for the documents in it, and an index in the path for that item only. A field
  * that is missing has no value.
  */
-export function joinValuesAt(source: unknown, parts: readonly string[], from = 0): unknown[] {
+function joinValuesAt(source: unknown, parts: readonly string[], from = 0): unknown[] {
   const name = parts[from]
   if (name === undefined) {
     if (Array.isArray(source)) return source
@@ -113,7 +113,7 @@ export function joinValuesAt(source: unknown, parts: readonly string[], from = 0
  * values: by an item of an array or the array as a whole, and by null where the field is missing.
  * Made once, so that a join need not look at each document again for each value.
  */
-export function createFinder(
+function createFinder(
   documents: readonly Document[],
   parts: readonly string[],
   collation: Collation | undefined,
@@ -223,10 +223,8 @@ function toKeys(values: readonly unknown[], collation: Collation | undefined): s
 
 function readSpec(spec: unknown): Spec {
   if (!isDocument(spec)) {
-    throw new CommandError(
-      9,
-      `the $graphLookup stage must be an object, and is ${typeNameOf(spec)}`,
-    )
+    const message = `the $graphLookup stage must be an object, and is ${typeNameOf(spec)}`
+    throw new CommandError(9, message)
   }
   const given = readFields('$graphLookup', spec, GRAPH_FIELDS, { unknown: 40104 })
   const { from } = given

@@ -1,5 +1,5 @@
 import type { Document } from 'bson'
-import { CommandError } from '../errors.ts'
+import { CommandError, notSupported } from '../errors.ts'
 import { spendItems } from '../limits.ts'
 import { readFields } from '../protocol/read-fields.ts'
 import { compileFilter } from '../queries/filter.ts'
@@ -8,8 +8,7 @@ import { compileAddFields, compileProjection } from '../queries/projection.ts'
 import { compileSort } from '../queries/sort.ts'
 import { isDocument, isNullish } from '../values/bson-type.ts'
 import type { Collation } from '../values/compare.ts'
-import { getField, isPlainName, placeField, withField } from '../values/field-paths.ts'
-import { sortByCount } from './bucket-stages.ts'
+import { fieldAt, isPlainName, placeField, withField } from '../values/field-paths.ts'
 import { createCompiler } from './expressions.ts'
 import { group } from './group-stage.ts'
 import { graphLookup, lookup } from './lookup-stages.ts'
@@ -41,17 +40,13 @@ function compileStage(stage: unknown, scope: StageScope): Run {
   const entries = isDocument(stage) ? Object.entries(stage) : []
   const [[name, spec] = ['', null]] = entries
   if (entries.length !== 1) {
-    throw new CommandError(
-      40323,
-      'A pipeline stage specification object must contain exactly one field.',
-    )
+    const message = 'A pipeline stage specification object must contain exactly one field.'
+    throw new CommandError(40323, message)
   }
   const compile = STAGES.get(name)
   if (compile !== undefined) return compile(spec, scope)
-  throw new CommandError(
-    40324,
-    `Unrecognized pipeline stage name: '${name}': here it is not supported by the embedded server`,
-  )
+  const what = `Unrecognized pipeline stage name: '${name}': here it`
+  throw notSupported(what, 40324)
 }
 
 const addFields: Stage = each((spec, scope) =>
@@ -85,15 +80,12 @@ export const STAGES: ReadonlyMap<string, Stage> = new Map<string, Stage>([
   ['$sort', (spec, { collation }) => compileSort(checkNotEmpty('$sort', spec), collation)],
   ['$limit', (spec) => withCount('$limit', spec, 1, (count, all) => all.slice(0, count))],
   ['$skip', (spec) => withCount('$skip', spec, 0, (count, all) => all.slice(count))],
-  ['$sample', sample],
   ['$unwind', unwind],
   ['$group', group],
-  ['$sortByCount', sortByCount],
   ['$count', count],
   ['$facet', facet],
   ['$lookup', lookup],
   ['$graphLookup', graphLookup],
-  ['$unionWith', unionWith],
 ])
 
 function each(compile: (spec: unknown, scope: StageScope) => Projector): Stage {
@@ -107,10 +99,9 @@ function each(compile: (spec: unknown, scope: StageScope) => Projector): Stage {
 function checkNoText(spec: unknown): void {
   const clauses = isDocument(spec) && Array.isArray(spec.$and) ? spec.$and : []
   if (isDocument(spec) && '$text' in spec) {
-    throw new CommandError(
-      17313,
-      '$match with $text is only allowed as the first pipeline stage: in an inner pipeline it is not supported by the embedded server',
-    )
+    const message =
+      '$match with $text is only allowed as the first pipeline stage: in an inner pipeline it is not supported by the embedded server'
+    throw new CommandError(17313, message)
   }
   for (const clause of clauses) checkNoText(clause)
 }
@@ -157,23 +148,6 @@ function replaceRoot(expression: unknown, { compileExpression }: StageScope): Ru
     })
 }
 
-function sample(spec: unknown): Run {
-  const { size } = readFields('$sample', spec, { size: 'number' }, { unknown: 28748 })
-  return withCount('$sample size', size, 0, (wanted, documents) => {
-    const rest = [...documents]
-    const taken: Document[] = []
-    while (taken.length < wanted && rest.length > 0) {
-      const at = Math.floor(Math.random() * rest.length)
-      const one = rest[at] as Document
-      // The last document fills the gap: otherwise all that follow would have to move.
-      rest[at] = rest.at(-1) as Document
-      rest.pop()
-      taken.push(one)
-    }
-    return taken
-  })
-}
-
 const UNWIND_FIELDS = {
   path: 'string',
   includeArrayIndex: 'string',
@@ -197,7 +171,8 @@ function unwind(spec: unknown): Run {
       : (placeField(document, includeArrayIndex.split('.'), index) as Document)
   return (documents) =>
     documents.flatMap((document) => {
-      const value = nestedField(document, parts)
+      // Unlike the path of an expression, this one does not lead through arrays.
+      const value = fieldAt(document, parts)
       if (Array.isArray(value) && value.length > 0) {
         spendItems(value.length)
         return value.map((item, at) => withIndex(withField(document, parts, item), at))
@@ -208,14 +183,6 @@ function unwind(spec: unknown): Run {
         withIndex(Array.isArray(value) ? withField(document, parts, undefined) : document, null),
       ]
     })
-}
-
-/** Unlike the path of an expression, this one does not lead through arrays. */
-function nestedField(document: Document, parts: readonly string[]): unknown {
-  return parts.reduce<unknown>(
-    (value, part) => (isDocument(value) ? getField(value, part) : undefined),
-    document,
-  )
 }
 
 function count(spec: unknown): Run {
@@ -237,17 +204,4 @@ function facet(spec: unknown, scope: StageScope): Run {
     return { name, run: scope.compileInner(inner, scope.variables) }
   })
   return (all) => [Object.fromEntries(facets.map(({ name, run }) => [name, run(all)]))]
-}
-
-function unionWith(spec: unknown, scope: StageScope): Run {
-  const given = typeof spec === 'string' ? { coll: spec } : spec
-  const fields = readFields('$unionWith', given, { coll: 'string', pipeline: 'array' })
-  const { coll, pipeline = [] } = fields
-  if (coll === undefined) throw new CommandError(9, "$unionWith needs a collection, 'coll'")
-  const run = scope.compileInner(pipeline, scope.variables)
-  return (all) => {
-    const others = run(scope.readCollection(coll))
-    spendItems(others.length)
-    return [...all, ...others]
-  }
 }

@@ -2,10 +2,8 @@ import type { Document } from 'bson'
 import { compilePipeline } from '../aggregation/pipeline.ts'
 import { CommandError, notSupported } from '../errors.ts'
 import { withTimeLimit } from '../limits.ts'
-import { readFields } from '../protocol/read-fields.ts'
-import type { View } from '../storage/collection.ts'
+import { readFields, refuse } from '../protocol/read-fields.ts'
 import { whenUnlocked } from '../storage/collection.ts'
-import type { Entry } from '../storage/select-records.ts'
 import { select } from '../storage/select-records.ts'
 import { applyUpdates, insertDocument } from '../storage/write-records.ts'
 import { isDocument } from '../values/bson-type.ts'
@@ -64,16 +62,12 @@ async function aggregate(command: Document, context: CommandContext): Promise<Do
 }
 
 /** Returns whether a stage writes the results of a pipeline to a collection. */
-export function isOutputStage(stage: Document): boolean {
+function isOutputStage(stage: Document): boolean {
   return '$out' in stage || '$merge' in stage
 }
 
 /** Writes the results of a pipeline as its last stage, `$out` or `$merge`, says. */
-export function writeOutput(
-  results: readonly Document[],
-  stage: Document,
-  context: CommandContext,
-): void {
+function writeOutput(results: readonly Document[], stage: Document, context: CommandContext): void {
   if (context.transaction !== undefined) {
     throw new CommandError(263, 'Stages that write are not allowed in a transaction')
   }
@@ -109,52 +103,21 @@ function replaceCollection(
 const OUT_FIELDS = { db: 'string', coll: 'string', timeseries: 'refused' } as const
 const MERGE_FIELDS = {
   into: 'any',
-  on: 'any',
-  whenMatched: 'any',
-  whenNotMatched: 'string',
-  let: 'refused',
+  ...refuse('on', 'whenMatched', 'whenNotMatched', 'let'),
 } as const
 
-type MergeAction = (view: View, entry: Entry, document: Document) => void
-
-const WHEN_MATCHED: ReadonlyMap<unknown, MergeAction> = new Map<unknown, MergeAction>([
-  ['replace', (view, entry, document) => update(view, entry, document)],
-  ['merge', (view, entry, document) => update(view, entry, { ...entry[1], ...document })],
-  ['keepExisting', () => undefined],
-  [
-    'fail',
-    () => {
-      throw new CommandError(11000, '$merge found a matching document and whenMatched is fail')
-    },
-  ],
-])
-
-const WHEN_NOT_MATCHED: ReadonlySet<string> = new Set(['insert', 'discard', 'fail'])
-
-function update(view: View, [key, before]: Entry, { _id, ...fields }: Document): void {
-  applyUpdates(view, [{ key, before, after: { _id: before._id, ...fields } }])
-}
-
+/** Each result is merged into the document with its `_id`, or inserted where there is none. */
 function merge(results: readonly Document[], spec: unknown, context: CommandContext): void {
   const options = readFields('$merge', isDocument(spec) ? spec : { into: spec }, MERGE_FIELDS)
-  const { on = '_id', whenMatched = 'merge', whenNotMatched = 'insert' } = options
-  const action = WHEN_MATCHED.get(whenMatched)
-  if (action === undefined) throw notSupported('$merge with this whenMatched')
-  if (!WHEN_NOT_MATCHED.has(whenNotMatched)) {
-    throw new CommandError(2, `'${whenNotMatched}' is not a valid value of whenNotMatched`)
-  }
   const { database, name } = toTarget(options.into, context)
   const view = context.store.write(database, name, undefined)
-  const fields: string[] = Array.isArray(on) ? on : [on]
-  const match = { collation: view.collection.collation, compileExpression: () => () => null }
   for (const document of results) {
-    const filter = Object.fromEntries(
-      fields.map((field) => [field, { $eq: document[field] ?? null }]),
-    )
-    const [entry] = select(view, filter, match)
-    if (entry !== undefined) action(view, entry, document)
-    else if (whenNotMatched === 'insert') insertDocument(view, document)
-    else if (whenNotMatched === 'fail')
-      throw new CommandError(13113, '$merge found no matching document')
+    const key = view.collection.keyOf(document._id)
+    const before = document._id === undefined ? undefined : view.get(key)
+    if (before === undefined) insertDocument(view, document)
+    else {
+      const { _id, ...fields } = document
+      applyUpdates(view, [{ key, before, after: { ...before, ...fields } }])
+    }
   }
 }

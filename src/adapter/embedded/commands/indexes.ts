@@ -4,7 +4,7 @@ import { createCollation } from '../protocol/collation-option.ts'
 import { readFields, refuse } from '../protocol/read-fields.ts'
 import type { Collection } from '../storage/collection.ts'
 import { whenUnlocked } from '../storage/collection.ts'
-import { checkExpiry } from '../storage/expiry.ts'
+import { checkExpiry } from '../storage/store.ts'
 import { checkNoTextOptions, isTextIndex, toTextIndex } from '../storage/text-index.ts'
 import { isDocument } from '../values/bson-type.ts'
 import { isEqual } from '../values/compare.ts'
@@ -124,10 +124,8 @@ function addIndex(collection: Collection, spec: Document): void {
   const same = collection.indexes.get(name)
   if (same !== undefined) {
     if (isEqual(same.key, key) && (name === '_id_' || hasSameOptions(same, spec))) return
-    throw new CommandError(
-      86,
-      `An existing index has the same name as the requested index: ${name}`,
-    )
+    const message = `An existing index has the same name as the requested index: ${name}`
+    throw new CommandError(86, message)
   }
   if (isEqual(key, { _id: 1 })) return
   const twin = [...collection.indexes.values()].find((other) => isEqual(other.key, key))

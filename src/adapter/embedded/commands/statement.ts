@@ -106,10 +106,5 @@ export function readUpdate(
 }
 
 const UPDATE_STAGES: ReadonlySet<string> = new Set([
-  '$addFields',
-  '$set',
-  '$project',
-  '$unset',
-  '$replaceRoot',
-  '$replaceWith',
+  ...['$addFields', '$set', '$project', '$unset', '$replaceRoot', '$replaceWith'],
 ])

@@ -20,6 +20,24 @@ export const WRITE_COMMANDS: Commands = {
   insert: writing('documents', {}, { parse: checkDocument, run: insert }),
   update: writing('updates', { let: 'object' }, { parse: parseUpdate, run: update }),
   delete: writing('deletes', { let: 'object' }, { parse: parseDelete, run: remove }),
+  findAndModify: {
+    fields: {
+      query: 'object',
+      fields: 'object',
+      sort: 'object',
+      hint: 'any',
+      collation: 'object',
+      let: 'object',
+      update: 'any',
+      arrayFilters: 'array',
+      new: 'bool',
+      upsert: 'bool',
+      remove: 'bool',
+      // There are no validators.
+      bypassDocumentValidation: 'bool',
+    },
+    run: (command, context) => whenUnlocked(() => findAndModify(command, context)),
+  },
 }
 
 function writing(list: string, fields: FieldTypes, statement: Statement): Command {
@@ -87,10 +105,8 @@ async function runStatements(
     throw new CommandError(40414, `BSON field '${field}' is missing but a required field`)
   }
   if (statements.length === 0 || statements.length > MAX_WRITE_BATCH) {
-    throw new CommandError(
-      16,
-      `Write batch sizes must be between 1 and ${MAX_WRITE_BATCH}. Got ${statements.length}`,
-    )
+    const message = `Write batch sizes must be between 1 and ${MAX_WRITE_BATCH}. Got ${statements.length}`
+    throw new CommandError(16, message)
   }
   const writeErrors: Document[] = []
   const upserted: Document[] = []
@@ -150,10 +166,8 @@ function update(statement: Document, command: Document, context: CommandContext)
     const updater = readUpdate(change, filter, statement.arrayFilters, options, context)
     const updates = planUpdates(takeEntries(select(view, filter, options), multi), updater)
     const isInsert = upsert && updates.length === 0
-    return {
-      updates,
-      insert: isInsert ? planUpsert(filter, updater, isReplacement(change)) : undefined,
-    }
+    const insert = isInsert ? planUpsert(filter, updater, isReplacement(change)) : undefined
+    return { updates, insert }
   })
   if (plan.insert === undefined) {
     return { n: plan.updates.length, nModified: applyUpdates(view, plan.updates) }
@@ -179,28 +193,6 @@ function takeEntries(entries: Generator<Entry>, all: boolean): Entry[] {
   if (all) return [...entries]
   const first = entries.next()
   return first.done === true ? [] : [first.value]
-}
-
-/** The command that changes one document and returns it. */
-export const FIND_AND_MODIFY_COMMANDS: Commands = {
-  findAndModify: {
-    fields: {
-      query: 'object',
-      fields: 'object',
-      sort: 'object',
-      hint: 'any',
-      collation: 'object',
-      let: 'object',
-      update: 'any',
-      arrayFilters: 'array',
-      new: 'bool',
-      upsert: 'bool',
-      remove: 'bool',
-      // There are no validators.
-      bypassDocumentValidation: 'bool',
-    },
-    run: (command, context) => whenUnlocked(() => findAndModify(command, context)),
-  },
 }
 
 /** Options that have no meaning where a document is removed. */

@@ -146,10 +146,10 @@ function checkDepth(value: object, depth: number): void {
 }
 
 /** Length, request id, id of the answered request and opcode: four bytes each. */
-export const HEADER_BYTES: number = 16
+const HEADER_BYTES = 16
 
 /** The bytes are not a message of MongoDB's protocol: the connection has to be closed. */
-export class ProtocolError extends Error {}
+class ProtocolError extends Error {}
 
 /**
  * Returns a function that takes bytes as they arrive and yields each whole message. The pieces of a

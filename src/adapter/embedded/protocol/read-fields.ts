@@ -106,10 +106,8 @@ function checkField(name: string, value: unknown, type: FieldType, refused: numb
     const isEmpty = value === false || (isDocument(value) && Object.keys(value).length === 0)
     if (!isEmpty) throw notSupported(`The field '${name}'`, refused)
   } else if (!CHECKS[type](value)) {
-    throw new CommandError(
-      14,
-      `BSON field '${name}' is the wrong type '${typeNameOf(value)}', expected type '${type}'`,
-    )
+    const message = `BSON field '${name}' is the wrong type '${typeNameOf(value)}', expected type '${type}'`
+    throw new CommandError(14, message)
   }
 }
 

@@ -247,33 +247,24 @@ function checkHasRegex(siblings: Document): FieldTest {
 /** BSON's type numbers, for `$type`. */
 const NAMES_BY_NUMBER: ReadonlyMap<unknown, string> = new Map<unknown, string>([
   [-1, 'minKey'],
-  [1, 'double'],
-  [2, 'string'],
-  [3, 'object'],
-  [4, 'array'],
-  [5, 'binData'],
-  [6, 'undefined'],
-  [7, 'objectId'],
-  [8, 'bool'],
-  [9, 'date'],
-  [10, 'null'],
-  [11, 'regex'],
-  [13, 'javascript'],
-  [14, 'symbol'],
-  [16, 'int'],
-  [17, 'timestamp'],
-  [18, 'long'],
-  [19, 'decimal'],
   [127, 'maxKey'],
+  ...[
+    ...['', 'double', 'string', 'object', 'array', 'binData', 'undefined', 'objectId', 'bool'],
+    ...['date', 'null', 'regex', '', 'javascript', 'symbol', '', 'int', 'timestamp', 'long'],
+    'decimal',
+  ].entries(),
 ])
 
-const TYPE_NAMES: ReadonlySet<unknown> = new Set([...NAMES_BY_NUMBER.values(), 'number'])
+const TYPE_NAMES: ReadonlySet<unknown> = new Set([
+  ...[...NAMES_BY_NUMBER.values()].filter((name) => name !== ''),
+  'number',
+])
 
 /** Returns whether a value meets a condition; an array is a value, its items do not count. */
 export type ValueTest = (value: unknown) => boolean
 
 /** Returns the test of `$regex`: a string that matches, or an equal regular expression. */
-export function toRegexTest(pattern: unknown, flags?: unknown): ValueTest {
+function toRegexTest(pattern: unknown, flags?: unknown): ValueTest {
   const regex = toRegExp(pattern, flags)
   const same = flags === undefined && isRegex(pattern) ? keyOf(pattern) : undefined
   return (value) =>
@@ -283,7 +274,7 @@ export function toRegexTest(pattern: unknown, flags?: unknown): ValueTest {
 }
 
 /** Returns the test of `$size`. @throws {CommandError} the operand is not a length */
-export function toSizeTest(operand: unknown): ValueTest {
+function toSizeTest(operand: unknown): ValueTest {
   if (typeof operand !== 'number' || !Number.isInteger(operand) || operand < 0) {
     throw new CommandError(2, `Failed to parse $size. Expected a non-negative number: ${operand}`)
   }
@@ -291,7 +282,7 @@ export function toSizeTest(operand: unknown): ValueTest {
 }
 
 /** Returns the test of `$mod`. @throws {CommandError} the operand is not `[divisor, remainder]` */
-export function toModTest(operand: unknown): ValueTest {
+function toModTest(operand: unknown): ValueTest {
   if (!Array.isArray(operand) || operand.length !== 2 || !operand.every(Number.isFinite)) {
     throw new CommandError(2, 'malformed mod, it needs an array of two numbers')
   }
@@ -304,7 +295,7 @@ export function toModTest(operand: unknown): ValueTest {
 }
 
 /** Returns the test of a filter's `$type`. @throws {CommandError} a type is not known */
-export function toTypeTest(operand: unknown): (value: unknown) => boolean {
+function toTypeTest(operand: unknown): (value: unknown) => boolean {
   const names = new Set(
     (Array.isArray(operand) ? operand : [operand]).map((type) => {
       const name = NAMES_BY_NUMBER.get(type) ?? type

@@ -89,10 +89,8 @@ function flatten(spec: Document, prefix = ''): [string, unknown][] {
       throw new CommandError(16410, `FieldPath field names may not start with '$': '${name}'`)
     }
     if (name === '' || path.split('.').includes('')) {
-      throw new CommandError(
-        40353,
-        `FieldPath must not end with a '.' or hold empty names: '${path}'`,
-      )
+      const message = `FieldPath must not end with a '.' or hold empty names: '${path}'`
+      throw new CommandError(40353, message)
     }
     const isNested = isDocument(value) && !startsWithOperator(value)
     if (!isNested) return [[path, value]]

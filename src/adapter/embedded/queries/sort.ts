@@ -1,5 +1,5 @@
 import type { Document } from 'bson'
-import { CommandError } from '../errors.ts'
+import { CommandError, notSupported } from '../errors.ts'
 import { readPath } from '../protocol/read-fields.ts'
 import { isDocument, typeOrderOf } from '../values/bson-type.ts'
 import type { Collation } from '../values/compare.ts'
@@ -19,34 +19,18 @@ export function compileSort(
 ): Sorter {
   if (!isDocument(spec)) throw new CommandError(14, 'A sort must be an object')
   const fields = Object.entries(spec).map(([path, direction]) => {
+    if (path.startsWith('$')) throw notSupported(`A sort by '${path}'`)
     if (isDocument(direction)) {
       // The best comes first.
       return { parts: [], direction: -1, score: readTextScore(direction, textScore) }
     }
     if (direction !== 1 && direction !== -1 && direction !== true) {
-      throw new CommandError(
-        15975,
-        '$sort key ordering must be 1 (for ascending) or -1 (for descending)',
-      )
+      const message = '$sort key ordering must be 1 (for ascending) or -1 (for descending)'
+      throw new CommandError(15975, message)
     }
-    const parts = path.startsWith('$') ? [path] : readPath('a sort', path)
-    return { parts, direction: Number(direction), score: undefined }
+    return { parts: readPath('a sort', path), direction: Number(direction), score: undefined }
   })
   if (fields.length === 0) return (documents) => [...documents]
-  const dollar = Object.keys(spec).find((path) => path.startsWith('$'))
-  if (dollar !== undefined && (dollar !== '$natural' || fields.length > 1)) {
-    throw new CommandError(
-      2,
-      `A sort by '${dollar}' is not valid, or not together with other fields`,
-    )
-  }
-  if (fields[0]?.parts[0] === '$natural') {
-    const { direction } = fields[0]
-    if (textScore) {
-      throw new CommandError(2, 'text expression not allowed with $natural sort order')
-    }
-    return (documents) => (direction < 0 ? documents.toReversed() : [...documents])
-  }
   return (documents) =>
     documents
       .map((document) => ({

@@ -60,10 +60,8 @@ export class Cursors {
       throw new CommandError(13, `cursor id ${String(id)} belongs to another session`)
     }
     if (cursor.namespace !== namespace) {
-      throw new CommandError(
-        13,
-        `cursor id ${String(id)} belongs to another namespace than ${namespace}`,
-      )
+      const message = `cursor id ${String(id)} belongs to another namespace than ${namespace}`
+      throw new CommandError(13, message)
     }
     cursor.usedAt = this.#now()
     const nextBatch = takeBatch(cursor, readCount('batchSize', batchSize, Number.POSITIVE_INFINITY))

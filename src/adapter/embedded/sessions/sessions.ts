@@ -75,10 +75,8 @@ export class Sessions {
   /** Begins a numbered write or transaction. @throws {CommandError} 225, 50911 the number is old */
   begin(session: Session, txnNumber: number, isTransaction: boolean): void {
     if (txnNumber < session.txnNumber) {
-      throw new CommandError(
-        225,
-        `Cannot start transaction ${txnNumber}: ${session.txnNumber} has begun`,
-      )
+      const message = `Cannot start transaction ${txnNumber}: ${session.txnNumber} has begun`
+      throw new CommandError(225, message)
     }
     if (isTransaction && txnNumber === session.txnNumber) {
       throw new CommandError(50911, `Cannot start transaction ${txnNumber}: it has begun already`)
@@ -134,7 +132,7 @@ function toKey(lsid: unknown): string {
 }
 
 /** A command's place in its session: as a retryable write, or as a part of a transaction. */
-export interface Numbering {
+interface Numbering {
   /** The number of the retryable write or of the transaction. */
   readonly txnNumber: number | undefined
   readonly isTransaction: boolean

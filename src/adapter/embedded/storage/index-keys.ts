@@ -6,7 +6,7 @@ import { compileFilter, isOperators } from '../queries/filter.ts'
 import { isDocument, TYPE_ORDER, typeOrderOf } from '../values/bson-type.ts'
 import type { Collation } from '../values/compare.ts'
 import { keyOf } from '../values/compare.ts'
-import { getField, valuesAt, withField } from '../values/field-paths.ts'
+import { arrayOn, valuesAt, withField } from '../values/field-paths.ts'
 import { isRegex } from '../values/regular-expression.ts'
 
 /** The keys of records by the keys that their documents have in a unique index. */
@@ -106,16 +106,6 @@ export class IndexKeys {
   }
 }
 
-/** Returns the path of the first array on the way along another path. */
-function arrayOn(document: Document, parts: readonly string[]): string | undefined {
-  let value: unknown = document
-  for (const [at, part] of parts.entries()) {
-    value = isDocument(value) ? getField(value, part) : undefined
-    if (Array.isArray(value)) return parts.slice(0, at + 1).join('.')
-  }
-  return undefined
-}
-
 function toIndexed(values: readonly unknown[]): readonly unknown[] {
   const items = values.flat()
   return items.length === 0 ? [undefined] : items
@@ -143,7 +133,7 @@ const OPERATORS: ReadonlyMap<string, (operand: unknown) => boolean> = new Map<
  * @throws {CommandError} 67 the filter of a partial index has an operator it must not have
  * @see https://www.mongodb.com/docs/v7.0/core/index-partial/
  */
-export function checkPartialFilter(filter: unknown): void {
+function checkPartialFilter(filter: unknown): void {
   if (!isDocument(filter)) {
     throw new CommandError(67, 'partialFilterExpression must be an object')
   }

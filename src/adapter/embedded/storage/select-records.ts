@@ -85,8 +85,7 @@ export function readHint(hint: unknown, collection: Collection): Predicate {
   if (typeof hint !== 'string' && !isDocument(hint)) {
     throw new CommandError(9, 'hint must be a string or an object')
   }
-  if (isEqual(hint, { $natural: 1 })) return () => true
-  if (isEqual(hint, { $natural: -1 })) throw notSupported('The hint { $natural: -1 }')
+  if (isDocument(hint) && '$natural' in hint) throw notSupported('The hint $natural')
   const spec = findIndex(hint, collection)
   if (isTextIndex(spec)) throw notSupported('The hint of a text index')
   if (spec.sparse !== true && spec.partialFilterExpression === undefined) return () => true

@@ -39,10 +39,8 @@ export function toTextIndex(key: Document, options: Document): Document {
   if (other !== undefined) throw notSupported(`A text index with ${other}`, 67)
   const { default_language: language = 'english', language_override: override = LANGUAGE } = options
   if (language !== 'none') {
-    throw notSupported(
-      `The language '${language}' of a text index (set default_language: 'none')`,
-      67,
-    )
+    const what = `The language '${language}' of a text index (set default_language: 'none')`
+    throw notSupported(what, 67)
   }
   if (override !== LANGUAGE) throw notSupported(`The language_override '${override}'`, 67)
   const { textIndexVersion = 3 } = options

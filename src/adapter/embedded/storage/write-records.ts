@@ -58,25 +58,21 @@ function checkDocument(document: Document): void {
   const id: unknown = document._id
   const type = typeOrderOf(id)
   if (type === TYPE_ORDER.array || type === TYPE_ORDER.regex || id === undefined) {
-    throw new CommandError(
-      53,
-      `The '_id' value cannot be of type ${type === TYPE_ORDER.array ? 'array' : 'regex'}`,
-    )
+    const message = `The '_id' value cannot be of type ${type === TYPE_ORDER.array ? 'array' : 'regex'}`
+    throw new CommandError(53, message)
   }
   if (isDocument(id) && Object.keys(id).some((name) => name.startsWith('$'))) {
     throw new CommandError(52, "The fields of '_id' must not start with '$'")
   }
   const bytes = calculateObjectSize(document, { ignoreUndefined: true })
   if (bytes > MAX_DOCUMENT_BYTES) {
-    throw new CommandError(
-      10334,
-      `BSONObj size: ${bytes} is larger than ${MAX_DOCUMENT_BYTES} bytes`,
-    )
+    const message = `BSONObj size: ${bytes} is larger than ${MAX_DOCUMENT_BYTES} bytes`
+    throw new CommandError(10334, message)
   }
 }
 
 /** Returns the document an upsert starts from: the equalities of its filter. */
-export function toUpsertBase(filter: Document, isReplacement: boolean): Document {
+function toUpsertBase(filter: Document, isReplacement: boolean): Document {
   const base: Document = {}
   for (const [path, value] of readEqualities(filter)) {
     const isWanted = !isReplacement || path === '_id'
@@ -86,7 +82,7 @@ export function toUpsertBase(filter: Document, isReplacement: boolean): Document
 }
 
 /** Returns a document to be stored: with an `_id`, which is its first field. */
-export function withId({ _id = new ObjectId(), ...fields }: Document): Document {
+function withId({ _id = new ObjectId(), ...fields }: Document): Document {
   return { _id, ...fields }
 }
 

@@ -13,7 +13,7 @@ export interface PlaceholderContext extends FilterOptions {
 }
 
 /** Conditions on array items by the name that a path has for them: `a.$[name].b`. */
-export type Placeholders = ReadonlyMap<string, Predicate>
+type Placeholders = ReadonlyMap<string, Predicate>
 
 /** Returns the array filters of an update by their names. @throws {CommandError} one is not used */
 export function compileArrayFilters(
@@ -27,16 +27,12 @@ export function compileArrayFilters(
     const names = new Set(readPaths(filter).map((path) => path.split('.')[0] ?? ''))
     const [name = ''] = names
     if (names.size !== 1 || placeholders.has(name)) {
-      throw new CommandError(
-        9,
-        'Each array filter needs exactly one top-level field name of its own',
-      )
+      const message = 'Each array filter needs exactly one top-level field name of its own'
+      throw new CommandError(9, message)
     }
     if (!paths.some((path) => path.includes(`$[${name}]`))) {
-      throw new CommandError(
-        9,
-        `The array filter for identifier '${name}' was not used in the update`,
-      )
+      const message = `The array filter for identifier '${name}' was not used in the update`
+      throw new CommandError(9, message)
     }
     placeholders.set(name, compileFilter(filter, context))
   }
@@ -89,10 +85,8 @@ function matchingIndexes(
     document,
   )
   if (!Array.isArray(array)) {
-    throw new CommandError(
-      2,
-      `The path '${head.join('.')}' must exist in the document in order to apply array updates.`,
-    )
+    const message = `The path '${head.join('.')}' must exist in the document in order to apply array updates.`
+    throw new CommandError(2, message)
   }
   const matches = placeholders.get(name)
   if (name !== '' && matches === undefined) {

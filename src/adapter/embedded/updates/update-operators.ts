@@ -49,10 +49,8 @@ export const UPDATE_OPERATORS: ReadonlyMap<string, UpdateOperator> = new Map<
 function compute(name: '$inc' | '$mul', old: unknown, operand: unknown, path: string): unknown {
   const verb = name === '$inc' ? 'increment' : 'multiply'
   if (!isNumeric(operand)) {
-    throw new CommandError(
-      14,
-      `Cannot ${verb} with non-numeric argument: {${path}: ${String(operand)}}`,
-    )
+    const message = `Cannot ${verb} with non-numeric argument: {${path}: ${String(operand)}}`
+    throw new CommandError(14, message)
   }
   if (old !== undefined && !isNumeric(old)) {
     const type = typeNameOf(old)

@@ -2,7 +2,7 @@ import type { Document } from 'bson'
 import { CommandError } from '../errors.ts'
 import { isDocument } from '../values/bson-type.ts'
 import { isEqual } from '../values/compare.ts'
-import { clone, getField, isIndex, startsWithOperator } from '../values/field-paths.ts'
+import { arrayOn, clone, isIndex, startsWithOperator } from '../values/field-paths.ts'
 import type { PlaceholderContext } from './field-changes.ts'
 import { compileArrayFilters, expandPath, modifyField } from './field-changes.ts'
 import type { UpdateOptions } from './update-operators.ts'
@@ -24,10 +24,9 @@ export function compileUpdate(update: unknown, context: UpdateContext): Updater 
     const updated = change(document, isInsert)
     const id: unknown = document._id
     if (id !== undefined && !isEqual(id, updated._id)) {
-      throw new CommandError(
-        66,
-        "Performing an update on the path '_id' would modifyField the immutable field '_id'",
-      )
+      const message =
+        "Performing an update on the path '_id' would modifyField the immutable field '_id'"
+      throw new CommandError(66, message)
     }
     return updated
   }
@@ -59,10 +58,8 @@ export function isReplacement(update: unknown): update is Document {
 function compileReplacement(update: Document, { arrayFilters }: UpdateContext): Updater {
   const dollar = Object.keys(update).find((name) => name.startsWith('$'))
   if (dollar !== undefined) {
-    throw new CommandError(
-      52,
-      `The dollar ($) prefixed field '${dollar}' is not allowed in the context of a replacement`,
-    )
+    const message = `The dollar ($) prefixed field '${dollar}' is not allowed in the context of a replacement`
+    throw new CommandError(52, message)
   }
   if (arrayFilters !== undefined) {
     throw new CommandError(9, 'arrayFilters may not be specified for a replacement')
@@ -80,10 +77,8 @@ type Step = (copy: Document, isInsert: boolean, original: Document) => void
 function readSteps(update: Document, context: UpdateContext): Step[] {
   const targets = Object.entries(update).flatMap(([operator, fields]) => {
     if (operator !== '$rename' && !UPDATE_OPERATORS.has(operator)) {
-      throw new CommandError(
-        9,
-        `Unknown modifier: ${operator}: it is not supported by the embedded server`,
-      )
+      const message = `Unknown modifier: ${operator}: it is not supported by the embedded server`
+      throw new CommandError(9, message)
     }
     if (!isDocument(fields)) throw new CommandError(9, `Modifiers operate on fields: ${operator}`)
     return Object.entries(fields).map(([path, operand]) => ({ operator, path, operand }))
@@ -112,7 +107,7 @@ function readSteps(update: Document, context: UpdateContext): Step[] {
 function rename(document: Document, from: string, to: unknown): void {
   if (typeof to !== 'string')
     throw new CommandError(2, `The 'to' field for $rename must be a string`)
-  if ([from, to].some((path) => leadsThroughArray(document, path.split('.')))) {
+  if ([from, to].some((path) => arrayOn(document, path.split('.').slice(0, -1)))) {
     throw new CommandError(2, 'The source and target field for $rename must not be in an array')
   }
   let moved: unknown
@@ -123,52 +118,36 @@ function rename(document: Document, from: string, to: unknown): void {
   if (moved !== undefined) modifyField(document, to.split('.'), true, () => moved)
 }
 
-function leadsThroughArray(document: Document, parts: readonly string[]): boolean {
-  let value: unknown = document
-  for (const part of parts) {
-    if (Array.isArray(value)) return true
-    if (!isDocument(value)) return false
-    value = getField(value, part)
-  }
-  return false
-}
-
 /** @throws {CommandError} 52, 56 the path has an empty part or an operator */
-export function checkPath(path: string): void {
+function checkPath(path: string): void {
   const parts = path.split('.')
   if (parts.includes('')) {
-    throw new CommandError(
-      56,
-      `The update path '${path}' contains an empty field name, which is not allowed.`,
-    )
+    const message = `The update path '${path}' contains an empty field name, which is not allowed.`
+    throw new CommandError(56, message)
   }
   const wrong = parts.find(
     (part, at) => part.startsWith('$') && (at === 0 || !/^\$(\[\w*\])?$/.test(part)),
   )
   if (wrong !== undefined) {
-    throw new CommandError(
-      52,
-      `The dollar ($) prefixed field '${wrong}' in '${path}' is not allowed.`,
-    )
+    const message = `The dollar ($) prefixed field '${wrong}' in '${path}' is not allowed.`
+    throw new CommandError(52, message)
   }
 }
 
 /** @throws {CommandError} 40 a path is given twice, or leads into another one */
-export function checkConflicts(paths: readonly string[]): void {
+function checkConflicts(paths: readonly string[]): void {
   const sorted = paths.toSorted((a, b) => comparePaths(a.split('.'), b.split('.')))
   for (const [index, path] of sorted.entries()) {
     const previous = sorted[index - 1]
     if (previous !== undefined && (path === previous || path.startsWith(`${previous}.`))) {
-      throw new CommandError(
-        40,
-        `Updating the path '${path}' would create a conflict at '${previous}'`,
-      )
+      const message = `Updating the path '${path}' would create a conflict at '${previous}'`
+      throw new CommandError(40, message)
     }
   }
 }
 
 /** Returns below, at or above zero: the order in which MongoDB goes through paths. */
-export function comparePaths(a: readonly string[], b: readonly string[]): number {
+function comparePaths(a: readonly string[], b: readonly string[]): number {
   for (const [index, part] of a.entries()) {
     const other = b[index]
     if (other === undefined) return 1

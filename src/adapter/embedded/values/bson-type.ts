@@ -20,18 +20,20 @@ export const TYPE_ORDER = {
   maxKey: 13,
 } as const
 
-const TAG_ORDER: Readonly<Record<string, number>> = {
-  MinKey: TYPE_ORDER.minKey,
-  MaxKey: TYPE_ORDER.maxKey,
-  Long: TYPE_ORDER.number,
-  Int32: TYPE_ORDER.number,
-  Double: TYPE_ORDER.number,
-  Decimal128: TYPE_ORDER.number,
-  BSONSymbol: TYPE_ORDER.string,
-  Binary: TYPE_ORDER.binData,
-  ObjectId: TYPE_ORDER.objectId,
-  Timestamp: TYPE_ORDER.timestamp,
-  BSONRegExp: TYPE_ORDER.regex,
+/** What the classes of BSON stand for, by their tags. */
+const CLASSES: Readonly<Record<string, { readonly order: number; readonly name?: string }>> = {
+  MinKey: { order: TYPE_ORDER.minKey, name: 'minKey' },
+  MaxKey: { order: TYPE_ORDER.maxKey, name: 'maxKey' },
+  Long: { order: TYPE_ORDER.number, name: 'long' },
+  Int32: { order: TYPE_ORDER.number },
+  Double: { order: TYPE_ORDER.number },
+  Decimal128: { order: TYPE_ORDER.number, name: 'decimal' },
+  BSONSymbol: { order: TYPE_ORDER.string, name: 'symbol' },
+  Binary: { order: TYPE_ORDER.binData, name: 'binData' },
+  Code: { order: TYPE_ORDER.code, name: 'javascript' },
+  ObjectId: { order: TYPE_ORDER.objectId, name: 'objectId' },
+  Timestamp: { order: TYPE_ORDER.timestamp, name: 'timestamp' },
+  BSONRegExp: { order: TYPE_ORDER.regex, name: 'regex' },
 }
 
 const TYPEOF_ORDER: Readonly<Record<string, number>> = {
@@ -49,7 +51,7 @@ export function typeOrderOf(value: unknown): number {
   if (value instanceof Date) return TYPE_ORDER.date
   if (value instanceof RegExp) return TYPE_ORDER.regex
   const tag = bsonTagOf(value)
-  return tag === undefined ? TYPE_ORDER.object : (TAG_ORDER[tag] ?? TYPE_ORDER.code)
+  return tag === undefined ? TYPE_ORDER.object : (CLASSES[tag]?.order ?? TYPE_ORDER.code)
 }
 
 /**
@@ -76,19 +78,6 @@ export function isNullish(value: unknown): value is null | undefined {
   return value === undefined || value === null
 }
 
-const NAMES_BY_TAG: Readonly<Record<string, string>> = {
-  Binary: 'binData',
-  BSONRegExp: 'regex',
-  BSONSymbol: 'symbol',
-  Code: 'javascript',
-  Decimal128: 'decimal',
-  Long: 'long',
-  MaxKey: 'maxKey',
-  MinKey: 'minKey',
-  ObjectId: 'objectId',
-  Timestamp: 'timestamp',
-}
-
 /** Returns the name MongoDB gives to a value's type; whole numbers of 32 bits are `int`. */
 export function typeNameOf(value: unknown): string {
   if (value === undefined) return 'missing'
@@ -101,5 +90,5 @@ export function typeNameOf(value: unknown): string {
   if (Array.isArray(value)) return 'array'
   if (value instanceof Date) return 'date'
   if (value instanceof RegExp) return 'regex'
-  return NAMES_BY_TAG[bsonTagOf(value) ?? ''] ?? (value instanceof Binary ? 'binData' : 'object')
+  return CLASSES[bsonTagOf(value) ?? '']?.name ?? (value instanceof Binary ? 'binData' : 'object')
 }

@@ -61,6 +61,24 @@ export function valuesAt(source: unknown, parts: readonly string[], from = 0): u
   return found
 }
 
+/** Returns the path of the first array on the way along another path, or at its end. */
+export function arrayOn(source: unknown, parts: readonly string[]): string | undefined {
+  let value = source
+  for (const [at, part] of parts.entries()) {
+    value = isDocument(value) ? getField(value, part) : undefined
+    if (Array.isArray(value)) return parts.slice(0, at + 1).join('.')
+  }
+  return undefined
+}
+
+/** Returns the value that a path leads to without a look at the items of arrays on the way. */
+export function fieldAt(source: unknown, parts: readonly string[]): unknown {
+  return parts.reduce<unknown>(
+    (value, part) => (isDocument(value) ? getField(value, part) : undefined),
+    source,
+  )
+}
+
 /**
  * Returns the value an aggregation field path has: arrays of documents on the way become arrays of
  * values. Here an index is no part of a path.

@@ -29,12 +29,6 @@ const VALUE = Symbol('any value')
 /** An operator, an expression with it, and its value; `undefined` where it has none. */
 export type ExpressionCase = readonly [operator: string, operand: unknown, value: unknown]
 
-/** Returns a branch of `$switch`. */
-export function branch(condition: unknown, result: unknown): Document {
-  // biome-ignore lint/suspicious/noThenProperty: the name MongoDB gives to a branch's result
-  return { case: condition, then: result }
-}
-
 function condition(test: unknown, yes: unknown, no: unknown): Document {
   // biome-ignore lint/suspicious/noThenProperty: the name MongoDB gives to a result
   return { if: test, then: yes, else: no }
@@ -68,27 +62,10 @@ export const EXPRESSION_CASES: readonly ExpressionCase[] = [
   ['$multiply', ['$n', 2, 3], 30],
   ['$multiply', ['$n', '$gone'], null],
   ['$multiply', [], 1],
-  ['$pow', [2, 3], 8],
-  ['$pow', [2, '$nil'], null],
-  ['$round', 2.5, 2],
-  ['$round', 3.5, 4],
-  ['$round', [-2.5], -2],
-  ['$round', [19.25, 1], 19.2],
-  ['$round', [28.73, 1], 28.7],
-  ['$round', [-45.39, 1], -45.4],
-  ['$round', [1234, -2], 1200],
-  ['$round', [1250, -2], 1200],
-  ['$round', '$nil', null],
-  ['$sqrt', 16, 4],
-  ['$sqrt', '$gone', null],
   ['$subtract', ['$n', 7], -2],
   ['$subtract', ['$d', '$d'], 0],
   ['$subtract', ['$d', 1000], new Date(DATE.getTime() - 1000)],
   ['$subtract', ['$n', '$nil'], null],
-  ['$trunc', '$minus', -2],
-  ['$trunc', [7.89, 1], 7.8],
-  ['$trunc', [1234.5, -2], 1200],
-  ['$trunc', '$gone', null],
 
   ['$arrayElemAt', ['$list', 0], 3],
   ['$arrayElemAt', ['$list', -1], 2],
@@ -124,14 +101,6 @@ export const EXPRESSION_CASES: readonly ExpressionCase[] = [
   ['$slice', ['$list', -9, 1], [3]],
   ['$slice', ['$list', 9, 1], []],
   ['$slice', ['$nil', 1], null],
-  ['$setUnion', ['$list', [1, 4]], [3, 1, 2, 4]],
-  ['$setUnion', ['$list', '$nil'], null],
-  ['$setIntersection', ['$list', [1, 1, 9]], [1]],
-  ['$setIntersection', ['$list', '$gone'], null],
-  ['$setDifference', ['$list', [1]], [3, 2]],
-  ['$setDifference', ['$list', '$nil'], null],
-  ['$setIsSubset', [[1], '$list'], true],
-  ['$setIsSubset', [[[1]], '$list'], false],
 
   ['$year', '$d', 2024],
   ['$year', '$nil', null],
@@ -142,15 +111,12 @@ export const EXPRESSION_CASES: readonly ExpressionCase[] = [
   ['$year', '$id', 2024],
   ['$year', '$stamp', 2024],
   ['$month', '$d', 2],
-  ['$month', { date: '$d', timezone: 'Europe/Berlin' }, 3],
   ['$month', '$nil', null],
   ['$dayOfMonth', ['$d'], 29],
-  ['$dayOfMonth', { date: '$d', timezone: 'America/Argentina/Buenos_Aires' }, 29],
   ['$dayOfMonth', { date: '$d', timezone: '+0100' }, 1],
   ['$dayOfMonth', '$gone', null],
   ['$hour', '$d', 23],
   ['$hour', { date: '$d', timezone: '-00:30' }, 22],
-  ['$hour', { date: '$d', timezone: 'America/New_York' }, 18],
   ['$hour', '$nil', null],
   ['$minute', '$d', 5],
   ['$minute', '$gone', null],
@@ -199,65 +165,15 @@ export const EXPRESSION_CASES: readonly ExpressionCase[] = [
   ['$ifNull', ['$gone', '$nil', 7], 7],
   ['$ifNull', ['$n', 7], 5],
   ['$ifNull', ['$gone', '$gone'], undefined],
-  [
-    '$switch',
-    {
-      branches: [branch('$no', 1), branch('$yes', 2)],
-    },
-    2,
-  ],
-  ['$switch', { branches: [branch('$no', 1)], default: 'none' }, 'none'],
   ['$literal', '$n', '$n'],
   ['$literal', { $add: [1, 2] }, { $add: [1, 2] }],
 
-  [
-    '$arrayToObject',
-    {
-      $literal: [
-        ['k', [1, 2]],
-        ['l', 3],
-      ],
-    },
-    { k: [1, 2], l: 3 },
-  ],
-  [
-    '$arrayToObject',
-    {
-      $literal: [
-        { k: 'a', v: 1 },
-        { k: 'a', v: 2 },
-      ],
-    },
-    { a: 2 },
-  ],
-  ['$arrayToObject', '$nil', null],
-  [
-    '$objectToArray',
-    '$doc',
-    [
-      { k: 'x', v: 1 },
-      { k: 'y', v: { z: 2 } },
-    ],
-  ],
-  ['$objectToArray', '$gone', null],
   ['$mergeObjects', ['$doc', { x: 9, w: 1 }, '$nil'], { x: 9, y: { z: 2 }, w: 1 }],
   ['$mergeObjects', '$gone', {}],
 
   ['$concat', ['$s', '!'], 'Apple Pie!'],
   ['$concat', ['$s', '$nil'], null],
   ['$concat', [], ''],
-  ['$ltrim', { input: '  x ' }, 'x '],
-  ['$ltrim', { input: '$nil' }, null],
-  ['$rtrim', { input: '  x ' }, '  x'],
-  ['$rtrim', { input: '$gone' }, null],
-  ['$trim', { input: '\n x\t' }, 'x'],
-  ['$trim', { input: 'xxaxx', chars: 'x' }, 'a'],
-  ['$trim', { input: '$s', chars: '$nil' }, null],
-  ['$replaceOne', { input: 'a$a', find: 'a', replacement: { $literal: '$&' } }, '$&$a'],
-  ['$replaceOne', { input: '$nil', find: 'a', replacement: 'b' }, null],
-  ['$replaceAll', { input: 'a.a', find: 'a', replacement: 'b' }, 'b.b'],
-  ['$replaceAll', { input: 'a.b', find: '.', replacement: '-' }, 'a-b'],
-  ['$replaceAll', { input: 'a', find: 'a', replacement: '$gone' }, null],
   ['$split', ['a-b-', '-'], ['a', 'b', '']],
   ['$split', ['$nil', '-'], null],
   ['$strLenCP', '$accents', 12],
@@ -269,10 +185,6 @@ export const EXPRESSION_CASES: readonly ExpressionCase[] = [
   ['$toUpper', '$s', 'APPLE PIE'],
   ['$toUpper', '$gone', ''],
 
-  ['$toDouble', '-2.5e1', -25],
-  ['$toDouble', true, 1],
-  ['$toDouble', '$d', DATE.getTime()],
-  ['$toDouble', '$nil', null],
   ['$toString', 2.5, '2.5'],
   ['$toString', true, 'true'],
   ['$toString', '$id', '65e0f0000000000000000001'],
@@ -281,23 +193,6 @@ export const EXPRESSION_CASES: readonly ExpressionCase[] = [
   ['$toString', '$gone', null],
   ['$toObjectId', '65e0f0000000000000000001', DOCUMENT['id']],
   ['$toObjectId', '$nil', null],
-  ['$toBool', '', true],
-  ['$toBool', 0, false],
-  ['$toBool', '$id', true],
-  ['$toBool', '$gone', null],
-  ['$toDate', '$id', new Date(0x65e0f000 * 1000)],
-  ['$toDate', '2024-02-29', new Date('2024-02-29T00:00:00Z')],
-  ['$toDate', '2024-02-29T12:00:00', new Date('2024-02-29T12:00:00Z')],
-  ['$toDate', '2024-02-29T12:00:00.5+02:00', new Date('2024-02-29T10:00:00.500Z')],
-  ['$toDate', 1.7e12, new Date(1.7e12)],
-  ['$toDate', '$nil', null],
-  ['$toInt', 2.9, 2],
-  ['$toInt', '-7', -7],
-  ['$toInt', false, 0],
-  ['$toInt', '$gone', null],
-  ['$toLong', '$d', DATE.getTime()],
-  ['$toLong', '9007199254740993', Long.fromString('9007199254740993')],
-  ['$toLong', '$nil', null],
   ['$type', '$s', 'string'],
   ['$type', '$gone', 'missing'],
   ['$type', '$nil', 'null'],
@@ -322,8 +217,6 @@ export const EXPRESSION_CASES: readonly ExpressionCase[] = [
     [3, 3],
   ],
   ['$filter', { input: '$list', cond: { $gt: ['$$this', 1] } }, [3, 2]],
-  ['$filter', { input: '$list', as: 'x', cond: { $gt: ['$$x', 0] }, limit: 2 }, [3, 1]],
-  ['$filter', { input: '$list', cond: true, limit: { $add: [1, 1] } }, [3, 1]],
   ['$filter', { input: '$nil', cond: true }, null],
   ['$reduce', { input: '$list', initialValue: 0, in: { $add: ['$$value', '$$this'] } }, 6],
   [

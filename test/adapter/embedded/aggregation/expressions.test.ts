@@ -2,7 +2,7 @@ import type { Document } from 'mongodb'
 import t from 'tap'
 import { EXPRESSION_OPERATORS } from '../../../../src/adapter/embedded/aggregation/expressions.ts'
 import { openDatabase } from '../open-database.ts'
-import { branch, DOCUMENT, EXPRESSION_CASES, RANDOM } from './expression-cases.ts'
+import { DOCUMENT, EXPRESSION_CASES, RANDOM } from './expression-cases.ts'
 
 t.test('an expression has the value that MongoDB’s manual says:', async (t) => {
   const database = await openDatabase(t)
@@ -72,7 +72,10 @@ const REMOVED = [
   '$anyElementTrue $week $isoDayOfWeek $isoWeek $isoWeekYear $dateToParts',
   '$dateFromParts $dateDiff $dateTrunc $getField $setField $unsetField $regexMatch',
   '$regexFind $regexFindAll $indexOfBytes $indexOfCP $strLenBytes $strcasecmp $substr',
-  '$substrBytes $convert $dateFromString $bsonSize $binarySize',
+  '$substrBytes $convert $dateFromString $bsonSize $binarySize $toBool $toDate',
+  '$toDouble $toInt $toLong $setUnion $setIntersection $setDifference $setIsSubset',
+  '$arrayToObject $objectToArray $ltrim $rtrim $trim $replaceOne $replaceAll $pow $sqrt',
+  '$round $trunc $switch',
 ].flatMap((names) => names.split(' '))
 
 const NOT_SUPPORTED = 'it is not supported by the embedded server'
@@ -120,33 +123,24 @@ const REFUSALS: readonly (readonly [title: string, expression: unknown, code: nu
   ['$abs of a string', { $abs: '$s' }, 28765],
   ['$divide by zero', { $divide: [1, 0] }, 2],
   ['$mod by zero', { $mod: [1, 0] }, 16610],
-  ['$sqrt of a negative number', { $sqrt: -1 }, 28714],
-  ['zero to a negative power', { $pow: [0, -1] }, 28764],
-  ['$round to a fraction of a place', { $round: [1, 0.5] }, 51083],
   ['arithmetic with decimals', { $multiply: ['$decimal', 2] }, 2],
   ['$size of null', { $size: '$nil' }, 17124],
   ['$slice of no items', { $slice: ['$list', 0, 0] }, 28729],
   ['$range with a step of zero', { $range: [0, 1, 0] }, 34449],
   ['$range to infinity', { $range: [0, Number.POSITIVE_INFINITY] }, 34445],
   ['$in without an array', { $in: [1, 2] }, 40081],
-  ['$arrayToObject of scalars', { $arrayToObject: '$list' }, 40398],
   ['$mergeObjects of a number', { $mergeObjects: ['$n'] }, 40400],
-  ['$switch without a branch that fits', { $switch: { branches: [branch('$no', 1)] } }, 40066],
   ['$concat of a number', { $concat: ['$s', '$n'] }, 16702],
   ['$split by nothing', { $split: ['$s', ''] }, 40087],
   ['$strLenCP of null', { $strLenCP: '$nil' }, 34471],
   ['$substrCP of a negative length', { $substrCP: ['$s', 0, -1] }, 34455],
   ['$toUpper of an array', { $toUpper: ['$list'] }, 16007],
   ['a date part of a string', { $year: '$s' }, 16006],
-  ['an unknown time zone', { $year: { date: '$d', timezone: 'Mars/Olympus' } }, 40485],
+  ['the name of a time zone', { $year: { date: '$d', timezone: 'Europe/Berlin' } }, 40485],
+  ['a limit of $filter', { $filter: { input: [], cond: 1, limit: 2 } }, 9],
+  ['$toObjectId of a number', { $toObjectId: '$n' }, 241],
   ['an unknown letter of a format', { $dateToString: { date: '$d', format: '%q' } }, 18536],
   ['a week in a format', { $dateToString: { date: '$d', format: '%V' } }, 18536],
-  ['a date in words', { $toDate: 'July 4 2024' }, 2],
-  ['$toDate of an int', { $toDate: '$n' }, 241],
-  ['$toInt of 1.5 as a string', { $toInt: '1.5' }, 241],
-  ['$toInt of an empty string', { $toInt: '' }, 241],
-  ['$toInt of hexadecimal digits', { $toInt: '0x10' }, 241],
-  ['$toInt beyond 32 bits', { $toInt: 3e9 }, 241],
   ['$toString of a document', { $toString: '$doc' }, 241],
   ['$toString of an exponent', { $toString: 1e-9 }, 2],
   ['a huge $range', { $range: [0, 30_000_000] }, 2],

@@ -104,15 +104,6 @@ const CASES: readonly Case[] = [
     result: [{ a: { b: 1, c: 2 }, list: [{ x: 1, y: 3 }] }],
   },
   {
-    title: '$sortByCount counts the most frequent first',
-    documents: [{ k: 'a' }, { k: 'b' }, { k: 'b' }],
-    pipeline: [{ $sortByCount: '$k' }],
-    result: [
-      { _id: 'b', count: 2 },
-      { _id: 'a', count: 1 },
-    ],
-  },
-  {
     title: '$facet runs several pipelines over the same documents',
     documents: [{ n: 1 }, { n: 2 }],
     pipeline: [
@@ -195,9 +186,9 @@ const CASES: readonly Case[] = [
     result: [{ list: [{ y: 2 }, {}, 5] }],
   },
   {
-    title: '$replaceRoot and $sample keep to their documents',
+    title: '$replaceRoot puts a field in the place of the document',
     documents: [{ in: { a: 1 } }],
-    pipeline: [{ $sample: { size: 5 } }, { $replaceRoot: { newRoot: '$in' } }],
+    pipeline: [{ $replaceRoot: { newRoot: '$in' } }],
     result: [{ a: 1 }],
   },
   {
@@ -286,21 +277,11 @@ t.test('a pipeline:', async (t) => {
   }
 })
 
-t.test('$unionWith adds another collection, and `let` gives variables', async (t) => {
-  const database = await openDatabase(t)
-  await database.collection('a').insertOne({ n: 1 })
-  await database.collection('b').insertOne({ n: 2 })
-  const union = [
-    { $unionWith: { coll: 'b', pipeline: [{ $match: { n: 2 } }] } },
-    { $project: { _id: 0, sum: { $add: ['$n', '$$one'] } } },
-  ]
-  t.same(
-    await database
-      .collection('a')
-      .aggregate(union, { let: { one: 1 } })
-      .toArray(),
-    [{ sum: 2 }, { sum: 3 }],
-  )
+t.test('`let` gives variables to a pipeline', async (t) => {
+  const collection = (await openDatabase(t)).collection('a')
+  await collection.insertOne({ n: 1 })
+  const sum = [{ $project: { _id: 0, sum: { $add: ['$n', '$$one'] } } }]
+  t.same(await collection.aggregate(sum, { let: { one: 1 } }).toArray(), [{ sum: 2 }])
 })
 
 const JOIN = { localField: 'a', foreignField: 'b' }
@@ -322,8 +303,11 @@ const REFUSALS: readonly Refusal[] = [
     '$indexStats',
     '$listSessions',
     '$redact',
+    '$sample',
     '$search',
     '$setWindowFields',
+    '$sortByCount',
+    '$unionWith',
     '$vectorSearch',
     '$constructor',
     '$copy',
@@ -392,23 +376,14 @@ const REFUSALS: readonly Refusal[] = [
     40353,
   ],
   ['a $lookup from a collection without a name', [{ $lookup: { from: '', as: 'x', ...JOIN } }], 73],
-  ['a $unionWith a collection without a name', [{ $unionWith: '' }], 73],
   ['a $lookup without a collection', [{ $lookup: { as: 'x', pipeline: [] } }], 9],
   [
     'an unknown stage inside $lookup',
     [{ $lookup: { from: 'b', as: 'x', pipeline: [{ $no: 1 }] } }],
     40324,
   ],
-  ['an unknown field of $unionWith', [{ $unionWith: { coll: 'b', all: 1 } }], 40415],
-  [
-    '$documents inside $unionWith',
-    [{ $unionWith: { coll: 'b', pipeline: [{ $documents: [] }] } }],
-    40324,
-  ],
   ['$facet inside $facet', [{ $facet: { a: [{ $facet: { b: [] } }] } }], 40600],
   ['$out inside $facet', [{ $facet: { a: [{ $out: 'x' }] } }], 40324],
-  ['an unknown field of $sample', [{ $sample: { size: 1, seed: 2 } }], 28748],
-  ['$sortByCount of a constant', [{ $sortByCount: 'a' }], 40149],
   ['a $count with a dollar', [{ $count: '$n' }], 40156],
   ['an empty $project', [{ $project: {} }], 51272],
   ['an empty $unset', [{ $unset: [] }], 31002],
@@ -426,8 +401,9 @@ const REFUSALS: readonly Refusal[] = [
     72,
   ],
   ['an unknown field of $merge', [{ $merge: { into: 'x', how: 1 } }], 40415],
-  ['$merge with a pipeline', [{ $merge: { into: 'x', whenMatched: [] } }], 2],
-  ['an unknown whenNotMatched', [{ $merge: { into: 'x', whenNotMatched: 'no' } }], 2],
+  ...['on', 'whenMatched', 'whenNotMatched', 'let'].map(
+    (name): Refusal => [`${name} of $merge`, [{ $merge: { into: 'x', [name]: 'a' } }], 72],
+  ),
 ]
 
 t.test('a pipeline is refused with MongoDB’s code for', async (t) => {
@@ -447,7 +423,7 @@ t.test('a pipeline is refused with MongoDB’s code for', async (t) => {
 
 t.test('no stage and no accumulator is allowed that has no case here', (t) => {
   const written = JSON.stringify(CASES)
-  const elsewhere = ['$lookup', '$graphLookup', '$unionWith']
+  const elsewhere = ['$lookup', '$graphLookup']
   const names = [...STAGES.keys(), ...ACCUMULATORS.keys()].filter(
     (name) => !elsewhere.includes(name),
   )

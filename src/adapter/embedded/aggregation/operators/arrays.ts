@@ -1,13 +1,12 @@
 import { CommandError, notSupported } from '../../errors.ts'
 import { spendItems } from '../../limits.ts'
-import { keysOf, valuesByKey } from '../../values/compare.ts'
-import type { Operator, Operators } from './operator.ts'
+import type { Operators } from './operator.ts'
 import { checkArray, checkInteger, orNull, positional } from './operator.ts'
 
 const MAX_RANGE = 1_000_000
 const MANY = Number.POSITIVE_INFINITY
 
-/** Operators on arrays; those on sets compare by value and forget the order. */
+/** Operators on arrays. */
 export const ARRAYS: Operators = {
   $arrayElemAt: orNull(
     positional(2, 2, ([array, index]) =>
@@ -30,38 +29,6 @@ export const ARRAYS: Operators = {
   ),
   $size: positional(1, 1, ([array]) => checkArray('The argument to $size', array, 17124).length),
   $slice: orNull(positional(2, 3, slice)),
-  $setUnion: sets((arrays, keyed) => [...keyed(arrays.flat(1)).values()]),
-  $setIntersection: sets((arrays, keyed) => {
-    const [first = new Map(), ...others] = arrays.map((array) => keyed(array))
-    return [...first].flatMap(([key, value]) =>
-      others.every((other) => other.has(key)) ? [value] : [],
-    )
-  }),
-  $setDifference: sets(([first = [], second = []], keyed) => {
-    const others = keyed(second)
-    return [...keyed(first)].flatMap(([key, value]) => (others.has(key) ? [] : [value]))
-  }, 2),
-  $setIsSubset: positional(2, 2, ([list, whole], collation) => {
-    const keys = keysOf(checkArray('$setIsSubset', list, 17046), collation)
-    const all = keysOf(checkArray('$setIsSubset', whole, 17042), collation)
-    return [...keys].every((key) => all.has(key))
-  }),
-}
-
-type Keyed = (array: readonly unknown[]) => Map<string, unknown>
-
-function sets(
-  compute: (arrays: readonly (readonly unknown[])[], keyed: Keyed) => unknown[],
-  count?: number,
-): Operator {
-  return orNull(
-    positional(count ?? 0, count ?? MANY, (lists, collation) =>
-      compute(
-        lists.map((list) => checkArray('A set operator', list, 17043)),
-        (array) => valuesByKey(array, collation),
-      ),
-    ),
-  )
 }
 
 function range([start, end, step = 1]: readonly unknown[]): number[] {

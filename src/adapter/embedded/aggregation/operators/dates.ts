@@ -1,10 +1,13 @@
-import { CommandError } from '../../errors.ts'
+import { ObjectId, Timestamp } from 'bson'
+import { CommandError, notSupported } from '../../errors.ts'
 import { isNullish, typeNameOf } from '../../values/bson-type.ts'
-import { dateOf } from './conversions.ts'
 import type { Operator, Operators } from './operator.ts'
 import { checkString, named } from './operator.ts'
 
 const MS_PER_DAY = 86_400_000
+const MS_PER_MINUTE = 60_000
+/** A zone by its offset: those that have a name need tables of the past. */
+const OFFSET = /^([+-])(\d{2})(?::?(\d{2}))?$/
 
 type Part = (local: Date) => number
 
@@ -28,7 +31,7 @@ export const DATES: Operators = {
       `$${name}`,
       {
         ...named(['date', 'timezone?'], ([date, zone = 'UTC']) =>
-          isNullish(date) || zone === null ? null : part(toLocal(toDate(date), readZone(zone))),
+          isNullish(date) || zone === null ? null : part(toLocal(date, readOffset(zone))),
         ),
         count: [1, 1],
       },
@@ -37,10 +40,14 @@ export const DATES: Operators = {
   $dateToString: named(['date', 'format?', 'timezone?', 'onNull?'], formatDate),
 }
 
-function toDate(value: unknown): Date {
-  const date = dateOf(value)
-  if (date !== undefined) return date
-  throw new CommandError(16006, `can't convert from BSON type ${typeNameOf(value)} to Date`)
+/** Returns a date, or that of an ObjectId or a timestamp, whose UTC fields are those of a clock there. */
+function toLocal(value: unknown, offset: number): Date {
+  const isDate = value instanceof Date
+  if (!isDate && !(value instanceof ObjectId) && !(value instanceof Timestamp)) {
+    throw new CommandError(16006, `can't convert from BSON type ${typeNameOf(value)} to Date`)
+  }
+  const date = isDate ? value : value instanceof ObjectId ? value.getTimestamp() : value.t * 1000
+  return new Date(Number(date) + offset * MS_PER_MINUTE)
 }
 
 function daysSince(local: Date, start: number): number {
@@ -62,15 +69,14 @@ const FORMATS: Readonly<Record<string, readonly [Part, number]>> = {
 function formatDate([date, format, timezone = 'UTC', onNull]: readonly unknown[]): unknown {
   if (format === null || timezone === null) return null
   if (isNullish(date)) return onNull === undefined ? null : onNull
-  const zone = readZone(timezone)
-  const moment = toDate(date)
-  const local = toLocal(moment, zone)
+  const offset = readOffset(timezone)
+  const local = toLocal(date, offset)
   const fallback = `%Y-%m-%dT%H:%M:%S.%L${timezone === 'UTC' ? 'Z' : ''}`
   return checkString("$dateToString's format", format ?? fallback, 18533).replace(
     /%(.?)/gs,
     (_text, letter: string) => {
       if (letter === '%') return '%'
-      if (letter === 'z') return toOffset(zone(moment.getTime()))
+      if (letter === 'z') return writeOffset(offset)
       const [part, digits] = FORMATS[letter] ?? []
       if (part !== undefined && digits !== undefined) {
         return String(part(local)).padStart(digits, '0')
@@ -81,75 +87,18 @@ function formatDate([date, format, timezone = 'UTC', onNull]: readonly unknown[]
   )
 }
 
-function toOffset(minutes: number): string {
+/** Returns how many minutes a zone is ahead of UTC. @throws {CommandError} 40485 it has a name */
+function readOffset(zone: unknown): number {
+  if (typeof zone !== 'string') throw new CommandError(40517, 'timezone must be a string')
+  if (zone === 'UTC' || zone === 'GMT' || zone === 'Z') return 0
+  const offset = OFFSET.exec(zone)
+  if (offset === null) throw notSupported(`The time zone '${zone}'`, 40485)
+  const minutes = Number(offset[2]) * 60 + Number(offset[3] ?? 0)
+  return offset[1] === '-' ? -minutes : minutes
+}
+
+function writeOffset(minutes: number): string {
   const [hours, rest] = [Math.floor(Math.abs(minutes) / 60), Math.abs(minutes) % 60]
   const digits = [hours, rest].map((part) => String(part).padStart(2, '0')).join('')
   return `${minutes < 0 ? '-' : '+'}${digits}`
-}
-
-const MS_PER_MINUTE = 60_000
-const FIXED = /^([+-])(\d{2})(?::?(\d{2}))?$/
-const MAX_FORMATS = 100
-
-/** Returns how many minutes a zone is ahead of UTC at a moment, in ms since the epoch. */
-export type Zone = (time: number) => number
-
-/** Returns a zone by its name or its offset. @throws {CommandError} 40485 there is none */
-export function readZone(name: unknown): Zone {
-  if (typeof name !== 'string') throw new CommandError(40517, 'timezone must be a string')
-  if (name === 'UTC' || name === 'GMT' || name === 'Z') return () => 0
-  const fixed = FIXED.exec(name)
-  if (fixed === null) return toZone(name)
-  const minutes = Number(fixed[2]) * 60 + Number(fixed[3] ?? 0)
-  return () => (fixed[1] === '-' ? -minutes : minutes)
-}
-
-/** Returns a date whose UTC fields are those of a clock in the zone. */
-export function toLocal(date: Date, zone: Zone): Date {
-  return new Date(date.getTime() + zone(date.getTime()) * MS_PER_MINUTE)
-}
-
-/**
- * Formats by the names of their zones, for the whole process: to make one is slow. Only so many are
- * kept, as the names come from clients.
- */
-const formats: Map<string, Intl.DateTimeFormat> = new Map()
-
-function toZone(name: string): Zone {
-  const format = formats.get(name) ?? createFormat(name)
-  if (formats.size >= MAX_FORMATS) formats.clear()
-  formats.set(name, format)
-  return (time) => {
-    const parts = new Map(
-      format.formatToParts(time).map(({ type, value }) => [type, Number(value)]),
-    )
-    const part = (type: Intl.DateTimeFormatPartTypes): number => parts.get(type) ?? 0
-    const local = Date.UTC(
-      part('year'),
-      part('month') - 1,
-      part('day'),
-      part('hour'),
-      part('minute'),
-      part('second'),
-    )
-    return Math.round((local - Math.floor(time / 1000) * 1000) / MS_PER_MINUTE)
-  }
-}
-
-function createFormat(timeZone: string): Intl.DateTimeFormat {
-  try {
-    return new Intl.DateTimeFormat('en-US', {
-      timeZone,
-      hourCycle: 'h23',
-      year: 'numeric',
-      month: 'numeric',
-      day: 'numeric',
-      hour: 'numeric',
-      minute: 'numeric',
-      second: 'numeric',
-    })
-  } catch (error) {
-    const message = `unrecognized time zone identifier: "${timeZone}"`
-    throw new CommandError(40485, message, {}, { cause: error })
-  }
 }

@@ -1,10 +1,10 @@
-import type { Document } from 'bson'
 import { CommandError } from '../../errors.ts'
+import { spendItems } from '../../limits.ts'
 import { isDocument, isNullish } from '../../values/bson-type.ts'
 import type { Collation } from '../../values/compare.ts'
 import { compareValues, isEqual, isTrue } from '../../values/compare.ts'
-import type { Compile, Evaluate, Operator, Operators, Scope } from './operator.ts'
-import { positional } from './operator.ts'
+import type { Bindings, Compile, Evaluate, Operator, Operators, Scope } from './operator.ts'
+import { checkArray, positional } from './operator.ts'
 
 const MANY = Number.POSITIVE_INFINITY
 
@@ -49,7 +49,6 @@ export const LOGIC: Operators = {
     }
     return value
   }),
-  $switch: { names: ['branches', 'default?'], build: buildSwitch },
   $literal: {
     isRaw: true,
     build:
@@ -84,35 +83,84 @@ function lazy(
   }
 }
 
-function buildSwitch(
-  [branches, fallback]: readonly unknown[],
-  scope: Scope,
-  compile: Compile,
-): Evaluate {
-  if (!Array.isArray(branches) || branches.length === 0) {
-    throw new CommandError(40068, '$switch requires at least one branch')
-  }
-  const compiled = branches.map((branch) => {
-    const { case: condition, then: result, ...rest } = checkBranch(branch)
-    const unknown = Object.keys(rest)[0]
-    if (unknown !== undefined) {
-      throw new CommandError(40063, `$switch found an unknown argument to a branch: ${unknown}`)
-    }
-    return { condition: compile(condition, scope), result: compile(result, scope) }
-  })
-  const other = fallback === undefined ? undefined : compile(fallback, scope)
-  return (root, bindings) => {
-    const branch = compiled.find(({ condition }) => isTrue(condition(root, bindings)))
-    const result = branch?.result ?? other
-    if (result !== undefined) return result(root, bindings)
-    throw new CommandError(
-      40066,
-      '$switch could not find a matching branch for an input, and no default was specified',
+/** Operators that evaluate an expression with variables of its own. */
+export const VARIABLES: Operators = {
+  $let: { names: ['vars', 'in'], build: buildLet },
+  $map: { names: ['input', 'as?', 'in'], build: buildMap },
+  $filter: { names: ['input', 'as?', 'cond'], build: buildFilter },
+  $reduce: { names: ['input', 'initialValue', 'in'], build: buildReduce },
+}
+
+/** Returns bindings with one more variable in front. */
+export function bind(name: string, value: unknown, next: Bindings | undefined): Bindings {
+  return { name, value, next }
+}
+
+/** @throws {CommandError} 16867 a variable of this name cannot be made */
+export function checkVariable(name: unknown): string {
+  if (typeof name === 'string' && /^[a-z\u0080-\uffff][\w\u0080-\uffff]*$/.test(name)) return name
+  throw new CommandError(16867, `'${String(name)}' is not a valid variable name`)
+}
+
+/** Returns a scope in which these variables are known as well. */
+function extendScope(scope: Scope, names: readonly string[]): Scope {
+  return { ...scope, names: new Set([...scope.names, ...names.map(checkVariable)]) }
+}
+
+function buildLet([vars, body]: readonly unknown[], scope: Scope, compile: Compile): Evaluate {
+  if (!isDocument(vars)) throw new CommandError(16874, "invalid parameter: 'vars' of $let")
+  const values = Object.entries(vars).map(([name, value]) => ({
+    name,
+    value: compile(value, scope),
+  }))
+  const run = compile(body, extendScope(scope, Object.keys(vars)))
+  return (root, bindings) =>
+    run(
+      root,
+      values.reduce((inner, { name, value }) => bind(name, value(root, bindings), inner), bindings),
     )
+}
+
+function buildMap(operands: readonly unknown[], scope: Scope, compile: Compile): Evaluate {
+  const [input, as, body] = operands
+  const name = checkVariable(as ?? 'this')
+  const items = compile(input, scope)
+  const run = compile(body, extendScope(scope, [name]))
+  return (root, bindings) => {
+    const list = items(root, bindings)
+    if (isNullish(list)) return null
+    spendItems(checkArray('$map', list, 16883).length)
+    return (list as unknown[]).map((item) => run(root, bind(name, item, bindings)) ?? null)
   }
 }
 
-function checkBranch(branch: unknown): Document {
-  if (isDocument(branch) && 'case' in branch && 'then' in branch) return branch
-  throw new CommandError(40067, '$switch requires each branch to have a case and a then')
+function buildFilter(operands: readonly unknown[], scope: Scope, compile: Compile): Evaluate {
+  const [input, as, condition] = operands
+  const name = checkVariable(as ?? 'this')
+  const items = compile(input, scope)
+  const accepts = compile(condition, extendScope(scope, [name]))
+  return (root, bindings) => {
+    const list = items(root, bindings)
+    if (isNullish(list)) return null
+    const found = checkArray('$filter', list, 28651).filter((item) =>
+      isTrue(accepts(root, bind(name, item, bindings))),
+    )
+    spendItems(found.length)
+    return found
+  }
+}
+
+function buildReduce(operands: readonly unknown[], scope: Scope, compile: Compile): Evaluate {
+  const [input, initial, body] = operands
+  const items = compile(input, scope)
+  const start = compile(initial, scope)
+  const run = compile(body, extendScope(scope, ['this', 'value']))
+  return (root, bindings) => {
+    const list = items(root, bindings)
+    if (isNullish(list)) return null
+    return checkArray('$reduce', list, 40080).reduce(
+      (value, item) => run(root, bind('value', value, bind('this', item, bindings))),
+      start(root, bindings),
+    )
+  }
 }

@@ -1,14 +1,11 @@
+import { ObjectId } from 'bson'
 import { CommandError, notSupported } from '../../errors.ts'
-import { isNullish } from '../../values/bson-type.ts'
-import { toMongoString } from './conversions.ts'
-import type { Operator, Operators } from './operator.ts'
-import { checkInteger, checkString, named, orNull, positional } from './operator.ts'
+import { bsonTagOf, isNullish, isNumeric, typeNameOf } from '../../values/bson-type.ts'
+import type { Operators } from './operator.ts'
+import { checkInteger, checkString, orNull, positional } from './operator.ts'
 
 const MANY = Number.POSITIVE_INFINITY
 const MAX_STRING = 16_777_216
-/** What `$trim` removes where no `chars` are given. */
-const WHITESPACE =
-  '\0\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a'
 
 /** Operators on strings; positions are code points. MongoDB knows the case of ASCII letters only. */
 export const STRINGS: Operators = {
@@ -19,11 +16,6 @@ export const STRINGS: Operators = {
       return texts.join('')
     }),
   ),
-  $ltrim: trim('$ltrim', { left: true, right: false }),
-  $rtrim: trim('$rtrim', { left: false, right: true }),
-  $trim: trim('$trim', { left: true, right: true }),
-  $replaceOne: replacing('$replaceOne', false),
-  $replaceAll: replacing('$replaceAll', true),
   $split: orNull(
     positional(2, 2, ([text, by]) => {
       const separator = checkString('$split', by, 40086)
@@ -55,30 +47,34 @@ function checkLength(length: number): void {
     throw new CommandError(10334, `A string is longer than ${MAX_STRING} bytes`)
 }
 
-function trim(name: string, { left, right }: { left: boolean; right: boolean }): Operator {
-  return named(['input', 'chars?'], ([input, chars = WHITESPACE]) => {
-    if (isNullish(input) || chars === null) return null
-    const points = [...checkString(`${name}'s input`, input, 50699)]
-    const set = new Set(checkString(`${name}'s chars`, chars, 50700))
-    let from = 0
-    let to = points.length
-    while (left && from < to && set.has(points[from] ?? '')) from += 1
-    while (right && to > from && set.has(points[to - 1] ?? '')) to -= 1
-    return points.slice(from, to).join('')
-  })
+/** Operators on the types of values. */
+export const TYPES: Operators = {
+  $toObjectId: orNull(positional(1, 1, ([value]) => toObjectId(value))),
+  $toString: orNull(positional(1, 1, ([value]) => toMongoString(value))),
+  $type: positional(1, 1, ([value]) => typeNameOf(value)),
+  $isNumber: positional(1, 1, ([value]) => isNumeric(value)),
 }
 
-function replacing(name: string, all: boolean): Operator {
-  return orNull(
-    named(['input', 'find', 'replacement'], ([input, find, by]) => {
-      const text = checkString(`${name}'s input`, input, 51746)
-      const wanted = checkString(`${name}'s find`, find, 51745)
-      const replacement = checkString(`${name}'s replacement`, by, 51744)
-      if (wanted === '') throw notSupported(`${name} of an empty string`)
-      const pieces = text.split(wanted)
-      const count = all ? pieces.length - 1 : Math.min(pieces.length - 1, 1)
-      checkLength(text.length + count * (replacement.length - wanted.length))
-      return all ? pieces.join(replacement) : text.replace(wanted, () => replacement)
-    }),
-  )
+function toObjectId(value: unknown): unknown {
+  if (value instanceof ObjectId) return value
+  if (typeof value === 'string' && /^[0-9a-f]{24}$/i.test(value)) return new ObjectId(value)
+  const what = typeof value === 'string' ? `'${value}'` : `a value of type ${typeNameOf(value)}`
+  const message = `Failed to convert ${what} to objectId in $convert with no onError value`
+  throw new CommandError(241, message)
+}
+
+/** Returns a value as MongoDB's string for it. @throws {CommandError} `code` there is none */
+export function toMongoString(value: unknown, code = 241): string {
+  if (value instanceof Date) return value.toISOString()
+  const isConvertible =
+    typeof value !== 'object' ||
+    ['ObjectId', 'Long', 'Decimal128'].includes(bsonTagOf(value ?? {}) ?? '')
+  if (!isConvertible) {
+    throw new CommandError(code, `Unsupported conversion from ${typeNameOf(value)} to string`)
+  }
+  const text = String(value)
+  // MongoDB and JavaScript write exponents differently.
+  if (typeof value === 'number' && /\de/.test(text))
+    throw notSupported(`Converting ${text} to a string`)
+  return text
 }

@@ -1,0 +1,77 @@
+import type { Document } from 'bson'
+import { ObjectId } from 'bson'
+import { CommandError } from '../errors.ts'
+import { MAX_DOCUMENT_BYTES, MAX_MESSAGE_BYTES, MAX_WRITE_BATCH } from '../limits.ts'
+import { SESSION_TIMEOUT_MINUTES } from '../sessions/sessions.ts'
+import type { CommandContext, Commands } from './command.ts'
+import { readName } from './command.ts'
+
+/** MongoDB 7.0: the newest whose commands are all here (8.0 adds `bulkWrite`). */
+const MAX_WIRE_VERSION = 21
+const ELECTION_ID = new ObjectId('7fffffff0000000000000001')
+
+/** Commands about the server, and about what a client keeps there: sessions, cursors, transactions. */
+export const CONNECTION_COMMANDS: Commands = {
+  // Drivers describe themselves in the fields of these three; none of them changes the reply.
+  hello: { run: hello },
+  ismaster: { run: hello },
+  isMaster: { run: hello },
+  ping: { fields: {}, run: () => ({ ok: 1 }) },
+  endSessions: {
+    fields: {},
+    run: ({ endSessions: lsids }, { sessions }) => {
+      if (!Array.isArray(lsids)) throw new CommandError(14, 'The sessions must be an array')
+      for (const lsid of lsids) sessions.end(lsid)
+      return { ok: 1 }
+    },
+  },
+  getMore: {
+    fields: { collection: 'string', batchSize: 'number' },
+    run: (command, context) => {
+      const namespace = `${context.database}.${readName(command, 'collection')}`
+      return context.cursors.next(command.getMore, namespace, command.batchSize, context.session)
+    },
+  },
+  killCursors: {
+    fields: { cursors: 'array' },
+    run: (command, { cursors }) => {
+      const { cursors: ids = [] } = command
+      const cursorsKilled = ids.filter((id: unknown) => cursors.kill(id))
+      const cursorsNotFound = ids.filter((id: unknown) => !cursorsKilled.includes(id))
+      return { cursorsKilled, cursorsNotFound, cursorsAlive: [], cursorsUnknown: [], ok: 1 }
+    },
+  },
+  // The dispatcher ends a transaction itself: these run only where a command names none.
+  commitTransaction: { fields: { recoveryToken: 'object' }, run: refuseWithoutTransaction },
+  abortTransaction: { fields: { recoveryToken: 'object' }, run: refuseWithoutTransaction },
+}
+
+/** A replica set of one: that is what makes drivers use sessions, retries and transactions. */
+function hello(_command: Document, { address }: CommandContext): Document {
+  return {
+    helloOk: true,
+    ismaster: true,
+    isWritablePrimary: true,
+    secondary: false,
+    setName: 'rs0',
+    setVersion: 1,
+    hosts: [address],
+    primary: address,
+    me: address,
+    electionId: ELECTION_ID,
+    lastWrite: { lastWriteDate: new Date() },
+    maxBsonObjectSize: MAX_DOCUMENT_BYTES,
+    maxMessageSizeBytes: MAX_MESSAGE_BYTES,
+    maxWriteBatchSize: MAX_WRITE_BATCH,
+    localTime: new Date(),
+    logicalSessionTimeoutMinutes: SESSION_TIMEOUT_MINUTES,
+    minWireVersion: 0,
+    maxWireVersion: MAX_WIRE_VERSION,
+    readOnly: false,
+    ok: 1,
+  }
+}
+
+function refuseWithoutTransaction(): never {
+  throw new CommandError(72, 'A commit and an abort must name the transaction they belong to')
+}
