@@ -61,12 +61,8 @@ export function createClient<
 >(...[options = {}]: ClientArguments<Services, Methods>): Client<Services, Methods> {
   checkRules('createClient()', options, RULES)
   const { baseURL = '', methods = {}, ...connectionOptions } = options
-  const connection = createConnection('ofetch', {
-    base: baseURL,
-    connection: ofetch,
-    options: connectionOptions,
-    Service: OfetchClient,
-  })
+  const settings = { base: baseURL, connection: ofetch, options: connectionOptions }
+  const connection = createConnection('ofetch', settings, OfetchClient)
   // Without the support for servers of createApp(): browsers would have to load it.
   const client: Application = new Application().configure(connection)
   for (const [path, names] of Object.entries<readonly string[] | undefined>(methods)) {

@@ -97,14 +97,8 @@ export interface ResolvedConnectionOptions extends Required<ConnectionOptions> {
 }
 
 /** What `params.connection` of one call says, with the options of the connection behind it. */
-export interface CallOptions {
-  readonly headers: ConnectionParams['headers']
-  readonly signal: AbortSignal | undefined
-  readonly timeoutMs: number
-  readonly retries: number
-  readonly responseType: ResponseType
-  readonly libraryOptions: Readonly<Record<string, unknown>>
-}
+export type CallOptions = Pick<ResolvedConnectionOptions, 'headers' | 'timeoutMs' | 'retries'> &
+  Pick<PreparedRequest, 'signal' | 'responseType' | 'libraryOptions'>
 
 const RESPONSE_TYPES: readonly unknown[] = ['json', 'text', 'arrayBuffer', 'blob', 'stream']
 

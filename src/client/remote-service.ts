@@ -251,20 +251,13 @@ function toQuery({ query = {} }: Readonly<Record<string, unknown>>): Query {
   throw new BadRequest('params.query must be an object')
 }
 
-/** What a request does where the server redirects, as its library and its caller are told. */
-interface RedirectRule {
-  /** What the library is asked for, unless its own options say otherwise. */
-  readonly redirect: PreparedRequest['redirect']
-  /** Whether no option may say otherwise. */
-  readonly isBound: boolean
-  /** Why a redirect is not followed, for the error. */
-  readonly reason: string
-}
-
 /** The options by which libraries are told to follow. */
 const REDIRECT_OPTIONS: readonly string[] = [
   ...['redirect', 'maxRedirects', 'redirects', 'maxRedirections', 'fetchOptions'],
 ]
+
+/** What a request does where the server redirects, and why, for the error. */
+type RedirectRule = Pick<PreparedRequest, 'redirect' | 'isBound'> & { readonly reason: string }
 
 /**
  * Returns the rule for a request. Libraries leave the header `Authorization` out on the way to another
@@ -273,13 +266,13 @@ const REDIRECT_OPTIONS: readonly string[] = [
  */
 function toRedirectRule(verb: string, added: object): RedirectRule {
   const isBound = Object.keys(added).some((name) => name !== 'authorization')
-  if (isBound) {
-    const reason = 'the header with the token would be sent along, to any origin'
-    return { redirect: 'manual', isBound, reason }
+  if (verb === 'GET' && !isBound) {
+    return { redirect: 'follow', isBound, reason: 'the HTTP library does not follow' }
   }
-  return verb === 'GET'
-    ? { redirect: 'follow', isBound, reason: 'the HTTP library does not follow' }
-    : { redirect: 'manual', isBound, reason: 'only calls that read follow' }
+  const reason = isBound
+    ? 'the header with the token would be sent along, to any origin'
+    : 'only calls that read follow'
+  return { redirect: 'manual', isBound, reason }
 }
 
 /** Returns the options of a library without those that would have it follow. */

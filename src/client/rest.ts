@@ -58,7 +58,7 @@ export function rest<
       // Feathers takes the class in the place of the options as well.
       const [options, Service] = typeof given === 'function' ? [{}, given] : [given, last]
       checkServiceClass(owner, Service)
-      const made = createConnection(library, { base, connection, options, Service })
+      const made = createConnection(library, { base, connection, options }, Service)
       checkOverrides(owner, made.service('/'))
       return made
     }
@@ -102,20 +102,6 @@ export interface RestConnection<Services = AnyServices> {
   readonly Service: RemoteServiceClass
 }
 
-/** Whether a value is the library that is meant: a function, or an object with one. */
-const IS_LIBRARY: Readonly<Record<string, (value: unknown) => boolean>> = {
-  axios: (value) =>
-    typeof (value as { request?: unknown } | null | undefined)?.request === 'function',
-}
-
-/** What a connection is made of. */
-interface ConnectionParts {
-  readonly base: string
-  readonly connection: unknown
-  readonly options: ConnectionOptions
-  readonly Service: RemoteServiceClass
-}
-
 /**
  * Returns a connection by an HTTP library.
  * @param library its name, for errors
@@ -123,13 +109,15 @@ interface ConnectionParts {
  */
 export function createConnection(
   library: string,
-  { base, connection, options, Service }: ConnectionParts,
+  settings: Omit<RemoteServiceSettings, 'name'>,
+  Service: RemoteServiceClass,
 ): RestConnection<never> {
-  const isLibrary = IS_LIBRARY[library] ?? ((value) => typeof value === 'function')
-  if (!isLibrary(connection)) {
+  const { connection } = settings
+  const called = library === 'axios' ? (connection as AxiosLibrary | null)?.request : connection
+  if (typeof called !== 'function') {
     throw new TypeError(`${library} has to be provided: rest(url).${library}(${library})`)
   }
-  const service = (name: string): RemoteService => new Service({ name, base, connection, options })
+  const service = (name: string): RemoteService => new Service({ ...settings, name })
   // What is wrong with the options is told now, not with the first call.
   service('/')
   const configure = nameFactory('rest', (app: Application): void => {
