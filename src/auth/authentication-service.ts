@@ -20,7 +20,7 @@ import { installLoginHooks } from './hooks/login-events.ts'
 import type { AuthenticationConfiguration } from './settings/authentication-config.ts'
 import { checkConfiguration } from './settings/configuration-check.ts'
 import { LiveSettings } from './settings/live-settings.ts'
-import { mergeSettings } from './settings-merge.ts'
+import { mergeSettings } from './settings-values.ts'
 import { AuthenticationBaseStrategy } from './strategies/base-strategy.ts'
 import type { LoginThrottle } from './throttle/login-throttle.ts'
 import { limitProof } from './throttle/login-throttle.ts'
@@ -39,7 +39,9 @@ export class AuthenticationService implements Authentication {
   /** The application that the service was made for. */
   readonly app: Application
   readonly configKey: string
-  readonly #registry = new StrategyRegistry()
+  // A map, as names come from requests: an object would have a strategy `constructor`.
+  readonly #strategies = new Map<string, AuthenticationStrategy>()
+  #isSetUp = false
   readonly #settings: LiveSettings
 
   /**
@@ -67,7 +69,7 @@ export class AuthenticationService implements Authentication {
   }
 
   get strategyNames(): string[] {
-    return this.#registry.names
+    return [...this.#strategies.keys()]
   }
 
   get parseStrategies(): readonly string[] {
@@ -84,12 +86,26 @@ export class AuthenticationService implements Authentication {
   }
 
   register(name: string, strategy: AuthenticationStrategy): this {
-    this.#registry.register(this, name, strategy)
+    if (typeof strategy?.authenticate !== 'function') {
+      throw new TypeError(`The strategy '${name}' has no authenticate method`)
+    }
+    strategy.setName?.(name)
+    strategy.setApplication?.(this.app)
+    strategy.setAuthentication?.(this)
+    strategy.verifyConfiguration?.()
+    this.#strategies.set(name, strategy)
+    if (this.#isSetUp) {
+      Promise.resolve()
+        .then(() => strategy.setup?.(this, name))
+        .catch((error: unknown) => {
+          this.app.logger.error({ err: error, strategy: name }, 'The setup of a strategy failed')
+        })
+    }
     return this
   }
 
   getStrategy(name: string): AuthenticationStrategy | undefined {
-    return this.#registry.get(name)
+    return this.#strategies.get(name)
   }
 
   getStrategies(...names: string[]): (AuthenticationStrategy | undefined)[] {
@@ -102,7 +118,9 @@ export class AuthenticationService implements Authentication {
    */
   async setup(): Promise<void> {
     this.#settings.freeze()
-    await this.#registry.setup(this)
+    // Strategies that are registered from now on are set up at once.
+    this.#isSetUp = true
+    for (const [name, strategy] of this.#strategies) await strategy.setup?.(this, name)
   }
 
   async createAccessToken(
@@ -155,7 +173,7 @@ export class AuthenticationService implements Authentication {
     reply: unknown,
     ...strategies: string[]
   ): AuthenticationRequest | null | Promise<AuthenticationRequest | null> {
-    return this.#registry.parse(request, reply, strategies)
+    return this.#parse(request, reply, strategies)
   }
 
   async handleConnection(
@@ -233,66 +251,8 @@ export class AuthenticationService implements Authentication {
     return result
   }
 
-  /** @throws {TypeError} something about the settings in effect is not valid */
-  #checkSettings(): void {
-    // Strategies that don't extend the base class may use the names of its options otherwise.
-    const sections = this.strategyNames.filter(
-      (name) => this.getStrategy(name) instanceof AuthenticationBaseStrategy,
-    )
-    checkConfiguration(this, sections)
-    this.#registry.verify()
-  }
-}
-
-function refuse(reason: string): Promise<never> {
-  return Promise.reject(createNotAuthenticated(`Invalid authentication information${reason}`))
-}
-
-/** The strategies of one authentication service, by their names. */
-export class StrategyRegistry {
-  // A map, as names come from requests: an object would have a strategy `constructor`.
-  readonly #strategies = new Map<string, AuthenticationStrategy>()
-  #isReady = false
-
-  get names(): string[] {
-    return [...this.#strategies.keys()]
-  }
-
-  /**
-   * Gives the strategy its name, application and service, has it check its settings, and keeps it.
-   */
-  register(service: Authentication, name: string, strategy: AuthenticationStrategy): void {
-    if (typeof strategy?.authenticate !== 'function') {
-      throw new TypeError(`The strategy '${name}' has no authenticate method`)
-    }
-    strategy.setName?.(name)
-    strategy.setApplication?.(service.app)
-    strategy.setAuthentication?.(service)
-    strategy.verifyConfiguration?.()
-    this.#strategies.set(name, strategy)
-    if (this.#isReady) setUpLate(service, name, strategy)
-  }
-
-  get(name: string): AuthenticationStrategy | undefined {
-    return this.#strategies.get(name)
-  }
-
-  /** Has every strategy check its settings, as these may have changed. */
-  verify(): void {
-    for (const strategy of this.#strategies.values()) strategy.verifyConfiguration?.()
-  }
-
-  /** Sets up the strategies, one after the other; those that are registered later at once. */
-  async setup(service: Authentication): Promise<void> {
-    this.#isReady = true
-    for (const [name, strategy] of this.#strategies) await strategy.setup?.(service, name)
-  }
-
-  /**
-   * Returns what the first of the named strategies reads from a request, `null` when none does. It
-   * is a promise only from the first strategy on that returns one.
-   */
-  parse(
+  /** It is a promise only from the first strategy on that returns one. */
+  #parse(
     request: AuthenticationHttpRequest,
     reply: unknown,
     names: readonly string[],
@@ -302,18 +262,24 @@ export class StrategyRegistry {
       const parsed = strategy?.parse?.(request, reply) ?? null
       if (parsed instanceof Promise) {
         const others = names.slice(index + 1)
-        return parsed.then((value) => value ?? this.parse(request, reply, others))
+        return parsed.then((value) => value ?? this.#parse(request, reply, others))
       }
       if (parsed !== null) return parsed
     }
     return null
   }
+
+  /** @throws {TypeError} something about the settings in effect is not valid */
+  #checkSettings(): void {
+    // Strategies that don't extend the base class may use the names of its options otherwise.
+    const sections = this.strategyNames.filter(
+      (name) => this.getStrategy(name) instanceof AuthenticationBaseStrategy,
+    )
+    checkConfiguration(this, sections)
+    for (const strategy of this.#strategies.values()) strategy.verifyConfiguration?.()
+  }
 }
 
-function setUpLate(service: Authentication, name: string, strategy: AuthenticationStrategy): void {
-  Promise.resolve()
-    .then(() => strategy.setup?.(service, name))
-    .catch((error: unknown) => {
-      service.app.logger.error({ err: error, strategy: name }, 'The setup of a strategy failed')
-    })
+function refuse(reason: string): Promise<never> {
+  return Promise.reject(createNotAuthenticated(`Invalid authentication information${reason}`))
 }

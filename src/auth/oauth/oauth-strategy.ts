@@ -130,11 +130,11 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
    */
   async findEntity(profile: OAuthProfile, params: OAuthParams): Promise<Entity | null> {
     const query = await this.getEntityQuery(profile, params)
-    const found = await findOne(this, query, params)
+    const found = await this.#findOne(query, params)
     const field = `${this.name}Id`
     const id = profile['sub'] ?? profile['id']
     if (found !== null || typeof id !== 'number' || query[field] !== String(id)) return found
-    return findOne(this, { ...query, [field]: id }, params)
+    return this.#findOne({ ...query, [field]: id }, params)
   }
 
   /** Returns who is logged in already: the account that a login is to be linked to. */
@@ -208,6 +208,30 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
     return service
   }
 
+  /**
+   * Returns the entity that a query finds, `null` for none.
+   * @throws {NotAuthenticated} the query has half of a character in a string
+   * @throws {GeneralError} the service returns something that has no id
+   */
+  async #findOne(
+    query: Readonly<Record<string, unknown>>,
+    params: OAuthParams,
+  ): Promise<Entity | null> {
+    // A condition without a value matches those who have none: `email: null` of a profile.
+    if (Object.values(query).some((value) => value === null || value === undefined)) return null
+    // Databases store all halves as the same U+FFFD: the entity of another profile would be found.
+    if (!isWellFormed(query)) {
+      const reason = 'what the entity is looked for by is not well-formed Unicode'
+      throw createNotAuthenticated('The provider does not say who you are', undefined, { reason })
+    }
+    const entity = findFirst(
+      await this.#entities.find(createEntityParams(params, { $limit: 1, ...query })),
+    )
+    if (entity === undefined || entity === null) return null
+    if (isObject(entity) && entity[this.entityId] != null) return entity
+    throw new GeneralError(`The entities of the service have no '${this.entityId}'`)
+  }
+
   async #prove(request: AuthenticationRequest, params: OAuthParams): Promise<OAuthProfile> {
     const isProven = isProvenProfile(request['profile'], this.name)
     const data = isProven ? request : await proveDirectly(this.providerAccess, request, params)
@@ -254,38 +278,6 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
 }
 
 const TAKEN = 'There is an account with these details: log in to it, then link this one'
-
-/** What is read of a strategy. */
-interface Searching {
-  readonly entityId: string
-  readonly entityService: EntityService | null
-}
-
-/**
- * Returns the entity that a query finds, `null` for none.
- * @throws {NotAuthenticated} the query has half of a character in a string
- * @throws {GeneralError} the service returns something that has no id
- */
-export async function findOne(
-  { entityId, entityService }: Searching,
-  query: Readonly<Record<string, unknown>>,
-  params: AuthenticationParams,
-): Promise<Entity | null> {
-  if (entityService === null) throw createNotAuthenticated('Could not find entity service')
-  // A condition without a value matches those who have none: `email: null` of a profile.
-  if (Object.values(query).some((value) => value === null || value === undefined)) return null
-  // Databases store all halves as the same U+FFFD: the entity of another profile would be found.
-  if (!isWellFormed(query)) {
-    const reason = 'what the entity is looked for by is not well-formed Unicode'
-    throw createNotAuthenticated('The provider does not say who you are', undefined, { reason })
-  }
-  const entity = findFirst(
-    await entityService.find(createEntityParams(params, { $limit: 1, ...query })),
-  )
-  if (entity === undefined || entity === null) return null
-  if (isObject(entity) && entity[entityId] != null) return entity
-  throw new GeneralError(`The entities of the service have no '${entityId}'`)
-}
 
 /** Whether no string of a query has half of a character, at any depth. */
 function isWellFormed(value: unknown): boolean {

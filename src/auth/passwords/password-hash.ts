@@ -115,21 +115,6 @@ export function readBcryptCost(hash: string): number | null {
   return cost === undefined ? null : Number(cost)
 }
 
-/** Returns the hash of a password with a new salt. The work is done on the main thread, in slices. */
-export function hashByBcrypt(password: string, cost: number): Promise<string> {
-  return bcrypt.hash(password, cost)
-}
-
-/** Whether a password has this hash, as far as bcrypt reads it. */
-export function matchesBcrypt(password: string, hash: string): Promise<boolean> {
-  return bcrypt.compare(password, hash)
-}
-
-/** Whether a password has more than the 72 bytes that bcrypt reads. */
-export function isCutByBcrypt(password: string): boolean {
-  return bcrypt.truncates(password)
-}
-
 /**
  * Returns hashes that no password has and that take as long to check as one of this cost. Beside one of a
  * lower cost that is checked, they take the rest of that time: each step doubles the work, so one of each

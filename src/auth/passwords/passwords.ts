@@ -1,9 +1,10 @@
 import { availableParallelism } from 'node:os'
+import bcrypt from 'bcryptjs'
 import { BadRequest } from '../../core/index.ts'
 import type { OptionRule } from '../../core/options/option-check.ts'
 import { checkOptions, withDefaults } from '../../core/options/option-check.ts'
 import { isNonEmptyString } from '../../core/value-kind.ts'
-import { AUTH_OPTION } from '../option-rules.ts'
+import { AUTH_OPTION } from '../settings-values.ts'
 import type { Turn } from '../work-queue.ts'
 import { WorkQueue } from '../work-queue.ts'
 import type { ScryptCost, ScryptHash } from './password-hash.ts'
@@ -11,13 +12,10 @@ import {
   createBcryptDummies,
   createDummyHash,
   formatScryptHash,
-  hashByBcrypt,
   hashByScrypt,
-  isCutByBcrypt,
   isSameCost,
   isScryptCost,
   MAX_PARALLELIZATION,
-  matchesBcrypt,
   matchesScrypt,
   parseScryptHash,
   readBcryptCost,
@@ -131,7 +129,7 @@ export class Passwords {
    */
   check(password: unknown): asserts password is string {
     checkPassword(password)
-    if (this.#bcryptCost === null || !isCutByBcrypt(password)) return
+    if (this.#bcryptCost === null || !bcrypt.truncates(password)) return
     throw new BadRequest('A password has at most 72 bytes')
   }
 
@@ -143,7 +141,7 @@ export class Passwords {
   async hash(password: unknown, turn: Turn = {}): Promise<string> {
     this.check(password)
     const cost = this.#bcryptCost
-    if (cost !== null) return this.#queue.run(() => hashByBcrypt(password, cost), turn)
+    if (cost !== null) return this.#queue.run(() => bcrypt.hash(password, cost), turn)
     const hash = await this.#queue.run(() => hashByScrypt(password, this.#cost), turn)
     return formatScryptHash(hash)
   }
@@ -165,12 +163,12 @@ export class Passwords {
         : this.#bcryptCost === bcryptCost
     const check = async (): Promise<boolean> => {
       if (scrypt !== null) return matchesScrypt(password, scrypt)
-      return bcryptCost !== null && matchesBcrypt(password, storedHash)
+      return bcryptCost !== null && bcrypt.compare(password, storedHash)
     }
     const compute = isCurrent ? check : () => this.#checkBesideDummy(password, check, bcryptCost)
     const isCorrect = await this.#queue.run(compute, { ...turn, isUrgent: true })
     // What stands behind the 72 bytes that bcrypt reads was not checked: it may be mistyped.
-    const isCut = (this.#bcryptCost ?? bcryptCost) !== null && isCutByBcrypt(password)
+    const isCut = (this.#bcryptCost ?? bcryptCost) !== null && bcrypt.truncates(password)
     return {
       isCorrect,
       isOutdated: isKnown && !isCurrent && !isCut,
@@ -191,7 +189,7 @@ export class Passwords {
     const waste = async (): Promise<boolean> => {
       if (this.#bcryptCost === null) return matchesScrypt(password, this.#dummy)
       for (const dummy of createBcryptDummies(this.#bcryptCost, bcryptCost)) {
-        await matchesBcrypt(password, dummy)
+        await bcrypt.compare(password, dummy)
       }
       return false
     }

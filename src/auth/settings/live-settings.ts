@@ -1,5 +1,5 @@
 import type { Application } from '../../core/index.ts'
-import { freezeDeep, isSameSetting } from '../settings-merge.ts'
+import { freezeDeep, isSameSetting } from '../settings-values.ts'
 import { LoginThrottle } from '../throttle/login-throttle.ts'
 import { TokenIssuer } from '../tokens/access-token.ts'
 import type { RevocationList } from '../tokens/token-revocation.ts'

@@ -1,10 +1,10 @@
 import type { OptionRule } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import { isNonEmptyString, isPlainObject } from '../../core/value-kind.ts'
-import { AUTH_OPTION } from '../option-rules.ts'
-import type { SettingsObject } from '../settings-merge.ts'
+import type { SettingsObject } from '../settings-values.ts'
+import { AUTH_OPTION } from '../settings-values.ts'
 import type { Algorithm } from './token-key.ts'
-import { ALGORITHMS, isAlgorithm } from './token-key.ts'
+import { ALGORITHMS } from './token-key.ts'
 
 /** The setting `jwtOptions`, and options of single calls, which win over it. */
 export interface TokenOptions {
@@ -72,7 +72,10 @@ export const TOKEN_RULES: Readonly<Record<keyof TokenOptions, OptionRule>> = {
   },
   audience: AUTH_OPTION.stringOrList,
   issuer: OPTION.string,
-  algorithm: { expected: `one of ${ALGORITHMS.join(', ')}`, isValid: isAlgorithm },
+  algorithm: {
+    expected: `one of ${ALGORITHMS.join(', ')}`,
+    isValid: (value) => ALGORITHMS.some((one) => one === value),
+  },
   expiresIn: TIME_SPAN,
   notBefore: TIME_SPAN,
   maxLifetime: TIME_SPAN,

@@ -1,7 +1,7 @@
 import type { OptionRule, OptionRules } from '../../../core/options/option-check.ts'
 import { checkOptions, OPTION } from '../../../core/options/option-check.ts'
 import { isNonEmptyString, isPlainObject, isStringList } from '../../../core/value-kind.ts'
-import { AUTH_OPTION } from '../../option-rules.ts'
+import { AUTH_OPTION } from '../../settings-values.ts'
 
 /**
  * The section of one provider, `authentication.oauth.github`. The names are those of Grant, which

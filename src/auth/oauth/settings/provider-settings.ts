@@ -1,5 +1,5 @@
 import { isKeyString } from '../../../core/value-kind.ts'
-import { mergeSettings } from '../../settings-merge.ts'
+import { mergeSettings } from '../../settings-values.ts'
 import type { OAuthSettings } from './oauth-settings.ts'
 import type { Fail, ProviderSection } from './provider-section.ts'
 
