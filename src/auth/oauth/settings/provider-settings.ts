@@ -141,6 +141,9 @@ const OWN_PARAMETERS: readonly string[] = [
   ...['code_challenge', 'code_challenge_method', 'request', 'request_uri'],
 ]
 
+/** What the key `subdomain` of a section takes the place of. */
+const SUBDOMAIN = '[subdomain]'
+
 const URL_KEYS = ['issuer', 'authorize_url', 'access_url', 'profile_url', 'email_url'] as const
 
 /**
@@ -158,15 +161,25 @@ export function resolveProvider(
   const fail = (text: string): never => {
     throw new TypeError(`The setting '${place}' ${text}`)
   }
-  const merged = mergeSection(settings, name, override)
-  const { customParams, dynamic } = readParameters(merged, fail)
-  const section = fillSubdomain(merged, fail)
-  const { issuer = null, allowPrivateNetwork = false, scope_delimiter = ' ' } = section
-  const endpoints = readEndpoints(section, fail)
+  const section = mergeSection(settings, name, override)
+  const { subdomain, allowPrivateNetwork = false, scope_delimiter = ' ' } = section
+  const { customParams, dynamic } = readParameters(section, fail)
+  const fill = (url: string): string =>
+    url.includes(SUBDOMAIN) ? url.replace(SUBDOMAIN, subdomain ?? fail("needs 'subdomain'")) : url
+  const endpoints = readEndpoints(section, fill, fail)
+  const issuer = section.issuer === undefined ? null : fill(section.issuer)
+  // A part of a host that stands nowhere is a URL that was forgotten.
+  if (
+    subdomain !== undefined &&
+    !`${section.issuer} ${section.authorize_url}`.includes(SUBDOMAIN)
+  ) {
+    fail(`has 'subdomain', but no URL with '${SUBDOMAIN}'`)
+  }
   if (endpoints === null && issuer === null) {
     fail("needs 'issuer', or 'authorize_url', 'access_url' and 'profile_url'")
   }
-  const insecure = URL_KEYS.map((key) => section[key]).find((url) => /^http:/i.test(url ?? ''))
+  const urls = [issuer, ...Object.values(endpoints ?? {})]
+  const insecure = urls.find((url) => /^http:/i.test(url ?? ''))
   if (insecure !== undefined && !allowPrivateNetwork) {
     fail(`has '${insecure}': only a provider with 'allowPrivateNetwork: true' may have http:`)
   }
@@ -205,18 +218,6 @@ function mergeSection(
   return mergeSettings(Object.fromEntries(inherited), own) as ProviderSection
 }
 
-/** Returns a section whose URLs have the `subdomain` in the place of `[subdomain]`. */
-function fillSubdomain(section: ProviderSection, fail: Fail): ProviderSection {
-  const { subdomain } = section
-  const open = URL_KEYS.filter((key) => section[key]?.includes('[subdomain]'))
-  // A part of a host that stands nowhere is a URL that was forgotten.
-  if (subdomain !== undefined && open.length === 0) {
-    fail("has 'subdomain', but no URL with '[subdomain]'")
-  }
-  const fill = (url = '') => url.replace('[subdomain]', subdomain ?? fail("needs 'subdomain'"))
-  return { ...section, ...Object.fromEntries(open.map((key) => [key, fill(section[key])])) }
-}
-
 function readParameters(section: ProviderSection, fail: Fail) {
   const { custom_params: customParams = {}, dynamic = false } = section
   const names = dynamic === true ? DYNAMIC_DEFAULTS : dynamic || []
@@ -228,9 +229,12 @@ function readParameters(section: ProviderSection, fail: Fail) {
   return { customParams, dynamic: names }
 }
 
-function readEndpoints(section: ProviderSection, fail: Fail): OAuthEndpoints | null {
-  const { authorize_url: authorizeUrl, access_url: accessUrl } = section
-  const { profile_url: profileUrl = null, email_url: emailUrl = null } = section
+function readEndpoints(
+  section: ProviderSection,
+  fill: (url: string) => string,
+  fail: Fail,
+): OAuthEndpoints | null {
+  const { authorize_url: authorizeUrl, access_url: accessUrl, profile_url, email_url } = section
   if (authorizeUrl === undefined) {
     for (const name of ['access_url', 'profile_url', 'email_url'] as const) {
       if (section[name] !== undefined) fail(`has '${name}', but no 'authorize_url'`)
@@ -238,7 +242,12 @@ function readEndpoints(section: ProviderSection, fail: Fail): OAuthEndpoints | n
     return null
   }
   if (accessUrl === undefined) return fail("has 'authorize_url', but no 'access_url'")
-  return { authorizeUrl, accessUrl, profileUrl, emailUrl }
+  return {
+    authorizeUrl: fill(authorizeUrl),
+    accessUrl: fill(accessUrl),
+    profileUrl: profile_url === undefined ? null : fill(profile_url),
+    emailUrl: email_url === undefined ? null : fill(email_url),
+  }
 }
 
 /** What each way of the setting `token_endpoint_auth_method` needs, and nothing else. */
