@@ -1,7 +1,8 @@
 import { ofetch } from 'ofetch'
 import type { Application } from '../core/app.ts'
+import { describeFunction } from '../core/function-metadata.ts'
 import { isStandardMethod, STANDARD_METHODS } from '../core/method-table.ts'
-import { checkFactoryCall, nameFactory } from '../core/options/configurator.ts'
+import { checkFactoryCall } from '../core/options/configurator.ts'
 import type { AnyServices } from '../core/services/service-map.ts'
 import type { ConnectionOptions } from './connection.ts'
 import type { AxiosLibrary } from './libraries/axios-connection.ts'
@@ -120,12 +121,13 @@ export function createConnection(
   const service = (name: string): RemoteService => new Service({ ...settings, name })
   // What is wrong with the options is told now, not with the first call.
   service('/')
-  const configure = nameFactory('rest', (app: Application): void => {
+  const configure = (app: Application): void => {
     if ('rest' in app) throw new TypeError('Only one default client provider can be configured')
     Object.assign(app, { rest: connection })
     app.defaultService = service
     app.mixins.unshift(addCustomMethods)
-  })
+  }
+  describeFunction(configure, { configuratorFactory: 'rest' })
   return Object.assign(configure, { service, Service }) as RestConnection<never>
 }
 

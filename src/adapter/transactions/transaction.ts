@@ -7,8 +7,8 @@ import type {
 } from 'mongodb'
 import type { AnyApplication } from '../../core/app.ts'
 import type { AroundHook } from '../../core/application-defaults.ts'
+import { describeFunction } from '../../core/function-metadata.ts'
 import { TAKEN_BACK } from '../../core/hooks/hook-chain.ts'
-import { markHookFactory } from '../../core/hooks/hook-factory.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import { isObject } from '../../core/value-kind.ts'
@@ -120,7 +120,7 @@ function toDriver(options: Omit<TransactionOptions, 'client'>): DriverTransactio
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
 }
 
-markHookFactory(transaction, 'transaction()')
+describeFunction(transaction, { hookFactory: 'transaction()' })
 
 /** Resolves to the client of a service, `undefined` where it is none on a collection. */
 async function findClientOf(service: object): Promise<MongoClient | undefined> {

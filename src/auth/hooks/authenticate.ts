@@ -1,8 +1,6 @@
-import type { HookPlace } from '../../core/advice/hook-check.ts'
-import { addHookCheck } from '../../core/advice/hook-check.ts'
 import { Hint } from '../../core/errors/hint.ts'
-import { markAuthenticating, toStrategies } from '../../core/hooks/authenticating-hook.ts'
-import { markHookFactory } from '../../core/hooks/hook-factory.ts'
+import type { HookPlace } from '../../core/function-metadata.ts'
+import { describeFunction, metadataOf } from '../../core/function-metadata.ts'
 import type { HookGroup } from '../../core/hooks/hook-registry.ts'
 import type { Application, Params, ServiceEntry } from '../../core/index.ts'
 import { toServicePath } from '../../core/index.ts'
@@ -19,6 +17,7 @@ import { findProof, proveAuthentication } from '../proof.ts'
 import { limitProof } from '../throttle/login-throttle.ts'
 import type { HookCall } from './hook-call.ts'
 import { reportFailure } from './login-events.ts'
+import { warnOfOpenMethods } from './open-methods.ts'
 
 /** Which strategies may prove who calls. */
 export interface AuthenticateOptions {
@@ -73,8 +72,10 @@ export function authenticate(
     if (type === 'before') return pending
     return pending === undefined ? next?.() : pending.then(next)
   }
-  const checked = addHookCheck(hook, (place) => checkAuthenticate(place, options))
-  return markAuthenticating(checked, options.strategies)
+  return describeFunction(hook, {
+    strategies: options.strategies,
+    checkPlace: (place) => checkAuthenticate(place, options),
+  })
 }
 
 /**
@@ -225,6 +226,7 @@ function getEntity(
 
 /**
  * Checks an `authenticate` hook when its application is set up: it would refuse each call for ever.
+ * Warns of methods beside it that lack one.
  * @throws {TypeError} it runs too late, there is no authentication service, or no such strategy
  */
 export function checkAuthenticate(
@@ -241,6 +243,7 @@ export function checkAuthenticate(
     throw new TypeError(`${hook} would refuse each login: remove it from this service`)
   }
   const { strategyNames, configuration, configKey } = service
+  if (place.service !== undefined) warnOfOpenMethods(place.service)
   // Services that are no `AuthenticationService` may not tell.
   if (!Array.isArray(strategyNames)) return
   // A strategy that is registered later has a section in the settings, as everywhere.
@@ -280,7 +283,9 @@ export function findStrategies(entry: ServiceEntry, method: string): readonly st
   const hooks = [entry.app.hookRegistry, entry.hooks].flatMap((registry) =>
     ['all', method].flatMap((name) => GROUPS.flatMap((group) => registry.get(group, name))),
   )
-  return hooks.map(toStrategies).find((strategies) => strategies !== undefined) ?? null
+  return (
+    hooks.map((hook) => metadataOf(hook).strategies).find((names) => names !== undefined) ?? null
+  )
 }
 
-markHookFactory(authenticate, "authenticate('jwt')")
+describeFunction(authenticate, { hookFactory: "authenticate('jwt')" })

@@ -1,4 +1,4 @@
-import { markHookFactory } from '../../core/hooks/hook-factory.ts'
+import { describeFunction } from '../../core/function-metadata.ts'
 import type { Application } from '../../core/index.ts'
 import { BadRequest } from '../../core/index.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
@@ -66,7 +66,7 @@ export function hashPassword(field: string, options: HashPasswordOptions = {}): 
     )
   }
   checkOptions('hashPassword()', options, HASH_RULES)
-  return async (context, next) => {
+  const hook: HashPasswordHook = async (context, next) => {
     if (context.type !== 'around' && context.type !== 'before') {
       throw new TypeError('The hashPassword hook must be used as a before or an around hook')
     }
@@ -75,6 +75,7 @@ export function hashPassword(field: string, options: HashPasswordOptions = {}): 
     }
     if (context.type === 'around') await next?.()
   }
+  return describeFunction(hook, { refusesNobody: true })
 }
 
 /**
@@ -194,4 +195,4 @@ function copyPlaces(value: unknown, path: string, places: Place[]): unknown {
   return Object.setPrototypeOf(copy, Object.getPrototypeOf(value) as object | null)
 }
 
-markHookFactory(hashPassword, "hashPassword('password')")
+describeFunction(hashPassword, { hookFactory: "hashPassword('password')" })

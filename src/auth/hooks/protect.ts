@@ -1,4 +1,4 @@
-import { markHookFactory } from '../../core/hooks/hook-factory.ts'
+import { describeFunction } from '../../core/function-metadata.ts'
 import type { ExternalForm } from '../../core/index.ts'
 import { addExternalForm } from '../../core/index.ts'
 import { isObject, isStringList } from '../../core/value-kind.ts'
@@ -47,7 +47,7 @@ export function protect(...fields: string[]): ProtectHook {
     protectContext(context)
     return undefined
   }
-  return hook
+  return describeFunction(hook, { refusesNobody: true })
 }
 
 function isPage(result: unknown): result is { readonly data: readonly unknown[] } {
@@ -60,4 +60,4 @@ function addForms(records: readonly unknown[], form: ExternalForm): void {
   }
 }
 
-markHookFactory(protect, "protect('password')")
+describeFunction(protect, { hookFactory: "protect('password')" })

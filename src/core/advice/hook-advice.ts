@@ -1,6 +1,6 @@
 import { isDeveloping } from '../errors/hint.ts'
+import { metadataOf } from '../function-metadata.ts'
 import type { HookContext, HookType, Started, Surrounded } from '../hooks/hook-context.ts'
-import { findFactoryCall } from '../hooks/hook-factory.ts'
 import type { HookRegistry } from '../hooks/hook-registry.ts'
 import type { MethodEntry } from '../services/method-entry.ts'
 import { isPlainObject, isPromise } from '../value-kind.ts'
@@ -17,7 +17,7 @@ export function describeHook(value: unknown): string | undefined {
     return 'undefined, not a function: nothing is imported or returned there'
   }
   if (isPromise(value)) return 'a promise, await it first'
-  const call = typeof value === 'function' ? findFactoryCall(value) : undefined
+  const call = typeof value === 'function' ? metadataOf(value).hookFactory : undefined
   if (call === undefined) return undefined
   return `the function ${call.slice(0, call.indexOf('('))}, which returns a hook: write ${call}`
 }

@@ -1,30 +1,8 @@
-import type { HookGroup, HookRegistry } from '../hooks/hook-registry.ts'
+import { metadataOf } from '../function-metadata.ts'
+import type { HookRegistry } from '../hooks/hook-registry.ts'
 import { STANDARD_METHODS } from '../method-table.ts'
 import { suggestName } from '../options/name-suggestion.ts'
 import type { EntryApplication, ServiceEntryFace } from '../services/method-entry.ts'
-
-/** Where a hook is registered. */
-export interface HookPlace {
-  /** The application that the hook finds in its context. */
-  readonly app: EntryApplication
-  /** The service of the hook, `undefined` for a hook of the application. */
-  readonly service: object | undefined
-  readonly group: HookGroup
-  /** The place in words: `'before all' of service 'users'`. */
-  readonly label: string
-}
-
-/** Throws where a hook can never do what it is for. */
-export type HookCheck = (place: HookPlace) => void
-
-/** What needs to be there when the application starts, by hook. */
-const CHECKS = new WeakMap<object, HookCheck>()
-
-/** Has a hook checked wherever it is registered when the application is set up. Returns the hook. */
-export function addHookCheck<H extends object>(hook: H, check: HookCheck): H {
-  CHECKS.set(hook, check)
-  return hook
-}
 
 /** An application, with the services that its hooks may need. */
 export interface WithServices extends EntryApplication {
@@ -63,6 +41,6 @@ function checkHooks(
 ): void {
   for (const { group, name, hooks } of registry.list()) {
     const label = `'${group === 'short' ? '' : `${group} `}${name}' of ${registry.label}`
-    for (const hook of hooks) CHECKS.get(hook)?.({ app, service, group, label })
+    for (const hook of hooks) metadataOf(hook).checkPlace?.({ app, service, group, label })
   }
 }

@@ -1,6 +1,7 @@
 import { withHint } from '../errors/hint.ts'
+import { metadataOf } from '../function-metadata.ts'
 import { isStandardMethod, METHOD_TABLE } from '../method-table.ts'
-import { findFactoryName, isClass } from '../options/configurator.ts'
+import { isClass } from '../options/configurator.ts'
 import { suggestName } from '../options/name-suggestion.ts'
 import type { ServiceEntryFace } from '../services/method-entry.ts'
 import { isObject, isPromise } from '../value-kind.ts'
@@ -42,7 +43,7 @@ export function checkServiceExtensions(path: string, service: object, extensions
 
 /** Says what a function is that stands where a service is meant. */
 export function describeFunction(path: string, value: { readonly name: string }): string {
-  const factory = findFactoryName(value)
+  const factory = metadataOf(value).configuratorFactory
   if (factory !== undefined) return `${factory}() belongs to app.configure(${factory}())`
   if (!isClass(value)) return 'it is a function'
   return `${value.name} is a class, pass an instance: app.use('${path}', new ${value.name}())`

@@ -1,7 +1,5 @@
+import { describeFunction } from '../function-metadata.ts'
 import { isObject, isPromise } from '../value-kind.ts'
-
-/** The functions for `app.configure()` that factories have made, with the names of these. */
-const FACTORY_NAMES = new WeakMap<object, string>()
 
 /**
  * Returns a function for `app.configure()`, known by the factory that made it: given to `app.use()`
@@ -15,13 +13,7 @@ export function createConfigurator<App>(
   configure: (app: App) => void,
 ): (app: App) => void {
   checkFactoryCall(factory, options)
-  return nameFactory(factory, configure)
-}
-
-/** Makes a function for `app.configure()` known by the factory that made it. Returns it. */
-export function nameFactory<F extends object>(factory: string, configure: F): F {
-  FACTORY_NAMES.set(configure, factory)
-  return configure
+  return describeFunction(configure, { configuratorFactory: factory })
 }
 
 /** @throws {TypeError} the options are the application: the factory itself was configured */
@@ -30,11 +22,6 @@ export function checkFactoryCall(factory: string, options: unknown): void {
   throw new TypeError(
     `app.configure(${factory}) lacks the call of ${factory}: app.configure(${factory}())`,
   )
-}
-
-/** Returns the name of the factory that made a function for `app.configure()`. */
-export function findFactoryName(value: object): string | undefined {
-  return FACTORY_NAMES.get(value)
 }
 
 /** @throws {TypeError} the value is no function that takes an application */

@@ -1,7 +1,8 @@
 import { describeFunction } from '../../core/advice/service-advice.ts'
+import { metadataOf } from '../../core/function-metadata.ts'
 import type { ServiceOptions } from '../../core/index.ts'
 import { Application, toServicePath } from '../../core/index.ts'
-import { findFactoryName, isClass } from '../../core/options/configurator.ts'
+import { isClass } from '../../core/options/configurator.ts'
 import type { Middleware } from '../middleware.ts'
 import { setMiddleware } from '../middleware.ts'
 import { toPatterns } from '../routing/service-router.ts'
@@ -107,7 +108,7 @@ function toMiddleware(path: string, values: readonly unknown[]): Middleware[] {
  */
 function checkFunction(path: string, value: { readonly name: string }): void {
   const factory = FACTORIES.get(value)
-  const isOther = findFactoryName(value) !== undefined || isClass(value)
+  const isOther = metadataOf(value).configuratorFactory !== undefined || isClass(value)
   if (factory !== undefined) refuse(path, `${factory} belongs to app.configure(${factory}())`)
   if (isOther) refuse(path, describeFunction(path, value))
   if (Object.hasOwn(value, PLUGIN_NAME)) {

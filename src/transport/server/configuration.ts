@@ -2,8 +2,9 @@ import { readdirSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { delimiter, parse } from 'node:path'
 import type { Load } from 'config/lib/util.js'
+import { describeFunction } from '../../core/function-metadata.ts'
 import type { LifecycleHook, Logger } from '../../core/index.ts'
-import { checkFactoryCall, nameFactory } from '../../core/options/configurator.ts'
+import { checkFactoryCall } from '../../core/options/configurator.ts'
 import { suggestName } from '../../core/options/name-suggestion.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
@@ -40,13 +41,14 @@ export function configuration(
   const given = typeof options === 'function' ? { validate: options } : options
   checkFactoryCall('configuration', options)
   checkConfigurationOptions(given)
-  return nameFactory('configuration', (app?: WithSettings) => {
+  const configure = (app?: WithSettings): Record<string, unknown> => {
     const settings = readFiles(given.directory, app?.logger ?? console)
     if (app === undefined) return settings
     for (const [name, value] of Object.entries(settings)) app.set(name, value)
     if (hasCheck(given)) addConfigurationCheck(app, settings, given)
     return settings
-  })
+  }
+  return describeFunction(configure, { configuratorFactory: 'configuration' })
 }
 
 function hasCheck(

@@ -1,14 +1,14 @@
 import t from 'tap'
-import { addHookCheck } from '../../../src/core/advice/hook-check.ts'
+import type { HookPlace } from '../../../src/core/function-metadata.ts'
+import { describeFunction } from '../../../src/core/function-metadata.ts'
 import { createApp } from '../../../src/core/index.ts'
 
 /** A hook that notes where it is found when the application is set up. */
 function createNoting() {
   const labels: string[] = []
-  const hook = addHookCheck(
-    () => undefined,
-    ({ label }) => void labels.push(label),
-  )
+  const hook = describeFunction(() => undefined, {
+    checkPlace: ({ label }: HookPlace) => void labels.push(label),
+  })
   return { hook, labels }
 }
 
@@ -39,10 +39,9 @@ t.test('checks each hook where it is registered, once all services are there', a
 
 t.test('checks the hooks of a mounted application with that application', async (t) => {
   const apps: unknown[] = []
-  const hook = addHookCheck(
-    () => undefined,
-    ({ app }) => void apps.push(app),
-  )
+  const hook = describeFunction(() => undefined, {
+    checkPlace: ({ app }: HookPlace) => void apps.push(app),
+  })
   const inner = createApp().use('users', service)
   inner.service('users').hooks({ before: [hook] })
   inner.hooks({ before: [hook] })
@@ -53,13 +52,12 @@ t.test('checks the hooks of a mounted application with that application', async 
 
 t.test('fails the setup with what a check throws, after the services are set up', async (t) => {
   const steps: string[] = []
-  const hook = addHookCheck(
-    () => undefined,
-    () => {
+  const hook = describeFunction(() => undefined, {
+    checkPlace: () => {
       steps.push('check')
       throw new TypeError('no way')
     },
-  )
+  })
   const app = createApp().use('users', { ...service, setup: async () => void steps.push('setup') })
   app.service('users').hooks({ before: [hook] })
   await t.rejects(app.setup(), new TypeError('no way'))

@@ -1,7 +1,8 @@
 import t from 'tap'
+import { metadataOf } from '../../../src/core/function-metadata.ts'
 import type { Application } from '../../../src/core/index.ts'
 import { createApp } from '../../../src/core/index.ts'
-import { createConfigurator, findFactoryName } from '../../../src/core/options/configurator.ts'
+import { createConfigurator } from '../../../src/core/options/configurator.ts'
 
 type Configure = Parameters<Application['configure']>[0]
 
@@ -12,8 +13,8 @@ function colours(options: object = {}): Configure {
 t.test('a factory makes functions for configure(), which are known by its name', async (t) => {
   const configure = colours({ red: true })
   t.same(createApp().configure(configure).get('colours'), { red: true })
-  t.equal(findFactoryName(configure), 'colours')
-  t.equal(findFactoryName(colours), undefined)
+  t.equal(metadataOf(configure).configuratorFactory, 'colours')
+  t.equal(metadataOf(colours).configuratorFactory, undefined)
 })
 
 t.test('a factory that is configured itself says that it has to be called', async (t) => {

@@ -9,7 +9,7 @@ import type { FastifyApplication } from '../../../src/transport/index.ts'
 import { authenticateRequest } from '../../../src/transport/index.ts'
 import { SECRET } from '../../support/users.ts'
 import type { Mistake } from './mistake.ts'
-import { messages, thrown, untyped } from './mistake.ts'
+import { messages, thrown, untyped, warned } from './mistake.ts'
 
 const SETTINGS = { secret: SECRET, entity: null, authStrategies: ['jwt'] }
 
@@ -150,5 +150,16 @@ export const AUTHENTICATION_MISTAKES: readonly Mistake[] = [
     'no service with the users',
     (app) => addAuthentication(app, { entity: 'user', service: 'users' }).fastify.ready(),
     "The 'users' service that 'authentication.service' names does not exist",
+  ),
+  warned(
+    'a method that lacks the authenticate hook of the others',
+    (app) => {
+      const one = async (): Promise<object> => ({})
+      app.use('notes', { create: one, update: one, patch: one, remove: one })
+      const hooks = [authenticate('jwt')]
+      app.service('notes').hooks({ before: { create: hooks, patch: hooks, remove: hooks } })
+      return addAuthentication(app).fastify.ready()
+    },
+    "Of 'notes', update lacks the authenticate hook of create, patch and remove: unless a hook for all methods refuses callers, everybody may call it. Add the hook, or leave it out of the option methods",
   ),
 ]

@@ -1,4 +1,4 @@
-import { markHookFactory } from '../../hooks/hook-factory.ts'
+import { describeFunction } from '../../function-metadata.ts'
 import { isPromise } from '../../value-kind.ts'
 import type { AnyResolver, ResolverCall, ResolverHook } from './resolver-hook.ts'
 import {
@@ -36,4 +36,4 @@ async function setLater(
   await next?.()
 }
 
-markHookFactory(resolveData, 'resolveData(resolver)')
+describeFunction(resolveData, { hookFactory: 'resolveData(resolver)' })

@@ -1,5 +1,5 @@
 import { copyExternalForms, setDispatch, toExternalForm } from '../../external-form.ts'
-import { markHookFactory } from '../../hooks/hook-factory.ts'
+import { describeFunction } from '../../function-metadata.ts'
 import { isObject, isPlainObject, isSingleValue } from '../../value-kind.ts'
 import { setOwnProperty } from '../own-property.ts'
 import { getDispatch } from './dispatch.ts'
@@ -96,4 +96,4 @@ function toDispatch(resolved: unknown): unknown {
 /** The name of {@link resolveExternal} in earlier versions of Feathers. */
 export const resolveDispatch: typeof resolveExternal = resolveExternal
 
-markHookFactory(resolveExternal, 'resolveExternal(resolver)')
+describeFunction(resolveExternal, { hookFactory: 'resolveExternal(resolver)' })

@@ -1,4 +1,4 @@
-import { markHookFactory } from '../../hooks/hook-factory.ts'
+import { describeFunction } from '../../function-metadata.ts'
 import { isPromise } from '../../value-kind.ts'
 import type { AnyResolver, ResolverCall, ResolverHook } from './resolver-hook.ts'
 import { checkBefore, checkResolvers, prepareResolvers, toCall } from './resolver-hook.ts'
@@ -34,4 +34,4 @@ function setQuery(call: ResolverCall, query: unknown): void {
   call.params = { ...call.params, query: query as Readonly<Record<string, unknown>> }
 }
 
-markHookFactory(resolveQuery, 'resolveQuery(resolver)')
+describeFunction(resolveQuery, { hookFactory: 'resolveQuery(resolver)' })

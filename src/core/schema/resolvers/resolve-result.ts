@@ -1,6 +1,6 @@
 import { BadRequest } from '../../errors/index.ts'
 import { copyExternalForms } from '../../external-form.ts'
-import { markHookFactory } from '../../hooks/hook-factory.ts'
+import { describeFunction } from '../../function-metadata.ts'
 import { isObject } from '../../value-kind.ts'
 import { findWithheld, withholdSelection } from '../withheld-selection.ts'
 import { carryDispatch } from './dispatch.ts'
@@ -70,4 +70,4 @@ function keepForms(record: unknown, resolved: unknown): unknown {
   return resolved
 }
 
-markHookFactory(resolveResult, 'resolveResult(resolver)')
+describeFunction(resolveResult, { hookFactory: 'resolveResult(resolver)' })

@@ -1,4 +1,4 @@
-import { toStrategies } from '../../hooks/authenticating-hook.ts'
+import { metadataOf } from '../../function-metadata.ts'
 import type { BeforeHooks } from '../../hooks/hook-chain.ts'
 import type { HookContext } from '../../hooks/hook-context.ts'
 import type { ServiceEntryFace } from '../../services/method-entry.ts'
@@ -61,5 +61,5 @@ class LazySchemas implements EntrySchemas {
 
 /** Whether a hook does more than to say who calls. */
 function isOther(hook: object): boolean {
-  return toStrategies(hook) === undefined
+  return metadataOf(hook).strategies === undefined
 }

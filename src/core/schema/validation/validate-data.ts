@@ -1,4 +1,4 @@
-import { markHookFactory } from '../../hooks/hook-factory.ts'
+import { describeFunction } from '../../function-metadata.ts'
 import { toMethodSpec } from '../../method-table.ts'
 import type { JSONSchema } from '../../services/service-schemas.ts'
 import { isObject } from '../../value-kind.ts'
@@ -94,4 +94,4 @@ function hasData(method: string): boolean {
   return toMethodSpec(method).arguments.includes('data')
 }
 
-markHookFactory(validateData, 'validateData(schema)')
+describeFunction(validateData, { hookFactory: 'validateData(schema)' })

@@ -1,6 +1,6 @@
 import { setCheckedQuery } from '../../checked-query.ts'
+import { describeFunction } from '../../function-metadata.ts'
 import type { HookContext } from '../../hooks/hook-context.ts'
-import { markHookFactory } from '../../hooks/hook-factory.ts'
 import { checkOptions } from '../../options/option-check.ts'
 import type { Query } from '../../params.ts'
 import { readOperatorPlaces } from '../queries/operator-places.ts'
@@ -52,4 +52,4 @@ export function validateQuery(
   }
 }
 
-markHookFactory(validateQuery, 'validateQuery(schema)')
+describeFunction(validateQuery, { hookFactory: 'validateQuery(schema)' })

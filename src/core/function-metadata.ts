@@ -1,0 +1,46 @@
+import type { HookApplication } from './hooks/hook-context.ts'
+import type { HookGroup } from './hooks/hook-registry.ts'
+
+/** Where a hook is registered. */
+export interface HookPlace {
+  /** The application that the hook finds in its context. */
+  readonly app: HookApplication
+  /** The service of the hook, `undefined` for a hook of the application. */
+  readonly service: object | undefined
+  readonly group: HookGroup
+  /** The place in words: `'before all' of service 'users'`. */
+  readonly label: string
+}
+
+/** What is known of a function beside its code, for those who register it. */
+export interface FunctionMetadata {
+  /**
+   * How a function that returns a hook is called: `protect('password')`. Registered in the place of
+   * that hook it would run as one, with the context for its options.
+   */
+  readonly hookFactory?: string
+  /** The factory of a function for `app.configure()`: given to `app.use()` it looks like any function. */
+  readonly configuratorFactory?: string
+  /** The strategies of a hook that lets nobody pass whom none of them proves. */
+  readonly strategies?: readonly string[]
+  /** Set for a hook that refuses nobody. */
+  readonly refusesNobody?: boolean
+  /** Throws where a hook can never do what it is for. Called when the application is set up. */
+  readonly checkPlace?: (place: HookPlace) => void
+}
+
+/** A function gets no property for it: it may be frozen, and users may look at its keys. */
+const METADATA = new WeakMap<object, FunctionMetadata>()
+
+const NOTHING: FunctionMetadata = {}
+
+/** Adds to what is known of a function. Returns the function. */
+export function describeFunction<F extends object>(fn: F, metadata: FunctionMetadata): F {
+  METADATA.set(fn, { ...METADATA.get(fn), ...metadata })
+  return fn
+}
+
+/** Returns what is known of a function, nothing of most. */
+export function metadataOf(fn: object): FunctionMetadata {
+  return METADATA.get(fn) ?? NOTHING
+}

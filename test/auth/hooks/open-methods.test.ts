@@ -1,0 +1,111 @@
+import t from 'tap'
+
+import {
+  AuthenticationService,
+  authenticate,
+  hashPassword,
+  JwtStrategy,
+} from '../../../src/auth/index.ts'
+import type { Application, HookOptions, ServiceOptions } from '../../../src/core/index.ts'
+import { createApp } from '../../../src/core/index.ts'
+import { createLogger } from '../../core/recording-logger.ts'
+import { SECRET } from '../../support/users.ts'
+
+type Hooks = HookOptions<object, Application, string>
+
+interface Case {
+  readonly title: string
+  readonly hooks: Hooks
+  readonly ofApp?: Hooks
+  readonly options?: ServiceOptions
+  /** The methods that the warning names; `undefined` for no warning. */
+  readonly open?: string
+}
+
+const guard = [authenticate('jwt')]
+const other = [() => undefined]
+
+const CASES: readonly Case[] = [
+  {
+    title: 'update is forgotten',
+    hooks: { before: { patch: guard, remove: guard } },
+    open: 'update',
+  },
+  {
+    title: 'one of three is guarded',
+    hooks: { around: { patch: guard } },
+    open: 'update and remove',
+  },
+  { title: 'around hooks in short', hooks: { patch: guard, update: guard }, open: 'remove' },
+  {
+    title: 'a hook for all that is no guard',
+    hooks: { before: { all: other, patch: guard, update: guard } },
+    open: 'remove',
+  },
+  {
+    title: 'an after hook is no guard',
+    hooks: { before: { patch: guard, update: guard }, after: { remove: other } },
+    open: 'remove',
+  },
+  {
+    title: 'hooks that refuse nobody',
+    hooks: { before: { update: [hashPassword('password')], patch: guard, remove: guard } },
+    open: 'update',
+  },
+  {
+    title: 'create alone is guarded',
+    hooks: { before: { create: guard } },
+    open: 'update, patch and remove',
+  },
+  {
+    title: 'create is guarded, and the others that are for callers outside',
+    hooks: { before: { create: guard, remove: guard } },
+    options: { methods: ['find', 'create', 'remove'] },
+  },
+  {
+    title: 'creating is open to everybody',
+    hooks: { before: { update: guard, patch: guard, remove: guard } },
+  },
+  { title: 'reading is guarded', hooks: { before: { find: guard, get: guard } } },
+  { title: 'all methods are guarded', hooks: { around: { all: guard, patch: guard } } },
+  {
+    title: 'the application is guarded',
+    hooks: { before: { patch: guard } },
+    ofApp: { before: { all: guard } },
+  },
+  {
+    title: 'another hook may guard',
+    hooks: { before: { patch: guard, update: other, remove: other } },
+  },
+  {
+    title: 'the others are not for callers outside',
+    hooks: { before: { patch: guard } },
+    options: { methods: ['patch'] },
+  },
+]
+
+for (const { title, hooks, ofApp, options, open } of CASES) {
+  t.test(
+    `the start ${open === undefined ? 'says nothing' : `names ${open}`}: ${title}`,
+    async (t) => {
+      const app = createApp()
+      const logger = createLogger()
+      app.logger = logger
+      const authentication = new AuthenticationService(app, 'authentication', {
+        secret: SECRET,
+        entity: null,
+        authStrategies: ['jwt'],
+      })
+      app.use('authentication', authentication.register('jwt', new JwtStrategy()))
+      const one = async (): Promise<object> => ({})
+      const methods = { find: one, get: one, create: one, update: one, patch: one, remove: one }
+      app.use('notes', methods, options)
+      app.service('notes').hooks(hooks as never)
+      if (ofApp !== undefined) app.hooks(ofApp as never)
+      await app.setup()
+      const texts = logger.entries.map(({ message = '' }) => message)
+      t.equal(texts.length, open === undefined ? 0 : 1, texts.join())
+      if (open !== undefined) t.match(texts[0], `Of 'notes', ${open} lack`)
+    },
+  )
+}
