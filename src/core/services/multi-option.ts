@@ -1,5 +1,6 @@
 import { withHint } from '../errors/hint.ts'
 import { MethodNotAllowed } from '../errors/index.ts'
+import type { HookContext } from '../hooks/hook-context.ts'
 import { isObject } from '../value-kind.ts'
 
 /**
@@ -17,4 +18,17 @@ export function allowsMany(method: string, options: unknown): boolean | undefine
 export function createMultiError(method: string): MethodNotAllowed {
   const hint = `allow it by the option multi: ['${method}'] of the service`
   return new MethodNotAllowed(`Can not ${method} multiple entries`, undefined, withHint(hint))
+}
+
+/**
+ * Refuses a list of new records that the service will refuse, before hooks that are written for one record
+ * make a record of it.
+ * @throws {MethodNotAllowed} the option `multi` of an adapter is there, and does not allow it
+ */
+export function checkList({ service, params }: Pick<HookContext, 'service' | 'params'>): void {
+  const { adapter } = params as { readonly adapter?: unknown }
+  const { options } = service as { readonly options?: unknown }
+  // Nobody knows of services that are no adapters.
+  if (allowsMany('create', adapter) ?? allowsMany('create', options) ?? true) return
+  throw createMultiError('create')
 }

@@ -1,6 +1,5 @@
-import { hasKeywords, mapSchema } from '../../core/schema/model/keywords.ts'
-import type { FindReference } from '../../core/schema/model/references.ts'
-import { indexReferences } from '../../core/schema/model/references.ts'
+import type { FindReference } from '../../core/schema/model/keywords.ts'
+import { hasKeywords, indexReferences, mapSchema } from '../../core/schema/model/keywords.ts'
 import type { JSONSchema } from '../../core/services/service-schemas.ts'
 
 /** Keywords that may not hold for a record of which fields are left out. */

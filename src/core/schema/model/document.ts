@@ -1,7 +1,14 @@
 import type { JSONSchema } from '../../services/service-schemas.ts'
 import type { Keywords } from './keywords.ts'
-import { DEFINITIONS, hasKeywords, mapSchema, someSchema, visitSchemas } from './keywords.ts'
-import { followPointer, indexReferences } from './references.ts'
+import {
+  DEFINITIONS,
+  followPointer,
+  hasKeywords,
+  indexReferences,
+  mapSchema,
+  someSchema,
+  visitSchemas,
+} from './keywords.ts'
 
 /** Where the references of a schema without an absolute `$id` start from. */
 const BASE = 'schema://here/'
@@ -14,14 +21,26 @@ const BESIDE: ReadonlySet<string> = new Set([
   ...['$ref', '$id', '$schema', '$comment', 'title', 'description', 'type', ...DEFINITIONS],
 ])
 
+/** How references are read. */
+export interface DocumentOptions {
+  /**
+   * Whether a reference from a part with an `$id` to what that part lacks leads nowhere, as JSON Schema has it.
+   * Default: `false`, it is looked for in the whole: authors mean its definitions.
+   */
+  readonly isStrict?: boolean
+}
+
 /**
  * Returns a schema that accepts the same, in which no schema has an `$id` but the outermost one: what is
  * referred to by such an `$id` becomes one of its definitions. One schema may then stand in it several
  * times, and parts of it elsewhere. Returns the schema itself if there is nothing to change.
  * @throws {TypeError} two different schemas have the same `$id`
  */
-export function toOneDocument<S extends JSONSchema>(schema: S): S | Keywords {
-  return hasKeywords(schema) ? new Embedding(schema).toDocument() : schema
+export function toOneDocument<S extends JSONSchema>(
+  schema: S,
+  options?: DocumentOptions,
+): S | Keywords {
+  return hasKeywords(schema) ? new Embedding(schema, options).toDocument() : schema
 }
 
 /**
@@ -61,15 +80,17 @@ function toDefinition(schema: Keywords): Keywords {
 class Embedding {
   readonly #root: Keywords
   readonly #rootBase: string
+  readonly #isStrict: boolean
   /** The schemas that have an `$id`, by the whole of it. */
   readonly #named = new Map<string, Keywords>()
   /** The copy of each schema, by where its references start from. */
   readonly #copies = new Map<string, Map<Keywords, unknown>>()
   /** Where the definitions are that are referred to. */
-  readonly #places = new Map<Keywords, string>()
+  readonly #places = new Map<unknown, string>()
   readonly #added = new Map<string, unknown>()
 
-  constructor(root: Keywords) {
+  constructor(root: Keywords, { isStrict = false }: DocumentOptions = {}) {
+    this.#isStrict = isStrict
     this.#root = root
     this.#rootBase = toBase(root, BASE)
     this.#named.set(this.#rootBase, root)
@@ -129,12 +150,13 @@ class Embedding {
     if (named === this.#root) return `#${fragment}`
     const isPointer = fragment === '' || fragment.startsWith('/')
     const meant = isPointer ? followPointer(named, fragment) : findAnchor(named, fragment)
-    // Without the base it would lead to another part of the whole.
-    if (!hasKeywords(meant)) return `${target}#${fragment}`
+    if (!hasKeywords(meant) && typeof meant !== 'boolean') {
+      return this.#isStrict ? `${target}#${fragment}` : reference
+    }
     return this.#places.get(meant) ?? this.#addDefinition(meant, target, fragment)
   }
 
-  #addDefinition(meant: Keywords, base: string, fragment: string): string {
+  #addDefinition(meant: unknown, base: string, fragment: string): string {
     const name = this.#toFreeName(`${base}/${fragment}`)
     const place = `#/$defs/${name}`
     // Before its copy is made: it may contain itself.

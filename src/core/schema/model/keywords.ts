@@ -1,4 +1,4 @@
-import { isPlainObject } from '../../value-kind.ts'
+import { isObject, isPlainObject } from '../../value-kind.ts'
 
 /** The keywords of a JSON Schema; `undefined` for the ones that it lacks. */
 export type Keywords = Readonly<Record<string, unknown>>
@@ -40,6 +40,12 @@ export function hasKeywords(schema: unknown): schema is Keywords {
 /** Returns the schemas that a keyword has by names, none where it is not there. */
 export function toNamedSchemas(value: unknown): Keywords {
   return hasKeywords(value) ? value : {}
+}
+
+/** Returns the values that a schema lists by `const` or `enum`, `undefined` where it lists none. */
+export function listValues(schema: Keywords): readonly unknown[] | undefined {
+  const values = 'const' in schema ? [schema['const']] : schema['enum']
+  return Array.isArray(values) ? values : undefined
 }
 
 /** Returns the schemas that a keyword has, in whatever shape. */
@@ -110,4 +116,42 @@ export function toPrefixItems(schema: Keywords): Keywords {
 /** Returns a copy of a schema with all tuples in it as JSON Schema 2020-12 writes them. */
 export function withPrefixItems<S>(schema: S): S | Keywords {
   return hasKeywords(schema) ? mapSchema(toPrefixItems(schema), withPrefixItems) : schema
+}
+
+/** Returns the schema that a `$ref` means, `undefined` where it is not in the same document. */
+export type FindReference = (reference: string) => unknown
+
+/** Returns what finds the schemas inside of one: by `#/$defs/name`, by their `$id`, or by `#anchor`. */
+export function indexReferences(root: object): FindReference {
+  const named = new Map<string, unknown>([['', root]])
+  visitSchemas(root, (schema) => {
+    const { $id, $anchor } = schema
+    if (typeof $id === 'string') named.set($id.replace(/#$/, ''), schema)
+    if (typeof $anchor === 'string') named.set(`#${$anchor}`, schema)
+  })
+  return (reference) => {
+    if (named.has(reference)) return named.get(reference)
+    const start = reference.indexOf('#')
+    if (start < 0) return undefined
+    return followPointer(named.get(reference.slice(0, start)), reference.slice(start + 1))
+  }
+}
+
+/**
+ * Returns the schema at a JSON pointer in another one, as it stands behind the `#` of a reference;
+ * `undefined` where there is none.
+ * @see RFC 6901 §4, §6
+ */
+export function followPointer(schema: unknown, pointer: string): unknown {
+  let found = schema
+  for (const part of pointer === '' ? [] : pointer.slice(1).split('/')) {
+    const name = decodePercent(part).replaceAll('~1', '/').replaceAll('~0', '~')
+    found = isObject(found) && Object.hasOwn(found, name) ? (found as Keywords)[name] : undefined
+  }
+  return found
+}
+
+/** A `%` that encodes nothing stands for itself: authors forget to encode the names of definitions. */
+function decodePercent(part: string): string {
+  return /%(?![\da-f]{2})/i.test(part) ? part : decodeURIComponent(part)
 }

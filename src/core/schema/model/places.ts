@@ -1,8 +1,12 @@
 import { isObject } from '../../value-kind.ts'
-import type { Keywords } from './keywords.ts'
-import { listSchemas, OTHER_PROPERTIES, SAME_VALUE, toNamedSchemas } from './keywords.ts'
-import type { FindReference } from './references.ts'
-import { indexReferences } from './references.ts'
+import type { FindReference, Keywords } from './keywords.ts'
+import {
+  indexReferences,
+  listSchemas,
+  OTHER_PROPERTIES,
+  SAME_VALUE,
+  toNamedSchemas,
+} from './keywords.ts'
 
 /** What the schema `true` says. */
 const ANYTHING: Keywords = {}

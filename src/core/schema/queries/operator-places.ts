@@ -19,7 +19,7 @@ const NOTHING: OperatorPlace = { names: new Map(), items: undefined }
  */
 export function readOperatorPlaces(schema: JSONSchema): OperatorPlace {
   if (!isPlainObject(schema)) return NOTHING
-  const model = new SchemaModel(toOneDocument(schema) as object, SAME_VALUE)
+  const model = new SchemaModel(toOneDocument(schema, { isStrict: true }) as object, SAME_VALUE)
   const known = new Map<Place, OperatorPlace>()
   const read = (place: Place): OperatorPlace => {
     const properties = place.namedSchemas('properties')

@@ -1,7 +1,7 @@
 import { toList } from '../../checked-query.ts'
 import type { Query } from '../../params.ts'
 import { isPlainObject } from '../../value-kind.ts'
-import { setOwnProperty } from '../own-property.ts'
+import { setOwnProperty } from '../plain-objects.ts'
 
 /** As deep as the server takes it; what is deeper stays as it is, for the adapter to refuse. */
 const MAX_DEPTH = 100

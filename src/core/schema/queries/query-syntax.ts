@@ -1,10 +1,16 @@
-import type { Static, TSchema, TUnsafe } from 'typebox'
+import type { Static, TOptional, TSchema, TUnsafe } from 'typebox'
 import { Type } from 'typebox'
-
+import { isPlainObject } from '../../value-kind.ts'
+import { mapSchema, toPrefixItems } from '../model/keywords.ts'
+import type { EntityProperties } from './entity-properties.ts'
 import { isSchema, readEntity } from './entity-properties.ts'
-import type { ObjectSchema, PropertySchemas } from './query-property.ts'
-import { toPropertyQueries } from './query-property.ts'
-import type { QueryExtensions, SyntaxQuery } from './query-type.ts'
+import type {
+  OperatorSchemas,
+  PropertyQueries,
+  PropertyQuery,
+  QueryExtensions,
+  SyntaxQuery,
+} from './query-type.ts'
 
 /** Keywords of the schema of a query. */
 export interface QuerySyntaxOptions {
@@ -103,4 +109,184 @@ function toObject(properties: Syntax): object {
 
 function toListOf(items: object, names?: readonly string[]): object {
   return { type: 'array', items, ...(names === undefined ? {} : { maxItems: names.length }) }
+}
+
+/** The schema of an object, whose properties are read. */
+export type ObjectSchema =
+  | (TSchema & { readonly properties: object })
+  | (TSchema & { readonly allOf: readonly object[] })
+
+/** Schemas of properties by name. */
+export type PropertySchemas = Readonly<Record<string, TSchema>>
+
+const EQUALITY = ['$eq', '$ne']
+const ORDER = ['$gt', '$gte', '$ge', '$lt', '$lte', '$le']
+const LISTS = ['$in', '$nin']
+
+/**
+ * Returns the schema of the condition on a property: a value, or an object of the operators `$eq $ne
+ * $gt $gte $lt $lte $in $nin` and the further ones. Defaults are left out. A list is compared by an
+ * item or as a whole. `null` is a value where the schema allows it, or is optional.
+ * @param extensions further operators with the schemas of their values: `{ $regex: Type.String() }`
+ * @throws {TypeError} an extension is no schema
+ */
+export function queryProperty<
+  const T extends TSchema,
+  X extends OperatorSchemas = Record<never, never>,
+>(schema: T, extensions?: X): TOptional<TUnsafe<PropertyQuery<Static<T>, X>>> {
+  const isOptional = Type.IsOptional(schema)
+  const query = toPropertyQuery('queryProperty()', { schema, isOptional }, extensions)
+  return Type.Optional(Type.Unsafe<PropertyQuery<Static<T>, X>>(query))
+}
+
+/**
+ * Returns the schema of an object with a condition on each property of a schema, as
+ * {@link queryProperty} makes it, and with those of objects inside of it by their path. For a map of
+ * properties it returns a map of conditions.
+ * @param extensions further operators, by the property: `{ name: { $regex: Type.String() } }`
+ * @throws {TypeError} the schema is not that of an object, or an extension is for no property
+ */
+export function queryProperties<
+  const T extends ObjectSchema,
+  X extends QueryExtensions = Record<never, never>,
+>(entity: T, extensions?: X): TUnsafe<PropertyQueries<Static<T>, X>>
+export function queryProperties<T extends PropertySchemas>(
+  properties: T,
+  extensions?: QueryExtensions,
+): { [Name in keyof T]: TSchema }
+export function queryProperties(
+  given: ObjectSchema | PropertySchemas,
+  extensions: QueryExtensions = {},
+): TSchema {
+  const owner = 'queryProperties()'
+  const entity = readEntity(owner, given)
+  const top = Object.keys(extensions).find((name) => name.startsWith('$'))
+  if (top !== undefined) throw new TypeError(`${owner} takes no '${top}': querySyntax() does`)
+  const queries = toPropertyQueries(owner, entity, extensions)
+  if (entity.isMap) return queries
+  return Type.Unsafe({ type: 'object', properties: queries, additionalProperties: false })
+}
+
+/**
+ * Returns the conditions on the properties of an entity, by name.
+ * @throws {TypeError} an extension is for no property
+ */
+export function toPropertyQueries(
+  owner: string,
+  { properties }: EntityProperties,
+  extensions: QueryExtensions,
+): Record<string, object> {
+  for (const name of Object.keys(extensions)) {
+    if (properties.has(name) || name.startsWith('$')) continue
+    throw new TypeError(`${owner} has an extension for '${name}', which is no property`)
+  }
+  const entries = [...properties].map(([name, property]): [string, object] => [
+    name,
+    toPropertyQuery(owner, property, Object.hasOwn(extensions, name) ? extensions[name] : {}),
+  ])
+  return Object.fromEntries(entries)
+}
+
+function toPropertyQuery(
+  owner: string,
+  { schema, isOptional }: { readonly schema: TSchema; readonly isOptional: boolean },
+  extensions: unknown = {},
+): object {
+  if (!isPlainObject(extensions) || !Object.values(extensions).every(isSchema)) {
+    throw new TypeError(`${owner} takes operators with their schemas, { $regex: Type.String() }`)
+  }
+  const plain = Object.keys(extensions).find((name) => !name.startsWith('$'))
+  if (plain !== undefined) {
+    throw new TypeError(`${owner} has an operator '${plain}': did you mean '$${plain}'?`)
+  }
+  const { ordered, equal } = toValueSchemas(schema, isOptional)
+  const list = { type: 'array', items: toUnion(equal) }
+  const operators = {
+    ...Object.fromEntries(EQUALITY.map((name) => [name, toUnion(equal)])),
+    ...Object.fromEntries(ORDER.map((name) => [name, toUnion(ordered)])),
+    ...Object.fromEntries(LISTS.map((name) => [name, list])),
+    ...extensions,
+  }
+  const query = { type: 'object', properties: operators, additionalProperties: false }
+  // Where an object may be a value, one with operators in it might be taken for that.
+  return { anyOf: mayBeObject(schema) ? [query, ...equal] : [...equal, query] }
+}
+
+/** What a property is compared with. Each list has schemas for values of different kinds. */
+export interface ValueSchemas {
+  /** By its order: for a list, an item of it. */
+  readonly ordered: readonly unknown[]
+  /** By its equality: for a list, the whole of it as well, and `null` where there may be no value. */
+  readonly equal: readonly unknown[]
+}
+
+/** Returns the schemas of what a property is compared with. */
+export function toValueSchemas(schema: unknown, isOptional: boolean): ValueSchemas {
+  const definition = close(toQuerySchema(schema))
+  const items = toItems(definition)
+  const values = toAlternatives(definition)
+  // Without a type: of an empty string, an Ajv that converts makes `null` where a schema says that
+  // type. In front of the others: of `null` it makes 0, `false` and the empty string.
+  const absent = isOptional || isNullable(definition) ? [{ const: null }] : []
+  return items === undefined
+    ? { ordered: values, equal: [...absent, ...values] }
+    : { ordered: [items], equal: [...absent, items, definition] }
+}
+
+/** Returns one schema for what any of some are for. */
+export function toUnion(schemas: readonly unknown[]): unknown {
+  return schemas.length === 1 ? schemas[0] : { anyOf: schemas }
+}
+
+/** Returns whether plain objects may be values of a schema. An ObjectId or a date is none. */
+export function mayBeObject(schema: unknown): boolean {
+  if (!isPlainObject(schema)) return schema === true
+  const { type, objectid, date, anyOf, oneOf, enum: values } = schema
+  if (objectid === true || date === true) return false
+  for (const list of [anyOf, oneOf]) if (Array.isArray(list)) return list.some(mayBeObject)
+  if (type === undefined) return values === undefined && !Object.hasOwn(schema, 'const')
+  return [type].flat().includes('object')
+}
+
+function toItems(definition: unknown): unknown {
+  if (!isPlainObject(definition) || definition['type'] !== 'array') return undefined
+  const { prefixItems = [], items } = toPrefixItems(definition)
+  const kinds = [prefixItems, isPlainObject(items) || items === true ? items : []].flat()
+  // The items of a tuple are often of the same kind.
+  const different = new Map(kinds.map((kind) => [JSON.stringify(kind), close(kind)]))
+  return different.size === 0 ? undefined : toUnion([...different.values()])
+}
+
+/** Alternatives without anything beside them stand on their own, that of `null` last. */
+function toAlternatives(definition: unknown): readonly unknown[] {
+  if (!isPlainObject(definition)) return [definition]
+  const { anyOf, ...others } = definition
+  if (!Array.isArray(anyOf) || Object.keys(others).length > 0) return [definition]
+  const isNull = (schema: unknown) => isPlainObject(schema) && schema['type'] === 'null'
+  return [...anyOf.filter((schema) => !isNull(schema)), ...anyOf.filter(isNull)]
+}
+
+/** An object with operators in it is no value, where the schema does not allow any names. */
+function close(schema: unknown): unknown {
+  if (!isPlainObject(schema) || schema['properties'] === undefined) return schema
+  return { additionalProperties: false, ...schema }
+}
+
+/** Returns a copy without defaults, which records get, and names of the schema, inside of it as well. */
+function toQuerySchema(schema: unknown): unknown {
+  if (!isPlainObject(schema)) return schema
+  const { default: _default, $id: _id, $anchor: _anchor, ...keywords } = schema
+  return mapSchema(keywords, toQuerySchema)
+}
+
+function isNullable(schema: unknown): boolean {
+  if (!isPlainObject(schema)) return schema === true
+  const { type, anyOf, oneOf, enum: values } = schema
+  if (type === 'null' || schema['const'] === null || schema['nullable'] === true) return true
+  if ([type, values].some((list) => Array.isArray(list) && hasNull(list))) return true
+  return [anyOf, oneOf].some((list) => Array.isArray(list) && list.some(isNullable))
+}
+
+function hasNull(list: readonly unknown[]): boolean {
+  return list.includes('null') || list.includes(null)
 }

@@ -1,11 +1,15 @@
 import { BadRequest } from '../../errors/index.ts'
-import { copyExternalForms } from '../../external-form.ts'
+import {
+  copyExternalForms,
+  readDispatch,
+  setDispatch,
+  toExternalForm,
+} from '../../external-form.ts'
 import { describeFunction } from '../../function-metadata.ts'
-import { isObject } from '../../value-kind.ts'
-import { findWithheld, withholdSelection } from '../withheld-selection.ts'
-import { carryDispatch } from './dispatch.ts'
-import { whenReady } from './pending.ts'
-import type { AnyResolver, AroundResolverHook, ResolverCall } from './resolver-hook.ts'
+import { isObject, isPlainObject, isSingleValue } from '../../value-kind.ts'
+import { setOwnProperty } from '../plain-objects.ts'
+import { whenReady } from './property-resolver.ts'
+import type { AnyResolver, AroundResolverHook, ResolverCall, Status } from './resolver-hook.ts'
 import {
   checkAround,
   checkResolvers,
@@ -15,7 +19,13 @@ import {
   toCall,
   toRecords,
 } from './resolver-hook.ts'
-import { readNames, readSelection, toProperty } from './selection.ts'
+import {
+  findWithheld,
+  readNames,
+  readSelection,
+  toProperty,
+  withholdSelection,
+} from './selection.ts'
 
 /**
  * Returns an around hook that resolves the result of a call, record by record. With `$select` only the
@@ -71,3 +81,115 @@ function keepForms(record: unknown, resolved: unknown): unknown {
 }
 
 describeFunction(resolveResult, { hookFactory: 'resolveResult(resolver)' })
+
+/** The resolvers that have made what is seen of a record: none of them is run on it again. */
+const APPLIED = new WeakMap<object, readonly unknown[]>()
+
+/**
+ * Returns an around hook that resolves what callers outside see of a result: `context.dispatch`. Calls
+ * inside the process get the whole records, which look so wherever they end up in an answer.
+ * @throws {BadRequest} in calls: property functions have failed
+ */
+export function resolveExternal<C>(...resolvers: readonly AnyResolver<C>[]): AroundResolverHook<C> {
+  checkResolvers('resolveExternal', resolvers)
+  return async (context: C, next: () => Promise<void>) => {
+    checkAround('resolveExternal', next)
+    const call = toCall(context)
+    const { resolve } = call.params
+    await next()
+    const { result } = call
+    if (!isObject(result) || isSingleValue(result)) return
+    const toSeen = createExternal(resolvers, call, toStatus(call, resolve))
+    const seen = await forEachRecord(toRecords(call), toSeen)
+    const dispatch = replaceRecords(call, seen)
+    call.dispatch = dispatch
+    if (dispatch !== getDispatch(result)) setDispatch(result, dispatch)
+  }
+}
+
+/**
+ * A `resolveResult` inside has noted what is selected. Without one the query says it; the params may
+ * have been handed on, with the properties of other records.
+ */
+function toStatus(call: ResolverCall, given: Status | undefined): Status {
+  const { resolve, query } = call.params
+  if (resolve !== undefined && resolve !== given) return resolve
+  const properties = readSelection(query?.['$select'], call)
+  return { originalContext: call, ...resolve, properties }
+}
+
+/** Returns the function that gives what is seen of a record, or a promise of it. */
+function createExternal(
+  resolvers: readonly unknown[],
+  call: ResolverCall,
+  status: Status,
+): (record: unknown) => unknown {
+  const run = prepareResolvers(resolvers, call, status)
+  return (record) => {
+    if (!isObject(record) || isSingleValue(record)) return record
+    const existing = getDispatch(record)
+    if (existing === null) {
+      return whenReady(run(record), (resolved) => keepDispatch(record, resolved, resolvers))
+    }
+    const applied = isObject(existing) ? (APPLIED.get(existing) ?? []) : []
+    const further = resolvers.filter((resolver) => !applied.includes(resolver))
+    if (further.length === 0) return existing
+    return whenReady(prepareResolvers(further, call, status)(existing), (resolved) =>
+      keepDispatch(record, resolved, [...applied, ...further]),
+    )
+  }
+}
+
+function keepDispatch(record: object, resolved: unknown, applied: readonly unknown[]): unknown {
+  const dispatch = toDispatch(resolved)
+  if (isObject(dispatch)) {
+    copyExternalForms(record, dispatch)
+    APPLIED.set(dispatch, applied)
+  }
+  return setDispatch(record, dispatch)
+}
+
+/** A copy, in which records of other services are as they look outside. */
+function toDispatch(resolved: unknown): unknown {
+  if (!isPlainObject(resolved)) return resolved
+  const dispatch: Record<string, unknown> = {}
+  for (const name of Object.keys(resolved)) {
+    setOwnProperty(dispatch, name, toExternalForm(resolved[name]))
+  }
+  return dispatch
+}
+
+/** The name of {@link resolveExternal} in earlier versions of Feathers. */
+export const resolveDispatch: typeof resolveExternal = resolveExternal
+
+describeFunction(resolveExternal, { hookFactory: 'resolveExternal(resolver)' })
+
+/** Returns what callers outside see of a record by `resolveExternal`, `null` if that was not said. */
+export function getDispatch(value: unknown): unknown {
+  return (isObject(value) ? readDispatch(value) : undefined) ?? null
+}
+
+/**
+ * Returns what callers outside see of a value: of a record by {@link getDispatch}, of a list item by
+ * item, else the value itself.
+ */
+export function getDispatchValue(value: unknown): unknown {
+  const dispatch = getDispatch(value)
+  if (dispatch !== null) return dispatch
+  return Array.isArray(value) ? value.map(getDispatchValue) : value
+}
+
+/**
+ * Gives a record that was made of another one the same form outside: without the fields that
+ * the other one does not show, and with those that are new.
+ */
+export function carryDispatch(record: object, resolved: object): void {
+  const dispatch = getDispatch(record)
+  if (!isObject(dispatch)) return
+  const fields = Object.entries(resolved).flatMap(([name, value]) => {
+    const isSame = value === Reflect.get(record, name)
+    if (Object.hasOwn(dispatch, name)) return [[name, isSame ? dispatch[name] : value] as const]
+    return Object.hasOwn(record, name) ? [] : [[name, value] as const]
+  })
+  setDispatch(resolved, Object.fromEntries(fields))
+}

@@ -1,7 +1,7 @@
 import type { NextFunction } from '../../hooks/hook-map.ts'
 import { hasMethod, isObject } from '../../value-kind.ts'
-import { whenAllReady, whenReady } from './pending.ts'
 import type { GivenStatus } from './property-resolver.ts'
+import { whenAllReady, whenReady } from './property-resolver.ts'
 
 /** What the hooks take: a resolver of {@link resolve}, or one of `@feathersjs/schema`. */
 export interface AnyResolver<C> {

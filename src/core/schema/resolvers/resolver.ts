@@ -1,7 +1,9 @@
+import type { ServiceError } from '../../errors/index.ts'
+import { BadRequest, GeneralError, toServiceError } from '../../errors/index.ts'
 import type { OptionRules } from '../../options/option-check.ts'
 import { checkOptions, OPTION } from '../../options/option-check.ts'
 import { hasMethod, isObject, isPromise, isSingleValue } from '../../value-kind.ts'
-import { whenReady } from './pending.ts'
+import { setOwnProperty } from '../plain-objects.ts'
 import type {
   Awaitable,
   GivenStatus,
@@ -9,9 +11,7 @@ import type {
   PropertyResolverMap,
   ResolverStatus,
 } from './property-resolver.ts'
-import { IS_VIRTUAL } from './property-resolver.ts'
-import type { Fields, Started } from './resolved-fields.ts'
-import { fail, finish, readField, settle } from './resolved-fields.ts'
+import { IS_VIRTUAL, whenReady } from './property-resolver.ts'
 
 /** What checks records: an object of `schema()` of `@feathersjs/schema`, for example. */
 export interface ResolverSchema {
@@ -232,4 +232,102 @@ function completeStatus<C>(status: GivenStatus<C>): ResolverStatus<C> {
 
 function isEnumerable(record: object, name: string): boolean {
   return Object.prototype.propertyIsEnumerable.call(record, name)
+}
+
+/** A record by the names of its fields. */
+export type Fields = Readonly<Record<string, unknown>>
+
+/** A record whose fields are being resolved. */
+export interface Started {
+  readonly names: readonly string[]
+  /** In the order of the names; `undefined` for those that are left out. */
+  readonly values: unknown[]
+  /** What property functions have thrown, by the names of their properties. */
+  failures: Map<string, unknown> | null
+}
+
+/** The value of a field, but not what every object has: callers select names as they like. */
+export function readField(record: Fields, name: string): unknown {
+  return name in Object.prototype && !Object.hasOwn(record, name) ? undefined : record[name]
+}
+
+/** Notes that a property function has failed; the others run on. */
+export function fail(started: Started, index: number, error: unknown): void {
+  started.failures ??= new Map()
+  started.failures.set(started.names[index] as string, error)
+}
+
+/** Sets a value when its promise is fulfilled. The promise that is returned is never rejected. */
+export async function settle(
+  started: Started,
+  index: number,
+  value: PromiseLike<unknown>,
+): Promise<void> {
+  try {
+    started.values[index] = await value
+  } catch (error) {
+    fail(started, index, error)
+  }
+}
+
+/**
+ * Returns the record of the values.
+ * @throws {BadRequest} property functions have failed
+ */
+export function finish(
+  { names, values, failures }: Started,
+  context: unknown,
+  selected: readonly string[] | undefined,
+): Fields {
+  if (failures !== null) throw createResolverError(failures, context, selected)
+  const record: Record<string, unknown> = {}
+  for (let index = 0; index < names.length; index += 1) {
+    const value = values[index]
+    if (value !== undefined) setOwnProperty(record, names[index] as string, value)
+  }
+  return record
+}
+
+/** What property functions have thrown, by the names of their properties. */
+export type Failures = ReadonlyMap<string, unknown>
+
+/** The part of an application that takes what no caller may see. */
+interface LoggingContext {
+  readonly app?: { readonly logger?: { error(details: object, message?: string): void } }
+}
+
+const MESSAGE = 'Error resolving data'
+
+/**
+ * Returns the error for properties that could not be resolved: its `data` has what a caller may see of
+ * each failure, by name. What was thrown is the `cause`. A fault of the program is logged, because
+ * errors below 500 are not.
+ * @param selected the names that were resolved, where not all were
+ */
+export function createResolverError(
+  failures: Failures,
+  context: unknown,
+  selected: readonly PropertyKey[] | undefined,
+): BadRequest {
+  const errors = [...failures].map(([name, thrown]) => [name, toServiceError(thrown)] as const)
+  const data = Object.fromEntries(
+    errors.map(([name, error]) => [name, toData(error, failures.get(name))]),
+  )
+  const thrown = [...failures.values()]
+  const cause = thrown.length === 1 ? thrown[0] : new AggregateError(thrown, MESSAGE)
+  const names = selected === undefined ? '' : `  ${selected.map(String).join('.')}`
+  const error = new BadRequest(`${MESSAGE}${names}`, null, { cause })
+  if (errors.some(([, { code }]) => code >= 500)) logFault(context, error)
+  // Not by the constructor, to which a key `errors` says something else than a property of this name.
+  return Object.assign(error, { data })
+}
+
+/** An error of a service has more to tell than its message, and any other one no more than that. */
+function toData(error: ServiceError, thrown: unknown): object {
+  const isOther = error !== thrown && error instanceof GeneralError
+  return isOther ? { message: error.message } : error.toJSON()
+}
+
+function logFault(context: unknown, err: BadRequest): void {
+  if (isObject(context)) (context as LoggingContext).app?.logger?.error({ err }, MESSAGE)
 }

@@ -1,3 +1,4 @@
+import type { Query } from '../../params.ts'
 import { isObject, isPlainObject, isStringList } from '../../value-kind.ts'
 import type { ResolverCall } from './resolver-hook.ts'
 
@@ -42,4 +43,40 @@ export function findIdNames(service: unknown): readonly string[] {
   const { id, options } = service
   if (typeof id === 'string') return [id]
   return isObject(options) && typeof options['id'] === 'string' ? [options['id']] : USUAL_IDS
+}
+
+/**
+ * Where a context has the names that a resolver has taken out of its `$select`. They are not in the query
+ * any more, since the service is to return whole records.
+ */
+const WITHHELD: unique symbol = Symbol('remex.withheldSelection')
+
+interface SelectingCall {
+  [WITHHELD]?: readonly string[]
+}
+
+/** Returns the names that were taken out of `$select` of a call, `undefined` where it was left alone. */
+export function findWithheld(context: object): readonly string[] | undefined {
+  return (context as SelectingCall)[WITHHELD]
+}
+
+/** Notes the names that are taken out of `$select` of a call, and that its schema is to look at. */
+export function withholdSelection(context: object, names: readonly string[]): void {
+  Object.defineProperty(context, WITHHELD, { value: names, configurable: true })
+}
+
+/**
+ * Puts the names that were taken out of `$select` into a query that is to be checked: one that is
+ * mistyped is refused. Returns whether it did, and they have to be taken out again.
+ */
+export function addWithheld(context: object, query: Query): boolean {
+  const names = findWithheld(context) ?? []
+  if (names.length === 0 || query['$select'] !== undefined) return false
+  query['$select'] = [...names]
+  return true
+}
+
+/** Returns a query that selects nothing. */
+export function withoutSelection({ $select: _select, ...query }: Query): Query {
+  return query
 }

@@ -1,7 +1,9 @@
 import type { OperatorPlace } from '../../checked-query.ts'
 import { setCheckedQuery } from '../../checked-query.ts'
 import type { HookContext } from '../../hooks/hook-context.ts'
+import type { Params } from '../../params.ts'
 import type { ServiceEntryFace } from '../../services/method-entry.ts'
+import { checkList } from '../../services/multi-option.ts'
 import type {
   DataSchema,
   JSONSchema,
@@ -12,17 +14,13 @@ import { isPromise } from '../../value-kind.ts'
 import { getOrAdd } from '../model/places.ts'
 import { readOperatorPlaces } from '../queries/operator-places.ts'
 import { readLists } from '../queries/query-lists.ts'
-import { checkClosedParts } from '../validation/closed-parts.ts'
-import { validateEach } from '../validation/validate-data.ts'
-import type { Check } from '../validation/validator.ts'
-import { compileCheck } from '../validation/validator.ts'
-import { addWithheld, withoutSelection } from '../withheld-selection.ts'
-import type { DataCheck } from './data-check.ts'
-import { createDataCheck } from './data-check.ts'
-import { checkList } from './list-check.ts'
+import { addWithheld, withoutSelection } from '../resolvers/selection.ts'
+import { createStandardValidator, isStandardSchema } from '../validation/standard-schema.ts'
+import { validateEach } from '../validation/validation-hooks.ts'
+import type { Check, CheckOptions } from '../validation/validator.ts'
+import { checkClosedParts, compileCheck } from '../validation/validator.ts'
 import type { MethodSources } from './method-sources.ts'
-import { toMethodSources } from './method-sources.ts'
-import { checkReferences, toDocuments } from './schema-documents.ts'
+import { checkReferences, toDocuments, toMethodSources } from './method-sources.ts'
 import { toOpenSchema, toPublicSchema, toWireSchema } from './wire-schema.ts'
 
 interface QueryCheck {
@@ -170,4 +168,36 @@ function compile<R>(what: string, run: () => R): R {
 
 function setData(context: HookContext, data: unknown): void {
   context.data = data
+}
+
+/**
+ * Returns what checks the data of a call with these params. The check returns the data, with what the
+ * schema has converted in it; a promise of it for schemas of other libraries.
+ */
+export type DataCheck = (params: Params) => Check
+
+/** The content type of forms, where numbers and booleans are strings. */
+const FORM = /^application\/x-www-form-urlencoded\b/i
+
+/**
+ * Returns the check of data by a schema, by one that converts strings where the data is that of a form.
+ * @throws {Error} the schema can't be compiled
+ */
+export function createDataCheck(
+  schema: DataSchema,
+  { dropsUnknown = false }: Pick<CheckOptions, 'dropsUnknown'> = {},
+): DataCheck {
+  if (isStandardSchema(schema)) {
+    const check = createStandardValidator(schema)
+    return () => check
+  }
+  const options = { dropsUnknown, tellsAll: true }
+  const checkJSON = compileCheck(schema, options)
+  // Few clients send forms.
+  let checkForm: Check | undefined
+  return ({ headers }) => {
+    if (!FORM.test(String(headers?.['content-type']))) return checkJSON
+    checkForm ??= compileCheck(schema, { ...options, convertsStrings: true })
+    return checkForm
+  }
 }

@@ -1,10 +1,10 @@
 import type { JSONSchema } from '../../services/service-schemas.ts'
 import { isObject, isSingleValue } from '../../value-kind.ts'
 import type { Keywords } from '../model/keywords.ts'
-import { hasKeywords, SAME_VALUE } from '../model/keywords.ts'
+import { hasKeywords, listValues, SAME_VALUE } from '../model/keywords.ts'
 import type { Place } from '../model/places.ts'
 import { SchemaModel } from '../model/places.ts'
-import { setOwnProperty } from '../own-property.ts'
+import { setOwnProperty } from '../plain-objects.ts'
 
 /** Keywords that lead to further schemas of a value. That of `if` asks something, and names nothing. */
 const JOINED = SAME_VALUE.filter((keyword) => keyword !== 'if')
@@ -212,9 +212,8 @@ class FormReader {
 }
 
 /** The types of a value, without `null`; those of its constants where it says none. */
-function toTypes({ type, const: constant, enum: values }: Keywords): readonly string[] {
-  const named = [values ?? (constant === undefined ? [] : [constant])].flat()
-  const types = [type ?? named.map(toType)].flat().map(String)
+function toTypes(schema: Keywords): readonly string[] {
+  const types = [schema['type'] ?? listValues(schema)?.map(toType) ?? []].flat().map(String)
   return types.filter((one) => one !== 'null')
 }
 

@@ -5,9 +5,9 @@ import { isObject, isPlainObject } from '../../value-kind.ts'
 import type { Keywords } from '../model/keywords.ts'
 import type { Place } from '../model/places.ts'
 import { oncePerPlace, SchemaModel } from '../model/places.ts'
+import { copyPlain } from '../plain-objects.ts'
 import type { AjvOptions } from './ajv.ts'
 import { compileSchema } from './ajv.ts'
-import { copyPlain } from './plain-copy.ts'
 
 /** Of data with more values than that, the first fault is told. */
 const MAX_VALUES = 500

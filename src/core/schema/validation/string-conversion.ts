@@ -1,10 +1,10 @@
-import { findSchemaKeywords } from '../../schema-keywords.ts'
 import type { JSONSchema } from '../../services/service-schemas.ts'
 import { isObject, isPlainObject } from '../../value-kind.ts'
 import type { Keywords } from '../model/keywords.ts'
+import { listValues } from '../model/keywords.ts'
 import type { Place } from '../model/places.ts'
 import { oncePerPlace, SchemaModel } from '../model/places.ts'
-import { keywordDate } from './date-keyword.ts'
+import { isConverted } from './formats.ts'
 
 /** A number as JSON has it. `Number()` takes `' 1 '`, `'0x10'` and `'Infinity'` as well. */
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/i
@@ -89,24 +89,15 @@ function convertString(value: string, { types, emptyIsNull }: Conversion): unkno
   return value
 }
 
-/** Returns the values that a schema names, `undefined` where it names none. */
-function toValues(part: Keywords): readonly unknown[] | undefined {
-  const values = 'const' in part ? [part['const']] : part['enum']
-  return Array.isArray(values) ? values : undefined
-}
-
 function takesNull(part: Keywords): boolean {
   const { type } = part
   if (type !== undefined && ![type].flat().includes('null')) return false
-  return toValues(part)?.includes(null) ?? type !== undefined
+  return listValues(part)?.includes(null) ?? type !== undefined
 }
 
 function takesEmptyString(part: Keywords): boolean {
   // Strings for another value, an id or a date, are not empty.
-  const isConverted = [keywordDate, ...findSchemaKeywords()].some(
-    ({ keyword }) => part[keyword] === true,
-  )
-  if (isConverted) return false
+  if (isConverted(part)) return false
   if (!NAMING_VALUES.some((keyword) => part[keyword] !== undefined)) return true
   return toScalarTypes(part).some(
     ({ convert, values }) => convert('') === '' && values?.includes('') !== false,
@@ -114,7 +105,7 @@ function takesEmptyString(part: Keywords): boolean {
 }
 
 function toScalarTypes(part: Keywords): readonly ScalarType[] {
-  const listed = toValues(part)
+  const listed = listValues(part)
   const types = [part['type'] ?? listed?.map((value) => typeof value) ?? []].flat()
   return [...new Set(types)].flatMap((type) => {
     const convert = CONVERSIONS.get(type)

@@ -1,11 +1,16 @@
-import { findSchemaKeywords } from '../../schema-keywords.ts'
 import type { JSONSchema } from '../../services/service-schemas.ts'
 import { isObject, isPlainObject } from '../../value-kind.ts'
 import type { Keywords } from '../model/keywords.ts'
-import { ALTERNATIVES, hasKeywords, listSchemas, OTHER_PROPERTIES } from '../model/keywords.ts'
+import {
+  ALTERNATIVES,
+  hasKeywords,
+  listSchemas,
+  listValues,
+  OTHER_PROPERTIES,
+} from '../model/keywords.ts'
 import type { Place } from '../model/places.ts'
 import { namesProperty, oncePerPlace, SchemaModel } from '../model/places.ts'
-import { keywordDate } from './date-keyword.ts'
+import { isConverted } from './formats.ts'
 
 /** A name that no schema has, and that no pattern is meant for. */
 const ANY_NAME = '\0'
@@ -77,8 +82,7 @@ function mayKnow({ parts }: Place, name: string): boolean {
 function takesObjects(schema: Keywords): boolean {
   const { type } = schema
   if (type !== undefined && ![type].flat().includes('object')) return false
-  const values = 'const' in schema ? [schema['const']] : schema['enum']
-  if (Array.isArray(values) && !values.some(isObject)) return false
+  if (listValues(schema)?.some(isObject) === false) return false
   // Ids and dates are strings in JSON.
-  return ![keywordDate, ...findSchemaKeywords()].some(({ keyword }) => schema[keyword] === true)
+  return !isConverted(schema)
 }

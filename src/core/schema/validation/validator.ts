@@ -1,11 +1,13 @@
 import type { Static, TSchema } from 'typebox'
-
+import { checkOptions } from '../../options/option-check.ts'
 import type { JSONSchema } from '../../services/service-schemas.ts'
 import { hasMethod, isObject, isPromise } from '../../value-kind.ts'
 import { toOneDocument } from '../model/document.ts'
+import { visitSchemas } from '../model/keywords.ts'
+import { namesProperty, SchemaModel } from '../model/places.ts'
 import { compileSchema } from './ajv.ts'
 import { createFaultSearch } from './all-faults.ts'
-import { checkClosedParts } from './closed-parts.ts'
+import { toPatchSchema } from './patch-schema.ts'
 import { isStandardSchema } from './standard-schema.ts'
 import { createStringConversion } from './string-conversion.ts'
 import { createFieldDrop } from './unknown-fields.ts'
@@ -51,12 +53,13 @@ export function isCompiledSchema(value: unknown): value is CompiledSchema {
   return typeof value === 'function' && 'schemaEnv' in value
 }
 
-/** The schemas of validators, for what else they say: the operators that a query may have. */
-const SCHEMAS = new WeakMap<object, JSONSchema>()
+/** Where a validator has its schema, for what else that says: the operators that a query may have. */
+const SCHEMA: unique symbol = Symbol('remex.schema')
 
 /** Returns the JSON Schema that a function validates by, `undefined` where it is not known. */
 export function findSchemaOf(validator: object): JSONSchema | undefined {
-  return isCompiledSchema(validator) ? validator.schema : SCHEMAS.get(validator)
+  if (isCompiledSchema(validator)) return validator.schema
+  return (validator as { [SCHEMA]?: JSONSchema })[SCHEMA]
 }
 
 /**
@@ -114,8 +117,7 @@ export function getValidator(schema: JSONSchema, ajv?: SchemaCompiler): Validato
   }
   const validate =
     ajv === undefined ? toAsync(compileCheck(schema, { tellsAll: true })) : compileWith(ajv, schema)
-  SCHEMAS.set(validate, schema)
-  return validate
+  return Object.defineProperty(validate, SCHEMA, { value: schema })
 }
 
 function toAsync(check: Check): Validator {
@@ -141,4 +143,99 @@ export function toValidator(compiled: unknown): Validator {
 
 function throwValidationError(thrown: unknown): never {
   throw toValidationError(thrown)
+}
+
+/** The schemas of the data of a service. */
+export interface DataSchemaMap {
+  /** The data of `create`. */
+  readonly create: JSONSchema
+  /** The data of `update`. Default: that of `create`. */
+  readonly update?: JSONSchema
+  /** The data of `patch`. Default: that of `create`, with nothing required and without defaults. */
+  readonly patch?: JSONSchema
+}
+
+/** What checks the data of a service, by method. */
+export interface DataValidatorMap {
+  /** Checks a new record. */
+  readonly create: Validator
+  /** Checks a record that replaces another one. */
+  readonly update: Validator
+  /** Checks what of a record is to be changed. */
+  readonly patch: Validator
+}
+
+const SCHEMA_RULE = {
+  expected: 'a JSON Schema',
+  isValid: (value: unknown) => isObject(value) || typeof value === 'boolean',
+}
+
+/**
+ * Returns what checks the data of `create`, `update` and `patch` by one schema, or by one for each. Of the
+ * one schema, a patch has nothing required and sets no defaults.
+ * @param ajv an Ajv of your own. Default: that of Remex
+ */
+export function getDataValidator(
+  schema: JSONSchema | DataSchemaMap,
+  ajv?: SchemaCompiler,
+): DataValidatorMap {
+  const map = isDataSchemaMap(schema) ? schema : { create: schema }
+  checkOptions('getDataValidator()', map, {
+    create: SCHEMA_RULE,
+    update: SCHEMA_RULE,
+    patch: SCHEMA_RULE,
+  })
+  const create = getValidator(map.create, ajv)
+  const update = map.update === undefined ? create : getValidator(map.update, ajv)
+  const patch = map.patch ?? withOwnId(toPatchSchema(map.create), ajv)
+  return { create, update, patch: getValidator(patch, ajv) }
+}
+
+function isDataSchemaMap(schema: JSONSchema | DataSchemaMap): schema is DataSchemaMap {
+  return isObject(schema) && 'create' in schema
+}
+
+/** An Ajv of the caller's own may remember schemas by their ids, and `UserPatch` may be one of them. */
+function withOwnId(schema: JSONSchema, ajv: SchemaCompiler | undefined): JSONSchema {
+  if (ajv === undefined || !isObject(schema) || typeof schema['$id'] !== 'string') return schema
+  return { ...schema, $id: `${schema['$id']}?patch` }
+}
+
+/** Keywords that lead to schemas which hold for a value in any case, and to those that may as well. */
+const JOINED = ['$ref', 'allOf']
+const POSSIBLE = [...JOINED, 'anyOf', 'oneOf', 'then', 'else']
+
+const ADVICE =
+  'leave that out of the parts, and close the whole: ' +
+  'Type.Intersect([…], { additionalProperties: false }) with the Type of remex/schema, or ' +
+  'unevaluatedProperties: false in JSON Schema'
+
+/**
+ * Refuses a schema that joins others by `allOf`, of which one is closed by `additionalProperties: false`
+ * and refuses what another one names: no value can ever have that property, and each one that
+ * does is refused with nothing to tell why. A property with the schema `false` is left out on purpose.
+ * @throws {TypeError} names the property
+ */
+export function checkClosedParts(schema: JSONSchema): void {
+  if (!isObject(schema)) return
+  const joined = new SchemaModel(schema, JOINED)
+  const possible = new SchemaModel(schema, POSSIBLE)
+  visitSchemas(schema, (whole) => {
+    if (!Array.isArray(whole['allOf'])) return
+    const closed = joined
+      .place([whole])
+      .parts.filter((part) => part['additionalProperties'] === false)
+    if (closed.length === 0) return
+    const names = [...possible.place([whole]).namedSchemas('properties')]
+      .filter(([, properties]) => properties.some((property) => property !== false))
+      .map(([name]) => name)
+    for (const part of closed) {
+      const refused = names.find((name) => !namesProperty(part, name))
+      if (refused === undefined) continue
+      throw new TypeError(
+        `No value can have the property '${refused}' of a schema with allOf: ` +
+          `a part of it is closed by additionalProperties: false, and does not name it; ${ADVICE}`,
+      )
+    }
+  })
 }

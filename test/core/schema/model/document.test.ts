@@ -198,3 +198,24 @@ t.test('a record that is only a reference has the keywords of what it refers to'
   const more = { $ref: '#/$defs/User', required: ['name'], $defs }
   t.equal(toRecordSchema(more), more)
 })
+
+t.test(
+  'strictly read, references in a part with an $id lead to nothing outside of it',
+  async (t) => {
+    const part = {
+      $id: 'Part',
+      properties: { a: { $ref: '#/$defs/any' }, b: { $ref: '#/$defs/none' } },
+    }
+    const schema = {
+      $defs: { none: { type: 'string' } },
+      properties: { part: { ...part, $defs: { any: true } } },
+    }
+    const { properties, $defs } = toOneDocument(schema, { isStrict: true }) as {
+      readonly properties: { readonly part: { readonly properties: object } }
+      readonly $defs: object
+    }
+    // The definition of the whole is another one.
+    t.match(properties.part.properties, { a: { $ref: '#/$defs/any' }, b: { $ref: /Part#/ } })
+    t.match($defs, { any: true, none: { type: 'string' } })
+  },
+)

@@ -9,7 +9,7 @@ import {
   validateData,
   validateQuery,
 } from '../../../../src/core/schema/index.ts'
-import { checkClosedParts } from '../../../../src/core/schema/validation/closed-parts.ts'
+import { checkClosedParts } from '../../../../src/core/schema/validation/validator.ts'
 
 const A = { type: 'object', properties: { a: { type: 'string' } } }
 const B = { type: 'object', properties: { b: { type: 'string' } } }

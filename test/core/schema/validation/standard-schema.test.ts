@@ -9,7 +9,7 @@ import {
   createStandardValidator,
   isStandardSchema,
 } from '../../../../src/core/schema/validation/standard-schema.ts'
-import { findJSONSchema } from '../../../../src/core/schema/validation/validation-hook.ts'
+import { findJSONSchema } from '../../../../src/core/schema/validation/validation-hooks.ts'
 
 /** A schema that answers with a result. */
 function withResult(result: unknown): StandardSchema {

@@ -1,4 +1,17 @@
-import { isPlainObject } from '../../value-kind.ts'
+import { isPlainObject } from '../value-kind.ts'
+
+const PLAIN = { enumerable: true, configurable: true, writable: true }
+
+/** Sets a property of an object, whatever its name is: `__proto__` as an own one, too. */
+export function setOwnProperty(
+  object: Record<string, unknown>,
+  name: string,
+  value: unknown,
+): void {
+  if (name !== '__proto__') object[name] = value
+  // An assignment would set the prototype.
+  else Object.defineProperty(object, name, { ...PLAIN, value })
+}
 
 /**
  * Returns a copy of the objects and lists in a value, so that what is put into it does not reach the

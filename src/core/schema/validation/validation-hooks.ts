@@ -1,0 +1,232 @@
+import { setCheckedQuery } from '../../checked-query.ts'
+import { describeFunction } from '../../function-metadata.ts'
+import type { HookContext, HookType } from '../../hooks/hook-context.ts'
+import { toMethodSpec } from '../../method-table.ts'
+import { checkOptions } from '../../options/option-check.ts'
+import type { Params, Query } from '../../params.ts'
+import type { DataSchema, JSONSchema } from '../../services/service-schemas.ts'
+import { isObject } from '../../value-kind.ts'
+import { copyPlain } from '../plain-objects.ts'
+import { readOperatorPlaces } from '../queries/operator-places.ts'
+import { readLists } from '../queries/query-lists.ts'
+import { addWithheld, withoutSelection } from '../resolvers/selection.ts'
+import { createStandardValidator, isStandardSchema } from './standard-schema.ts'
+import { addIndex, isIncomplete, joinFaults, toValidationError } from './validation-error.ts'
+import type { Check } from './validator.ts'
+import { compileCheck, findSchemaOf, isCompiledSchema, toValidator } from './validator.ts'
+
+/** Params of a method, whatever the type of its queries. */
+interface CallParams extends Omit<Params, 'query'> {
+  query?: object | undefined
+}
+
+/** The part of a context that the hooks of validation read and write. */
+export interface ValidationCall {
+  /** The name of the method. */
+  readonly method: string
+  /** When the hook runs. */
+  readonly type: HookType
+  /** The service that is called. */
+  readonly service?: object
+  /** The object that the method was called on. */
+  readonly self?: object | undefined
+  /** The data that the method is called with. */
+  data?: unknown
+  /** The params that the method is called with. */
+  params: CallParams
+}
+
+/** A hook for before or around: what `validateData` and `validateQuery` return. */
+export type ValidationHook = (context: ValidationCall, next?: () => Promise<void>) => Promise<void>
+
+/** A function that returns what is to stand in the place of data or a query, or that throws. */
+// Its parameter is `any` so that validators of a certain type fit: what callers send has none.
+// biome-ignore lint/suspicious/noExplicitAny: a parameter of unknown type
+export type ValidatorFunction = (value: any) => unknown
+
+/** A schema that brings its own `validate`, as `schema()` of `@feathersjs/schema` returns it. */
+export interface SchemaWithValidate {
+  /** Returns what is to stand in the place of the value, or throws. */
+  // biome-ignore lint/suspicious/noExplicitAny: a parameter of unknown type
+  validate(value: any): unknown
+}
+
+/** What data or a query can be validated by. */
+export type ValidationInput = DataSchema | ValidatorFunction | SchemaWithValidate
+
+/** @throws {TypeError} the hook does not run before the method */
+export function checkHookType(name: string, { type }: ValidationCall): void {
+  if (type === 'around' || type === 'before') return
+  throw new TypeError(`The ${name} hook must be used as a before or an around hook`)
+}
+
+/** Returns what validates by a schema or function of whatever kind; a JSON Schema is compiled first. */
+export function toValidation(
+  owner: string,
+  input: ValidationInput,
+  compile: (schema: JSONSchema) => Check,
+): Check {
+  if (isStandardSchema(input)) return createStandardValidator(input)
+  if (isCompiledSchema(input)) return toValidator(input)
+  if (typeof input === 'function') return callValidator(owner, input as ValidatorFunction)
+  if (hasValidate(input)) return callValidator(owner, (value) => input.validate(value))
+  if (isObject(input) || typeof input === 'boolean') return compile(input)
+  throw new TypeError(`${owner} needs a JSON Schema, a schema of another library, or a function`)
+}
+
+/** Returns the JSON Schema that is behind a schema or function, `undefined` where there is none known. */
+export function findJSONSchema(input: ValidationInput): JSONSchema | undefined {
+  if (isStandardSchema(input)) return undefined
+  if (typeof input === 'function') return findSchemaOf(input)
+  return hasValidate(input) ? undefined : input
+}
+
+/** Whether a schema brings its own `validate`. */
+export function hasValidate(input: unknown): input is SchemaWithValidate {
+  return isObject(input) && typeof input['validate'] === 'function'
+}
+
+function callValidator(owner: string, validate: ValidatorFunction): Check {
+  return async (value) => {
+    let validated: unknown
+    try {
+      validated = await validate(value)
+    } catch (error) {
+      throw toValidationError(error)
+    }
+    if (validated === undefined && value !== undefined) {
+      throw new TypeError(`${owner}: the function has returned nothing, in place of the value`)
+    }
+    return validated
+  }
+}
+
+/** Validators by the names of the methods, custom ones as well. */
+export interface ValidationMap {
+  readonly [method: string]: ValidationInput
+}
+
+/** What a JSON Schema has at least one of, and no map by the names of methods. */
+const KEYWORDS: ReadonlySet<string> = new Set([
+  ...['$schema', '$id', '$ref', '$defs', '$comment', '$anchor', '$dynamicRef', 'definitions'],
+  ...['type', 'enum', 'const', 'title', 'description', 'properties', 'patternProperties'],
+  ...['additionalProperties', 'required', 'items', 'prefixItems'],
+  ...['allOf', 'anyOf', 'oneOf', 'not', 'if', '~kind'],
+])
+
+/**
+ * Returns a before or around hook that validates the data of each call, of a list each item. By a map,
+ * methods that it does not name are not validated. A function returns what is to stand in the place of
+ * the data. Methods without data are left alone, and so is the object of a caller in this process.
+ * @throws {BadRequest} in calls: the data does not fit, with the list of what is wrong as its `data`
+ */
+export function validateData(schema: ValidationInput | ValidationMap): ValidationHook {
+  const find = toFinder(schema)
+  return async (context, next) => {
+    checkHookType('validateData', context)
+    const validate = hasData(context.method) ? find(context.method) : undefined
+    if (validate !== undefined) {
+      // What a transport has parsed belongs to the call; an object of this process to its caller.
+      const data = context.params.provider ? context.data : copyPlain(context.data)
+      context.data = await validateEach(data, validate)
+    }
+    await next?.()
+  }
+}
+
+/** Resolves to validated data, of a list each item; errors of an item have its index in their paths. */
+export async function validateEach(data: unknown, validate: Check): Promise<unknown> {
+  return Array.isArray(data) ? validateItems(data, validate) : validate(data)
+}
+
+/** One after the other, until there are as many faults as callers are told, or another error. */
+async function validateItems(items: readonly unknown[], validate: Check): Promise<unknown[]> {
+  const validated: unknown[] = []
+  let faults: unknown
+  for (const [index, item] of items.entries()) {
+    try {
+      validated.push(await validate(item))
+    } catch (error) {
+      faults = joinFaults(faults, addIndex(error, index))
+      if (!isIncomplete(faults)) break
+    }
+  }
+  if (faults !== undefined) throw faults
+  return validated
+}
+
+function toFinder(schema: ValidationInput | ValidationMap): (method: string) => Check | undefined {
+  if (!isValidationMap(schema)) {
+    const validate = toValidation('validateData()', schema, compileData)
+    return () => validate
+  }
+  const byMethod = new Map(
+    Object.entries(schema).map(([method, input]) => {
+      const owner = `validateData({ ${method} })`
+      if (!hasData(method)) throw new TypeError(`${owner}: calls of ${method} have no data`)
+      return [method, toValidation(owner, input, compileData)]
+    }),
+  )
+  return (method) => byMethod.get(method)
+}
+
+function isValidationMap(schema: ValidationInput | ValidationMap): schema is ValidationMap {
+  if (!isObject(schema) || isStandardSchema(schema) || hasValidate(schema)) return false
+  // Not enumerable in the schemas of TypeBox.
+  const names = Object.getOwnPropertyNames(schema)
+  return names.length > 0 && !names.some((name) => KEYWORDS.has(name))
+}
+
+function compileData(schema: JSONSchema): Check {
+  return compileCheck(schema, { tellsAll: true })
+}
+
+function hasData(method: string): boolean {
+  return toMethodSpec(method).arguments.includes('data')
+}
+
+describeFunction(validateData, { hookFactory: 'validateData(schema)' })
+
+/** Options of `validateQuery`. */
+export interface ValidateQueryOptions {
+  /**
+   * `false`, or not given: the adapter checks each query as well. `true` is refused, since that check
+   * always runs.
+   */
+  readonly skipSanitize?: false
+}
+
+const ALWAYS_SANITIZED = {
+  expected: "false: the adapter's own check always runs, for what a later hook adds to the query",
+  isValid: (value: unknown) => value === false,
+}
+
+/**
+ * Returns a before or around hook that validates the query of each call and puts the converted query into
+ * `params`; the object of the caller stays as it is. By a JSON Schema, strings become the numbers,
+ * booleans, dates and ids that it asks for; a function, such as `getValidator()` returns, does what it does.
+ * @throws {BadRequest} in calls: the query does not fit, with the list of what is wrong as its `data`
+ */
+export function validateQuery(
+  schema: ValidationInput,
+  options: ValidateQueryOptions = {},
+): ValidationHook {
+  checkOptions('validateQuery()', options, { skipSanitize: ALWAYS_SANITIZED })
+  const validate = toValidation('validateQuery()', schema, (given) =>
+    compileCheck(given, { convertsStrings: true, useDefaults: false }),
+  )
+  const jsonSchema = findJSONSchema(schema)
+  const places = jsonSchema === undefined ? undefined : readOperatorPlaces(jsonSchema)
+  return async (context, next) => {
+    checkHookType('validateQuery', context)
+    // The type of a query differs from service to service.
+    const call = context as ValidationCall & Pick<HookContext, 'params' | 'service'>
+    const query = readLists(call.params.query ?? {})
+    const isAdded = addWithheld(context, query)
+    const validated = (await validate(query)) as Query
+    setCheckedQuery(call, isAdded ? withoutSelection(validated) : validated, places)
+    await next?.()
+  }
+}
+
+describeFunction(validateQuery, { hookFactory: 'validateQuery(schema)' })
