@@ -7,8 +7,8 @@ import { NotAuthenticated, Unavailable } from '../core/index.ts'
 const CAN_SET_LIMIT = Object.getOwnPropertyDescriptor(Error, 'stackTraceLimit')?.writable === true
 
 /**
- * Runs a function whose errors get no stack. Refusing forged tokens must stay cheap, and
- * capturing the stack is most of what an error costs.
+ * Runs a function whose errors get no stack. Refusing a forged token must not cost more than
+ * accepting a valid one, and capturing the stack is most of what an error costs.
  */
 export function runWithoutStack<T>(run: () => T): T {
   if (!CAN_SET_LIMIT) return run()

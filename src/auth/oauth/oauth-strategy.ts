@@ -31,7 +31,7 @@ export interface OAuthParams extends AuthenticationParams {
 export class OAuthStrategy extends AuthenticationBaseStrategy {
   #access: ProviderAccess | null = null
 
-  /** The provider, and what its flows are sealed and noted by. */
+  /** @internal */
   get providerAccess(): ProviderAccess {
     this.#access ??= new ProviderAccess(this.authentication, this.name)
     return this.#access
