@@ -1,3 +1,4 @@
+import type { ServiceOptions } from 'remex'
 import { startProtectedPlain } from './auth-plain.ts'
 import { startProtectedRemex } from './auth-remex.ts'
 import { AUDIENCE, getOwnRecord, ISSUER, SECRET, TYPE } from './auth-token.ts'
@@ -7,12 +8,19 @@ import { PEERS_FOLDER } from './peers-install.ts'
 import { parseBrackets } from './rest-picoquery.ts'
 import { startPlain } from './rest-plain.ts'
 import { createRecord, findRecords, getRecord } from './rest-records.ts'
-import { startRemex } from './rest-remex.ts'
+import { RECORD_SCHEMAS, startRemex } from './rest-remex.ts'
 
 // Runs one server of the benchmark `peers` in a process of its own.
 
 /** The servers that are compared; those of peers are files of `bench/peers`. */
-export type PeerKind = 'plain' | 'remex' | 'feathers-koa' | 'feathers-express' | 'hono' | 'elysia'
+export type PeerKind =
+  | 'plain'
+  | 'remex'
+  | 'remex-schemas'
+  | 'feathers-koa'
+  | 'feathers-express'
+  | 'hono'
+  | 'elysia'
 
 type Start = () => Promise<Ports>
 
@@ -43,15 +51,19 @@ const OWN_KINDS: Readonly<Record<string, Start>> = {
     bearer: await startProtectedPlain({ hasCache: true }),
     uncached: await startProtectedPlain({ hasCache: false }),
   }),
-  remex: async () => {
-    const records = await startRemex()
-    return {
-      records,
-      brackets: records,
-      bearer: await startProtectedRemex({ hasCache: true }),
-      uncached: await startProtectedRemex({ hasCache: false }),
-    }
-  },
+  remex: () => startOwn({}),
+  'remex-schemas': () => startOwn({ schemas: RECORD_SCHEMAS }),
+}
+
+/** @param options of the service that is measured */
+async function startOwn(options: ServiceOptions): Promise<Ports> {
+  const records = await startRemex(options)
+  return {
+    records,
+    brackets: records,
+    bearer: await startProtectedRemex({ hasCache: true }),
+    uncached: await startProtectedRemex({ hasCache: false }),
+  }
 }
 
 async function startPeer(kind: string): Promise<Ports> {

@@ -26,6 +26,7 @@ const CHILD = new URL('./peers-child.js', import.meta.url)
 /** The titles of the servers that are compared with `plain`. */
 const TITLES: Readonly<Record<Exclude<PeerKind, 'plain'>, string>> = {
   remex: 'Remex',
+  'remex-schemas': 'Remex with schemas',
   'feathers-koa': 'Feathers on Koa',
   'feathers-express': 'Feathers on Express',
   hono: 'Hono',

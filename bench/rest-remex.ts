@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net'
-import type { AroundHook, Params } from 'remex'
+import type { AroundHook, Params, ServiceOptions } from 'remex'
 import { createApp, fastifyApp, NotFound, rest } from 'remex'
+import { querySyntax, Type } from 'remex/schema'
 import type { BenchPage, BenchRecord, NewRecord } from './rest-records.ts'
 import { createRecord, findRecords, getRecord } from './rest-records.ts'
 
@@ -41,11 +42,33 @@ const passOn: AroundHook = async (_context, next) => {
   await next()
 }
 
-/** Starts the standalone server: `records`, the same with five hooks, and a slow one. Returns its port. */
-export async function startRemex(): Promise<number> {
+const Text = Type.String()
+const RecordSchema = Type.Object({
+  id: Text,
+  name: Text,
+  email: Text,
+  age: Type.Integer(),
+  active: Type.Boolean(),
+  address: Type.Object({ street: Text, city: Text, zip: Text }),
+  tags: Type.Array(Text),
+  createdAt: Text,
+})
+
+/** Schemas of all that `records` takes and answers. */
+export const RECORD_SCHEMAS: NonNullable<ServiceOptions['schemas']> = {
+  entity: RecordSchema,
+  create: Type.Omit(RecordSchema, ['id']),
+  query: querySyntax(RecordSchema),
+}
+
+/**
+ * Starts the standalone server: `records`, the same with five hooks, and a slow one. Returns its port.
+ * @param options those of `records`
+ */
+export async function startRemex(options: ServiceOptions = {}): Promise<number> {
   const app = fastifyApp(createApp())
   app.configure(rest())
-  app.use('records', new RecordService())
+  app.use('records', new RecordService(), options)
   app.use('hooked', new RecordService())
   app.use('slow', new SlowService())
   app.service('hooked').hooks({ around: { all: [passOn, passOn, passOn, passOn, passOn] } })

@@ -3,8 +3,9 @@ import { ObjectId } from 'bson'
 import fastify from 'fastify'
 import { createApp, fastifyApp, rest } from 'remex'
 import { ObjectIdSchema } from 'remex/mongodb'
-import { DateSchema, Type } from 'remex/schema'
+import { DateSchema, querySyntax, Type } from 'remex/schema'
 import { answerParent } from './child-answers.ts'
+import { parseBrackets } from './rest-picoquery.ts'
 import { RECORD } from './rest-plain.ts'
 import type { NewRecord } from './rest-records.ts'
 import { toNewRecord } from './rest-records.ts'
@@ -27,6 +28,9 @@ function findStored(): { total: number; limit: number; skip: number; data: Store
   return { total: 100, limit: 10, skip: 0, data: RECORDS }
 }
 
+/** What `get` returns, of any server. */
+const STORED = RECORDS[7] as StoredRecord
+
 const Text = Type.String()
 
 const StoredSchema = Type.Object({
@@ -43,16 +47,21 @@ const StoredSchema = Type.Object({
 async function startRemex(hasSchemas: boolean): Promise<number> {
   const app = fastifyApp(createApp())
   app.configure(rest())
-  const service = { find: async () => findStored(), create: async (data: object) => data }
+  const service = {
+    find: async () => findStored(),
+    get: async () => STORED,
+    create: async (data: object) => data,
+  }
   const create = Type.Omit(StoredSchema, ['_id'])
-  app.use('records', service, hasSchemas ? { schemas: { entity: StoredSchema, create } } : {})
+  const schemas = { entity: StoredSchema, create, query: querySyntax(StoredSchema) }
+  app.use('records', service, hasSchemas ? { schemas } : {})
   const server = await app.listen({ port: 0, host: '127.0.0.1' })
   return (server.address() as AddressInfo).port
 }
 
-/** Plain Fastify with a response schema. */
+/** Plain Fastify with response schemas, and the fastest parser that reads brackets. */
 async function startPlain(): Promise<number> {
-  const server = fastify()
+  const server = fastify({ routerOptions: { querystringParser: parseBrackets } })
   const { id: _id, createdAt: _createdAt, ...properties } = RECORD.properties
   const text = { type: 'string' }
   const record = {
@@ -63,6 +72,7 @@ async function startPlain(): Promise<number> {
   const data = { type: 'array', items: record }
   const page = { type: 'object', properties: { total: count, limit: count, skip: count, data } }
   server.get('/records', { schema: { response: { 200: page } } }, async () => findStored())
+  server.get('/records/:id', { schema: { response: { 200: record } } }, async () => STORED)
   server.post('/records', async (request, reply) => reply.code(201).send(request.body))
   await server.listen({ port: 0, host: '127.0.0.1' })
   return (server.server.address() as AddressInfo).port

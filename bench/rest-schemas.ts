@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { toRequest } from './load.ts'
+import { BRACKETS } from './rest-brackets.ts'
 import type { Column } from './rest-columns.ts'
 import type { Round } from './rest-measure.ts'
 import { measureRound } from './rest-measure.ts'
@@ -27,8 +28,27 @@ const COLUMNS: readonly Column[] = [
     body: isPage,
   },
   {
-    // For information: data is checked, and nothing is gained.
+    name: 'get from a database',
+    target: TARGET,
+    least: LEAST,
+    request: toRequest('GET', '/records/00000007'),
+    status: 200,
+    body: (body) => (body as { name: string }).name === 'Name 7',
+  },
+  {
+    // The query is checked, and its strings become what the schema says.
+    name: 'bracket query',
+    target: TARGET,
+    least: LEAST,
+    request: toRequest('GET', `/records?${BRACKETS}`),
+    status: 200,
+    body: isPage,
+  },
+  {
+    // The data is checked.
     name: 'create',
+    target: TARGET,
+    least: LEAST,
     request: toRequest('POST', '/records', toNewRecord(7)),
     status: 201,
     body: (body) => (body as { name: string }).name === 'Name 7',
