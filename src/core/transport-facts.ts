@@ -6,14 +6,14 @@ const NAMES = ['signal', 'requestId', 'requestUrl', 'requestMethod', 'address'] 
 export type TransportFacts = Readonly<Pick<Params, (typeof NAMES)[number]>>
 
 /**
- * The key under which the params of a transport carry what it knows. Every copy of them has it as well:
- * it is enumerable, and being a symbol it is in no JSON.
+ * The key under which params carry the facts of their call. It is never enumerable: a spread of the
+ * params of one call would give its facts to another one.
  */
-const TRANSPORT: unique symbol = Symbol('remex.transport')
+export const TRANSPORT_FACTS: unique symbol = Symbol('remex.transportFacts')
 
 /** Params that carry the facts of their call. */
 export interface TransportParams extends Params {
-  [TRANSPORT]?: TransportFacts
+  readonly [TRANSPORT_FACTS]?: TransportFacts | undefined
 }
 
 /** The facts as properties of the params that carry them; not enumerable, so that a copy computes none. */
@@ -23,16 +23,11 @@ export const FACT_GETTERS: Readonly<PropertyDescriptorMap> = Object.fromEntries(
     {
       configurable: true,
       get(this: TransportParams): unknown {
-        return this[TRANSPORT]?.[name]
+        return this[TRANSPORT_FACTS]?.[name]
       },
     },
   ]),
 )
-
-/** Has params carry the facts of their call, in place of any others. */
-export function attachFacts(params: TransportParams, facts: TransportFacts): void {
-  params[TRANSPORT] = facts
-}
 
 /** Returns fields for params without those that only the transport may state. */
 export function withoutFacts<F extends object>(fields: F): Omit<F, keyof TransportFacts> {
@@ -46,9 +41,9 @@ export function withoutFacts<F extends object>(fields: F): Omit<F, keyof Transpo
  * limits and the log need them. An object with other headers is no copy: many calls may share it.
  */
 export function carryFacts(from: TransportParams, to: TransportParams): void {
-  const facts = from[TRANSPORT]
+  const facts = from[TRANSPORT_FACTS]
   if (facts === undefined || from.headers !== to.headers || !Object.isExtensible(to)) return
-  to[TRANSPORT] ??= facts
+  Object.defineProperty(to, TRANSPORT_FACTS, { configurable: true, value: facts })
   for (const name of NAMES) {
     if (!(name in to)) Object.defineProperty(to, name, FACT_GETTERS[name] ?? {})
   }

@@ -8,7 +8,7 @@ import type {
 } from '../core/index.ts'
 import { BadRequest } from '../core/index.ts'
 import type { TransportFacts, TransportParams } from '../core/transport-facts.ts'
-import { attachFacts, FACT_GETTERS, withoutFacts } from '../core/transport-facts.ts'
+import { FACT_GETTERS, TRANSPORT_FACTS, withoutFacts } from '../core/transport-facts.ts'
 
 /** What middleware puts into the params of a call: `request.feathers.tenant = …`. */
 export interface FeathersParams {
@@ -139,7 +139,13 @@ const ORIGIN = /^https?:\/\/[^\s/?#@\\]+$/i
  */
 export class RestParams implements TransportParams {
   static {
-    Object.defineProperties(RestParams.prototype, FACT_GETTERS)
+    const facts: PropertyDescriptor & ThisType<RestParams> = {
+      // `undefined` for an object that only inherits from params.
+      get: function getFacts() {
+        return #facts in this ? this.#facts : undefined
+      },
+    }
+    Object.defineProperties(RestParams.prototype, { ...FACT_GETTERS, [TRANSPORT_FACTS]: facts })
   }
 
   query: Query
@@ -147,6 +153,7 @@ export class RestParams implements TransportParams {
   route: Readonly<Record<string, string>>
   declare authentication?: AuthenticationRequest | undefined
   provider: string
+  readonly #facts: RequestFacts
 
   constructor(
     facts: RequestFacts,
@@ -158,7 +165,7 @@ export class RestParams implements TransportParams {
     this.headers = facts.headers
     this.route = route
     this.provider = 'rest'
+    this.#facts = facts
     if (feathers !== null) Object.assign(this, withoutFacts(feathers), { provider: 'rest' })
-    attachFacts(this, facts)
   }
 }

@@ -277,6 +277,34 @@ t.test('a copy of params in their place knows what the server knows of the reque
   }
 })
 
+t.test('what the server knows of one request reaches no params of another call', async (t) => {
+  const probe = createProbe()
+  const { app, request } = await injectServer(t, { services: probe.services })
+  let kept: Params | undefined
+  app.service('probe').hooks({
+    before: {
+      find: [
+        (context) => {
+          const { headers } = context.params
+          kept ??= { ...context.params }
+          context.params = { ...context.params, ...kept, headers }
+        },
+      ],
+      get: [(context) => void Object.assign(context.params, kept)],
+      create: [(context) => ({ ...context, params: { ...context.params, user: 1 } })],
+    },
+  })
+  const ids: unknown[] = []
+  for (const path of ['/probe', '/probe', '/probe/1']) {
+    await request(path)
+    ids.push(probe.params().requestId)
+  }
+  t.equal(new Set(ids).size, 3, String(ids))
+  // A call inside with a copy: docs/rest.md has it given the signal by name.
+  await app.service('probe').create({}, { ...kept, provider: undefined })
+  t.equal('signal' in probe.params(), false)
+})
+
 t.test('params of another kind in their place are left as they are', async (t) => {
   const probe = createProbe()
   const server = await injectServer(t, { services: probe.services })

@@ -48,9 +48,11 @@ function copyProperties(object: object, names: readonly string[]): Record<string
   return properties
 }
 
+/** Properties that are not enumerable stay: a snapshot has none of them. */
 function replaceProperties(object: object, properties: Properties): void {
   for (const name of Reflect.ownKeys(object)) {
-    if (!Object.hasOwn(properties, name)) Reflect.deleteProperty(object, name)
+    const isEnumerable = Object.prototype.propertyIsEnumerable.call(object, name)
+    if (isEnumerable && !Object.hasOwn(properties, name)) Reflect.deleteProperty(object, name)
   }
   Object.assign(object, properties)
 }
