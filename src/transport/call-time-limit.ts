@@ -10,8 +10,8 @@ export interface TimedCall {
 /** A node of a doubly linked list: a call, or `null` for the head of the list. */
 interface Link {
   readonly call: TimedCall | null
-  /** When its time has begun. */
-  since: number
+  /** When its time began: with the first look at it, `null` before that. */
+  since: number | null
   previous: Link
   next: Link
 }
@@ -30,14 +30,12 @@ export class TimeLimit {
   readonly #stepMs: number
   /** The head of the list of calls under way, the oldest first. */
   readonly #calls: Link
-  /** The last look at the calls; the clock is not looked at for each of them. */
-  #lookedAt = 0
   #timer: NodeJS.Timeout | null = null
 
   constructor(limitMs: number) {
     this.#limitMs = limitMs
     this.#stepMs = Math.max(1, Math.min(LONGEST_STEP_MS, Math.ceil(limitMs / 20)))
-    const head = { call: null, since: Number.NaN } as Link
+    const head = { call: null, since: 0 } as Link
     head.previous = head
     head.next = head
     this.#calls = head
@@ -45,9 +43,9 @@ export class TimeLimit {
 
   /** Begins to watch a call, until {@link endWatch}. */
   start(call: TimedCall): Watch {
-    if (this.#timer === null) this.#begin()
+    this.#timer ??= setInterval(() => this.#look(), this.#stepMs).unref()
     const head = this.#calls
-    const link: Link = { call, since: this.#lookedAt, previous: head.previous, next: head }
+    const link: Link = { call, since: null, previous: head.previous, next: head }
     head.previous.next = link
     head.previous = link
     return link
@@ -59,27 +57,18 @@ export class TimeLimit {
     this.#timer = null
   }
 
-  #begin(): void {
-    this.#timer = setInterval(() => this.#look(), this.#stepMs).unref()
-    this.#lookedAt = performance.now()
-  }
-
   /**
-   * Tells the calls whose time is up. In a busy process the timer is late: calls that came since the last
-   * look begin anew then, so that none has less time than it is promised.
+   * Tells the calls whose time is up. The time of a call begins with the first look after its start, since
+   * the clock is not looked at for each call: however late the timer is, none has less than it is promised.
    */
   #look(): void {
     const now = performance.now()
-    const before = this.#lookedAt
-    this.#lookedAt = now
-    if (now - before >= 2 * this.#stepMs) {
-      let link = this.#calls.previous
-      for (; link.since === before; link = link.previous) link.since = now
+    for (let link = this.#calls.previous; link.since === null; link = link.previous) {
+      link.since = now
     }
-    // A call may have begun at the end of a step, and that step may have been a late one.
-    const due = now - this.#limitMs - 2 * this.#stepMs
-    let { next } = this.#calls
-    for (; next.call !== null && next.since <= due; next = this.#calls.next) {
+    const due = now - this.#limitMs
+    for (let { next } = this.#calls; next.call !== null; next = this.#calls.next) {
+      if (next.since === null || next.since > due) return
       endWatch(next)
       next.call.timeOut(this.#limitMs)
     }
