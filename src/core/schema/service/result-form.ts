@@ -51,6 +51,9 @@ export class ResultForm {
   /** The types of scalars, as `typeof` names them. */
   readonly scalars: Set<string> = new Set()
 
+  /** The one of them that is met first, to compare values with. */
+  scalar: string | undefined
+
   /** Whether all values are sent as they are. */
   get isAnything(): boolean {
     const { isOpen, fields, items, scalars } = this
@@ -87,7 +90,10 @@ export class ResultForm {
 
   #pickList(list: readonly unknown[], field: string, options: PickOptions): unknown {
     const { items } = this
-    if (items !== undefined) return list.map((item) => items.pick(item, field, options))
+    if (items !== undefined) {
+      if (isListOf(list, items.scalar)) return list
+      return list.map((item) => items.pick(item, field, options))
+    }
     if (this.isOpen) return list
     // A list where one record is meant has the fields of the record.
     options.onOtherType(field)
@@ -117,6 +123,8 @@ class ResultFields {
   readonly #patterns: readonly (readonly [RegExp, ResultForm])[]
   /** What holds for fields that are not named; without it they are not sent. */
   readonly #others: ResultForm | undefined
+  readonly #areOwnNames: boolean
+  #pickNamed: PickNamed | undefined
 
   constructor(
     named: ReadonlyMap<string, ResultForm>,
@@ -126,21 +134,51 @@ class ResultFields {
     this.#named = named
     this.#patterns = [...patterns].map(([pattern, form]) => [new RegExp(pattern, 'u'), form])
     this.#others = others
+    this.#areOwnNames = ![...named.keys()].some((name) => name in Object.prototype)
   }
 
   pick(object: object, options: PickOptions): object {
+    if (options.asJSON && this.#isClosed && Object.getPrototypeOf(object) === Object.prototype) {
+      this.#pickNamed ??= compilePick(this.#named)
+      return this.#pickNamed(object, options)
+    }
     const picked: Record<string, unknown> = {}
     for (const name of Object.keys(object)) {
       const form = this.#named.get(name) ?? this.#findUnnamed(name)
       if (form === undefined) continue
-      setOwnProperty(picked, name, form.pick((object as Keywords)[name], name, options))
+      const value = (object as Keywords)[name]
+      // Most fields are scalars of the type that is meant: nothing is called for them.
+      const part = typeof value === form.scalar ? value : form.pick(value, name, options)
+      if (name === '__proto__') setOwnProperty(picked, name, part)
+      else picked[name] = part
     }
     return picked
+  }
+
+  /** Whether fields are sent by their names alone, none of which every object inherits. */
+  get #isClosed(): boolean {
+    return this.#areOwnNames && this.#others === undefined && this.#patterns.length === 0
   }
 
   #findUnnamed(name: string): ResultForm | undefined {
     return this.#patterns.find(([pattern]) => pattern.test(name))?.[1] ?? this.#others
   }
+}
+
+/** Returns an object with named fields of another one; `undefined` for those that it lacks. */
+type PickNamed = (object: object, options: PickOptions) => object
+
+/** Returns a function with the names in its code: objects of one shape are read and made in one step. */
+function compilePick(named: ReadonlyMap<string, ResultForm>): PickNamed {
+  const forms = [...named.values()]
+  const fields = [...named.keys()].map((name, index) => {
+    const key = JSON.stringify(name)
+    const type = JSON.stringify(forms[index]?.scalar ?? 'undefined')
+    const picked = `forms[${index}].pick(value, ${key}, options)`
+    return `${key}: typeof (value = object[${key}]) === ${type} ? value : ${picked}`
+  })
+  const code = `return (object, options) => { let value; return { ${fields.join(', ')} } }`
+  return new Function('forms', code)(forms)
 }
 
 /** Reads the forms of a schema. */
@@ -170,6 +208,7 @@ class FormReader {
     form.fields = this.#toFields(place)
     form.items = this.#toItems(place)
     for (const type of types) if (SCALARS.has(type)) form.scalars.add(SCALARS.get(type) ?? type)
+    form.scalar = [...form.scalars][0]
     const isOpenObject = types.has('object') && form.fields === undefined
     const isOpenList = types.has('array') && form.items === undefined
     const isNothing = form.fields === undefined && form.items === undefined && types.size === 0
@@ -209,6 +248,11 @@ class FormReader {
       throw new TypeError(`The reference '${$ref}' leads nowhere`)
     }
   }
+}
+
+function isListOf(list: readonly unknown[], type: string | undefined): boolean {
+  for (const item of list) if (typeof item !== type) return false
+  return true
 }
 
 /** The types of a value, without `null`; those of its constants where it says none. */

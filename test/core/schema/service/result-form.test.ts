@@ -110,6 +110,21 @@ const CASES: readonly Case[] = [
     value: { name: 'a', age: 1, ...secret },
     sent: { name: 'a', age: 1 },
   },
+  {
+    title: 'fields with any name',
+    schema: {
+      type: 'object',
+      properties: { 'a"]+(b)\n\u2028': text, "c'`${d}\\": named, proto: text, 1: text },
+    },
+    value: { 'a"]+(b)\n\u2028': 'x', "c'`${d}\\": { name: 'a' }, 1: 'y', ...secret },
+    sent: { 'a"]+(b)\n\u2028': 'x', "c'`${d}\\": { name: 'a' }, 1: 'y' },
+  },
+  {
+    title: 'fields that every object inherits, where a record has them',
+    schema: { type: 'object', properties: { valueOf: named, toString: text, a: text } },
+    value: { valueOf: { name: 'a', ...secret }, a: 'b' },
+    sent: { valueOf: { name: 'a' }, a: 'b' },
+  },
   { title: 'anything by a schema without keywords', schema: true, value: { a: [1] } },
   {
     title: 'the JSON of a class',
