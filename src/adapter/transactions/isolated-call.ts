@@ -11,6 +11,8 @@ const OF_CALL: Patience = {
   longestMs: 10_000,
   isTransient: (error) => isAnswer(error) && error.hasErrorLabel('TransientTransactionError'),
   repeatsCommit: false,
+  // Another call with the same session may have ended it: then nothing of this one is written.
+  mayBeEnded: false,
 }
 
 /**

@@ -65,6 +65,8 @@ export interface Patience {
   readonly isTransient: (error: unknown) => boolean
   /** Whether a commit that was not confirmed is asked for again. */
   readonly repeatsCommit: boolean
+  /** Whether the function may end the transaction by the session: then there is nothing to commit. */
+  readonly mayBeEnded: boolean
 }
 
 /** For what a program wants done as a whole: as long as the specification of the drivers says. */
@@ -73,6 +75,7 @@ const OF_FUNCTION: Patience = {
   longestMs: 120_000,
   isTransient: (error) => isDriverError(error) && error.hasErrorLabel('TransientTransactionError'),
   repeatsCommit: true,
+  mayBeEnded: true,
 }
 
 /** The longest pause after the first attempt, in ms; it doubles with each one, up to half a second. */
@@ -99,8 +102,8 @@ export async function runAttempts<R>(
     session.startTransaction(options)
     try {
       const result = await run()
-      // The function itself may have ended it by the session.
-      if (session.inTransaction()) await commit(session, patience, end)
+      const isEnded = patience.mayBeEnded && !session.inTransaction()
+      if (!isEnded) await commit(session, patience, end)
       return result
     } catch (error) {
       const isLast = attempt === patience.attempts || performance.now() > end

@@ -267,6 +267,20 @@ t.test('uses the session of its caller, and leaves it as it was', async (t) => {
   t.equal(new Set(sessions).size, 1)
 })
 
+t.test('no call succeeds whose transaction another one has ended by their session', async (t) => {
+  const { client, Model, notes } = await openNotes(t)
+  const session = client.startSession()
+  t.teardown(() => session.endSession())
+  script = async (name, _command, run) => {
+    const reply = await run()
+    // As a call does that finds its session in a transaction already.
+    if (name === 'update' && session.inTransaction()) await session.abortTransaction()
+    return reply
+  }
+  await t.rejects(notes.patch(null, { a: 1 }, { docdb: { session } }))
+  t.equal(await Model.countDocuments({ a: 1 }), 0)
+})
+
 t.test('is a part of the transaction around it', async (t) => {
   const { client, notes, Model } = await openNotes(t)
   const app = createApp<{ notes: typeof notes }>()
