@@ -13,7 +13,7 @@ export interface HookPlace {
 }
 
 /** What is known of a function beside its code, for those who register it. */
-export interface FunctionMetadata {
+interface FunctionMetadata {
   /**
    * How a function that returns a hook is called: `protect('password')`. Registered in the place of
    * that hook it would run as one, with the context for its options.

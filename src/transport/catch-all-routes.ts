@@ -82,7 +82,7 @@ export function handleAnyRequest(
 }
 
 /** Returns what a request addresses, `null` when nothing is served there. */
-export function findMatch(transport: RestTransport, request: FastifyRequest): ServiceMatch | null {
+function findMatch(transport: RestTransport, request: FastifyRequest): ServiceMatch | null {
   const { url } = request.raw
   return isPathTarget(url) ? transport.router.find(url) : null
 }
@@ -98,7 +98,7 @@ function answerUnknownPath(
 }
 
 /** Has the host answer. Below an authentication service its answer is kept out of caches too. */
-export function leaveNotFound(
+function leaveNotFound(
   transport: RestTransport,
   request: FastifyRequest,
   reply: FastifyReply,

@@ -60,7 +60,7 @@ export async function runMiddleware(
 }
 
 /** Where functions run before requests. */
-export interface MiddlewarePlace {
+interface MiddlewarePlace {
   readonly path: string
   /** Returns the path that services are below, once all is configured. */
   readonly getPrefix: () => string

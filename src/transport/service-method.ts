@@ -63,7 +63,7 @@ export function findByVerb(entry: CalledEntry, verb: string, hasId: boolean): Me
  * is a standard method, something inherited, or nothing at all.
  * @throws {MethodNotAllowed} the service does not list it
  */
-export function findCustomMethod(entry: ServiceEntry, name: string): MethodEntry {
+function findCustomMethod(entry: ServiceEntry, name: string): MethodEntry {
   if (isStandardMethod(name)) {
     const { verb } = METHOD_TABLE[name]
     throw createNotOffered(

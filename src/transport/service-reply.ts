@@ -16,7 +16,7 @@ import type { RestTransport } from './rest-transport.ts'
 import { toAllow } from './service-method.ts'
 
 /** A call that went well. */
-export interface FinishedCall {
+interface FinishedCall {
   readonly method: MethodEntry
   readonly context: HookContext
   /** The functions after the service. */

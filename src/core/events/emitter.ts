@@ -9,7 +9,7 @@ interface Registration {
 }
 
 /** Called with what a listener threw or rejected with. */
-export type ListenerErrorHandler = (error: unknown, event: string | symbol) => void
+type ListenerErrorHandler = (error: unknown, event: string | symbol) => void
 
 /**
  * The event emitter of applications and services, with the method names of Node's. It runs in

@@ -25,7 +25,7 @@ export interface BeforeHooks {
 }
 
 /** The hooks of an application or a service. */
-export interface HookSource {
+interface HookSource {
   readonly hooks: HookRegistry
   /** Puts a check of what callers have sent between the before hooks. Default: there is none. */
   readonly schemas?: { addCheck(before: BeforeHooks): BeforeHooks } | null

@@ -61,7 +61,7 @@ export interface HttpAnswer {
 }
 
 /** What an around hook gets to run the rest of a call. Hooks call it without a reason. */
-export type Next = (reason?: unknown, isEnd?: boolean) => Promise<void>
+type Next = (reason?: unknown, isEnd?: boolean) => Promise<void>
 
 /** When a hook runs: around the call, before the method, after it, or on an error. */
 export type HookType = 'around' | 'before' | 'after' | 'error'

@@ -271,6 +271,6 @@ type HookWithoutNext<S, M extends string, A> = ContextHook<S, M, A> | PackageHoo
 type HookWithNext<S, M extends string, A> = ContextAroundHook<S, M, A> | PackageAroundHook<S, M>
 
 /** What may stand in a map, for a kind of hooks. */
-export type HookOf<Kind extends HookType, S, M extends string, A> = Kind extends 'around'
+type HookOf<Kind extends HookType, S, M extends string, A> = Kind extends 'around'
   ? HookWithNext<S, M, A>
   : HookWithoutNext<S, M, A>

@@ -23,7 +23,7 @@ export interface RegistryAdvice {
   describeHook(value: unknown): string | undefined
 }
 
-export interface HookRegistryOptions {
+interface HookRegistryOptions {
   /** How errors name the owner of the hooks. */
   readonly label: string
   /** The group of the hooks that are given without a kind. */

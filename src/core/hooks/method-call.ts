@@ -4,7 +4,7 @@ import { isPromise } from '../value-kind.ts'
 import type { HookContext } from './hook-context.ts'
 
 /** What a method is called on and with. A {@link HookContext} has all of it. */
-export interface CallArguments {
+interface CallArguments {
   readonly self: object
   readonly id: unknown
   readonly data: unknown

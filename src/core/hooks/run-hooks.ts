@@ -161,7 +161,7 @@ const FIXED: ReadonlySet<string> = new Set(['app', 'service', 'path', 'method', 
  * which no data from outside can hold. Anything else changes nothing: it may be data of a caller,
  * with a key `params` by chance.
  */
-export function mergeReturned(context: HookContext, returned: unknown, hook: object): void {
+function mergeReturned(context: HookContext, returned: unknown, hook: object): void {
   if (returned === context || !isObject(returned)) return
   if (isCopy(context, returned)) copyOnto(context, returned)
   else context.app.support?.warnOfReturned(context, returned, hook)

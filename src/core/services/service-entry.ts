@@ -166,7 +166,7 @@ const SERVICE_OPTIONS = Symbol.for('@feathersjs/service')
  * Gives a service its hooked methods, `hooks` and the methods of an emitter. Returns the function
  * that puts everything back as it was.
  */
-export function installMembers(entry: ServiceEntryFace): () => void {
+function installMembers(entry: ServiceEntryFace): () => void {
   const { app, path, service } = entry
   const members: Record<string | symbol, unknown> = {
     // What a service of Feathers has there stays.

@@ -34,7 +34,7 @@ export interface CustomMethodSchemas {
 }
 
 /** The schemas of one standard method, where they are not those of the service. */
-export interface StandardMethodSchemas {
+interface StandardMethodSchemas {
   /** What callers may ask for. Default: the query schema of the service. */
   readonly query?: JSONSchema
   /** The whole answer, an object: records in an envelope, for example. Default: by that of the service. */

@@ -216,7 +216,7 @@ function answerFailure(failure: unknown, request: FastifyRequest, reply: Fastify
  * hold is left out, a circle for example: the caller needs the status.
  * @param tellLost called with the name of the part that is left out, and the reason
  */
-export function toErrorBody(
+function toErrorBody(
   error: ServiceError,
   tellLost: (name: string, reason: unknown) => void,
 ): ErrorJSON {
@@ -234,10 +234,10 @@ export function toErrorBody(
 }
 
 /** Sent with every page, so that nothing in it can run or load. */
-export const PAGE_SECURITY_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+const PAGE_SECURITY_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 /** What a page says. */
-export interface ErrorPage {
+interface ErrorPage {
   /** The HTTP status. */
   readonly status: number
   /**

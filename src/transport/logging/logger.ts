@@ -91,7 +91,7 @@ export function toHostSerializers({ log }: FastifyInstance, given: Serializers =
 }
 
 /** Used where logging is off: a fault after the status was sent would be seen nowhere else. */
-export class StreamErrorLog extends LogController {
+class StreamErrorLog extends LogController {
   readonly #logger: Logger
 
   constructor(app: WithLogger) {
@@ -106,7 +106,7 @@ export class StreamErrorLog extends LogController {
 }
 
 /** Logs one line for each answered request: what was called, the status, and how long it took. */
-export class RequestLog extends LogController {
+class RequestLog extends LogController {
   override incomingRequest(): void {
     // The line for the answer names the request as well.
   }
@@ -149,7 +149,7 @@ interface ServiceRouteConfig {
 }
 
 /** An application, or whatever has a logger that may be replaced. */
-export interface WithLogger {
+interface WithLogger {
   readonly logger: Logger
 }
 

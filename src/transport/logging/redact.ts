@@ -176,7 +176,7 @@ const ENCODED_AUTHORITIES: readonly RegExp[] = ['', '25', '2525'].map(
 )
 
 /** Where user and password of a URL stand, up to the `@`. */
-export interface UserInfo {
+interface UserInfo {
   readonly start: number
   readonly end: number
 }
@@ -186,7 +186,7 @@ export interface UserInfo {
  * is not encoded, as people write them into connection strings, is found as well. The effort is
  * linear: each part of the string is looked at a fixed number of times.
  */
-export function findUserInfo(text: string): readonly UserInfo[] {
+function findUserInfo(text: string): readonly UserInfo[] {
   const found: UserInfo[] = []
   const quote = new QuotedUrl(text)
   let end = 0

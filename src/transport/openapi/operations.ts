@@ -22,7 +22,7 @@ export interface PlacedOperation {
 }
 
 /** What the operations of a document share. */
-export interface OperationScope {
+interface OperationScope {
   readonly app: Application
   readonly components: Components
   /** Path that all services are below, `''` for none. */

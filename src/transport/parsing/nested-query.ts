@@ -1,7 +1,7 @@
 import type { Query } from '../../core/index.ts'
 
 /** The limits that decide what a query becomes; the same as those of qs. */
-export interface NestedLimits {
+interface NestedLimits {
   /** Deepest nesting in brackets. */
   readonly depth: number
   /** Longest array. */

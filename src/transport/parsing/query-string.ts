@@ -138,7 +138,7 @@ function checkLength(raw: string, limits: Required<QueryOptions>, noun: string):
 }
 
 /** What is parsed, for error messages. */
-export type QueryNoun = 'query' | 'body'
+type QueryNoun = 'query' | 'body'
 
 type Parse = (raw: string) => Query
 
@@ -151,7 +151,7 @@ const MAY_BE_CUT = /(?:\]|%5d)(?!\[|%5b|[=&]|$)/i
  * @param parse reads a part of the query as the parser has read all of it
  * @throws {BadRequest} names the first parameter that is lost
  */
-export function checkParameters(raw: string, query: Query, parse: Parse, noun: QueryNoun): void {
+function checkParameters(raw: string, query: Query, parse: Parse, noun: QueryNoun): void {
   const isLossless = countLeaves(query) === countParameters(raw)
   if (isLossless && !MAY_BE_CUT.test(raw)) return
   const open = raw.replace(/%5b/gi, '[').replace(/%5d/gi, ']')

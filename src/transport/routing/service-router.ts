@@ -23,7 +23,7 @@ export interface ServiceMatch {
 }
 
 /** Where the services are, and how their server reads paths. */
-export interface ServiceRouterOptions extends Partial<Routing> {
+interface ServiceRouterOptions extends Partial<Routing> {
   /** Path that all services are below; may hold placeholders. Default: none. */
   readonly prefix?: string
   /** Whether custom methods have paths of their own. Default: `false`. */

@@ -124,7 +124,7 @@ function hasPrototypeKey(value: unknown): boolean {
 }
 
 /** What is needed of an application: its settings and its setup. */
-export interface WithSettings {
+interface WithSettings {
   readonly logger: Logger
   get(name: string): unknown
   set(name: string, value: unknown): unknown
@@ -132,7 +132,7 @@ export interface WithSettings {
 }
 
 /** Checks settings: throws, rejects or returns `false`, or returns the settings to use. */
-export type ConfigurationValidator = (settings: Record<string, unknown>) => unknown
+type ConfigurationValidator = (settings: Record<string, unknown>) => unknown
 
 /** An object with the check, an instance of `schema()` of @feathersjs/schema for example. */
 interface Checker {
@@ -153,7 +153,7 @@ interface Finding {
  * defaults and converted types for example, is written back, unless the application has set another
  * value meanwhile.
  */
-export function addConfigurationCheck(
+function addConfigurationCheck(
   app: WithSettings,
   settings: Record<string, unknown>,
   checker: Checker,
@@ -216,7 +216,7 @@ function describeFinding({ instancePath = '', message = 'is not valid' }: Findin
 const COMMON: readonly string[] = ['development', 'test', 'production']
 
 /** Where the files are looked for, and for which environments. */
-export interface FolderSearch {
+interface FolderSearch {
   /** One folder, or several with the delimiter of paths between them. */
   readonly folders: string
   /** Whether the option `directory` names it, and not the environment or nobody. */
@@ -230,7 +230,7 @@ export interface FolderSearch {
  * Warns of folders that are not there, and of environments that no file is for.
  * @throws {TypeError} the folder of the option `directory` is not there
  */
-export function checkFolders(search: FolderSearch, logger: Logger): void {
+function checkFolders(search: FolderSearch, logger: Logger): void {
   const folders = search.folders.split(delimiter).filter((folder) => folder !== '')
   const files = folders.flatMap((folder) => readFolder(folder, search, logger))
   if (files.length === 0) return

@@ -17,7 +17,7 @@ import type { WithServer } from './server-setup.ts'
 import { getAnswer } from './server-sockets.ts'
 
 /** Limits of a server made by `fastifyApp()`, all in milliseconds or bytes. */
-export interface ServerLimits {
+interface ServerLimits {
   /** Longest time for a whole request to arrive. Default: 30,000. */
   readonly requestTimeout?: number
   /**
@@ -33,7 +33,7 @@ export interface ServerLimits {
 }
 
 /** What a server speaks. */
-export interface ServerProtocol {
+interface ServerProtocol {
   /** Options of a plain server. */
   readonly http?: HttpOptions | null
   /** Key and certificate: makes the server one for HTTPS. */
