@@ -7,11 +7,12 @@ import { isPlainName, setField, startsWithOperator, valueAt } from '../values/fi
 import { ACCUMULATORS, mergeObjects } from './group-stage.ts'
 import { ARITHMETIC } from './operators/arithmetic.ts'
 import { ARRAYS } from './operators/arrays.ts'
+import { TYPES } from './operators/conversions.ts'
 import { DATES } from './operators/dates.ts'
 import { bind, checkVariable, LOGIC, VARIABLES } from './operators/logic.ts'
 import type { Bindings, Evaluate, Operator, Scope } from './operators/operator.ts'
 import { positional } from './operators/operator.ts'
-import { STRINGS, TYPES } from './operators/strings.ts'
+import { STRINGS } from './operators/strings.ts'
 
 /**
  * Every operator that an expression may have, and no other: each has been tested against what

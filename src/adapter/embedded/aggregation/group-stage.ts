@@ -1,10 +1,11 @@
 import type { Document } from 'bson'
 import { Decimal128, Long } from 'bson'
 import { CommandError, notSupported } from '../errors.ts'
+import { compileSort } from '../queries/sort.ts'
 import { isDocument, isNullish, isNumeric, typeNameOf } from '../values/bson-type.ts'
 import type { Collation } from '../values/compare.ts'
 import { compareValues, keyOf, valuesByKey } from '../values/compare.ts'
-import { isPlainName, setField } from '../values/field-paths.ts'
+import { isPlainName, setField, startsWithOperator } from '../values/field-paths.ts'
 import { calculate } from '../values/numbers.ts'
 import type { Stage } from './stage.ts'
 
@@ -46,6 +47,18 @@ export const group: Stage = (spec, { collation, compileExpression }) => {
       return result
     })
   }
+}
+
+/** The stage `$sortByCount`. */
+export const sortByCount: Stage = (spec, scope) => {
+  const isPath = typeof spec === 'string' && spec.startsWith('$')
+  if (!isPath && !(isDocument(spec) && startsWithOperator(spec))) {
+    const message = '$sortByCount must be a path that starts with $, or an expression'
+    throw new CommandError(40149, message)
+  }
+  const run = group({ _id: spec, count: { $sum: 1 } }, scope)
+  const sort = compileSort({ count: -1 }, scope.collation)
+  return (documents) => sort(run(documents))
 }
 
 function readAccumulator(name: string, field: unknown): [string, unknown] {

@@ -1,27 +1,20 @@
 import type { Document } from 'bson'
-import { Long } from 'bson'
 import { CommandError, notSupported } from '../errors.ts'
 import { spendItems } from '../limits.ts'
-import type { Fields } from '../protocol/read-fields.ts'
-import { readFields, readPath } from '../protocol/read-fields.ts'
-import type { Predicate } from '../queries/filter.ts'
-import { compileFilter, isOperators } from '../queries/filter.ts'
+import { fieldsOf, readFields, readPath, refuse } from '../protocol/read-fields.ts'
+import { isOperators } from '../queries/filter.ts'
 import { isDocument, isNumeric, typeNameOf } from '../values/bson-type.ts'
 import type { Collation } from '../values/compare.ts'
 import { keysOf } from '../values/compare.ts'
 import { getField, isIndex, placeField, valuesAt } from '../values/field-paths.ts'
 import { isRegex } from '../values/regular-expression.ts'
 import { checkVariable } from './operators/logic.ts'
-import { checkString } from './operators/operator.ts'
 import type { Stage, StageScope } from './stage.ts'
 
 const LOOKUP_FIELDS = {
-  from: 'string',
-  localField: 'string',
-  foreignField: 'string',
+  ...fieldsOf('string', 'from', 'localField', 'foreignField', 'as'),
   let: 'object',
   pipeline: 'array',
-  as: 'string',
 } as const
 
 /** The stage `$lookup`: each document with those of another collection that belong to it. */
@@ -134,32 +127,20 @@ function createFinder(
   }
 }
 
-/** Null is a value of each: it is refused where another type is needed, and not left out. */
 const GRAPH_FIELDS = {
-  from: 'any',
-  startWith: 'any',
-  connectFromField: 'any',
-  connectToField: 'any',
-  as: 'any',
-  maxDepth: 'any',
-  depthField: 'any',
-  restrictSearchWithMatch: 'any',
+  ...fieldsOf('string', 'from', 'connectFromField', 'connectToField', 'as'),
+  ...fieldsOf('any', 'startWith', 'maxDepth'),
+  ...refuse('depthField', 'restrictSearchWithMatch'),
 } as const
 
-type Spec = Fields<typeof GRAPH_FIELDS> & { readonly from: string }
-type PathName = 'connectFromField' | 'connectToField' | 'as' | 'depthField'
-
-const REQUIRED = ['startWith', 'connectFromField', 'connectToField', 'as'] as const
+const REQUIRED = ['from', 'startWith', 'connectFromField', 'connectToField', 'as'] as const
 
 /** What a search needs beside the values that it begins with. */
 interface Graph {
   readonly find: FindByKeys
-  readonly matches: Predicate
   readonly connectFrom: readonly string[]
   readonly collation: Collation | undefined
   readonly maxDepth: number
-  /** Returns a document as the result has it. */
-  readonly show: (document: Document, depth: number) => Document
 }
 
 /**
@@ -167,29 +148,25 @@ interface Graph {
  * step by step. The nearest come first, and those of one depth in the order of the collection.
  */
 export const graphLookup: Stage = (spec, scope) => {
-  const given = readSpec(spec)
+  const given = readFields('$graphLookup', spec, GRAPH_FIELDS, { unknown: 40104 })
+  const missing = REQUIRED.find((name) => given[name] === undefined || given[name] === '')
+  if (missing !== undefined) {
+    throw new CommandError(40105, `$graphLookup requires '${missing}' to be specified`)
+  }
+  const { from = '', connectFromField = '', connectToField = '' } = given
   const { collation, compileExpression } = scope
-  const as = readPathOf('as', given)
-  const connectFrom = readPathOf('connectFromField', given)
-  const connectTo = readPathOf('connectToField', given)
-  const depthField = given.depthField === undefined ? [] : readPathOf('depthField', given)
+  const as = readPath('$graphLookup.as', given.as ?? '')
+  const connectFrom = readPath('$graphLookup.connectFromField', connectFromField)
+  const connectTo = readPath('$graphLookup.connectToField', connectToField)
   const maxDepth = readMaxDepth(given.maxDepth)
   const startWith = compileExpression(given.startWith)
-  const matches = compileFilter(readMatch(given.restrictSearchWithMatch), {
-    collation,
-    compileExpression,
-  })
-  const show = (document: Document, depth: number): Document =>
-    depthField.length === 0
-      ? document
-      : (placeField(document, depthField, Long.fromNumber(depth)) as Document)
   return (documents) => {
     // Unlike in a filter, a missing field is not the same as null.
     const nodes = scope
-      .readCollection(given.from)
+      .readCollection(from)
       .filter((node) => valuesAt(node, connectTo).some((value) => value !== undefined))
     const find = createFinder(nodes, connectTo, collation)
-    const graph = { find, matches, connectFrom, collation, maxDepth, show }
+    const graph = { find, connectFrom, collation, maxDepth }
     return documents.map((document) => {
       const found = search(joinValuesAt(startWith(document), []), graph)
       return placeField(document, as, found) as Document
@@ -199,19 +176,19 @@ export const graphLookup: Stage = (spec, scope) => {
 
 /** Returns what can be reached, breadth first, and each document once. */
 function search(start: readonly unknown[], graph: Graph): Document[] {
-  const { find, matches, connectFrom, collation, maxDepth, show } = graph
-  const visited = new Map<Document, Document>()
+  const { find, connectFrom, collation, maxDepth } = graph
+  const visited = new Set<Document>()
   const searched = new Set<string>()
   let keys = toKeys(start, collation)
   for (let depth = 0; keys.length > 0 && depth <= maxDepth; depth += 1) {
     for (const key of keys) searched.add(key)
-    const found = find(keys).filter((document) => !visited.has(document) && matches(document))
+    const found = find(keys).filter((document) => !visited.has(document))
     spendItems(found.length)
-    for (const document of found) visited.set(document, show(document, depth))
-    const next = found.flatMap((document) => joinValuesAt(visited.get(document), connectFrom))
+    for (const document of found) visited.add(document)
+    const next = found.flatMap((document) => joinValuesAt(document, connectFrom))
     keys = toKeys(next, collation).filter((key) => !searched.has(key))
   }
-  return [...visited.values()]
+  return [...visited]
 }
 
 function toKeys(values: readonly unknown[], collation: Collation | undefined): string[] {
@@ -219,34 +196,6 @@ function toKeys(values: readonly unknown[], collation: Collation | undefined): s
   // MongoDB would search by the pattern, and the operators fail there.
   if (wrong !== undefined) throw notSupported(`$graphLookup from a ${typeNameOf(wrong)} like this`)
   return [...keysOf(values, collation)]
-}
-
-function readSpec(spec: unknown): Spec {
-  if (!isDocument(spec)) {
-    const message = `the $graphLookup stage must be an object, and is ${typeNameOf(spec)}`
-    throw new CommandError(9, message)
-  }
-  const given = readFields('$graphLookup', spec, GRAPH_FIELDS, { unknown: 40104 })
-  const { from } = given
-  if (typeof from !== 'string') {
-    const type = typeNameOf(from)
-    throw new CommandError(9, `$graphLookup needs a collection, 'from', as a string, not ${type}`)
-  }
-  const missing = REQUIRED.find((name) => given[name] === undefined || given[name] === '')
-  if (missing === undefined) return { ...given, from }
-  throw new CommandError(40105, `$graphLookup requires '${missing}' to be specified`)
-}
-
-function readPathOf(name: PathName, given: Spec): string[] {
-  const label = `$graphLookup.${name}`
-  return readPath(label, checkString(label, given[name], 40103))
-}
-
-function readMatch(filter: unknown): unknown {
-  if (filter === undefined) return {}
-  if (isDocument(filter)) return filter
-  const type = typeNameOf(filter)
-  throw new CommandError(40185, `restrictSearchWithMatch must be an object, found ${type}`)
 }
 
 function readMaxDepth(value: unknown): number {

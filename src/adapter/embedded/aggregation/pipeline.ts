@@ -10,7 +10,7 @@ import { isDocument, isNullish } from '../values/bson-type.ts'
 import type { Collation } from '../values/compare.ts'
 import { fieldAt, isPlainName, placeField, withField } from '../values/field-paths.ts'
 import { createCompiler } from './expressions.ts'
-import { group } from './group-stage.ts'
+import { group, sortByCount } from './group-stage.ts'
 import { graphLookup, lookup } from './lookup-stages.ts'
 import type { Run, Stage, StageScope } from './stage.ts'
 
@@ -80,8 +80,10 @@ export const STAGES: ReadonlyMap<string, Stage> = new Map<string, Stage>([
   ['$sort', (spec, { collation }) => compileSort(checkNotEmpty('$sort', spec), collation)],
   ['$limit', (spec) => withCount('$limit', spec, 1, (count, all) => all.slice(0, count))],
   ['$skip', (spec) => withCount('$skip', spec, 0, (count, all) => all.slice(count))],
+  ['$sample', sample],
   ['$unwind', unwind],
   ['$group', group],
+  ['$sortByCount', sortByCount],
   ['$count', count],
   ['$facet', facet],
   ['$lookup', lookup],
@@ -146,6 +148,15 @@ function replaceRoot(expression: unknown, { compileExpression }: StageScope): Ru
       if (isDocument(root)) return root
       throw new CommandError(40228, "'newRoot' expression must evaluate to an object")
     })
+}
+
+function sample(spec: unknown): Run {
+  const { size } = readFields('$sample', spec, { size: 'number' }, { unknown: 28748 })
+  return withCount('$sample size', size, 0, (wanted, documents) => {
+    const lots = documents.map((document) => ({ document, lot: Math.random() }))
+    const drawn = lots.sort((a, b) => a.lot - b.lot).slice(0, wanted)
+    return drawn.map(({ document }) => document)
+  })
 }
 
 const UNWIND_FIELDS = {

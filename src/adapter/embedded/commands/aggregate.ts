@@ -2,13 +2,13 @@ import type { Document } from 'bson'
 import { compilePipeline } from '../aggregation/pipeline.ts'
 import { CommandError, notSupported } from '../errors.ts'
 import { withTimeLimit } from '../limits.ts'
-import { readFields, refuse } from '../protocol/read-fields.ts'
+import { fieldsOf, readFields, refuse } from '../protocol/read-fields.ts'
 import { whenUnlocked } from '../storage/collection.ts'
 import { select } from '../storage/select-records.ts'
 import { applyUpdates, insertDocument } from '../storage/write-records.ts'
 import { isDocument } from '../values/bson-type.ts'
 import type { CommandContext, Commands } from './command.ts'
-import { readBatchSize, readName } from './command.ts'
+import { readBatchSize, readView } from './command.ts'
 import { readDocuments, readPipelineOptions, readStatement } from './statement.ts'
 
 /** The command that runs a pipeline. */
@@ -16,10 +16,8 @@ export const AGGREGATE_COMMANDS: Commands = {
   aggregate: {
     fields: {
       pipeline: 'array',
-      cursor: 'object',
-      let: 'object',
+      ...fieldsOf('object', 'cursor', 'let', 'collation'),
       hint: 'any',
-      collation: 'object',
       explain: 'refused',
       // They change nothing here: all is in memory, and there are no validators.
       allowDiskUse: 'bool',
@@ -36,8 +34,7 @@ async function aggregate(command: Document, context: CommandContext): Promise<Do
   const batchSize = readBatchSize(command)
   // The number 1 in place of a collection.
   if (command.aggregate === 1) throw notSupported('A pipeline that begins with $documents', 73)
-  const name = readName(command, 'aggregate')
-  const view = context.store.read(context.database, name, context.transaction)
+  const view = readView(command, 'aggregate', context)
   const first: Document = isDocument(pipeline[0]) ? pipeline[0] : {}
   const { $match: filter } = first
   const statement = readStatement(command, view.collection, command.let, filter)
@@ -47,10 +44,7 @@ async function aggregate(command: Document, context: CommandContext): Promise<Do
   const results = withTimeLimit(command, command.maxTimeMS, () => {
     const options = readPipelineOptions(statement, context)
     // Compiled as a whole, so that an error in a later stage is found before any work.
-    if (filter === undefined) {
-      const hint = statement.hint ?? (() => true)
-      return compilePipeline(stages, options)(readDocuments(view).filter(hint))
-    }
+    if (filter === undefined) return compilePipeline(stages, options)(readDocuments(view))
     // The first filter can find records by key and by words, as `find` does.
     const run = compilePipeline([{ ...first, $match: {} }, ...stages.slice(1)], options)
     return run(Array.from(select(view, filter, statement), ([, document]) => document))
@@ -71,26 +65,20 @@ function writeOutput(results: readonly Document[], stage: Document, context: Com
   if (context.transaction !== undefined) {
     throw new CommandError(263, 'Stages that write are not allowed in a transaction')
   }
-  if ('$out' in stage) replaceCollection(results, toTarget(stage.$out, context), context)
+  if ('$out' in stage) replaceCollection(results, readTarget('$out', stage.$out), context)
   else merge(results, stage.$merge, context)
 }
 
-interface Target {
-  readonly database: string
-  readonly name: string
-}
-
-function toTarget(spec: unknown, { database }: CommandContext): Target {
-  if (typeof spec === 'string') return { database, name: spec }
-  const { db = database, coll } = readFields('$out', spec, OUT_FIELDS)
-  if (coll === undefined) throw new CommandError(9, 'The target must name a collection')
-  return { database: db, name: coll }
+/** Returns the collection that results are written to: one of the same database. */
+function readTarget(stage: string, target: unknown): string {
+  if (typeof target === 'string') return target
+  throw notSupported(`A target of ${stage} that is no string`)
 }
 
 function replaceCollection(
   results: readonly Document[],
-  { database, name }: Target,
-  { store }: CommandContext,
+  name: string,
+  { store, database }: CommandContext,
 ): void {
   const old = store.find(database, name)
   old?.checkUnlocked()
@@ -100,7 +88,6 @@ function replaceCollection(
   store.put(database, name, fresh)
 }
 
-const OUT_FIELDS = { db: 'string', coll: 'string', timeseries: 'refused' } as const
 const MERGE_FIELDS = {
   into: 'any',
   ...refuse('on', 'whenMatched', 'whenNotMatched', 'let'),
@@ -109,8 +96,8 @@ const MERGE_FIELDS = {
 /** Each result is merged into the document with its `_id`, or inserted where there is none. */
 function merge(results: readonly Document[], spec: unknown, context: CommandContext): void {
   const options = readFields('$merge', isDocument(spec) ? spec : { into: spec }, MERGE_FIELDS)
-  const { database, name } = toTarget(options.into, context)
-  const view = context.store.write(database, name, undefined)
+  const name = readTarget('$merge', options.into)
+  const view = context.store.write(context.database, name, undefined)
   for (const document of results) {
     const key = view.collection.keyOf(document._id)
     const before = document._id === undefined ? undefined : view.get(key)

@@ -4,6 +4,7 @@ import type { FieldTypes } from '../protocol/read-fields.ts'
 import { readFields } from '../protocol/read-fields.ts'
 import type { Cursors } from '../sessions/cursors.ts'
 import type { Session, Sessions } from '../sessions/sessions.ts'
+import type { View } from '../storage/collection.ts'
 import type { Store } from '../storage/store.ts'
 import type { Transaction } from '../storage/transaction.ts'
 
@@ -38,6 +39,16 @@ export function readName(command: Document, field: string): string {
   const name: unknown = command[field]
   if (typeof name === 'string' && name !== '') return name
   throw new CommandError(73, `The command ${field} needs the name of a collection`)
+}
+
+/** Returns the collection that a field names, as the command sees it. @throws {CommandError} 73 */
+export function readView(command: Document, field: string, context: CommandContext): View {
+  return context.store.read(context.database, readName(command, field), context.transaction)
+}
+
+/** The same for writing: a collection that does not exist is created. */
+export function writeView(command: Document, field: string, context: CommandContext): View {
+  return context.store.write(context.database, readName(command, field), context.transaction)
 }
 
 /** Returns the size that a command's `cursor` asks for. @throws {CommandError} it is not valid */

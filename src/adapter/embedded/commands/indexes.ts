@@ -1,7 +1,7 @@
 import type { Document } from 'bson'
 import { CommandError, notSupported } from '../errors.ts'
 import { createCollation } from '../protocol/collation-option.ts'
-import { readFields, refuse } from '../protocol/read-fields.ts'
+import { fieldsOf, readFields, refuse } from '../protocol/read-fields.ts'
 import type { Collection } from '../storage/collection.ts'
 import { whenUnlocked } from '../storage/collection.ts'
 import { checkExpiry } from '../storage/store.ts'
@@ -26,21 +26,10 @@ export const INDEX_COMMANDS: Commands = {
 }
 
 const INDEX_FIELDS = {
-  v: 'number',
-  key: 'object',
-  name: 'string',
-  ns: 'string',
-  unique: 'bool',
-  sparse: 'bool',
-  hidden: 'bool',
-  background: 'bool',
-  collation: 'object',
-  partialFilterExpression: 'object',
-  expireAfterSeconds: 'number',
-  weights: 'object',
-  default_language: 'string',
-  language_override: 'string',
-  textIndexVersion: 'number',
+  ...fieldsOf('number', 'v', 'expireAfterSeconds', 'textIndexVersion'),
+  ...fieldsOf('object', 'key', 'collation', 'partialFilterExpression', 'weights'),
+  ...fieldsOf('string', 'name', 'ns', 'default_language', 'language_override'),
+  ...fieldsOf('bool', 'unique', 'sparse', 'hidden', 'background'),
   ...refuse('2dsphereIndexVersion', 'bits', 'min', 'max', 'bucketSize', 'wildcardProjection'),
   ...refuse('storageEngine', 'prepareUnique', 'clustered'),
 } as const

@@ -1,46 +1,36 @@
 import type { Document } from 'bson'
 import { CommandError } from '../errors.ts'
 import { withTimeLimit } from '../limits.ts'
-import { readCount, refuse } from '../protocol/read-fields.ts'
+import { fieldsOf, readCount, refuse } from '../protocol/read-fields.ts'
 import { compileProjection } from '../queries/projection.ts'
 import { compileSort } from '../queries/sort.ts'
 import { select } from '../storage/select-records.ts'
 import { keyOf } from '../values/compare.ts'
 import { valuesAt } from '../values/field-paths.ts'
 import type { CommandContext, Commands } from './command.ts'
-import { readName } from './command.ts'
+import { readView } from './command.ts'
 import { readStatement } from './statement.ts'
 
 /** Commands that read one collection. */
 export const READ_COMMANDS: Commands = {
   find: {
     fields: {
-      filter: 'object',
-      projection: 'object',
-      sort: 'object',
-      skip: 'number',
-      limit: 'number',
-      batchSize: 'number',
+      ...fieldsOf('object', 'filter', 'projection', 'sort', 'collation', 'let'),
+      ...fieldsOf('number', 'skip', 'limit', 'batchSize'),
       singleBatch: 'bool',
       hint: 'any',
-      collation: 'object',
-      let: 'object',
       ...refuse('noCursorTimeout', 'tailable', 'awaitData', 'min', 'max', 'returnKey'),
       ...refuse('showRecordId'),
       // They change nothing here: all is in memory, and nothing is divided into shards.
-      allowDiskUse: 'bool',
-      allowPartialResults: 'bool',
-      oplogReplay: 'bool',
+      ...fieldsOf('bool', 'allowDiskUse', 'allowPartialResults', 'oplogReplay'),
     },
     run: find,
   },
   count: {
     fields: {
-      query: 'object',
-      skip: 'number',
-      limit: 'number',
+      ...fieldsOf('object', 'query', 'collation'),
+      ...fieldsOf('number', 'skip', 'limit'),
       hint: 'any',
-      collation: 'object',
     },
     run: count,
   },
@@ -54,13 +44,13 @@ function find(command: Document, context: CommandContext): Document {
   const { filter = {}, projection = {}, sort = {}, batchSize, singleBatch } = command
   const skip = readCount('skip', command.skip, 0)
   const limit = readCount('limit', command.limit, 0)
-  const view = context.store.read(context.database, readName(command, 'find'), context.transaction)
+  const view = readView(command, 'find', context)
   const statement = readStatement(command, view.collection, command.let, filter)
   const textScore = statement.text?.score ?? null
   const results = withTimeLimit(command, command.maxTimeMS, () => {
     const project = compileProjection(projection, {
       compileExpression: statement.compileExpression,
-      find: { filter, match: statement, textScore },
+      find: { textScore },
     })
     const sorter = compileSort(sort, statement.collation, textScore)
     const found = Array.from(select(view, filter, statement), ([, document]) => document)
@@ -72,7 +62,7 @@ function find(command: Document, context: CommandContext): Document {
 }
 
 function count(command: Document, context: CommandContext): Document {
-  const view = context.store.read(context.database, readName(command, 'count'), context.transaction)
+  const view = readView(command, 'count', context)
   const statement = readStatement(command, view.collection, undefined, command.query)
   const found = withTimeLimit(command, command.maxTimeMS, () => [
     ...select(view, command.query ?? {}, statement),
@@ -84,11 +74,7 @@ function count(command: Document, context: CommandContext): Document {
 }
 
 function distinct(command: Document, context: CommandContext): Document {
-  const view = context.store.read(
-    context.database,
-    readName(command, 'distinct'),
-    context.transaction,
-  )
+  const view = readView(command, 'distinct', context)
   const statement = readStatement(command, view.collection, undefined, command.query)
   if (command.key === undefined) throw new CommandError(40414, "BSON field 'key' is missing")
   const parts = command.key.split('.')

@@ -4,10 +4,9 @@ import type { PipelineOptions } from '../aggregation/pipeline.ts'
 import { compilePipeline } from '../aggregation/pipeline.ts'
 import { CommandError, notSupported } from '../errors.ts'
 import { createCollation } from '../protocol/collation-option.ts'
-import type { CompileExpression } from '../queries/filter.ts'
+import type { CompileExpression, FilterOptions } from '../queries/filter.ts'
 import type { Collection, View } from '../storage/collection.ts'
-import type { SelectOptions } from '../storage/select-records.ts'
-import { readHint } from '../storage/select-records.ts'
+import { checkHint } from '../storage/select-records.ts'
 import { readTextSearch } from '../storage/text-index.ts'
 import type { Updater } from '../updates/update.ts'
 import { compileUpdate } from '../updates/update.ts'
@@ -15,7 +14,7 @@ import type { Collation } from '../values/compare.ts'
 import type { CommandContext } from './command.ts'
 
 /** What one statement of a command needs: to find documents, and to compute with `let`. */
-export interface StatementOptions extends SelectOptions {
+export interface StatementOptions extends FilterOptions {
   readonly variables: () => Document
 }
 
@@ -33,6 +32,7 @@ export function readStatement(
   const text = readTextSearch(filter, collection.textIndex)
   const collation = given === undefined ? collection.collation : createCollation(given)
   if (text !== undefined) checkText(collation, hint)
+  checkHint(hint, collection)
   const computeVariables = compileVariables(constants)
   let known: Document | undefined
   let compiler: CompileExpression | undefined
@@ -44,7 +44,6 @@ export function readStatement(
     collation,
     variables,
     text,
-    ...(hint === undefined ? {} : { hint: readHint(hint, collection) }),
     compileExpression: (expression) => {
       compiler ??= createCompiler(collation, variables())
       return compiler(expression)

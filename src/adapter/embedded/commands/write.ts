@@ -2,7 +2,7 @@ import type { Document } from 'bson'
 import { CommandError, toCommandError } from '../errors.ts'
 import { MAX_WRITE_BATCH, withTimeLimit } from '../limits.ts'
 import type { FieldTypes } from '../protocol/read-fields.ts'
-import { readFields } from '../protocol/read-fields.ts'
+import { fieldsOf, readFields } from '../protocol/read-fields.ts'
 import { compileProjection } from '../queries/projection.ts'
 import { compileSort } from '../queries/sort.ts'
 import { whenUnlocked } from '../storage/collection.ts'
@@ -12,7 +12,7 @@ import { applyUpdates, insertDocument, planUpdates, planUpsert } from '../storag
 import { isReplacement } from '../updates/update.ts'
 import { isDocument } from '../values/bson-type.ts'
 import type { Command, CommandContext, Commands } from './command.ts'
-import { readName } from './command.ts'
+import { readView, writeView } from './command.ts'
 import { readStatement, readUpdate } from './statement.ts'
 
 /** Commands that write documents. */
@@ -22,17 +22,10 @@ export const WRITE_COMMANDS: Commands = {
   delete: writing('deletes', { let: 'object' }, { parse: parseDelete, run: remove }),
   findAndModify: {
     fields: {
-      query: 'object',
-      fields: 'object',
-      sort: 'object',
-      hint: 'any',
-      collation: 'object',
-      let: 'object',
-      update: 'any',
+      ...fieldsOf('object', 'query', 'fields', 'sort', 'collation', 'let'),
+      ...fieldsOf('any', 'hint', 'update'),
       arrayFilters: 'array',
-      new: 'bool',
-      upsert: 'bool',
-      remove: 'bool',
+      ...fieldsOf('bool', 'new', 'upsert', 'remove'),
       // There are no validators.
       bypassDocumentValidation: 'bool',
     },
@@ -49,14 +42,11 @@ function writing(list: string, fields: FieldTypes, statement: Statement): Comman
 }
 
 const UPDATE_FIELDS = {
-  q: 'object',
-  u: 'any',
+  ...fieldsOf('object', 'q', 'collation'),
+  ...fieldsOf('any', 'u', 'hint'),
   c: 'refused',
-  multi: 'bool',
-  upsert: 'bool',
+  ...fieldsOf('bool', 'multi', 'upsert'),
   arrayFilters: 'array',
-  hint: 'any',
-  collation: 'object',
 } as const
 
 const DELETE_FIELDS = { q: 'object', limit: 'number', hint: 'any', collation: 'object' } as const
@@ -145,19 +135,13 @@ function toWriteError(index: number, error: unknown): Document {
 }
 
 function insert(document: Document, command: Document, context: CommandContext): Outcome {
-  const view = context.store.write(
-    context.database,
-    readName(command, 'insert'),
-    context.transaction,
-  )
-  insertDocument(view, document)
+  insertDocument(writeView(command, 'insert', context), document)
   return { n: 1 }
 }
 
 function update(statement: Document, command: Document, context: CommandContext): Outcome {
   const { q: filter, u: change, multi = false, upsert = false } = statement
-  const name = readName(command, 'update')
-  const view = context.store.read(context.database, name, context.transaction)
+  const view = readView(command, 'update', context)
   if (multi && isReplacement(change)) {
     throw new CommandError(9, 'multi update is not supported for replacement-style update')
   }
@@ -172,14 +156,13 @@ function update(statement: Document, command: Document, context: CommandContext)
   if (plan.insert === undefined) {
     return { n: plan.updates.length, nModified: applyUpdates(view, plan.updates) }
   }
-  const target = context.store.write(context.database, name, context.transaction)
+  const target = writeView(command, 'update', context)
   return { n: 1, upsertedId: insertDocument(target, plan.insert)._id }
 }
 
 function remove(statement: Document, command: Document, context: CommandContext): Outcome {
   const { q: filter, limit } = statement
-  const name = readName(command, 'delete')
-  const view = context.store.read(context.database, name, context.transaction)
+  const view = readView(command, 'delete', context)
   const entries = withTimeLimit([statement, command.let], command.maxTimeMS, () => {
     const options = readStatement(statement, view.collection, command.let, filter)
     return takeEntries(select(view, filter, options), limit === 0)
@@ -207,8 +190,7 @@ function findAndModify(command: Document, context: CommandContext): Document {
   if (!remove && change === undefined) {
     throw new CommandError(9, "Either an 'update' or 'remove: true' must be specified")
   }
-  const name = readName(command, 'findAndModify')
-  const view = context.store.read(context.database, name, context.transaction)
+  const view = readView(command, 'findAndModify', context)
   const statement = readStatement(command, view.collection, command.let, filter)
   const plan = withTimeLimit(command, command.maxTimeMS, () => {
     const entries = [...select(view, filter, statement)]
@@ -216,7 +198,7 @@ function findAndModify(command: Document, context: CommandContext): Document {
     const found = entries.filter(([, document]) => document === sorted[0])
     const project = compileProjection(command.fields ?? {}, {
       compileExpression: statement.compileExpression,
-      find: { filter, match: statement },
+      find: {},
     })
     if (remove) return { found, project, updates: [], insert: undefined }
     const updater = readUpdate(change, filter, command.arrayFilters, statement, context)
@@ -226,8 +208,7 @@ function findAndModify(command: Document, context: CommandContext): Document {
   })
   const [entry] = plan.found
   if (plan.insert !== undefined) {
-    const target = context.store.write(context.database, name, context.transaction)
-    const inserted = insertDocument(target, plan.insert)
+    const inserted = insertDocument(writeView(command, 'findAndModify', context), plan.insert)
     const lastErrorObject = { n: 1, updatedExisting: false, upserted: inserted._id }
     return { lastErrorObject, value: command.new ? plan.project(inserted) : null, ok: 1 }
   }

@@ -23,9 +23,17 @@ interface Values {
   readonly refused: undefined
 }
 
-/** Returns the types of fields that exist in MongoDB and not here. */
+/** Returns a table of fields that have one and the same type. */
+export function fieldsOf<Type extends FieldType, Name extends string>(
+  type: Type,
+  ...names: Name[]
+): Readonly<Record<Name, Type>> {
+  return Object.fromEntries(names.map((name) => [name, type])) as Record<Name, Type>
+}
+
+/** Returns the table of fields that exist in MongoDB and not here. */
 export function refuse<Name extends string>(...names: Name[]): Readonly<Record<Name, 'refused'>> {
-  return Object.fromEntries(names.map((name) => [name, 'refused'])) as Record<Name, 'refused'>
+  return fieldsOf('refused', ...names)
 }
 
 /** The fields that were given. */
@@ -112,22 +120,14 @@ function checkField(name: string, value: unknown, type: FieldType, refused: numb
 }
 
 /** The fields that every command may have. */
-export const COMMON_FIELDS = {
-  $db: 'string',
-  $clusterTime: 'object',
-  $readPreference: 'object',
-  lsid: 'object',
-  txnNumber: 'any',
-  autocommit: 'bool',
-  startTransaction: 'bool',
-  readConcern: 'object',
-  writeConcern: 'object',
+export const COMMON_FIELDS: FieldTypes = {
+  ...fieldsOf('string', '$db', 'apiVersion'),
+  ...fieldsOf('object', '$clusterTime', '$readPreference', 'lsid', 'readConcern', 'writeConcern'),
+  ...fieldsOf('any', 'txnNumber', 'comment'),
+  ...fieldsOf('bool', 'autocommit', 'startTransaction', 'apiDeprecationErrors'),
   maxTimeMS: 'number',
-  comment: 'any',
-  apiVersion: 'string',
   apiStrict: 'refused',
-  apiDeprecationErrors: 'bool',
-} as const
+}
 
 const LEVELS = ['local', 'available', 'majority', 'linearizable', 'snapshot']
 

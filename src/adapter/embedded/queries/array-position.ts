@@ -16,41 +16,25 @@ export function findPosition(
   document: Document,
   options: FilterOptions,
 ): number {
-  const position = search(filter, path, document, options)
-  if (position !== undefined) return position
+  for (const [name, condition] of conditionsOf(filter, document, options)) {
+    const index = searchCondition(name, condition, path, document, options)
+    if (index !== undefined) return index
+  }
   throw new CommandError(2, 'The positional operator did not find the match needed from the query.')
 }
 
-function search(
+/** All clauses of `$and` match, since the document was found; of `$or` those that do count. */
+function conditionsOf(
   filter: Document,
-  path: string,
   document: Document,
   options: FilterOptions,
-): number | undefined {
-  for (const [name, condition] of Object.entries(filter)) {
-    const index =
-      name === '$and' || name === '$or'
-        ? searchClauses(name, condition, path, document, options)
-        : searchCondition(name, condition, path, document, options)
-    if (index !== undefined) return index
-  }
-  return undefined
-}
-
-/** All clauses of `$and` match, since the document was found; of `$or` one that does counts. */
-function searchClauses(
-  name: string,
-  clauses: readonly Document[],
-  path: string,
-  document: Document,
-  options: FilterOptions,
-): number | undefined {
-  for (const clause of clauses) {
-    const matches = name === '$and' || compileFilter(clause, options)(document)
-    const index = matches ? search(clause, path, document, options) : undefined
-    if (index !== undefined) return index
-  }
-  return undefined
+): [string, unknown][] {
+  return Object.entries(filter).flatMap(([name, condition]): [string, unknown][] => {
+    if (name !== '$and' && name !== '$or') return [[name, condition]]
+    return (condition as Document[])
+      .filter((clause) => name === '$and' || compileFilter(clause, options)(document))
+      .flatMap((clause) => conditionsOf(clause, document, options))
+  })
 }
 
 function searchCondition(

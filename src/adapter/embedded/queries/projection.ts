@@ -1,11 +1,9 @@
 import type { Document } from 'bson'
-import { CommandError } from '../errors.ts'
+import { CommandError, notSupported } from '../errors.ts'
 import { isDocument } from '../values/bson-type.ts'
 import { isTrue } from '../values/compare.ts'
 import { setField, startsWithOperator, withField } from '../values/field-paths.ts'
-import { findPosition } from './array-position.ts'
-import type { CompileExpression, FilterOptions } from './filter.ts'
-import { compileItem } from './filter.ts'
+import type { CompileExpression } from './filter.ts'
 import type { TextScore } from './text-query.ts'
 import { readTextScore } from './text-query.ts'
 
@@ -15,18 +13,12 @@ export type Projector = (document: Document) => Document
 /** What a projection needs beside itself. */
 export interface ProjectionOptions {
   readonly compileExpression: CompileExpression
-  /** Given by `find` and `findAndModify`: with it `$slice`, `$elemMatch` and `$` may be used. */
-  readonly find?: {
-    readonly filter: Document
-    readonly match: FilterOptions
-    readonly textScore?: TextScore
-  }
+  /** Given by `find` and `findAndModify`: with it `$meta` may be used. */
+  readonly find?: { readonly textScore?: TextScore }
 }
 
-type Change = (value: unknown, document: Document) => unknown
-
-/** What happens to a field: it is kept, dropped or changed, or its own fields have rules. */
-type Rule = 'keep' | 'drop' | Change | Rules
+/** What happens to a field: it is kept or dropped, or its own fields have rules. */
+type Rule = 'keep' | 'drop' | Rules
 type Rules = Map<string, Rule>
 interface Computed {
   readonly parts: readonly string[]
@@ -39,10 +31,9 @@ export function compileProjection(spec: unknown, options: ProjectionOptions): Pr
   const rules: Rules = new Map()
   const computed: Computed[] = []
   let mode: 'keep' | 'drop' | undefined
-  for (const [path, value] of flatten(spec)) {
-    const rule = toRule(path, value, options)
-    const name = path.endsWith('.$') ? path.slice(0, -2) : path
-    const wanted = isMeta(value, options) ? undefined : modeOf(rule, value)
+  for (const [name, value] of flatten(spec)) {
+    const rule = toRule(value, options)
+    const wanted = isMeta(value, options) ? undefined : rule === 'drop' ? 'drop' : 'keep'
     if (name !== '_id' && wanted !== undefined) {
       if (mode !== undefined && mode !== wanted) throw mixed(name, wanted)
       mode = wanted
@@ -85,7 +76,8 @@ function setComputed(target: Document, fields: readonly Computed[], document: Do
 function flatten(spec: Document, prefix = ''): [string, unknown][] {
   return Object.entries(spec).flatMap(([name, value]): [string, unknown][] => {
     const path = `${prefix}${name}`
-    if (name.startsWith('$') && name !== '$') {
+    if (path.endsWith('.$')) throw notSupported(`The positional projection '${path}'`, 16410)
+    if (name.startsWith('$')) {
       throw new CommandError(16410, `FieldPath field names may not start with '$': '${name}'`)
     }
     if (name === '' || path.split('.').includes('')) {
@@ -102,52 +94,20 @@ function flatten(spec: Document, prefix = ''): [string, unknown][] {
 }
 
 /** Returns the rule of a field, `undefined` where its value is an expression. */
-function toRule(path: string, value: unknown, { find }: ProjectionOptions): Rule | undefined {
-  if (find !== undefined && path.endsWith('.$')) {
-    const array = path.slice(0, -2)
-    return (items, document) => {
-      const index = findPosition(find.filter, array, document, find.match)
-      return Array.isArray(items) ? items.slice(index, index + 1) : items
-    }
-  }
+function toRule(value: unknown, { find }: ProjectionOptions): 'keep' | 'drop' | undefined {
   if (typeof value === 'boolean' || typeof value === 'number')
     return isTrue(value) ? 'keep' : 'drop'
-  if (find === undefined || !isDocument(value)) return undefined
-  if ('$slice' in value) return toSlice(value.$slice)
-  if (!('$elemMatch' in value)) return undefined
-  const matches = compileItem(value.$elemMatch, find.match)
-  return (items) => {
-    const index = Array.isArray(items) ? items.findIndex(matches) : -1
-    return index < 0 ? undefined : [(items as unknown[])[index]]
-  }
-}
-
-function toSlice(operand: unknown): Change | undefined {
-  const [skip, limit] = Array.isArray(operand) ? operand : [0, operand]
   // With other operands it is the aggregation operator of the same name.
-  if (typeof skip !== 'number' || typeof limit !== 'number') return undefined
-  if (Array.isArray(operand)) {
-    return (items) => {
-      if (!Array.isArray(items)) return items
-      const start = skip < 0 ? Math.max(items.length + skip, 0) : skip
-      return items.slice(start, start + limit)
-    }
+  const operand: unknown = isDocument(value) ? value.$slice : undefined
+  if (find !== undefined && [operand].flat().every((one) => typeof one === 'number')) {
+    throw notSupported('The projection $slice')
   }
-  return (items) => {
-    if (!Array.isArray(items)) return items
-    return limit < 0 ? items.slice(limit) : items.slice(0, limit)
-  }
+  return undefined
 }
 
 /** A score is added to either kind of projection. */
 function isMeta(value: unknown, { find }: ProjectionOptions): value is Document {
   return find !== undefined && isDocument(value) && '$meta' in value
-}
-
-/** Returns which kind of projection a rule asks for; `$slice` may stand in both kinds. */
-function modeOf(rule: Rule | undefined, value: unknown): 'keep' | 'drop' | undefined {
-  if (rule === 'keep' || rule === 'drop') return rule
-  return isDocument(value) && '$slice' in value && rule !== undefined ? undefined : 'keep'
 }
 
 function mixed(name: string, wanted: 'keep' | 'drop'): CommandError {
@@ -186,7 +146,6 @@ function applyRules(source: Document, rules: Rules, keeps: boolean, document: Do
 function applyRule(value: unknown, rule: Rule, keeps: boolean, document: Document): unknown {
   if (rule === 'keep') return value
   if (rule === 'drop') return undefined
-  if (typeof rule === 'function') return rule(value, document)
   if (isDocument(value)) return applyRules(value, rule, keeps, document)
   if (!Array.isArray(value)) return keeps ? undefined : value
   return value

@@ -1,32 +1,25 @@
 import type { Document } from 'bson'
 import { CommandError, notSupported } from '../errors.ts'
-import type { FilterOptions, Predicate } from '../queries/filter.ts'
+import type { FilterOptions } from '../queries/filter.ts'
 import { compileFilter, isOperators } from '../queries/filter.ts'
 import { isDocument } from '../values/bson-type.ts'
 import { compareValues, isEqual } from '../values/compare.ts'
 import { getField } from '../values/field-paths.ts'
 import { isRegex } from '../values/regular-expression.ts'
 import type { Collection, View } from './collection.ts'
-import { IndexKeys } from './index-keys.ts'
 import { isTextIndex } from './text-index.ts'
 
 /** One record: its key in the collection and its document. */
 export type Entry = readonly [key: string, document: Document]
 
-/** What a filter needs, and which documents a hint leaves to look at. */
-export interface SelectOptions extends FilterOptions {
-  readonly hint?: Predicate
-}
-
 /**
  * Yields the matching records in their natural order. Where the filter names the `_id`, or one value of
  * a unique index, they are looked up by key.
  */
-export function* select(view: View, filter: unknown, options: SelectOptions): Generator<Entry> {
-  const { hint } = options
+export function* select(view: View, filter: unknown, options: FilterOptions): Generator<Entry> {
   const matches = compileFilter(filter, options)
   for (const entry of findCandidates(view, filter as Document, options)) {
-    if ((hint === undefined || hint(entry[1])) && matches(entry[1])) yield entry
+    if (matches(entry[1])) yield entry
   }
 }
 
@@ -75,22 +68,21 @@ function readValues(condition: unknown): unknown[] | undefined {
 }
 
 /**
- * Returns which documents a hint leaves for a command to find. MongoDB walks through the index that
- * is hinted at, whatever the filter is: what a sparse or partial one leaves out is not found.
+ * A hint changes nothing here. In MongoDB that of a sparse or partial index hides what is not in it.
  * @throws {CommandError} 2 the hint names no index, or is not supported
  */
-export function readHint(hint: unknown, collection: Collection): Predicate {
+export function checkHint(hint: unknown, collection: Collection): void {
   // MongoDB ignores the hint where the collection does not exist.
-  if (hint === undefined || isEqual(hint, {}) || !collection.isStored) return () => true
+  if (hint === undefined || isEqual(hint, {}) || !collection.isStored) return
   if (typeof hint !== 'string' && !isDocument(hint)) {
     throw new CommandError(9, 'hint must be a string or an object')
   }
   if (isDocument(hint) && '$natural' in hint) throw notSupported('The hint $natural')
   const spec = findIndex(hint, collection)
   if (isTextIndex(spec)) throw notSupported('The hint of a text index')
-  if (spec.sparse !== true && spec.partialFilterExpression === undefined) return () => true
-  const index = new IndexKeys(spec)
-  return (document) => index.keysOf(document).size > 0
+  if (spec.sparse === true || spec.partialFilterExpression !== undefined) {
+    throw notSupported('The hint of a sparse or partial index')
+  }
 }
 
 function findIndex(hint: string | Document, collection: Collection): Document {

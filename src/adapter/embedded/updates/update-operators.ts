@@ -93,7 +93,7 @@ function push(old: unknown, operand: unknown, options: UpdateOptions, path: stri
   const unknown = Object.keys(modifiers).find((name) => !PUSH_MODIFIERS.has(name))
   if (unknown !== undefined) throw new CommandError(2, `Unrecognized clause in $push: ${unknown}`)
   const position = toInteger('$position', modifiers.$position ?? array.length)
-  array.splice(position, 0, ...toItems('$push', modifiers.$each))
+  array.splice(position, 0, ...checkArray('$push', modifiers.$each))
   const sort: unknown = modifiers.$sort
   const sorted = sort === undefined ? array : sortItems(array, sort, options.collation)
   if (modifiers.$slice === undefined) return sorted
@@ -125,7 +125,7 @@ function addToSet(old: unknown, operand: unknown, options: UpdateOptions, path: 
   if (extra !== undefined) {
     throw new CommandError(2, `Found unexpected fields after $each in $addToSet: ${extra}`)
   }
-  for (const item of isList ? toItems('$addToSet', operand.$each) : [operand]) {
+  for (const item of isList ? checkArray('$addToSet', operand.$each) : [operand]) {
     if (!set.some((other) => isEqual(other, item, options.collation))) set.push(item)
   }
   return set
@@ -154,18 +154,13 @@ function pull(old: unknown, operand: unknown, options: UpdateOptions): unknown {
 }
 
 function pullAll(old: unknown, operand: unknown, { collation }: UpdateOptions): unknown {
-  const items = toItems('$pullAll', operand)
+  const items = checkArray('$pullAll', operand)
   const isListed = (item: unknown): boolean =>
     items.some((other) => isEqual(item, other, collation))
   return checkArray('$pullAll', old).filter((item) => !isListed(item))
 }
 
 function checkArray(name: string, value: unknown): unknown[] {
-  if (!Array.isArray(value)) throw new CommandError(2, `Cannot apply ${name} to a non-array value`)
-  return value
-}
-
-function toItems(name: string, value: unknown): unknown[] {
   if (Array.isArray(value)) return value
   throw new CommandError(2, `${name} needs an array, and has type ${typeNameOf(value)}`)
 }

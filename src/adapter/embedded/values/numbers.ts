@@ -55,6 +55,23 @@ export function calculate(
   return Number.isSafeInteger(Number(result)) ? Number(result) : Long.fromBigInt(result)
 }
 
+/**
+ * Returns a number rounded to a decimal place, half to even or towards zero. A negative place is
+ * left of the decimal point.
+ */
+export function roundNumber(value: number, place: number, mode: 'even' | 'zero'): number {
+  const fraction = toFraction(value)
+  if (typeof fraction === 'number') return fraction
+  const numerator = fraction.numerator * 10n ** BigInt(Math.max(place, 0))
+  const denominator = fraction.denominator * 10n ** BigInt(Math.max(-place, 0))
+  const whole = numerator / denominator
+  const twice = (numerator % denominator) * 2n
+  const isAbove = twice > denominator || (twice === denominator && whole % 2n !== 0n)
+  const isBelow = -twice > denominator || (-twice === denominator && whole % 2n !== 0n)
+  const step = mode === 'zero' ? 0n : BigInt(isAbove) - BigInt(isBelow)
+  return Number(`${whole + step}e${-place}`)
+}
+
 /** Returns the whole part of a number of any BSON type, `undefined` where it has none. */
 export function toWhole(value: unknown): bigint | undefined {
   const fraction = toFraction(value)

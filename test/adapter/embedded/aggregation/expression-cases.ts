@@ -37,6 +37,12 @@ function condition(test: unknown, yes: unknown, no: unknown): Document {
 /** What only has to be a number from 0 to 1. */
 export const RANDOM: symbol = VALUE
 
+/** Returns a branch of `$switch`. */
+export function branch(condition: unknown, result: unknown): Document {
+  // biome-ignore lint/suspicious/noThenProperty: the name MongoDB gives to a branch's result
+  return { case: condition, then: result }
+}
+
 /** Values by MongoDB's manual, at least one for each operator. */
 export const EXPRESSION_CASES: readonly ExpressionCase[] = [
   ['$abs', '$minus', 2.5],
@@ -239,4 +245,46 @@ export const EXPRESSION_CASES: readonly ExpressionCase[] = [
   ['$max', '$mixed', 'a'],
   ['$max', ['$n', 9], 9],
   ['$max', '$nil', null],
+  ['$round', 2.5, 2],
+  ['$round', 3.5, 4],
+  ['$round', [-2.5], -2],
+  ['$round', [19.25, 1], 19.2],
+  ['$round', [28.73, 1], 28.7],
+  ['$round', [-45.39, 1], -45.4],
+  ['$round', [1234, -2], 1200],
+  ['$round', [1250, -2], 1200],
+  ['$round', '$nil', null],
+  ['$trunc', '$minus', -2],
+  ['$trunc', [7.89, 1], 7.8],
+  ['$trunc', [1234.5, -2], 1200],
+  ['$trunc', '$gone', null],
+  [
+    '$switch',
+    {
+      branches: [branch('$no', 1), branch('$yes', 2)],
+    },
+    2,
+  ],
+  ['$switch', { branches: [branch('$no', 1)], default: 'none' }, 'none'],
+  ['$toDouble', '-2.5e1', -25],
+  ['$toDouble', true, 1],
+  ['$toDouble', '$d', DATE.getTime()],
+  ['$toDouble', '$nil', null],
+  ['$toBool', '', true],
+  ['$toBool', 0, false],
+  ['$toBool', '$id', true],
+  ['$toBool', '$gone', null],
+  ['$toDate', '$id', new Date(0x65e0f000 * 1000)],
+  ['$toDate', '2024-02-29', new Date('2024-02-29T00:00:00Z')],
+  ['$toDate', '2024-02-29T12:00:00', new Date('2024-02-29T12:00:00Z')],
+  ['$toDate', '2024-02-29T12:00:00.5+02:00', new Date('2024-02-29T10:00:00.500Z')],
+  ['$toDate', 1.7e12, new Date(1.7e12)],
+  ['$toDate', '$nil', null],
+  ['$toInt', 2.9, 2],
+  ['$toInt', '-7', -7],
+  ['$toInt', false, 0],
+  ['$toInt', '$gone', null],
+  ['$toLong', '$d', DATE.getTime()],
+  ['$toLong', '9007199254740993', Long.fromString('9007199254740993')],
+  ['$toLong', '$nil', null],
 ]

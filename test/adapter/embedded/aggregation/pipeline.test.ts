@@ -186,9 +186,18 @@ const CASES: readonly Case[] = [
     result: [{ list: [{ y: 2 }, {}, 5] }],
   },
   {
-    title: '$replaceRoot puts a field in the place of the document',
+    title: '$sortByCount counts the most frequent first',
+    documents: [{ k: 'a' }, { k: 'b' }, { k: 'b' }],
+    pipeline: [{ $sortByCount: '$k' }],
+    result: [
+      { _id: 'b', count: 2 },
+      { _id: 'a', count: 1 },
+    ],
+  },
+  {
+    title: '$replaceRoot and $sample keep to their documents',
     documents: [{ in: { a: 1 } }],
-    pipeline: [{ $replaceRoot: { newRoot: '$in' } }],
+    pipeline: [{ $sample: { size: 5 } }, { $replaceRoot: { newRoot: '$in' } }],
     result: [{ a: 1 }],
   },
   {
@@ -303,10 +312,8 @@ const REFUSALS: readonly Refusal[] = [
     '$indexStats',
     '$listSessions',
     '$redact',
-    '$sample',
     '$search',
     '$setWindowFields',
-    '$sortByCount',
     '$unionWith',
     '$vectorSearch',
     '$constructor',
@@ -315,6 +322,10 @@ const REFUSALS: readonly Refusal[] = [
   ['$out before the end', [{ $out: 'x' }, { $match: {} }], 40324],
   ['a stage of two names', [{ $match: {}, $limit: 1 }], 40323],
   ['a stage of no name', [{}], 40323],
+  ['an unknown field of $sample', [{ $sample: { size: 1, seed: 2 } }], 28748],
+  ['$sortByCount of a constant', [{ $sortByCount: 'a' }], 40149],
+  ['$out to another database', [{ $out: { db: 'x', coll: 'y' } }], 2],
+  ['$merge into another database', [{ $merge: { into: { db: 'x', coll: 'y' } } }], 2],
   ['a $limit of 0', [{ $limit: 0 }], 15958],
   ['a $skip below 0', [{ $skip: -1 }], 15958],
   ['a $limit of a fraction', [{ $limit: 1.5 }], 15958],
@@ -398,7 +409,7 @@ const REFUSALS: readonly Refusal[] = [
   [
     '$out with a time series',
     [{ $out: { db: 'test', coll: 'x', timeseries: { timeField: 't' } } }],
-    72,
+    2,
   ],
   ['an unknown field of $merge', [{ $merge: { into: 'x', how: 1 } }], 40415],
   ...['on', 'whenMatched', 'whenNotMatched', 'let'].map(

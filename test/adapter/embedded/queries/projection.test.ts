@@ -32,21 +32,6 @@ const PROJECTIONS: readonly Projection[] = [
     result: { _id: 1, list: [{ n: 1 }, { n: 2 }, { n: 3 }] },
   },
   {
-    title: 'keeps all other fields beside $slice',
-    projection: { list: { $slice: [1, 1] }, inner: 0 },
-    result: { _id: 1, a: 1, list: [{ n: 2, m: 0 }], c: 3 },
-  },
-  {
-    title: 'takes the first matching item by $elemMatch',
-    projection: { list: { $elemMatch: { n: { $gt: 1 } } } },
-    result: { _id: 1, list: [{ n: 2, m: 0 }] },
-  },
-  {
-    title: 'takes the item that the filter found by $',
-    projection: { 'list.$': 1 },
-    result: { _id: 1, list: [{ n: 3, m: 0 }] },
-  },
-  {
     title: 'computes fields',
     projection: { a: 1, double: { $multiply: ['$c', 2] } },
     result: { _id: 1, a: 1, double: 6 },
@@ -67,4 +52,23 @@ t.test('a projection', async (t) => {
   await t.test('must not mix both kinds', (t) =>
     t.rejects(collection.findOne({}, { projection: { a: 1, c: 0 } }), { code: 31254 }),
   )
+  const refusals: readonly (readonly [projection: Document, what: RegExp])[] = [
+    [{ list: { $slice: 2 } }, /The projection \$slice is not supported by the embedded server/],
+    [
+      { list: { $slice: [1, 1] } },
+      /The projection \$slice is not supported by the embedded server/,
+    ],
+    [
+      { list: { $elemMatch: { n: 1 } } },
+      /'\$elemMatch': it is not supported by the embedded server/,
+    ],
+    [{ 'list.$': 1 }, /projection 'list\.\$' is not supported by the embedded server/],
+  ]
+  for (const [projection, message] of refusals) {
+    await t.test(`refuses ${JSON.stringify(projection)}`, async (t) => {
+      await t.rejects(collection.findOne({ 'list.n': 3 }, { projection }), { message })
+      await t.rejects(collection.findOneAndDelete({ 'list.n': 3 }, { projection }), { message })
+      t.equal(await collection.countDocuments(), 1)
+    })
+  }
 })

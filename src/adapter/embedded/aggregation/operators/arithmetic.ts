@@ -1,9 +1,9 @@
 import { Decimal128 } from 'bson'
 import { CommandError, notSupported } from '../../errors.ts'
-import { isNumeric, typeNameOf } from '../../values/bson-type.ts'
-import { calculate } from '../../values/numbers.ts'
+import { isNullish, isNumeric, typeNameOf } from '../../values/bson-type.ts'
+import { calculate, roundNumber } from '../../values/numbers.ts'
 import type { Compute, Operator, Operators } from './operator.ts'
-import { checkNumber, orNull, positional } from './operator.ts'
+import { checkInteger, checkNumber, orNull, positional } from './operator.ts'
 
 const MANY = Number.POSITIVE_INFINITY
 
@@ -18,7 +18,9 @@ export const ARITHMETIC: Operators = {
   $multiply: orNull(
     positional(0, MANY, (values) => values.reduce(combine('$multiply', 'multiply'), 1)),
   ),
+  $round: rounding('$round', 'even'),
   $subtract: orNull(positional(2, 2, subtract)),
+  $trunc: rounding('$trunc', 'zero'),
 }
 
 function numeric(name: string, compute: (...numbers: number[]) => number, count = 1): Operator {
@@ -32,6 +34,15 @@ function numeric(name: string, compute: (...numbers: number[]) => number, count 
 function checkDomain(value: number, isValid: boolean, code: number, message: string): number {
   if (isValid) return value
   throw new CommandError(code, message)
+}
+
+function rounding(name: string, mode: 'even' | 'zero'): Operator {
+  return positional(1, 2, ([value, place = 0]) => {
+    if (isNullish(value) || place === null) return null
+    const digits = checkInteger(`${name}'s place`, place, 51083, -20)
+    checkDomain(digits, digits <= 100, 51083, `cannot apply ${name} with the place ${digits}`)
+    return roundNumber(checkNumber(name, value), digits, mode)
+  })
 }
 
 function add(values: Parameters<Compute>[0]): unknown {

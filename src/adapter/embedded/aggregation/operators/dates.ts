@@ -1,6 +1,6 @@
-import { ObjectId, Timestamp } from 'bson'
 import { CommandError, notSupported } from '../../errors.ts'
 import { isNullish, typeNameOf } from '../../values/bson-type.ts'
+import { dateOf } from './conversions.ts'
 import type { Operator, Operators } from './operator.ts'
 import { checkString, named } from './operator.ts'
 
@@ -42,12 +42,9 @@ export const DATES: Operators = {
 
 /** Returns a date, or that of an ObjectId or a timestamp, whose UTC fields are those of a clock there. */
 function toLocal(value: unknown, offset: number): Date {
-  const isDate = value instanceof Date
-  if (!isDate && !(value instanceof ObjectId) && !(value instanceof Timestamp)) {
-    throw new CommandError(16006, `can't convert from BSON type ${typeNameOf(value)} to Date`)
-  }
-  const date = isDate ? value : value instanceof ObjectId ? value.getTimestamp() : value.t * 1000
-  return new Date(Number(date) + offset * MS_PER_MINUTE)
+  const date = dateOf(value)
+  if (date !== undefined) return new Date(date.getTime() + offset * MS_PER_MINUTE)
+  throw new CommandError(16006, `can't convert from BSON type ${typeNameOf(value)} to Date`)
 }
 
 function daysSince(local: Date, start: number): number {

@@ -1,3 +1,4 @@
+import type { Document } from 'bson'
 import { CommandError } from '../../errors.ts'
 import { spendItems } from '../../limits.ts'
 import { isDocument, isNullish } from '../../values/bson-type.ts'
@@ -49,6 +50,7 @@ export const LOGIC: Operators = {
     }
     return value
   }),
+  $switch: { names: ['branches', 'default?'], build: buildSwitch },
   $literal: {
     isRaw: true,
     build:
@@ -81,6 +83,39 @@ function lazy(
     count,
     build: (operands, scope, compile) => build(operands.map((operand) => compile(operand, scope))),
   }
+}
+
+function buildSwitch(
+  [branches, fallback]: readonly unknown[],
+  scope: Scope,
+  compile: Compile,
+): Evaluate {
+  if (!Array.isArray(branches) || branches.length === 0) {
+    throw new CommandError(40068, '$switch requires at least one branch')
+  }
+  const compiled = branches.map((branch) => {
+    const { case: condition, then: result, ...rest } = checkBranch(branch)
+    const unknown = Object.keys(rest)[0]
+    if (unknown !== undefined) {
+      throw new CommandError(40063, `$switch found an unknown argument to a branch: ${unknown}`)
+    }
+    return { condition: compile(condition, scope), result: compile(result, scope) }
+  })
+  const other = fallback === undefined ? undefined : compile(fallback, scope)
+  return (root, bindings) => {
+    const branch = compiled.find(({ condition }) => isTrue(condition(root, bindings)))
+    const result = branch?.result ?? other
+    if (result !== undefined) return result(root, bindings)
+    throw new CommandError(
+      40066,
+      '$switch could not find a matching branch for an input, and no default was specified',
+    )
+  }
+}
+
+function checkBranch(branch: unknown): Document {
+  if (isDocument(branch) && 'case' in branch && 'then' in branch) return branch
+  throw new CommandError(40067, '$switch requires each branch to have a case and a then')
 }
 
 /** Operators that evaluate an expression with variables of its own. */

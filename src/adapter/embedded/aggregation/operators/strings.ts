@@ -1,6 +1,6 @@
-import { ObjectId } from 'bson'
-import { CommandError, notSupported } from '../../errors.ts'
-import { bsonTagOf, isNullish, isNumeric, typeNameOf } from '../../values/bson-type.ts'
+import { CommandError } from '../../errors.ts'
+import { isNullish } from '../../values/bson-type.ts'
+import { toMongoString } from './conversions.ts'
 import type { Operators } from './operator.ts'
 import { checkInteger, checkString, orNull, positional } from './operator.ts'
 
@@ -45,36 +45,4 @@ function coerce(value: unknown): string {
 function checkLength(length: number): void {
   if (length > MAX_STRING)
     throw new CommandError(10334, `A string is longer than ${MAX_STRING} bytes`)
-}
-
-/** Operators on the types of values. */
-export const TYPES: Operators = {
-  $toObjectId: orNull(positional(1, 1, ([value]) => toObjectId(value))),
-  $toString: orNull(positional(1, 1, ([value]) => toMongoString(value))),
-  $type: positional(1, 1, ([value]) => typeNameOf(value)),
-  $isNumber: positional(1, 1, ([value]) => isNumeric(value)),
-}
-
-function toObjectId(value: unknown): unknown {
-  if (value instanceof ObjectId) return value
-  if (typeof value === 'string' && /^[0-9a-f]{24}$/i.test(value)) return new ObjectId(value)
-  const what = typeof value === 'string' ? `'${value}'` : `a value of type ${typeNameOf(value)}`
-  const message = `Failed to convert ${what} to objectId in $convert with no onError value`
-  throw new CommandError(241, message)
-}
-
-/** Returns a value as MongoDB's string for it. @throws {CommandError} `code` there is none */
-export function toMongoString(value: unknown, code = 241): string {
-  if (value instanceof Date) return value.toISOString()
-  const isConvertible =
-    typeof value !== 'object' ||
-    ['ObjectId', 'Long', 'Decimal128'].includes(bsonTagOf(value ?? {}) ?? '')
-  if (!isConvertible) {
-    throw new CommandError(code, `Unsupported conversion from ${typeNameOf(value)} to string`)
-  }
-  const text = String(value)
-  // MongoDB and JavaScript write exponents differently.
-  if (typeof value === 'number' && /\de/.test(text))
-    throw notSupported(`Converting ${text} to a string`)
-  return text
 }
