@@ -3,7 +3,6 @@ import {
   explainMissingNext,
   warnMissingResult,
   warnOfReturned,
-  watchRest,
 } from './advice/hook-advice.ts'
 import type { WithServices } from './advice/hook-check.ts'
 import { checkAllHooks } from './advice/hook-check.ts'
@@ -45,5 +44,4 @@ export const SERVER_SUPPORT: ServerSupport = {
   warnOfEvent: warnOfMethodName,
   warnOfResult: warnMissingResult,
   warnOfReturned,
-  watchRest,
 }

@@ -4,11 +4,12 @@ import type {
   DeclaredUser,
   Headers,
   HookContext,
+  Params,
   Query,
 } from '../core/index.ts'
 import { BadRequest } from '../core/index.ts'
 import type { TransportFacts, TransportParams } from '../core/transport-facts.ts'
-import { FACT_GETTERS, TRANSPORT_FACTS, withoutFacts } from '../core/transport-facts.ts'
+import { TRANSPORT_FACTS } from '../core/transport-facts.ts'
 
 /** What middleware puts into the params of a call: `request.feathers.tenant = …`. */
 export interface FeathersParams {
@@ -61,6 +62,29 @@ export function getFeathersParams(request: FastifyRequest): FeathersParams | nul
   return (request as WithFeathersParams)[FEATHERS_PARAMS] ?? null
 }
 
+/** What params say of the call behind a request, beside what they have of their own. */
+const FACTS = ['signal', 'requestId', 'requestUrl', 'requestMethod', 'address'] as const
+
+/** The facts as properties of the params that carry them; not enumerable, so that a copy computes none. */
+const FACT_GETTERS: Readonly<PropertyDescriptorMap> = Object.fromEntries(
+  FACTS.map((name) => [
+    name,
+    {
+      configurable: true,
+      get(this: { readonly [TRANSPORT_FACTS]?: RequestFacts }): unknown {
+        return this[TRANSPORT_FACTS]?.[name]
+      },
+    },
+  ]),
+)
+
+/** Returns what middleware says, without what only the server may state. */
+function withoutFacts(fields: FeathersParams): FeathersParams {
+  const others = { ...fields }
+  for (const name of FACTS) delete others[name]
+  return others
+}
+
 /** What the server knows of the call behind one request. */
 export class RequestFacts implements TransportFacts {
   readonly #request: FastifyRequest
@@ -89,6 +113,14 @@ export class RequestFacts implements TransportFacts {
       else raw.once('close', abort)
     }
     return this.#controller.signal
+  }
+
+  carry(from: Params, to: Params): void {
+    if (from.headers !== to.headers || !Object.isExtensible(to)) return
+    Object.defineProperty(to, TRANSPORT_FACTS, { configurable: true, value: this })
+    for (const name of FACTS) {
+      if (!(name in to)) Object.defineProperty(to, name, FACT_GETTERS[name] ?? {})
+    }
   }
 
   /** Aborts the signal, also for those who ask for it later. */

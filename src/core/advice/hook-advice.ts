@@ -1,6 +1,6 @@
 import { isDeveloping } from '../errors/hint.ts'
 import { metadataOf } from '../function-metadata.ts'
-import type { HookContext, HookType, Started, Surrounded } from '../hooks/hook-context.ts'
+import type { HookContext, HookType } from '../hooks/hook-context.ts'
 import type { HookRegistry } from '../hooks/hook-registry.ts'
 import type { MethodEntry } from '../services/method-entry.ts'
 import { isPlainObject, isPromise } from '../value-kind.ts'
@@ -76,29 +76,4 @@ function isMeantForContext(context: HookContext, returned: object): boolean {
   if (!MEANT_FOR_CONTEXT.some((name) => Object.hasOwn(returned, name))) return false
   const parts: unknown[] = [...Object.values(context), ...Object.values(context.params)]
   return !parts.includes(returned)
-}
-
-/** Has a failure logged of what one hook has started, if the hook has ended by then. */
-export function watchRest({ hook, ended, rest }: Started, { app, path, method }: Surrounded): void {
-  // What the hook hands on is looked at by whoever it is handed to.
-  if (ended === rest) return
-  let hasEnded = false
-  let wasPending = false
-  const end = (): void => {
-    hasEnded = true
-  }
-  ended?.then(end, end)
-  rest?.then(undefined, (err: unknown) => {
-    // A hook that awaits the rest ends after this. Where the rest had failed before it was watched, the
-    // hook may have awaited it and ended already.
-    if (!hasEnded || !wasPending) return
-    const { name } = hook as { readonly name?: string }
-    app.logger.error(
-      { err, service: path, method, hook: name || 'anonymous' },
-      'A hook must await next(): it has failed after the hook has ended',
-    )
-  })
-  queueMicrotask(() => {
-    wasPending = true
-  })
 }

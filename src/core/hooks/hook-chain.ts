@@ -1,8 +1,7 @@
-import type { Surrounded } from './hook-context.ts'
 import type { HookRegistry, StoredHook } from './hook-registry.ts'
 import type { MethodCall } from './method-call.ts'
-import type { Chain, Layer } from './run-hooks.ts'
-import { runMethodAlone, toChain, WATCH_RESTS, watchRests } from './run-hooks.ts'
+import type { Chain, Layer, Surrounded } from './run-hooks.ts'
+import { runMethodAlone, toChain, WATCH_RESTS, watchRest, watchRests } from './run-hooks.ts'
 
 type AroundStep<C> = (context: C, next: () => Promise<void>) => unknown
 
@@ -126,7 +125,7 @@ function toAroundChain<C extends Surrounded>(
     const next = (reason?: unknown, isEnd?: boolean): Promise<void> => {
       if (reason === WATCH_RESTS) {
         if (!isEnd || rest === null) {
-          const watch = (): void => context.app.support?.watchRest({ hook, ended, rest }, context)
+          const watch = (): void => watchRest({ hook, ended, rest }, context)
           // What fails at once does so before `next()` has returned, which sets `rest`.
           if (!isWatched) rest === null ? queueMicrotask(watch) : watch()
           isWatched = true

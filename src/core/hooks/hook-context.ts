@@ -14,30 +14,8 @@ export interface HookApplication {
 export interface HookAdvice {
   /** Returns the error to go on with in place of one that a hook of this type has thrown. */
   explainError(error: unknown, type: HookType, context: HookContext): unknown
-  /** Has a failure logged of what one hook has started, if the hook has ended by then. */
-  watchRest(started: Started, call: Surrounded): void
   /** Called with an object that a hook has returned and that has changed nothing. */
   warnOfReturned(context: HookContext, returned: object, hook: object): void
-}
-
-/** What around hooks run around: the call of a method, or `setup` of an application. */
-export interface Surrounded {
-  readonly app: HookApplication
-  readonly method: string
-  readonly path?: string
-  readonly self?: object
-  running: Next | null
-  settleParams?(): void
-}
-
-/** What one around hook has started. */
-export interface Started {
-  /** The hook itself. */
-  readonly hook: object
-  /** What the hook has returned: settles when it has ended. `null` while it has not returned. */
-  readonly ended: Promise<void> | null
-  /** The rest of the call, from `next()` on. */
-  readonly rest: Promise<void> | null
 }
 
 /** The method that a context is the call of. */
@@ -61,7 +39,7 @@ export interface HttpAnswer {
 }
 
 /** What an around hook gets to run the rest of a call. Hooks call it without a reason. */
-type Next = (reason?: unknown, isEnd?: boolean) => Promise<void>
+export type Next = (reason?: unknown, isEnd?: boolean) => Promise<void>
 
 /** When a hook runs: around the call, before the method, after it, or on an error. */
 export type HookType = 'around' | 'before' | 'after' | 'error'

@@ -1,5 +1,5 @@
 import { isObject, isPromise } from '../value-kind.ts'
-import type { HookType, Surrounded } from './hook-context.ts'
+import type { HookApplication, HookType, Next } from './hook-context.ts'
 import { HookContext } from './hook-context.ts'
 import type { StoredHook } from './hook-registry.ts'
 import type { MethodCall } from './method-call.ts'
@@ -137,6 +137,26 @@ function toError(thrown: unknown): unknown {
   return thrown ?? new Error(`${thrown} was thrown`)
 }
 
+/** What around hooks run around: the call of a method, or `setup` of an application. */
+export interface Surrounded {
+  readonly app: HookApplication
+  readonly method: string
+  readonly path?: string
+  readonly self?: object
+  running: Next | null
+  settleParams?(): void
+}
+
+/** What one around hook has started. */
+export interface Started {
+  /** The hook itself. */
+  readonly hook: object
+  /** What the hook has returned: settles when it has ended. `null` while it has not returned. */
+  readonly ended: Promise<void> | null
+  /** The rest of the call, from `next()` on. */
+  readonly rest: Promise<void> | null
+}
+
 /**
  * Has failures logged of what around hooks have started by `next()`, where they end without waiting for
  * it: nobody else would hear of them, and the process of a server would end. To be called when something has failed,
@@ -184,4 +204,29 @@ function copyOnto(context: HookContext, copy: object): void {
     const isOfEveryContext = key in HookContext.prototype && key !== 'statusCode'
     if (!FIXED.has(key) && !isOfEveryContext) Reflect.set(context, key, value)
   }
+}
+
+/** Has a failure logged of what one hook has started, if the hook has ended by then. */
+export function watchRest({ hook, ended, rest }: Started, { app, path, method }: Surrounded): void {
+  // What the hook hands on is looked at by whoever it is handed to.
+  if (ended === rest) return
+  let hasEnded = false
+  let wasPending = false
+  const end = (): void => {
+    hasEnded = true
+  }
+  ended?.then(end, end)
+  rest?.then(undefined, (err: unknown) => {
+    // A hook that awaits the rest ends after this. Where the rest had failed before it was watched, the
+    // hook may have awaited it and ended already.
+    if (!hasEnded || !wasPending) return
+    const { name } = hook as { readonly name?: string }
+    app.logger.error(
+      { err, service: path, method, hook: name || 'anonymous' },
+      'A hook must await next(): it has failed after the hook has ended',
+    )
+  })
+  queueMicrotask(() => {
+    wasPending = true
+  })
 }

@@ -1,7 +1,8 @@
 import { composeAround } from '../hooks/hook-chain.ts'
-import type { HookApplication, Surrounded } from '../hooks/hook-context.ts'
+import type { HookApplication } from '../hooks/hook-context.ts'
 import type { LifecycleContext, LifecycleHook, LifecycleMethod } from '../hooks/hook-map.ts'
 import { isHookType } from '../hooks/hook-registry.ts'
+import type { Surrounded } from '../hooks/run-hooks.ts'
 
 import { isObject } from '../value-kind.ts'
 

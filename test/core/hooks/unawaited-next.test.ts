@@ -6,7 +6,7 @@ import type {
   HookContext,
   LifecycleHook,
 } from '../../../src/core/index.ts'
-import { BadRequest, createApp } from '../../../src/core/index.ts'
+import { BadRequest, Application as ClientApplication, createApp } from '../../../src/core/index.ts'
 import { Gate } from '../../support/gate.ts'
 import { startServer } from '../../support/http.ts'
 import type { RecordingLogger } from '../recording-logger.ts'
@@ -32,10 +32,9 @@ interface Opened {
 }
 
 /** An application with a service whose method fails once its gate is open. */
-function open(hooks: (gate: Gate) => AroundHook[]): Opened {
+function open(hooks: (gate: Gate) => AroundHook[], app: Application = createApp()): Opened {
   const logger = createLogger()
   const gate = new Gate()
-  const app = createApp()
   app.logger = logger
   app.use('notes', {
     get: async () => {
@@ -132,6 +131,14 @@ t.test('what fails while an outer hook goes on is logged', async (t) => {
   await call
   t.strictSame(unhandled, [])
   t.equal(errorsOf(opened).length, 1)
+})
+
+t.test('an application of a client logs it as well', async (t) => {
+  const opened = open(() => [startAndReturn], new ClientApplication() as Application)
+  await opened.app.service('notes').get(1)
+  await fail(opened)
+  t.match(errorsOf(opened), [{ err: late, hook: 'startAndReturn' }])
+  t.strictSame(unhandled, [])
 })
 
 t.test(
