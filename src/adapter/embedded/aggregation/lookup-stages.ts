@@ -1,9 +1,9 @@
 import type { Document } from 'bson'
 import { CommandError, notSupported } from '../errors.ts'
 import { spendItems } from '../limits.ts'
-import { fieldsOf, readFields, readPath, refuse } from '../protocol/read-fields.ts'
+import { fieldsOf, readCount, readFields, readPath, refuse } from '../protocol/read-fields.ts'
 import { isOperators } from '../queries/filter.ts'
-import { isDocument, isNumeric, typeNameOf } from '../values/bson-type.ts'
+import { isDocument, typeNameOf } from '../values/bson-type.ts'
 import type { Collation } from '../values/compare.ts'
 import { keysOf } from '../values/compare.ts'
 import { getField, isIndex, placeField, valuesAt } from '../values/field-paths.ts'
@@ -135,14 +135,6 @@ const GRAPH_FIELDS = {
 
 const REQUIRED = ['from', 'startWith', 'connectFromField', 'connectToField', 'as'] as const
 
-/** What a search needs beside the values that it begins with. */
-interface Graph {
-  readonly find: FindByKeys
-  readonly connectFrom: readonly string[]
-  readonly collation: Collation | undefined
-  readonly maxDepth: number
-}
-
 /**
  * The stage `$graphLookup`: each document with those of a collection that can be reached from it,
  * step by step. The nearest come first, and those of one depth in the order of the collection.
@@ -158,7 +150,7 @@ export const graphLookup: Stage = (spec, scope) => {
   const as = readPath('$graphLookup.as', given.as ?? '')
   const connectFrom = readPath('$graphLookup.connectFromField', connectFromField)
   const connectTo = readPath('$graphLookup.connectToField', connectToField)
-  const maxDepth = readMaxDepth(given.maxDepth)
+  const maxDepth = readCount('maxDepth', given.maxDepth, Number.POSITIVE_INFINITY)
   const startWith = compileExpression(given.startWith)
   return (documents) => {
     // Unlike in a filter, a missing field is not the same as null.
@@ -166,29 +158,26 @@ export const graphLookup: Stage = (spec, scope) => {
       .readCollection(from)
       .filter((node) => valuesAt(node, connectTo).some((value) => value !== undefined))
     const find = createFinder(nodes, connectTo, collation)
-    const graph = { find, connectFrom, collation, maxDepth }
+    // Breadth first, and each document once.
+    const search = (start: readonly unknown[]): Document[] => {
+      const visited = new Set<Document>()
+      const searched = new Set<string>()
+      let keys = toKeys(start, collation)
+      for (let depth = 0; keys.length > 0 && depth <= maxDepth; depth += 1) {
+        for (const key of keys) searched.add(key)
+        const found = find(keys).filter((document) => !visited.has(document))
+        spendItems(found.length)
+        for (const document of found) visited.add(document)
+        const next = found.flatMap((document) => joinValuesAt(document, connectFrom))
+        keys = toKeys(next, collation).filter((key) => !searched.has(key))
+      }
+      return [...visited]
+    }
     return documents.map((document) => {
-      const found = search(joinValuesAt(startWith(document), []), graph)
+      const found = search(joinValuesAt(startWith(document), []))
       return placeField(document, as, found) as Document
     })
   }
-}
-
-/** Returns what can be reached, breadth first, and each document once. */
-function search(start: readonly unknown[], graph: Graph): Document[] {
-  const { find, connectFrom, collation, maxDepth } = graph
-  const visited = new Set<Document>()
-  const searched = new Set<string>()
-  let keys = toKeys(start, collation)
-  for (let depth = 0; keys.length > 0 && depth <= maxDepth; depth += 1) {
-    for (const key of keys) searched.add(key)
-    const found = find(keys).filter((document) => !visited.has(document))
-    spendItems(found.length)
-    for (const document of found) visited.add(document)
-    const next = found.flatMap((document) => joinValuesAt(document, connectFrom))
-    keys = toKeys(next, collation).filter((key) => !searched.has(key))
-  }
-  return [...visited]
 }
 
 function toKeys(values: readonly unknown[], collation: Collation | undefined): string[] {
@@ -196,17 +185,4 @@ function toKeys(values: readonly unknown[], collation: Collation | undefined): s
   // MongoDB would search by the pattern, and the operators fail there.
   if (wrong !== undefined) throw notSupported(`$graphLookup from a ${typeNameOf(wrong)} like this`)
   return [...keysOf(values, collation)]
-}
-
-function readMaxDepth(value: unknown): number {
-  if (value === undefined) return Number.POSITIVE_INFINITY
-  if (!isNumeric(value)) {
-    throw new CommandError(40100, `maxDepth must be numeric, found type: ${typeNameOf(value)}`)
-  }
-  const depth = Number(String(value))
-  if (Math.trunc(depth) < 0) {
-    throw new CommandError(40101, `maxDepth requires a nonnegative argument, found: ${depth}`)
-  }
-  if (Number.isInteger(depth) && depth < 2 ** 63) return depth
-  throw new CommandError(40102, `maxDepth could not be represented as a long long: ${depth}`)
 }

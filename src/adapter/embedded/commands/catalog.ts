@@ -3,6 +3,7 @@ import { CommandError } from '../errors.ts'
 import { withTimeLimit } from '../limits.ts'
 import { refuse } from '../protocol/read-fields.ts'
 import { compileFilter } from '../queries/filter.ts'
+import type { Collection } from '../storage/collection.ts'
 import { whenUnlocked } from '../storage/collection.ts'
 import { isEqual } from '../values/compare.ts'
 import type { CommandContext, Commands } from './command.ts'
@@ -27,6 +28,10 @@ export const CATALOG_COMMANDS: Commands = {
     // There is no authentication, so everything is authorized.
     fields: { filter: 'object', nameOnly: 'bool', cursor: 'object', authorizedCollections: 'bool' },
     run: listCollections,
+  },
+  listDatabases: {
+    fields: { filter: 'object', nameOnly: 'bool', authorizedDatabases: 'bool' },
+    run: listDatabases,
   },
 }
 
@@ -66,9 +71,21 @@ function listCollections(command: Document, context: CommandContext): Document {
       ? {}
       : { options, info: { readOnly: false }, idIndex: indexes.get('_id_') }),
   }))
-  const options = readStatement({}, collection, undefined, {})
-  const found = withTimeLimit(command, command.maxTimeMS, () =>
-    all.filter(compileFilter(command.filter ?? {}, options)),
-  )
+  const found = filterList(all, command, collection)
   return cursors.open(collection.namespace, found, { batchSize, context })
+}
+
+function listDatabases(command: Document, { store }: CommandContext): Document {
+  const { collection } = store.read('admin', '$cmd.listDatabases', undefined)
+  const all = [...store.databases.keys()].map((name) => ({ name, sizeOnDisk: 0, empty: false }))
+  const databases = filterList(all, command, collection)
+  return command.nameOnly === true
+    ? { databases: databases.map(({ name }) => ({ name })), ok: 1 }
+    : { databases, totalSize: 0, ok: 1 }
+}
+
+function filterList(all: Document[], command: Document, collection: Collection): Document[] {
+  return withTimeLimit(command, command.maxTimeMS, () =>
+    all.filter(compileFilter(command.filter ?? {}, readStatement({}, collection, undefined, {}))),
+  )
 }

@@ -17,6 +17,8 @@ export const CONNECTION_COMMANDS: Commands = {
   ismaster: { run: hello },
   isMaster: { run: hello },
   ping: { fields: {}, run: () => ({ ok: 1 }) },
+  buildInfo: { fields: {}, run: buildInfo },
+  buildinfo: { fields: {}, run: buildInfo },
   endSessions: {
     fields: {},
     run: ({ endSessions: lsids }, { sessions }) => {
@@ -68,6 +70,18 @@ function hello(_command: Document, { address }: CommandContext): Document {
     minWireVersion: 0,
     maxWireVersion: MAX_WIRE_VERSION,
     readOnly: false,
+    ok: 1,
+  }
+}
+
+function buildInfo(): Document {
+  return {
+    version: '7.0.0',
+    versionArray: [7, 0, 0, 0],
+    modules: [],
+    storageEngines: ['embedded'],
+    bits: 64,
+    maxBsonObjectSize: MAX_DOCUMENT_BYTES,
     ok: 1,
   }
 }

@@ -89,7 +89,7 @@ export function readFields<Types extends FieldTypes>(
 /** Returns a field that is a count. @throws {CommandError} 2 it is not a whole number from 0 on */
 export function readCount(name: string, value: unknown, fallback: number): number {
   if (value === undefined) return fallback
-  if (typeof value === 'number' && Number.isInteger(value) && value >= 0) return value
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value
   throw new CommandError(2, `The ${name} must be a whole number of at least 0`)
 }
 

@@ -7,6 +7,9 @@ import { openClient, openDatabase } from '../open-database.ts'
 /** One valid body for each command that has a table of its fields. */
 const BODIES: Readonly<Record<string, Document>> = {
   ping: { ping: 1 },
+  buildInfo: { buildInfo: 1 },
+  buildinfo: { buildinfo: 1 },
+  listDatabases: { listDatabases: 1 },
   endSessions: { endSessions: [] },
   find: { find: 'c' },
   count: { count: 'c' },

@@ -127,8 +127,6 @@ export function parseDate(text: string): Date {
 /** Returns the error of a value that cannot be converted. */
 export function conversionFailed(value: unknown, type: string): CommandError {
   const what = typeof value === 'string' ? `'${value}'` : `a value of type ${typeNameOf(value)}`
-  return new CommandError(
-    241,
-    `Failed to convert ${what} to ${type} in $convert with no onError value`,
-  )
+  const message = `Failed to convert ${what} to ${type} in $convert with no onError value`
+  return new CommandError(241, message)
 }

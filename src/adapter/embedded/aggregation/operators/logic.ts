@@ -106,10 +106,9 @@ function buildSwitch(
     const branch = compiled.find(({ condition }) => isTrue(condition(root, bindings)))
     const result = branch?.result ?? other
     if (result !== undefined) return result(root, bindings)
-    throw new CommandError(
-      40066,
-      '$switch could not find a matching branch for an input, and no default was specified',
-    )
+    const message =
+      '$switch could not find a matching branch for an input, and no default was specified'
+    throw new CommandError(40066, message)
   }
 }
 
