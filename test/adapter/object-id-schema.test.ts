@@ -3,7 +3,7 @@ import { Ajv } from '@feathersjs/schema'
 import { ObjectId } from 'mongodb'
 import t from 'tap'
 
-import { keywordObjectId, ObjectIdSchema } from '../../../src/adapter/index.ts'
+import { keywordObjectId, ObjectIdSchema } from '../../src/adapter/index.ts'
 
 const HEX = '507f1f77bcf86cd799439011'
 const LINK = {

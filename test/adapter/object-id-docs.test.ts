@@ -6,9 +6,9 @@ import { createApp, fastifyApp, rest } from 'remex'
 import { MongoDBService } from 'remex/mongodb'
 import t from 'tap'
 
-import { addPosts } from '../../../examples/mongodb-ids.ts'
-import type { TestDatabase } from '../../support/database.ts'
-import { openDatabase } from '../../support/database.ts'
+import { addPosts } from '../../examples/mongodb-ids.ts'
+import type { TestDatabase } from '../support/database.ts'
+import { openDatabase } from '../support/database.ts'
 
 const HEX = '507f1f77bcf86cd799439011'
 const OTHER_HEX = '507f1f77bcf86cd799439012'
@@ -16,7 +16,7 @@ const TIME = '2026-01-31T12:00:00.000Z'
 const POST = { title: 'Hello', authorId: HEX, publishedAt: TIME }
 
 function read(path: string): string {
-  return readFileSync(fileURLToPath(new URL(`../../../../${path}`, import.meta.url)), 'utf8')
+  return readFileSync(fileURLToPath(new URL(`../../../${path}`, import.meta.url)), 'utf8')
 }
 
 t.test('every code block about ids and dates stands in an example that runs', async (t) => {

@@ -3,15 +3,11 @@ import { resolve, resolveData, resolveQuery } from '@feathersjs/schema'
 import { ObjectId } from 'mongodb'
 import t from 'tap'
 
-import {
-  MongoDBService,
-  resolveObjectId,
-  resolveQueryObjectId,
-} from '../../../src/adapter/index.ts'
-import type { Hook } from '../../../src/core/index.ts'
-import { BadRequest } from '../../../src/core/index.ts'
-import { openDatabase } from '../../support/database.ts'
-import { injectServer } from '../../support/http.ts'
+import { MongoDBService, resolveObjectId, resolveQueryObjectId } from '../../src/adapter/index.ts'
+import type { Hook } from '../../src/core/index.ts'
+import { BadRequest } from '../../src/core/index.ts'
+import { openDatabase } from '../support/database.ts'
+import { injectServer } from '../support/http.ts'
 
 const HEX = '507f1f77bcf86cd799439011'
 const OTHER_HEX = '507f1f77bcf86cd799439012'

@@ -9,12 +9,12 @@ import {
 import { ObjectId } from 'mongodb'
 import t from 'tap'
 
-import { keywordObjectId, MongoDBService, ObjectIdSchema } from '../../../src/adapter/index.ts'
-import type { Hook } from '../../../src/core/index.ts'
-import type { TestDatabase } from '../../support/database.ts'
-import { openDatabase } from '../../support/database.ts'
-import type { TestScope, TestServer } from '../../support/http.ts'
-import { injectServer } from '../../support/http.ts'
+import { keywordObjectId, MongoDBService, ObjectIdSchema } from '../../src/adapter/index.ts'
+import type { Hook } from '../../src/core/index.ts'
+import type { TestDatabase } from '../support/database.ts'
+import { openDatabase } from '../support/database.ts'
+import type { TestScope, TestServer } from '../support/http.ts'
+import { injectServer } from '../support/http.ts'
 
 const HEX = '507f1f77bcf86cd799439011'
 const OTHER_HEX = '507f1f77bcf86cd799439012'
