@@ -157,7 +157,7 @@ const SPAN_FORMAT = /^(-?\d{1,9}) ?([a-z]{1,12})$/
  * @param name how errors name the option
  * @throws {TypeError} neither a number nor such a string
  */
-export function parseTimeSpan(span: unknown, name: string): number {
+function parseTimeSpan(span: unknown, name: string): number {
   if (typeof span === 'number' && Number.isFinite(span)) return Math.floor(span)
   const lowered = typeof span === 'string' ? span.toLowerCase() : ''
   const [, count, unit = ''] = SPAN_FORMAT.exec(lowered) ?? []

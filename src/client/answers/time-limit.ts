@@ -85,7 +85,7 @@ interface NodeStream {
  * Returns a stream that calls back once it has ended: read to its end, failed or given up. Calls back
  * at once for what is no stream.
  */
-export function watchStream(stream: unknown, onEnd: () => void): unknown {
+function watchStream(stream: unknown, onEnd: () => void): unknown {
   if (stream instanceof ReadableStream) return watchReader(stream.getReader(), onEnd)
   if (isNodeStream(stream)) stream.once('close', onEnd)
   else onEnd()

@@ -84,8 +84,6 @@ export interface MethodSchemas {
   readonly result: JSONSchema | undefined
   /** Whether `result` describes the whole answer, also of a method that answers with several records. */
   readonly isWhole?: boolean
-  /** One record with the fields that callers do not get, where there is a schema for that too. */
-  readonly stored?: JSONSchema | undefined
 }
 
 /** The schemas of a service in use. */

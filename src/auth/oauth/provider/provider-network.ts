@@ -63,7 +63,7 @@ interface TechnicalFailure {
   readonly problem: string
 }
 
-export const ADDRESS_REFUSED =
+const ADDRESS_REFUSED =
   "is at an address that is not allowed; those of private networks are by 'allowPrivateNetwork'"
 
 /** The first that matches; a code of Node that is not here is a failure to reach the provider. */

@@ -178,10 +178,7 @@ export class OAuthProvider {
 }
 
 /** Returns how requests for tokens are authenticated: as the settings say, else as is accepted. */
-export async function createClientAuth(
-  openid: OpenId,
-  settings: ProviderSettings,
-): Promise<ClientAuth> {
+async function createClientAuth(openid: OpenId, settings: ProviderSettings): Promise<ClientAuth> {
   const { secret, privateKey, authMethod, signingAlgorithm } = settings
   const methods: Record<string, () => ClientAuth | Promise<ClientAuth>> = {
     none: () => openid.None(),

@@ -213,7 +213,7 @@ export class OAuthFailure extends Error {
 }
 
 /** Returns what the page after a login is told of an error: nothing of what has failed inside. */
-export function createPageError(error: unknown): ServiceError {
+function createPageError(error: unknown): ServiceError {
   const known = toServiceError(error)
   return known.code < 500 ? known : new GeneralError('The login has failed: try again later')
 }

@@ -171,7 +171,7 @@ export function queryProperties(
  * Returns the conditions on the properties of an entity, by name.
  * @throws {TypeError} an extension is for no property
  */
-export function toPropertyQueries(
+function toPropertyQueries(
   owner: string,
   { properties }: EntityProperties,
   extensions: QueryExtensions,
@@ -221,7 +221,7 @@ export interface ValueSchemas {
 }
 
 /** Returns the schemas of what a property is compared with. */
-export function toValueSchemas(schema: unknown, isOptional: boolean): ValueSchemas {
+function toValueSchemas(schema: unknown, isOptional: boolean): ValueSchemas {
   const definition = close(toQuerySchema(schema))
   const items = toItems(definition)
   const values = toAlternatives(definition)
@@ -234,12 +234,12 @@ export function toValueSchemas(schema: unknown, isOptional: boolean): ValueSchem
 }
 
 /** Returns one schema for what any of some are for. */
-export function toUnion(schemas: readonly unknown[]): unknown {
+function toUnion(schemas: readonly unknown[]): unknown {
   return schemas.length === 1 ? schemas[0] : { anyOf: schemas }
 }
 
 /** Returns whether plain objects may be values of a schema. An ObjectId or a date is none. */
-export function mayBeObject(schema: unknown): boolean {
+function mayBeObject(schema: unknown): boolean {
   if (!isPlainObject(schema)) return schema === true
   const { type, objectid, date, anyOf, oneOf, enum: values } = schema
   if (objectid === true || date === true) return false

@@ -183,7 +183,7 @@ export function getDispatchValue(value: unknown): unknown {
  * Gives a record that was made of another one the same form outside: without the fields that
  * the other one does not show, and with those that are new.
  */
-export function carryDispatch(record: object, resolved: object): void {
+function carryDispatch(record: object, resolved: object): void {
   const dispatch = getDispatch(record)
   if (!isObject(dispatch)) return
   const fields = Object.entries(resolved).flatMap(([name, value]) => {

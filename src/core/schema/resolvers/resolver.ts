@@ -247,7 +247,7 @@ export interface Started {
 }
 
 /** The value of a field, but not what every object has: callers select names as they like. */
-export function readField(record: Fields, name: string): unknown {
+function readField(record: Fields, name: string): unknown {
   return name in Object.prototype && !Object.hasOwn(record, name) ? undefined : record[name]
 }
 
@@ -304,7 +304,7 @@ const MESSAGE = 'Error resolving data'
  * errors below 500 are not.
  * @param selected the names that were resolved, where not all were
  */
-export function createResolverError(
+function createResolverError(
   failures: Failures,
   context: unknown,
   selected: readonly PropertyKey[] | undefined,

@@ -109,7 +109,6 @@ export class CompiledSchemas {
       query: toWireSchema(sources?.query ?? true),
       result: sources?.result === undefined ? undefined : toWireSchema(sources.result),
       isWhole: sources?.isWhole === true,
-      stored: sources?.stored === undefined ? undefined : toWireSchema(sources.stored),
     }
   }
 }
@@ -183,7 +182,7 @@ const FORM = /^application\/x-www-form-urlencoded\b/i
  * Returns the check of data by a schema, by one that converts strings where the data is that of a form.
  * @throws {Error} the schema can't be compiled
  */
-export function createDataCheck(
+function createDataCheck(
   schema: DataSchema,
   { dropsUnknown = false }: Pick<CheckOptions, 'dropsUnknown'> = {},
 ): DataCheck {

@@ -24,8 +24,6 @@ export interface MethodSources {
   readonly result: JSONSchema | undefined
   /** Whether `result` describes the whole answer. */
   readonly isWhole: boolean
-  /** One record with the fields that callers do not get; `undefined` where `result` is all there is. */
-  readonly stored: JSONSchema | undefined
 }
 
 /** Returns the schemas of the methods that callers outside may call. */
@@ -53,7 +51,6 @@ export function toMethodSources(
       isQueryDerived: own?.query === undefined && schemas.query === undefined,
       result: isStandard && !isWhole ? (schemas.result ?? schemas.entity) : own?.result,
       isWhole,
-      stored: isStandard && schemas.result !== undefined ? schemas.entity : undefined,
     }
   })
 }

@@ -166,7 +166,7 @@ type Occurrences = Map<Keywords, number>
  * with references to them. Ajv writes code for each place otherwise: for the conditions of a query, which
  * stand in `$or` and `$and` as well, it takes ten times as long.
  */
-export function shareParts(schema: JSONSchema): JSONSchema {
+function shareParts(schema: JSONSchema): JSONSchema {
   if (!hasKeywords(schema)) return schema
   const occurrences: Occurrences = new Map()
   // References lead to the schema with the nearest `$id`, where the shared parts are not.

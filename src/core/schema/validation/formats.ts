@@ -23,7 +23,7 @@ export const FORMATS: readonly FormatName[] = [
 ]
 
 /** The format `byte`. That of `ajv-formats` looks at one line alone and takes any others beside it. */
-export const BASE64: RegExp = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
+const BASE64: RegExp = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
 /**
  * Adds formats of the package `ajv-formats` to an Ajv of your own, and returns the Ajv.

@@ -55,13 +55,13 @@ export interface SchemaWithValidate {
 export type ValidationInput = DataSchema | ValidatorFunction | SchemaWithValidate
 
 /** @throws {TypeError} the hook does not run before the method */
-export function checkHookType(name: string, { type }: ValidationCall): void {
+function checkHookType(name: string, { type }: ValidationCall): void {
   if (type === 'around' || type === 'before') return
   throw new TypeError(`The ${name} hook must be used as a before or an around hook`)
 }
 
 /** Returns what validates by a schema or function of whatever kind; a JSON Schema is compiled first. */
-export function toValidation(
+function toValidation(
   owner: string,
   input: ValidationInput,
   compile: (schema: JSONSchema) => Check,
@@ -82,7 +82,7 @@ export function findJSONSchema(input: ValidationInput): JSONSchema | undefined {
 }
 
 /** Whether a schema brings its own `validate`. */
-export function hasValidate(input: unknown): input is SchemaWithValidate {
+function hasValidate(input: unknown): input is SchemaWithValidate {
   return isObject(input) && typeof input['validate'] === 'function'
 }
 
