@@ -24,7 +24,8 @@ const RULES: OptionRules = {
   ...DOCUMENT_RULES,
   path: {
     expected: "a path of plain segments, '/docs' for example",
-    isValid: (value) => typeof value === 'string' && /^(?:\/[A-Za-z0-9._~-]+)+\/?$/.test(value),
+    isValid: (value) =>
+      typeof value === 'string' && /^\/[A-Za-z0-9._~/-]+$/.test(value) && !value.includes('//'),
   },
 }
 
