@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 // Only by name: `peers` installs packages, and `auth-timing` compares no costs.
 const BENCHES = [
   'core',
+  'ticks',
   'adapter',
   'adapter-memory',
   'rest',
