@@ -8,6 +8,9 @@ import { setReturned, startMethod } from './method-call.ts'
 /** Everything that runs for one method of one service, put together when hooks change. */
 export type Chain = (context: HookContext) => Promise<void>
 
+/** The same, which may return what the method has returned, or `undefined` where nothing is to be awaited. */
+export type MethodChain = (context: HookContext) => PromiseLike<unknown> | undefined
+
 /** Before, after and error hooks that share one try block. */
 export interface Layer {
   readonly before: readonly StoredHook[]
@@ -38,14 +41,36 @@ export function toChain(layer: Layer, inner: Chain | null, call: MethodCall): Ch
       }
     } catch (thrown) {
       watchRests(context)
+      if (onError.length === 0) fail(thrown, context)
       const error = explainError(thrown, context.type, context)
-      if (onError.length > 0) await runErrorHooks(onError, context, toError(error))
-      else {
-        context.type = 'around'
-        throw error
-      }
+      await runErrorHooks(onError, context, toError(error))
     }
   }
+}
+
+/**
+ * Returns the chain of before hooks alone. Where none returns a promise, that of the method is the only
+ * one of the call.
+ */
+export function toBeforeChain(before: readonly StoredHook[], call: MethodCall): MethodChain {
+  return (context) => {
+    try {
+      const pending = runEach(before, 0, context, 'before')
+      if (pending === undefined) return startMethod(call, context)
+      return pending
+        .then(() => startMethod(call, context))
+        .catch((thrown: unknown) => fail(thrown, context))
+    } catch (thrown) {
+      return fail(thrown, context)
+    }
+  }
+}
+
+/** Throws what a hook or the method has thrown, which no error hook is there for. */
+function fail(thrown: unknown, context: HookContext): never {
+  const error = explainError(thrown, context.type, context)
+  context.type = 'around'
+  throw error
 }
 
 /** Calls the method below around hooks alone, and sets its result unless there is one. */

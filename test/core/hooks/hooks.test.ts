@@ -593,3 +593,38 @@ t.test('hooks that are added during a call leave its result alone', async (t) =>
   t.strictSame(await Promise.all(calls), [{ id: '1' }, { text: 'a', id: 1 }])
   t.strictSame(emitted, [{ text: 'a', id: 1 }])
 })
+
+const BEFORE_HOOKS: Readonly<Record<string, Hook>> = {
+  'at once': ({ params }) => void Object.assign(params, { seen: true }),
+  later: async ({ params }) => void Object.assign(params, { seen: true }),
+}
+
+for (const [time, hook] of Object.entries(BEFORE_HOOKS)) {
+  t.test(`before hooks alone that end ${time} leave what other chains do`, async (t) => {
+    const broken = new Error('broken')
+    const app = createApp().use('todos', {
+      get: (id: unknown, { seen }: { seen?: boolean }) => ({ id, seen }),
+      find: async ({ seen }: { seen?: boolean }) => [seen],
+      create: () => {
+        throw broken
+      },
+      remove: () => Promise.reject(broken),
+    })
+    const todos = app.service('todos').hooks({ before: { all: [hook] } })
+    const created: unknown[] = []
+    todos.on('created', (data: unknown) => created.push(data))
+    t.strictSame(await todos.get(1), { id: 1, seen: true })
+    t.strictSame(await todos.find(), [true])
+    await t.rejects(todos.create({}), broken)
+    await t.rejects(todos.remove(1), broken)
+    t.strictSame(created, [])
+
+    const method = app.entries.get('todos')?.methods.get('get')
+    if (method === undefined) throw new Error('no such method')
+    const context = new HookContext(method, todos, 7, undefined, {})
+    const call = todos.get as unknown as (...values: unknown[]) => Promise<unknown>
+    t.equal(await call(context), context)
+    t.equal(context.type, 'around')
+    t.strictSame(context.result, { id: 7, seen: true })
+  })
+}
