@@ -31,6 +31,11 @@ function findStored(): { total: number; limit: number; skip: number; data: Store
 /** What `get` returns, of any server. */
 const STORED = RECORDS[7] as StoredRecord
 
+/** What `create` stores and returns, of any server: a date is stored as one, or no query would find it. */
+function toStored(data: NewRecord): StoredRecord {
+  return { _id: STORED._id, ...data, createdAt: new Date(data.createdAt) }
+}
+
 const Text = Type.String()
 
 const StoredSchema = Type.Object({
@@ -50,7 +55,7 @@ async function startRemex(hasSchemas: boolean): Promise<number> {
   const service = {
     find: async () => findStored(),
     get: async () => STORED,
-    create: async (data: object) => data,
+    create: async (data: NewRecord) => toStored(data),
   }
   const create = Type.Omit(StoredSchema, ['_id'])
   const schemas = { entity: StoredSchema, create, query: querySyntax(StoredSchema) }
@@ -73,7 +78,9 @@ async function startPlain(): Promise<number> {
   const page = { type: 'object', properties: { total: count, limit: count, skip: count, data } }
   server.get('/records', { schema: { response: { 200: page } } }, async () => findStored())
   server.get('/records/:id', { schema: { response: { 200: record } } }, async () => STORED)
-  server.post('/records', async (request, reply) => reply.code(201).send(request.body))
+  server.post<{ Body: NewRecord }>('/records', async ({ body }, reply) =>
+    reply.code(201).send(toStored(body)),
+  )
   await server.listen({ port: 0, host: '127.0.0.1' })
   return (server.server.address() as AddressInfo).port
 }

@@ -91,6 +91,7 @@ export class Place {
   /** By the patterns that a name matches. */
   readonly #matched = new Map<string, Place>()
   readonly #items = new Map<number, Place>()
+  #prefixLength: number | undefined
 
   constructor(model: SchemaModel, given: readonly unknown[], parts: readonly Keywords[]) {
     this.#model = model
@@ -121,6 +122,8 @@ export class Place {
 
   /** Returns the place of a property of the value. */
   property(name: string): Place {
+    const known = this.#named.get(name)
+    if (known !== undefined) return known
     this.#patterns ??= [...this.namedSchemas('patternProperties').keys()].map(toPattern)
     const isNamed = this.parts.some((part) => hasProperty(part, name))
     const matching = this.#patterns.filter(({ regex }) => regex.test(name)).map((one) => one.name)
@@ -132,8 +135,8 @@ export class Place {
 
   /** Returns the place of an item of the value. */
   item(index: number): Place {
-    const longest = Math.max(0, ...this.parts.map((part) => toPrefix(part).length))
-    const key = Math.min(index, longest)
+    this.#prefixLength ??= Math.max(0, ...this.parts.map((part) => toPrefix(part).length))
+    const key = Math.min(index, this.#prefixLength)
     return this.#remember(this.#items, key, () => this.parts.map((part) => toItemSchema(part, key)))
   }
 

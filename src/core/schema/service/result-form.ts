@@ -5,6 +5,7 @@ import { hasKeywords, listValues, SAME_VALUE } from '../model/keywords.ts'
 import type { Place } from '../model/places.ts'
 import { SchemaModel } from '../model/places.ts'
 import { setOwnProperty } from '../plain-objects.ts'
+import { toISOText } from './iso-date.ts'
 
 /** Keywords that lead to further schemas of a value. That of `if` asks something, and names nothing. */
 const JOINED = SAME_VALUE.filter((keyword) => keyword !== 'if')
@@ -73,15 +74,16 @@ export class ResultForm {
     }
     if (value === null) return null
     if (Array.isArray(value)) return this.#pickList(value, field, options)
-    if (isSingleValue(value)) return this.#pickSingle(value, field, options)
-    const { toJSON } = value as { toJSON?: unknown }
-    if (typeof toJSON !== 'function') return this.#pickObject(value, field, options)
     // Once, as JSON.stringify() does: it may return the object itself.
-    const json: unknown = toJSON.call(value)
-    if (!isObject(json)) return json
-    return Array.isArray(json)
-      ? this.#pickList(json, field, options)
-      : this.#pickObject(json, field, options)
+    const json = toJSONValue(value)
+    if (isObject(json) && !isSingleValue(value)) {
+      return Array.isArray(json)
+        ? this.#pickList(json, field, options)
+        : this.#pickObject(json, field, options)
+    }
+    if (!this.isOpen && !this.#takes(json)) options.onOtherType(field)
+    if (isObject(json)) return value
+    return options.asJSON || !isSingleValue(value) ? json : value
   }
 
   #takes(value: unknown): boolean {
@@ -107,13 +109,6 @@ export class ResultForm {
     if (this.items !== undefined) return this.items.pick(object, field, options)
     options.onLeftOut(field)
     return undefined
-  }
-
-  #pickSingle(value: object, field: string, { asJSON, onOtherType }: PickOptions): unknown {
-    const { toJSON } = value as { toJSON?: unknown }
-    const json: unknown = typeof toJSON === 'function' ? toJSON.call(value) : value
-    if (!this.isOpen && !this.scalars.has(typeof json)) onOtherType(field)
-    return asJSON && !isObject(json) ? json : value
   }
 }
 
@@ -248,6 +243,19 @@ class FormReader {
       throw new TypeError(`The reference '${$ref}' leads nowhere`)
     }
   }
+}
+
+const DATE_TO_JSON = Date.prototype.toJSON
+
+/**
+ * Returns what `JSON.stringify()` writes for an object. A date with a `toJSON()` of its own keeps it.
+ */
+function toJSONValue(value: object): unknown {
+  const { toJSON } = value as { toJSON?: unknown }
+  if (typeof toJSON !== 'function') return value
+  const isValidDate =
+    toJSON === DATE_TO_JSON && value instanceof Date && !Number.isNaN(value.getTime())
+  return isValidDate ? toISOText(value) : toJSON.call(value)
 }
 
 function isListOf(list: readonly unknown[], type: string | undefined): boolean {

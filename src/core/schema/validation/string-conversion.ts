@@ -59,7 +59,8 @@ export function createStringConversion(schema: JSONSchema): (data: unknown) => v
     if (Array.isArray(data)) {
       for (const [index, value] of data.entries()) data[index] = convert(value, place.item(index))
     } else if (isPlainObject(data)) {
-      for (const [name, value] of Object.entries(data)) {
+      for (const name of Object.keys(data)) {
+        const value = data[name]
         const converted = convert(value, place.property(name))
         if (converted !== value) data[name] = converted
       }

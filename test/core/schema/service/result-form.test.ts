@@ -15,6 +15,12 @@ const named = { type: 'object', required: ['name'], properties: { name: text } }
 const aged = { type: 'object', properties: { age: { type: 'integer' } } }
 const secret = { password: 'p' }
 
+class ShortDate extends Date {
+  override toJSON(): string {
+    return String(this.getUTCFullYear())
+  }
+}
+
 const CASES: readonly Case[] = [
   {
     title: 'fields that are named, and no others',
@@ -137,6 +143,18 @@ const CASES: readonly Case[] = [
     schema: { type: 'object', properties: { at: { ...text, format: 'date-time' }, id: text } },
     value: { at: new Date(0), id: { toString: () => 'abc', toJSON: () => 'abc' } },
     sent: { at: '1970-01-01T00:00:00.000Z', id: 'abc' },
+  },
+  {
+    title: 'a date whose class writes it in its own way',
+    schema: { type: 'object', properties: { at: text } },
+    value: { at: new ShortDate(0) },
+    sent: { at: '1970' },
+  },
+  {
+    title: 'null for an invalid date, as JSON has it',
+    schema: { type: 'object', properties: { at: text } },
+    value: { at: new Date(Number.NaN) },
+    sent: { at: null },
   },
 ]
 
