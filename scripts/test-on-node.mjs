@@ -3,8 +3,9 @@
 //
 //   node scripts/test-on-node.mjs [--loops 4] [--all] [22 20.19.4 …] [build/test/core/app.test.js …]
 //
-// Without names, the versions of other majors than the Node that runs this share the files by turns, and
-// one of the same major, which `npm test` has just run, gets every sixth. All run all of them with `--all`.
+// Without names, each version gets a part of the files by turns: every third for those of other majors than
+// the Node that runs this, every twelfth for one of the same major, which `npm test` has just run. All run
+// all of them with `--all`.
 //
 // Each version comes from the package `node` of the registry into a temporary folder. All run at the
 // same time, and beside as many busy loops as are asked for. A test that fails here, and passes with its
@@ -58,7 +59,7 @@ const others = versions.filter((version) => majorOf(version) !== majorOf(process
 function filesFor(version) {
   if (isWhole) return files
   const place = others.indexOf(version)
-  const [share, first] = place === -1 ? [6, 0] : [others.length, place]
+  const [share, first] = place === -1 ? [12, 2] : [3, place]
   return files.filter((_file, index) => index % share === first)
 }
 
