@@ -22,14 +22,16 @@ export interface Start {
 /**
  * Measures every column of every server, in processes of their own.
  * @param file what these processes run
+ * @param flags of these processes. Default: those that keep their memory steady
  */
 export async function measureRound<Kind extends string>(
   file: URL,
   kinds: readonly Kind[],
   columns: readonly Column[],
   sizes: TurnSizes,
+  flags: readonly string[] = STEADY_FLAGS,
 ): Promise<Round<Kind>> {
-  const servers = await Promise.all(kinds.map((kind) => startServer(file, kind, STEADY_FLAGS)))
+  const servers = await Promise.all(kinds.map((kind) => startServer(file, kind, flags)))
   try {
     const round = new Map<string, TurnTimes<Kind>>()
     for (const column of columns) {

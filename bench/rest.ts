@@ -4,12 +4,13 @@ import type { Column } from './rest-columns.ts'
 import { COLUMNS } from './rest-columns.ts'
 import type { Round, Start } from './rest-measure.ts'
 import { measureRound, measureStart } from './rest-measure.ts'
+import { compareProcesses } from './rest-processes.ts'
 import { REST_CHILD } from './rest-server.ts'
 import { toMedian, toRatio } from './statistics.ts'
 import { printTable, toPercent, toVerdict } from './table.ts'
 import type { TurnSizes } from './turns.ts'
 
-// Compares Remex with plain Fastify: node build/bench/rest.js [--quick] [--gate]
+// Compares Remex with plain Fastify: node build/bench/rest.js [--quick] [--gate] [--processes 12]
 
 interface Sizes extends TurnSizes {
   /** How often all servers are started anew. */
@@ -30,12 +31,17 @@ const { values } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
     gate: { type: 'boolean', default: false },
+    /** Compares as many processes with each other, in place of the rest. */
+    processes: { type: 'string' },
   },
   strict: false,
 })
 const sizes = values.quick ? QUICK_SIZES : SIZES
-const areLeastsMet = [await compareRequests(), await compareStarts()].every(Boolean)
-if (values.gate && !areLeastsMet) process.exitCode = 1
+if (values.processes !== undefined) await compareProcesses(Number(values.processes))
+else {
+  const areLeastsMet = [await compareRequests(), await compareStarts()].every(Boolean)
+  if (values.gate && !areLeastsMet) process.exitCode = 1
+}
 
 async function compareRequests(): Promise<boolean> {
   const rounds: Round<ServerKind>[] = []

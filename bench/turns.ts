@@ -18,6 +18,8 @@ export interface TurnSizes {
   readonly turns: number
   /** Measured requests of each turn. */
   readonly requests: number
+  /** How many connections share the requests. Default: 10. */
+  readonly connections?: number
 }
 
 /** In rotation, so that no server closes connections as idle while slow ones warm up. */
@@ -32,12 +34,12 @@ export type TurnTimes<Kind extends string> = ReadonlyMap<Kind, readonly number[]
  */
 export async function measureTurns<Kind extends string>(
   servers: readonly Measured<Kind>[],
-  { warmUp, turns, requests }: TurnSizes,
+  { warmUp, turns, requests, connections }: TurnSizes,
 ): Promise<TurnTimes<Kind>> {
   const runs: { server: Measured<Kind>; load: Load; times: number[] }[] = []
   try {
     for (const server of servers) {
-      runs.push({ server, load: await openLoad(server.port), times: [] })
+      runs.push({ server, load: await openLoad(server.port, connections), times: [] })
     }
     for (let step = 0; step < WARM_UP_STEPS; step += 1) {
       for (const { server, load } of runs) {

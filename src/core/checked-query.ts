@@ -16,8 +16,6 @@ const MARK = Symbol('allowed operators')
 /** Whom operators are allowed for. Private, so that a log of params does not show the service. */
 class OperatorMark {
   readonly #services = new WeakSet<object>()
-  /** The last one of them: nearly every call is of the same service. */
-  #latest: object | undefined
   readonly #places: OperatorPlace
 
   constructor(places: OperatorPlace) {
@@ -27,13 +25,7 @@ class OperatorMark {
   /** Allows the operators for the service of a call. */
   allowFor({ service, self }: Pick<CheckedCall, 'service' | 'self'>): void {
     // The adapter knows itself as the object that its method is called on.
-    if (self !== service) this.#add(self)
-    if (service !== this.#latest) this.#add(service)
-    this.#latest = service
-  }
-
-  #add(callee: object | undefined): void {
-    if (isObject(callee)) this.#services.add(callee)
+    for (const callee of [service, self]) if (isObject(callee)) this.#services.add(callee)
   }
 
   /** Returns the places of a mark for a service, none for the marks of others and for anything else. */

@@ -1,14 +1,7 @@
 import type { HookRegistry, StoredHook } from './hook-registry.ts'
 import type { MethodCall } from './method-call.ts'
-import type { Chain, Layer, MethodChain, Surrounded } from './run-hooks.ts'
-import {
-  runMethodAlone,
-  toBeforeChain,
-  toChain,
-  WATCH_RESTS,
-  watchRest,
-  watchRests,
-} from './run-hooks.ts'
+import type { Chain, Layer, Surrounded } from './run-hooks.ts'
+import { runMethodAlone, toChain, WATCH_RESTS, watchRest, watchRests } from './run-hooks.ts'
 
 type AroundStep<C> = (context: C, next: () => Promise<void>) => unknown
 
@@ -45,13 +38,10 @@ export function compileChain(
   sources: readonly HookSource[],
   method: string,
   call: MethodCall,
-): MethodChain | null {
+): Chain | null {
   const steps = mergeLayers(sources.flatMap((source) => toSteps(source, method)))
   const innermost = steps.at(-1)
   if (innermost === undefined) return null
-  if (steps.length === 1 && isLayer(innermost) && hasBeforeAlone(innermost)) {
-    return toBeforeChain(innermost.before, call)
-  }
   const [outer, chain]: [Step[], Chain] = isLayer(innermost)
     ? [steps.slice(0, -1), toChain(innermost, null, call)]
     : [steps, (context) => runMethodAlone(call, context)]
@@ -113,10 +103,6 @@ function joinLayers(outer: Layer, inner: Layer): Layer {
     after: [...inner.after, ...outer.after],
     error: outer.error,
   }
-}
-
-function hasBeforeAlone({ after, error }: Layer): boolean {
-  return after.length === 0 && error.length === 0
 }
 
 function isLayer(step: Step | undefined): step is Layer {

@@ -8,9 +8,6 @@ import { setReturned, startMethod } from './method-call.ts'
 /** Everything that runs for one method of one service, put together when hooks change. */
 export type Chain = (context: HookContext) => Promise<void>
 
-/** The same, which may return what the method has returned, or `undefined` where nothing is to be awaited. */
-export type MethodChain = (context: HookContext) => PromiseLike<unknown> | undefined
-
 /** Before, after and error hooks that share one try block. */
 export interface Layer {
   readonly before: readonly StoredHook[]
@@ -24,6 +21,7 @@ export interface Layer {
  */
 export function toChain(layer: Layer, inner: Chain | null, call: MethodCall): Chain {
   const { before, after, error: onError } = layer
+  if (inner === null && after.length + onError.length === 0) return toBeforeChain(before, call)
   return async (context) => {
     try {
       if (before.length > 0) {
@@ -40,8 +38,8 @@ export function toChain(layer: Layer, inner: Chain | null, call: MethodCall): Ch
         if (pending !== undefined) await pending
       }
     } catch (thrown) {
+      if (onError.length === 0) return leaveLayer(thrown, context)
       watchRests(context)
-      if (onError.length === 0) fail(thrown, context)
       const error = explainError(thrown, context.type, context)
       await runErrorHooks(onError, context, toError(error))
     }
@@ -49,28 +47,29 @@ export function toChain(layer: Layer, inner: Chain | null, call: MethodCall): Ch
 }
 
 /**
- * Returns the chain of before hooks alone. Where none returns a promise, that of the method is the only
- * one of the call.
+ * Returns the chain of before hooks alone. It is no async function: a promise less for each call of a
+ * service that has a schema, or `authenticate`, and nothing else.
  */
-export function toBeforeChain(before: readonly StoredHook[], call: MethodCall): MethodChain {
+function toBeforeChain(before: readonly StoredHook[], call: MethodCall): Chain {
   return (context) => {
     try {
       const pending = runEach(before, 0, context, 'before')
-      if (pending === undefined) return startMethod(call, context)
+      if (pending === undefined) return runMethodAlone(call, context)
       return pending
-        .then(() => startMethod(call, context))
-        .catch((thrown: unknown) => fail(thrown, context))
+        .then(() => runMethodAlone(call, context))
+        .catch((thrown: unknown) => leaveLayer(thrown, context))
     } catch (thrown) {
-      return fail(thrown, context)
+      return leaveLayer(thrown, context)
     }
   }
 }
 
-/** Throws what a hook or the method has thrown, which no error hook is there for. */
-function fail(thrown: unknown, context: HookContext): never {
+/** Rejects with what a hook or the method has thrown. */
+function leaveLayer(thrown: unknown, context: HookContext): Promise<never> {
+  watchRests(context)
   const error = explainError(thrown, context.type, context)
   context.type = 'around'
-  throw error
+  return Promise.reject(error)
 }
 
 /** Calls the method below around hooks alone, and sets its result unless there is one. */

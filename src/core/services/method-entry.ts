@@ -6,7 +6,7 @@ import type {
 } from '../hooks/hook-context.ts'
 import type { HookRegistry, RegistryAdvice } from '../hooks/hook-registry.ts'
 import type { MethodCall } from '../hooks/method-call.ts'
-import type { MethodChain } from '../hooks/run-hooks.ts'
+import type { Chain } from '../hooks/run-hooks.ts'
 import type { HookedFunction } from './package-hooks.ts'
 import type { ResolvedServiceOptions, ServiceOptionSupport } from './service-options.ts'
 import type { EntrySchemas, ServiceSchemas } from './service-schemas.ts'
@@ -48,7 +48,7 @@ export interface MethodEntry<A = EntryApplication> extends CalledMethod<A> {
   /** Calls {@link original} with the arguments of a call. */
   readonly call: MethodCall
   /** The hooks around {@link call}; `null` when there are none. */
-  chain: MethodChain | null
+  chain: Chain | null
 }
 
 /** The members of a `ServiceEntry`, for what it is made of: its methods, their calls and events. */

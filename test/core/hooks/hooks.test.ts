@@ -628,3 +628,16 @@ for (const [time, hook] of Object.entries(BEFORE_HOOKS)) {
     t.strictSame(context.result, { id: 7, seen: true })
   })
 }
+
+t.test('what a method returns counts, also where a result was set while it ran', async (t) => {
+  const contexts: HookContext[] = []
+  const app = createApp().use('todos', {
+    async find() {
+      for (const context of contexts) context.result = ['early']
+      return ['own']
+    },
+  })
+  const todos = app.service('todos')
+  todos.hooks({ before: { find: [(context) => void contexts.push(context as HookContext)] } })
+  t.strictSame(await todos.find(), ['own'])
+})

@@ -11,7 +11,7 @@ const TWO_DIGITS = Array.from({ length: 100 }, (_, number) => String(number).pad
  * @throws {RangeError} the date is invalid
  * @see https://howardhinnant.github.io/date_algorithms.html#civil_from_days
  */
-export function toISOText(date: Date): string {
+export function toISODateString(date: Date): string {
   const time = date.getTime()
   if (!(time >= FIRST_MS && time < END_MS)) return date.toISOString()
   const days = Math.floor(time / DAY_MS)
@@ -20,11 +20,11 @@ export function toISOText(date: Date): string {
   const minutes = Math.floor(seconds / 60)
   const clock = `${twoDigits(Math.floor(minutes / 60))}:${twoDigits(minutes % 60)}:${twoDigits(seconds % 60)}`
   const rest = ms % 1000
-  return `${toDayText(days)}T${clock}.${Math.floor(rest / 100)}${twoDigits(rest % 100)}Z`
+  return `${toDayString(days)}T${clock}.${Math.floor(rest / 100)}${twoDigits(rest % 100)}Z`
 }
 
 /** @param days those since 1970, of a year with four digits */
-function toDayText(days: number): string {
+function toDayString(days: number): string {
   // Years that begin in March, in eras of 400: a leap day is the last day of its year.
   const marchDays = days + 719_468
   const era = Math.floor(marchDays / 146_097)

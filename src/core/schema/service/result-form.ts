@@ -5,7 +5,7 @@ import { hasKeywords, listValues, SAME_VALUE } from '../model/keywords.ts'
 import type { Place } from '../model/places.ts'
 import { SchemaModel } from '../model/places.ts'
 import { setOwnProperty } from '../plain-objects.ts'
-import { toISOText } from './iso-date.ts'
+import { toISODateString } from './iso-date.ts'
 
 /** Keywords that lead to further schemas of a value. That of `if` asks something, and names nothing. */
 const JOINED = SAME_VALUE.filter((keyword) => keyword !== 'if')
@@ -81,7 +81,7 @@ export class ResultForm {
         ? this.#pickList(json, field, options)
         : this.#pickObject(json, field, options)
     }
-    if (!this.isOpen && !this.#takes(json)) options.onOtherType(field)
+    if (!this.isOpen && json !== null && !this.#takes(json)) options.onOtherType(field)
     if (isObject(json)) return value
     return options.asJSON || !isSingleValue(value) ? json : value
   }
@@ -245,17 +245,26 @@ class FormReader {
   }
 }
 
-const DATE_TO_JSON = Date.prototype.toJSON
+const { toJSON: DATE_TO_JSON, toISOString: DATE_TO_ISO } = Date.prototype
 
-/**
- * Returns what `JSON.stringify()` writes for an object. A date with a `toJSON()` of its own keeps it.
- */
+/** Whether a program has changed how dates are written before this is loaded. */
+const WRITES_ISO = JSON.stringify(new Date(1)) === '"1970-01-01T00:00:00.001Z"'
+
+/** Returns what `JSON.stringify()` writes for an object. */
 function toJSONValue(value: object): unknown {
   const { toJSON } = value as { toJSON?: unknown }
   if (typeof toJSON !== 'function') return value
-  const isValidDate =
-    toJSON === DATE_TO_JSON && value instanceof Date && !Number.isNaN(value.getTime())
-  return isValidDate ? toISOText(value) : toJSON.call(value)
+  return toJSON === DATE_TO_JSON && isPlainDate(value) ? toISODateString(value) : toJSON.call(value)
+}
+
+/** Whether a value is a valid date that is written as all are: a class may have a form of its own. */
+function isPlainDate(value: object): value is Date {
+  return (
+    WRITES_ISO &&
+    value instanceof Date &&
+    value.toISOString === DATE_TO_ISO &&
+    !Number.isNaN(value.getTime())
+  )
 }
 
 function isListOf(list: readonly unknown[], type: string | undefined): boolean {

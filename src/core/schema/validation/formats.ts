@@ -79,7 +79,7 @@ function toDate(text: string): Date | undefined {
 
 /** The 30th of February would be a day of March for `Date`. */
 function isDayOfMonth(year: number, month: number, day: number): boolean {
-  if (day <= 28) return true
+  if (month >= 1 && month <= 12 && day >= 1 && day <= 28) return true
   const date = new Date(0)
   date.setUTCFullYear(year, month - 1, day)
   return date.getUTCMonth() === month - 1 && date.getUTCDate() === day

@@ -15,6 +15,12 @@ const named = { type: 'object', required: ['name'], properties: { name: text } }
 const aged = { type: 'object', properties: { age: { type: 'integer' } } }
 const secret = { password: 'p' }
 
+class ZonedDate extends Date {
+  override toISOString(): string {
+    return `${super.toISOString().slice(0, -1)}+00:00`
+  }
+}
+
 class ShortDate extends Date {
   override toJSON(): string {
     return String(this.getUTCFullYear())
@@ -149,6 +155,12 @@ const CASES: readonly Case[] = [
     schema: { type: 'object', properties: { at: text } },
     value: { at: new ShortDate(0) },
     sent: { at: '1970' },
+  },
+  {
+    title: 'a date whose class has a zone',
+    schema: { type: 'object', properties: { at: text } },
+    value: { at: new ZonedDate(0) },
+    sent: { at: '1970-01-01T00:00:00.000+00:00' },
   },
   {
     title: 'null for an invalid date, as JSON has it',
