@@ -2,13 +2,14 @@ import { parseArgs } from 'node:util'
 import type { PeerKind } from './peers-child.ts'
 import { PEER_COLUMNS } from './peers-columns.ts'
 import { installPeers, readVersions } from './peers-install.ts'
+import { compareProcesses } from './processes.ts'
 import type { Round } from './rest-measure.ts'
 import { measureRound } from './rest-measure.ts'
 import { toMedian, toRatio } from './statistics.ts'
 import { printTable, toPercent } from './table.ts'
 import type { TurnSizes } from './turns.ts'
 
-// Compares Remex and others with plain Fastify, all in one run: node build/bench/peers.js [--quick]
+// Compares Remex and others with plain Fastify, all in one run: node build/bench/peers.js [--quick] [--processes=12]
 //
 // Each server does the same work as its users would write it best. Plain Fastify verifies tokens by
 // fast-jwt, and reads brackets by picoquery, as Hono and Elysia do; Feathers has its own ways.
@@ -35,14 +36,22 @@ const TITLES: Readonly<Record<Exclude<PeerKind, 'plain'>, string>> = {
 const PEERS = Object.keys(TITLES) as (keyof typeof TITLES)[]
 
 const { values } = parseArgs({
-  options: { quick: { type: 'boolean', default: false } },
+  options: {
+    quick: { type: 'boolean', default: false },
+    /** Compares as many processes of each with each other, in place of the rest. */
+    processes: { type: 'string' },
+  },
   strict: false,
 })
-await comparePeers(values.quick ? QUICK_SIZES : SIZES)
+installPeers()
+console.log(`\n${readVersions().join(', ')}`)
+if (values.processes === undefined) await comparePeers(values.quick ? QUICK_SIZES : SIZES)
+else {
+  const servers = { file: CHILD, plain: 'plain', titles: TITLES, columns: PEER_COLUMNS } as const
+  await compareProcesses<PeerKind>(servers, Number(values.processes))
+}
 
 async function comparePeers(sizes: Sizes): Promise<void> {
-  installPeers()
-  console.log(`\n${readVersions().join(', ')}`)
   const rounds: Round<PeerKind>[] = []
   for (let index = 0; index < sizes.rounds; index += 1) {
     rounds.push(await measureRound(CHILD, ['plain', ...PEERS], PEER_COLUMNS, sizes))

@@ -1,16 +1,16 @@
 import { parseArgs } from 'node:util'
+import { compareProcesses } from './processes.ts'
 import type { ServerKind } from './rest-child.ts'
 import type { Column } from './rest-columns.ts'
 import { COLUMNS } from './rest-columns.ts'
 import type { Round, Start } from './rest-measure.ts'
 import { measureRound, measureStart } from './rest-measure.ts'
-import { compareProcesses } from './rest-processes.ts'
 import { REST_CHILD } from './rest-server.ts'
 import { toMedian, toRatio } from './statistics.ts'
 import { printTable, toPercent, toVerdict } from './table.ts'
 import type { TurnSizes } from './turns.ts'
 
-// Compares Remex with plain Fastify: node build/bench/rest.js [--quick] [--gate] [--processes 12]
+// Compares Remex with plain Fastify: node build/bench/rest.js [--quick] [--gate] [--processes=12]
 
 interface Sizes extends TurnSizes {
   /** How often all servers are started anew. */
@@ -37,8 +37,11 @@ const { values } = parseArgs({
   strict: false,
 })
 const sizes = values.quick ? QUICK_SIZES : SIZES
-if (values.processes !== undefined) await compareProcesses(Number(values.processes))
-else {
+if (values.processes !== undefined) {
+  const titles = { remex: 'Remex', 'plain without schema': 'no schema' }
+  const servers = { file: REST_CHILD, plain: 'plain', titles, columns: COLUMNS } as const
+  await compareProcesses<ServerKind>(servers, Number(values.processes))
+} else {
   const areLeastsMet = [await compareRequests(), await compareStarts()].every(Boolean)
   if (values.gate && !areLeastsMet) process.exitCode = 1
 }
