@@ -15,8 +15,8 @@ export type {
   TUnion,
   TUnsafe,
 } from 'typebox'
-export { setDispatch } from '../external-form.ts'
 export type { DataSchema, JSONSchema, StandardSchema } from '../services/service-schemas.ts'
+export * from './hooks.ts'
 /** The hooks, as programs that were written for Feathers import them. */
 export * as hooks from './hooks.ts'
 export type { QuerySyntaxOptions } from './queries/query-syntax.ts'
@@ -31,21 +31,18 @@ export type {
   PropertyFunction,
   PropertyResolver,
   PropertyResolverMap,
+  ResolverConfig,
+  ResolverOptions,
+  ResolverSchema,
   ResolverStatus,
   VirtualResolver,
-} from './resolvers/property-resolver.ts'
-export { virtual } from './resolvers/property-resolver.ts'
-export { resolveData, resolveQuery } from './resolvers/resolve-data.ts'
-export {
-  getDispatch,
-  getDispatchValue,
-  resolveDispatch,
-  resolveExternal,
-  resolveResult,
-} from './resolvers/resolve-result.ts'
-export type { ResolverConfig, ResolverOptions, ResolverSchema } from './resolvers/resolver.ts'
-export { Resolver, resolve } from './resolvers/resolver.ts'
-export type { AnyResolver, AroundResolverHook, ResolverHook } from './resolvers/resolver-hook.ts'
+} from './resolvers/resolver.ts'
+export { Resolver, resolve, virtual } from './resolvers/resolver.ts'
+export type {
+  AnyResolver,
+  AroundResolverHook,
+  ResolverHook,
+} from './resolvers/resolver-hooks.ts'
 export type { Served } from './served.ts'
 export type { DefaultAppConfiguration } from './typebox/app-settings.ts'
 export { defaultAppConfiguration, defaultAppSettings } from './typebox/app-settings.ts'
@@ -68,7 +65,6 @@ export type {
   ValidationMap,
   ValidatorFunction,
 } from './validation/validation-hooks.ts'
-export { validateData, validateQuery } from './validation/validation-hooks.ts'
 export type {
   DataSchemaMap,
   DataValidatorMap,

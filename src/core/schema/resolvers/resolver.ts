@@ -4,14 +4,84 @@ import type { OptionRules } from '../../options/option-check.ts'
 import { checkOptions, OPTION } from '../../options/option-check.ts'
 import { hasMethod, isObject, isPromise, isSingleValue } from '../../value-kind.ts'
 import { setOwnProperty } from '../plain-objects.ts'
-import type {
-  Awaitable,
-  GivenStatus,
-  PropertyResolver,
-  PropertyResolverMap,
-  ResolverStatus,
-} from './property-resolver.ts'
-import { IS_VIRTUAL, whenReady } from './property-resolver.ts'
+
+/** What a function returns at once, or a promise of it. */
+export type Awaitable<V> = V | Promise<V>
+
+/** Where a property function runs: handed to it as the last argument. */
+export interface ResolverStatus<C> {
+  /** The names of the properties from the outermost record down to this one. */
+  readonly path: readonly string[]
+  /** The context of the outermost call. */
+  readonly originalContext?: C | undefined
+  /** The names that are resolved, where not all are. */
+  readonly properties?: readonly string[] | undefined
+  /**
+   * The functions that are running, outermost first. One that is among them is not run again: hand
+   * the status on as `params.resolve`, and a circle of services ends.
+   */
+  readonly stack: readonly unknown[]
+}
+
+/** The parts of a status that a caller knows. */
+export type GivenStatus<C> = Partial<ResolverStatus<C>>
+
+/** Marks the functions of {@link virtual}; those of `@feathersjs/schema` have the same mark. */
+export const IS_VIRTUAL: unique symbol = Symbol.for('@feathersjs/schema/virtual') as never
+
+/** What a function returns for a property: `undefined` leaves the property out. */
+type Resolved<V> = Awaitable<V | undefined>
+
+/** The function of one property: `Value` is what it gets, `V` what it returns. */
+export interface PropertyFunction<T, Value, V, C> {
+  /** Returns the value of the property, by the one that it has and the record as it was given. */
+  (value: Value, record: T, context: C, status: ResolverStatus<C>): Resolved<V>
+  /** Whether it is one of {@link virtual}. */
+  readonly [IS_VIRTUAL]?: boolean
+}
+
+/** The function of a property that may be there: it gets and returns its value. */
+export type PropertyResolver<T, V, C> = PropertyFunction<T, V | undefined, V, C>
+
+/** Returns the value of a property that is made of others. */
+export type VirtualResolver<T, V, C> = (
+  record: T,
+  context: C,
+  status: ResolverStatus<C>,
+) => Resolved<V>
+
+/** Functions by the names of the properties that they resolve. */
+export type PropertyResolverMap<T, C> = {
+  readonly [Name in keyof T]?: PropertyFunction<T, T[Name] | undefined, T[Name], C> | undefined
+}
+
+/**
+ * Returns the function of a property that is not stored: who selects it gets it, though the database
+ * does not have it.
+ */
+export function virtual<T, V, C>(
+  resolver: VirtualResolver<T, V, C>,
+): PropertyFunction<T, unknown, V, C> {
+  if (typeof resolver !== 'function') throw new TypeError('virtual() takes a function')
+  const ofProperty: PropertyFunction<T, unknown, V, C> = (_value, record, context, status) =>
+    resolver(record, context, status)
+  return Object.defineProperty(ofProperty, IS_VIRTUAL, { value: true })
+}
+
+/** One of several functions, each of which gets what the one before has made of a record. */
+type Step = (record: unknown) => unknown
+
+/** Returns a function that calls several, each with what the one before returns or promises. */
+export function chain([first, ...others]: readonly Step[]): Step {
+  if (first === undefined) return (record) => record
+  return others.reduce((run, next) => (record) => whenReady(run(record), next), first)
+}
+
+/** Calls a function with a value: at once, or when the promise of the value is fulfilled. */
+export function whenReady<R>(value: unknown, next: (value: unknown) => R): R | Promise<Awaited<R>> {
+  if (!isPromise(value)) return next(value)
+  return Promise.resolve(value).then(next) as Promise<Awaited<R>>
+}
 
 /** What checks records: an object of `schema()` of `@feathersjs/schema`, for example. */
 export interface ResolverSchema {
@@ -40,16 +110,6 @@ export interface ResolverConfig<T, C> extends ResolverOptions<T, C> {
   readonly properties: PropertyResolverMap<T, C>
 }
 
-type AnyFunction<T, C> = PropertyResolver<T, unknown, C>
-/** The function of a property with its status, which is `null` if the function is running. */
-interface Step<T, C> {
-  readonly resolver: AnyFunction<T, C>
-  readonly status: ResolverStatus<C> | null
-}
-
-/** Starts to resolve a record. */
-type Start = (record: unknown) => unknown
-
 const OPTION_RULES: OptionRules = {
   converter: OPTION.function,
   schema: {
@@ -63,6 +123,12 @@ const OPTION_RULES: OptionRules = {
 }
 const CONFIG_RULES: OptionRules = { ...OPTION_RULES, properties: OPTION.object }
 
+/** The function of a property with its status, which is `null` if the function is running. */
+interface PropertyStep<T, C> {
+  readonly resolver: PropertyResolver<T, unknown, C>
+  readonly status: ResolverStatus<C> | null
+}
+
 /** Turns records into others, property by property: what {@link resolve} returns. */
 export class Resolver<T, C> {
   /** Functions and options as they were given. */
@@ -71,7 +137,7 @@ export class Resolver<T, C> {
   readonly propertyNames: readonly (keyof T & string)[]
   /** Those of them that are {@link virtual}. */
   readonly virtualNames: readonly (keyof T & string)[]
-  readonly #functions: ReadonlyMap<string, AnyFunction<T, C>>
+  readonly #functions: ReadonlyMap<string, PropertyResolver<T, unknown, C>>
 
   /** @throws {TypeError} a property whose resolver is no function, or `validate` without `schema` */
   constructor(options: ResolverConfig<T, C>) {
@@ -103,68 +169,66 @@ export class Resolver<T, C> {
   }
 
   /** Returns {@link Resolver.start} for the records of one call. */
-  prepare(context: C, status: GivenStatus<C> = {}): (record: unknown) => Awaitable<T> {
+  prepare(context: C, given: GivenStatus<C> = {}): (record: unknown) => Awaitable<T> {
     const { converter, schema, validate } = this.options
-    const steps = this.#toSteps(status)
-    const startFields: Start = (record) =>
-      this.#startFields(record, steps, context, status.properties)
-    const startChecked = addCheck(startFields, schema, validate)
-    const start: Start =
-      converter === undefined
-        ? startChecked
-        : (record) => whenReady(converter(record, context, completeStatus(status)), startChecked)
+    const { path = [], stack = [] } = given
+    const status: ResolverStatus<C> = { ...given, path, stack }
+    const steps = new Map<string, PropertyStep<T, C>>()
+    for (const [name, resolver] of this.#functions) {
+      const own = { ...status, path: [...path, name], stack: [...stack, resolver] }
+      steps.set(name, { resolver, status: stack.includes(resolver) ? null : own })
+    }
+    const check: Step = (record) => schema?.validate(record)
+    const run = chain([
+      ...(converter === undefined ? [] : [(raw: unknown) => converter(raw, context, status)]),
+      ...(validate === 'before' ? [check] : []),
+      (record) => this.#resolveFields(record, steps, context, status.properties),
+      ...(validate === 'after' ? [check] : []),
+    ])
     // A result may be nothing.
-    return (record) => (record === undefined || record === null ? record : start(record)) as T
+    return (record) => (record === undefined || record === null ? record : run(record)) as T
   }
 
   // Most results are lists: what is made for each record is as little as can be.
-  #startFields(
+  #resolveFields(
     record: unknown,
-    steps: ReadonlyMap<string, Step<T, C>>,
+    steps: ReadonlyMap<string, PropertyStep<T, C>>,
     context: C,
     selected: readonly string[] | undefined,
   ): unknown {
     const isUntouched = selected === undefined && steps.size === 0
     if (isUntouched || !isObject(record) || isSingleValue(record)) return record
     const names = selected ?? this.#namesOf(record)
-    const started: Started = { names, values: new Array(names.length), failures: null }
+    // In the order of the names; `undefined` for those that are left out.
+    const values = new Array<unknown>(names.length)
     let pending: Promise<void>[] | null = null
     for (let index = 0; index < names.length; index += 1) {
       const name = names[index] as string
       const step = steps.get(name)
       const value = readField(record, name)
-      if (step === undefined) started.values[index] = value
+      if (step === undefined) values[index] = value
       else if (step.status !== null) {
         try {
           const returned = step.resolver(value, record as T, context, step.status)
+          values[index] = returned
           if (isPromise(returned)) {
             pending ??= []
-            pending.push(settle(started, index, returned))
-          } else started.values[index] = returned
+            pending.push(settle(values, index, returned))
+          }
         } catch (error) {
-          fail(started, index, error)
+          values[index] = new Failure(error)
         }
       }
     }
-    if (pending === null) return finish(started, context, selected)
-    return Promise.all(pending).then(() => finish(started, context, selected))
-  }
-
-  #toSteps(status: GivenStatus<C>): ReadonlyMap<string, Step<T, C>> {
-    const { path = [], stack = [] } = status
-    const steps = new Map<string, Step<T, C>>()
-    for (const [name, resolver] of this.#functions) {
-      const isRunning = stack.includes(resolver)
-      const own = { ...status, path: [...path, name], stack: [...stack, resolver] }
-      steps.set(name, { resolver, status: isRunning ? null : own })
-    }
-    return steps
+    if (pending === null) return toRecord(names, values, context, selected)
+    return Promise.all(pending).then(() => toRecord(names, values, context, selected))
   }
 
   /** The names of the record first, as they stand there. */
   #namesOf(record: Fields): readonly string[] {
     const names = Object.keys(record)
-    for (const name of this.propertyNames) if (!isEnumerable(record, name)) names.push(name)
+    const { propertyIsEnumerable: isEnumerable } = Object.prototype
+    for (const name of this.propertyNames) if (!isEnumerable.call(record, name)) names.push(name)
     return names
   }
 }
@@ -204,69 +268,43 @@ function isConfig<T, C>(given: unknown): given is ResolverConfig<T, C> {
 
 function readFunctions<T, C>(
   properties: PropertyResolverMap<T, C>,
-): ReadonlyMap<string, AnyFunction<T, C>> {
+): ReadonlyMap<string, PropertyResolver<T, unknown, C>> {
   if (!isObject(properties)) throw new TypeError('resolve() takes an object of functions')
   const functions = Object.entries(properties).filter(([, resolver]) => resolver !== undefined)
   for (const [name, resolver] of functions) {
     if (typeof resolver === 'function') continue
     throw new TypeError(`resolve(): the resolver of the property '${name}' must be a function`)
   }
-  return new Map(functions as [string, AnyFunction<T, C>][])
-}
-
-function addCheck(
-  start: Start,
-  schema: ResolverSchema | undefined,
-  validate: ResolverOptions<unknown, unknown>['validate'],
-): Start {
-  if (schema === undefined || !validate) return start
-  const check: Start = (record) => schema.validate(record)
-  if (validate === 'before') return (record) => whenReady(check(record), start)
-  return (record) => whenReady(start(record), check)
-}
-
-function completeStatus<C>(status: GivenStatus<C>): ResolverStatus<C> {
-  const { path = [], stack = [] } = status
-  return { ...status, path, stack }
-}
-
-function isEnumerable(record: object, name: string): boolean {
-  return Object.prototype.propertyIsEnumerable.call(record, name)
+  return new Map(functions as [string, PropertyResolver<T, unknown, C>][])
 }
 
 /** A record by the names of its fields. */
-export type Fields = Readonly<Record<string, unknown>>
-
-/** A record whose fields are being resolved. */
-export interface Started {
-  readonly names: readonly string[]
-  /** In the order of the names; `undefined` for those that are left out. */
-  readonly values: unknown[]
-  /** What property functions have thrown, by the names of their properties. */
-  failures: Map<string, unknown> | null
-}
+type Fields = Readonly<Record<string, unknown>>
 
 /** The value of a field, but not what every object has: callers select names as they like. */
 function readField(record: Fields, name: string): unknown {
   return name in Object.prototype && !Object.hasOwn(record, name) ? undefined : record[name]
 }
 
-/** Notes that a property function has failed; the others run on. */
-export function fail(started: Started, index: number, error: unknown): void {
-  started.failures ??= new Map()
-  started.failures.set(started.names[index] as string, error)
+/** What a property function has thrown, in the place of its value: the others run on. */
+class Failure {
+  readonly thrown: unknown
+
+  constructor(thrown: unknown) {
+    this.thrown = thrown
+  }
 }
 
-/** Sets a value when its promise is fulfilled. The promise that is returned is never rejected. */
-export async function settle(
-  started: Started,
+/** Replaces a promise among values by what it is fulfilled with. It is never rejected itself. */
+async function settle(
+  values: unknown[],
   index: number,
   value: PromiseLike<unknown>,
 ): Promise<void> {
   try {
-    started.values[index] = await value
+    values[index] = await value
   } catch (error) {
-    fail(started, index, error)
+    values[index] = new Failure(error)
   }
 }
 
@@ -274,22 +312,20 @@ export async function settle(
  * Returns the record of the values.
  * @throws {BadRequest} property functions have failed
  */
-export function finish(
-  { names, values, failures }: Started,
+function toRecord(
+  names: readonly string[],
+  values: readonly unknown[],
   context: unknown,
   selected: readonly string[] | undefined,
 ): Fields {
-  if (failures !== null) throw createResolverError(failures, context, selected)
   const record: Record<string, unknown> = {}
   for (let index = 0; index < names.length; index += 1) {
     const value = values[index]
+    if (value instanceof Failure) throw createResolverError(names, values, context, selected)
     if (value !== undefined) setOwnProperty(record, names[index] as string, value)
   }
   return record
 }
-
-/** What property functions have thrown, by the names of their properties. */
-export type Failures = ReadonlyMap<string, unknown>
 
 /** The part of an application that takes what no caller may see. */
 interface LoggingContext {
@@ -305,29 +341,32 @@ const MESSAGE = 'Error resolving data'
  * @param selected the names that were resolved, where not all were
  */
 function createResolverError(
-  failures: Failures,
+  names: readonly string[],
+  values: readonly unknown[],
   context: unknown,
   selected: readonly PropertyKey[] | undefined,
 ): BadRequest {
-  const errors = [...failures].map(([name, thrown]) => [name, toServiceError(thrown)] as const)
-  const data = Object.fromEntries(
-    errors.map(([name, error]) => [name, toData(error, failures.get(name))]),
-  )
-  const thrown = [...failures.values()]
+  const failures = names.flatMap((name, index) => {
+    const failure = values[index]
+    if (!(failure instanceof Failure)) return []
+    return [{ name, thrown: failure.thrown, error: toServiceError(failure.thrown) }]
+  })
+  const thrown = failures.map((failure) => failure.thrown)
   const cause = thrown.length === 1 ? thrown[0] : new AggregateError(thrown, MESSAGE)
-  const names = selected === undefined ? '' : `  ${selected.map(String).join('.')}`
-  const error = new BadRequest(`${MESSAGE}${names}`, null, { cause })
-  if (errors.some(([, { code }]) => code >= 500)) logFault(context, error)
+  const ofSelected = selected === undefined ? '' : `  ${selected.map(String).join('.')}`
+  const err = new BadRequest(`${MESSAGE}${ofSelected}`, null, { cause })
+  if (isObject(context) && failures.some(({ error }) => error.code >= 500)) {
+    ;(context as LoggingContext).app?.logger?.error({ err }, MESSAGE)
+  }
+  const data = Object.fromEntries(
+    failures.map(({ name, thrown, error }) => [name, toData(error, thrown)]),
+  )
   // Not by the constructor, to which a key `errors` says something else than a property of this name.
-  return Object.assign(error, { data })
+  return Object.assign(err, { data })
 }
 
 /** An error of a service has more to tell than its message, and any other one no more than that. */
 function toData(error: ServiceError, thrown: unknown): object {
   const isOther = error !== thrown && error instanceof GeneralError
   return isOther ? { message: error.message } : error.toJSON()
-}
-
-function logFault(context: unknown, err: BadRequest): void {
-  if (isObject(context)) (context as LoggingContext).app?.logger?.error({ err }, MESSAGE)
 }

@@ -1,6 +1,5 @@
 import type { Query } from '../../params.ts'
 import { isObject, isPlainObject, isStringList } from '../../value-kind.ts'
-import type { ResolverCall } from './resolver-hook.ts'
 
 const DIGITS = /^\d{1,15}$/
 /** The names of ids where a service does not say its own. */
@@ -10,7 +9,10 @@ const USUAL_IDS: readonly string[] = ['_id', 'id']
  * Returns the names of properties that `$select` leaves, with that of the id. `undefined` for all, and
  * for what is no list of names: the service refuses that.
  */
-export function readSelection(select: unknown, call: ResolverCall): readonly string[] | undefined {
+export function readSelection(
+  select: unknown,
+  call: { readonly service?: object },
+): readonly string[] | undefined {
   const names = readNames(select)
   if (names === undefined) return undefined
   return [...new Set([...names.map(toProperty), ...findIdNames(call.service)])]

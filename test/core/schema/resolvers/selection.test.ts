@@ -11,14 +11,14 @@ import {
 import { readSelection } from '../../../../src/core/schema/resolvers/selection.ts'
 import { createApp } from '../../../../src/transport/index.ts'
 
-const callOf = (service: object) => ({ method: 'get', params: {}, service })
+const callOf = (service: object) => ({ service })
 
 t.test('the id is what the service says, by itself or by its options', async (t) => {
   const select = ['name']
   t.strictSame(readSelection(select, callOf({ id: 'no' })), ['name', 'no'])
   t.strictSame(readSelection(select, callOf({ options: { id: 'key' } })), ['name', 'key'])
   t.strictSame(readSelection(select, callOf({ id: 7, options: null })), ['name', '_id', 'id'])
-  t.strictSame(readSelection(select, { method: 'get', params: {} }), ['name', '_id', 'id'])
+  t.strictSame(readSelection(select, {}), ['name', '_id', 'id'])
 })
 
 t.test('each name is there once, and paths by the property that they begin with', async (t) => {

@@ -1,0 +1,320 @@
+import { BadRequest } from '../../errors/index.ts'
+import {
+  copyExternalForms,
+  readDispatch,
+  setDispatch,
+  toExternalForm,
+} from '../../external-form.ts'
+import { describeFunction } from '../../function-metadata.ts'
+import type { NextFunction } from '../../hooks/hook-map.ts'
+import { hasMethod, isObject, isPlainObject, isPromise, isSingleValue } from '../../value-kind.ts'
+import { setOwnProperty } from '../plain-objects.ts'
+import type { GivenStatus } from './resolver.ts'
+import { chain, whenReady } from './resolver.ts'
+import {
+  findWithheld,
+  readNames,
+  readSelection,
+  toProperty,
+  withholdSelection,
+} from './selection.ts'
+
+/** What the hooks take: a resolver of {@link resolve}, or one of `@feathersjs/schema`. */
+export interface AnyResolver<C> {
+  /** The names of the properties that are made of others. */
+  readonly virtualNames: readonly PropertyKey[]
+  /** Resolves to the resolved record. */
+  readonly resolve: (record: unknown, context: C, status?: never) => Promise<unknown>
+}
+
+/** A before or around hook. */
+export type ResolverHook<C> = (context: C, next?: NextFunction) => Promise<void> | undefined
+
+/** An around hook. */
+export type AroundResolverHook<C> = (context: C, next: NextFunction) => Promise<void>
+
+/** The status of the resolvers of any records. */
+type Status = GivenStatus<unknown>
+
+/** What the hooks use of a context: contexts of Remex and those of Feathers have it. */
+interface ResolverCall {
+  readonly type?: string | null
+  readonly method: string
+  readonly service?: object
+  params: {
+    readonly query?: Readonly<Record<string, unknown>> | undefined
+    readonly provider?: string | undefined
+    readonly resolve?: Status | undefined
+  }
+  data?: unknown
+  result?: unknown
+  dispatch?: unknown
+}
+
+/** Works on a call before its method. Returns a promise where it has to wait. */
+type BeforeWork = (call: ResolverCall) => unknown
+
+/** @throws {TypeError} a resolver that is none: one that is missing would let everything pass */
+function createBeforeHook<C>(
+  name: string,
+  resolvers: readonly unknown[],
+  work: BeforeWork,
+): ResolverHook<C> {
+  checkResolvers(name, resolvers)
+  return (context, next) => {
+    // The types of contexts are those of applications.
+    const call = context as ResolverCall
+    if (call.type === 'after' || call.type === 'error') {
+      throw new TypeError(`The ${name} hook must be used as a before or an around hook`)
+    }
+    return whenReady(work(call), () => next?.()) as Promise<void> | undefined
+  }
+}
+
+/** Works on a call before its method. Returns what works on its result. */
+type AroundWork = (call: ResolverCall) => (result: object) => Promise<void>
+
+/** @throws {TypeError} a resolver that is none: one that is missing would let everything pass */
+function createAroundHook<C>(
+  name: string,
+  resolvers: readonly unknown[],
+  work: AroundWork,
+): AroundResolverHook<C> {
+  checkResolvers(name, resolvers)
+  return async (context, next) => {
+    if (typeof next !== 'function') {
+      throw new TypeError(`The ${name} hook must be used as an around hook`)
+    }
+    const call = context as ResolverCall
+    const finish = work(call)
+    await next()
+    if (isObject(call.result)) await finish(call.result)
+  }
+}
+
+function checkResolvers(hook: string, resolvers: readonly unknown[]): void {
+  for (const resolver of resolvers) {
+    if (isObject(resolver) && hasMethod(resolver, 'resolve')) continue
+    throw new TypeError(`${hook}() takes resolvers, as resolve() returns them`)
+  }
+}
+
+interface PreparedResolver {
+  prepare(context: unknown, status: Status | undefined): (record: unknown) => unknown
+  resolve(record: unknown, context: unknown, status: Status | undefined): unknown
+}
+
+/**
+ * Returns the function that gives what resolvers make of a record of one call, one after the other, or a
+ * promise of it.
+ */
+function prepareResolvers(
+  resolvers: readonly unknown[],
+  context: unknown,
+  status: Status | undefined,
+): (record: unknown) => unknown {
+  return chain(
+    (resolvers as readonly PreparedResolver[]).map((resolver) =>
+      hasMethod(resolver, 'prepare')
+        ? resolver.prepare(context, status)
+        : (record: unknown) => resolver.resolve(record, context, status),
+    ),
+  )
+}
+
+/** Calls a function with a record, or with each of a list. Returns what it returns, or a promise. */
+function forEachRecord(records: unknown, run: (record: unknown) => unknown): unknown {
+  if (!Array.isArray(records)) return run(records)
+  const values = records.map(run)
+  return values.some(isPromise) ? Promise.all(values) : values
+}
+
+/** Resolves to a result with what a function makes of its records: those of a page, a list, or one. */
+async function mapRecords(
+  { method, result }: ResolverCall,
+  run: (record: unknown) => unknown,
+): Promise<unknown> {
+  // A page of `find`. Elsewhere `data` is a field like any other.
+  const isPage = method === 'find' && isObject(result) && Array.isArray(result['data'])
+  if (!isPage) return forEachRecord(result, run)
+  return { ...result, data: await forEachRecord(result['data'], run) }
+}
+
+/**
+ * Returns a before or around hook that resolves the data of a call, item by item where it is a list.
+ * @throws {BadRequest} in calls: property functions have failed
+ */
+export function resolveData<C>(...resolvers: readonly AnyResolver<C>[]): ResolverHook<C> {
+  return createBeforeHook('resolveData', resolvers, (call) => {
+    if (call.data === undefined) return undefined
+    const run = prepareResolvers(resolvers, call, { originalContext: call })
+    return whenReady(forEachRecord(call.data, run), (data) => {
+      call.data = data
+    })
+  })
+}
+
+/**
+ * Returns a before or around hook that resolves the query of a call, `{}` where there is none. It sees
+ * the top of the query: conditions in `$or` and `$and` are values of those two.
+ * @throws {BadRequest} in calls: property functions have failed
+ */
+export function resolveQuery<C>(...resolvers: readonly AnyResolver<C>[]): ResolverHook<C> {
+  return createBeforeHook('resolveQuery', resolvers, (call) => {
+    const resolved = prepareResolvers(resolvers, call, undefined)(call.params.query ?? {})
+    return whenReady(resolved, (query) => {
+      // In a copy: the params may be those of the caller.
+      call.params = { ...call.params, query: query as Readonly<Record<string, unknown>> }
+    })
+  })
+}
+
+/**
+ * Returns an around hook that resolves the result of a call, record by record. With `$select` only the
+ * selected properties are resolved, and the id; where one of them is virtual, whole records are read.
+ * @throws {BadRequest} in calls: property functions have failed, or a caller outside sent `$resolve`
+ */
+export function resolveResult<C>(...resolvers: readonly AnyResolver<C>[]): AroundResolverHook<C> {
+  const virtualNames = new Set(resolvers.flatMap((one) => one?.virtualNames ?? []))
+  return createAroundHook('resolveResult', resolvers, (call) => {
+    prepareQuery(call, virtualNames)
+    return async () => {
+      const run = prepareResolvers(resolvers, call, call.params.resolve)
+      call.result = await mapRecords(call, (record) =>
+        whenReady(run(record), (resolved) => keepForms(record, resolved)),
+      )
+    }
+  })
+}
+
+/** Notes what is selected, and takes it out of the query where it is not for the database. */
+function prepareQuery(call: ResolverCall, virtualNames: ReadonlySet<PropertyKey>): void {
+  const { query, provider, resolve } = call.params
+  const { $resolve, ...ofService } = query ?? {}
+  if ($resolve !== undefined && provider) {
+    throw new BadRequest('Invalid query parameter $resolve: select properties by $select')
+  }
+  const { $select, ...unselected } = ofService
+  const properties = readSelection($resolve ?? $select, call)
+  const hasVirtual = readSelection($select, call)?.some((name) => virtualNames.has(name)) ?? false
+  const withheld = hasVirtual ? readNames($select) : findWithheld(call)
+  // The schema of the query does not have to name what is virtual, and looks at the others.
+  const others = withheld?.filter((name) => !virtualNames.has(toProperty(name)))
+  if (others !== undefined) withholdSelection(call, others)
+  call.params = {
+    ...call.params,
+    // Params that were handed on from another call have the properties of its records.
+    resolve: { originalContext: call, ...resolve, properties },
+    query: hasVirtual ? unselected : ofService,
+  }
+}
+
+/**
+ * Gives a resolved record what callers outside see of the one that it was made of: without the fields
+ * that the other one does not show, and with those that are new.
+ */
+function keepForms(record: unknown, resolved: unknown): unknown {
+  if (!isObject(record) || !isObject(resolved) || record === resolved) return resolved
+  const dispatch = getDispatch(record)
+  if (isObject(dispatch)) {
+    const fields = Object.entries(resolved).flatMap(([name, value]) => {
+      const isSame = value === Reflect.get(record, name)
+      if (Object.hasOwn(dispatch, name)) return [[name, isSame ? dispatch[name] : value] as const]
+      return Object.hasOwn(record, name) ? [] : [[name, value] as const]
+    })
+    setDispatch(resolved, Object.fromEntries(fields))
+  }
+  copyExternalForms(record, resolved)
+  return resolved
+}
+
+/** Where what is seen of a record has the resolvers that have made it: none of them is run on it again. */
+const APPLIED: unique symbol = Symbol('remex.appliedResolvers')
+
+/**
+ * Returns an around hook that resolves what callers outside see of a result: `context.dispatch`. Calls
+ * inside the process get the whole records, which look so wherever they end up in an answer.
+ * @throws {BadRequest} in calls: property functions have failed
+ */
+export function resolveExternal<C>(...resolvers: readonly AnyResolver<C>[]): AroundResolverHook<C> {
+  return createAroundHook('resolveExternal', resolvers, (call) => {
+    const given = call.params.resolve
+    return async (result) => {
+      if (isSingleValue(result)) return
+      const { resolve, query } = call.params
+      // A `resolveResult` inside has noted what is selected. Without one the query says it; the params
+      // may have been handed on, with the properties of other records.
+      const properties = readSelection(query?.['$select'], call)
+      const isNoted = resolve !== undefined && resolve !== given
+      const status = isNoted ? resolve : { originalContext: call, ...resolve, properties }
+      const dispatch = await mapRecords(call, createExternal(resolvers, call, status))
+      call.dispatch = dispatch
+      if (dispatch !== getDispatch(result)) setDispatch(result, dispatch)
+    }
+  })
+}
+
+/** Returns the function that gives what is seen of a record, or a promise of it. */
+function createExternal(
+  resolvers: readonly unknown[],
+  call: ResolverCall,
+  status: Status,
+): (record: unknown) => unknown {
+  const run = prepareResolvers(resolvers, call, status)
+  return (record) => {
+    if (!isObject(record) || isSingleValue(record)) return record
+    const existing = getDispatch(record)
+    if (existing === null) {
+      return whenReady(run(record), (resolved) => keepDispatch(record, resolved, resolvers))
+    }
+    const applied = (isObject(existing) && (existing as Dispatch)[APPLIED]) || []
+    const further = resolvers.filter((resolver) => !applied.includes(resolver))
+    if (further.length === 0) return existing
+    return whenReady(prepareResolvers(further, call, status)(existing), (resolved) =>
+      keepDispatch(record, resolved, [...applied, ...further]),
+    )
+  }
+}
+
+interface Dispatch {
+  readonly [APPLIED]?: readonly unknown[]
+}
+
+/** Keeps what is seen of a record: a copy, in which records of other services are as they look outside. */
+function keepDispatch(record: object, resolved: unknown, applied: readonly unknown[]): unknown {
+  if (!isObject(resolved)) return setDispatch(record, resolved)
+  let dispatch: object = resolved
+  if (isPlainObject(resolved)) {
+    const copy: Record<string, unknown> = {}
+    for (const name of Object.keys(resolved)) {
+      setOwnProperty(copy, name, toExternalForm(resolved[name]))
+    }
+    dispatch = copy
+  }
+  copyExternalForms(record, dispatch)
+  Reflect.defineProperty(dispatch, APPLIED, { value: applied, configurable: true })
+  return setDispatch(record, dispatch)
+}
+
+/** The name of {@link resolveExternal} in earlier versions of Feathers. */
+export const resolveDispatch: typeof resolveExternal = resolveExternal
+
+const FACTORIES = { resolveData, resolveQuery, resolveResult, resolveExternal }
+for (const [name, factory] of Object.entries(FACTORIES)) {
+  describeFunction(factory, { hookFactory: `${name}(resolver)` })
+}
+
+/** Returns what callers outside see of a record by `resolveExternal`, `null` if that was not said. */
+export function getDispatch(value: unknown): unknown {
+  return (isObject(value) ? readDispatch(value) : undefined) ?? null
+}
+
+/**
+ * Returns what callers outside see of a value: of a record by {@link getDispatch}, of a list item by
+ * item, else the value itself.
+ */
+export function getDispatchValue(value: unknown): unknown {
+  const dispatch = getDispatch(value)
+  if (dispatch !== null) return dispatch
+  return Array.isArray(value) ? value.map(getDispatchValue) : value
+}
