@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto'
 import { createHmac, createSecretKey, randomUUID, timingSafeEqual } from 'node:crypto'
 import { createDecoder, createSigner, createVerifier } from 'fast-jwt'
 import { isKeyString, isNonEmptyString } from '../../core/value-kind.ts'
@@ -80,8 +81,8 @@ export function decodeClaims(token: string): Record<string, unknown> {
 class AccessTokens {
   readonly #rules: TokenRules
   readonly #sign: (claims: Claims) => string
-  /** What checks type, algorithm and signature of a token and returns its claims, by key. */
-  readonly #verifiers: ReadonlyMap<string, (token: string) => Claims>
+  /** By the name of the key. */
+  readonly #verifiers: ReadonlyMap<string, SignatureVerifier>
   readonly #verified: BoundedMap<string, AccessTokenPayload> | null
 
   /** @throws {Error} a key does not fit the algorithm */
@@ -104,7 +105,7 @@ class AccessTokens {
           ignoreExpiration: true,
           ignoreNotBefore: true,
         })
-        return [kid, refuseForged(verifying, algorithm, check)]
+        return [kid, createSignatureVerifier(verifying, algorithm, check)]
       }),
     )
     this.#verified = cacheSize < 2 ? null : new BoundedMap(cacheSize)
@@ -145,7 +146,7 @@ class AccessTokens {
   verify(token: unknown): AccessTokenPayload {
     if (typeof token !== 'string') throw createTokenError('jwt must be a string')
     const known = this.#verified?.get(token)
-    const claims = known ?? runWithoutStack(() => this.#verifyNew(token))
+    const claims = known ?? this.#verifyNew(token)
     checkTimes(claims, this.#rules)
     if (known === undefined) this.#verified?.set(token, claims)
     return claims
@@ -163,19 +164,14 @@ class AccessTokens {
   /** Returns the claims by the first key that has signed them. */
   #checkSignature(token: string): Claims {
     for (const verify of this.#findVerifiers(token)) {
-      try {
-        return verify(token)
-      } catch (error) {
-        const { code } = error as { code?: unknown }
-        if (code === 'FAST_JWT_INVALID_SIGNATURE') continue
-        throw createTokenError(MESSAGES[String(code)] ?? 'jwt malformed', error)
-      }
+      const claims = verify(token)
+      if (claims !== null) return claims
     }
     throw createTokenError('invalid signature')
   }
 
   /** A token that names no key was signed while there was only one, which may be any of today's. */
-  #findVerifiers(token: string): Iterable<(token: string) => Claims> {
+  #findVerifiers(token: string): Iterable<SignatureVerifier> {
     const all = this.#verifiers
     const kid = all.size === 1 ? undefined : readKeyId(token)
     if (kid === undefined) return all.values()
@@ -186,34 +182,47 @@ class AccessTokens {
 }
 
 /**
+ * Checks type, algorithm and signature of a token. Returns its claims, `null` if another key has signed
+ * it.
+ * @throws {NotAuthenticated} no key could have signed it
+ */
+type SignatureVerifier = (token: string) => Claims | null
+
+/**
  * Returns a verifier that computes the signature by a secret before the library does: of a forged token
  * the library makes several errors, at twice the cost of accepting a valid one.
  */
-function refuseForged(
+function createSignatureVerifier(
   secret: string,
   algorithm: string,
   verify: (token: string) => Claims,
-): (token: string) => Claims {
-  if (!algorithm.startsWith('HS')) return verify
-  const key = createSecretKey(secret, 'utf8')
+): SignatureVerifier {
+  const isHmac = algorithm.startsWith('HS')
+  const key = isHmac ? createSecretKey(secret, 'utf8') : null
   const digest = algorithm.replace('HS', 'sha')
   return (token) => {
-    const end = token.lastIndexOf('.')
-    const expected = createHmac(digest, key).update(token.slice(0, end)).digest()
-    const signature = Buffer.from(token.slice(end + 1), 'base64url')
-    const isSigned = signature.length === expected.length && timingSafeEqual(signature, expected)
-    if (!isSigned) throw FORGED
-    return verify(token)
+    if (key !== null && !isSigned(token, key, digest)) return null
+    try {
+      return runWithoutStack(() => verify(token))
+    } catch (error) {
+      const { code } = error as { code?: unknown }
+      if (code === 'FAST_JWT_INVALID_SIGNATURE') return null
+      throw createTokenError(MESSAGES[String(code)] ?? 'jwt malformed', error)
+    }
   }
 }
 
-/** Thrown for the next key to be tried: what the library says of a signature by another key. */
-const FORGED: Error = Object.assign(new Error('forged'), { code: 'FAST_JWT_INVALID_SIGNATURE' })
+function isSigned(token: string, key: KeyObject, digest: string): boolean {
+  const end = token.lastIndexOf('.')
+  const expected = createHmac(digest, key).update(token.slice(0, end)).digest()
+  const signature = Buffer.from(token.slice(end + 1), 'base64url')
+  return signature.length === expected.length && timingSafeEqual(signature, expected)
+}
 
 /** Returns the name of the key in the header, `undefined` when there is none. */
 function readKeyId(token: string): unknown {
   try {
-    const { header } = decode(token)
+    const { header } = runWithoutStack(() => decode(token))
     return Object.hasOwn(header, 'kid') ? header.kid : undefined
   } catch (error) {
     throw createTokenError('jwt malformed', error)

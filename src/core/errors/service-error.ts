@@ -113,26 +113,26 @@ export function isErrorStatus(code: unknown): code is number {
 
 interface ErrorParts {
   readonly message: string
-  readonly cause?: Error
-  readonly data?: unknown
-  readonly errors?: unknown
+  readonly data: unknown
+  readonly errors: unknown
+  readonly cause: Error | undefined
 }
 
 function toParts(message: unknown, data: unknown): ErrorParts {
   if (message instanceof Error) {
     const isGiven = typeof data === 'object' && data !== null && !(data instanceof Error)
-    const told = toData(isGiven ? data : toErrorData(message))
-    return { message: message.message || 'Error', cause: message, ...told }
+    return joinParts(message.message || 'Error', isGiven ? data : toErrorData(message), message)
   }
   if (data instanceof Error && (message == null || typeof message !== 'object')) {
-    return { ...toParts(data, null), ...(message == null ? {} : { message: String(message) }) }
+    const parts = toParts(data, null)
+    return message == null ? parts : { ...parts, message: String(message) }
   }
   if (typeof message === 'object' && message !== null && !Array.isArray(message)) {
     const { message: given, ...rest } = message as Record<string, unknown>
-    return { message: typeof given === 'string' ? given : 'Error', ...toData(rest) }
+    return joinParts(typeof given === 'string' ? given : 'Error', rest)
   }
-  if (Array.isArray(message)) return { message: 'Error', data: message }
-  return { message: message == null ? 'Error' : String(message), ...toData(data) }
+  if (Array.isArray(message)) return joinParts('Error', message)
+  return joinParts(message == null ? 'Error' : String(message), data)
 }
 
 /**
@@ -158,9 +158,14 @@ export function isOrdinaryError(thrown: unknown): thrown is Error & { errors?: u
   )
 }
 
-function toData(data: unknown): { data?: unknown; errors?: unknown } {
-  if (typeof data !== 'object' || data === null) return {}
-  if (Array.isArray(data)) return { data }
-  const { errors, ...rest } = data as Record<string, unknown>
-  return errors === undefined ? { data: rest } : { data: rest, errors }
+/** Lifts `errors` out of the data. What is not an object is no data. */
+function joinParts(message: string, data: unknown, cause?: Error): ErrorParts {
+  if (typeof data !== 'object' || data === null) {
+    return { message, data: undefined, errors: undefined, cause }
+  }
+  if (Array.isArray(data)) return { message, data, errors: undefined, cause }
+  // To leave out a key costs several times as much as to copy all.
+  if (!('errors' in data)) return { message, data: { ...data }, errors: undefined, cause }
+  const { errors, ...rest } = data
+  return { message, data: rest, errors, cause }
 }

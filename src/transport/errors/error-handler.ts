@@ -211,26 +211,32 @@ function answerFailure(failure: unknown, request: FastifyRequest, reply: Fastify
   if (!reply.sent) sendErrorBody(reply.code(500), toServiceError(null).toJSON())
 }
 
+/** The parts of an error that may repeat what a request sent, and what removes secrets from them. */
+const TOLD_PARTS = [
+  ['data', redactData],
+  ['errors', redactErrors],
+] as const
+
 /**
- * Returns the body of an error without secrets: its data may repeat what a request sent. What JSON can't
- * hold is left out, a circle for example: the caller needs the status.
+ * Returns the body of an error without secrets. What JSON can't hold is left out, a circle for example:
+ * the caller needs the status.
  * @param tellLost called with the name of the part that is left out, and the reason
  */
 function toErrorBody(
   error: ServiceError,
   tellLost: (name: string, reason: unknown) => void,
 ): ErrorJSON {
-  const { data, errors, ...body } = error.toJSON()
-  const write = (name: string, value: unknown, redact: (value: unknown) => unknown): object => {
-    if (value === undefined) return {}
+  const body = { ...error.toJSON() }
+  for (const [name, redact] of TOLD_PARTS) {
+    if (body[name] === undefined) continue
     try {
-      return { [name]: redact(toExternalForm(value)) }
+      body[name] = redact(toExternalForm(body[name]))
     } catch (reason) {
+      delete body[name]
       tellLost(name, reason)
-      return {}
     }
   }
-  return { ...body, ...write('data', data, redactData), ...write('errors', errors, redactErrors) }
+  return body
 }
 
 /** Sent with every page, so that nothing in it can run or load. */
