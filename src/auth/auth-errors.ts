@@ -23,16 +23,11 @@ export function runWithoutStack<T>(run: () => T): T {
 
 /**
  * Returns the error of a failed authentication.
- * @param data further information for the caller
- * @param cause why it failed, for the log only
+ * @param why a sentence or the error behind it, for the log only
  */
-export function createNotAuthenticated(
-  message: string,
-  data?: Readonly<Record<string, unknown>>,
-  cause?: unknown,
-): NotAuthenticated {
-  const options = cause === undefined ? undefined : { cause }
-  return new NotAuthenticated(message, data, options)
+export function createRefusal(message: string, why: unknown): NotAuthenticated {
+  const cause = typeof why === 'string' ? { reason: why } : why
+  return new NotAuthenticated(message, undefined, { cause })
 }
 
 /** Returns why a call was refused, for the log: the message, and the fields of the cause. */

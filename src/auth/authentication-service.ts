@@ -4,7 +4,7 @@ import type {
   AuthenticationRequest,
   NullableId,
 } from '../core/index.ts'
-import { createNotAuthenticated } from './auth-errors.ts'
+import { NotAuthenticated } from '../core/index.ts'
 import type {
   Authentication,
   AuthenticationHttpRequest,
@@ -209,7 +209,7 @@ export class AuthenticationService implements Authentication {
     const idName = entityId ?? getIdName(findEntityService(this.app, service)) ?? 'id'
     const { [idName]: id } = (result[entity] ?? {}) as Record<string, unknown>
     if (id === undefined || id === null) {
-      throw createNotAuthenticated(`Can not set subject from ${entity}.${idName}`)
+      throw new NotAuthenticated(`Can not set subject from ${entity}.${idName}`)
     }
     return { ...options, subject: String(id) }
   }
@@ -220,7 +220,7 @@ export class AuthenticationService implements Authentication {
   ): Promise<AuthenticationResult> {
     const allowed = params.authStrategies ?? this.configuration.authStrategies
     if (allowed.length === 0) {
-      throw createNotAuthenticated(
+      throw new NotAuthenticated(
         'No authentication strategies allowed for creating a JWT (`authStrategies`)',
       )
     }
@@ -236,7 +236,7 @@ export class AuthenticationService implements Authentication {
   async remove(id: NullableId, params: AuthenticationParams = {}): Promise<AuthenticationResult> {
     const { authentication } = params
     if (id != null && id !== authentication?.['accessToken']) {
-      throw createNotAuthenticated('Invalid access token')
+      throw new NotAuthenticated('Invalid access token')
     }
     const { authStrategies } = this.configuration
     const result = await this.authenticate(authentication, params, ...authStrategies)
@@ -281,5 +281,5 @@ export class AuthenticationService implements Authentication {
 }
 
 function refuse(reason: string): Promise<never> {
-  return Promise.reject(createNotAuthenticated(`Invalid authentication information${reason}`))
+  return Promise.reject(new NotAuthenticated(`Invalid authentication information${reason}`))
 }

@@ -69,7 +69,7 @@ export class WorkQueue {
     if (signal?.aborted) return Promise.reject(signal.reason)
     const isFull = this.#running >= this.#concurrency && this.#limited >= this.#maxQueued
     if (isFull && !isPatient && !this.#makeRoom(caller, isUrgent)) {
-      return Promise.reject(createRefusal())
+      return Promise.reject(createOverload())
     }
     return new Promise((resolve, reject) => {
       let unfollow = (): void => undefined
@@ -118,7 +118,7 @@ export class WorkQueue {
       const isDisplaced = isUrgent && !newest.isUrgent && tasks.length >= own
       if (!isDisplaced && tasks.length <= own + 1) continue
       this.#remove(other, newest)
-      newest.refuse(createRefusal())
+      newest.refuse(createOverload())
       return true
     }
     return false
@@ -166,7 +166,7 @@ export class WorkQueue {
   }
 }
 
-function createRefusal(): Unavailable {
+function createOverload(): Unavailable {
   return new Unavailable('Too many passwords at once', { retryAfter: 1 })
 }
 

@@ -3,12 +3,12 @@ import type { HookPlace } from '../../core/function-metadata.ts'
 import { describeFunction, metadataOf } from '../../core/function-metadata.ts'
 import type { HookGroup } from '../../core/hooks/hook-registry.ts'
 import type { Application, Params, ServiceEntry } from '../../core/index.ts'
-import { toServicePath } from '../../core/index.ts'
+import { NotAuthenticated, toServicePath } from '../../core/index.ts'
 import { suggestName } from '../../core/options/name-suggestion.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
-import { createNotAuthenticated } from '../auth-errors.ts'
+import { createRefusal } from '../auth-errors.ts'
 import type { Authentication, AuthenticationResult } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import { createInternalParams } from '../authentication-params.ts'
@@ -60,11 +60,11 @@ export function authenticate(
   const hook: AuthenticateHook = (context, next) => {
     const { type, app } = context
     if (type && type !== 'around' && type !== 'before') {
-      throw createNotAuthenticated('The authenticate hook must be used as a before hook')
+      throw new NotAuthenticated('The authenticate hook must be used as a before hook')
     }
     const service = findService(app as Application, options)
     if ((service as object) === context.service) {
-      throw createNotAuthenticated(
+      throw new NotAuthenticated(
         'The authenticate hook does not need to be used on the authentication service',
       )
     }
@@ -115,11 +115,7 @@ function readOptions(
 function findService(app: Application, { service: path }: AuthenticateOptions): Authentication {
   const service = findAuthentication(app, path)
   if (typeof service?.authenticate !== 'function') {
-    throw createNotAuthenticated(
-      'Could not find a valid authentication service',
-      undefined,
-      MISSING,
-    )
+    throw createRefusal('Could not find a valid authentication service', MISSING)
   }
   return service
 }
@@ -140,7 +136,7 @@ function proveParams(
   const { params } = holder
   if (isProven(service, holder, strategies)) return undefined
   if (params.authentication) return proveAnew(service, holder, strategies)
-  if (params.provider) throw createNotAuthenticated('Not authenticated')
+  if (params.provider) throw new NotAuthenticated('Not authenticated')
   return undefined
 }
 

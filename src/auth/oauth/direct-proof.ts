@@ -1,7 +1,8 @@
 import type { JWTPayload } from 'jose'
 import type { AuthenticationRequest } from '../../core/index.ts'
+import { NotAuthenticated } from '../../core/index.ts'
 import { isNonEmptyString } from '../../core/value-kind.ts'
-import { createNotAuthenticated } from '../auth-errors.ts'
+import { createRefusal } from '../auth-errors.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import { proveProfile } from '../proof.ts'
 import type { OAuthProfile } from './provider/profile.ts'
@@ -28,7 +29,7 @@ export async function proveDirectly(
     if (isNonEmptyString(id_token)) return verifyIdToken(session, id_token, nonce)
     if (isNonEmptyString(access_token)) return checkAccessToken(session, access_token)
     const reason = 'neither an id token nor an access token'
-    throw createNotAuthenticated(NO_FLOW, undefined, { reason })
+    throw createRefusal(NO_FLOW, reason)
   })
   const tokens = isNonEmptyString(id_token) ? { id_token } : { access_token }
   return { strategy: access.name, ...tokens, profile: proveProfile(profile, access.name) }
@@ -40,14 +41,14 @@ async function checkAccessToken(session: ProviderSession, token: string): Promis
   const openid = await loadOpenId()
   const configuration = await session.configure()
   if (configuration.serverMetadata().introspection_endpoint === undefined) {
-    throw createNotAuthenticated(
+    throw new NotAuthenticated(
       `Access tokens of ${name} are not accepted: it does not say for whom they were made`,
     )
   }
   const { active, client_id, sub } = await openid.tokenIntrospection(configuration, token)
   if (!active || client_id !== key) {
     const reason = active ? 'the token was made for another application' : 'the token is not active'
-    throw createNotAuthenticated(`${name} does not confirm this login`, undefined, { reason })
+    throw createRefusal(`${name} does not confirm this login`, reason)
   }
   return session.getProfile(token, sub === undefined ? undefined : { sub })
 }
@@ -73,7 +74,7 @@ async function verifyIdToken(
 ): Promise<OAuthProfile> {
   const { provider } = session
   const { name, key, endpoints } = provider.settings
-  if (endpoints !== null) throw createNotAuthenticated(`${name} has no id tokens`)
+  if (endpoints !== null) throw new NotAuthenticated(`${name} has no id tokens`)
   const { jwtVerify } = await import('jose')
   const server = (await session.configure()).serverMetadata()
   const offered = server.id_token_signing_alg_values_supported ?? ['RS256']

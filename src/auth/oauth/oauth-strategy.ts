@@ -1,7 +1,7 @@
 import type { AuthenticationRequest } from '../../core/index.ts'
-import { Conflict, GeneralError, NotFound } from '../../core/index.ts'
+import { Conflict, GeneralError, NotAuthenticated, NotFound } from '../../core/index.ts'
 import { isObject, isPlainObject } from '../../core/value-kind.ts'
-import { createNotAuthenticated } from '../auth-errors.ts'
+import { createRefusal } from '../auth-errors.ts'
 import type { Authentication, AuthenticationResult } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import { withoutProvider } from '../authentication-params.ts'
@@ -152,7 +152,7 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
   async createEntity(profile: OAuthProfile, params: OAuthParams): Promise<Entity> {
     const data = await this.getEntityData(profile, null, params)
     const { create } = this.#entities
-    if (create === undefined) throw createNotAuthenticated('There is no account of yours here')
+    if (create === undefined) throw new NotAuthenticated('There is no account of yours here')
     return (await create.call(this.#entities, data, createEntityParams(params, {}))) as Entity
   }
 
@@ -168,7 +168,7 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
   /** Returns the entity for the result: for external calls as callers outside may see it. */
   async getEntity(entity: Entity, params: OAuthParams): Promise<unknown> {
     const id = entity[this.entityId]
-    if (id === undefined || id === null) throw createNotAuthenticated('Could not get oAuth entity')
+    if (id === undefined || id === null) throw new NotAuthenticated('Could not get oAuth entity')
     return params.provider ? readExternalEntity(this, entity, id, params) : entity
   }
 
@@ -204,7 +204,7 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
 
   get #entities(): EntityService {
     const service = this.entityService
-    if (service === null) throw createNotAuthenticated('Could not find entity service')
+    if (service === null) throw new NotAuthenticated('Could not find entity service')
     return service
   }
 
@@ -222,7 +222,7 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
     // Databases store all halves as the same U+FFFD: the entity of another profile would be found.
     if (!isWellFormed(query)) {
       const reason = 'what the entity is looked for by is not well-formed Unicode'
-      throw createNotAuthenticated('The provider does not say who you are', undefined, { reason })
+      throw createRefusal('The provider does not say who you are', reason)
     }
     const entity = findFirst(
       await this.#entities.find(createEntityParams(params, { $limit: 1, ...query })),
@@ -239,12 +239,12 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
   }
 
   async #redeem(code: unknown, params: OAuthParams): Promise<Entity> {
-    const { id } = await this.providerAccess.redeem(code)
+    const id = await this.providerAccess.redeemCode(code)
     try {
       return (await this.#entities.get(id, createEntityParams(params, {}))) as Entity
     } catch (error) {
       if (!(error instanceof NotFound)) throw error
-      throw createNotAuthenticated('The account of the code does not exist', undefined, error)
+      throw createRefusal('The account of the code does not exist', error)
     }
   }
 
@@ -254,7 +254,7 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
     if (known !== null) this.#checkOwner(known, current)
     const entity = known ?? current
     if (known === null && current !== null && this.#entities.patch === undefined) {
-      throw createNotAuthenticated('Accounts can not be linked: the entity service has no patch')
+      throw new NotAuthenticated('Accounts can not be linked: the entity service has no patch')
     }
     try {
       return await (entity === null
@@ -264,7 +264,7 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
       if (!(error instanceof Conflict)) throw error
       // Somebody with this profile has logged in at the same time, or a field of it is taken.
       const found = known === null ? await this.findEntity(profile, params) : null
-      if (found === null) throw createNotAuthenticated(TAKEN, undefined, error)
+      if (found === null) throw createRefusal(TAKEN, error)
       this.#checkOwner(found, current)
       return found
     }
@@ -273,7 +273,7 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
   /** @throws {NotAuthenticated} the entity of a profile is not the one that is logged in */
   #checkOwner(entity: Entity, current: Entity | null): void {
     if (current === null || String(entity[this.entityId]) === String(current[this.entityId])) return
-    throw createNotAuthenticated(`This ${this.name} account belongs to another account here`)
+    throw new NotAuthenticated(`This ${this.name} account belongs to another account here`)
   }
 }
 

@@ -3,7 +3,7 @@ import type { OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import { findAuthentication } from '../default-authentication.ts'
 import { OAuthCallbackService } from './services/callback-service.ts'
-import { OAuthSite, sendAnswer } from './services/oauth-site.ts'
+import { sendAnswer } from './services/flow-service.ts'
 import { OAuthStartService } from './services/start-service.ts'
 import { findOAuthSettings } from './settings/oauth-settings.ts'
 
@@ -39,11 +39,10 @@ export function oauth(options: OAuthOptions = {}): (app: AnyApplication) => void
       app.logger.warn({ setting }, 'oauth(): there is no such setting, so nobody can log in by it')
       return
     }
-    const site = new OAuthSite(authentication, linkStrategy)
     const path = `${settings.defaults?.prefix ?? '/oauth'}/:provider`
     const quiet = { serviceEvents: [] }
-    app.use(`${path}/callback`, new OAuthCallbackService(site), quiet)
-    app.use(path, new OAuthStartService(site), quiet)
+    app.use(`${path}/callback`, new OAuthCallbackService(authentication, linkStrategy), quiet)
+    app.use(path, new OAuthStartService(authentication, linkStrategy), quiet)
     for (const one of [`${path}/callback`, path]) {
       app.service(one).hooks({ around: { all: [sendAnswer] } })
     }

@@ -1,4 +1,5 @@
-import { createNotAuthenticated } from '../auth-errors.ts'
+import { NotAuthenticated } from '../../core/index.ts'
+import { createRefusal } from '../auth-errors.ts'
 import type { AuthenticationResult } from '../authentication.ts'
 import { isOrigin } from './settings/oauth-settings.ts'
 import { parseUrl } from './settings/provider-section.ts'
@@ -63,9 +64,7 @@ export function joinPageAddress(base: string, path: string): string {
   const joined = { base, path, address }
   const [problem] = Object.entries(PROBLEMS).find(([, isIn]) => isIn(joined)) ?? []
   if (problem === undefined) return address
-  throw createNotAuthenticated('Invalid redirect path.', undefined, {
-    reason: `the redirect holds ${problem}`,
-  })
+  throw createRefusal('Invalid redirect path.', `the redirect holds ${problem}`)
 }
 
 /**
@@ -125,12 +124,12 @@ export function checkOrigin(
   const allowed = origins.filter(isOrigin)
   const [first] = allowed
   if (first === undefined) {
-    throw createNotAuthenticated("There is no page after the login: 'origins' names no origin")
+    throw new NotAuthenticated("There is no page after the login: 'origins' names no origin")
   }
   if (referer === undefined) return first
   const url = parseUrl(referer)
   if (url === null || url.origin === 'null') {
-    throw createNotAuthenticated(
+    throw new NotAuthenticated(
       'Invalid referer: expected an absolute URL (e.g. http://localhost:3000).',
     )
   }
@@ -138,7 +137,7 @@ export function checkOrigin(
     (origin) => origin === url.origin || (allowsLoopbackPorts && isSameLoopback(origin, url)),
   )
   if (isAllowed) return url.origin
-  throw createNotAuthenticated(
+  throw new NotAuthenticated(
     `Referer origin "${url.origin}" is not allowed. Configured origins: ${allowed.join(', ')}.`,
   )
 }

@@ -1,6 +1,6 @@
-import { NotFound } from '../../core/index.ts'
+import { NotAuthenticated, NotFound } from '../../core/index.ts'
 import { isNonEmptyString } from '../../core/value-kind.ts'
-import { createNotAuthenticated } from '../auth-errors.ts'
+import { createRefusal } from '../auth-errors.ts'
 import type { Authentication } from '../authentication.ts'
 import type { Algorithm } from '../tokens/token-key.ts'
 import { readTokenKeys } from '../tokens/token-key.ts'
@@ -110,7 +110,7 @@ export class ProviderAccess {
     if (override !== null && !Object.hasOwn(base.overrides, override)) {
       throw new NotFound(`There are no settings '${override}' for ${this.name}`)
     }
-    const settings =
+    const provider = new OAuthProvider(
       override === null
         ? base
         : resolveProvider(
@@ -118,68 +118,32 @@ export class ProviderAccess {
             oauth,
             this.name,
             base.overrides[override],
-          )
-    const provider = new OAuthProvider(settings)
+          ),
+    )
     this.#providers.set(override, provider)
     return provider
   }
 
-  /** Returns a code for an entity that has logged in. */
+  /** Returns a code for an entity that has logged in: exchanged for a token once, within a minute. */
   createCode(id: string): Promise<string> {
-    return createLoginCode({ strategy: this.name, id }, this.secrets)
+    const data = { strategy: this.name, id, jti: crypto.randomUUID() }
+    return sealData('oauth-code', data, this.secrets, CODE_SECONDS)
   }
 
   /**
-   * Returns who a code stands for, the first time.
-   * @throws {NotAuthenticated} it is none, was used or is too old
+   * Returns the id of the entity that a code stands for, the first time.
+   * @throws {NotAuthenticated} it is none, was used, is too old, or is for another strategy
    */
-  redeem(code: unknown): Promise<CodeContent> {
-    if (!isNonEmptyString(code)) throw createNotAuthenticated('The code must be a string')
-    return redeemLoginCode(code, this)
+  async redeemCode(code: unknown): Promise<string> {
+    if (!isNonEmptyString(code)) throw new NotAuthenticated('The code must be a string')
+    const { strategy, id, jti, exp } = await openData('oauth-code', code, this.secrets, NO_CODE)
+    if (strategy !== this.name) throw createRefusal(NO_CODE, 'it is for another strategy')
+    const use = [String(jti), Number(exp)] as const
+    const isFirst = (await this.claimHere(...use)) && (await this.claimEverywhere(...use))
+    if (!isFirst) throw createRefusal(NO_CODE, 'it was used')
+    return String(id)
   }
 }
 
-const LIFETIME_SECONDS = 60
-
+const CODE_SECONDS = 60
 const NO_CODE = 'The code is not valid any more: log in again'
-
-/** What a code stands for. */
-export interface CodeContent {
-  /** The name of the strategy. */
-  readonly strategy: string
-  /** The id of the entity that has logged in. */
-  readonly id: string
-}
-
-/** Returns a code that is exchanged for an access token once, within a minute. */
-export function createLoginCode(content: CodeContent, secrets: readonly string[]): Promise<string> {
-  const data = { ...content, jti: crypto.randomUUID() }
-  return sealData('oauth-code', data, secrets, LIFETIME_SECONDS)
-}
-
-/** What is needed to redeem codes. */
-export interface CodeKeeper {
-  /** The name of the strategy. */
-  readonly name: string
-  readonly secrets: readonly string[]
-  claimHere(id: string, exp: number): Promise<boolean>
-  claimEverywhere(id: string, exp: number): Promise<boolean>
-}
-
-/**
- * Returns what a code stands for, the first time.
- * @throws {NotAuthenticated} it was used, is too old, or is for another strategy
- */
-export async function redeemLoginCode(code: string, keeper: CodeKeeper): Promise<CodeContent> {
-  const opened = await openData('oauth-code', code, keeper.secrets, NO_CODE)
-  const { jti, exp, ...content } = opened
-  if (content['strategy'] !== keeper.name) throw createRefusal('it is for another strategy')
-  const [id, expiry] = [String(jti), Number(exp)]
-  const isFirst = (await keeper.claimHere(id, expiry)) && (await keeper.claimEverywhere(id, expiry))
-  if (!isFirst) throw createRefusal('it was used')
-  return content as unknown as CodeContent
-}
-
-function createRefusal(reason: string) {
-  return createNotAuthenticated(NO_CODE, undefined, { reason })
-}

@@ -1,9 +1,9 @@
 import type { AuthenticationRequest } from '../../core/index.ts'
-import { ServiceError } from '../../core/index.ts'
+import { NotAuthenticated, ServiceError } from '../../core/index.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import { isObject } from '../../core/value-kind.ts'
-import { createNotAuthenticated, describeRefusal } from '../auth-errors.ts'
+import { createRefusal, describeRefusal } from '../auth-errors.ts'
 import type {
   AuthenticationHttpRequest,
   AuthenticationResult,
@@ -121,7 +121,7 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
     params: AuthenticationParams,
   ): Promise<AuthenticationResult> {
     const { accessToken } = request as { accessToken?: unknown }
-    if (!accessToken) throw createNotAuthenticated('No access token')
+    if (!accessToken) throw new NotAuthenticated('No access token')
     let payload: AccessTokenPayload | undefined
     try {
       const { jwt, secret } = params
@@ -145,7 +145,7 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
 
   /** Returns the id of the entity that a token is for. */
   getEntityId(payload: AccessTokenPayload): string {
-    if (payload.sub === undefined) throw createNotAuthenticated('jwt sub claim is required')
+    if (payload.sub === undefined) throw new NotAuthenticated('jwt sub claim is required')
     return payload.sub
   }
 
@@ -164,13 +164,13 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
     const service = this.entityService
     const { entity: name } = this.configuration
     if (service === null || name === null) {
-      throw createNotAuthenticated('Could not find entity service')
+      throw new NotAuthenticated('Could not find entity service')
     }
     const query = this.getEntityQuery(params)
     const entityParams = createEntityParams(params, query instanceof Promise ? await query : query)
     try {
       const entity = await service.get(id, entityParams)
-      if (!isObject(entity)) throw createNotAuthenticated(`The ${name} of the token does not exist`)
+      if (!isObject(entity)) throw new NotAuthenticated(`The ${name} of the token does not exist`)
       return params.provider
         ? ((await readExternalEntity(this, entity, id, params)) as Entity)
         : entity
@@ -179,7 +179,7 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
       // nothing about the token.
       const isMissing = error instanceof ServiceError && (error.code === 404 || error.code === 400)
       if (!isMissing) throw error
-      throw createNotAuthenticated(`The ${name} of the token does not exist`, undefined, error)
+      throw createRefusal(`The ${name} of the token does not exist`, error)
     }
   }
 

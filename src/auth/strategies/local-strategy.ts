@@ -1,9 +1,10 @@
-import type { AuthenticationRequest, NotAuthenticated } from '../../core/index.ts'
+import type { AuthenticationRequest } from '../../core/index.ts'
+import { NotAuthenticated } from '../../core/index.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import { findServiceEntry } from '../../core/services/service-entry.ts'
 import { isNonEmptyString, isObject } from '../../core/value-kind.ts'
-import { createNotAuthenticated } from '../auth-errors.ts'
+import { createRefusal } from '../auth-errors.ts'
 import type { AuthenticationResult } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import type { Entity } from '../entity-service.ts'
@@ -175,7 +176,7 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
   /** Returns the entity with a user name, as it is stored; `null` when there is none. */
   async findEntity(username: string, params: AuthenticationParams): Promise<Entity | null> {
     const service = this.entityService
-    if (service === null) throw createNotAuthenticated('Could not find entity service')
+    if (service === null) throw new NotAuthenticated('Could not find entity service')
     const { entityUsernameField } = this.configuration
     const query = await this.getEntityQuery({ [entityUsernameField]: username }, params)
     const result = await service.find(createEntityParams(params, query))
@@ -251,7 +252,7 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
     const { entity: name, entityId } = this.configuration
     if (service === null || name === null) return entity
     const id = entity[entityId ?? service.id ?? 'id']
-    if (id === undefined || id === null) throw createNotAuthenticated('Could not get local entity')
+    if (id === undefined || id === null) throw new NotAuthenticated('Could not get local entity')
     return params.provider ? readExternalEntity(this, entity, id, params) : entity
   }
 
@@ -270,7 +271,7 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
   }
 
   #createError(reason: string): NotAuthenticated {
-    return createNotAuthenticated(this.configuration.errorMessage, undefined, { reason })
+    return createRefusal(this.configuration.errorMessage, reason)
   }
 
   /**

@@ -1,8 +1,9 @@
 import type { KeyObject } from 'node:crypto'
 import { createHmac, createSecretKey, randomUUID, timingSafeEqual } from 'node:crypto'
 import { createDecoder, createSigner, createVerifier } from 'fast-jwt'
+import { NotAuthenticated } from '../../core/index.ts'
 import { isKeyString, isNonEmptyString } from '../../core/value-kind.ts'
-import { createNotAuthenticated, runWithoutStack } from '../auth-errors.ts'
+import { runWithoutStack } from '../auth-errors.ts'
 import { BoundedMap } from '../bounded-map.ts'
 import { freezeDeep, isStringOrList, mergeSettings } from '../settings-values.ts'
 import type { TokenKey } from './token-key.ts'
@@ -270,19 +271,20 @@ function checkTimes(claims: AccessTokenPayload, rules: TokenRules): void {
   const now = Date.now() / 1000
   if (now >= claims.exp + rules.expiryTolerance) {
     const expiredAt = new Date(claims.exp * 1000).toISOString()
-    throw createNotAuthenticated('jwt expired', { name: 'TokenExpiredError', expiredAt })
+    throw new NotAuthenticated('jwt expired', { name: 'TokenExpiredError', expiredAt })
   }
   const latestStart = now + rules.startTolerance
   if (claims.nbf !== undefined && claims.nbf > latestStart) {
     const date = new Date(claims.nbf * 1000).toISOString()
-    throw createNotAuthenticated('jwt not active', { name: 'NotBeforeError', date })
+    throw new NotAuthenticated('jwt not active', { name: 'NotBeforeError', date })
   }
   if (claims.iat > latestStart) throw createTokenError('jwt was issued in the future')
 }
 
 /** Returns the error for a token that is not valid at any time. */
 export function createTokenError(message: string, cause?: unknown): Error {
-  return createNotAuthenticated(message, { name: 'JsonWebTokenError' }, cause)
+  const options = cause === undefined ? undefined : { cause }
+  return new NotAuthenticated(message, { name: 'JsonWebTokenError' }, options)
 }
 
 /** Whole seconds that a date can hold. */

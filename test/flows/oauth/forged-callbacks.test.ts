@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { EncryptJWT } from 'jose'
 import t from 'tap'
-import { createLoginCode } from '../../../src/auth/oauth/provider-access.ts'
+import type { OAuthStrategy } from '../../../src/auth/index.ts'
 import { sealData } from '../../../src/auth/oauth/sealed/sealed-data.ts'
 import { atTime } from '../../auth/login-app.ts'
 import type { BegunLogin } from '../../support/oauth/attacked-app.ts'
@@ -106,7 +106,11 @@ const FORGERIES: Readonly<Record<string, Forge>> = {
   'with a cookie by another secret': async () =>
     asCookie(await sealData('oauth-flow', { provider: 'example', state: 's' }, ['other'], 600)),
   'with a login code as cookie': async () =>
-    asCookie(await createLoginCode({ strategy: 'example', id: '1' }, [SECRET])),
+    asCookie(
+      await (app.authentication.getStrategy('example') as OAuthStrategy).providerAccess.createCode(
+        '1',
+      ),
+    ),
   'with an access token as cookie': async () =>
     asCookie(await app.authentication.createAccessToken({}, { subject: '1' })),
   'with a cookie by the secret itself': async () =>

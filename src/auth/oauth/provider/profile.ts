@@ -1,6 +1,6 @@
 import type { Configuration } from 'openid-client'
 import { isKeyString, isObject } from '../../../core/value-kind.ts'
-import { createNotAuthenticated } from '../../auth-errors.ts'
+import { createRefusal } from '../../auth-errors.ts'
 import type { OAuthEndpoints } from '../settings/provider-settings.ts'
 import { loadOpenId } from './provider.ts'
 
@@ -93,7 +93,8 @@ function findMainEmail(list: unknown): object {
 export function getProfileId({ sub, id }: OAuthProfile): string | number {
   const found = sub ?? id
   if (isKeyString(found) || (Number.isSafeInteger(found) && typeof found === 'number')) return found
-  throw createNotAuthenticated('The provider does not say who you are', undefined, {
-    reason: `the id of the profile is ${found === undefined ? 'missing' : 'no well-formed string or whole number'}`,
-  })
+  throw createRefusal(
+    'The provider does not say who you are',
+    `the id of the profile is ${found === undefined ? 'missing' : 'no well-formed string or whole number'}`,
+  )
 }

@@ -1,13 +1,13 @@
 import type { Configuration, CustomFetch, TokenEndpointResponse } from 'openid-client'
 import { ServiceError } from '../../../core/index.ts'
 import { isNonEmptyString, isObject } from '../../../core/value-kind.ts'
-import { createNotAuthenticated } from '../../auth-errors.ts'
+import { createRefusal } from '../../auth-errors.ts'
 import type { Flow } from '../sealed/flow-cookie.ts'
 import type { IdClaims, OAuthProfile } from './profile.ts'
 import { readClaims, readProfile } from './profile.ts'
 import type { FlowSecrets, OAuthProvider, OpenId } from './provider.ts'
 import { loadOpenId } from './provider.ts'
-import { findProviderError } from './provider-network.ts'
+import { findProviderError } from './provider-fetch.ts'
 
 /** What a provider gives for a login that it has confirmed. */
 export interface ProviderGrant {
@@ -266,14 +266,10 @@ function createLoginRefusal({ provider, secrets }: ProviderSession, cause: unkno
   const unreachable = findProviderError(cause)
   if (unreachable !== undefined) {
     const { message: reason } = unreachable
-    return createNotAuthenticated(`${name} can not be asked: try again later`, undefined, {
-      reason,
-    })
+    return createRefusal(`${name} can not be asked: try again later`, reason)
   }
   const text = MESSAGES.get(error)?.(name) ?? `${name} did not confirm the login`
-  return createNotAuthenticated(text, undefined, {
-    reason: describe(cause as Error, secrets),
-  })
+  return createRefusal(text, describe(cause as Error, secrets))
 }
 
 /**

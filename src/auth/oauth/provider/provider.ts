@@ -3,8 +3,7 @@ import type { ClientAuth, Configuration, CryptoKey, CustomFetch } from 'openid-c
 import type { Flow } from '../sealed/flow-cookie.ts'
 import type { OAuthEndpoints, ProviderSettings } from '../settings/provider-settings.ts'
 import type { ProviderFetch, ProviderRequest } from './provider-fetch.ts'
-import { createProviderFetch } from './provider-fetch.ts'
-import { ProviderError } from './provider-network.ts'
+import { createProviderFetch, ProviderError } from './provider-fetch.ts'
 
 /** The part of a flow that its beginning decides. */
 export type FlowSecrets = Pick<Flow, 'state' | 'nonce' | 'verifier'>

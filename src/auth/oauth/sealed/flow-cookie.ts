@@ -1,5 +1,5 @@
 import { isNonEmptyString } from '../../../core/value-kind.ts'
-import { createNotAuthenticated } from '../../auth-errors.ts'
+import { createRefusal } from '../../auth-errors.ts'
 import { openData, sealData } from './sealed-data.ts'
 
 /** A login that has begun at a provider and has not come back yet. */
@@ -75,14 +75,15 @@ export async function readFlow(
     .map((pair) => pair.trim().split('=', 2))
     .filter(([name = '']) => names.includes(name))
   const [[name, sealed] = []] = found
-  if (!isNonEmptyString(sealed)) throw createRefusal('no flow was begun in this browser')
+  if (!isNonEmptyString(sealed)) throw createRefusal(NO_FLOW, 'no flow was begun in this browser')
   // A second one comes from a neighbouring host, to be taken for this one's.
-  if (found.length > 1) throw createRefusal('two flows at once')
+  if (found.length > 1) throw createRefusal(NO_FLOW, 'two flows at once')
   const flow = (await openData('oauth-flow', sealed, secrets, NO_FLOW)) as unknown as Flow
-  if (flow.provider !== provider) throw createRefusal('the flow was begun with another provider')
+  if (flow.provider !== provider)
+    throw createRefusal(NO_FLOW, 'the flow was begun with another provider')
   // Whoever answers without TLS can set a cookie, but none with the prefix.
   if (name !== getCookieName(flow))
-    throw createRefusal('the cookie has another name than it was given')
+    throw createRefusal(NO_FLOW, 'the cookie has another name than it was given')
   return flow
 }
 
@@ -102,8 +103,4 @@ function getCookieScope({ redirectUri }: Flow): string {
 
 function isEncrypted({ redirectUri }: Flow): boolean {
   return redirectUri.startsWith('https:')
-}
-
-function createRefusal(reason: string) {
-  return createNotAuthenticated(NO_FLOW, undefined, { reason })
 }

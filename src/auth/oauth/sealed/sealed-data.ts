@@ -1,5 +1,5 @@
 import { hkdfSync } from 'node:crypto'
-import { createNotAuthenticated } from '../../auth-errors.ts'
+import { createRefusal } from '../../auth-errors.ts'
 
 /** What sealed data is for: data that was sealed for one purpose opens for no other. */
 export type SealPurpose = 'oauth-flow' | 'oauth-code'
@@ -55,7 +55,7 @@ export async function openData(
     }
   }
   const { message: reason } = refusal as Error
-  throw createNotAuthenticated(message, undefined, { reason })
+  throw createRefusal(message, reason)
 }
 
 /** A key of its own for each purpose, so that none of them is the secret that signs tokens. */

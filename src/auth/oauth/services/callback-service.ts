@@ -1,50 +1,42 @@
 import type { AuthenticationRequest, Params } from '../../../core/index.ts'
-import { createNotAuthenticated } from '../../auth-errors.ts'
+import { createRefusal } from '../../auth-errors.ts'
 import type { AuthenticationResult } from '../../authentication.ts'
 import { withoutProvider } from '../../authentication-params.ts'
 import { proveProfile } from '../../proof.ts'
 import type { OAuthParams, OAuthStrategy } from '../oauth-strategy.ts'
-import { PageService } from '../page-services.ts'
 import { askProvider } from '../provider/provider-session.ts'
 import type { Flow } from '../sealed/flow-cookie.ts'
 import { FLOW_LIFETIME_SECONDS, NO_FLOW, readFlow, removeFlow } from '../sealed/flow-cookie.ts'
-import type { OAuthSite } from './oauth-site.ts'
-import { OAuthAnswer, OAuthFailure } from './oauth-site.ts'
+import type { FlowAnswer } from './flow-service.ts'
+import { FlowFailure, FlowService } from './flow-service.ts'
 
 /** Where providers send people back to: `GET /oauth/github/callback`, or `POST` by a form. */
-export class OAuthCallbackService extends PageService {
-  readonly #site: OAuthSite
-
-  constructor(site: OAuthSite) {
-    super()
-    this.#site = site
-  }
-
+export class OAuthCallbackService extends FlowService {
   /** Ends a flow. */
-  find(params: Params): Promise<OAuthAnswer> {
+  find(params: Params): Promise<FlowAnswer> {
     return this.#finish(params.query ?? {}, params)
   }
 
   /** Ends a flow of a provider that answers by a form. */
-  create(data: Record<string, unknown>, params: Params): Promise<OAuthAnswer> {
+  create(data: Record<string, unknown>, params: Params): Promise<FlowAnswer> {
     return this.#finish(data, params)
   }
 
-  async #finish(fields: Readonly<Record<string, unknown>>, params: Params): Promise<OAuthAnswer> {
-    const strategy = this.#site.getStrategy(params)
+  async #finish(fields: Readonly<Record<string, unknown>>, params: Params): Promise<FlowAnswer> {
+    const strategy = this.getStrategy(params)
     const flow = await findFlow(strategy, fields, params).catch((error: unknown) => {
       // Nothing is known of who has sent it, so that the answer leads nowhere.
-      throw new OAuthFailure(error)
+      throw new FlowFailure(error)
     })
-    const login = createLoginParams(flow, params, this.#site.linkStrategy)
+    const login = createLoginParams(flow, params, this.linkStrategy)
     const cookie = removeFlow(flow)
     const state = { isLogged: false }
     try {
       const result = await this.#logIn(strategy, flow, readParameters(fields), login, state)
-      return new OAuthAnswer(await strategy.getRedirect(result, login), result, cookie)
+      return { location: await strategy.getRedirect(result, login), result, cookie }
     } catch (error) {
-      const location = await this.#site.getErrorPage(strategy, error, login)
-      throw new OAuthFailure(error, { location, cookie, ...state })
+      const location = await this.getErrorPage(strategy, error, login)
+      throw new FlowFailure(error, { location, cookie, ...state })
     }
   }
 
@@ -57,9 +49,9 @@ export class OAuthCallbackService extends PageService {
     state: { isLogged: boolean },
   ): Promise<AuthenticationResult> {
     // Looked for now: a login whose page is not allowed any more is to store nothing.
-    await this.#site.hasPage(strategy, params)
+    await this.hasPage(strategy, params)
     const request = await ask(strategy, flow, fields, params)
-    const { authentication } = this.#site
+    const { authentication } = this
     const { name, entityId, configuration } = strategy
     const access = strategy.providerAccess
     if (!access.getProvider(flow.override).settings.givesCode) {
@@ -88,8 +80,8 @@ async function findFlow(
   const { state } = Object.fromEntries(readParameters(fields))
   const access = strategy.providerAccess
   const flow = await readFlow(strategy.name, headers?.['cookie'], access.secrets)
-  if (state !== flow.state) throw createRefusal('the state is that of another flow')
-  if (!(await access.claimHere(...getFlowUse(flow)))) throw createRefusal('it was used')
+  if (state !== flow.state) throw createRefusal(NO_FLOW, 'the state is that of another flow')
+  if (!(await access.claimHere(...getFlowUse(flow)))) throw createRefusal(NO_FLOW, 'it was used')
   return flow
 }
 
@@ -105,26 +97,23 @@ async function ask(
   fields: URLSearchParams,
   { signal }: Params,
 ): Promise<AuthenticationRequest> {
-  const { name } = strategy
-  const access = strategy.providerAccess
+  const { name, providerAccess: access } = strategy
   const provider = access.getProvider(flow.override)
   const { profile, ...tokens } = await askProvider(provider, signal, (session) =>
     session.finish(fields, flow),
   )
   // For logins that the provider has confirmed only: anybody may begin others.
-  if (!(await access.claimEverywhere(...getFlowUse(flow)))) throw createRefusal('it was used')
+  if (!(await access.claimEverywhere(...getFlowUse(flow))))
+    throw createRefusal(NO_FLOW, 'it was used')
   return { strategy: name, ...tokens, profile: proveProfile(profile, name) }
-}
-
-function createRefusal(reason: string) {
-  return createNotAuthenticated(NO_FLOW, undefined, { reason })
 }
 
 /** Each parameter once, as a string: which of two would count could be chosen by an attacker. */
 function readParameters(fields: Readonly<Record<string, unknown>>): URLSearchParams {
   const parameters = new URLSearchParams()
   for (const [name, value] of Object.entries(fields)) {
-    if (typeof value !== 'string') throw createRefusal(`the parameter '${name}' is no string`)
+    if (typeof value !== 'string')
+      throw createRefusal(NO_FLOW, `the parameter '${name}' is no string`)
     parameters.set(name, value)
   }
   return parameters

@@ -1,9 +1,10 @@
 import t from 'tap'
+import type { Authentication } from '../../../../src/auth/authentication.ts'
 import { getProfileId } from '../../../../src/auth/oauth/provider/profile.ts'
-import { createLoginCode, redeemLoginCode } from '../../../../src/auth/oauth/provider-access.ts'
+import { ProviderAccess } from '../../../../src/auth/oauth/provider-access.ts'
 import { openData, sealData } from '../../../../src/auth/oauth/sealed/sealed-data.ts'
 import { isProvenProfile, proveProfile } from '../../../../src/auth/proof.ts'
-import { claimOnce, MemoryRevocationList } from '../../../../src/auth/tokens/token-revocation.ts'
+import { MemoryRevocationList } from '../../../../src/auth/tokens/token-revocation.ts'
 import { WRONG_IDS } from '../../../support/oauth/bad-answers.ts'
 import { atTime } from '../../login-app.ts'
 
@@ -58,29 +59,28 @@ t.test('OAU-1: opens nothing that is too old', async (t) => {
 })
 
 t.test('OAU-1: a login code counts once, for a minute, for its strategy', async (t) => {
-  const here = new MemoryRevocationList()
-  const content = { strategy: 'github', id: '1' }
+  const used = new MemoryRevocationList()
+  const authentication = {
+    configKey: 'authentication',
+    configuration: { secret: SECRETS, jwtOptions: { algorithm: 'HS256' } },
+    // Shared by all processes, and by both strategies.
+    revocationList: {
+      revoke: (id: string, expiresAt: Date) => used.revoke(id, expiresAt),
+      isRevoked: (id: string) => used.isRevoked(id),
+    },
+  } as unknown as Authentication
+  const github = new ProviderAccess(authentication, 'github')
+  const google = new ProviderAccess(authentication, 'google')
   const now = 1_800_000_000_000
   const [code, other, late] = await atTime(now, () =>
-    Promise.all([
-      createLoginCode(content, SECRETS),
-      createLoginCode(content, SECRETS),
-      createLoginCode(content, SECRETS),
-    ]),
+    Promise.all([github.createCode('1'), github.createCode('1'), github.createCode('1')]),
   )
-  const redeem = (text: string, at = now, strategy = 'github') =>
-    atTime(at, () =>
-      redeemLoginCode(text, {
-        name: strategy,
-        secrets: SECRETS,
-        claimHere: (id, exp) => claimOnce(here, id, exp),
-        claimEverywhere: async () => true,
-      }),
-    )
-  t.match(await redeem(code), content)
+  const redeem = (text: string, at = now, access = github) =>
+    atTime(at, () => access.redeemCode(text))
+  t.equal(await redeem(code), '1')
   await t.rejects(redeem(code), { code: 401 })
-  await t.rejects(redeem(other, now, 'google'), { code: 401 })
-  t.match(await redeem(other), content, 'a refusal uses no code up')
+  await t.rejects(redeem(other, now, google), { code: 401 })
+  t.equal(await redeem(other), '1', 'a refusal uses no code up')
   await t.rejects(redeem(late, now + 60_000), { code: 401 })
 })
 
