@@ -4,10 +4,10 @@ import { openModel } from './connection/model.ts'
 import { ReadSignal, toAbortError } from './connection/read-signal.ts'
 import { callDatabase, callWrite } from './driver-error.ts'
 import type { DriverOptions, Operation } from './driver-options.ts'
-import { takeReturning, toDriverOptions } from './driver-options.ts'
+import { createDriverOptions, takeReturning } from './driver-options.ts'
 import type { MongoDBSettings } from './mongodb-options.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
-import { isExternal, toHidden } from './mongodb-params.ts'
+import { getHiddenFields, isExternal } from './mongodb-params.ts'
 import { checkPipelineUse } from './pipelines/framework-stages.ts'
 import type { Pipeline } from './pipelines/read-pipeline.ts'
 import { putTextFirst, readPipeline } from './pipelines/read-pipeline.ts'
@@ -58,17 +58,17 @@ export async function callAdapter<R>(
     query: splitQuery(params.query ?? {}, settings),
     pipeline: readPipeline(params.pipeline),
   })
-  const driver = toDriverOptions(params, operation)
+  const driver = createDriverOptions(params, operation)
   const isReturning = takeReturning(driver)
   if (!isReturning) checkUnread(query, pipeline)
-  const hidden = toHidden(settings, params)
+  const hidden = getHiddenFields(settings, params)
   checkPipelineUse(operation, { settings, query, hidden, pipeline, driver })
   // Outside of `callDatabase`: a `Model` that is no collection is a fault of the code, not of the
   // database.
   const collection = await openModel(settings.Model)
   const transaction = joinTransaction(collection, driver)
   addServiceOptions(driver, settings, params, operation)
-  const searchLimitMs = toReadLimit(settings, params)
+  const searchLimitMs = getReadLimit(settings, params)
   const start = async (): Promise<R> =>
     run({ collection, settings, query, hidden, pipeline, driver, isReturning, searchLimitMs })
   const runCall = (): Promise<R> => {
@@ -132,7 +132,7 @@ async function openFollowing<R>(
 }
 
 /** Returns how many ms the server may work on a read for a caller outside; `undefined`: any time. */
-function toReadLimit(settings: MongoDBSettings, params: MongoDBParams): number | undefined {
+function getReadLimit(settings: MongoDBSettings, params: MongoDBParams): number | undefined {
   const { timeMs } = settings.limits
   return isExternal(params) && Number.isFinite(timeMs) ? timeMs : undefined
 }
@@ -149,7 +149,7 @@ export function addServiceOptions(
   operation: Operation,
 ): void {
   const isRead = READS.has(operation)
-  const limit = toReadLimit(settings, params)
+  const limit = getReadLimit(settings, params)
   if (isRead && limit !== undefined) options.maxTimeMS ??= limit
   // The commands of a transaction share the concerns that it was started with.
   if (options.session?.inTransaction() === true) {

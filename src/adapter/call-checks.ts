@@ -4,7 +4,7 @@ import type { Query } from '../core/params.ts'
 import { allowsMany, createMultiError } from '../core/services/multi-option.ts'
 import type { MongoDBSettings, MultiMethod } from './mongodb-options.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
-import { isExternal, toCallSettings, toHidden, withQuery } from './mongodb-params.ts'
+import { getHiddenFields, isExternal, resolveCallSettings, withQuery } from './mongodb-params.ts'
 import { checkHiddenQuery } from './queries/hidden-field-check.ts'
 import type { PatternPlace } from './queries/pattern-check.ts'
 import { checkPattern } from './queries/pattern-check.ts'
@@ -18,16 +18,16 @@ import { checkChange, checkReservedNames, createIdError } from './writes/write-d
  * @param service the one that is called, for which schemas of the query may allow operators
  * @param settings those of the call
  */
-export function toChecked<P extends MongoDBParams>(
+export function sanitizeParams<P extends MongoDBParams>(
   params: P | undefined,
   service: { readonly options: MongoDBSettings },
-  settings: MongoDBSettings = toCallSettings(service.options, params),
+  settings: MongoDBSettings = resolveCallSettings(service.options, params),
 ): P {
   const named = findOperatorPlaces(params, service)
   const allowed = withNamedSearch(settings, named)
   const patterns: PatternPlace[] = []
   const query = sanitizeQuery(params?.query ?? {}, allowed, named, patterns)
-  if (toHidden(settings, params).length > 0) checkHiddenQuery(query, allowed)
+  if (getHiddenFields(settings, params).length > 0) checkHiddenQuery(query, allowed)
   if (isExternal(params)) {
     for (const pattern of patterns) checkPattern(pattern, settings.limits.patternLength)
   }

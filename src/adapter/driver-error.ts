@@ -146,15 +146,15 @@ const ROW_BY_NAME: ReadonlyMap<unknown, ErrorRow> = new Map(
  */
 export function toDatabaseError(
   thrown: unknown,
-  keyPattern: unknown = toFacts(thrown).keyPattern,
+  keyPattern: unknown = readDriverFacts(thrown).keyPattern,
 ): ServiceError {
   if (thrown instanceof ServiceError) return thrown
   // In `insertMany` the driver wraps its own errors, of the network for example.
-  const { errorResponse } = toFacts(thrown)
+  const { errorResponse } = readDriverFacts(thrown)
   const fault = errorResponse instanceof Error ? errorResponse : thrown
-  const row = ROW_BY_NAME.get(toFacts(fault).name) ?? ROW_BY_CODE.get(toCode(fault))
+  const row = ROW_BY_NAME.get(readDriverFacts(fault).name) ?? ROW_BY_CODE.get(findErrorCode(fault))
   if (row === undefined) return new GeneralError('Internal error', null, { cause: thrown })
-  const fields = row.ErrorClass === Conflict ? toFields(keyPattern) : null
+  const fields = row.ErrorClass === Conflict ? createFieldData(keyPattern) : null
   return new row.ErrorClass(row.message, fields ?? row.data, { cause: thrown })
 }
 
@@ -171,9 +171,9 @@ export async function callDatabase<R>(operation: () => Promise<R>): Promise<R> {
 }
 
 /** Returns the code of an error, or the one that stands for it where the driver left it out. */
-function toCode(thrown: unknown): unknown {
+function findErrorCode(thrown: unknown): unknown {
   if (isTooLarge(thrown)) return TOO_LARGE
-  return isStandalone(thrown) ? STANDALONE : toFacts(thrown).code
+  return isStandalone(thrown) ? STANDALONE : readDriverFacts(thrown).code
 }
 
 /** In `insertMany` the driver measures each record itself; its error has no code then. */
@@ -186,7 +186,7 @@ function isTooLarge(thrown: unknown): boolean {
  * error of its own, about writes that can be repeated.
  */
 export function isStandalone(thrown: unknown): boolean {
-  const { originalError = thrown } = toFacts(thrown)
+  const { originalError = thrown } = readDriverFacts(thrown)
   return originalError instanceof Error && originalError.message.startsWith('Transaction numbers ')
 }
 
@@ -198,11 +198,11 @@ interface DriverFacts {
   readonly errorResponse?: unknown
 }
 
-function toFacts(thrown: unknown): DriverFacts {
+function readDriverFacts(thrown: unknown): DriverFacts {
   return thrown instanceof Error ? (thrown as DriverFacts) : {}
 }
 
-function toFields(keyPattern: unknown): { readonly fields: readonly string[] } | null {
+function createFieldData(keyPattern: unknown): { readonly fields: readonly string[] } | null {
   return isObject(keyPattern) ? { fields: Object.keys(keyPattern) } : null
 }
 
@@ -240,7 +240,7 @@ export function isAnswer(error: unknown): error is DriverError & { readonly code
  */
 export function toTransactionError(thrown: unknown): unknown {
   if (!isDriverError(thrown)) return thrown
-  return isUnconfirmed(thrown) ? toUnconfirmed(thrown) : toDatabaseError(thrown)
+  return isUnconfirmed(thrown) ? createUnconfirmedError(thrown) : toDatabaseError(thrown)
 }
 
 /**
@@ -250,7 +250,7 @@ export function toTransactionError(thrown: unknown): unknown {
 export function toCommitError(thrown: unknown): unknown {
   const error = toTransactionError(thrown)
   const isKnown = isAnswer(thrown) || !(error instanceof Unavailable)
-  return isKnown || error.errors !== undefined ? error : toUnconfirmed(thrown)
+  return isKnown || error.errors !== undefined ? error : createUnconfirmedError(thrown)
 }
 
 /** Returns whether a commit may have happened without an answer of the server. */
@@ -258,7 +258,7 @@ export function isUnconfirmed(thrown: unknown): thrown is DriverError {
   return isDriverError(thrown) && thrown.hasErrorLabel('UnknownTransactionCommitResult')
 }
 
-function toUnconfirmed(thrown: unknown): Unavailable {
+function createUnconfirmedError(thrown: unknown): Unavailable {
   return new Unavailable('The database has not confirmed the transaction', OUTCOME_UNKNOWN, {
     cause: thrown,
   })
@@ -306,12 +306,12 @@ export async function callWrite<R>(client: MongoClient, operation: () => Promise
     const isClear = thrown instanceof ServiceError || !(error instanceof Unavailable)
     if (isClear || error.errors !== undefined || isUnwritten(thrown)) throw error
     if (facts.checkouts === before && !client.options.loadBalanced) throw error
-    throw toUnknown(error)
+    throw withUnknownOutcome(error)
   }
 }
 
 /** Returns an `Unavailable` for a call that may have written something. */
-export function toUnknown(error: Unavailable): Unavailable {
+export function withUnknownOutcome(error: Unavailable): Unavailable {
   return new Unavailable(error.message, OUTCOME_UNKNOWN, { cause: error.cause })
 }
 

@@ -116,7 +116,7 @@ const SCORES: ReadonlySet<Operation> = new Set([...READS, 'cursor'])
  * @throws {TypeError} an option that no command of the operation takes, or a score of a text search
  *   in one that writes; names it
  */
-export function toDriverOptions(params: DriverParams, operation: Operation): DriverOptions {
+export function createDriverOptions(params: DriverParams, operation: Operation): DriverOptions {
   const { collation, docdb, mongodb, pipeline } = params
   if (docdb !== undefined && mongodb !== undefined) {
     throw new TypeError('params.docdb and params.mongodb are the same: one of them would be lost')
@@ -124,7 +124,7 @@ export function toDriverOptions(params: DriverParams, operation: Operation): Dri
   const given = docdb ?? mongodb
   const hasStages = pipeline !== undefined && pipeline.length > 0
   if (given !== undefined)
-    checkDriverOptions(given, operation, toKnown(operation, hasStages, given))
+    checkDriverOptions(given, operation, listKnownOptions(operation, hasStages, given))
   // A hook sets the collation for all methods, and new records are compared with nothing: the server
   // would refuse it. Only what a pipeline makes of them may compare.
   const isCompared = collation !== undefined && (operation !== 'create' || hasStages)
@@ -145,7 +145,7 @@ export function takeReturning(driver: DriverOptions): boolean {
   return returning
 }
 
-function toKnown(
+function listKnownOptions(
   operation: Operation,
   hasStages: boolean,
   { returning }: DriverOptions,
@@ -185,6 +185,6 @@ function checkDriverOptions(
  * Returns options for a command that writes. `undefined` in data is left out, as it is on the way
  * over HTTP. The type is that of the strictest command: a `hint` by index name is fine for all.
  */
-export function toWriteOptions(driver: DriverOptions): FindOneAndUpdateOptions {
+export function createWriteOptions(driver: DriverOptions): FindOneAndUpdateOptions {
   return { ignoreUndefined: true, ...driver } as FindOneAndUpdateOptions
 }

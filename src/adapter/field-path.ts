@@ -27,9 +27,9 @@ export function isFieldPath(name: unknown): name is string {
  * Returns the paths without those that lie inside another one: the server refuses
  * `['address', 'address.city']`.
  */
-export function toOutermost(paths: readonly string[]): readonly string[] {
+export function selectOutermost(paths: readonly string[]): readonly string[] {
   const all = new Set(paths)
-  return [...all].filter((path) => !toAncestors(path).some((ancestor) => all.has(ancestor)))
+  return [...all].filter((path) => !listAncestors(path).some((ancestor) => all.has(ancestor)))
 }
 
 /** Returns a path without places in lists: `tokens.0.text` and `tokens.text` are one field. */
@@ -45,7 +45,7 @@ export function relate(path: string, others: readonly string[]): Relation {
   return others.some((other) => other.startsWith(`${plain}.`)) ? 'above' : 'apart'
 }
 
-function toAncestors(path: string): string[] {
+function listAncestors(path: string): string[] {
   const parts = path.split('.')
   return parts.slice(1).map((_, index) => parts.slice(0, index + 1).join('.'))
 }

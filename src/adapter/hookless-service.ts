@@ -3,10 +3,12 @@ import type { AggregationCursor, Collection, Document, FindCursor } from 'mongod
 import { findServiceEntry } from '../core/index.ts'
 import type { Page, Query } from '../core/params.ts'
 import { allowsMany } from '../core/services/multi-option.ts'
+import type { AdapterCall } from './adapter-call.ts'
 import { callAdapter } from './adapter-call.ts'
-import { checkMulti, checkOne, toChecked } from './call-checks.ts'
+import { checkMulti, checkOne, sanitizeParams } from './call-checks.ts'
 import { createIndexes, openModel } from './connection/model.ts'
-import { toDriverOptions } from './driver-options.ts'
+import type { Operation } from './driver-options.ts'
+import { createDriverOptions } from './driver-options.ts'
 import type {
   MongoDBOptions,
   MongoDBSettings,
@@ -16,19 +18,19 @@ import type {
   ResolvedMongoDBOptions,
 } from './mongodb-options.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
-import { isExternal, toCallSettings, toHidden } from './mongodb-params.ts'
+import { getHiddenFields, isExternal, resolveCallSettings } from './mongodb-params.ts'
 import type { AdapterId } from './object-id.ts'
 import { checkId, toStoredId } from './object-id.ts'
-import { toOwnStages, toStages } from './pipelines/framework-stages.ts'
-import { openAggregation } from './pipelines/pipeline-find.ts'
+import { createQueryStages, createStages } from './pipelines/framework-stages.ts'
+import { openAggregation } from './pipelines/pipeline-commands.ts'
 import { checkReadOnly, findWriting, NO_STAGES, readPipeline } from './pipelines/read-pipeline.ts'
 import { openCursor } from './queries/find.ts'
 import { checkRawQuery } from './queries/hidden-field-check.ts'
 import { splitQuery } from './queries/split-query.ts'
-import { toCommands } from './record-commands.ts'
+import type { RecordCommands } from './record-commands.ts'
+import { selectCommands } from './record-commands.ts'
 import { resolveMongoDBOptions } from './resolve-options.ts'
-import { checkUnmixed, hasOperators } from './writes/update-document.ts'
-import { checkRecord, toRecords } from './writes/write-data.ts'
+import { checkRecord, checkUnmixed, hasOperators, listRecords } from './writes/write-data.ts'
 import type { UnreadParams, WriteCount } from './writes/write-many.ts'
 
 /** The fields of a record whose id is still to come. */
@@ -107,7 +109,7 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
 
   /** Returns the options for one call: those of the service, `params.paginate`, then `params.adapter`. */
   getOptions(params?: P): MongoDBSettings {
-    return toCallSettings(this.options, params)
+    return resolveCallSettings(this.options, params)
   }
 
   /** Returns whether a method may write many records in one call. */
@@ -121,12 +123,12 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
    * @throws {BadRequest} the query has an operator or a name that is not allowed, or asks of hidden fields
    */
   async sanitizeQuery(params?: P): Promise<Query> {
-    return toChecked(params, this).query ?? {}
+    return sanitizeParams(params, this).query ?? {}
   }
 
   /** Resolves to the collection of the service, `params.adapter.Model` first. */
   async getModel(params?: P): Promise<Collection> {
-    return openModel(toCallSettings(this.options, params).Model)
+    return openModel(resolveCallSettings(this.options, params).Model)
   }
 
   /**
@@ -134,7 +136,7 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
    * asks of hidden fields is.
    */
   async findRaw(params?: P): Promise<FindCursor> {
-    const settings = this.#toRawSettings(params)
+    const settings = this.#getRawSettings(params)
     return callAdapter('cursor', settings, params, async (call) => openCursor(call))
   }
 
@@ -146,13 +148,13 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
   async aggregateRaw(params?: P): Promise<AggregationCursor> {
     const pipeline = readPipeline(params?.pipeline) ?? NO_STAGES
     if (isExternal(params)) checkReadOnly(pipeline)
-    const settings = this.#toRawSettings(params)
+    const settings = this.#getRawSettings(params)
     const isWrite = findWriting(pipeline) !== undefined
     return callAdapter(
       isWrite ? 'aggregate into a collection' : 'aggregate',
       settings,
       params,
-      async (call) => openAggregation(call, toStages(call)),
+      async (call) => openAggregation(call, createStages(call)),
     )
   }
 
@@ -162,12 +164,12 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
    * {@link findRaw}.
    */
   makeFeathersPipeline(params?: P): Document[] {
-    const settings = this.#toRawSettings(params)
-    return toOwnStages({
+    const settings = this.#getRawSettings(params)
+    return createQueryStages({
       settings,
       query: splitQuery(params?.query ?? {}, settings),
-      hidden: toHidden(settings, params),
-      driver: toDriverOptions({ ...params, pipeline: undefined }, 'aggregate'),
+      hidden: getHiddenFields(settings, params),
+      driver: createDriverOptions({ ...params, pipeline: undefined }, 'aggregate'),
     })
   }
 
@@ -176,14 +178,14 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
    * The query is checked as in {@link findRaw}.
    */
   async countDocuments(params?: P): Promise<number> {
-    const settings = this.#toRawSettings(params)
-    return callAdapter('read', settings, params, (call) => toCommands(call).count(call))
+    const settings = this.#getRawSettings(params)
+    return callAdapter('read', settings, params, (call) => selectCommands(call).count(call))
   }
 
   /** Custom methods hand the params of their caller on: what he asks there goes outside as well. */
-  #toRawSettings(params: P | undefined): MongoDBSettings {
-    const settings = toCallSettings(this.options, params)
-    if (toHidden(settings, params).length > 0) checkRawQuery(params?.query ?? {}, settings)
+  #getRawSettings(params: P | undefined): MongoDBSettings {
+    const settings = resolveCallSettings(this.options, params)
+    if (getHiddenFields(settings, params).length > 0) checkRawQuery(params?.query ?? {}, settings)
     return settings
   }
 
@@ -192,19 +194,13 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
   _find(params: P & PagesOption): Promise<Found<T, Paged<Kind>>>
   _find(params?: P): Promise<Found<T, Kind>>
   async _find(params?: P): Promise<Page<T> | T[]> {
-    const settings = toCallSettings(this.options, params)
-    return callAdapter('read', settings, params, (call) => toCommands(call).find(call)) as Promise<
-      Page<T> | T[]
-    >
+    return runCommands(this, 'read', params, (commands, call) => commands.find(call))
   }
 
   /** `get` without hooks and without a check of the query. */
   async _get(id: AdapterId, params?: P): Promise<T> {
     checkId(id)
-    const settings = toCallSettings(this.options, params)
-    return callAdapter('read', settings, params, (call) =>
-      toCommands(call).get(call, id),
-    ) as Promise<T>
+    return runCommands(this, 'read', params, (commands, call) => commands.get(call, id))
   }
 
   /** `create` without hooks and without a check of the data. */
@@ -212,20 +208,17 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
   _create(data: (D | NewRecord<T>)[], params?: P): Promise<T[]>
   _create(data: D | NewRecord<T> | (D | NewRecord<T>)[], params?: P): Promise<T | T[]>
   async _create(data: D | NewRecord<T> | (D | NewRecord<T>)[], params?: P): Promise<T | T[]> {
-    const records = toRecords(data)
-    const settings = toCallSettings(this.options, params)
+    const records = listRecords(data)
     // Of the query, only the fields of the result matter: nothing is looked up.
     const selecting = { ...params, query: { $select: params?.query?.$select } }
     if (Array.isArray(data)) {
-      checkMulti('create', settings)
-      return callAdapter('create', settings, selecting, (call) =>
-        toCommands(call).createMany(call, records),
-      ) as Promise<T[]>
+      checkMulti('create', resolveCallSettings(this.options, params))
+      return runCommands(this, 'create', selecting, (commands, call) =>
+        commands.createMany(call, records),
+      )
     }
     const [record = {}] = records
-    return callAdapter('create', settings, selecting, (call) =>
-      toCommands(call).create(call, record),
-    ) as Promise<T>
+    return runCommands(this, 'create', selecting, (commands, call) => commands.create(call, record))
   }
 
   /** `update` without hooks and without a check of query and data. */
@@ -234,10 +227,7 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
     checkId(id)
     checkUnmixed(data)
     const operation = hasOperators(data) ? 'patch' : 'update'
-    const settings = toCallSettings(this.options, params)
-    return callAdapter(operation, settings, params, (call) =>
-      toCommands(call).update(call, id, data),
-    ) as Promise<T>
+    return runCommands(this, operation, params, (commands, call) => commands.update(call, id, data))
   }
 
   /** `patch` without hooks and without a check of query and data. */
@@ -259,17 +249,14 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
     params?: P,
   ): Promise<T | T[] | WriteCount> {
     checkRecord(data)
-    const settings = toCallSettings(this.options, params)
     if (id === null) {
-      checkMulti('patch', settings)
-      return callAdapter('patch of many', settings, params, (call) =>
-        toCommands(call).patchMany(call, data),
-      ) as Promise<T[] | WriteCount>
+      checkMulti('patch', resolveCallSettings(this.options, params))
+      return runCommands(this, 'patch of many', params, (commands, call) =>
+        commands.patchMany(call, data),
+      )
     }
     checkId(id)
-    return callAdapter('patch', settings, params, (call) =>
-      toCommands(call).patch(call, id, data),
-    ) as Promise<T>
+    return runCommands(this, 'patch', params, (commands, call) => commands.patch(call, id, data))
   }
 
   /** `remove` without hooks and without a check of the query. */
@@ -278,18 +265,31 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
   _remove(id: AdapterId, params?: P): Promise<T>
   _remove(id: AdapterId | null, params?: P): Promise<T | T[]>
   async _remove(id: AdapterId | null, params?: P): Promise<T | T[] | WriteCount> {
-    const settings = toCallSettings(this.options, params)
     if (id === null) {
-      checkMulti('remove', settings)
-      return callAdapter('remove of many', settings, params, (call) =>
-        toCommands(call).removeMany(call),
-      ) as Promise<T[] | WriteCount>
+      checkMulti('remove', resolveCallSettings(this.options, params))
+      return runCommands(this, 'remove of many', params, (commands, call) =>
+        commands.removeMany(call),
+      )
     }
     checkId(id)
-    return callAdapter('remove', settings, params, (call) =>
-      toCommands(call).remove(call, id),
-    ) as Promise<T>
+    return runCommands(this, 'remove', params, (commands, call) => commands.remove(call, id))
   }
+}
+
+/**
+ * Runs the commands of one call: what the database returns is of the type that the method states. No
+ * private method, since objects that only inherit from a service have none.
+ */
+function runCommands<R>(
+  { options }: { readonly options: MongoDBSettings },
+  operation: Operation,
+  params: MongoDBParams | undefined,
+  run: (commands: RecordCommands, call: AdapterCall) => Promise<unknown>,
+): Promise<R> {
+  const settings = resolveCallSettings(options, params)
+  return callAdapter(operation, settings, params, (call) =>
+    run(selectCommands(call), call),
+  ) as Promise<R>
 }
 
 /**

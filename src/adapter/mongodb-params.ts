@@ -18,7 +18,7 @@ export function isExternal(params: MongoDBParams | undefined): boolean {
 }
 
 /** Returns the fields that a call must not return: those that are hidden from callers outside. */
-export function toHidden(
+export function getHiddenFields(
   settings: MongoDBSettings,
   params: MongoDBParams | undefined,
 ): readonly string[] {
@@ -29,7 +29,7 @@ export function toHidden(
  * Returns the options for one call: the service's, `params.paginate`, then `params.adapter`.
  * @throws {TypeError} an option in them is unknown, or has an invalid value
  */
-export function toCallSettings(
+export function resolveCallSettings(
   options: MongoDBSettings,
   params: MongoDBParams | undefined,
 ): MongoDBSettings {

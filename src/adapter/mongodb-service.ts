@@ -8,7 +8,7 @@ import {
   checkOne,
   checkSelect,
   checkWriteToMany,
-  toChecked,
+  sanitizeParams,
 } from './call-checks.ts'
 import type { Found, NewRecord, Paged, PatchData } from './hookless-service.ts'
 import { HooklessService } from './hookless-service.ts'
@@ -22,7 +22,7 @@ import type {
   Paging,
 } from './mongodb-options.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
-import { isExternal, toCallSettings } from './mongodb-params.ts'
+import { isExternal, resolveCallSettings } from './mongodb-params.ts'
 import type { AdapterId } from './object-id.ts'
 import { checkNewRecords, checkReservedNames } from './writes/write-data.ts'
 import type { UnreadParams, WriteCount } from './writes/write-many.ts'
@@ -53,7 +53,7 @@ export class CheckedService<
   find(params: P & PagesOption): Promise<Found<T, Paged<Kind>>>
   find(params?: P): Promise<Found<T, Kind>>
   async find(params?: P): Promise<Page<T> | T[]> {
-    return this._find(toChecked(params, this))
+    return this._find(sanitizeParams(params, this))
   }
 
   /** @throws {NotFound} no record has this id, or the query excludes it */
@@ -63,7 +63,7 @@ export class CheckedService<
   ): Promise<Selected<T, Name>>
   get(id: AdapterId, params?: P): Promise<T>
   async get(id: AdapterId, params?: P): Promise<T> {
-    return this._get(id, toChecked(params, this))
+    return this._get(id, sanitizeParams(params, this))
   }
 
   /**
@@ -82,7 +82,7 @@ export class CheckedService<
   create(data: D[], params?: P): Promise<T[]>
   create(data: D | D[], params?: P): Promise<T | T[]>
   async create(data: D | D[], params?: P): Promise<T | T[]> {
-    const settings = toCallSettings(this.options, params)
+    const settings = resolveCallSettings(this.options, params)
     if (Array.isArray(data)) checkMulti('create', settings)
     if (isExternal(params)) {
       checkSelect(params?.query, settings)
@@ -104,9 +104,9 @@ export class CheckedService<
   update(id: AdapterId, data: D, params?: P): Promise<T>
   async update(id: AdapterId, data: D, params?: P): Promise<T> {
     checkOne(id, data)
-    const settings = toCallSettings(this.options, params)
+    const settings = resolveCallSettings(this.options, params)
     checkChangeData(settings, id, data, params)
-    return this._update(id, data, toChecked(params, this, settings))
+    return this._update(id, data, sanitizeParams(params, this, settings))
   }
 
   /**
@@ -130,8 +130,8 @@ export class CheckedService<
   patch(id: AdapterId, data: PatchData<D>, params?: P): Promise<T>
   patch(id: AdapterId | null, data: PatchData<D>, params?: P): Promise<T | T[]>
   async patch(id: AdapterId | null, data: PatchData<D>, params?: P): Promise<T | T[] | WriteCount> {
-    const settings = toCallSettings(this.options, params)
-    const checked = toChecked(params, this, settings)
+    const settings = resolveCallSettings(this.options, params)
+    const checked = sanitizeParams(params, this, settings)
     if (id === null) checkWriteToMany('patch', settings, checked)
     checkChangeData(settings, id, data, params)
     return this._patch(id, data, checked)
@@ -156,8 +156,8 @@ export class CheckedService<
   remove(id: AdapterId, params?: P): Promise<T>
   remove(id: AdapterId | null, params?: P): Promise<T | T[]>
   async remove(id: AdapterId | null, params?: P): Promise<T | T[] | WriteCount> {
-    const settings = toCallSettings(this.options, params)
-    const checked = toChecked(params, this, settings)
+    const settings = resolveCallSettings(this.options, params)
+    const checked = sanitizeParams(params, this, settings)
     if (id === null) checkWriteToMany('remove', settings, checked)
     return this._remove(id, checked)
   }

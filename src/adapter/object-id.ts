@@ -67,7 +67,7 @@ export function isSameId(one: unknown, other: unknown): boolean {
  * Returns a string for an `_id`, by which records are told apart: `1` and `'1'` have different ones,
  * an id that was written and the same one as it is read have the same.
  */
-export function toIdKey(id: unknown): string {
+export function getIdKey(id: unknown): string {
   if (isObjectId(id)) return id.toHexString()
   if (typeof id === 'string') return JSON.stringify(id)
   // The driver reads a small `Long` or `bigint` as a number, and a `Buffer` as a `Binary`.

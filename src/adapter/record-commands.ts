@@ -4,23 +4,24 @@ import type { Page } from '../core/params.ts'
 import type { AdapterCall } from './adapter-call.ts'
 import type { AdapterId } from './object-id.ts'
 import { absorbMatches } from './pipelines/framework-stages.ts'
-import { countPipeline, findPipelinePage, getPipelineRecord } from './pipelines/pipeline-find.ts'
 import {
   changePipelineRecord,
+  countPipeline,
   createPipelineRecord,
   createPipelineRecords,
+  findPipelinePage,
+  getPipelineRecord,
   patchPipelineRecords,
   removePipelineRecord,
   removePipelineRecords,
-} from './pipelines/pipeline-write.ts'
+} from './pipelines/pipeline-commands.ts'
 import { countRecords, findPage, getRecord } from './queries/find.ts'
 import {
   checkShardKeyKept,
   checkShardValues,
   checkTarget,
-  toMissingConditions,
+  createMissingConditions,
 } from './shard-key.ts'
-import { hasOperators } from './writes/update-document.ts'
 import {
   createRecord,
   createRecords,
@@ -29,11 +30,12 @@ import {
   updateRecord,
 } from './writes/write.ts'
 import type { WriteData } from './writes/write-data.ts'
+import { hasOperators } from './writes/write-data.ts'
 import type { WriteCount } from './writes/write-many.ts'
 import { patchRecords, patchUnread, removeRecords, removeUnread } from './writes/write-many.ts'
 
 /** How the methods of a service do what they do. */
-interface RecordCommands {
+export interface RecordCommands {
   find(call: AdapterCall): Promise<Page<Document> | Document[]>
   get(call: AdapterCall, id: AdapterId): Promise<Document>
   count(call: AdapterCall): Promise<number>
@@ -81,18 +83,18 @@ const WITHOUT_ANSWER: RecordCommands = {
 }
 
 /** Returns how a call does what it does: by commands of its own, or by aggregation as well. */
-export function toCommands({ pipeline, isReturning, settings }: AdapterCall): RecordCommands {
+export function selectCommands({ pipeline, isReturning, settings }: AdapterCall): RecordCommands {
   const read = isReturning ? PLAIN : WITHOUT_ANSWER
   const commands = pipeline === null ? read : WITH_PIPELINE
-  return settings.shardKey.length === 0 ? commands : toSharded(commands)
+  return settings.shardKey.length === 0 ? commands : withShardChecks(commands)
 }
 
 /** Returns commands that go to one shard when they are about one record, and move none to another. */
-function toSharded(commands: RecordCommands): RecordCommands {
+function withShardChecks(commands: RecordCommands): RecordCommands {
   return {
     ...commands,
     get: async (call, id) => {
-      checkTarget(toFilter(call), call.settings)
+      checkTarget(getFullFilter(call), call.settings)
       return commands.get(call, id)
     },
     create: async (call, data) => {
@@ -105,21 +107,21 @@ function toSharded(commands: RecordCommands): RecordCommands {
     },
     update: async (call, id, data) => {
       const targeted = hasOperators(data) ? call : withValuesOf(data, call)
-      checkTarget(toFilter(targeted), call.settings)
-      checkShardKeyKept(data, toFilter(targeted), call.settings)
+      checkTarget(getFullFilter(targeted), call.settings)
+      checkShardKeyKept(data, getFullFilter(targeted), call.settings)
       return commands.update(targeted, id, data)
     },
     patch: async (call, id, data) => {
-      checkTarget(toFilter(call), call.settings)
-      checkShardKeyKept(data, toFilter(call), call.settings)
+      checkTarget(getFullFilter(call), call.settings)
+      checkShardKeyKept(data, getFullFilter(call), call.settings)
       return commands.patch(call, id, data)
     },
     patchMany: async (call, data) => {
-      checkShardKeyKept(data, toFilter(call), call.settings)
+      checkShardKeyKept(data, getFullFilter(call), call.settings)
       return commands.patchMany(call, data)
     },
     remove: async (call, id) => {
-      checkTarget(toFilter(call), call.settings)
+      checkTarget(getFullFilter(call), call.settings)
       return commands.remove(call, id)
     },
   }
@@ -129,12 +131,12 @@ function toSharded(commands: RecordCommands): RecordCommands {
 function withValuesOf(data: WriteData, call: AdapterCall): AdapterCall {
   const { settings, query } = call
   checkShardValues(data, settings)
-  const conditions = toMissingConditions(data, toFilter(call), settings)
+  const conditions = createMissingConditions(data, getFullFilter(call), settings)
   const filter = { $and: [query.filter, conditions] }
   return Object.keys(conditions).length === 0 ? call : { ...call, query: { ...query, filter } }
 }
 
 /** Returns all conditions that the records of a call are found by. */
-function toFilter(call: AdapterCall): Document {
+function getFullFilter(call: AdapterCall): Document {
   return absorbMatches(call).query.filter
 }

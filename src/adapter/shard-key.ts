@@ -2,7 +2,7 @@ import type { Document } from 'mongodb'
 
 import { BadRequest } from '../core/errors/index.ts'
 import { isObject, isPlainObject } from '../core/value-kind.ts'
-import { toIdKey } from './object-id.ts'
+import { getIdKey } from './object-id.ts'
 import type { WriteData } from './writes/write-data.ts'
 
 /** The options that say how records are spread over shards. */
@@ -35,7 +35,7 @@ export function checkTarget(filter: Document, { id, shardKey }: ShardSettings): 
  * @throws {BadRequest} it has no value for a field of the shard key; names the field
  */
 export function checkShardValues(data: WriteData, settings: ShardSettings): void {
-  const missing = toDataFields(settings).find((field) => !isValue(findValue(data, field)))
+  const missing = listDataFields(settings).find((field) => !isValue(findValue(data, field)))
   if (missing === undefined) return
   throw new BadRequest(
     `The data must have one value for '${missing}', which is part of the shard key`,
@@ -52,7 +52,7 @@ export function checkShardKeyKept(
   filter: Document,
   settings: ShardSettings,
 ): void {
-  const fields = toDataFields(settings)
+  const fields = listDataFields(settings)
   for (const [name, value] of Object.entries(data)) {
     if (!name.startsWith('$')) checkField(name, value, filter, fields)
     else if (isObject(value)) checkOperator(name, value, filter, settings)
@@ -63,12 +63,12 @@ export function checkShardKeyKept(
  * Returns the values of data for those fields of the shard key that a filter says nothing of, as
  * conditions.
  */
-export function toMissingConditions(
+export function createMissingConditions(
   data: WriteData,
   filter: Document,
   settings: ShardSettings,
 ): Document {
-  const missing = toDataFields(settings).filter(
+  const missing = listDataFields(settings).filter(
     (field) => findEquality(filter, field) === undefined,
   )
   return Object.fromEntries(missing.map((field) => [field, findValue(data, field)]))
@@ -78,7 +78,7 @@ export function toMissingConditions(
  * Returns conditions that tell the shard of a record which was written, as far as its fields or the
  * filter that has found it say.
  */
-export function toShardConditions(
+export function createShardConditions(
   record: Document,
   filter: Document,
   { shardKey }: ShardSettings,
@@ -91,7 +91,7 @@ export function toShardConditions(
 }
 
 /** The id of a record is known, and it is taken out of data: data need not have it. */
-function toDataFields({ id, shardKey }: ShardSettings): readonly string[] {
+function listDataFields({ id, shardKey }: ShardSettings): readonly string[] {
   return shardKey.filter((field) => field !== id && field !== '_id')
 }
 
@@ -130,7 +130,7 @@ function checkOperator(
   settings: ShardSettings,
 ): void {
   for (const [path, operand] of Object.entries(operands)) {
-    if (SETTING.has(name)) checkField(path, operand, filter, toDataFields(settings))
+    if (SETTING.has(name)) checkField(path, operand, filter, listDataFields(settings))
     else {
       const paths = name === '$rename' ? [path, operand] : [path]
       const changed = settings.shardKey.find((field) =>
@@ -153,7 +153,8 @@ function checkField(
     const isInside = path.startsWith(`${field}.`)
     const given = path === field ? value : findValue(value, field.slice(path.length + 1))
     const stored = findEquality(filter, field)
-    const isSame = stored !== undefined && given !== undefined && toIdKey(given) === toIdKey(stored)
+    const isSame =
+      stored !== undefined && given !== undefined && getIdKey(given) === getIdKey(stored)
     if (isInside || !isSame) refuseChange(field)
   }
 }

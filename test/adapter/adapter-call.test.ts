@@ -4,7 +4,7 @@ import t from 'tap'
 
 import { addServiceOptions } from '../../src/adapter/adapter-call.ts'
 import type { DriverOptions, Operation } from '../../src/adapter/driver-options.ts'
-import { toDriverOptions } from '../../src/adapter/driver-options.ts'
+import { createDriverOptions } from '../../src/adapter/driver-options.ts'
 import type { MongoDBParams } from '../../src/adapter/index.ts'
 import { MongoDBService, resolveMongoDBOptions } from '../../src/adapter/index.ts'
 import { Timeout } from '../../src/core/errors/index.ts'
@@ -85,7 +85,7 @@ const settings = resolveMongoDBOptions({ Model: idleCollection, ...CONCERNS })
 const { writeConcern, ...reading } = CONCERNS
 
 function toOptions(params: MongoDBParams, operation: Operation): DriverOptions {
-  const options = toDriverOptions(params, operation)
+  const options = createDriverOptions(params, operation)
   addServiceOptions(options, settings, params, operation)
   return options
 }

@@ -1,7 +1,7 @@
 import t from 'tap'
 
 import type { Operation } from '../../src/adapter/driver-options.ts'
-import { toDriverOptions } from '../../src/adapter/driver-options.ts'
+import { createDriverOptions } from '../../src/adapter/driver-options.ts'
 import type { MongoDBParams } from '../../src/adapter/index.ts'
 import { MongoDBService } from '../../src/adapter/index.ts'
 import { NotFound } from '../../src/core/errors/index.ts'
@@ -38,8 +38,8 @@ const REFUSED: readonly [Operation, object, RegExp][] = [
 
 for (const [operation, docdb, message] of REFUSED) {
   t.test(`names ${Object.keys(docdb)[0]}, which does nothing in a ${operation}`, async (t) => {
-    t.throws(() => toDriverOptions({ docdb } as MongoDBParams, operation), { message })
-    t.throws(() => toDriverOptions({ mongodb: docdb } as MongoDBParams, operation), TypeError)
+    t.throws(() => createDriverOptions({ docdb } as MongoDBParams, operation), { message })
+    t.throws(() => createDriverOptions({ mongodb: docdb } as MongoDBParams, operation), TypeError)
   })
 }
 
@@ -48,20 +48,20 @@ t.test(
   async (t) => {
     const docdb = Object.freeze({ comment: 'a', maxTimeMS: 5, collation: { locale: 'en' } })
     for (const operation of ['read', 'update', 'patch', 'remove'] as const) {
-      t.strictSame(toDriverOptions({ docdb }, operation), docdb)
+      t.strictSame(createDriverOptions({ docdb }, operation), docdb)
     }
-    t.strictSame(toDriverOptions({ docdb: { comment: 'a' } }, 'create'), { comment: 'a' })
+    t.strictSame(createDriverOptions({ docdb: { comment: 'a' } }, 'create'), { comment: 'a' })
     const collation = { locale: 'de' }
-    t.strictSame(toDriverOptions({ collation }, 'read'), { collation })
-    t.strictSame(toDriverOptions({ collation, mongodb: docdb }, 'read'), docdb)
-    t.strictSame(toDriverOptions({ docdb: { upsert: undefined } } as never, 'read'), {
+    t.strictSame(createDriverOptions({ collation }, 'read'), { collation })
+    t.strictSame(createDriverOptions({ collation, mongodb: docdb }, 'read'), docdb)
+    t.strictSame(createDriverOptions({ docdb: { upsert: undefined } } as never, 'read'), {
       upsert: undefined,
     })
   },
 )
 
 t.test('refuses options under both names, as one of them would be lost', async (t) => {
-  t.throws(() => toDriverOptions({ docdb: {}, mongodb: {} }, 'read'), /params\.mongodb/)
+  t.throws(() => createDriverOptions({ docdb: {}, mongodb: {} }, 'read'), /params\.mongodb/)
 })
 
 t.test('leaves params.collation out of create, and compares by it everywhere else', async (t) => {

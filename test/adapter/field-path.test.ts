@@ -1,7 +1,7 @@
 import t from 'tap'
 
 import type { Relation } from '../../src/adapter/field-path.ts'
-import { isFieldPath, relate, toOutermost } from '../../src/adapter/field-path.ts'
+import { isFieldPath, relate, selectOutermost } from '../../src/adapter/field-path.ts'
 
 const HIDDEN = ['password', 'profile.token', 'tokens.secret']
 
@@ -32,7 +32,7 @@ t.test('knows how a path stands to others, wherever it points into a list', asyn
 })
 
 t.test('keeps the outermost of paths that lie inside each other', async (t) => {
-  t.strictSame(toOutermost(['a.b', 'a', 'a.b.c', 'ab', 'a']), ['a', 'ab'])
+  t.strictSame(selectOutermost(['a.b', 'a', 'a.b.c', 'ab', 'a']), ['a', 'ab'])
 })
 
 t.test('takes for a path what a record can have', async (t) => {

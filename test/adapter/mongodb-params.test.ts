@@ -1,7 +1,7 @@
 import t from 'tap'
 
 import type { MongoDBParams } from '../../src/adapter/mongodb-params.ts'
-import { toCallSettings, withQuery } from '../../src/adapter/mongodb-params.ts'
+import { resolveCallSettings, withQuery } from '../../src/adapter/mongodb-params.ts'
 import { resolveMongoDBOptions } from '../../src/adapter/resolve-options.ts'
 import { idleCollection } from '../support/idle-collection.ts'
 
@@ -9,16 +9,16 @@ const Model = idleCollection
 
 t.test('reads a call by params.adapter, then params.paginate, then the options', async (t) => {
   const settings = resolveMongoDBOptions({ Model, paginate: { default: 1 }, multi: true })
-  t.equal(toCallSettings(settings, {}), settings)
-  t.match(toCallSettings(settings, { paginate: false }), { paginate: false, multi: true })
+  t.equal(resolveCallSettings(settings, {}), settings)
+  t.match(resolveCallSettings(settings, { paginate: false }), { paginate: false, multi: true })
   const adapter = { paginate: { default: 3 }, multi: false }
-  t.match(toCallSettings(settings, { paginate: false, adapter }), adapter)
+  t.match(resolveCallSettings(settings, { paginate: false, adapter }), adapter)
 })
 
 t.test('a call changes only what it names, and names only what there is', async (t) => {
   const settings = resolveMongoDBOptions({ Model, paginate: { default: 1 }, multi: true })
   const adapter = { limits: { depth: 3 }, paginate: undefined, multi: undefined }
-  t.match(toCallSettings(settings, { adapter } as unknown as MongoDBParams), {
+  t.match(resolveCallSettings(settings, { adapter } as unknown as MongoDBParams), {
     limits: { depth: 3, conditions: 150 },
     paginate: { default: 1 },
     multi: true,
@@ -38,7 +38,7 @@ t.test('a call changes only what it names, and names only what there is', async 
     [{ paginate: 10 }, /params: the option 'paginate' must be/],
   ]
   for (const [params, message] of wrong) {
-    t.throws(() => toCallSettings(settings, params as MongoDBParams), { message })
+    t.throws(() => resolveCallSettings(settings, params as MongoDBParams), { message })
   }
 })
 

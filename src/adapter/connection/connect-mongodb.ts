@@ -46,7 +46,7 @@ function createClient(url: string, options: ConnectOptions): MongoClient {
   if (!isNonEmptyString(url)) {
     throw new TypeError('connectMongoDB: the URL must be a non-empty string')
   }
-  const given = toGivenNames(url, options)
+  const given = listGivenNames(url, options)
   if (given.has('timeoutms')) {
     throw new TypeError(
       'connectMongoDB: driver 7 ignores timeoutMS; set serverSelectionTimeoutMS and waitQueueTimeoutMS, and maxTimeMS for each call',
@@ -64,7 +64,7 @@ function createClient(url: string, options: ConnectOptions): MongoClient {
 }
 
 /** Returns the names of the options that are set, in lower case: the driver reads them in any. */
-function toGivenNames(url: string, options: ConnectOptions): ReadonlySet<string> {
+function listGivenNames(url: string, options: ConnectOptions): ReadonlySet<string> {
   const mark = url.indexOf('?')
   const inUrl = mark === -1 ? [] : [...new URLSearchParams(url.slice(mark)).keys()]
   const inOptions = Object.entries(options).filter(([, value]) => value != null)

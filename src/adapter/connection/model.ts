@@ -105,12 +105,12 @@ export async function createIndexes(path: string, settings: MongoDBSettings): Pr
       // The driver writes into what it gets.
       await collection.createIndexes([{ ...index }])
     } catch (cause) {
-      throw new Error(`The index ${toIndexName(index)} of '${path}' can not be created`, { cause })
+      throw new Error(`The index ${getIndexName(index)} of '${path}' can not be created`, { cause })
     }
   }
 }
 
 /** Returns the name that the driver makes up for an index without one. */
-function toIndexName({ name, key }: IndexDescription): string {
+function getIndexName({ name, key }: IndexDescription): string {
   return name ?? [...(key instanceof Map ? key : Object.entries(key))].flat().join('_')
 }

@@ -1,22 +1,22 @@
 import type { Document } from 'mongodb'
 import { isObject } from '../../core/value-kind.ts'
 import type { DriverOptions, Operation, PipelineStage } from '../driver-options.ts'
-import { toOutermost } from '../field-path.ts'
+import { selectOutermost } from '../field-path.ts'
 import type { MongoDBSettings } from '../mongodb-options.ts'
-import { toProjection } from '../queries/select.ts'
+import { createProjection } from '../queries/select.ts'
 import type { SplitQuery } from '../queries/split-query.ts'
 import type { Pipeline } from './read-pipeline.ts'
 import {
   COUNTING_OUT,
   checkReadOnly,
   FIRST_ONLY,
+  getStageName,
   KEEPS_IDS,
   KEEPS_RECORDS,
+  listStages,
   NO_STAGES,
   SETS_FIELDS,
   takeMatches,
-  toStageList,
-  toStageName,
 } from './read-pipeline.ts'
 
 /** What the stages of a query are made of. */
@@ -39,20 +39,20 @@ const NOTHING: Document = { $match: { _id: { $in: [] } } }
  * Returns the stages that stand for the query of a call: `$match`, `$sort`, `$skip`, `$limit`, then
  * `$project` when fields are selected, and `$unset` for fields that the caller must not get.
  */
-export function toOwnStages(source: StageSource): Document[] {
+export function createQueryStages(source: StageSource): Document[] {
   const { filter, sort, skip, limit } = source.query
   return [
     { $match: filter },
     ...(sort === undefined || Object.keys(sort).length === 0 ? [] : [{ $sort: sort }]),
     { $skip: skip },
     ...(limit === undefined ? [] : [limit === 0 ? NOTHING : { $limit: limit }]),
-    ...toFieldStages(source),
+    ...createFieldStages(source),
   ]
 }
 
 /** Returns all stages of a call: those of `params.pipeline` around those of its query. */
-export function toStages(call: StagedCall): Document[] {
-  return surround(call, toOwnStages(call))
+export function createStages(call: StagedCall): Document[] {
+  return surround(call, createQueryStages(call))
 }
 
 /**
@@ -60,44 +60,50 @@ export function toStages(call: StagedCall): Document[] {
  * stands before the marker, `$sort` and `$limit` for example, does not select anew, and `$skip` and
  * `$sample` have had their turn.
  */
-export function toAnswerStages(call: StagedCall, filter: Document): Document[] {
+export function createAnswerStages(call: StagedCall, filter: Document): Document[] {
   const query = { ...call.query, skip: 0, limit: undefined }
   const { before, after } = call.pipeline ?? NO_STAGES
-  const isLeft = (stage: PipelineStage): boolean => !COUNTING_OUT.has(toStageName(stage))
+  const isLeft = (stage: PipelineStage): boolean => !COUNTING_OUT.has(getStageName(stage))
   const pipeline = { before: before.filter(isLeft), after: after.filter(isLeft) }
   const [first] = pipeline.before
-  if (first === undefined || FIRST_ONLY.has(toStageName(first))) {
-    return toStages({ ...call, pipeline, query: { ...query, filter } })
+  if (first === undefined || FIRST_ONLY.has(getStageName(first))) {
+    return createStages({ ...call, pipeline, query: { ...query, filter } })
   }
-  return [{ $match: filter }, ...toStages({ ...call, pipeline, query: { ...query, filter: {} } })]
+  return [
+    { $match: filter },
+    ...createStages({ ...call, pipeline, query: { ...query, filter: {} } }),
+  ]
 }
 
 /** Returns the stages that yield one document, of how many there are on all pages. */
-export function toCountStages(call: StagedCall): Document[] {
-  const own = [{ $match: call.query.filter }, ...toFieldStages(call)]
+export function createCountStages(call: StagedCall): Document[] {
+  const own = [{ $match: call.query.filter }, ...createFieldStages(call)]
   return [...surround(call, own), { $count: 'total' }]
 }
 
 /** Returns whether the stages of a query do more than to find records, so that later ones see less. */
 function hasFurtherStages(source: StageSource): boolean {
-  return source.query.skip > 0 || toFieldStages(source).length > 0
+  return source.query.skip > 0 || createFieldStages(source).length > 0
 }
 
 function surround({ pipeline, hidden }: StagedCall, own: readonly Document[]): Document[] {
   const { before, after } = pipeline ?? NO_STAGES
   // Again at the end: a stage may have brought a field back, by `$lookup` in the same collection.
-  return [...before, ...own, ...after, ...(after.length === 0 ? [] : toUnset(hidden))]
+  return [...before, ...own, ...after, ...(after.length === 0 ? [] : createUnsetStages(hidden))]
 }
 
-function toFieldStages({ settings, query, hidden, driver }: StageSource): Document[] {
+function createFieldStages({ settings, query, hidden, driver }: StageSource): Document[] {
   const { select } = query
-  const selected = select === undefined ? undefined : toProjection(select, settings.id)
+  const selected = select === undefined ? undefined : createProjection(select, settings.id)
   const projection = driver.projection ?? selected
-  return [...(projection === undefined ? [] : [{ $project: projection }]), ...toUnset(hidden)]
+  return [
+    ...(projection === undefined ? [] : [{ $project: projection }]),
+    ...createUnsetStages(hidden),
+  ]
 }
 
-function toUnset(hidden: readonly string[]): Document[] {
-  return hidden.length === 0 ? [] : [{ $unset: toOutermost(hidden) }]
+function createUnsetStages(hidden: readonly string[]): Document[] {
+  return hidden.length === 0 ? [] : [{ $unset: selectOutermost(hidden) }]
 }
 
 /**
@@ -141,12 +147,12 @@ export function checkPipelineUse(operation: Operation, call: StagedCall): void {
   checkReadOnly(pipeline)
   if (driver.upsert) checkUpsertStages(absorbMatches(call).pipeline ?? NO_STAGES)
   if (findSelecting(pipeline) === undefined) return
-  const odd = toStageList(pipeline).find(
-    (stage) => !KEEPS_IDS.has(toStageName(stage)) || setsId(stage),
+  const odd = listStages(pipeline).find(
+    (stage) => !KEEPS_IDS.has(getStageName(stage)) || setsId(stage),
   )
   if (odd === undefined || !OF_MANY.has(operation)) return
   throw new TypeError(
-    `A pipeline with ${toStageName(odd)} does not tell which records to ${operation.split(' ')[0]}`,
+    `A pipeline with ${getStageName(odd)} does not tell which records to ${operation.split(' ')[0]}`,
   )
 }
 
@@ -154,18 +160,18 @@ function checkUpsertStages(pipeline: Pipeline): void {
   const selecting = findSelecting(pipeline)
   if (selecting === undefined) return
   throw new TypeError(
-    `params.docdb.upsert can not go with ${toStageName(selecting)} in params.pipeline, unless it is a $match of stored records`,
+    `params.docdb.upsert can not go with ${getStageName(selecting)} in params.pipeline, unless it is a $match of stored records`,
   )
 }
 
 /** Returns the first stage that may leave out a record, or return it more than once. */
 export function findSelecting(pipeline: Pipeline): PipelineStage | undefined {
-  return toStageList(pipeline).find((stage) => !KEEPS_RECORDS.has(toStageName(stage)))
+  return listStages(pipeline).find((stage) => !KEEPS_RECORDS.has(getStageName(stage)))
 }
 
 /** Whether a stage leaves another `_id` in a record than that by which it is found. */
 function setsId(stage: PipelineStage): boolean {
-  const name = toStageName(stage)
+  const name = getStageName(stage)
   const { [name]: spec } = stage as Readonly<Record<string, unknown>>
   if (name === '$unset') return [spec].flat().some(isOfId)
   if (!isObject(spec) || !SETS_FIELDS.has(name)) return false

@@ -62,27 +62,27 @@ export function readPipeline(value: unknown): Pipeline | null {
   if (value.length === 0) return null
   for (const stage of value) checkStage(stage)
   checkPlaces(value)
-  const places = value.flatMap((stage, index) => (MARKERS.has(toStageName(stage)) ? [index] : []))
+  const places = value.flatMap((stage, index) => (MARKERS.has(getStageName(stage)) ? [index] : []))
   const [place, another] = places
   if (another !== undefined) {
-    throw new TypeError(`params.pipeline has more than one ${toStageName(value[another])}`)
+    throw new TypeError(`params.pipeline has more than one ${getStageName(value[another])}`)
   }
   if (place === undefined) return { before: [], after: value }
   return { before: value.slice(0, place), after: value.slice(place + 1) }
 }
 
 /** Returns all stages of a pipeline but the marker. */
-export function toStageList({ before, after }: Pipeline): readonly PipelineStage[] {
+export function listStages({ before, after }: Pipeline): readonly PipelineStage[] {
   return [...before, ...after]
 }
 
 /** Returns the first stage that writes to a collection. */
 export function findWriting(pipeline: Pipeline): PipelineStage | undefined {
-  return toStageList(pipeline).find((stage) => WRITING.has(toStageName(stage)))
+  return listStages(pipeline).find((stage) => WRITING.has(getStageName(stage)))
 }
 
 /** Returns what a stage does: `'$match'`. */
-export function toStageName(stage: object): string {
+export function getStageName(stage: object): string {
   return Object.keys(stage)[0] ?? ''
 }
 
@@ -93,12 +93,12 @@ export function toStageName(stage: object): string {
 export function checkReadOnly(pipeline: Pipeline): void {
   const stage = findWriting(pipeline)
   if (stage === undefined) return
-  throw new TypeError(`params.pipeline must only read: ${toStageName(stage)} is not allowed`)
+  throw new TypeError(`params.pipeline must only read: ${getStageName(stage)} is not allowed`)
 }
 
 /** An unmarked pipeline comes behind the `$match` of the query. */
 function checkPlaces(stages: readonly object[]): void {
-  const names = stages.map(toStageName)
+  const names = stages.map(getStageName)
   const isMarked = names.some((name) => MARKERS.has(name))
   const misplaced = (isMarked ? names.slice(1) : names).find((name) => FIRST_ONLY.has(name))
   if (misplaced === undefined) return
@@ -151,7 +151,7 @@ export function putTextFirst(parts: StageParts): StageParts {
   const { conditions, rest } = takeMatches(pipeline.before)
   const [other] = rest
   if (other !== undefined) {
-    const hint = `it can not come after ${toStageName(other)} of params.pipeline`
+    const hint = `it can not come after ${getStageName(other)} of params.pipeline`
     throw new BadRequest('The text search is not possible here', null, withHint(hint))
   }
   if (conditions.length === 0) return parts

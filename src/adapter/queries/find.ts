@@ -7,7 +7,7 @@ import type { AdapterId } from '../object-id.ts'
 import { toStoredId } from '../object-id.ts'
 import type { FieldChoice } from './select.ts'
 import { chooseFields, omitFields } from './select.ts'
-import { toRecordFilter } from './split-query.ts'
+import { createRecordFilter } from './split-query.ts'
 
 /**
  * The size of the first batch. By default the server sends 101 records, and the rest on a second
@@ -18,7 +18,7 @@ export const ALL_IN_ONE_BATCH = 1_000_000
 /** Returns a cursor over the records of a query, in its order and with its fields. */
 export function openCursor(call: AdapterCall): FindCursor {
   const { filter, limit, skip, sort } = call.query
-  const fields = toFields(call)
+  const fields = chooseCallFields(call)
   const options: FindOptions = {
     ...fields.options,
     ...(call.driver as FindOptions),
@@ -87,18 +87,18 @@ export async function countRecords(call: AdapterCall): Promise<number> {
  * @throws {NotFound} none has this id, or the query excludes it
  */
 export async function getRecord(call: AdapterCall, id: AdapterId): Promise<Document> {
-  const fields = toFields(call)
+  const fields = chooseCallFields(call)
   const options = { ...fields.options, ...call.driver } as FindOptions
-  return checkFound(await call.collection.findOne(toIdFilter(call, id), options), id, fields)
+  return checkFound(await call.collection.findOne(createIdFilter(call, id), options), id, fields)
 }
 
 /** Returns the filter for one record: the query's conditions and the id. */
-export function toIdFilter({ settings, query }: AdapterCall, id: AdapterId): Document {
-  return toRecordFilter(query.filter, settings.id, toStoredId(id, settings))
+export function createIdFilter({ settings, query }: AdapterCall, id: AdapterId): Document {
+  return createRecordFilter(query.filter, settings.id, toStoredId(id, settings))
 }
 
 /** Returns which fields the records of a call have. */
-export function toFields({ settings, query, hidden, driver }: AdapterCall): FieldChoice {
+export function chooseCallFields({ settings, query, hidden, driver }: AdapterCall): FieldChoice {
   return chooseFields(query.select, settings.id, hidden, driver.projection)
 }
 

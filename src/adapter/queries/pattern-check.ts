@@ -118,7 +118,7 @@ function hasNestedRepeat(pattern: string): boolean {
     const group = groups.at(-1) ?? last
     const quantifier = QUANTIFIER.exec(token)?.[0]
     if (quantifier !== undefined) {
-      if (last.varies && toMost(quantifier) > 1) return true
+      if (last.varies && getMostRepeats(quantifier) > 1) return true
       group.varies ||= !/^\{ *\d+ *\}$/.test(quantifier)
     } else if (token === '|') group.varies = true
     else if (token.startsWith('(')) groups.push({ varies: false })
@@ -134,14 +134,14 @@ function hasManyChoices(pattern: string): boolean {
   const most = tokens
     .flatMap((token) => QUANTIFIER.exec(token)?.[0] ?? [])
     .filter((quantifier) => !/^\{ *\d+ *\}$/.test(quantifier))
-    .map(toMost)
+    .map(getMostRepeats)
   const repeats = most.filter((count) => count > 1).length
   const choices = most.length - repeats + tokens.filter((token) => token === '|').length
   return repeats > MAX_REPEATS || choices > MAX_CHOICES
 }
 
 /** Returns how often a quantifier repeats at most. */
-function toMost(quantifier: string): number {
+function getMostRepeats(quantifier: string): number {
   if (!quantifier.startsWith('{')) return quantifier === '?' ? 1 : Number.POSITIVE_INFINITY
   const [least, most = least] = quantifier.slice(1, -1).split(',')
   return most?.trim() ? Number(most) : Number.POSITIVE_INFINITY

@@ -4,7 +4,7 @@ import { toList } from '../../core/checked-query.ts'
 import { BadRequest } from '../../core/errors/index.ts'
 import type { Query } from '../../core/params.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
-import { isFieldPath, relate, toOutermost } from '../field-path.ts'
+import { isFieldPath, relate, selectOutermost } from '../field-path.ts'
 import type { MongoDBSettings } from '../mongodb-options.ts'
 
 /** What `$limit`, `$skip`, `$sort` and `$select` of a query say, after they were read. */
@@ -43,7 +43,7 @@ export function readSelect(value: unknown): readonly string[] | undefined {
   if (names === undefined || !names.every(isFieldPath)) {
     throw new BadRequest('$select must be a list of field names')
   }
-  return toOutermost(names)
+  return selectOutermost(names)
 }
 
 /**
@@ -115,7 +115,7 @@ export function readSearch(value: unknown): string {
  */
 export function findSearchLeak({ hidden, indexes }: MongoDBSettings): string | undefined {
   if (hidden.length === 0) return undefined
-  const fields = indexes.flatMap(toTextFields)
+  const fields = indexes.flatMap(listTextFields)
   if (fields.length === 0) {
     return "with hidden fields it needs the text index in the option 'indexes', which tells its fields"
   }
@@ -124,12 +124,12 @@ export function findSearchLeak({ hidden, indexes }: MongoDBSettings): string | u
 }
 
 /** Returns the paths that an index makes searchable; the server adds those that have a weight. */
-function toTextFields({ key, weights }: IndexDescription): readonly string[] {
-  const paths = toPairs(key).flatMap(([path, kind]) => (kind === 'text' ? [path] : []))
-  return paths.length === 0 ? [] : [...paths, ...toPairs(weights ?? {}).map(([path]) => path)]
+function listTextFields({ key, weights }: IndexDescription): readonly string[] {
+  const paths = listPairs(key).flatMap(([path, kind]) => (kind === 'text' ? [path] : []))
+  return paths.length === 0 ? [] : [...paths, ...listPairs(weights ?? {}).map(([path]) => path)]
 }
 
 /** The driver takes maps for objects. */
-function toPairs(fields: object): readonly (readonly [string, unknown])[] {
+function listPairs(fields: object): readonly (readonly [string, unknown])[] {
   return fields instanceof Map ? [...fields] : Object.entries(fields)
 }

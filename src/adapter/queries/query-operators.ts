@@ -12,13 +12,13 @@ import { isTextSearch, readCount, readSearch, readSelect, readSort } from './que
 import type { QueryPlace } from './query-place.ts'
 import {
   COMPARING,
+  createTop,
+  getConditionsPlace,
+  getItemPlace,
+  getValuePlace,
   isNamedAt,
   LOGICAL,
   REFUSED,
-  toConditionsPlace,
-  toItemPlace,
-  toTop,
-  toValuePlace,
 } from './query-place.ts'
 
 const ALLOWED: ReadonlySet<string> = new Set(['$or', '$and', ...COMPARING])
@@ -89,11 +89,11 @@ export function sanitizeQuery(
 ): Query {
   if (!isPlainObject(query)) throw new BadRequest('The query must be an object')
   const check: Check = { settings, patterns, conditions: 0, values: 0 }
-  const top = toTop(named)
+  const top = createTop(named)
   const entries = Object.entries(query)
-  const conditions = entries.filter(([name]) => toReader(name, settings) === undefined)
+  const conditions = entries.filter(([name]) => findReader(name, settings) === undefined)
   const filters = entries.flatMap(([name, value]): [string, unknown][] => {
-    const read = toReader(name, settings)?.(value, check, toValuePlace(top, name))
+    const read = findReader(name, settings)?.(value, check, getValuePlace(top, name))
     return read === undefined ? [] : [[name, read]]
   })
   return {
@@ -102,7 +102,7 @@ export function sanitizeQuery(
   }
 }
 
-function toReader(name: string, settings: MongoDBSettings): Reader | undefined {
+function findReader(name: string, settings: MongoDBSettings): Reader | undefined {
   if (Object.hasOwn(FILTER_READERS, name)) return FILTER_READERS[name]
   if (isTextSearch(name, settings)) return readSearch
   const filter: QueryFilter | undefined = Object.hasOwn(settings.filters, name)
@@ -132,18 +132,18 @@ function checkObject(object: Query, kind: string, place: QueryPlace, check: Chec
   for (const [key, value] of Object.entries(object)) {
     if (isReservedName(key)) throw new BadRequest(`Invalid ${kind} ${key}`)
     if (!OPERATOR_LIKE.test(key)) {
-      copy[key] = checkValue(value, key, toValuePlace(place, key), check)
+      copy[key] = checkValue(value, key, getValuePlace(place, key), check)
       continue
     }
     const operator = ALIASES.get(key) ?? key
     if (!isAllowed(operator, object, check) && !isNamedAt(place, operator)) {
-      throw new BadRequest(`Invalid ${kind} ${key}`, undefined, toHint(operator, kind))
+      throw new BadRequest(`Invalid ${kind} ${key}`, undefined, findHint(operator, kind))
     }
     if (Object.hasOwn(copy, operator)) throw new BadRequest(`${operator} is given twice`)
     const read = LIST_READERS.get(operator)
     copy[operator] =
       read === undefined
-        ? checkValue(value, operator, toValuePlace(place, operator), check)
+        ? checkValue(value, operator, getValuePlace(place, operator), check)
         : read(value, operator, place, check)
   }
   return copy
@@ -153,7 +153,7 @@ function checkObject(object: Query, kind: string, place: QueryPlace, check: Chec
  * Returns the way to what is refused, for the log. Only for names that a service could know: others
  * come from callers that look for gaps.
  */
-function toHint(name: string, kind: string): ErrorOptions | undefined {
+function findHint(name: string, kind: string): ErrorOptions | undefined {
   const isSearch = name === '$search' && kind === 'filter value'
   if (ALLOWABLE.has(name) && !isSearch) {
     return withHint(`allow it by the option operators: ['${name}']`)
@@ -178,7 +178,7 @@ function readConditionList(
   check: Check,
 ): unknown {
   const list = readList(value, operator)
-  const place = toConditionsPlace(outer, operator)
+  const place = getConditionsPlace(outer, operator)
   checkConditionList(operator, list)
   return list.map((item) => {
     if (!isPlainObject(item)) throw new BadRequest(`${operator} must be a list of conditions`)
@@ -188,7 +188,7 @@ function readConditionList(
 
 /** Reads `$in`, `$nin` and `$all`. */
 function readValueList(value: unknown, operator: string, outer: QueryPlace, check: Check): unknown {
-  return checkList(readList(value, operator), operator, toValuePlace(outer, operator), check)
+  return checkList(readList(value, operator), operator, getValuePlace(outer, operator), check)
 }
 
 function readList(value: unknown, operator: string): readonly unknown[] {
@@ -214,7 +214,7 @@ function checkList(
 ): readonly unknown[] {
   checkLimit('depth', place.depth, check)
   count('values', list.length, check)
-  const itemPlace = toItemPlace(place)
+  const itemPlace = getItemPlace(place)
   return list.map((item) => checkValue(item, name, itemPlace, check))
 }
 

@@ -28,26 +28,26 @@ export interface QueryPlace {
 const NONE: readonly never[] = []
 
 /** Returns the top of a query whose schemas name operators. */
-export function toTop(own: readonly OperatorPlace[]): QueryPlace {
+export function createTop(own: readonly OperatorPlace[]): QueryPlace {
   return { depth: 0, field: '', own, outer: NONE }
 }
 
 /** Returns the place of the value of a field or an operator. */
-export function toValuePlace(place: QueryPlace, name: string): QueryPlace {
+export function getValuePlace(place: QueryPlace, name: string): QueryPlace {
   const own = below(allOf(place), name)
-  return { depth: place.depth + 1, field: toField(place, name), own, outer: NONE }
+  return { depth: place.depth + 1, field: getField(place, name), own, outer: NONE }
 }
 
 /** Returns the place of the items of a list. */
-export function toItemPlace({ depth, field, own }: QueryPlace): QueryPlace {
+export function getItemPlace({ depth, field, own }: QueryPlace): QueryPlace {
   return { depth: depth + 1, field, own: itemsOf(own), outer: NONE }
 }
 
 /** Returns the place of the conditions in the list of `$or`, `$and` or `$nor`. */
-export function toConditionsPlace(place: QueryPlace, name: string): QueryPlace {
+export function getConditionsPlace(place: QueryPlace, name: string): QueryPlace {
   const outer = allOf(place)
   const own = itemsOf(below(outer, name))
-  return { depth: place.depth + 1, field: toField(place, name), own, outer }
+  return { depth: place.depth + 1, field: getField(place, name), own, outer }
 }
 
 /** Returns whether a schema names an operator for the object at a place. */
@@ -57,7 +57,7 @@ export function isNamedAt({ own, outer }: QueryPlace, operator: string): boolean
   return places.some(({ names }) => names.has(operator))
 }
 
-function toField({ depth, field }: QueryPlace, name: string): string {
+function getField({ depth, field }: QueryPlace, name: string): string {
   return depth > 0 && name.startsWith('$') ? field : name
 }
 

@@ -1,6 +1,6 @@
 import type { Document } from 'mongodb'
 import { isObject, isPlainObject, isSingleValue } from '../../core/value-kind.ts'
-import { relate, toOutermost } from '../field-path.ts'
+import { relate, selectOutermost } from '../field-path.ts'
 
 /** Which fields of its records a call returns, and who leaves out the others. */
 export interface FieldChoice {
@@ -25,10 +25,10 @@ export function chooseFields(
   if (select !== undefined) {
     // A projection either names what is returned or what is not: what is below a name stays.
     const omitted = hidden.filter((path) => select.some((name) => relate(name, [path]) !== 'apart'))
-    return { options: { projection: toProjection(select, id) }, omitted }
+    return { options: { projection: createProjection(select, id) }, omitted }
   }
   if (hidden.length === 0) return { options: {}, omitted: hidden }
-  const excluded = toOutermost(hidden).map((path) => [path, 0])
+  const excluded = selectOutermost(hidden).map((path) => [path, 0])
   return { options: { projection: Object.fromEntries(excluded) }, omitted: [] }
 }
 
@@ -57,12 +57,12 @@ function omit(value: unknown, paths: readonly string[]): unknown {
 }
 
 /** Returns the projection for the server: the named fields and the id. */
-export function toProjection(select: readonly string[], id: string): Record<string, 1> {
+export function createProjection(select: readonly string[], id: string): Record<string, 1> {
   return Object.fromEntries([id, ...select].map((name) => [name, 1]))
 }
 
 /**
- * Returns what {@link toProjection} makes the server return, from a document that is at hand: the
+ * Returns what {@link createProjection} makes the server return, from a document that is at hand: the
  * named fields, inside lists as well, `_id`, and the id.
  */
 export function pickSelected(document: Document, select: readonly string[], id: string): Document {

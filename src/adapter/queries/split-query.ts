@@ -31,8 +31,8 @@ const COMPARES: ReadonlySet<string> = new Set([...COMPARING, '$all', '$not'])
 export function splitQuery(query: Query, settings: MongoDBSettings): SplitQuery {
   const { $limit, $skip, $sort, $select, ...conditions } = query
   return {
-    filter: toTopFilter(conditions, settings),
-    ...toPageSize(readCount('$limit', $limit), settings.paginate),
+    filter: createTopFilter(conditions, settings),
+    ...resolvePageSize(readCount('$limit', $limit), settings.paginate),
     skip: readCount('$skip', $skip) ?? 0,
     sort: $sort as Document | undefined,
     select: readSelect($select),
@@ -40,7 +40,7 @@ export function splitQuery(query: Query, settings: MongoDBSettings): SplitQuery 
 }
 
 /** Returns a filter for the record with an id; conditions on the id in the filter apply as well. */
-export function toRecordFilter(filter: Document, id: string, value: unknown): Document {
+export function createRecordFilter(filter: Document, id: string, value: unknown): Document {
   return Object.hasOwn(filter, id)
     ? { $and: [{ [id]: value }, filter] }
     : { [id]: value, ...filter }
@@ -56,16 +56,16 @@ export function isEmptyFilter(filter: unknown): boolean {
 }
 
 /** The text search is a condition on the whole record, and at the top alone. */
-function toTopFilter(conditions: Query, settings: MongoDBSettings): Document {
+function createTopFilter(conditions: Query, settings: MongoDBSettings): Document {
   const withObjectIds = !settings.disableObjectify
   if (!isTextSearch('$search', settings) || !Object.hasOwn(conditions, '$search')) {
-    return toFilter(conditions, withObjectIds)
+    return createFilter(conditions, withObjectIds)
   }
   const { $text, ...others } = withTextCondition(conditions)
-  return { ...toFilter(others, withObjectIds), $text }
+  return { ...createFilter(others, withObjectIds), $text }
 }
 
-function toFilter(conditions: Query, withObjectIds: boolean): Document {
+function createFilter(conditions: Query, withObjectIds: boolean): Document {
   const filter: Document = {}
   for (const [name, value] of Object.entries(conditions)) {
     if (name === '__proto__') throw new BadRequest('Invalid query parameter __proto__')
@@ -73,20 +73,20 @@ function toFilter(conditions: Query, withObjectIds: boolean): Document {
       checkConditionList(name, value)
       if (value.length === 0) continue
       filter[name] = value.map((item) =>
-        isPlainObject(item) ? toFilter(item, withObjectIds) : toOperand(item, name, false),
+        isPlainObject(item) ? createFilter(item, withObjectIds) : convertOperand(item, name, false),
       )
-    } else filter[name] = toOperand(value, name, withObjectIds && name === '_id')
+    } else filter[name] = convertOperand(value, name, withObjectIds && name === '_id')
   }
   return filter
 }
 
-function toOperand(value: unknown, name: string, isId: boolean): unknown {
+function convertOperand(value: unknown, name: string, isId: boolean): unknown {
   checkDefined(value, name)
-  if (Array.isArray(value)) return value.map((item) => toOperand(item, name, isId))
+  if (Array.isArray(value)) return value.map((item) => convertOperand(item, name, isId))
   if (!isPlainObject(value)) return isId ? toObjectId(value) : value
   const copy = Object.entries(value).map(([key, inner]): [string, unknown] => [
     key,
-    toOperand(inner, key, isId && COMPARES.has(key)),
+    convertOperand(inner, key, isId && COMPARES.has(key)),
   ])
   return Object.fromEntries(copy)
 }
@@ -103,7 +103,7 @@ export interface PageSize {
  * Returns the page size for a `$limit`. Pages come with `paginate.default`; `paginate.max` alone
  * bounds an array.
  */
-function toPageSize(limit: number | undefined, paginate: Paginate | false): PageSize {
+function resolvePageSize(limit: number | undefined, paginate: Paginate | false): PageSize {
   const { default: size, max } = paginate || {}
   const wanted = limit ?? (size || max)
   const bounded = wanted === undefined || max === undefined ? wanted : Math.min(wanted, max)

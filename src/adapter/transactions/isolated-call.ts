@@ -41,7 +41,7 @@ export async function runIsolated<R>(
   run: (call: AdapterCall) => Promise<R>,
 ): Promise<R> {
   const { client } = call.collection.db
-  const options = toTransactionOptions(call)
+  const options = createTransactionOptions(call)
   if (isIsolated(call) || options === null || getClientFacts(client).isStandalone) return run(call)
   const { readConcern, writeConcern, readPreference, ...driver } = call.driver
   const given = driver.session
@@ -65,7 +65,7 @@ export async function runIsolated<R>(
  * Returns the concerns of a call for its transaction, `null` where they are of a kind that none has. The
  * driver would not take those of the collection.
  */
-function toTransactionOptions({ collection, driver }: AdapterCall): TransactionOptions | null {
+function createTransactionOptions({ collection, driver }: AdapterCall): TransactionOptions | null {
   const { readConcern = collection.readConcern, writeConcern = collection.writeConcern } = driver
   const level = typeof readConcern === 'string' ? readConcern : readConcern?.level
   if (writeConcern?.w === 0 || OUTSIDE_ONLY.has(level)) return null

@@ -42,7 +42,7 @@ export async function runTransaction<R>(
   const session = client.startSession()
   const attempts: Attempt<R>[] = []
   try {
-    await runAttempts(session, toPrimary(driver), OF_FUNCTION, async () => {
+    await runAttempts(session, withPrimaryReads(driver), OF_FUNCTION, async () => {
       const signal = attempts.pop() === undefined ? undefined : getSignal()
       if (signal?.aborted) throw toAbortError(signal.reason)
       const attempt = new Attempt<R>(startAttempt(session, client))
@@ -142,7 +142,7 @@ function isGone(error: unknown): boolean {
 }
 
 /** The URL may have the client read from secondaries, which no transaction can. */
-function toPrimary(options: TransactionOptions): TransactionOptions {
+function withPrimaryReads(options: TransactionOptions): TransactionOptions {
   return { readPreference: 'primary', ...options }
 }
 

@@ -7,13 +7,15 @@ import type {
 } from 'mongodb'
 import type { AnyApplication } from '../../core/app.ts'
 import type { AroundHook } from '../../core/application-defaults.ts'
+import { copyExternalForms, readDispatch, setDispatch } from '../../core/external-form.ts'
 import { describeFunction } from '../../core/function-metadata.ts'
 import { TAKEN_BACK } from '../../core/hooks/hook-chain.ts'
+import type { HookContext } from '../../core/hooks/hook-context.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
-import { isObject } from '../../core/value-kind.ts'
+import { carryFacts } from '../../core/transport-facts.ts'
+import { isObject, isPlainObject } from '../../core/value-kind.ts'
 import { HooklessService } from '../hookless-service.ts'
-import { ContextSnapshot } from './context-snapshot.ts'
 import type { TransactionFunction } from './run-transaction.ts'
 import { runTransaction } from './run-transaction.ts'
 
@@ -94,13 +96,13 @@ async function run<R>(
   checkOptions('transaction()', options, RUN_RULES)
   if (typeof fn !== 'function') throw new TypeError('transaction(): needs a function')
   const { client = await findClient(app), signal, ...driver } = options
-  return runTransaction({ client, driver: toDriver(driver), getSignal: () => signal }, fn)
+  return runTransaction({ client, driver: omitUndefined(driver), getSignal: () => signal }, fn)
 }
 
 function createHook(options: TransactionOptions = {}): AroundHook {
   checkOptions('transaction()', options, RULES)
   const { client: given, ...rest } = options
-  const driver = toDriver(rest)
+  const driver = omitUndefined(rest)
   return async (context, next) => {
     const client = given ?? (await findClientOf(context.service)) ?? (await findClient(context.app))
     const getSignal = (): AbortSignal | undefined => context.params.signal
@@ -116,7 +118,7 @@ function createHook(options: TransactionOptions = {}): AroundHook {
 }
 
 /** The driver takes `undefined` for a value. */
-function toDriver(options: Omit<TransactionOptions, 'client'>): DriverTransactionOptions {
+function omitUndefined(options: Omit<TransactionOptions, 'client'>): DriverTransactionOptions {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
 }
 
@@ -140,4 +142,89 @@ async function findClient({ entries }: AnyApplication): Promise<MongoClient> {
       ? 'the application has no MongoDB service'
       : `the services of the application are of ${others.length + 1} clients`
   throw new TypeError(`transaction(): the option 'client' is required, since ${reason}`)
+}
+
+type Properties = Readonly<Record<string, unknown>>
+
+/** What is copied with all that is in it. Other properties may hold what many calls share. */
+const COPIED = { context: ['data', 'http'], params: ['query', 'pipeline'] }
+
+/** What a context has at one moment, to be given back to it before a call is run again. */
+export class ContextSnapshot {
+  readonly #context: HookContext
+  readonly #properties: Properties
+  readonly #params: Properties
+
+  constructor(context: HookContext) {
+    this.#context = context
+    this.#properties = copyProperties(context.toObject(), COPIED.context)
+    this.#params = copyProperties(context.params, COPIED.params)
+  }
+
+  /**
+   * Gives the context and its params the properties that they had, with copies of what was in `data`,
+   * `http` and the query. Not in place: one object may be the data of several calls, and another of
+   * them may be about to write what its hooks have set there.
+   */
+  restore(): void {
+    const context = this.#context
+    replaceProperties(context, copyProperties(this.#properties, COPIED.context))
+    const { params: given } = context
+    const params = copyProperties(this.#params, COPIED.params)
+    // Those of a transport have a class, and are of one call alone.
+    if (!isPlainObject(given)) replaceProperties(given, params)
+    else {
+      carryFacts(given, params)
+      context.params = params
+    }
+  }
+}
+
+/** Returns the properties of an object, some of them as copies. */
+function copyProperties(object: object, names: readonly string[]): Record<string, unknown> {
+  const properties: Record<string, unknown> = { ...object }
+  for (const name of names) {
+    if (Object.hasOwn(properties, name)) properties[name] = copyDeep(properties[name])
+  }
+  return properties
+}
+
+/** Properties that are not enumerable stay: a snapshot has none of them. */
+function replaceProperties(object: object, properties: Properties): void {
+  for (const name of Reflect.ownKeys(object)) {
+    const isEnumerable = Object.prototype.propertyIsEnumerable.call(object, name)
+    if (isEnumerable && !Object.hasOwn(properties, name)) Reflect.deleteProperty(object, name)
+  }
+  Object.assign(object, properties)
+}
+
+/**
+ * Returns a copy of the plain objects, lists and dates in a value. Instances of other classes stay the
+ * same: only they know what they are made of.
+ */
+function copyDeep(value: unknown): unknown {
+  const copies = new Map<unknown, object>()
+  const copyOf = (one: unknown): unknown => {
+    const copy = copies.get(one) ?? copyShallow(one)
+    if (copy !== undefined) copies.set(one, copy)
+    return copy ?? one
+  }
+  const result = copyOf(value)
+  // With those that are added meanwhile. A walk into the depth would end where the stack does.
+  for (const copy of copies.values()) {
+    const properties = copy as Record<string, unknown>
+    for (const name of Object.keys(copy)) properties[name] = copyOf(properties[name])
+  }
+  return result
+}
+
+/** Returns a copy with the same values in it, `undefined` for what is not copied. */
+function copyShallow(value: unknown): object | undefined {
+  if (value instanceof Date) return new Date(value.getTime())
+  if (!Array.isArray(value) && !isPlainObject(value)) return undefined
+  const copy = Array.isArray(value) ? [...value] : { ...value }
+  copyExternalForms(value, copy)
+  const dispatch = readDispatch(value)
+  if (dispatch !== undefined) setDispatch(copy, dispatch)
+  return copy
 }

@@ -1,8 +1,10 @@
+import type { Document } from 'mongodb'
+import { ObjectId } from 'mongodb'
 import { BadRequest } from '../../core/errors/index.ts'
 import { isObject, isPlainObject, isPromise } from '../../core/value-kind.ts'
 import { isReservedName, relate } from '../field-path.ts'
 import type { MongoDBSettings } from '../mongodb-options.ts'
-import { checkId, isSameId } from '../object-id.ts'
+import { checkId, isSameId, toObjectId } from '../object-id.ts'
 import { checkHiddenConditions } from '../queries/hidden-field-check.ts'
 import { COMPARING } from '../queries/query-place.ts'
 
@@ -24,7 +26,7 @@ export function checkRecord(data: unknown): asserts data is WriteData {
  * Returns the records of `create`, one or many, as a list.
  * @throws {BadRequest} one of them is no object
  */
-export function toRecords(data: unknown): WriteData[] {
+export function listRecords(data: unknown): WriteData[] {
   return (Array.isArray(data) ? data : [data]).map((record: unknown) => {
     checkRecord(record)
     return record
@@ -41,7 +43,7 @@ export function checkNewRecords(data: unknown, settings: MongoDBSettings): void 
   if (Array.isArray(data) && !(data.length <= limit)) {
     throw new BadRequest(`The data has more than ${limit} records`)
   }
-  for (const record of toRecords(data)) checkNewRecord(record, settings)
+  for (const record of listRecords(data)) checkNewRecord(record, settings)
 }
 
 /**
@@ -251,4 +253,66 @@ export const UPDATE_OPERATORS: ReadonlyMap<string, UpdateOperator> = new Map([
 
 function row(name: string, more: Partial<UpdateOperator> = {}): [string, UpdateOperator] {
   return [name, { modifiers: new Set(), isDeep: false, takesPath: false, reads: 'all', ...more }]
+}
+
+/**
+ * Returns a new document to insert. A string of 24 hexadecimal digits in `_id` becomes an ObjectId,
+ * or `get` would not find the record; an `id` field of another name gets such a string when it is
+ * missing. Without `_id` the driver adds one.
+ */
+export function createDocument(data: WriteData, settings: MongoDBSettings): Document {
+  const { id, disableObjectify } = settings
+  const { _id, ...fields } = data
+  const generated =
+    id !== '_id' && data[id] === undefined ? new ObjectId().toHexString() : undefined
+  return {
+    ...(_id === undefined ? {} : { _id: disableObjectify ? _id : toObjectId(_id) }),
+    ...fields,
+    ...(generated === undefined ? {} : { [id]: generated }),
+  }
+}
+
+/** Returns the document that replaces a record: its `_id` stays, another id field is set again. */
+export function createReplacement(data: WriteData, idField: string, id: unknown): Document {
+  const { _id, ...fields } = data
+  return idField === '_id' ? fields : { ...fields, [idField]: id }
+}
+
+/** Returns whether data holds update operators. */
+export function hasOperators(data: WriteData): boolean {
+  return Object.keys(data).some(isOperator)
+}
+
+/**
+ * Checks data that `update` gets: a record or update operators, not both.
+ * @throws {BadRequest} operators beside fields, or no object
+ */
+export function checkUnmixed(data: unknown): asserts data is WriteData {
+  checkRecord(data)
+  if (hasOperators(data) && !Object.keys(data).every(isOperator)) {
+    throw new BadRequest('The data of an update is either fields or operators, not both')
+  }
+}
+
+/**
+ * Returns the update for `patch`: fields go into `$set`, operators stay. The id is left out, as it
+ * never changes.
+ * @throws {BadRequest} `$set` is no object
+ */
+export function createUpdate(data: WriteData, idField: string): Document {
+  const { $set = {}, ...operators } = Object.fromEntries(
+    Object.entries(data).filter(([name]) => isOperator(name)),
+  )
+  if (!isPlainObject($set)) throw new BadRequest('$set must be an object')
+  const fields = Object.entries(data).filter(([name]) => !isOperator(name))
+  const set = [...fields, ...Object.entries($set)].filter(
+    ([name, value]) => name !== '_id' && name !== idField && value !== undefined,
+  )
+  // A patch without any change is still one command that finds the record, or does not.
+  if (set.length === 0 && Object.keys(operators).length > 0) return operators
+  return { ...operators, $set: Object.fromEntries(set) }
+}
+
+function isOperator(name: string): boolean {
+  return name.startsWith('$')
 }

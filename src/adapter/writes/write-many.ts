@@ -3,16 +3,16 @@ import type { ErrorData } from '../../core/errors/index.ts'
 import { ServiceError, Unavailable } from '../../core/errors/index.ts'
 import { noteEvent } from '../../core/hooks/method-call.ts'
 import type { AdapterCall } from '../adapter-call.ts'
-import { callDatabase, toUnknown } from '../driver-error.ts'
+import { callDatabase, withUnknownOutcome } from '../driver-error.ts'
 import type { DriverOptions } from '../driver-options.ts'
-import { toWriteOptions } from '../driver-options.ts'
-import { toIdKey } from '../object-id.ts'
+import { createWriteOptions } from '../driver-options.ts'
+import { getIdKey } from '../object-id.ts'
 import { findAll, findIds } from '../queries/find.ts'
-import { toRecordFilter } from '../queries/split-query.ts'
-import { toShardConditions } from '../shard-key.ts'
+import { createRecordFilter } from '../queries/split-query.ts'
+import { createShardConditions } from '../shard-key.ts'
 import { isIsolated, runIsolated } from '../transactions/isolated-call.ts'
-import { toUpdateDocument } from './update-document.ts'
 import type { WriteData } from './write-data.ts'
+import { createUpdate } from './write-data.ts'
 
 /** How many records a transaction of our own changes, without a pipeline. */
 const SLICE = 1_000
@@ -26,11 +26,11 @@ interface ManyWrite {
 
 /** Resolves to all records that matched, after the change, each as it was written. */
 export async function patchRecords(call: AdapterCall, data: WriteData): Promise<Document[]> {
-  const update = toUpdateDocument(data, call.settings.id)
+  const update = createUpdate(data, call.settings.id)
   return writeInSlices(call, {
     find: findOnlyIds,
     async write(slice, found) {
-      const ids = toIds(found)
+      const ids = listIds(found)
       const filter = await changeAll(slice, ids, update)
       const read = withQuery(slice, { filter, limit: undefined, skip: 0 })
       return keepById(await findAll(read), ids, slice)
@@ -42,7 +42,7 @@ export async function patchRecords(call: AdapterCall, data: WriteData): Promise<
 export async function removeRecords(call: AdapterCall): Promise<Document[]> {
   return writeInSlices(call, {
     find: findWithIds,
-    write: (slice, found) => removeAll(slice, toIds(found), found),
+    write: (slice, found) => removeAll(slice, listIds(found), found),
   })
 }
 
@@ -53,11 +53,13 @@ export async function changeAll(
   update: Document,
 ): Promise<Document> {
   const { collection, settings, query } = call
-  const { filter, driver } = toTarget(call, ids)
-  const options = { ...toWriteOptions(driver), upsert: false }
+  const { filter, driver } = createTarget(call, ids)
+  const options = { ...createWriteOptions(driver), upsert: false }
   const { matchedCount } = await collection.updateMany(filter, update, options)
   const isAll = isIsolated(call) || matchedCount === ids.length
-  return isAll ? { _id: { $in: ids }, ...toShardConditions({}, query.filter, settings) } : filter
+  return isAll
+    ? { _id: { $in: ids }, ...createShardConditions({}, query.filter, settings) }
+    : filter
 }
 
 /** Removes records that were found before. Resolves to those of them that were removed. */
@@ -67,13 +69,13 @@ export async function removeAll(
   records: Document[],
 ): Promise<Document[]> {
   const { collection, query } = call
-  const { filter, driver } = toTarget(call, ids)
-  const { deletedCount } = await collection.deleteMany(filter, toWriteOptions(driver))
+  const { filter, driver } = createTarget(call, ids)
+  const { deletedCount } = await collection.deleteMany(filter, createWriteOptions(driver))
   if (isIsolated(call) || deletedCount === ids.length) return records
   // Another call was quicker with some of them: what is still there was not removed.
   const remaining = { ...query, filter: { _id: { $in: ids } }, skip: 0 }
-  const kept = new Set((await findIds({ ...call, query: remaining })).map(toIdKey))
-  return records.filter(({ _id }) => !kept.has(toIdKey(_id)))
+  const kept = new Set((await findIds({ ...call, query: remaining })).map(getIdKey))
+  return records.filter(({ _id }) => !kept.has(getIdKey(_id)))
 }
 
 /**
@@ -83,7 +85,7 @@ export async function removeAll(
 async function writeInSlices(call: AdapterCall, { find, write }: ManyWrite): Promise<Document[]> {
   let size = SLICE
   const few = await runIsolated(call, async (isolated) => {
-    size = toSliceSize(isolated)
+    size = getSliceSize(isolated)
     const found = await search(isolated, (limited) => find(withQuery(limited, { limit: size + 1 })))
     if (found.length > size) return null
     return found.length === 0 ? [] : write(isolated, found)
@@ -96,7 +98,7 @@ async function writeInSlices(call: AdapterCall, { find, write }: ManyWrite): Pro
     try {
       written.push(...(await writeSlice(call, slice, { find, write })))
     } catch (error) {
-      throw start > 0 ? toPartial(error) : error
+      throw start > 0 ? withPartialOutcome(error) : error
     }
   }
   return written
@@ -107,7 +109,7 @@ async function writeSlice(
   ids: readonly unknown[],
   { find, write }: ManyWrite,
 ): Promise<Document[]> {
-  const filter = toMatching(ids, call.query.filter)
+  const filter = matchIds(ids, call.query.filter)
   return runIsolated(call, async (isolated) => {
     const slice = withQuery(isolated, { filter, skip: 0, limit: undefined })
     const found = keepById(await search(slice, find), ids, isolated)
@@ -120,13 +122,13 @@ async function writeSlice(
  * have moved a record out of the caller's reach. In a sharded cluster they may tell the shard. By a
  * collation other ids may be equal, so that in a transaction, where the ids are enough, it is left out.
  */
-function toTarget(
+function createTarget(
   call: AdapterCall,
   ids: readonly unknown[],
 ): { readonly filter: Document; readonly driver: DriverOptions } {
   const { collation, ...driver } = call.driver
   if (collation !== undefined && isIsolated(call)) return { filter: { _id: { $in: ids } }, driver }
-  return { filter: toMatching(ids, call.query.filter), driver: call.driver }
+  return { filter: matchIds(ids, call.query.filter), driver: call.driver }
 }
 
 /** Returns those records of a read by ids that have one of them: by a collation others are found too. */
@@ -136,19 +138,19 @@ export function keepById(
   { driver }: AdapterCall,
 ): Document[] {
   if (driver.collation === undefined) return records
-  const keys = new Set(ids.map(toIdKey))
-  return records.filter(({ _id }) => _id === undefined || keys.has(toIdKey(_id)))
+  const keys = new Set(ids.map(getIdKey))
+  return records.filter(({ _id }) => _id === undefined || keys.has(getIdKey(_id)))
 }
 
 /** By a collation, a command outside of a transaction reaches records of other slices as well. */
-function toSliceSize(call: AdapterCall): number {
+function getSliceSize(call: AdapterCall): number {
   const isOneSlice = call.driver.collation !== undefined && !isIsolated(call)
   return isOneSlice ? Number.POSITIVE_INFINITY : SLICE
 }
 
 /** Nothing of a slice is written where it fails, but those before it are: it must not be repeated. */
-function toPartial(error: unknown): unknown {
-  if (error instanceof Unavailable) return toUnknown(error)
+function withPartialOutcome(error: unknown): unknown {
+  if (error instanceof Unavailable) return withUnknownOutcome(error)
   if (!(error instanceof ServiceError)) return error
   const { retryAfter, ...data } = { ...(error.data as ErrorData | undefined) } as Document
   const ErrorClass = error.constructor as typeof ServiceError
@@ -183,12 +185,12 @@ function findWithIds(call: AdapterCall): Promise<Document[]> {
   return findAll({ ...call, driver: { ...driver, projection: { ...driver.projection, _id: 1 } } })
 }
 
-function toIds(records: readonly Document[]): unknown[] {
+function listIds(records: readonly Document[]): unknown[] {
   return records.map(({ _id }) => _id)
 }
 
-function toMatching(ids: readonly unknown[], filter: Document): Document {
-  return toRecordFilter(filter, '_id', { $in: ids })
+function matchIds(ids: readonly unknown[], filter: Document): Document {
+  return createRecordFilter(filter, '_id', { $in: ids })
 }
 
 /** What `patch` and `remove` of many resolve to with `params.docdb.returning: false`. */
@@ -221,13 +223,13 @@ export type UnreadParams =
 /** Changes all records that match: one command. It emits no event. */
 export async function patchUnread(call: AdapterCall, data: WriteData): Promise<WriteCount> {
   const { collection, query, driver, settings } = call
-  const update = toUpdateDocument(data, settings.id)
+  const update = createUpdate(data, settings.id)
   const { acknowledged, matchedCount, modifiedCount } = await collection.updateMany(
     query.filter,
     update,
-    toWriteOptions(driver),
+    createWriteOptions(driver),
   )
-  return toCount({ acknowledged, matched: matchedCount, modified: modifiedCount })
+  return createWriteCount({ acknowledged, matched: matchedCount, modified: modifiedCount })
 }
 
 /** Removes all records that match: one command. It emits no event. */
@@ -236,13 +238,13 @@ export async function removeUnread({
   query,
   driver,
 }: AdapterCall): Promise<WriteCount> {
-  const options = toWriteOptions(driver)
+  const options = createWriteOptions(driver)
   const { acknowledged, deletedCount } = await collection.deleteMany(query.filter, options)
-  return toCount({ acknowledged, matched: deletedCount, modified: deletedCount })
+  return createWriteCount({ acknowledged, matched: deletedCount, modified: deletedCount })
 }
 
 /** It is no record that listeners could take. */
-function toCount({ acknowledged, matched = 0, modified = 0 }: DriverCount): WriteCount {
+function createWriteCount({ acknowledged, matched = 0, modified = 0 }: DriverCount): WriteCount {
   const count = { acknowledged, matched, modified }
   noteEvent(count, null)
   return count

@@ -8,13 +8,13 @@ import type {
 import { noteEvent } from '../../core/hooks/method-call.ts'
 import type { AdapterCall } from '../adapter-call.ts'
 import { toDatabaseError } from '../driver-error.ts'
-import { toWriteOptions } from '../driver-options.ts'
+import { createWriteOptions } from '../driver-options.ts'
 import type { AdapterId } from '../object-id.ts'
-import { checkFound, toFields, toIdFilter } from '../queries/find.ts'
+import { checkFound, chooseCallFields, createIdFilter } from '../queries/find.ts'
 import type { FieldChoice } from '../queries/select.ts'
 import { omitFields, pickSelected } from '../queries/select.ts'
-import { hasOperators, toNewDocument, toReplacement, toUpdateDocument } from './update-document.ts'
 import type { WriteData } from './write-data.ts'
+import { createDocument, createReplacement, createUpdate, hasOperators } from './write-data.ts'
 
 type ChangeOptions = FindOneAndUpdateOptions & {
   hint?: Exclude<FindOneAndUpdateOptions['hint'], string>
@@ -23,9 +23,9 @@ type ChangeOptions = FindOneAndUpdateOptions & {
 
 /** Resolves to the new record, put together from the data and its id: one command. */
 export async function createRecord(call: AdapterCall, data: WriteData): Promise<Document> {
-  const document = toNewDocument(data, call.settings)
-  const { insertedId } = await call.collection.insertOne(document, toWriteOptions(call.driver))
-  return toCreated(call, document, insertedId)
+  const document = createDocument(data, call.settings)
+  const { insertedId } = await call.collection.insertOne(document, createWriteOptions(call.driver))
+  return pickCreated(call, document, insertedId)
 }
 
 /**
@@ -37,9 +37,9 @@ export async function createRecords(
   list: readonly WriteData[],
 ): Promise<Document[]> {
   if (list.length === 0) return []
-  const documents = list.map((data) => toNewDocument(data, call.settings))
+  const documents = list.map((data) => createDocument(data, call.settings))
   const { insertedIds } = await insertAll(call, documents)
-  return documents.map((document, index) => toCreated(call, document, insertedIds[index]))
+  return documents.map((document, index) => pickCreated(call, document, insertedIds[index]))
 }
 
 /**
@@ -53,12 +53,12 @@ export async function updateRecord(
   data: WriteData,
 ): Promise<Document> {
   if (hasOperators(data)) return patchRecord(call, id, data)
-  const replacement = toReplacement(data, call.settings.id, id)
-  const fields = toFields(call)
-  const options = toChangeOptions(call, fields)
-  const filter = toIdFilter(call, id)
+  const replacement = createReplacement(data, call.settings.id, id)
+  const fields = chooseCallFields(call)
+  const options = createChangeOptions(call, fields)
+  const filter = createIdFilter(call, id)
   const result = await call.collection.findOneAndReplace(filter, replacement, options)
-  return toChanged(result, id, fields)
+  return readChanged(result, id, fields)
 }
 
 /**
@@ -70,11 +70,11 @@ export async function patchRecord(
   id: AdapterId,
   data: WriteData,
 ): Promise<Document> {
-  const update = toUpdateDocument(data, call.settings.id)
-  const fields = toFields(call)
-  const options = toChangeOptions(call, fields)
-  const result = await call.collection.findOneAndUpdate(toIdFilter(call, id), update, options)
-  return toChanged(result, id, fields)
+  const update = createUpdate(data, call.settings.id)
+  const fields = chooseCallFields(call)
+  const options = createChangeOptions(call, fields)
+  const result = await call.collection.findOneAndUpdate(createIdFilter(call, id), update, options)
+  return readChanged(result, id, fields)
 }
 
 /**
@@ -82,9 +82,9 @@ export async function patchRecord(
  * @throws {NotFound} no record has this id, or the query excludes it
  */
 export async function removeRecord(call: AdapterCall, id: AdapterId): Promise<Document> {
-  const fields = toFields(call)
-  const options = { ...fields.options, ...toWriteOptions(call.driver) }
-  const filter = toIdFilter(call, id)
+  const fields = chooseCallFields(call)
+  const options = { ...fields.options, ...createWriteOptions(call.driver) }
+  const filter = createIdFilter(call, id)
   const removed = await call.collection.findOneAndDelete(filter, {
     ...options,
     includeResultMetadata: false,
@@ -97,14 +97,14 @@ async function insertAll(
   documents: Document[],
 ): Promise<InsertManyResult> {
   try {
-    return await collection.insertMany(documents, toWriteOptions(driver))
+    return await collection.insertMany(documents, createWriteOptions(driver))
   } catch (error) {
     const key = await findDuplicateKey(collection, error)
     throw key === undefined ? error : toDatabaseError(error, key)
   }
 }
 
-function toCreated(call: AdapterCall, document: Document, insertedId: unknown): Document {
+function pickCreated(call: AdapterCall, document: Document, insertedId: unknown): Document {
   const created = { _id: insertedId, ...document }
   const { select } = call.query
   const selected = select === undefined ? created : pickSelected(created, select, call.settings.id)
@@ -112,16 +112,16 @@ function toCreated(call: AdapterCall, document: Document, insertedId: unknown): 
 }
 
 /** Returns the record of a change, with the event of a new one where an upsert has added it. */
-function toChanged(result: ModifyResult, id: AdapterId, fields: FieldChoice): Document {
+function readChanged(result: ModifyResult, id: AdapterId, fields: FieldChoice): Document {
   const record = checkFound(result.value ?? null, id, fields)
   if (result.lastErrorObject?.['updatedExisting'] === false) noteEvent(record, 'created')
   return record
 }
 
-function toChangeOptions(call: AdapterCall, fields: FieldChoice): ChangeOptions {
+function createChangeOptions(call: AdapterCall, fields: FieldChoice): ChangeOptions {
   return {
     ...fields.options,
-    ...toWriteOptions(call.driver),
+    ...createWriteOptions(call.driver),
     returnDocument: 'after',
     includeResultMetadata: true,
   }

@@ -1,11 +1,11 @@
 import { Binary, Long, ObjectId } from 'mongodb'
 import t from 'tap'
 
-import { omitFields, pickSelected, toProjection } from '../../../src/adapter/queries/select.ts'
+import { createProjection, omitFields, pickSelected } from '../../../src/adapter/queries/select.ts'
 
 t.test('a projection always has the id', async (t) => {
-  t.strictSame(toProjection(['name'], '_id'), { _id: 1, name: 1 })
-  t.strictSame(toProjection([], 'key'), { key: 1 })
+  t.strictSame(createProjection(['name'], '_id'), { _id: 1, name: 1 })
+  t.strictSame(createProjection([], 'key'), { key: 1 })
 })
 
 const _id = new ObjectId()

@@ -3,9 +3,9 @@ import t from 'tap'
 import type { MongoDBOptions } from '../../../src/adapter/mongodb-options.ts'
 import type { SplitQuery } from '../../../src/adapter/queries/split-query.ts'
 import {
+  createRecordFilter,
   isEmptyFilter,
   splitQuery,
-  toRecordFilter,
 } from '../../../src/adapter/queries/split-query.ts'
 import { resolveMongoDBOptions } from '../../../src/adapter/resolve-options.ts'
 import { BadRequest } from '../../../src/core/errors/index.ts'
@@ -82,8 +82,8 @@ t.test('changes nothing in the query', async (t) => {
 })
 
 t.test('adds the id to a filter without losing a condition on the same field', async (t) => {
-  t.strictSame(toRecordFilter({ age: 5 }, '_id', ID), { _id: ID, age: 5 })
-  t.strictSame(toRecordFilter({ _id: 'x' }, '_id', ID), { $and: [{ _id: ID }, { _id: 'x' }] })
+  t.strictSame(createRecordFilter({ age: 5 }, '_id', ID), { _id: ID, age: 5 })
+  t.strictSame(createRecordFilter({ _id: 'x' }, '_id', ID), { $and: [{ _id: ID }, { _id: 'x' }] })
 })
 
 t.test('knows a filter that has no condition', async (t) => {

@@ -1,6 +1,6 @@
 import t from 'tap'
 
-import { ContextSnapshot } from '../../../src/adapter/transactions/context-snapshot.ts'
+import { ContextSnapshot } from '../../../src/adapter/transactions/transaction.ts'
 import { addExternalForm, setDispatch, toExternalForm } from '../../../src/core/external-form.ts'
 import type { HookContext } from '../../../src/core/index.ts'
 import { createApp } from '../../../src/core/index.ts'

@@ -4,10 +4,10 @@ import t from 'tap'
 import { resolveMongoDBOptions } from '../../../src/adapter/resolve-options.ts'
 import {
   checkUnmixed,
-  toNewDocument,
-  toReplacement,
-  toUpdateDocument,
-} from '../../../src/adapter/writes/update-document.ts'
+  createDocument,
+  createReplacement,
+  createUpdate,
+} from '../../../src/adapter/writes/write-data.ts'
 import { BadRequest } from '../../../src/core/errors/index.ts'
 import { idleCollection } from '../../support/idle-collection.ts'
 
@@ -28,22 +28,22 @@ const UPDATES: readonly [string, Record<string, unknown>, Record<string, unknown
 for (const [title, data, update] of UPDATES) {
   t.test(`a patch ${title}`, async (t) => {
     const before = structuredClone(data)
-    t.strictSame(toUpdateDocument(data, '_id'), update)
+    t.strictSame(createUpdate(data, '_id'), update)
     t.strictSame(data, before)
   })
 }
 
 t.test('a patch leaves out an id field of another name, and _id as well', async (t) => {
-  t.strictSame(toUpdateDocument({ key: 'x', _id: HEX, a: 1 }, 'key'), { $set: { a: 1 } })
+  t.strictSame(createUpdate({ key: 'x', _id: HEX, a: 1 }, 'key'), { $set: { a: 1 } })
 })
 
 t.test('a patch refuses a $set that is no object', async (t) => {
-  t.throws(() => toUpdateDocument({ $set: 'a' }, '_id'), BadRequest)
+  t.throws(() => createUpdate({ $set: 'a' }, '_id'), BadRequest)
 })
 
 t.test('a replacement has no _id and always the given id of another name', async (t) => {
-  t.strictSame(toReplacement({ _id: HEX, a: 1 }, '_id', HEX), { a: 1 })
-  t.strictSame(toReplacement({ _id: HEX, key: 'y', a: 1 }, 'key', 'x'), { a: 1, key: 'x' })
+  t.strictSame(createReplacement({ _id: HEX, a: 1 }, '_id', HEX), { a: 1 })
+  t.strictSame(createReplacement({ _id: HEX, key: 'y', a: 1 }, 'key', 'x'), { a: 1, key: 'x' })
 })
 
 t.test('an update is either fields or operators', async (t) => {
@@ -53,14 +53,14 @@ t.test('an update is either fields or operators', async (t) => {
 })
 
 t.test('a new document keeps its id, with an ObjectId for 24 hexadecimal digits', async (t) => {
-  t.strictSame(toNewDocument({ _id: HEX, a: 1 }, settings), { _id: new ObjectId(HEX), a: 1 })
-  t.strictSame(toNewDocument({ _id: 7 }, settings), { _id: 7 })
-  t.strictSame(toNewDocument({ _id: undefined, a: 1 }, settings), { a: 1 })
+  t.strictSame(createDocument({ _id: HEX, a: 1 }, settings), { _id: new ObjectId(HEX), a: 1 })
+  t.strictSame(createDocument({ _id: 7 }, settings), { _id: 7 })
+  t.strictSame(createDocument({ _id: undefined, a: 1 }, settings), { a: 1 })
   const raw = { ...settings, disableObjectify: true }
-  t.strictSame(toNewDocument({ _id: HEX }, raw), { _id: HEX })
+  t.strictSame(createDocument({ _id: HEX }, raw), { _id: HEX })
 })
 
 t.test('a new document gets a missing id of another name', async (t) => {
-  t.match(toNewDocument({ a: 1 }, withKey), { a: 1, key: /^[0-9a-f]{24}$/ })
-  t.strictSame(toNewDocument({ key: 'x' }, withKey), { key: 'x' })
+  t.match(createDocument({ a: 1 }, withKey), { a: 1, key: /^[0-9a-f]{24}$/ })
+  t.strictSame(createDocument({ key: 'x' }, withKey), { key: 'x' })
 })

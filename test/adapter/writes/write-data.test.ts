@@ -3,7 +3,7 @@ import t from 'tap'
 
 import { resolveMongoDBOptions } from '../../../src/adapter/resolve-options.ts'
 import type { WriteData } from '../../../src/adapter/writes/write-data.ts'
-import { checkChange, checkNewRecord, toRecords } from '../../../src/adapter/writes/write-data.ts'
+import { checkChange, checkNewRecord, listRecords } from '../../../src/adapter/writes/write-data.ts'
 import { BadRequest } from '../../../src/core/errors/index.ts'
 import { idleCollection } from '../../support/idle-collection.ts'
 
@@ -37,8 +37,8 @@ for (const [title, data] of REFUSED_FIELDS) {
 t.test('refuses a promise in the place of a record', async (t) => {
   const record = Promise.resolve({ name: 'Ann' })
   const fault = { name: 'TypeError', message: 'The data is a promise: await it first' }
-  t.throws(() => toRecords(record), fault)
-  t.throws(() => toRecords([{}, record]), fault)
+  t.throws(() => listRecords(record), fault)
+  t.throws(() => listRecords([{}, record]), fault)
   t.throws(() => checkChange(record, HEX, settings), fault)
 })
 
@@ -118,6 +118,6 @@ t.test('keeps values that hooks have converted already', async (t) => {
 
 for (const data of [null, undefined, 'x', 1, [[]], [null], [1]]) {
   t.test(`takes ${JSON.stringify(data)} for no record`, async (t) => {
-    t.throws(() => toRecords(data), BadRequest)
+    t.throws(() => listRecords(data), BadRequest)
   })
 }

@@ -1,24 +1,83 @@
-import type { Document } from 'mongodb'
+import type { AggregateOptions, AggregationCursor, Document } from 'mongodb'
 import { NotFound } from '../../core/errors/index.ts'
 import { copyEventNote } from '../../core/hooks/method-call.ts'
+import type { Page } from '../../core/params.ts'
 import type { AdapterCall } from '../adapter-call.ts'
 import { callDatabase } from '../driver-error.ts'
 import type { AdapterId } from '../object-id.ts'
-import { toIdKey } from '../object-id.ts'
-import { findIds, toIdFilter } from '../queries/find.ts'
-import { toShardConditions } from '../shard-key.ts'
+import { getIdKey } from '../object-id.ts'
+import { ALL_IN_ONE_BATCH, createIdFilter, findIds, findPage } from '../queries/find.ts'
+import { createShardConditions } from '../shard-key.ts'
 import { runIsolated } from '../transactions/isolated-call.ts'
-import { toUpdateDocument } from '../writes/update-document.ts'
 import { createRecord, createRecords, removeRecord } from '../writes/write.ts'
 import type { WriteData } from '../writes/write-data.ts'
+import { createUpdate } from '../writes/write-data.ts'
 import { changeAll, keepById, removeAll, search } from '../writes/write-many.ts'
-import { absorbMatches, findSelecting, toAnswerStages, toStages } from './framework-stages.ts'
-import { aggregateAll, getPipelineRecord } from './pipeline-find.ts'
+import {
+  absorbMatches,
+  createAnswerStages,
+  createCountStages,
+  createStages,
+  findSelecting,
+} from './framework-stages.ts'
 import { NO_STAGES } from './read-pipeline.ts'
+
+/** Returns a cursor over what stages yield, those of the call unless others are given. */
+export function openAggregation(
+  { collection, driver }: AdapterCall,
+  stages: Document[],
+): AggregationCursor {
+  return collection.aggregate(stages, driver as AggregateOptions)
+}
+
+/** Resolves to all that stages yield, by one command unless it is more than 16 MiB. */
+export async function aggregateAll(
+  call: AdapterCall,
+  stages: Document[] = createStages(call),
+): Promise<Document[]> {
+  const { driver } = call
+  const { batchSize = ALL_IN_ONE_BATCH } = driver
+  return openAggregation({ ...call, driver: { ...driver, batchSize } }, stages).toArray()
+}
+
+/** Resolves to a page, or to an array when the query asks for none. */
+export async function findPipelinePage(call: AdapterCall): Promise<Page<Document> | Document[]> {
+  const find = async (): Promise<Document[]> => (call.query.limit === 0 ? [] : aggregateAll(call))
+  return findPage(call, find, countPipeline)
+}
+
+/** Resolves to how many documents the pipeline of a call yields, over all pages. */
+export async function countPipeline(call: AdapterCall): Promise<number> {
+  const [counted] = await aggregateAll(call, createCountStages(call))
+  return counted?.['total'] ?? 0
+}
+
+/**
+ * Resolves to what the pipeline makes of the record with an id, the first if there are several.
+ * @param further stages behind those of the call
+ * @throws {NotFound} none has this id, or the query or the pipeline excludes it
+ */
+export async function getPipelineRecord(
+  call: AdapterCall,
+  id: AdapterId,
+  ...further: Document[]
+): Promise<Document> {
+  const query = {
+    ...call.query,
+    filter: createIdFilter(call, id),
+    sort: undefined,
+    skip: 0,
+    limit: 1,
+  }
+  const stages = [...createStages({ ...call, query }), { $limit: 1 }, ...further]
+  const [record] = await aggregateAll(call, stages)
+  if (record === undefined) throw new NotFound(`No record found for id '${id}'`)
+  return record
+}
 
 /** Resolves to what the pipeline makes of the new record: two commands. */
 export async function createPipelineRecord(call: AdapterCall, data: WriteData): Promise<Document> {
-  const created = await createRecord(toInsertCall(call), data)
+  const created = await createRecord(createInsertCall(call), data)
   return readAnswer(call, created)
 }
 
@@ -27,12 +86,12 @@ export async function createPipelineRecords(
   call: AdapterCall,
   list: readonly WriteData[],
 ): Promise<Document[]> {
-  const created = await createRecords(toInsertCall(call), list)
+  const created = await createRecords(createInsertCall(call), list)
   if (created.length === 0) return []
   const ids = created.map(({ _id }) => _id)
-  const places = new Map(ids.map((id, place) => [toIdKey(id), place]))
-  const placeOf = ({ _id }: Document): number => places.get(toIdKey(_id)) ?? places.size
-  const records = await aggregateAll(call, toAnswerStages(call, { _id: { $in: ids } }))
+  const places = new Map(ids.map((id, place) => [getIdKey(id), place]))
+  const placeOf = ({ _id }: Document): number => places.get(getIdKey(_id)) ?? places.size
+  const records = await aggregateAll(call, createAnswerStages(call, { _id: { $in: ids } }))
   return records.sort((one, other) => placeOf(one) - placeOf(other))
 }
 
@@ -42,12 +101,12 @@ export async function createPipelineRecords(
  */
 export async function removePipelineRecord(call: AdapterCall, id: AdapterId): Promise<Document> {
   const record = await callDatabase(() => getPipelineRecord(call, id))
-  await removeRecord(toIdsOnly(absorbMatches(call)), id)
+  await removeRecord(selectIdsOnly(absorbMatches(call)), id)
   return record
 }
 
 /** Returns a call that knows of its records by their ids, for what nobody reads. */
-function toIdsOnly(call: AdapterCall): AdapterCall {
+function selectIdsOnly(call: AdapterCall): AdapterCall {
   const { settings, query, driver } = call
   const projection = { _id: 1, [settings.id]: 1 }
   return {
@@ -70,17 +129,9 @@ export async function changePipelineRecord(
 ): Promise<Document> {
   const absorbed = absorbMatches(call)
   const isSelecting = findSelecting(absorbed.pipeline ?? NO_STAGES) !== undefined
-  if (isSelecting) await callDatabase(() => checkSelected(call, id))
-  const written = await change(toIdsOnly(absorbed))
+  if (isSelecting) await callDatabase(() => getPipelineRecord(call, id, { $project: { _id: 1 } }))
+  const written = await change(selectIdsOnly(absorbed))
   return copyEventNote(written, await readAnswer(absorbed, written))
-}
-
-async function checkSelected(call: AdapterCall, id: AdapterId): Promise<void> {
-  const filter = toIdFilter(call, id)
-  const query = { ...call.query, filter, sort: undefined, skip: 0, limit: 1 }
-  const stages = [...toStages({ ...call, query }), { $limit: 1 }, { $project: { _id: 1 } }]
-  const [found] = await aggregateAll(call, stages)
-  if (found === undefined) throw new NotFound(`No record found for id '${id}'`)
 }
 
 /**
@@ -91,13 +142,13 @@ async function readAnswer(call: AdapterCall, written: Document): Promise<Documen
   const { settings, query } = call
   const { id } = settings
   const { _id } = written
-  const filter = { _id, ...toShardConditions(written, query.filter, settings) }
-  const [answer] = await aggregateAll(call, toAnswerStages(call, filter))
+  const filter = { _id, ...createShardConditions(written, query.filter, settings) }
+  const [answer] = await aggregateAll(call, createAnswerStages(call, filter))
   return answer ?? { _id, [id]: written[id] }
 }
 
 /** The answer is read back: nothing of the new record is made up from its data. */
-function toInsertCall(call: AdapterCall): AdapterCall {
+function createInsertCall(call: AdapterCall): AdapterCall {
   const { collation, ...driver } = call.driver
   return { ...call, hidden: [], driver, query: { ...call.query, select: undefined } }
 }
@@ -110,7 +161,7 @@ export async function patchPipelineRecords(
   call: AdapterCall,
   data: WriteData,
 ): Promise<Document[]> {
-  const update = toUpdateDocument(data, call.settings.id)
+  const update = createUpdate(data, call.settings.id)
   return runIsolated(call, async (isolated) => {
     const absorbed = absorbMatches(isolated)
     const ids = await search(isolated, (limited) =>
@@ -118,7 +169,7 @@ export async function patchPipelineRecords(
     )
     if (ids.length === 0) return []
     const changed = await changeAll(absorbed, ids, update)
-    const answer = await aggregateAll(absorbed, toAnswerStages(absorbed, changed))
+    const answer = await aggregateAll(absorbed, createAnswerStages(absorbed, changed))
     return keepById(answer, ids, absorbed)
   })
 }
@@ -134,7 +185,7 @@ export async function removePipelineRecords(call: AdapterCall): Promise<Document
       findPipelineIds(limited, absorbMatches(limited)),
     )
     if (ids.length === 0) return []
-    const found = toAnswerStages(absorbed, { _id: { $in: ids } })
+    const found = createAnswerStages(absorbed, { _id: { $in: ids } })
     const records = await search(absorbed, (limited) => aggregateAll(limited, found))
     return removeAll(absorbed, ids, keepById(records, ids, absorbed))
   })
@@ -144,6 +195,6 @@ export async function removePipelineRecords(call: AdapterCall): Promise<Document
 async function findPipelineIds(call: AdapterCall, absorbed: AdapterCall): Promise<unknown[]> {
   if (findSelecting(absorbed.pipeline ?? NO_STAGES) === undefined) return findIds(absorbed)
   const query = { ...call.query, limit: undefined }
-  const stages = [...toStages({ ...call, query }), { $group: { _id: '$_id' } }]
+  const stages = [...createStages({ ...call, query }), { $group: { _id: '$_id' } }]
   return (await aggregateAll(call, stages)).map(({ _id }) => _id)
 }
