@@ -1,5 +1,11 @@
 import type { Application } from '../core/index.ts'
-import { createContext, findServiceEntry, runMethod, toServicePath } from '../core/index.ts'
+import {
+  createContext,
+  findServiceEntry,
+  NotAuthenticated,
+  runMethod,
+  toServicePath,
+} from '../core/index.ts'
 import { isObject } from '../core/value-kind.ts'
 import type { AuthenticationParams } from './authentication-params.ts'
 import { createInternalParams } from './authentication-params.ts'
@@ -60,6 +66,28 @@ interface Finder {
   readonly authentication: object
   readonly configuration: Readonly<Record<string, unknown>>
   readonly entityService: EntityService | null
+}
+
+/** Returns the name of the id of the entities of a strategy: the setting, else that of their service. */
+export function getEntityIdName({ configuration, entityService }: Finder): string {
+  return String(configuration['entityId'] ?? entityService?.id ?? 'id')
+}
+
+/**
+ * Returns an entity for the result of a login: for external calls as callers outside may see it.
+ * @param id of the entity
+ * @param missing the message where there is no id
+ * @throws {NotAuthenticated} there is none
+ */
+export async function readResultEntity(
+  strategy: Finder,
+  entity: Entity,
+  id: unknown,
+  params: AuthenticationParams,
+  missing: string,
+): Promise<unknown> {
+  if (id === undefined || id === null) throw new NotAuthenticated(missing)
+  return params.provider ? readExternalEntity(strategy, entity, id, params) : entity
 }
 
 /**

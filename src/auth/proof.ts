@@ -1,3 +1,7 @@
+import type { AuthenticationRequest } from '../core/index.ts'
+import type { Authentication, AuthenticationStrategy } from './authentication.ts'
+import type { AuthenticationParams } from './authentication-params.ts'
+
 /** What was proven about an authentication, and by whom. */
 export interface Proof {
   /** The authentication service. */
@@ -76,4 +80,21 @@ export function isProvenProfile(
   strategy: string,
 ): profile is Record<string, unknown> {
   return typeof profile === 'object' && profile !== null && Proven.find(profile) === strategy
+}
+
+/**
+ * Runs a proof of a caller outside within the limits for guesses that its strategy has; any other
+ * proof as it is.
+ * @throws {TooManyRequests} too many guesses have failed
+ */
+export function limitProof<T>(
+  { app, configKey, loginThrottle }: Authentication,
+  strategy: AuthenticationStrategy,
+  request: AuthenticationRequest,
+  params: AuthenticationParams,
+  prove: (added?: AuthenticationParams) => Promise<T>,
+): Promise<T> {
+  if (!params.provider || strategy.limitGuesses === undefined) return prove()
+  loginThrottle?.warnOfProxy(params, app.logger, `${configKey}.loginThrottle`)
+  return strategy.limitGuesses(request, params, prove)
 }

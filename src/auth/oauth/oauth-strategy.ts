@@ -6,7 +6,12 @@ import type { Authentication, AuthenticationResult } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import { withoutProvider } from '../authentication-params.ts'
 import type { Entity, EntityService } from '../entity-service.ts'
-import { createEntityParams, findEntityService, readExternalEntity } from '../entity-service.ts'
+import {
+  createEntityParams,
+  findEntityService,
+  getEntityIdName,
+  readResultEntity,
+} from '../entity-service.ts'
 import { isProvenProfile } from '../proof.ts'
 import { AuthenticationBaseStrategy } from '../strategies/base-strategy.ts'
 import { proveDirectly } from './direct-proof.ts'
@@ -45,7 +50,7 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
 
   /** The name of the id of an entity. */
   get entityId(): string {
-    return String(this.configuration['entityId'] ?? this.entityService?.id ?? 'id')
+    return getEntityIdName(this)
   }
 
   /** @throws {TypeError} the section of the provider is missing, or something in it is not valid */
@@ -168,8 +173,7 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
   /** Returns the entity for the result: for external calls as callers outside may see it. */
   async getEntity(entity: Entity, params: OAuthParams): Promise<unknown> {
     const id = entity[this.entityId]
-    if (id === undefined || id === null) throw new NotAuthenticated('Could not get oAuth entity')
-    return params.provider ? readExternalEntity(this, entity, id, params) : entity
+    return readResultEntity(this, entity, id, params, 'Could not get oAuth entity')
   }
 
   /**

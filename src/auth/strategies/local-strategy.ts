@@ -8,7 +8,12 @@ import { createRefusal } from '../auth-errors.ts'
 import type { AuthenticationResult } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import type { Entity } from '../entity-service.ts'
-import { createEntityParams, listEntities, readExternalEntity } from '../entity-service.ts'
+import {
+  createEntityParams,
+  getEntityIdName,
+  listEntities,
+  readResultEntity,
+} from '../entity-service.ts'
 import { getField, withField } from '../field-path.ts'
 import type { PasswordOptions, PasswordVerdict } from '../passwords/passwords.ts'
 import { checkPasswordLength, HASH_RULES, Passwords } from '../passwords/passwords.ts'
@@ -160,8 +165,8 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
     { attempt }: AuthenticationParams,
   ): Promise<boolean> {
     if (attempt === undefined) return true
-    const { entityId, service } = this.configuration
-    const id = found?.[entityId ?? this.entityService?.id ?? 'id'] ?? null
+    const { service } = this.configuration
+    const id = found?.[getEntityIdName(this)] ?? null
     return attempt.countUser(`${service} ${id === null ? `name ${username}` : `id ${id}`}`)
   }
 
@@ -249,11 +254,9 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
    */
   async getEntity(entity: Entity, params: AuthenticationParams): Promise<unknown> {
     const service = this.entityService
-    const { entity: name, entityId } = this.configuration
-    if (service === null || name === null) return entity
-    const id = entity[entityId ?? service.id ?? 'id']
-    if (id === undefined || id === null) throw new NotAuthenticated('Could not get local entity')
-    return params.provider ? readExternalEntity(this, entity, id, params) : entity
+    if (service === null || this.configuration.entity === null) return entity
+    const id = entity[getEntityIdName(this)]
+    return readResultEntity(this, entity, id, params, 'Could not get local entity')
   }
 
   /** Returns two non-empty strings, or `null`: an object would be an operator in the query. */
@@ -282,12 +285,12 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
    */
   async #upgradeHash(entity: Entity, stored: unknown, hash: () => Promise<string>): Promise<void> {
     const { entityService: service, configuration } = this
-    const { entityPasswordField: field, entityId } = configuration
+    const { entityPasswordField: field } = configuration
     const methods = service === null ? undefined : findServiceEntry(service)?.methods
     const get = methods?.get('get')
     const patch = methods?.get('patch')
     if (service === null || get === undefined || patch === undefined) return
-    const id = entity[entityId ?? service.id ?? 'id']
+    const id = entity[getEntityIdName(this)]
     const params = { query: { [field]: stored } }
     try {
       // First, since it takes long, and what is read afterwards may change meanwhile.

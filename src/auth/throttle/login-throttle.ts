@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isIPv6 } from 'node:net'
-import type { AuthenticationRequest, Logger, Params } from '../../core/index.ts'
+import type { Logger, Params } from '../../core/index.ts'
 import { ServiceError, TooManyRequests } from '../../core/index.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions } from '../../core/options/option-check.ts'
@@ -264,37 +264,4 @@ export function getNetwork(address: string): string {
     .map((part) => part.split(':').filter(Boolean))
   const zeros = Array<string>(8 - head.length - tail.length).fill('0')
   return [...head, ...zeros, ...tail].slice(0, 4).join(':')
-}
-
-/** What is read of an authentication service. */
-interface Service {
-  readonly app: { readonly logger: Logger }
-  readonly configKey: string
-  readonly loginThrottle: LoginThrottle | null
-}
-
-/** What is called of a strategy. */
-interface GuessedStrategy<P> {
-  limitGuesses?<T>(
-    request: AuthenticationRequest,
-    params: P,
-    prove: (added?: P) => Promise<T>,
-  ): Promise<T>
-}
-
-/**
- * Runs a proof of a caller outside within the limits for guesses that its strategy has; any other
- * proof as it is.
- * @throws {TooManyRequests} too many guesses have failed
- */
-export function limitProof<T, P extends Params>(
-  { app, configKey, loginThrottle }: Service,
-  strategy: GuessedStrategy<P>,
-  request: AuthenticationRequest,
-  params: P,
-  prove: (added?: P) => Promise<T>,
-): Promise<T> {
-  if (!params.provider || strategy.limitGuesses === undefined) return prove()
-  loginThrottle?.warnOfProxy(params, app.logger, `${configKey}.loginThrottle`)
-  return strategy.limitGuesses(request, params, prove)
 }

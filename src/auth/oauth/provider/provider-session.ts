@@ -251,7 +251,7 @@ export async function askProvider<T>(
     signal?.throwIfAborted()
     if (error instanceof ServiceError) throw error
     // What the browser has brought back tells nothing of the endpoints.
-    if ((error as { code?: unknown }).code !== ANSWERED_ERROR) provider.doubt()
+    if ((error as { code?: unknown }).code !== ANSWERED_ERROR) provider.expireDocument()
     throw createLoginRefusal(session, error)
   }
 }

@@ -63,7 +63,7 @@ export class OAuthProvider {
     const { endpoints } = this.settings
     const configuration =
       endpoints === null
-        ? await this.#discover(openid, await this.#document.read())
+        ? await this.#rediscover(openid, await this.#document.read())
         : await this.#combine(openid, endpoints)
     configuration[openid.customFetch] = send
     if (this.#keys !== null) openid.setJwksCache(configuration, this.#keys)
@@ -92,9 +92,9 @@ export class OAuthProvider {
     return getKey
   }
 
-  /** Notes that a login has failed: the provider may have moved. */
-  doubt(): void {
-    this.#document.doubt()
+  /** Has the document fetched again soon: a login has failed, and the provider may have moved. */
+  expireDocument(): void {
+    this.#document.expire()
   }
 
   /**
@@ -112,7 +112,7 @@ export class OAuthProvider {
   async #loadDocument(): Promise<string> {
     const openid = await loadOpenId()
     let text = ''
-    await this.#discoverBy(openid, async (url, init) => {
+    await this.#discover(openid, async (url, init) => {
       const response = await this.fetch(url, init)
       text = await response.clone().text()
       return response
@@ -124,12 +124,12 @@ export class OAuthProvider {
    * The library reads the document for each call anew: what it notes of Microsoft's, whose issuer
    * has a placeholder, can not be handed from one configuration to another.
    */
-  #discover(openid: OpenId, document: string): Promise<Configuration> {
+  #rediscover(openid: OpenId, document: string): Promise<Configuration> {
     const headers = { 'content-type': 'application/json' }
-    return this.#discoverBy(openid, async () => new Response(document, { headers }))
+    return this.#discover(openid, async () => new Response(document, { headers }))
   }
 
-  async #discoverBy(openid: OpenId, send: CustomFetch): Promise<Configuration> {
+  async #discover(openid: OpenId, send: CustomFetch): Promise<Configuration> {
     const { key, issuer } = this.settings
     const clientAuth = await this.#getClientAuth(openid)
     return openid.discovery(new URL(String(issuer)), key, this.#metadata, clientAuth, {
@@ -242,7 +242,7 @@ export class DiscoveryDocument {
   }
 
   /** Has the next login fetch the document again, where it is older than a minute. */
-  doubt(): void {
+  expire(): void {
     this.#forget(MIN_AGE_MS)
   }
 

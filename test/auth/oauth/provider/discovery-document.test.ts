@@ -47,7 +47,7 @@ t.test('a fetch that fails late discards no newer one', async (t) => {
   const { document, fetches } = createDocument()
   const first = document.read()
   clock.advance(60_000)
-  document.doubt()
+  document.expire()
   const second = document.read()
   fetches[0]?.reject(new Error('late'))
   await t.rejects(first, { message: 'late' })
