@@ -74,7 +74,10 @@ export interface ServiceSchemas<Name extends string = string> {
   readonly methods?: { readonly [Method in Name]?: OwnSchemas<Method> }
 }
 
-/** The schemas of one method as they hold over HTTP: with dates and ids as the strings they are there. */
+/**
+ * The schemas of one method as they hold over HTTP: with dates and ids as the strings they are there, and with
+ * the schema that a `$ref` means in its place.
+ */
 export interface MethodSchemas {
   /** What one call, or one item of a list, sends; `undefined` for methods without data. */
   readonly data: JSONSchema | undefined

@@ -1,4 +1,10 @@
-import { DEFINITIONS, someSchema } from '../../core/schema/model/keywords.ts'
+import {
+  DEFINITIONS,
+  getOrAdd,
+  someSchema,
+  toNamedSchemas,
+} from '../../core/schema/model/keywords.ts'
+import { writeReferences } from '../../core/schema/model/references.ts'
 import type { JSONSchema } from '../../core/services/service-schemas.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
 
@@ -19,12 +25,6 @@ export interface Parameter {
 
 /** Parts of a document by their names. */
 type Parts = Map<string, DocumentSchema>
-
-/** Returns what takes the place of a reference inside a schema. */
-type ReferenceMapping = (reference: string) => string
-
-/** Keywords that say what a schema is to its own document, and mean another one inside of ours. */
-const OWN_DOCUMENT: ReadonlySet<string> = new Set(['$id', '$schema', '$anchor', '$dynamicAnchor'])
 
 /** Names that a component can have, and an `$id` of an application mostly is. */
 const COMPONENT_NAME = /^[A-Za-z0-9._-]+$/
@@ -64,7 +64,8 @@ const ERRORS: Readonly<Record<string, readonly [name: string, description: strin
  * the operations of a service share; errors; and what proves who calls.
  */
 export class Components {
-  readonly #schemas: Parts = new Map()
+  /** With linked references: what definitions are called depends on all schemas. */
+  readonly #schemas = new Map<string, JSONSchema>()
   readonly #parameters: Parts = new Map()
   readonly #operationIds = new Set<string>()
   /** The security schemes of the document, by their names. */
@@ -77,23 +78,20 @@ export class Components {
   refer(name: string, schema: JSONSchema): DocumentSchema {
     const id = isPlainObject(schema) ? schema['$id'] : undefined
     const names = typeof id === 'string' && COMPONENT_NAME.test(id) ? [id, name] : [name]
-    return { $ref: addPart(this.#schemas, names, SCHEMAS, (at) => toDocumentSchema(schema, at)) }
-  }
-
-  /** Returns a reference to a schema that refers to other components already. */
-  referWritten(name: string, schema: DocumentSchema): DocumentSchema {
-    return { $ref: addPart(this.#schemas, [name], SCHEMAS, () => schema) }
+    return { $ref: SCHEMAS + addPart(this.#schemas, names, schema, toText) }
   }
 
   /** Returns a schema to be written where it is used; one that refers to its parts gets a name. */
   inline(name: string, schema: JSONSchema): DocumentSchema {
-    const hasReference = someSchema(schema, ({ $ref }) => typeof $ref === 'string')
-    return hasReference ? this.refer(name, schema) : toDocumentSchema(schema, '#')
+    const hasReference = someSchema(schema, ({ $ref }) => $ref !== undefined)
+    return hasReference ? this.refer(name, schema) : toDocumentSchema(schema)
   }
 
   /** Returns a reference to a parameter. */
   referParameter(name: string, parameter: Parameter): DocumentSchema {
-    return { $ref: addPart(this.#parameters, [name], PARAMETERS, () => ({ ...parameter })) }
+    return {
+      $ref: PARAMETERS + addPart(this.#parameters, [name], { ...parameter }, JSON.stringify),
+    }
   }
 
   /** Returns references to the errors of some codes, and to that of all others. */
@@ -117,7 +115,7 @@ export class Components {
     const content = { 'application/json': { schema: { $ref: `${SCHEMAS}Error` } } }
     const errors = Object.values(ERRORS)
     return {
-      schemas: liftDefinitions(this.#schemas),
+      schemas: this.#writeSchemas(),
       parameters: Object.fromEntries(this.#parameters),
       responses: Object.fromEntries(
         errors.map(([name, description]) => [name, { description, content }]),
@@ -127,26 +125,54 @@ export class Components {
         : {}),
     }
   }
+
+  /** Definitions inside of schemas become schemas of their own: some generators find no others. */
+  #writeSchemas(): Readonly<Record<string, DocumentSchema>> {
+    const written: Parts = new Map([...this.#schemas.keys()].map((name) => [name, {}]))
+    for (const [own, schema] of this.#schemas) {
+      const names = new Map<string, string>()
+      const toName = (keyword: string, name: string): string =>
+        getOrAdd(names, `${keyword}/${name}`, () => {
+          const words = name.split(/[^A-Za-z0-9]+/).map(capitalize)
+          const free = toFreeName(own + words.join(''), written)
+          written.set(free, {})
+          return free
+        })
+      const document = writeReferences(schema, {
+        toReference: (definition) =>
+          SCHEMAS + (definition === undefined ? own : toName(...definition)),
+      })
+      const rest = { ...toDocumentSchema(document) }
+      for (const keyword of DEFINITIONS) {
+        const definitions = toNamedSchemas((document as DocumentSchema)[keyword])
+        for (const [name, definition] of Object.entries(definitions)) {
+          written.set(toName(keyword, name), toDocumentSchema(definition))
+        }
+        delete rest[keyword]
+      }
+      written.set(own, rest)
+    }
+    return Object.fromEntries(written)
+  }
 }
 
 /**
  * Adds a part by the first of some names that is free or has the same part, else by the last one with a
- * number. Returns where the part is.
+ * number. Returns the name.
  */
-function addPart(
-  parts: Parts,
+function addPart<P>(
+  parts: Map<string, P>,
   names: readonly string[],
-  base: string,
-  write: (place: string) => DocumentSchema,
+  part: P,
+  write: (part: P) => string,
 ): string {
   const last = names.at(-1) ?? ''
   for (let count = 0; ; count += 1) {
     const name = names[count] ?? `${last}${count - names.length + 2}`
-    const part = write(base + name)
     const known = parts.get(name)
-    if (known !== undefined && JSON.stringify(known) !== JSON.stringify(part)) continue
+    if (known !== undefined && write(known) !== write(part)) continue
     parts.set(name, part)
-    return base + name
+    return name
   }
 }
 
@@ -166,81 +192,16 @@ export function toComponentName({ $ref }: DocumentSchema): string {
   return String($ref).slice(SCHEMAS.length)
 }
 
-/**
- * Returns a copy of a schema for a place in the document: its references lead to that place, where they
- * led to the schema itself or to a part of it.
- */
-function toDocumentSchema(schema: JSONSchema, place: string): DocumentSchema {
-  const places = new Map([['', place]])
-  collectIds(schema, place, places)
-  return copySchema(toObject(schema), (reference) => {
-    const [id = '', pointer = ''] = reference.split('#')
-    const found = places.get(id)
-    return found === undefined ? reference : found + pointer
-  })
+/** Keywords that say what a schema is to its own document, and mean another one inside of ours. */
+const OWN_DOCUMENT = ['$id', '$schema', '$dynamicAnchor']
+
+/** Returns a schema as an object. Some libraries keep functions in theirs, which no document can have. */
+function toDocumentSchema(schema: unknown): DocumentSchema {
+  if (!isPlainObject(schema)) return schema === false ? { not: {} } : {}
+  const kept = Object.entries(schema).filter(([keyword]) => !OWN_DOCUMENT.includes(keyword))
+  return JSON.parse(JSON.stringify(Object.fromEntries(kept)))
 }
 
-function toObject(schema: unknown): DocumentSchema {
-  if (isPlainObject(schema)) return schema
-  return schema === false ? { not: {} } : {}
-}
-
-/** Finds where the schemas are that have an `$id`. */
-function collectIds(schema: unknown, place: string, places: Map<string, string>): void {
-  if (typeof schema !== 'object' || schema === null) return
-  for (const [key, value] of Object.entries(schema)) {
-    if (key === '$id' && typeof value === 'string') places.set(value.replace(/#$/, ''), place)
-    else collectIds(value, `${place}/${escapePointer(key)}`, places)
-  }
-}
-
-/** Returns a copy of a schema with other references. Some libraries keep functions in theirs. */
-function copySchema(schema: Readonly<Record<string, unknown>>, map: ReferenceMapping) {
-  const copy = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(copy)
-    return isPlainObject(value) ? copySchema(value, map) : value
-  }
-  const entries = Object.entries(schema).flatMap(([key, part]) => {
-    if (part === undefined || typeof part === 'function') return []
-    if (typeof part !== 'string') return [[key, copy(part)]]
-    if (OWN_DOCUMENT.has(key)) return []
-    return [[key, key === '$ref' ? map(part) : part]]
-  })
-  return Object.fromEntries(entries) as DocumentSchema
-}
-
-/**
- * Returns schemas with the definitions inside each of them as schemas of their own, and all references
- * changed to that: some generators find no others.
- */
-function liftDefinitions(schemas: Parts): Readonly<Record<string, DocumentSchema>> {
-  const lifted: Parts = new Map(schemas)
-  const places = new Map<string, string>()
-  for (const [name, schema] of schemas) {
-    const rest = { ...schema }
-    for (const keyword of DEFINITIONS) {
-      const definitions = schema[keyword]
-      if (!isPlainObject(definitions)) continue
-      delete rest[keyword]
-      for (const [key, definition] of Object.entries(definitions)) {
-        const words = key.split(/[^A-Za-z0-9]+/).map(capitalize)
-        const own = toFreeName(name + words.join(''), lifted)
-        lifted.set(own, toObject(definition))
-        places.set(`${SCHEMAS}${name}/${keyword}/${escapePointer(key)}`, SCHEMAS + own)
-      }
-    }
-    lifted.set(name, rest)
-  }
-  // A reference may lead further down, to a part of a definition.
-  const map: ReferenceMapping = (reference) => {
-    const found = [...places].find(([from]) => `${reference}/`.startsWith(`${from}/`))
-    return found === undefined ? reference : found[1] + reference.slice(found[0].length)
-  }
-  return Object.fromEntries([...lifted].map(([name, schema]) => [name, copySchema(schema, map)]))
-}
-
-/** Returns a name as it stands in a JSON pointer inside of a URI. @see RFC 6901 §6 */
-function escapePointer(key: string): string {
-  // The dollar of `$defs` may stand in a fragment, and reads better as it is.
-  return encodeURIComponent(key.replaceAll('~', '~0').replaceAll('/', '~1')).replaceAll('%24', '$')
+function toText(schema: JSONSchema): string {
+  return JSON.stringify(toDocumentSchema(writeReferences(schema)))
 }

@@ -182,7 +182,7 @@ export async function addServices(
   })
   const entries = (await Promise.all(loading)).flat()
   const components = new Components()
-  components.referWritten('Error', ERROR_SCHEMA)
+  components.refer('Error', ERROR_SCHEMA)
   const taken = new Set(entries.map(([path]) => toShape(toUrl(prefix, path, false).path)))
   const hasMethodPath = (path: string): boolean => methodPaths && !taken.has(toShape(path))
   const scope = { app, components, prefix, hasMethodPath }

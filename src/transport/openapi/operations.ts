@@ -249,9 +249,7 @@ class ServiceOperations {
     if (paginate !== undefined && size.default === undefined) return list
     const page = toPageSchema(record)
     const named =
-      '$ref' in record
-        ? this.#scope.components.referWritten(`${toComponentName(record)}Page`, page)
-        : page
+      '$ref' in record ? this.#scope.components.refer(`${toComponentName(record)}Page`, page) : page
     return paginate === undefined ? { oneOf: [named, list] } : named
   }
 

@@ -2,7 +2,7 @@ import type { Keywords } from '../../core/schema/model/keywords.ts'
 import { ALTERNATIVES, toNamedSchemas } from '../../core/schema/model/keywords.ts'
 import { SchemaModel } from '../../core/schema/model/places.ts'
 import type { JSONSchema } from '../../core/services/service-schemas.ts'
-import { isObject, isPlainObject } from '../../core/value-kind.ts'
+import { isPlainObject } from '../../core/value-kind.ts'
 import type { Components, Parameter } from './components.ts'
 import { capitalize } from './components.ts'
 
@@ -65,7 +65,7 @@ export function toQueryParameters(
         ...(description === undefined ? {} : { description }),
         ...toStyle(kinds),
         ...(required.has(key) ? {} : toExample(key, kinds)),
-        schema: components.inline(part, withDefinitions(property, schema)),
+        schema: components.inline(part, property),
       }
     })
 }
@@ -106,11 +106,4 @@ function toProperties([own = {}, ...parts]: readonly Keywords[]): {
   const entries = all.flatMap(({ properties }) => Object.entries(toNamedSchemas(properties)))
   const required = all.flatMap((part) => (Array.isArray(part['required']) ? part['required'] : []))
   return { properties: new Map(entries as [string, JSONSchema][]), required: new Set(required) }
-}
-
-/** A part of a schema takes along what it may refer to. */
-function withDefinitions(property: JSONSchema, root: JSONSchema | undefined): JSONSchema {
-  const definitions = isPlainObject(root) ? root['$defs'] : undefined
-  if (!isObject(definitions) || !JSON.stringify(property).includes('#/$defs/')) return property
-  return { ...(property as object), $defs: definitions }
 }

@@ -1,5 +1,11 @@
-import type { FindReference } from '../../core/schema/model/keywords.ts'
-import { hasKeywords, indexReferences, mapSchema } from '../../core/schema/model/keywords.ts'
+import type { Keywords } from '../../core/schema/model/keywords.ts'
+import {
+  ALTERNATIVES,
+  createCopier,
+  hasKeywords,
+  listSchemas,
+  mapSchema,
+} from '../../core/schema/model/keywords.ts'
 import type { JSONSchema } from '../../core/services/service-schemas.ts'
 
 /** Keywords that may not hold for a record of which fields are left out. */
@@ -17,31 +23,32 @@ const OF_WHOLE_RECORDS: ReadonlySet<string> = new Set([
  */
 export function toSelectedRecord(record: JSONSchema, idNames: readonly string[]): JSONSchema {
   if (!hasKeywords(record)) return record
-  const find = indexReferences(record)
-  const required = idNames.filter((name) => isRequired(record, name, find))
-  return { ...(toPart(record) as object), ...(required.length > 0 ? { required } : {}) }
+  const required = idNames.filter((name) => isRequired(record, name))
+  const selected = copyPart(record) as Record<string, unknown>
+  // In the copy itself, which parts of it may refer to.
+  if (required.length > 0) selected['required'] = required
+  return selected
 }
 
-function toPart(schema: unknown): unknown {
-  if (!hasKeywords(schema)) return schema
-  const kept = Object.entries(schema).filter(([keyword]) => !OF_WHOLE_RECORDS.has(keyword))
-  const { oneOf, ...part } = mapSchema(Object.fromEntries(kept), toPart)
-  // A part of a record may fit several of the kinds that the whole is one of.
-  return oneOf === undefined ? part : { anyOf: oneOf, ...part }
+function copyPart(record: Keywords): unknown {
+  const toPart = createCopier((schema) => {
+    const kept = Object.entries(schema).filter(([keyword]) => !OF_WHOLE_RECORDS.has(keyword))
+    const { oneOf, ...part } = mapSchema(Object.fromEntries(kept), toPart)
+    // A part of a record may fit several of the kinds that the whole is one of.
+    return oneOf === undefined ? part : { anyOf: oneOf, ...part }
+  })
+  return toPart(record)
 }
 
 /** Whether all records have a property. */
-function isRequired(
-  schema: unknown,
-  name: string,
-  find: FindReference,
-  above: readonly unknown[] = [],
-): boolean {
+function isRequired(schema: unknown, name: string, above: readonly unknown[] = []): boolean {
   if (!hasKeywords(schema) || above.includes(schema)) return false
-  const isIn = (one: unknown): boolean => isRequired(one, name, find, [...above, schema])
-  const { required, $ref, allOf, anyOf, oneOf } = schema
+  const isIn = (one: unknown): boolean => isRequired(one, name, [...above, schema])
+  const { required } = schema
   if (Array.isArray(required) && required.includes(name)) return true
-  if (typeof $ref === 'string' && isIn(find($ref))) return true
-  if (Array.isArray(allOf) && allOf.some(isIn)) return true
-  return [anyOf, oneOf].some((list) => Array.isArray(list) && list.length > 0 && list.every(isIn))
+  if (['$ref', 'allOf'].some((keyword) => listSchemas(schema, keyword).some(isIn))) return true
+  return ALTERNATIVES.some((keyword) => {
+    const alternatives = listSchemas(schema, keyword)
+    return alternatives.length > 0 && alternatives.every(isIn)
+  })
 }

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { Type } from '../../../src/core/schema/index.ts'
+import { linkReferences } from '../../../src/core/schema/model/references.ts'
 import { Components } from '../../../src/transport/openapi/components.ts'
 
 const BASE = '#/components/schemas/'
@@ -32,7 +33,7 @@ t.test('gives other schemas with a name that is taken another one', async (t) =>
 
 t.test('leads references within a schema to where its parts are in the document', async (t) => {
   const components = new Components()
-  components.refer('Tree', {
+  const tree = {
     type: 'object',
     $defs: { leaf: { $id: 'Leaf', type: 'string' } },
     properties: {
@@ -40,7 +41,8 @@ t.test('leads references within a schema to where its parts are in the document'
       leaf: { $ref: '#/$defs/leaf' },
       byId: { $ref: 'Leaf' },
     },
-  })
+  }
+  components.refer('Tree', linkReferences(tree))
   t.match(components.toJSON().schemas, {
     Tree: {
       properties: {
@@ -65,7 +67,7 @@ t.test('takes schemas of TypeBox, recursive ones too', async (t) => {
     { Node: Type.Object({ id: Type.String(), next: Type.Optional(Type.Ref('Node')) }) },
     'Node',
   )
-  components.refer('Node', node)
+  components.refer('Node', linkReferences(node))
   const text = JSON.stringify(structuredClone(components.toJSON().schemas))
   t.strictSame(JSON.parse(text), {
     Node: { $ref: `${BASE}NodeNode` },
@@ -78,17 +80,19 @@ t.test('takes schemas of TypeBox, recursive ones too', async (t) => {
 })
 
 t.test(
-  'gives definitions a name that no schema has, and leads deeper references along',
+  'gives definitions a name that no schema has, and so to what is inside of them',
   async (t) => {
     const components = new Components()
     const leaf = { type: 'object', properties: { size: { type: 'number' } } }
-    components.refer('Tree', {
+    const tree = {
       definitions: { 'a/leaf': leaf },
       items: { $ref: '#/definitions/a~1leaf/properties/size' },
-    })
+    }
+    components.refer('Tree', linkReferences(tree))
     components.refer('TreeALeaf', { type: 'string' })
     t.strictSame(components.toJSON().schemas, {
-      Tree: { items: { $ref: `${BASE}TreeALeaf2/properties/size` } },
+      Tree: { items: { $ref: `${BASE}TreeSize` } },
+      TreeSize: { type: 'number' },
       TreeALeaf: { type: 'string' },
       TreeALeaf2: leaf,
     })

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { linkReferences } from '../../../src/core/schema/model/references.ts'
 import { Components } from '../../../src/transport/openapi/components.ts'
 import { toQueryParameters } from '../../../src/transport/openapi/query-parameters.ts'
 
@@ -18,14 +19,24 @@ const STYLES: readonly [title: string, schema: object, style: object][] = [
 for (const [title, schema, style] of STYLES) {
   t.test(`a query has ${title}`, async (t) => {
     const query = { type: 'object', properties: { area: schema }, required: ['area'] }
-    const parameters = toQueryParameters(new Components(), 'Countries', query, 'list')
+    const parameters = toQueryParameters(
+      new Components(),
+      'Countries',
+      linkReferences(query),
+      'list',
+    )
     t.match(parameters, [{ name: 'area', in: 'query', required: true, schema, ...style }])
     if (Object.keys(style).length === 0) t.notMatch(parameters, [{ style: String }])
   })
 }
 
 function listNames(schema: object | boolean | undefined, use: 'list' | 'record' | 'new'): string[] {
-  return toQueryParameters(new Components(), 'Countries', schema, use).map(({ name }) => name)
+  return toQueryParameters(
+    new Components(),
+    'Countries',
+    schema && linkReferences(schema),
+    use,
+  ).map(({ name }) => name)
 }
 
 t.test('has the parameters of all parts of a schema', async (t) => {
@@ -59,7 +70,7 @@ t.test('a parameter that refers to a part of its query takes that along', async 
     $defs: { size: { type: 'object', properties: { $gt: { type: 'number' } } } },
     properties: { area: { $ref: '#/$defs/size' } },
   }
-  const [parameter] = toQueryParameters(components, 'Countries', query, 'list')
+  const [parameter] = toQueryParameters(components, 'Countries', linkReferences(query), 'list')
   t.match(parameter, {
     style: 'deepObject',
     schema: { $ref: '#/components/schemas/CountriesQueryArea' },
@@ -80,7 +91,7 @@ t.test('forms to fill in begin with no condition, and sort by nothing', async (t
     needed: object,
   }
   const query = { properties, required: ['needed'] }
-  const parameters = toQueryParameters(new Components(), 'Countries', query, 'list')
+  const parameters = toQueryParameters(new Components(), 'Countries', linkReferences(query), 'list')
   t.strictSame(Object.fromEntries(parameters.map(({ name, example }) => [name, example])), {
     $sort: {},
     $or: [],

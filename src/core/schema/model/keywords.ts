@@ -5,8 +5,9 @@ export type Keywords = Readonly<Record<string, unknown>>
 
 // The keywords that have schemas in them, by how they hold these.
 
-/** One schema. */
+/** One schema; `$ref` where references are linked. */
 const SINGLE: ReadonlySet<string> = new Set([
+  '$ref',
   ...['items', 'additionalItems', 'unevaluatedItems', 'contains', 'contentSchema'],
   ...['additionalProperties', 'unevaluatedProperties', 'propertyNames'],
   ...['not', 'if', 'then', 'else'],
@@ -118,40 +119,44 @@ export function withPrefixItems<S>(schema: S): S | Keywords {
   return hasKeywords(schema) ? mapSchema(toPrefixItems(schema), withPrefixItems) : schema
 }
 
-/** Returns the schema that a `$ref` means, `undefined` where it is not in the same document. */
-export type FindReference = (reference: string) => unknown
-
-/** Returns what finds the schemas inside of one: by `#/$defs/name`, by their `$id`, or by `#anchor`. */
-export function indexReferences(root: object): FindReference {
-  const named = new Map<string, unknown>([['', root]])
-  visitSchemas(root, (schema) => {
-    const { $id, $anchor } = schema
-    if (typeof $id === 'string') named.set($id.replace(/#$/, ''), schema)
-    if (typeof $anchor === 'string') named.set(`#${$anchor}`, schema)
-  })
-  return (reference) => {
-    if (named.has(reference)) return named.get(reference)
-    const start = reference.indexOf('#')
-    if (start < 0) return undefined
-    return followPointer(named.get(reference.slice(0, start)), reference.slice(start + 1))
-  }
-}
-
 /**
- * Returns the schema at a JSON pointer in another one, as it stands behind the `#` of a reference;
- * `undefined` where there is none.
- * @see RFC 6901 §4, §6
+ * Returns a function that copies schemas, each once: what is the same object in several places is so in the
+ * copy, and a schema that contains itself has a copy that does so.
+ * @param change returns the keywords of the copy, whose inner schemas it has copied in turn
  */
-export function followPointer(schema: unknown, pointer: string): unknown {
-  let found = schema
-  for (const part of pointer === '' ? [] : pointer.slice(1).split('/')) {
-    const name = decodePercent(part).replaceAll('~1', '/').replaceAll('~0', '~')
-    found = isObject(found) && Object.hasOwn(found, name) ? (found as Keywords)[name] : undefined
+export function createCopier(change: (schema: Keywords) => object): (schema: unknown) => unknown {
+  const copies = new Map<Keywords, object>()
+  return (schema) => {
+    if (!hasKeywords(schema)) return schema
+    const known = copies.get(schema)
+    if (known !== undefined) return known
+    const copy = {}
+    // Before it has its keywords: they may lead back to it.
+    copies.set(schema, copy)
+    return Object.assign(copy, change(schema))
   }
-  return found
 }
 
-/** A `%` that encodes nothing stands for itself: authors forget to encode the names of definitions. */
-function decodePercent(part: string): string {
-  return /%(?![\da-f]{2})/i.test(part) ? part : decodeURIComponent(part)
+/** Returns schemas without those that say the same as one before. */
+export function withoutRepeated(schemas: readonly unknown[]): readonly unknown[] {
+  const targets: unknown[] = []
+  const byText = new Map<string, unknown>()
+  for (const schema of schemas) {
+    const text = JSON.stringify(schema, (keyword, value) => {
+      if (keyword !== '$ref' || !isObject(value)) return value
+      if (!targets.includes(value)) targets.push(value)
+      return targets.indexOf(value)
+    })
+    if (!byText.has(text)) byText.set(text, schema)
+  }
+  return [...byText.values()]
+}
+
+/** Returns the value of a key, which is made where there is none yet. */
+export function getOrAdd<Key, Value>(map: Map<Key, Value>, key: Key, create: () => Value): Value {
+  const known = map.get(key)
+  if (known !== undefined) return known
+  const value = create()
+  map.set(key, value)
+  return value
 }

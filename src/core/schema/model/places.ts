@@ -1,24 +1,16 @@
 import { isObject } from '../../value-kind.ts'
-import type { FindReference, Keywords } from './keywords.ts'
-import {
-  indexReferences,
-  listSchemas,
-  OTHER_PROPERTIES,
-  SAME_VALUE,
-  toNamedSchemas,
-} from './keywords.ts'
+import type { Keywords } from './keywords.ts'
+import { getOrAdd, listSchemas, OTHER_PROPERTIES, SAME_VALUE, toNamedSchemas } from './keywords.ts'
 
 /** What the schema `true` says. */
 const ANYTHING: Keywords = {}
 
 /**
- * A JSON Schema by the places of the data that it describes. A place has all schemas that hold for its
+ * A JSON Schema, with its references linked, by the places of the data that it describes. A place has all schemas that hold for its
  * value, or may. There are as many places as there are groups of schemas: where a schema contains itself,
  * its places lead back to one another.
  */
 export class SchemaModel {
-  /** Finds what a `$ref` of the schema means. */
-  readonly find: FindReference
   readonly #root: object
   readonly #sameValue: readonly string[]
   readonly #places = new Map<string, Place>()
@@ -29,7 +21,6 @@ export class SchemaModel {
    *   `SAME_VALUE`
    */
   constructor(root: object, sameValue: readonly string[] = SAME_VALUE) {
-    this.find = indexReferences(root)
     this.#root = root
     this.#sameValue = sameValue
   }
@@ -56,11 +47,7 @@ export class SchemaModel {
     if (!isObject(schema) || parts.has(schema)) return
     parts.add(schema)
     for (const keyword of this.#sameValue) {
-      for (const inner of listSchemas(schema, keyword)) {
-        const isReference = keyword === '$ref'
-        if (!isReference) this.#addParts(inner, parts)
-        else if (typeof inner === 'string') this.#addParts(this.find(inner), parts)
-      }
+      for (const inner of listSchemas(schema, keyword)) this.#addParts(inner, parts)
     }
   }
 
@@ -150,15 +137,6 @@ export class Place {
 export function oncePerPlace<Facts>(read: (place: Place) => Facts): (place: Place) => Facts {
   const known = new Map<Place, Facts>()
   return (place) => getOrAdd(known, place, () => read(place))
-}
-
-/** Returns the value of a key, which is made where there is none yet. */
-export function getOrAdd<Key, Value>(map: Map<Key, Value>, key: Key, create: () => Value): Value {
-  const known = map.get(key)
-  if (known !== undefined) return known
-  const value = create()
-  map.set(key, value)
-  return value
 }
 
 /** Whether a schema names a property, or has a pattern for it. */

@@ -2,8 +2,8 @@ import type { TSchema } from 'typebox'
 import { Type } from 'typebox'
 
 import { isPlainObject } from '../../value-kind.ts'
-import { toRecordSchema } from '../model/document.ts'
 import type { Keywords } from '../model/keywords.ts'
+import { linkReferences, toRecord } from '../model/references.ts'
 
 /** A property of an entity. */
 export interface EntityProperty {
@@ -32,12 +32,13 @@ const DEFINITIONS = ['$defs', 'definitions', '$schema']
  * `type: 'object'`, a list `allOf`, a `$ref`, or a keyword `properties` with nothing but schemas in it, and a map
  * of properties otherwise.
  * @param owner the function that takes the schema, for the error
+ * @param isLinked whether the references in the schema are linked; else they are in what is returned
  * @throws {TypeError} it is neither, or joins what is no schema of an object
  */
-export function readEntity(owner: string, given: unknown): EntityProperties {
+export function readEntity(owner: string, given: unknown, isLinked = false): EntityProperties {
   if (!isPlainObject(given)) throw new TypeError(`${owner} takes the schema of an object`)
   const isMap = !isObjectSchema(given)
-  const entity = isMap ? given : toRecordSchema(given)
+  const entity = isMap ? given : toRecord(isLinked ? given : (linkReferences(given) as Keywords))
   const outer = isMap ? toMap(owner, entity) : toProperties(owner, entity)
   const definitions = isMap
     ? {}
@@ -51,7 +52,7 @@ export function isSchema(value: unknown): value is TSchema {
 }
 
 function isObjectSchema({ type, allOf, properties, $ref }: Keywords): boolean {
-  if (typeof $ref === 'string') return true
+  if ($ref !== undefined) return true
   return type === 'object' || Array.isArray(allOf) || isSchemaMap(properties)
 }
 

@@ -1,7 +1,6 @@
 import type { OperatorPlace } from '../../checked-query.ts'
 import type { JSONSchema } from '../../services/service-schemas.ts'
 import { isPlainObject } from '../../value-kind.ts'
-import { toOneDocument } from '../model/document.ts'
 import type { Place } from '../model/places.ts'
 import { SchemaModel } from '../model/places.ts'
 
@@ -12,14 +11,14 @@ const SAME_VALUE = ['$ref', 'allOf', 'anyOf', 'oneOf']
 const NOTHING: OperatorPlace = { names: new Map(), items: undefined }
 
 /**
- * Returns the operators that the schema of a query names, each at its place. It reads `properties`,
+ * Returns the operators that the schema of a query, with linked references, names, each at its place. It reads `properties`,
  * `items` and `prefixItems`, what `allOf`, `anyOf` and `oneOf` join, and references; nothing is
  * named by a schema that can not be read, by `patternProperties`, or by `additionalProperties`. A schema
  * that contains itself gives places that do so, too.
  */
 export function readOperatorPlaces(schema: JSONSchema): OperatorPlace {
   if (!isPlainObject(schema)) return NOTHING
-  const model = new SchemaModel(toOneDocument(schema, { isStrict: true }) as object, SAME_VALUE)
+  const model = new SchemaModel(schema, SAME_VALUE)
   const known = new Map<Place, OperatorPlace>()
   const read = (place: Place): OperatorPlace => {
     const properties = place.namedSchemas('properties')

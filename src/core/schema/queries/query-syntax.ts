@@ -1,7 +1,9 @@
 import type { Static, TOptional, TSchema, TUnsafe } from 'typebox'
 import { Type } from 'typebox'
+import type { JSONSchema } from '../../services/service-schemas.ts'
 import { isPlainObject } from '../../value-kind.ts'
-import { mapSchema, toPrefixItems } from '../model/keywords.ts'
+import { mapSchema, someSchema, toPrefixItems, withoutRepeated } from '../model/keywords.ts'
+import { writeReferences } from '../model/references.ts'
 import type { EntityProperties } from './entity-properties.ts'
 import { isSchema, readEntity } from './entity-properties.ts'
 import type {
@@ -56,21 +58,45 @@ export function querySyntax(
   const own = OWN_KEYWORDS.find((keyword) => Object.hasOwn(options, keyword))
   if (own !== undefined) throw new TypeError(`${owner} sets '${own}' itself`)
   const entity = readEntity(owner, given)
+  const properties = toQueries(owner, entity, extensions)
+  return entity.isMap ? properties : toWritten(properties, entity, options)
+}
+
+/**
+ * Returns the schema of the queries for records of a schema, both with linked references.
+ * @throws {TypeError} the schema is not that of an object
+ */
+export function toDerivedQuery(record: object): JSONSchema {
+  const owner = 'querySyntax()'
+  const entity = readEntity(owner, record, true)
+  const properties = toQueries(owner, entity, {})
+  return { type: 'object', additionalProperties: false, properties, ...entity.definitions }
+}
+
+function toQueries(
+  owner: string,
+  entity: EntityProperties,
+  extensions: QueryExtensions,
+): Record<string, object> {
   const queries = toPropertyQueries(owner, entity, extensions)
-  const properties = {
+  return {
     ...toSyntax([...entity.properties.keys()]),
     ...toLogical(queries),
     ...queries,
     ...toTop(owner, extensions),
   }
-  if (entity.isMap) return properties
-  return Type.Unsafe({
-    type: 'object',
-    additionalProperties: false,
-    ...options,
-    properties,
-    ...entity.definitions,
-  })
+}
+
+/** Returns the schema of an object as its author can put it into others, with references by name. */
+function toWritten(
+  properties: Syntax,
+  { definitions }: EntityProperties,
+  options: QuerySyntaxOptions = {},
+): TSchema {
+  const schema = { type: 'object', additionalProperties: false, ...options, properties }
+  const whole = { ...schema, ...definitions }
+  const isLinked = someSchema(whole, ({ $ref }) => isPlainObject($ref))
+  return Type.Unsafe(isLinked ? (writeReferences(whole) as object) : whole)
 }
 
 function toSyntax(names: readonly string[]): Syntax {
@@ -164,7 +190,7 @@ export function queryProperties(
   if (top !== undefined) throw new TypeError(`${owner} takes no '${top}': querySyntax() does`)
   const queries = toPropertyQueries(owner, entity, extensions)
   if (entity.isMap) return queries
-  return Type.Unsafe({ type: 'object', properties: queries, additionalProperties: false })
+  return toWritten(queries, entity)
 }
 
 /**
@@ -253,8 +279,7 @@ function toItems(definition: unknown): unknown {
   const { prefixItems = [], items } = toPrefixItems(definition)
   const kinds = [prefixItems, isPlainObject(items) || items === true ? items : []].flat()
   // The items of a tuple are often of the same kind.
-  const different = new Map(kinds.map((kind) => [JSON.stringify(kind), close(kind)]))
-  return different.size === 0 ? undefined : toUnion([...different.values()])
+  return kinds.length === 0 ? undefined : toUnion(withoutRepeated(kinds).map(close))
 }
 
 /** Alternatives without anything beside them stand on their own, that of `null` last. */
@@ -276,7 +301,9 @@ function close(schema: unknown): unknown {
 function toQuerySchema(schema: unknown): unknown {
   if (!isPlainObject(schema)) return schema
   const { default: _default, $id: _id, $anchor: _anchor, ...keywords } = schema
-  return mapSchema(keywords, toQuerySchema)
+  return mapSchema(keywords, (inner, keyword) =>
+    keyword === '$ref' ? inner : toQuerySchema(inner),
+  )
 }
 
 function isNullable(schema: unknown): boolean {

@@ -11,17 +11,17 @@ import type {
   ServiceSchemas,
 } from '../../services/service-schemas.ts'
 import { isPromise } from '../../value-kind.ts'
-import { getOrAdd } from '../model/places.ts'
+import { getOrAdd } from '../model/keywords.ts'
 import { readOperatorPlaces } from '../queries/operator-places.ts'
 import { readLists } from '../queries/query-lists.ts'
 import { addWithheld, withoutSelection } from '../resolvers/selection.ts'
 import { createStandardValidator, isStandardSchema } from '../validation/standard-schema.ts'
 import { validateEach } from '../validation/validation-hooks.ts'
 import type { Check, CheckOptions } from '../validation/validator.ts'
-import { checkClosedParts, compileCheck } from '../validation/validator.ts'
+import { checkClosedParts, compileLinkedCheck } from '../validation/validator.ts'
 import type { MethodSources } from './method-sources.ts'
-import { checkReferences, toDocuments, toMethodSources } from './method-sources.ts'
-import { toOpenSchema, toPublicSchema, toWireSchema } from './wire-schema.ts'
+import { linkSchemas, toMethodSources } from './method-sources.ts'
+import { toPublicSchema, toWireSchema } from './wire-schema.ts'
 
 interface QueryCheck {
   /** Checks a query and converts its values. @throws {BadRequest} it does not fit */
@@ -48,11 +48,11 @@ export class CompiledSchemas {
     const dropsUnknown = given.unknown === 'drop'
     this.#dropsUnknown = dropsUnknown
     const service = `the schemas of service '${entry.path}'`
-    const schemas = compile(service, () => toDocuments(given))
+    const schemas = compile(service, () => linkSchemas(given))
     for (const [name, schema] of listResults(schemas)) {
       // Answers are not checked, but what is misspelt there would send other fields, and what is made of
       // it later, a query, has its faults in other places.
-      compile(`${name} in ${service}`, () => compileCheck(schema, { useDefaults: false }))
+      compile(`${name} in ${service}`, () => compileLinkedCheck(schema, { useDefaults: false }))
     }
     const all = compile(service, () => toMethodSources(entry, schemas))
     const queries = new Map<JSONSchema, QueryCheck>()
@@ -103,9 +103,9 @@ export class CompiledSchemas {
   /** Returns the schemas of a method as they hold over HTTP. */
   toMethodSchemas(name: string): MethodSchemas {
     const sources = this.#methods.get(name)?.sources
-    const data = sources?.data === undefined ? undefined : toPublicSchema(sources.data)
+    const options = { dropsUnknown: this.#dropsUnknown }
     return {
-      data: this.#dropsUnknown && data !== undefined ? toOpenSchema(data) : data,
+      data: sources?.data === undefined ? undefined : toPublicSchema(sources.data, options),
       query: toWireSchema(sources?.query ?? true),
       result: sources?.result === undefined ? undefined : toWireSchema(sources.result),
       isWhole: sources?.isWhole === true,
@@ -123,9 +123,8 @@ class LazyQueryCheck implements QueryCheck {
   readonly #name: string
   #check: Check | undefined
 
-  /** @throws {TypeError} a reference leads nowhere, or parts that are joined refuse each other */
+  /** @throws {TypeError} parts that are joined refuse each other */
   constructor(schema: JSONSchema, name: string) {
-    checkReferences(schema)
     checkClosedParts(schema)
     this.#schema = schema
     this.#name = name
@@ -153,7 +152,7 @@ function createQueryCheck(schema: JSONSchema): QueryCheck {
 }
 
 function compileQuery(schema: JSONSchema): Check {
-  return compileCheck(schema, { convertsStrings: true, useDefaults: false })
+  return compileLinkedCheck(schema, { convertsStrings: true, useDefaults: false })
 }
 
 function compile<R>(what: string, run: () => R): R {
@@ -191,12 +190,12 @@ function createDataCheck(
     return () => check
   }
   const options = { dropsUnknown, tellsAll: true }
-  const checkJSON = compileCheck(schema, options)
+  const checkJSON = compileLinkedCheck(schema, options)
   // Few clients send forms.
   let checkForm: Check | undefined
   return ({ headers }) => {
     if (!FORM.test(String(headers?.['content-type']))) return checkJSON
-    checkForm ??= compileCheck(schema, { ...options, convertsStrings: true })
+    checkForm ??= compileLinkedCheck(schema, { ...options, convertsStrings: true })
     return checkForm
   }
 }

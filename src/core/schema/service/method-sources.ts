@@ -1,9 +1,9 @@
 import { isStandardMethod } from '../../method-table.ts'
 import type { MethodEntry, ServiceEntryFace } from '../../services/method-entry.ts'
 import type { DataSchema, JSONSchema, ServiceSchemas } from '../../services/service-schemas.ts'
-import { toOneDocument, toRecordSchema } from '../model/document.ts'
-import { hasKeywords, indexReferences, visitSchemas } from '../model/keywords.ts'
-import { querySyntax } from '../queries/query-syntax.ts'
+import { getOrAdd, hasKeywords } from '../model/keywords.ts'
+import { linkReferences, toRecord } from '../model/references.ts'
+import { toDerivedQuery } from '../queries/query-syntax.ts'
 import { toPatchSchema } from '../validation/patch-schema.ts'
 import { isStandardSchema } from '../validation/standard-schema.ts'
 import { toClosedSchema } from './closed-schema.ts'
@@ -68,54 +68,34 @@ function toMethodData(
 /** Callers may ask for what they see. */
 function toDefaultQuery(record: JSONSchema | undefined): JSONSchema {
   if (hasKeywords(record)) {
-    const { type = 'object', properties, allOf } = toRecordSchema(record)
+    const { type = 'object', properties, allOf } = toRecord(record)
     if (type !== 'object' || (properties === undefined && allOf === undefined)) {
       throw new TypeError("no query follows from a record without 'properties': name the 'query'")
     }
-    return querySyntax({ type: 'object', ...record })
+    return toDerivedQuery({ type: 'object', ...record })
   }
   return { type: 'object', properties: {}, additionalProperties: false }
 }
 
 /**
- * Returns the schemas of a service as documents that refer to nothing by the `$id` of a part, so that parts
- * of them may stand in others. The same schema in several places is so in the copy.
+ * Returns the schemas of a service with linked references, so that parts of them may stand in others. The
+ * same schema in several places is so in the copy.
  * @throws {TypeError} two different schemas in one of them have the same `$id`
  */
-export function toDocuments(schemas: ServiceSchemas): ServiceSchemas {
-  const documents = new Map<unknown, unknown>()
-  const toDocument = (schema: unknown): unknown => {
-    if (!hasKeywords(schema) || isStandardSchema(schema)) return schema
-    const document = documents.get(schema) ?? toOneDocument(schema)
-    documents.set(schema, document)
-    return document
-  }
+export function linkSchemas(schemas: ServiceSchemas): ServiceSchemas {
+  const linked = new Map<unknown, unknown>()
+  const link = (schema: unknown): unknown =>
+    hasKeywords(schema) && !isStandardSchema(schema)
+      ? getOrAdd(linked, schema, () => linkReferences(schema))
+      : schema
   const { methods = {}, ...own } = schemas
-  const custom = Object.entries(methods).map(([name, method]) => [
-    name,
-    mapValues(method ?? {}, toDocument),
-  ])
-  return { ...mapValues(own, toDocument), methods: Object.fromEntries(custom) }
+  return {
+    ...mapValues(own, link),
+    methods: mapValues(methods, (one) => mapValues(one ?? {}, link)),
+  }
 }
 
-function mapValues<T extends object>(object: T, map: (value: unknown) => unknown): T {
+function mapValues<T extends object>(object: T, map: (value: T[keyof T]) => unknown): T {
   const entries = Object.entries(object).map(([name, value]) => [name, map(value)])
   return Object.fromEntries(entries) as T
-}
-
-/**
- * Refuses a query that follows from the schema of a record and refers to a part of the record, which it
- * has in another place, or not at all.
- * @throws {TypeError} names the reference
- */
-export function checkReferences(query: JSONSchema): void {
-  if (!hasKeywords(query)) return
-  const find = indexReferences(query)
-  visitSchemas(query, ({ $ref }) => {
-    if (typeof $ref !== 'string' || find($ref) !== undefined) return
-    throw new TypeError(
-      `no query follows from a record with the reference '${$ref}': ` +
-        "refer to a part of its $defs, or name the 'query'",
-    )
-  })
 }

@@ -238,10 +238,8 @@ class FormReader {
   }
 
   #checkReferences({ parts }: Place): void {
-    for (const { $ref } of parts) {
-      if (typeof $ref !== 'string' || this.#model.find($ref) !== undefined) continue
-      throw new TypeError(`The reference '${$ref}' leads nowhere`)
-    }
+    const { $ref } = parts.find((part) => typeof part['$ref'] === 'string') ?? {}
+    if ($ref !== undefined) throw new TypeError(`The reference '${$ref}' leads nowhere`)
   }
 }
 

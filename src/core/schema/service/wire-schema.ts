@@ -1,7 +1,14 @@
 import type { DataSchema, JSONSchema } from '../../services/service-schemas.ts'
 import { isObject } from '../../value-kind.ts'
 import type { Keywords } from '../model/keywords.ts'
-import { hasKeywords, mapSchema, toPrefixItems } from '../model/keywords.ts'
+import {
+  createCopier,
+  hasKeywords,
+  mapSchema,
+  OTHER_PROPERTIES,
+  toPrefixItems,
+  withoutRepeated,
+} from '../model/keywords.ts'
 import { isStandardSchema } from '../validation/standard-schema.ts'
 
 /** What values are over HTTP that a keyword converts. */
@@ -16,22 +23,28 @@ const ANNOTATIONS: ReadonlySet<string> = new Set([
   ...['example', 'externalDocs', 'xml'],
 ])
 
+/** What is said of data over HTTP. */
+interface DataOptions {
+  /** Whether fields that are not named are left out. */
+  readonly dropsUnknown: boolean
+}
+
 /**
  * Returns a copy of a schema as it holds for what is sent over HTTP, in standard keywords alone: ids
  * of MongoDB and dates are strings there.
+ * @param data set for what callers send: they may leave out what has a default
  */
-export function toWireSchema(schema: JSONSchema): JSONSchema {
+export function toWireSchema(schema: JSONSchema, data?: DataOptions): JSONSchema {
+  const toWire = createCopier((given) => {
+    for (const [keyword, string] of STRINGS) {
+      if (given[keyword] === true) return { ...toAnnotations(given), ...string }
+    }
+    const keywords = data?.dropsUnknown ? withoutClosing(given) : given
+    const copy = mapSchema(withNullType(toPrefixItems(keywords)), toWire)
+    for (const keyword of STRINGS.keys()) delete copy[keyword]
+    return mergeAlternatives(data === undefined ? copy : withOptionalDefaults(copy))
+  })
   return toWire(schema) as JSONSchema
-}
-
-function toWire(schema: unknown): unknown {
-  if (!hasKeywords(schema)) return schema
-  for (const [keyword, string] of STRINGS) {
-    if (schema[keyword] === true) return { ...toAnnotations(schema), ...string }
-  }
-  const copy = mapSchema(withNullType(toPrefixItems(schema)), toWire)
-  for (const keyword of STRINGS.keys()) delete copy[keyword]
-  return mergeAlternatives(copy)
 }
 
 /** OpenAPI 3.1 and JSON Schema have no `nullable`, which Ajv knows from OpenAPI 3.0. */
@@ -42,12 +55,12 @@ function withNullType({ nullable, ...schema }: Keywords): Keywords {
 }
 
 /** A choice between forms that are the same string over HTTP is that string. */
-function mergeAlternatives(schema: Record<string, unknown>): unknown {
+function mergeAlternatives(schema: Keywords): Keywords {
   const { anyOf, ...others } = schema
   if (!Array.isArray(anyOf)) return schema
-  const texts = new Map(anyOf.map((one) => [JSON.stringify(one), one]))
-  const [only] = texts.values()
-  if (texts.size > 1 || !hasKeywords(only)) return { ...others, anyOf: [...texts.values()] }
+  const different = withoutRepeated(anyOf)
+  const [only] = different
+  if (different.length > 1 || !hasKeywords(only)) return { ...others, anyOf: different }
   return { ...only, ...others }
 }
 
@@ -62,8 +75,11 @@ function toAnnotations(schema: Keywords): Record<string, unknown> {
  * gives, else any value.
  * @see https://standardschema.dev/json-schema
  */
-export function toPublicSchema(schema: DataSchema): JSONSchema {
-  if (!isStandardSchema(schema)) return withOptionalDefaults(toWireSchema(schema)) as JSONSchema
+export function toPublicSchema(
+  schema: DataSchema,
+  options: DataOptions = { dropsUnknown: false },
+): JSONSchema {
+  if (!isStandardSchema(schema)) return toWireSchema(schema, options)
   const { jsonSchema } = schema['~standard'] as { readonly jsonSchema?: unknown }
   const toInput = isObject(jsonSchema) ? jsonSchema['input'] : undefined
   if (typeof toInput !== 'function') return true
@@ -75,31 +91,19 @@ export function toPublicSchema(schema: DataSchema): JSONSchema {
   }
 }
 
-/** Keywords that close an object by `false`. */
-const CLOSING: readonly string[] = ['additionalProperties', 'unevaluatedProperties']
-
-/** Returns a copy of a schema that says nothing of the fields that it does not name: they are left out. */
-export function toOpenSchema(schema: JSONSchema): JSONSchema {
-  return toOpen(schema) as JSONSchema
-}
-
-function toOpen(schema: unknown): unknown {
-  if (!hasKeywords(schema)) return schema
+function withoutClosing(schema: Keywords): Keywords {
   const open = Object.entries(schema).filter(
-    ([keyword, value]) => value !== false || !CLOSING.includes(keyword),
+    ([keyword, value]) => value !== false || !OTHER_PROPERTIES.includes(keyword),
   )
-  return mapSchema(Object.fromEntries(open), toOpen)
+  return Object.fromEntries(open)
 }
 
-/** Callers may leave out what has a default. */
-function withOptionalDefaults(schema: unknown): unknown {
-  if (!hasKeywords(schema)) return schema
-  const copy = mapSchema(schema, withOptionalDefaults)
-  const { properties, required } = copy
-  if (!hasKeywords(properties) || !Array.isArray(required)) return copy
+function withOptionalDefaults(schema: Keywords): Keywords {
+  const { properties, required } = schema
+  if (!hasKeywords(properties) || !Array.isArray(required)) return schema
   const hasDefault = (name: unknown): boolean => {
     const property = properties[String(name)]
     return hasKeywords(property) && property['default'] !== undefined
   }
-  return { ...copy, required: required.filter((name) => !hasDefault(name)) }
+  return { ...schema, required: required.filter((name) => !hasDefault(name)) }
 }

@@ -7,13 +7,8 @@ import { findSchemaKeywords } from '../../schema-keywords.ts'
 import type { JSONSchema } from '../../services/service-schemas.ts'
 import { isObject } from '../../value-kind.ts'
 import type { Keywords } from '../model/keywords.ts'
-import {
-  hasKeywords,
-  mapSchema,
-  someSchema,
-  visitSchemas,
-  withPrefixItems,
-} from '../model/keywords.ts'
+import { hasKeywords, someSchema, visitSchemas, withPrefixItems } from '../model/keywords.ts'
+import { writeReferences } from '../model/references.ts'
 import type { AnyAjv } from './formats.ts'
 import { addFormats, keywordDate } from './formats.ts'
 
@@ -54,7 +49,7 @@ const INSTANCES = new Map<string, AnyAjv>()
  * that are known by now. It converts no types, loads no schemas, and has no references to data.
  * @throws {TypeError} an unknown dialect
  */
-export function createAjv({
+function createAjv({
   dialect = LATEST_DIALECT,
   useDefaults = false,
   ownProperties = false,
@@ -91,7 +86,7 @@ export function createAjv({
 }
 
 /**
- * Returns what checks values by a schema, with the shared Ajv of its dialect.
+ * Returns what checks values by a schema with linked references, with the shared Ajv of its dialect.
  * @throws {TypeError} an unknown dialect, or a schema that says `$async`
  * @throws {Error} an invalid schema, with the place
  */
@@ -113,7 +108,7 @@ export function compileSchema(
   const ajv = INSTANCES.get(key) ?? createAjv({ dialect, useDefaults, ownProperties, allErrors })
   INSTANCES.set(key, ajv)
   addExtensions(ajv, schema)
-  const shared = shareParts(schema)
+  const shared = writeReferences(schema, { sharesParts: true })
   const written = dialect === LATEST_DIALECT ? withPrefixItems(shared) : shared
   return addKnownKeywords(ajv).compile(withId(written))
 }
@@ -153,57 +148,4 @@ function namesInherited({ properties, required }: Keywords): boolean {
 /** The empty fragment at the end means nothing. */
 function toDialect(schema: string): string {
   return schema.replace(/#$/, '')
-}
-
-/** Keywords that make it worth while to compile a schema once: the code of others is one comparison. */
-const LARGE: readonly string[] = ['properties', 'anyOf', 'oneOf', 'allOf']
-
-/** How often each schema stands in another one, by the object that it is. */
-type Occurrences = Map<Keywords, number>
-
-/**
- * Returns a schema that accepts the same, in which parts that are one and the same object stand once,
- * with references to them. Ajv writes code for each place otherwise: for the conditions of a query, which
- * stand in `$or` and `$and` as well, it takes ten times as long.
- */
-function shareParts(schema: JSONSchema): JSONSchema {
-  if (!hasKeywords(schema)) return schema
-  const occurrences: Occurrences = new Map()
-  // References lead to the schema with the nearest `$id`, where the shared parts are not.
-  if (!countParts(schema, occurrences)) return schema
-  occurrences.delete(schema)
-  const repeated = [...occurrences].filter(([part, count]) => count > 1 && isLarge(part))
-  if (repeated.length === 0) return schema
-  const references = new Map(
-    repeated.map(([part], index) => [part, { $ref: `#/$defs/${toName(index)}` }] as const),
-  )
-  const share = (part: unknown): unknown =>
-    references.get(part as Keywords) ?? (hasKeywords(part) ? mapSchema(part, share) : part)
-  const parts = repeated.map(([part], index) => [toName(index), mapSchema(part, share)] as const)
-  const copy = mapSchema(schema, share)
-  return { ...copy, $defs: { ...(copy['$defs'] as object), ...Object.fromEntries(parts) } }
-}
-
-/** Counts each part, and looks into it once. Returns whether none of them has an `$id`. */
-function countParts(schema: Keywords, occurrences: Occurrences): boolean {
-  let isAnonymous = true
-  const visit = (part: unknown): unknown => {
-    if (!hasKeywords(part)) return part
-    const count = occurrences.get(part) ?? 0
-    occurrences.set(part, count + 1)
-    if (part['$id'] !== undefined) isAnonymous = false
-    if (count === 0) mapSchema(part, visit)
-    return part
-  }
-  mapSchema(schema, visit)
-  return isAnonymous
-}
-
-function isLarge(schema: Keywords): boolean {
-  return LARGE.some((keyword) => schema[keyword] !== undefined)
-}
-
-/** A name that no author gives. */
-function toName(index: number): string {
-  return `shared-${index}`
 }

@@ -1,8 +1,7 @@
 import type { JSONSchema } from '../../services/service-schemas.ts'
-import { isObject } from '../../value-kind.ts'
-import { toRecordSchema } from '../model/document.ts'
-import type { FindReference, Keywords } from '../model/keywords.ts'
-import { hasKeywords, indexReferences, mapSchema } from '../model/keywords.ts'
+import type { Keywords } from '../model/keywords.ts'
+import { createCopier, hasKeywords, mapSchema } from '../model/keywords.ts'
+import { toRecord } from '../model/references.ts'
 
 /** Keywords that ask for properties of the record as a whole. */
 const OF_WHOLE_RECORDS: ReadonlySet<string> = new Set([
@@ -12,8 +11,10 @@ const OF_WHOLE_RECORDS: ReadonlySet<string> = new Set([
   '$id',
 ])
 
-/** Keywords that count at the top of a schema alone, also where its own reference is written apart. */
-const OF_DOCUMENTS: ReadonlySet<string> = new Set(['$id', '$schema', '$defs', 'definitions'])
+/** Keywords whose schemas hold for the record itself, and are changed as it is. */
+const SAME_RECORD: ReadonlySet<string> = new Set([
+  ...['$ref', 'allOf', 'anyOf', 'oneOf', 'then', 'else', 'dependentSchemas'],
+])
 
 /**
  * Returns the schema of the data of a patch: that of a whole record, of which nothing is required and no
@@ -22,42 +23,26 @@ const OF_DOCUMENTS: ReadonlySet<string> = new Set(['$id', '$schema', '$defs', 'd
  */
 export function toPatchSchema(schema: JSONSchema): JSONSchema {
   if (!hasKeywords(schema)) return schema
-  const whole = toRecordSchema(schema)
-  const partial = toPartial(whole, indexReferences(whole), new Set()) as Keywords
-  const ofDocument = Object.entries({ ...whole, $id: schema['$id'] }).filter(
-    ([keyword, value]) => OF_DOCUMENTS.has(keyword) && value !== undefined,
-  )
-  return { ...partial, ...Object.fromEntries(ofDocument) }
+  const { $id } = schema
+  const partial = toPartial(toRecord(schema)) as Keywords
+  return $id === undefined ? partial : { ...partial, $id }
 }
 
-/** Keywords whose schemas hold for the record itself, and are changed as it is. */
-const SAME_RECORD: ReadonlySet<string> = new Set([
-  ...['allOf', 'anyOf', 'oneOf', 'then', 'else', 'dependentSchemas'],
-])
-
-function toPartial(
-  schema: unknown,
-  findReference: FindReference,
-  above: ReadonlySet<unknown>,
-): unknown {
-  if (!isObject(schema) || above.has(schema)) return schema
-  const toInner = (inner: unknown) => toPartial(inner, findReference, new Set([...above, schema]))
-  const { $ref, ...keywords } = schema
-  const kept = Object.entries(keywords).filter(([keyword]) => !OF_WHOLE_RECORDS.has(keyword))
-  const { oneOf, ...partial } = mapSchema(Object.fromEntries(kept), (inner, keyword) => {
-    if (keyword === 'properties') return withoutDefault(inner)
-    return SAME_RECORD.has(keyword) ? toInner(inner) : inner
+function toPartial(record: Keywords): unknown {
+  const toInner = createCopier((schema) => {
+    const kept = Object.entries(schema).filter(([keyword]) => !OF_WHOLE_RECORDS.has(keyword))
+    const { oneOf, ...partial } = mapSchema(Object.fromEntries(kept), (inner, keyword) => {
+      if (keyword === 'properties') return withoutDefault(inner)
+      return SAME_RECORD.has(keyword) ? toInner(inner) : inner
+    })
+    // Where nothing is required, a patch may fit several of the kinds that a record has one of.
+    return oneOf === undefined ? partial : { ...partial, anyOf: oneOf }
   })
-  // Where nothing is required, a patch may fit several of the kinds that a record has one of.
-  if (oneOf !== undefined) partial['anyOf'] = oneOf
-  if (typeof $ref !== 'string') return partial
-  const meant = findReference($ref)
-  if (meant === undefined) return { ...partial, $ref }
-  return { allOf: [partial, toInner(meant)] }
+  return toInner(record)
 }
 
 function withoutDefault(schema: unknown): unknown {
-  if (!hasKeywords(schema)) return schema
+  if (!hasKeywords(schema) || schema['default'] === undefined) return schema
   const { default: _default, ...keywords } = schema
   return keywords
 }

@@ -59,11 +59,10 @@ function refusesField(
   if (!hasKeywords(schema) || above.includes(schema)) return false
   if (!takesObjects(schema)) return true
   const isRefused = (one: unknown): boolean => refusesField(one, name, model, [...above, schema])
-  const { additionalProperties, unevaluatedProperties, $ref } = schema
+  const { additionalProperties, unevaluatedProperties } = schema
   if (additionalProperties === false && !namesProperty(schema, name)) return true
   if (unevaluatedProperties === false && !mayKnow(model.place([schema]), name)) return true
-  if (typeof $ref === 'string' && isRefused(model.find($ref))) return true
-  if (listSchemas(schema, 'allOf').some(isRefused)) return true
+  if (['$ref', 'allOf'].some((keyword) => listSchemas(schema, keyword).some(isRefused))) return true
   return ALTERNATIVES.some((keyword) => {
     const alternatives = listSchemas(schema, keyword)
     return alternatives.length > 0 && alternatives.every(isRefused)

@@ -6,6 +6,7 @@ import { checkOptions } from '../../options/option-check.ts'
 import type { Params, Query } from '../../params.ts'
 import type { DataSchema, JSONSchema } from '../../services/service-schemas.ts'
 import { isObject } from '../../value-kind.ts'
+import { linkReferences } from '../model/references.ts'
 import { copyPlain } from '../plain-objects.ts'
 import { readOperatorPlaces } from '../queries/operator-places.ts'
 import { readLists } from '../queries/query-lists.ts'
@@ -216,7 +217,10 @@ export function validateQuery(
     compileCheck(given, { convertsStrings: true, useDefaults: false }),
   )
   const jsonSchema = findJSONSchema(schema)
-  const places = jsonSchema === undefined ? undefined : readOperatorPlaces(jsonSchema)
+  const places =
+    jsonSchema === undefined
+      ? undefined
+      : readOperatorPlaces(linkReferences(jsonSchema, { isStrict: true }))
   return async (context, next) => {
     checkHookType('validateQuery', context)
     // The type of a query differs from service to service.

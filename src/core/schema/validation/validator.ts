@@ -2,9 +2,9 @@ import type { Static, TSchema } from 'typebox'
 import { checkOptions } from '../../options/option-check.ts'
 import type { JSONSchema } from '../../services/service-schemas.ts'
 import { hasMethod, isObject, isPromise } from '../../value-kind.ts'
-import { toOneDocument } from '../model/document.ts'
 import { visitSchemas } from '../model/keywords.ts'
 import { namesProperty, SchemaModel } from '../model/places.ts'
+import { linkReferences, writeReferences } from '../model/references.ts'
 import { compileSchema } from './ajv.ts'
 import { createFaultSearch } from './all-faults.ts'
 import { toPatchSchema } from './patch-schema.ts'
@@ -68,8 +68,13 @@ export function findSchemaOf(validator: object): JSONSchema | undefined {
  * @throws {Error} an invalid schema, with the place
  * @throws {BadRequest} in calls: the data does not fit, with the list of what is wrong as its `data`
  */
-export function compileCheck(
-  given: JSONSchema,
+export function compileCheck(schema: JSONSchema, options?: CheckOptions): Check {
+  return compileLinkedCheck(linkReferences(schema), options)
+}
+
+/** Returns the same for a schema with linked references. */
+export function compileLinkedCheck(
+  schema: JSONSchema,
   {
     convertsStrings = false,
     useDefaults = true,
@@ -77,7 +82,6 @@ export function compileCheck(
     tellsAll = false,
   }: CheckOptions = {},
 ): Check {
-  const schema = toOneDocument(given)
   checkClosedParts(schema)
   const validate = compileSchema(schema, { useDefaults })
   const convert = convertsStrings ? createStringConversion(schema) : () => undefined
@@ -125,7 +129,7 @@ function toAsync(check: Check): Validator {
 }
 
 function compileWith(ajv: SchemaCompiler, schema: JSONSchema): Validator {
-  checkClosedParts(schema)
+  checkClosedParts(linkReferences(schema))
   return toValidator(ajv.compile(isObject(schema) ? schema : { allOf: [schema] }))
 }
 
@@ -187,7 +191,8 @@ export function getDataValidator(
   })
   const create = getValidator(map.create, ajv)
   const update = map.update === undefined ? create : getValidator(map.update, ajv)
-  const patch = map.patch ?? withOwnId(toPatchSchema(map.create), ajv)
+  const patch =
+    map.patch ?? withOwnId(writeReferences(toPatchSchema(linkReferences(map.create))), ajv)
   return { create, update, patch: getValidator(patch, ajv) }
 }
 

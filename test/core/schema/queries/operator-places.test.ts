@@ -2,6 +2,7 @@ import t from 'tap'
 
 import type { OperatorPlace } from '../../../../src/core/checked-query.ts'
 import { querySyntax, Type } from '../../../../src/core/schema/index.ts'
+import { linkReferences } from '../../../../src/core/schema/model/references.ts'
 import { readOperatorPlaces } from '../../../../src/core/schema/queries/operator-places.ts'
 
 const any = { type: 'string' }
@@ -9,7 +10,9 @@ const object = (properties: object, more: object = {}) => ({ type: 'object', pro
 
 /** Whether a schema names something, by the way to it; `[]` stands for the items of a list. */
 function names(schema: object | boolean, ...way: string[]): boolean {
-  let place: OperatorPlace | undefined = readOperatorPlaces(schema)
+  let place: OperatorPlace | undefined = readOperatorPlaces(
+    linkReferences(schema, { isStrict: true }),
+  )
   for (const name of way) place = name === '[]' ? place?.items : place?.names.get(name)
   return place !== undefined
 }

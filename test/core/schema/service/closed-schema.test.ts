@@ -1,7 +1,8 @@
 import t from 'tap'
 import { Type } from '../../../../src/core/schema/index.ts'
+import { linkReferences } from '../../../../src/core/schema/model/references.ts'
 import { toClosedSchema } from '../../../../src/core/schema/service/closed-schema.ts'
-import { compileCheck } from '../../../../src/core/schema/validation/validator.ts'
+import { compileLinkedCheck } from '../../../../src/core/schema/validation/validator.ts'
 import type { JSONSchema } from '../../../../src/core/services/service-schemas.ts'
 
 interface Case {
@@ -179,7 +180,7 @@ const CASES: readonly Case[] = [
 for (const { title, schema, valid, invalid } of CASES) {
   t.test(`closes ${title}`, async (t) => {
     const before = JSON.stringify(schema)
-    const check = compileCheck(toClosedSchema(schema))
+    const check = compileLinkedCheck(toClosedSchema(linkReferences(schema)))
     for (const value of valid) t.ok(check(value), JSON.stringify(value))
     for (const value of invalid) t.throws(() => check(value), JSON.stringify(value))
     t.equal(JSON.stringify(schema), before, 'the schema itself stays as it is')

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { linkReferences } from '../../../../src/core/schema/model/references.ts'
 import { createResultForm } from '../../../../src/core/schema/service/result-form.ts'
 import type { JSONSchema } from '../../../../src/core/services/service-schemas.ts'
 
@@ -174,7 +175,7 @@ const options = { onOtherType: () => undefined, onLeftOut: () => undefined }
 
 for (const { title, schema, value, sent = value } of CASES) {
   t.test(`picks ${title}`, async (t) => {
-    const form = createResultForm(schema)
+    const form = createResultForm(linkReferences(schema))
     for (const asJSON of [true, false]) {
       const picked = form.pick(value, '', { ...options, asJSON })
       t.strictSame(JSON.parse(JSON.stringify(picked)), sent)

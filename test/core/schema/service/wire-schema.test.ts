@@ -55,7 +55,7 @@ t.test('says nullable by the type', async (t) => {
 t.test('leaves what is the same over HTTP as it is', async (t) => {
   const schema = { type: 'object', properties: { date: { type: 'string' }, a: { anyOf: [] } } }
   t.strictSame(toWireSchema(schema), schema)
-  t.strictSame([true, false].map(toWireSchema), [true, false])
+  t.strictSame([toWireSchema(true), toWireSchema(false)], [true, false])
   t.strictSame(toWireSchema({ type: 'string', date: false }), { type: 'string' })
 })
 

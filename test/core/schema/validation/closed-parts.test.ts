@@ -1,6 +1,5 @@
 import t from 'tap'
 import { Type as PlainType } from 'typebox'
-
 import {
   Ajv,
   getDataValidator,
@@ -9,6 +8,7 @@ import {
   validateData,
   validateQuery,
 } from '../../../../src/core/schema/index.ts'
+import { linkReferences } from '../../../../src/core/schema/model/references.ts'
 import { checkClosedParts } from '../../../../src/core/schema/validation/validator.ts'
 
 const A = { type: 'object', properties: { a: { type: 'string' } } }
@@ -36,7 +36,10 @@ const REFUSED: readonly [string, object, string][] = [
 
 for (const [what, schema, name] of REFUSED) {
   t.test(`refuses a schema in which ${what} takes away what another part names`, async (t) => {
-    t.throws(() => checkClosedParts(schema), { name: 'TypeError', message: `property '${name}'` })
+    t.throws(() => checkClosedParts(linkReferences(schema)), {
+      name: 'TypeError',
+      message: `property '${name}'`,
+    })
   })
 }
 
@@ -63,7 +66,7 @@ const ACCEPTED: readonly [string, object][] = [
 
 for (const [what, schema] of ACCEPTED) {
   t.test(`accepts ${what}`, async (t) => {
-    t.doesNotThrow(() => checkClosedParts(schema))
+    t.doesNotThrow(() => checkClosedParts(linkReferences(schema)))
   })
 }
 

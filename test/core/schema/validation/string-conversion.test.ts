@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import t from 'tap'
-
 import { ObjectIdSchema } from '../../../../src/adapter/index.ts'
 import { Ajv, DateSchema, Type } from '../../../../src/core/schema/index.ts'
+import { linkReferences } from '../../../../src/core/schema/model/references.ts'
 import { createStringConversion } from '../../../../src/core/schema/validation/string-conversion.ts'
 import type { JSONSchema } from '../../../../src/core/services/service-schemas.ts'
 
 /** Returns what becomes of the data. */
 function convert(schema: JSONSchema, data: object): object {
-  createStringConversion(schema)(data)
+  createStringConversion(linkReferences(schema))(data)
   return data
 }
 
@@ -209,7 +209,7 @@ t.test('a schema that contains itself is read once, however deep the data are', 
       return undefined
     },
   }
-  const run = createStringConversion(node)
+  const run = createStringConversion(linkReferences(node))
   run({ left: { left: {}, right: {}, size: '1' }, right: { left: {}, right: {} } })
   const before = reads
   const data = { left: { right: { right: { left: { size: '5' } } } } }

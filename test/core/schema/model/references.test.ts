@@ -1,7 +1,12 @@
 import t from 'tap'
 
 import { querySyntax, Type, validateQuery } from '../../../../src/core/schema/index.ts'
-import { toOneDocument, toRecordSchema } from '../../../../src/core/schema/model/document.ts'
+import type { Keywords } from '../../../../src/core/schema/model/keywords.ts'
+import {
+  linkReferences,
+  toRecord,
+  writeReferences,
+} from '../../../../src/core/schema/model/references.ts'
 import { compileCheck } from '../../../../src/core/schema/validation/validator.ts'
 import type { JSONSchema, ServiceSchemas } from '../../../../src/core/services/service-schemas.ts'
 import { createApp, openapiDocument } from '../../../../src/transport/index.ts'
@@ -108,15 +113,21 @@ for (const [$ref, part, wrong] of LEADING) {
   })
 }
 
-t.test('a query refers to nothing of a record that it does not have', async (t) => {
+t.test('a query may refer to any part of a record, and to nothing that is not there', async (t) => {
   const Thing = {
     type: 'object',
     properties: { home, list: { $ref: '#/patternProperties/a' } },
     patternProperties: { a: home },
   }
-  const message = /the query of 'find'.*reference '#\/patternProperties\/a'.*\$defs/
-  await t.rejects(use({ entity: Thing, create: true }).setup(), { name: 'TypeError', message })
-  await use({ entity: Thing, create: true, query: true }).setup()
+  const app = use({ entity: Thing, create: true })
+  await app.setup()
+  const query = { list: { city: 'Rome' } }
+  t.strictSame(await app.service('things').find({ ...OUTSIDE, query }), query)
+  const wrong = { list: { city: 5, town: 5 } }
+  await t.rejects(app.service('things').find({ ...OUTSIDE, query: wrong }), { code: 400 })
+  const Lost = { ...Thing, properties: { list: { $ref: '#/patternProperties/b' } } }
+  const message = /'result' in the schemas of service 'things': .*#\/patternProperties\/b/
+  await t.rejects(use({ result: Lost, create: true }).setup(), { name: 'TypeError', message })
 })
 
 t.test('a query whose parts refuse each other is found at the start', async (t) => {
@@ -164,12 +175,8 @@ const DOCUMENTS: readonly (readonly [title: string, schema: JSONSchema, expected
     'to a definition inside of it',
     { $defs: { e: true }, items: { $id: 'c', $defs: { e: { $ref: '#' } }, $ref: '#/$defs/e' } },
     {
-      $defs: {
-        e: true,
-        e2: { $ref: '#/$defs/c' },
-        c: { $defs: { e: { $ref: '#/$defs/c' } }, $ref: '#/$defs/e2' },
-      },
-      items: { $defs: { e: { $ref: '#/$defs/c' } }, $ref: '#/$defs/e2' },
+      $defs: { e: true, e2: { $ref: '#/$defs/c' }, c: { $ref: '#/$defs/e2' } },
+      items: { $ref: '#/$defs/e2' },
     },
   ],
   [
@@ -181,22 +188,24 @@ const DOCUMENTS: readonly (readonly [title: string, schema: JSONSchema, expected
 
 for (const [title, schema, expected] of DOCUMENTS) {
   t.test(`a reference ${title} leads to a definition`, async (t) => {
-    t.strictSame(toOneDocument(schema), expected)
+    t.strictSame(writeReferences(linkReferences(schema)), expected)
   })
 }
 
-t.test('a schema without parts that have an $id stays the same object', async (t) => {
-  const schema = { $id: 'a', properties: { $id: { type: 'string' }, b: { $ref: '#' } } }
-  t.equal(toOneDocument(schema), schema)
-  t.equal(toOneDocument(true), true)
+t.test('a schema without references stays the same object', async (t) => {
+  const schema = { $id: 'a', properties: { $id: { type: 'string' }, $ref: {} } }
+  t.equal(linkReferences(schema), schema)
+  t.equal(linkReferences(true), true)
 })
 
 t.test('a record that is only a reference has the keywords of what it refers to', async (t) => {
   const $defs = { User: { type: 'object', properties: {} } }
-  const record = toRecordSchema({ $ref: '#/$defs/User', title: 'A user', $defs })
+  const read = (schema: Keywords) =>
+    writeReferences(toRecord(linkReferences({ ...schema, $defs }) as Keywords))
+  const record = read({ $ref: '#/$defs/User', title: 'A user' })
   t.strictSame(record, { type: 'object', properties: {}, title: 'A user', $defs })
-  const more = { $ref: '#/$defs/User', required: ['name'], $defs }
-  t.equal(toRecordSchema(more), more)
+  const more = { $ref: '#/$defs/User', required: ['name'] }
+  t.strictSame(read(more), { ...more, $defs })
 })
 
 t.test(
@@ -210,12 +219,12 @@ t.test(
       $defs: { none: { type: 'string' } },
       properties: { part: { ...part, $defs: { any: true } } },
     }
-    const { properties, $defs } = toOneDocument(schema, { isStrict: true }) as {
+    const { properties, $defs } = writeReferences(linkReferences(schema, { isStrict: true })) as {
       readonly properties: { readonly part: { readonly properties: object } }
       readonly $defs: object
     }
     // The definition of the whole is another one.
-    t.match(properties.part.properties, { a: { $ref: '#/$defs/any' }, b: { $ref: /Part#/ } })
-    t.match($defs, { any: true, none: { type: 'string' } })
+    t.match(properties.part.properties, { a: { $ref: '#/$defs/part' }, b: { $ref: /Part#/ } })
+    t.match($defs, { part: true, none: { type: 'string' } })
   },
 )
