@@ -38,7 +38,7 @@ export interface PickOptions {
  * @throws {TypeError} a reference leads nowhere
  */
 export function createResultForm(schema: JSONSchema): ResultForm {
-  return hasKeywords(schema) ? new FormReader(schema).read() : new ResultForm()
+  return hasKeywords(schema) ? new ResultFormReader(schema).read() : new ResultForm()
 }
 
 /** What the values of one place of a result may be: objects with some fields, lists, scalars, or anything. */
@@ -177,7 +177,7 @@ function compilePick(named: ReadonlyMap<string, ResultForm>): PickNamed {
 }
 
 /** Reads the forms of a schema. */
-class FormReader {
+class ResultFormReader {
   readonly #model: SchemaModel
   readonly #forms = new Map<Place, ResultForm>()
 
@@ -186,32 +186,32 @@ class FormReader {
   }
 
   read(): ResultForm {
-    return this.#toForm(this.#model.root)
+    return this.#readPlace(this.#model.root)
   }
 
-  readonly #of = (schemas: readonly unknown[]): ResultForm => {
+  readonly #readSchemas = (schemas: readonly unknown[]): ResultForm => {
     const place = this.#model.place(schemas)
-    return this.#forms.get(place) ?? this.#toForm(place)
+    return this.#forms.get(place) ?? this.#readPlace(place)
   }
 
-  #toForm(place: Place): ResultForm {
+  #readPlace(place: Place): ResultForm {
     const form = new ResultForm()
     // Before what is in it is read: it may contain itself.
     this.#forms.set(place, form)
     const types = new Set(place.parts.flatMap(toTypes))
     this.#checkReferences(place)
-    form.fields = this.#toFields(place)
-    form.items = this.#toItems(place)
+    form.fields = this.#readFields(place)
+    form.items = this.#readItems(place)
     for (const type of types) if (SCALARS.has(type)) form.scalars.add(SCALARS.get(type) ?? type)
     form.scalar = [...form.scalars][0]
     const isOpenObject = types.has('object') && form.fields === undefined
     const isOpenList = types.has('array') && form.items === undefined
-    const isNothing = form.fields === undefined && form.items === undefined && types.size === 0
-    form.isOpen = isOpenObject || isOpenList || types.has('any') || isNothing
+    const isUntyped = form.fields === undefined && form.items === undefined && types.size === 0
+    form.isOpen = isOpenObject || isOpenList || types.has('any') || isUntyped
     return form
   }
 
-  #toFields(place: Place): ResultFields | undefined {
+  #readFields(place: Place): ResultFields | undefined {
     if (!place.parts.some((part) => NAMING.some((keyword) => part[keyword] !== undefined))) {
       return undefined
     }
@@ -220,21 +220,21 @@ class FormReader {
       ...place.schemas('unevaluatedProperties'),
     ].filter((schema) => schema !== false)
     return new ResultFields(
-      this.#toNamed(place, 'properties'),
-      this.#toNamed(place, 'patternProperties'),
-      others.length > 0 ? this.#of(others) : undefined,
+      this.#readNamed(place, 'properties'),
+      this.#readNamed(place, 'patternProperties'),
+      others.length > 0 ? this.#readSchemas(others) : undefined,
     )
   }
 
   /** A field that several parts describe has what any of them names. */
-  #toNamed(place: Place, keyword: string): ReadonlyMap<string, ResultForm> {
+  #readNamed(place: Place, keyword: string): ReadonlyMap<string, ResultForm> {
     const groups = [...place.namedSchemas(keyword)]
-    return new Map(groups.map(([name, schemas]) => [name, this.#of(schemas)]))
+    return new Map(groups.map(([name, schemas]) => [name, this.#readSchemas(schemas)]))
   }
 
-  #toItems(place: Place): ResultForm | undefined {
+  #readItems(place: Place): ResultForm | undefined {
     const items = ['items', 'prefixItems', 'additionalItems'].flatMap((one) => place.schemas(one))
-    return items.some(hasKeywords) ? this.#of(items) : undefined
+    return items.some(hasKeywords) ? this.#readSchemas(items) : undefined
   }
 
   #checkReferences({ parts }: Place): void {
