@@ -5,7 +5,7 @@ import { relate } from '../field-path.ts'
 import type { MongoDBSettings } from '../mongodb-options.ts'
 import { isObjectId } from '../object-id.ts'
 import { findSearchLeak, isTextSearch, readSelect, readSort } from './query-filters.ts'
-import { LOGICAL } from './query-place.ts'
+import { LOGICAL } from './query-operators.ts'
 
 /** Operators that hold conditions on the same field, or on fields of its items. */
 const NESTING: ReadonlySet<string> = new Set(['$not', '$elemMatch'])

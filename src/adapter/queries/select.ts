@@ -47,10 +47,7 @@ function omit(value: unknown, paths: readonly string[]): unknown {
   const entries = value instanceof Map ? [...value] : Object.entries(value)
   const kept = entries.flatMap(([name, inner]): [string, unknown][] => {
     if (paths.includes(name)) return []
-    const prefix = `${name}.`
-    const below = paths
-      .filter((path) => path.startsWith(prefix))
-      .map((path) => path.slice(prefix.length))
+    const below = listBelow(paths, name)
     return [[name, below.length === 0 ? inner : omit(inner, below)]]
   })
   return Object.fromEntries(kept)
@@ -72,12 +69,9 @@ export function pickSelected(document: Document, select: readonly string[], id: 
 function pick(document: Document, paths: readonly string[]): Document {
   const picked = Object.entries(document).flatMap(([name, value]): [string, unknown][] => {
     if (paths.includes(name)) return [[name, value]]
-    const prefix = `${name}.`
-    const inner = paths
-      .filter((path) => path.startsWith(prefix))
-      .map((path) => path.slice(prefix.length))
-    if (inner.length === 0) return []
-    const rest = pickInside(value, inner)
+    const below = listBelow(paths, name)
+    if (below.length === 0) return []
+    const rest = pickInside(value, below)
     return rest === undefined ? [] : [[name, rest]]
   })
   return Object.fromEntries(picked)
@@ -88,4 +82,10 @@ function pickInside(value: unknown, paths: readonly string[]): unknown {
   if (isPlainObject(value)) return pick(value, paths)
   if (!Array.isArray(value)) return undefined
   return value.map((item) => pickInside(item, paths)).filter((item) => item !== undefined)
+}
+
+/** Returns the paths that lie inside of a field, without its name. */
+function listBelow(paths: readonly string[], name: string): readonly string[] {
+  const prefix = `${name}.`
+  return paths.filter((path) => path.startsWith(prefix)).map((path) => path.slice(prefix.length))
 }

@@ -6,8 +6,7 @@ import { isPlainObject } from '../../core/value-kind.ts'
 import type { MongoDBSettings, Paginate } from '../mongodb-options.ts'
 import { toObjectId } from '../object-id.ts'
 import { isTextSearch, readCount, readSelect, withTextCondition } from './query-filters.ts'
-import { checkConditionList, checkDefined } from './query-operators.ts'
-import { COMPARING, LOGICAL } from './query-place.ts'
+import { COMPARING, checkConditionList, checkDefined, LOGICAL } from './query-operators.ts'
 
 /** A query in the parts that the driver takes. */
 export interface SplitQuery extends PageSize {

@@ -6,7 +6,7 @@ import { isReservedName, relate } from '../field-path.ts'
 import type { MongoDBSettings } from '../mongodb-options.ts'
 import { checkId, isSameId, toObjectId } from '../object-id.ts'
 import { checkHiddenConditions } from '../queries/hidden-field-check.ts'
-import { COMPARING } from '../queries/query-place.ts'
+import { COMPARING } from '../queries/query-operators.ts'
 
 /** The data of one record, or update operators. */
 export type WriteData = Readonly<Record<string, unknown>>
@@ -34,8 +34,10 @@ export function listRecords(data: unknown): WriteData[] {
 }
 
 /**
- * Checks data that a caller outside sent for new records, one or a list.
- * @throws {BadRequest} more records than `limits.records`, or as in {@link checkNewRecord}
+ * Checks data that a caller outside sent for new records, one or a list: fields only, and no id,
+ * unless the option `allowClientId` lets callers choose a usable one.
+ * @throws {BadRequest} more records than `limits.records`, operators, dotted names, numbers that JSON
+ *   can't hold, an id
  */
 export function checkNewRecords(data: unknown, settings: MongoDBSettings): void {
   const limit = settings.limits.records
@@ -43,20 +45,13 @@ export function checkNewRecords(data: unknown, settings: MongoDBSettings): void 
   if (Array.isArray(data) && !(data.length <= limit)) {
     throw new BadRequest(`The data has more than ${limit} records`)
   }
-  for (const record of listRecords(data)) checkNewRecord(record, settings)
-}
-
-/**
- * Checks data that a caller outside sent for a new record: fields only, and no id, unless the
- * option `allowClientId` lets callers choose a usable one.
- * @throws {BadRequest} operators, dotted names, numbers that JSON can't hold, an id
- */
-export function checkNewRecord(data: WriteData, settings: MongoDBSettings): void {
-  checkValue(data)
-  for (const name of ['_id', settings.id]) {
-    if (data[name] === undefined) continue
-    if (!settings.allowClientId) throw createIdError(name)
-    checkId(data[name])
+  for (const record of listRecords(data)) {
+    checkValue(record)
+    for (const name of ['_id', settings.id]) {
+      if (record[name] === undefined) continue
+      if (!settings.allowClientId) throw createIdError(name)
+      checkId(record[name])
+    }
   }
 }
 
@@ -68,7 +63,7 @@ export function createIdError(name: string): BadRequest {
 /**
  * Checks data that a caller outside sent for `update` or `patch`: operators and dotted names only
  * as the option `updateOperators` lists them, and no other id than the record's.
- * @throws {BadRequest} as in {@link checkNewRecord}
+ * @throws {BadRequest} as in {@link checkNewRecords}
  */
 export function checkChange(data: unknown, id: unknown, settings: MongoDBSettings): void {
   checkRecord(data)
@@ -156,11 +151,7 @@ function refuseName(name: string): never {
  * @throws {BadRequest} the option `updateOperators` does not list the operator or a dotted path in
  *   it, the id would change, or the operator has to do with a hidden field
  */
-export function checkUpdateOperator(
-  name: string,
-  fields: unknown,
-  settings: MongoDBSettings,
-): void {
+function checkUpdateOperator(name: string, fields: unknown, settings: MongoDBSettings): void {
   const operator = UPDATE_OPERATORS.get(name)
   if (operator === undefined || !settings.updateOperators.includes(name)) {
     throw new BadRequest(`The operator ${name} is not allowed`)

@@ -10,7 +10,7 @@ import { getIdKey } from '../object-id.ts'
 import { findAll, findIds } from '../queries/find.ts'
 import { createRecordFilter } from '../queries/split-query.ts'
 import { createShardConditions } from '../shard-key.ts'
-import { isIsolated, runIsolated } from '../transactions/isolated-call.ts'
+import { isIsolated, runIsolated } from '../transactions/run-transaction.ts'
 import type { WriteData } from './write-data.ts'
 import { createUpdate } from './write-data.ts'
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 
 import { resolveMongoDBOptions } from '../../../src/adapter/resolve-options.ts'
-import { checkUpdateOperator, UPDATE_OPERATORS } from '../../../src/adapter/writes/write-data.ts'
+import { checkChange, UPDATE_OPERATORS } from '../../../src/adapter/writes/write-data.ts'
 import { BadRequest } from '../../../src/core/errors/index.ts'
 import { idleCollection } from '../../support/idle-collection.ts'
 
@@ -15,7 +15,7 @@ const settings = resolveMongoDBOptions({
 })
 
 const check = (operator: string, fields: unknown) => (): void =>
-  checkUpdateOperator(operator, fields, settings)
+  checkChange({ [operator]: fields }, null, settings)
 
 const REFUSED: readonly [string, unknown][] = [
   // Where a field goes is a path as well.
@@ -122,6 +122,6 @@ for (const [operator, fields] of WRITING) {
 
 t.test('takes only operators that the option lists', async (t) => {
   const closed = resolveMongoDBOptions({ Model: idleCollection, updateOperators: ['$inc'] })
-  t.throws(() => checkUpdateOperator('$set', { a: 1 }, closed), BadRequest)
-  t.doesNotThrow(() => checkUpdateOperator('$inc', { a: 1 }, closed))
+  t.throws(() => checkChange({ $set: { a: 1 } }, null, closed), BadRequest)
+  t.doesNotThrow(() => checkChange({ $inc: { a: 1 } }, null, closed))
 })

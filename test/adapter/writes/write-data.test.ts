@@ -3,7 +3,11 @@ import t from 'tap'
 
 import { resolveMongoDBOptions } from '../../../src/adapter/resolve-options.ts'
 import type { WriteData } from '../../../src/adapter/writes/write-data.ts'
-import { checkChange, checkNewRecord, listRecords } from '../../../src/adapter/writes/write-data.ts'
+import {
+  checkChange,
+  checkNewRecords,
+  listRecords,
+} from '../../../src/adapter/writes/write-data.ts'
 import { BadRequest } from '../../../src/core/errors/index.ts'
 import { idleCollection } from '../../support/idle-collection.ts'
 
@@ -29,7 +33,7 @@ const REFUSED_FIELDS: readonly [string, WriteData][] = [
 
 for (const [title, data] of REFUSED_FIELDS) {
   t.test(`refuses ${title} from outside, in new records and in changes`, async (t) => {
-    t.throws(() => checkNewRecord(data, settings), BadRequest)
+    t.throws(() => checkNewRecords(data, settings), BadRequest)
     t.throws(() => checkChange(data, HEX, settings), BadRequest)
   })
 }
@@ -55,7 +59,7 @@ const REFUSED_OPERATORS: readonly WriteData[] = [
 
 for (const data of REFUSED_OPERATORS) {
   t.test(`refuses ${JSON.stringify(data)} from outside`, async (t) => {
-    t.throws(() => checkNewRecord(data, settings), BadRequest)
+    t.throws(() => checkNewRecords(data, settings), BadRequest)
     t.throws(() => checkChange(data, HEX, settings), BadRequest)
   })
 }
@@ -89,31 +93,31 @@ t.test('MASS-1: refuses an id of a new record, whatever it is', async (t) => {
   const withKey = resolveMongoDBOptions({ Model, id: 'key' })
   const refusal = (name: string) => new BadRequest(`The field '${name}' is set by the server`)
   for (const id of [HEX, 'x', 1, null, {}, [HEX], true]) {
-    t.throws(() => checkNewRecord({ _id: id }, settings), refusal('_id'))
-    t.throws(() => checkNewRecord({ _id: id }, withKey), refusal('_id'))
-    t.throws(() => checkNewRecord({ key: id }, withKey), refusal('key'))
+    t.throws(() => checkNewRecords({ _id: id }, settings), refusal('_id'))
+    t.throws(() => checkNewRecords({ _id: id }, withKey), refusal('_id'))
+    t.throws(() => checkNewRecords({ key: id }, withKey), refusal('key'))
   }
-  t.doesNotThrow(() => checkNewRecord({ _id: undefined, key: 1 }, settings))
+  t.doesNotThrow(() => checkNewRecords({ _id: undefined, key: 1 }, settings))
 })
 
 t.test(
   'takes a usable id of a new record with allowClientId, and refuses a broken one',
   async (t) => {
     const open = resolveMongoDBOptions({ Model, allowClientId: true })
-    checkNewRecord({ _id: HEX }, open)
+    checkNewRecords({ _id: HEX }, open)
     for (const _id of [null, {}, [HEX], true]) {
-      t.throws(() => checkNewRecord({ _id }, open), BadRequest)
+      t.throws(() => checkNewRecords({ _id }, open), BadRequest)
     }
     const withKey = resolveMongoDBOptions({ Model, id: 'key', allowClientId: true })
-    checkNewRecord({ key: 'FRA' }, withKey)
-    t.throws(() => checkNewRecord({ key: {} }, withKey), BadRequest)
-    t.throws(() => checkNewRecord({ _id: {} }, withKey), BadRequest)
+    checkNewRecords({ key: 'FRA' }, withKey)
+    t.throws(() => checkNewRecords({ key: {} }, withKey), BadRequest)
+    t.throws(() => checkNewRecords({ _id: {} }, withKey), BadRequest)
   },
 )
 
 t.test('keeps values that hooks have converted already', async (t) => {
   const data = { at: new Date(), ref: new ObjectId(), raw: Buffer.from('x'), constructor: 'x' }
-  t.doesNotThrow(() => checkNewRecord(data, settings))
+  t.doesNotThrow(() => checkNewRecords(data, settings))
 })
 
 for (const data of [null, undefined, 'x', 1, [[]], [null], [1]]) {
