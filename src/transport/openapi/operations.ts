@@ -2,16 +2,23 @@ import { isAuthentication } from '../../auth/default-authentication.ts'
 import { isPageService } from '../../auth/oauth/page-services.ts'
 import type { Application, MethodSpec, ServiceEntry, StandardMethod } from '../../core/index.ts'
 import { CUSTOM_METHOD, isStandardMethod, METHOD_TABLE } from '../../core/index.ts'
+import type { Keywords } from '../../core/schema/model/keywords.ts'
+import {
+  ALTERNATIVES,
+  createCopier,
+  hasKeywords,
+  listSchemas,
+  mapSchema,
+} from '../../core/schema/model/keywords.ts'
 import { findIdNames } from '../../core/schema/resolvers/selection.ts'
 import { allowsMany } from '../../core/services/multi-option.ts'
-import type { MethodSchemas } from '../../core/services/service-schemas.ts'
+import type { JSONSchema, MethodSchemas } from '../../core/services/service-schemas.ts'
 import type { Components, DocumentSchema, Parameter } from './components.ts'
 import { capitalize, toComponentName } from './components.ts'
 import type { QueryUse } from './query-parameters.ts'
 import { toQueryParameters } from './query-parameters.ts'
 import type { Security } from './security.ts'
 import { readLogoutSecurity, readSecurity, toLoginSchemas } from './security.ts'
-import { toSelectedRecord } from './selected-record.ts'
 
 /** One operation of the document, and where it stands. */
 export interface PlacedOperation {
@@ -322,4 +329,49 @@ function place(
   operation: PlacedOperation['operation'],
 ): PlacedOperation {
   return { path, verb: verb.toLowerCase() as PlacedOperation['verb'], operation }
+}
+
+/** Keywords that may not hold for a record of which fields are left out. */
+const OF_WHOLE_RECORDS: ReadonlySet<string> = new Set([
+  ...['required', 'minProperties', 'dependentRequired', 'dependentSchemas'],
+  ...['not', 'if', 'then', 'else', 'unevaluatedProperties'],
+  // Items may be alike in what is left of them.
+  ...['contains', 'minContains', 'maxContains', 'uniqueItems'],
+])
+
+/**
+ * Returns the schema of what arrives of a record where callers choose the fields by `$select`: any of
+ * them, at every depth, and always its id.
+ * @param idNames the names that the id may have
+ */
+export function toSelectedRecord(record: JSONSchema, idNames: readonly string[]): JSONSchema {
+  if (!hasKeywords(record)) return record
+  const required = idNames.filter((name) => isRequired(record, name))
+  const selected = copyPart(record) as Record<string, unknown>
+  // In the copy itself, which parts of it may refer to.
+  if (required.length > 0) selected['required'] = required
+  return selected
+}
+
+function copyPart(record: Keywords): unknown {
+  const toPart = createCopier((schema) => {
+    const kept = Object.entries(schema).filter(([keyword]) => !OF_WHOLE_RECORDS.has(keyword))
+    const { oneOf, ...part } = mapSchema(Object.fromEntries(kept), toPart)
+    // A part of a record may fit several of the kinds that the whole is one of.
+    return oneOf === undefined ? part : { anyOf: oneOf, ...part }
+  })
+  return toPart(record)
+}
+
+/** Whether all records have a property. */
+function isRequired(schema: unknown, name: string, above: readonly unknown[] = []): boolean {
+  if (!hasKeywords(schema) || above.includes(schema)) return false
+  const isIn = (one: unknown): boolean => isRequired(one, name, [...above, schema])
+  const { required } = schema
+  if (Array.isArray(required) && required.includes(name)) return true
+  if (['$ref', 'allOf'].some((keyword) => listSchemas(schema, keyword).some(isIn))) return true
+  return ALTERNATIVES.some((keyword) => {
+    const alternatives = listSchemas(schema, keyword)
+    return alternatives.length > 0 && alternatives.every(isIn)
+  })
 }

@@ -1,3 +1,4 @@
+import type { JSONSchema } from '../../services/service-schemas.ts'
 import { isObject } from '../../value-kind.ts'
 import type { Keywords } from './keywords.ts'
 import { getOrAdd, listSchemas, OTHER_PROPERTIES, SAME_VALUE, toNamedSchemas } from './keywords.ts'
@@ -11,7 +12,7 @@ const ANYTHING: Keywords = {}
  * its places lead back to one another.
  */
 export class SchemaModel {
-  readonly #root: object
+  readonly #root: JSONSchema
   readonly #sameValue: readonly string[]
   readonly #places = new Map<string, Place>()
   readonly #ids = new Map<unknown, number>()
@@ -20,7 +21,7 @@ export class SchemaModel {
    * @param sameValue the keywords that lead to further schemas of the same value. Default: all of
    *   `SAME_VALUE`
    */
-  constructor(root: object, sameValue: readonly string[] = SAME_VALUE) {
+  constructor(root: JSONSchema, sameValue: readonly string[] = SAME_VALUE) {
     this.#root = root
     this.#sameValue = sameValue
   }

@@ -61,11 +61,7 @@ export class CompiledSchemas {
       const { query, isQueryDerived, data, method } = sources
       const owner = `of '${method.name}' in ${service}`
       const forQuery = (): QueryCheck =>
-        compile(`the query ${owner}`, () =>
-          isQueryDerived
-            ? new LazyQueryCheck(query, `the query ${owner}`)
-            : createQueryCheck(query),
-        )
+        createQueryCheck(query, `the query ${owner}`, isQueryDerived)
       const forData = (schema: DataSchema): DataCheck =>
         compile(`the data ${owner}`, () => createDataCheck(schema, { dropsUnknown }))
       return {
@@ -114,26 +110,20 @@ export class CompiledSchemas {
 }
 
 /**
- * A query that follows from the schema of a record takes longest to compile: with many services the start
- * would wait for it. The faults that it can have of its own are looked for at once.
+ * Returns the check of a query. One that follows from the schema of a record takes longest to compile: with
+ * many services the start would wait for it. The fault that it can have of its own is looked for at once.
  */
-class LazyQueryCheck implements QueryCheck {
-  readonly places: OperatorPlace
-  readonly #schema: JSONSchema
-  readonly #name: string
-  #check: Check | undefined
-
-  /** @throws {TypeError} parts that are joined refuse each other */
-  constructor(schema: JSONSchema, name: string) {
-    checkClosedParts(schema)
-    this.#schema = schema
-    this.#name = name
-    this.places = readOperatorPlaces(schema)
-  }
-
-  check(query: unknown): unknown {
-    this.#check ??= compile(this.#name, () => compileQuery(this.#schema))
-    return this.#check(query)
+function createQueryCheck(schema: JSONSchema, name: string, isDerived: boolean): QueryCheck {
+  const compileQuery = (): Check =>
+    compile(name, () => compileLinkedCheck(schema, { convertsStrings: true, useDefaults: false }))
+  if (isDerived) compile(name, () => checkClosedParts(schema))
+  let compiled = isDerived ? undefined : compileQuery()
+  return {
+    places: readOperatorPlaces(schema),
+    check: (query) => {
+      compiled ??= compileQuery()
+      return compiled(query)
+    },
   }
 }
 
@@ -145,14 +135,6 @@ function listResults({ entity, result, methods = {} }: ServiceSchemas): [string,
   return [["'entity'", entity] as const, ["'result'", result] as const, ...custom].flatMap(
     ([name, schema]): [string, JSONSchema][] => (schema === undefined ? [] : [[name, schema]]),
   )
-}
-
-function createQueryCheck(schema: JSONSchema): QueryCheck {
-  return { check: compileQuery(schema), places: readOperatorPlaces(schema) }
-}
-
-function compileQuery(schema: JSONSchema): Check {
-  return compileLinkedCheck(schema, { convertsStrings: true, useDefaults: false })
 }
 
 function compile<R>(what: string, run: () => R): R {

@@ -3,8 +3,8 @@ import type { ValidateFunction } from 'ajv'
 import type { JSONSchema } from '../../services/service-schemas.ts'
 import { isObject, isPlainObject } from '../../value-kind.ts'
 import type { Keywords } from '../model/keywords.ts'
-import type { Place } from '../model/places.ts'
-import { oncePerPlace, SchemaModel } from '../model/places.ts'
+import type { Place, SchemaModel } from '../model/places.ts'
+import { oncePerPlace } from '../model/places.ts'
 import { copyPlain } from '../plain-objects.ts'
 import type { AjvOptions } from './ajv.ts'
 import { compileSchema } from './ajv.ts'
@@ -43,13 +43,13 @@ interface Limits {
  */
 export function createFaultSearch(
   schema: JSONSchema,
+  model: SchemaModel,
   options: Pick<AjvOptions, 'useDefaults'>,
 ): (data: unknown) => readonly object[] | undefined {
   let isSmall: ((data: unknown) => boolean) | undefined
   let validate: ValidateFunction | undefined
   return (data) => {
-    if (!isObject(schema)) return undefined
-    isSmall ??= createSizeCheck(schema)
+    isSmall ??= createSizeCheck(model)
     if (!isSmall(data)) return undefined
     validate ??= compileSchema(schema, { ...options, allErrors: true })
     try {
@@ -116,8 +116,7 @@ function findLeast(parts: readonly Keywords[], keyword: string): number {
 }
 
 /** Returns a test whether data has few values, none of them larger than its schema allows. */
-function createSizeCheck(schema: object): (data: unknown) => boolean {
-  const { root } = new SchemaModel(schema)
+function createSizeCheck({ root }: SchemaModel): (data: unknown) => boolean {
   const limitsOf = oncePerPlace(toLimits)
   const isWithin = (value: unknown, place: Place, budget: Budget): boolean => {
     const { weight, length, items, properties, name: longestName } = limitsOf(place)

@@ -1,9 +1,8 @@
-import type { JSONSchema } from '../../services/service-schemas.ts'
-import { isObject, isPlainObject } from '../../value-kind.ts'
+import { isPlainObject } from '../../value-kind.ts'
 import type { Keywords } from '../model/keywords.ts'
 import { listValues } from '../model/keywords.ts'
-import type { Place } from '../model/places.ts'
-import { oncePerPlace, SchemaModel } from '../model/places.ts'
+import type { Place, SchemaModel } from '../model/places.ts'
+import { oncePerPlace } from '../model/places.ts'
 import { isConverted } from './formats.ts'
 
 /** A number as JSON has it. `Number()` takes `' 1 '`, `'0x10'` and `'Infinity'` as well. */
@@ -49,9 +48,7 @@ interface Conversion {
  * empty string is none: clients send `null` in this way. What is none of the types stays a string, for
  * the validation to refuse, so nothing becomes `NaN` or `Infinity`, and no digit of a number is lost.
  */
-export function createStringConversion(schema: JSONSchema): (data: unknown) => void {
-  if (!isObject(schema)) return () => undefined
-  const { root } = new SchemaModel(schema)
+export function createStringConversion({ root }: SchemaModel): (data: unknown) => void {
   const conversionOf = oncePerPlace(toConversion)
   /** Converts what an object or a list holds. */
   const convertInside = (data: unknown, place: Place): void => {

@@ -1,4 +1,3 @@
-import type { JSONSchema } from '../../services/service-schemas.ts'
 import { isObject, isPlainObject } from '../../value-kind.ts'
 import type { Keywords } from '../model/keywords.ts'
 import {
@@ -8,8 +7,8 @@ import {
   listValues,
   OTHER_PROPERTIES,
 } from '../model/keywords.ts'
-import type { Place } from '../model/places.ts'
-import { namesProperty, oncePerPlace, SchemaModel } from '../model/places.ts'
+import type { Place, SchemaModel } from '../model/places.ts'
+import { namesProperty, oncePerPlace } from '../model/places.ts'
 import { isConverted } from './formats.ts'
 
 /** A name that no schema has, and that no pattern is meant for. */
@@ -20,9 +19,7 @@ const ANY_NAME = '\0'
  * depth; the data itself stays as it is. In a choice of schemas the fields of all of them are known: which
  * one is meant, the validation tells.
  */
-export function createFieldDrop(schema: JSONSchema): (data: unknown) => unknown {
-  if (!isObject(schema)) return (data) => data
-  const model = new SchemaModel(schema)
+export function createFieldDrop(model: SchemaModel): (data: unknown) => unknown {
   const isUnknown = (place: Place, name: string): boolean =>
     place.given.every((one) => refusesField(one, name, model))
   /** Whether an alternative takes any object, with whatever is in it. */

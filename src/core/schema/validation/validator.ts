@@ -84,9 +84,10 @@ export function compileLinkedCheck(
 ): Check {
   checkClosedParts(schema)
   const validate = compileSchema(schema, { useDefaults })
-  const convert = convertsStrings ? createStringConversion(schema) : () => undefined
-  const drop = dropsUnknown ? createFieldDrop(schema) : (data: unknown) => data
-  const findAll = tellsAll ? createFaultSearch(schema, { useDefaults }) : () => undefined
+  const model = new SchemaModel(schema)
+  const convert = convertsStrings ? createStringConversion(model) : () => undefined
+  const drop = dropsUnknown ? createFieldDrop(model) : (data: unknown) => data
+  const findAll = tellsAll ? createFaultSearch(schema, model, { useDefaults }) : () => undefined
   return (given) => {
     const data = drop(given)
     convert(data)

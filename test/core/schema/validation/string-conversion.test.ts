@@ -2,13 +2,14 @@ import fc from 'fast-check'
 import t from 'tap'
 import { ObjectIdSchema } from '../../../../src/adapter/index.ts'
 import { Ajv, DateSchema, Type } from '../../../../src/core/schema/index.ts'
+import { SchemaModel } from '../../../../src/core/schema/model/places.ts'
 import { linkReferences } from '../../../../src/core/schema/model/references.ts'
 import { createStringConversion } from '../../../../src/core/schema/validation/string-conversion.ts'
 import type { JSONSchema } from '../../../../src/core/services/service-schemas.ts'
 
 /** Returns what becomes of the data. */
 function convert(schema: JSONSchema, data: object): object {
-  createStringConversion(linkReferences(schema))(data)
+  createStringConversion(new SchemaModel(linkReferences(schema)))(data)
   return data
 }
 
@@ -186,7 +187,9 @@ t.test('changes no prototype', async (t) => {
 })
 
 t.test('remembers nothing of the names that callers send', async (t) => {
-  const convertAll = createStringConversion({ patternProperties: { '^a': { type: 'number' } } })
+  const convertAll = createStringConversion(
+    new SchemaModel({ patternProperties: { '^a': { type: 'number' } } }),
+  )
   convertAll({ a: '1', b: '1' })
   const remembered: unknown[] = []
   const { set } = Map.prototype
@@ -209,7 +212,7 @@ t.test('a schema that contains itself is read once, however deep the data are', 
       return undefined
     },
   }
-  const run = createStringConversion(linkReferences(node))
+  const run = createStringConversion(new SchemaModel(linkReferences(node)))
   run({ left: { left: {}, right: {}, size: '1' }, right: { left: {}, right: {} } })
   const before = reads
   const data = { left: { right: { right: { left: { size: '5' } } } } }
