@@ -81,6 +81,16 @@ const OF_FUNCTION: Patience = {
   mayBeEnded: true,
 }
 
+/** For a call whose caller waits: a transaction that the server ends has had its minute. */
+const OF_CALL: Patience = {
+  attempts: 8,
+  longestMs: 10_000,
+  isTransient: (error) => isAnswer(error) && error.hasErrorLabel('TransientTransactionError'),
+  repeatsCommit: false,
+  // Another call with the same session may have ended it: then nothing of this one is written.
+  mayBeEnded: false,
+}
+
 /** The longest pause after the first attempt, in ms; it doubles with each one, up to half a second. */
 const FIRST_PAUSE_MS = 5
 const LONGEST_PAUSE_MS = 500
@@ -192,16 +202,6 @@ class Attempt<R> {
     if (!this.#isAborted) this.#transaction.release()
     return this.#result as R
   }
-}
-
-/** For a call whose caller waits: a transaction that the server ends has had its minute. */
-const OF_CALL: Patience = {
-  attempts: 8,
-  longestMs: 10_000,
-  isTransient: (error) => isAnswer(error) && error.hasErrorLabel('TransientTransactionError'),
-  repeatsCommit: false,
-  // Another call with the same session may have ended it: then nothing of this one is written.
-  mayBeEnded: false,
 }
 
 /**

@@ -316,12 +316,12 @@ function warnOfOpenMethods(service: object): void {
   const [lack, them] = open.length === 1 ? ['lacks', 'it'] : ['lack', 'them']
   app.logger.warn(
     { service: path },
-    `Of '${path}', ${toList(open)} ${lack} the authenticate hook of ${toList(guarded)}: unless a hook for all methods refuses callers, everybody may call ${them}. Add the hook, or leave ${them} out of the option methods`,
+    `Of '${path}', ${joinNames(open)} ${lack} the authenticate hook of ${joinNames(guarded)}: unless a hook for all methods refuses callers, everybody may call ${them}. Add the hook, or leave ${them} out of the option methods`,
   )
 }
 
 /** Returns names as they stand in a sentence: `update, patch and remove`. */
-function toList(names: readonly string[]): string {
+function joinNames(names: readonly string[]): string {
   return names.join(', ').replace(/, ([^,]*)$/, ' and $1')
 }
 
