@@ -344,7 +344,7 @@ const OF_WHOLE_RECORDS: ReadonlySet<string> = new Set([
  * them, at every depth, and always its id.
  * @param idNames the names that the id may have
  */
-export function toSelectedRecord(record: JSONSchema, idNames: readonly string[]): JSONSchema {
+function toSelectedRecord(record: JSONSchema, idNames: readonly string[]): JSONSchema {
   if (!hasKeywords(record)) return record
   const required = idNames.filter((name) => isRequired(record, name))
   const selected = copyPart(record) as Record<string, unknown>
