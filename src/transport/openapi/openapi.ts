@@ -69,7 +69,7 @@ export function findDocs(app: object | undefined): Docs | null {
 const HIDDEN = Object.freeze({ hide: true })
 
 /** The documentation of one application. */
-export class Docs {
+class Docs {
   isServed = false
   readonly #options: OpenApiOptions
   readonly #path: string

@@ -61,7 +61,7 @@ export function listSchemas(schema: Keywords, keyword: string): readonly unknown
  * @param keyword the keyword that it belongs to
  * @param name its name in `properties` and the like
  */
-export type SchemaMapping = (schema: unknown, keyword: string, name?: string) => unknown
+type SchemaMapping = (schema: unknown, keyword: string, name?: string) => unknown
 
 /** Returns a copy of a schema in which each schema inside it, one level deep, is replaced. */
 export function mapSchema(schema: Keywords, map: SchemaMapping): Record<string, unknown> {

@@ -14,7 +14,7 @@ import {
 const BASE = 'schema://here/'
 
 /** How references are read. */
-export interface ReferenceOptions {
+interface ReferenceOptions {
   /**
    * Whether a reference from a part with an `$id` to what that part lacks leads nowhere, as JSON Schema has it.
    * Default: `false`, it is looked for in the whole: authors mean its definitions.
@@ -171,7 +171,7 @@ const OF_DOCUMENTS: ReadonlySet<string> = new Set([...NAMES, '$schema', ...DEFIN
 const LARGE: readonly string[] = ['properties', 'anyOf', 'oneOf', 'allOf']
 
 /** How references are written. */
-export interface WritingOptions {
+interface WritingOptions {
   /**
    * Whether large parts that are one and the same object stand once, with references to them. Ajv writes
    * code for each place otherwise: for the conditions of a query, which stand in `$or` and `$and` as

@@ -6,7 +6,7 @@ import type { Keywords } from '../model/keywords.ts'
 import { linkReferences, toRecord } from '../model/references.ts'
 
 /** A property of an entity. */
-export interface EntityProperty {
+interface EntityProperty {
   /** What its values are like. */
   readonly schema: TSchema
   /** Whether records may lack it. */

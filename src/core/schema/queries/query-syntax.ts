@@ -239,7 +239,7 @@ function toPropertyQuery(
 }
 
 /** What a property is compared with. Each list has schemas for values of different kinds. */
-export interface ValueSchemas {
+interface ValueSchemas {
   /** By its order: for a list, an item of it. */
   readonly ordered: readonly unknown[]
   /** By its equality: for a list, the whole of it as well, and `null` where there may be no value. */

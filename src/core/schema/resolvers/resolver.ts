@@ -6,7 +6,7 @@ import { hasMethod, isObject, isPromise, isSingleValue } from '../../value-kind.
 import { setOwnProperty } from '../plain-objects.ts'
 
 /** What a function returns at once, or a promise of it. */
-export type Awaitable<V> = V | Promise<V>
+type Awaitable<V> = V | Promise<V>
 
 /** Where a property function runs: handed to it as the last argument. */
 export interface ResolverStatus<C> {
@@ -27,7 +27,7 @@ export interface ResolverStatus<C> {
 export type GivenStatus<C> = Partial<ResolverStatus<C>>
 
 /** Marks the functions of {@link virtual}; those of `@feathersjs/schema` have the same mark. */
-export const IS_VIRTUAL: unique symbol = Symbol.for('@feathersjs/schema/virtual') as never
+const IS_VIRTUAL: unique symbol = Symbol.for('@feathersjs/schema/virtual') as never
 
 /** What a function returns for a property: `undefined` leaves the property out. */
 type Resolved<V> = Awaitable<V | undefined>

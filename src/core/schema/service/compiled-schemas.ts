@@ -154,7 +154,7 @@ function setData(context: HookContext, data: unknown): void {
  * Returns what checks the data of a call with these params. The check returns the data, with what the
  * schema has converted in it; a promise of it for schemas of other libraries.
  */
-export type DataCheck = (params: Params) => Check
+type DataCheck = (params: Params) => Check
 
 /** The content type of forms, where numbers and booleans are strings. */
 const FORM = /^application\/x-www-form-urlencoded\b/i
