@@ -1,15 +1,11 @@
 import { ERROR_CLASSES, GeneralError } from './error-classes.ts'
-import { isErrorStatus, isOrdinaryError, ServiceError } from './service-error.ts'
+import { isErrorStatus, isObject, isOrdinaryError, ServiceError } from './service-error.ts'
 
 type ErrorClass = typeof ServiceError
 
 // Maps, because names come from outside and `constructor` is no error class.
-const CLASS_BY_NAME: ReadonlyMap<string, ErrorClass> = new Map([
-  ['ServiceError', ServiceError],
-  ...ERROR_CLASSES.map((errorClass): [string, ErrorClass] => [errorClass.name, errorClass]),
-])
-const CLASS_BY_CODE: ReadonlyMap<number, ErrorClass> = new Map(
-  ERROR_CLASSES.map((errorClass) => [errorClass.code, errorClass]),
+const CLASS_BY_NAME: ReadonlyMap<unknown, ErrorClass> = new Map(
+  [ServiceError, ...ERROR_CLASSES].map((errorClass) => [errorClass.name, errorClass]),
 )
 
 /** Keys of an error body that have a place of their own, or that no error gets from outside. */
@@ -19,7 +15,7 @@ const OWN_PLACE: readonly string[] = [
 
 /** Returns the class for an HTTP status, {@link GeneralError} when there is none. */
 export function toErrorClass(code: number): ErrorClass {
-  return CLASS_BY_CODE.get(code) ?? GeneralError
+  return ERROR_CLASSES.find((errorClass) => errorClass.code === code) ?? GeneralError
 }
 
 /**
@@ -32,22 +28,23 @@ export function errorFromJSON(json: unknown, options?: ErrorOptions): ServiceErr
     const message = json == null ? undefined : String(json)
     return new GeneralError(message, undefined, options)
   }
-  const { name, message, className, data, errors } = json
-  const code = isErrorStatus(json['code']) ? json['code'] : undefined
-  const ErrorOfName = findClass(name) ?? toErrorClass(code ?? 500)
-  const error = new ErrorOfName(
-    typeof message === 'string' ? message : undefined,
-    undefined,
-    options,
-  )
+  const { name, message, code, className, data, errors } = json
+  const status = isErrorStatus(code) ? code : undefined
+  const ErrorOfName = CLASS_BY_NAME.get(name) ?? toErrorClass(status ?? 500)
+  const text = typeof message === 'string' ? message : undefined
+  const error = new ErrorOfName(text, undefined, options)
   if (isNonEmptyString(name)) error.name = name
-  const kept = Object.entries(json).filter(([key]) => !isReserved(key))
-  return Object.assign(error, Object.fromEntries(kept), {
-    ...(code === undefined ? {} : { code }),
-    ...(isNonEmptyString(className) ? { className } : {}),
-    ...(data === undefined ? {} : { data }),
-    ...(errors === undefined ? {} : { errors }),
-  })
+  const told = {
+    ...Object.fromEntries(Object.entries(json).filter(([key]) => !isReserved(key))),
+    code: status,
+    className: isNonEmptyString(className) ? className : undefined,
+    data,
+    errors,
+  }
+  for (const [key, value] of Object.entries(told)) {
+    if (value !== undefined) Reflect.set(error, key, value)
+  }
+  return error
 }
 
 /**
@@ -58,7 +55,7 @@ export function convert(value: unknown): unknown {
   if (!value || value instanceof ServiceError) return value
   if (!isObject(value)) return new Error(String(value))
   const { name, message } = value
-  if (findClass(name) !== undefined) return errorFromJSON(toBody(value))
+  if (CLASS_BY_NAME.has(name)) return errorFromJSON(toBody(value))
   if (value instanceof Error) return value
   const kept = Object.entries(value).filter(([key]) => key === 'name' || !(key in Error.prototype))
   return Object.assign(
@@ -102,10 +99,6 @@ function isForeignServiceError(thrown: unknown): thrown is { toJSON(): unknown }
   )
 }
 
-function findClass(name: unknown): ErrorClass | undefined {
-  return typeof name === 'string' ? CLASS_BY_NAME.get(name) : undefined
-}
-
 /** `name` and `message` of an error are not enumerable, so a spread would lose them. */
 function toBody(error: Record<string, unknown>): Record<string, unknown> {
   return { ...error, name: error['name'], message: error['message'] }
@@ -116,11 +109,6 @@ function isReserved(key: string): boolean {
   return OWN_PLACE.includes(key) || key in ServiceError.prototype
 }
 
-// `core/value-kind.ts` has these two as well; errors stand below the core and can't import it.
 function isNonEmptyString(value: unknown): value is string {
   return typeof value === 'string' && value !== ''
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null
 }

@@ -63,17 +63,16 @@ export class ServiceError extends Error {
     data?: ErrorData | Error | null,
     options?: ErrorOptions,
   ) {
-    const parts = toParts(message, data)
+    const { text, cause, data: told, errors } = toParts(message, data)
     const { code, className } = new.target
     const { stackTraceLimit } = Error
     if (code < 500 && CAN_SET_LIMIT) Error.stackTraceLimit = ServiceError.expectedStackFrames
-    const { cause } = parts
-    super(parts.message, cause === undefined ? options : { cause, ...options })
+    super(text, cause === undefined ? options : { cause, ...options })
     if (CAN_SET_LIMIT) Error.stackTraceLimit = stackTraceLimit
     this.code = code
     this.className = className
-    if (parts.data !== undefined) this.data = parts.data
-    if (parts.errors !== undefined) this.errors = parts.errors
+    if (told !== undefined) this.data = told
+    if (errors !== undefined) this.errors = errors
   }
 
   /**
@@ -112,27 +111,24 @@ export function isErrorStatus(code: unknown): code is number {
 }
 
 interface ErrorParts {
-  readonly message: string
-  readonly data: unknown
-  readonly errors: unknown
-  readonly cause: Error | undefined
+  readonly text: string
+  readonly cause?: Error
+  readonly data?: unknown
+  readonly errors?: unknown
 }
 
 function toParts(message: unknown, data: unknown): ErrorParts {
-  if (message instanceof Error) {
-    const isGiven = typeof data === 'object' && data !== null && !(data instanceof Error)
-    return joinParts(message.message || 'Error', isGiven ? data : toErrorData(message), message)
+  const isText = !isObject(message)
+  const given = isText ? data : message
+  if (given instanceof Error) {
+    const isTold = !isText && isObject(data) && !(data instanceof Error)
+    const text = isText && message != null ? String(message) : given.message || 'Error'
+    return { text, cause: given, ...toData(isTold ? data : toErrorData(given)) }
   }
-  if (data instanceof Error && (message == null || typeof message !== 'object')) {
-    const parts = toParts(data, null)
-    return message == null ? parts : { ...parts, message: String(message) }
-  }
-  if (typeof message === 'object' && message !== null && !Array.isArray(message)) {
-    const { message: given, ...rest } = message as Record<string, unknown>
-    return joinParts(typeof given === 'string' ? given : 'Error', rest)
-  }
-  if (Array.isArray(message)) return joinParts('Error', message)
-  return joinParts(message == null ? 'Error' : String(message), data)
+  if (isText) return { text: String(message ?? 'Error'), ...toData(data) }
+  if (Array.isArray(message)) return { text: 'Error', data: message }
+  const { message: text, ...rest } = message
+  return { text: typeof text === 'string' ? text : 'Error', ...toData(rest) }
 }
 
 /**
@@ -158,14 +154,14 @@ export function isOrdinaryError(thrown: unknown): thrown is Error & { errors?: u
   )
 }
 
-/** Lifts `errors` out of the data. What is not an object is no data. */
-function joinParts(message: string, data: unknown, cause?: Error): ErrorParts {
-  if (typeof data !== 'object' || data === null) {
-    return { message, data: undefined, errors: undefined, cause }
-  }
-  if (Array.isArray(data)) return { message, data, errors: undefined, cause }
-  // To leave out a key costs several times as much as to copy all.
-  if (!('errors' in data)) return { message, data: { ...data }, errors: undefined, cause }
-  const { errors, ...rest } = data
-  return { message, data: rest, errors, cause }
+function toData(given: unknown): Pick<ErrorParts, 'data' | 'errors'> {
+  if (!isObject(given)) return {}
+  if (Array.isArray(given)) return { data: given }
+  const { errors, ...data } = given
+  return { data, errors }
+}
+
+/** The same as in `core/value-kind`: errors stand below the core and can't import it. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
 }
