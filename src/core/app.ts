@@ -6,9 +6,8 @@ import { HookRegistry } from './hooks/hook-registry.ts'
 import type { MethodNames } from './method-arguments.ts'
 import type { StandardMethod } from './method-table.ts'
 import { STANDARD_METHODS } from './method-table.ts'
-import { checkConfigurator } from './options/configurator.ts'
 import type { ServerSupport } from './server-support.ts'
-import { ServiceLifecycle } from './services/lifecycle.ts'
+import type { ServiceLifecycle } from './services/lifecycle.ts'
 import type { ServiceEntryFace } from './services/method-entry.ts'
 import { toRegistered } from './services/service-entry.ts'
 import { checkServiceInput } from './services/service-input.ts'
@@ -23,7 +22,7 @@ import type {
 import type { ServiceMixin } from './services/service-mixins.ts'
 import { applyMixins, createMixins } from './services/service-mixins.ts'
 import type { ServiceOptions } from './services/service-options.ts'
-import { resolveServiceOptions } from './services/service-options.ts'
+import { isMethodName, requireSupport, resolveServiceOptions } from './services/service-options.ts'
 import { toServicePath } from './services/service-path.ts'
 
 type Entry = ServiceEntryFace<Application>
@@ -54,16 +53,22 @@ export class Application<
   readonly #observers = new Set<ServiceObserver>()
   // Without its type parameters, as the parts of the core take an application.
   readonly #untyped: Application = this as unknown as Application
-  readonly #lifecycle: ServiceLifecycle = new ServiceLifecycle(this.#untyped)
+  /** Sets services up: of servers alone. */
+  readonly #lifecycle: ServiceLifecycle | undefined
 
   constructor(support?: ServerSupport) {
     super((error, event) => this.logListenerError(error, String(event)))
     this.support = support
+    this.#lifecycle = support?.createLifecycle(this.#untyped)
     this.hookRegistry = new HookRegistry({
       label: 'the application',
       shortGroup: 'around',
-      hasMethod: () => true,
-      methodNames: () => STANDARD_METHODS,
+      // Services that come later may have any method. A client that took hooks of `setup` would never
+      // run them.
+      methods: {
+        has: (name) => support !== undefined || isMethodName(name),
+        keys: () => STANDARD_METHODS,
+      },
       advice: support,
     })
   }
@@ -75,13 +80,14 @@ export class Application<
 
   /** The registered services by path, in an object without prototype. */
   get services(): Readonly<Record<string, object>> {
-    const pairs = [...this.#entries].map(([path, { service }]) => [path, service] as const)
-    return Object.assign(Object.create(null), Object.fromEntries(pairs))
+    const services: Record<string, object> = Object.create(null)
+    for (const [path, { service }] of this.#entries) services[path] = service
+    return services
   }
 
   /** Whether `setup()` was called, and no `teardown()` since: plug-ins of Feathers read it. */
   get _isSetup(): boolean {
-    return this.#lifecycle.isStarted
+    return this.#lifecycle?.isStarted ?? false
   }
 
   // Plug-ins of Feathers take an application whose methods accept any name. The overloads with
@@ -109,7 +115,10 @@ export class Application<
    * @throws {TypeError} not a function, or one that takes more than the application
    */
   configure(configurator: (this: this, app: this) => unknown): this {
-    checkConfigurator(configurator)
+    if (typeof configurator !== 'function' || configurator.length > 1) {
+      this.support?.refuseConfigurator(configurator)
+      throw new TypeError('app.configure() takes a function (app)')
+    }
     configurator.call(this, this)
     return this
   }
@@ -166,7 +175,7 @@ export class Application<
     this.#entries.delete(servicePath)
     this.#notify('removed', servicePath, entry)
     try {
-      await this.#lifecycle.remove(servicePath)
+      await this.#lifecycle?.remove(servicePath)
     } finally {
       if (entry.app === this.#untyped) entry.release()
     }
@@ -179,7 +188,7 @@ export class Application<
     options: ApplicationHookMap<Map, AnyService, this, StandardMethod | MethodNames<Services>>,
   ): this
   hooks(options?: unknown): this {
-    if (this.#lifecycle.addHooks(options)) return this
+    if (this.#lifecycle?.addHooks(options)) return this
     this.hookRegistry.add(options)
     for (const entry of this.#entries.values()) entry.compile()
     return this
@@ -187,17 +196,18 @@ export class Application<
 
   /**
    * Sets up every service, in the order of registration; those that come later at once.
-   * @throws {TypeError} a hook can never do what it is for, by a strategy that does not exist
+   * @throws {TypeError} a hook can never do what it is for, by a strategy that does not exist; or the
+   *   application is a client, which sets nothing up
    */
   async setup(server?: unknown): Promise<this> {
-    await this.#lifecycle.setup(server)
+    await requireSupport(this.#lifecycle, 'app.setup()').setup(server)
     this.support?.checkHooks(this.#untyped)
     return this
   }
 
   /** Tears every service down, in the reverse order. */
   async teardown(server?: unknown): Promise<this> {
-    await this.#lifecycle.teardown(server)
+    await requireSupport(this.#lifecycle, 'app.teardown()').teardown(server)
     return this
   }
 
@@ -226,7 +236,7 @@ export class Application<
   #add(path: string, entry: Entry): this {
     this.#entries.set(path, entry)
     this.#notify('added', path, entry)
-    this.#lifecycle.add(path, entry.service, entry.schemas)
+    this.#lifecycle?.add(path, entry.service, entry.schemas)
     return this
   }
 

@@ -1,6 +1,7 @@
 import {
   describeHook,
   explainMissingNext,
+  refuseMap,
   warnMissingResult,
   warnOfReturned,
 } from './advice/hook-advice.ts'
@@ -13,8 +14,11 @@ import {
   listSingletonMethods,
   warnOfMethodName,
 } from './advice/service-advice.ts'
-import { suggestMethod } from './options/name-suggestion.ts'
-import { OPTION_SUPPORT } from './options/option-check.ts'
+import type { HookApplication } from './hooks/hook-context.ts'
+import { refuseConfigurator } from './options/configurator.ts'
+import { suggestMethod, suggestName } from './options/name-suggestion.ts'
+import { checkOptions } from './options/option-check.ts'
+import { ServiceLifecycle } from './services/lifecycle.ts'
 import type { ServiceSupport } from './services/method-entry.ts'
 import { readPackageHooks } from './services/package-hooks.ts'
 import type { InputDescription } from './services/service-input.ts'
@@ -23,24 +27,32 @@ import type { InputDescription } from './services/service-input.ts'
 export interface ServerSupport extends ServiceSupport {
   /** Says what a value is that stands where a service is meant, and where it belongs. */
   readonly describeInput: InputDescription
+  /** Says what a value is that `app.configure()` does not take. */
+  refuseConfigurator(value: unknown): never
   /** Returns options for the error of a path without a service: which one may be meant. */
   hintAtService(path: string, paths: Iterable<string>): ErrorOptions
+  /** Returns what sets the services of an application up, and tears them down. */
+  createLifecycle(app: HookApplication): ServiceLifecycle
   /** Called when all services are set up. Throws where a hook can never do what it is for. */
   checkHooks(app: WithServices): void
 }
 
 /** What applications of `createApp()` have. Clients do without it: browsers would have to load it. */
 export const SERVER_SUPPORT: ServerSupport = {
-  ...OPTION_SUPPORT,
   checkHooks: checkAllHooks,
+  checkOptions,
   checkServiceExtensions,
+  createLifecycle: (app) => new ServiceLifecycle(app),
   describeHook,
   describeInput,
   explainError: explainMissingNext,
   hintAtService,
   listSingletonMethods,
   readPackageHooks,
+  refuseConfigurator,
+  refuseMap,
   suggestMethod,
+  suggestName,
   warnOfEvent: warnOfMethodName,
   warnOfResult: warnMissingResult,
   warnOfReturned,

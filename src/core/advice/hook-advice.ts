@@ -1,7 +1,9 @@
 import { isDeveloping } from '../errors/hint.ts'
 import { metadataOf } from '../function-metadata.ts'
 import type { HookContext, HookType } from '../hooks/hook-context.ts'
-import type { HookRegistry } from '../hooks/hook-registry.ts'
+import type { HookGroup, HookRegistry } from '../hooks/hook-registry.ts'
+import { HOOK_KINDS } from '../hooks/hook-registry.ts'
+import { suggestName } from '../options/name-suggestion.ts'
 import type { MethodEntry } from '../services/method-entry.ts'
 import { isPlainObject, isPromise } from '../value-kind.ts'
 
@@ -20,6 +22,21 @@ export function describeHook(value: unknown): string | undefined {
   const call = typeof value === 'function' ? metadataOf(value).hookFactory : undefined
   if (call === undefined) return undefined
   return `the function ${call.slice(0, call.indexOf('('))}, which returns a hook: write ${call}`
+}
+
+/**
+ * Methods stand inside of kinds, and hooks inside of methods.
+ * @throws {TypeError} the value is a map, where hooks are meant
+ */
+export function refuseMap(
+  value: unknown,
+  [group, name]: readonly [group: HookGroup, name: string],
+  label: string,
+): void {
+  if (!isPlainObject(value)) return
+  const place = group === 'short' ? name : `${group} ${name}`
+  const hint = suggestName(name, HOOK_KINDS) || ': { before: { create: [hook] } } is the order'
+  throw new TypeError(`The hooks '${place}' of ${label} are a map, not a list of functions${hint}`)
 }
 
 /** Returns the error to go on with in place of one that an around hook among others has thrown. */

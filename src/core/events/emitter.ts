@@ -50,8 +50,7 @@ export class Emitter {
 
   /** Removes a listener; of one that was added several times the latest. */
   off(event: string | symbol, listener: Listener): this {
-    const registrations = this.#registrations.get(event) ?? []
-    const latest = registrations.findLast((registration) => registration.listener === listener)
+    const latest = this.#of(event).findLast((registration) => registration.listener === listener)
     if (latest !== undefined) this.#remove(event, latest)
     return this
   }
@@ -70,8 +69,7 @@ export class Emitter {
 
   /** Calls the listeners in their order. Returns whether there was one. */
   emit(event: string | symbol, ...values: unknown[]): boolean {
-    const registrations = this.#registrations.get(event)
-    if (registrations === undefined) return false
+    const registrations = this.#of(event)
     for (const registration of registrations) {
       // It may be gone by now: another listener may have emitted the same event and used it up.
       if (registration.once && !this.#remove(event, registration)) continue
@@ -79,12 +77,12 @@ export class Emitter {
         this.#onListenerError(error, event)
       })
     }
-    return true
+    return registrations.length > 0
   }
 
   /** Returns the listeners of an event in the order of their calls. */
   listeners(event: string | symbol): Listener[] {
-    return (this.#registrations.get(event) ?? []).map(({ listener }) => listener)
+    return this.#of(event).map(({ listener }) => listener)
   }
 
   /** The same as {@link listeners}: here those for one event alone are not wrapped. */
@@ -94,7 +92,7 @@ export class Emitter {
 
   /** Returns how many listeners an event has. */
   listenerCount(event: string | symbol): number {
-    return this.#registrations.get(event)?.length ?? 0
+    return this.#of(event).length
   }
 
   /** Returns the events that have listeners. */
@@ -112,11 +110,15 @@ export class Emitter {
     return Number.POSITIVE_INFINITY
   }
 
+  #of(event: string | symbol): readonly Registration[] {
+    return this.#registrations.get(event) ?? []
+  }
+
   #add(event: string | symbol, registration: Registration, end: 'first' | 'last'): this {
     if (typeof registration.listener !== 'function') {
       throw new TypeError(`The listener of event '${String(event)}' must be a function`)
     }
-    const others = this.#registrations.get(event) ?? []
+    const others = this.#of(event)
     const all = end === 'last' ? [...others, registration] : [registration, ...others]
     this.#registrations.set(event, all)
     return this
@@ -124,7 +126,7 @@ export class Emitter {
 
   /** Returns whether the registration was there. */
   #remove(event: string | symbol, registration: Registration): boolean {
-    const registrations = this.#registrations.get(event) ?? []
+    const registrations = this.#of(event)
     const others = registrations.filter((other) => other !== registration)
     if (others.length === 0) this.#registrations.delete(event)
     else this.#registrations.set(event, others)
@@ -145,7 +147,7 @@ export function callListener(
   onError: (error: unknown) => void,
 ): void {
   try {
-    const returned = (listener as (...all: readonly unknown[]) => unknown).apply(self, [...values])
+    const returned = (listener as (...all: unknown[]) => unknown).apply(self, values as unknown[])
     if (returned instanceof Promise) returned.catch(onError)
   } catch (error) {
     onError(error)

@@ -1,5 +1,5 @@
 import type { NameSuggestion } from '../options/option-rules.ts'
-import { isObject, isPlainObject } from '../value-kind.ts'
+import { isObject } from '../value-kind.ts'
 import type { HookContext, HookType } from './hook-context.ts'
 
 /**
@@ -8,7 +8,8 @@ import type { HookContext, HookType } from './hook-context.ts'
  */
 export type StoredHook = (context: HookContext, next?: () => Promise<void>) => unknown
 
-const HOOK_KINDS: readonly HookType[] = ['around', 'before', 'after', 'error']
+/** The kinds of hooks. */
+export const HOOK_KINDS: readonly HookType[] = ['around', 'before', 'after', 'error']
 
 /**
  * `short` are the around hooks of a service given as a list or map; they run outside of `around`.
@@ -21,6 +22,11 @@ export interface RegistryAdvice {
   readonly suggestName: NameSuggestion
   /** Returns what a value is that is no hook, and how one is made of it, where that is known. */
   describeHook(value: unknown): string | undefined
+  /**
+   * @param place the group and the name of the method
+   * @throws {TypeError} the value is a map, where hooks are meant
+   */
+  refuseMap(value: unknown, place: readonly [group: HookGroup, name: string], label: string): void
 }
 
 interface HookRegistryOptions {
@@ -28,10 +34,8 @@ interface HookRegistryOptions {
   readonly label: string
   /** The group of the hooks that are given without a kind. */
   readonly shortGroup: 'around' | 'short'
-  /** Whether hooks can be registered for a method of this name. */
-  readonly hasMethod: (name: string) => boolean
-  /** The methods that an error names, for one that is not there. */
-  readonly methodNames: () => Iterable<string>
+  /** The methods that hooks can be registered for; those that an error names are its keys. */
+  readonly methods: { has(name: string): boolean; keys(): Iterable<string> }
   /** What tells of mistakes. Without it, errors are shorter. */
   readonly advice: RegistryAdvice | undefined
 }
@@ -50,15 +54,21 @@ export class HookRegistry {
    * @throws {TypeError} an unknown kind or method name, or something that is no function
    */
   add(options: unknown): void {
-    const additions = this.#read(options)
-    for (const { key, hooks } of additions) {
+    const { label, shortGroup } = this.#options
+    if (!canHoldHooks(options)) {
+      throw new TypeError(`The hooks of ${label} must be an object or an array`)
+    }
+    const additions = Object.keys(options).some(isHookType)
+      ? Object.entries(options).flatMap(([kind, hooks]) => this.#readKind(kind, hooks))
+      : this.#readGroup(shortGroup, options)
+    for (const [key, hooks] of additions) {
       this.#hooks.set(key, [...(this.#hooks.get(key) ?? []), ...hooks])
     }
   }
 
   /** Returns the hooks of a group for one method name or `all`. */
   get(group: HookGroup, name: string): readonly StoredHook[] {
-    return this.#hooks.get(toKey(group, name)) ?? []
+    return this.#hooks.get(`${group} ${name}`) ?? []
   }
 
   /** How errors name the owner of the hooks. */
@@ -68,12 +78,10 @@ export class HookRegistry {
 
   /** Returns the around hooks of a method, outermost first. */
   getAround(method: string): readonly StoredHook[] {
-    return [
-      ...this.get('short', 'all'),
-      ...this.get('short', method),
-      ...this.get('around', 'all'),
-      ...this.get('around', method),
-    ]
+    return (['short', 'around'] as const).flatMap((group) => [
+      ...this.get(group, 'all'),
+      ...this.get(group, method),
+    ])
   }
 
   /** Returns all hooks, by their group and the name of their method or `all`. */
@@ -84,83 +92,46 @@ export class HookRegistry {
     })
   }
 
-  #read(options: unknown): { key: string; hooks: StoredHook[] }[] {
-    const { label, shortGroup } = this.#options
-    if (Array.isArray(options) || typeof options === 'function') {
-      return [{ key: toKey(shortGroup, 'all'), hooks: this.#toHooks(options, 'around') }]
-    }
-    if (!isObject(options)) {
-      throw new TypeError(`The hooks of ${label} must be an object or an array`)
-    }
-    const names = Object.keys(options)
-    if (names.some((name) => isHookType(name))) {
-      return names.flatMap((kind) => this.#readKind(kind, options[kind]))
-    }
-    return this.#readMap(shortGroup, options)
-  }
-
-  #readKind(kind: string, map: unknown): { key: string; hooks: StoredHook[] }[] {
+  #readKind(kind: string, given: unknown): Addition[] {
+    const { label, advice } = this.#options
     if (!isHookType(kind)) {
-      const hint = this.#suggestKind(kind) || `, allowed are ${HOOK_KINDS.join(', ')}`
+      const hint = advice?.suggestName(kind, HOOK_KINDS) || `, allowed are ${HOOK_KINDS.join(', ')}`
       throw new TypeError(`'${kind}' is not a valid hook type${hint}`)
     }
-    if (Array.isArray(map) || typeof map === 'function') {
-      return [{ key: toKey(kind, 'all'), hooks: this.#toHooks(map, kind) }]
-    }
-    if (!isObject(map)) {
-      throw new TypeError(
-        `The ${kind} hooks of ${this.#options.label} must be functions, a list or a map`,
-      )
-    }
-    return this.#readMap(kind, map)
+    if (canHoldHooks(given)) return this.#readGroup(kind, given)
+    throw new TypeError(`The ${kind} hooks of ${label} must be functions, a list or a map`)
   }
 
-  #readMap(group: HookGroup, map: Record<string, unknown>): { key: string; hooks: StoredHook[] }[] {
-    return Object.entries(map).flatMap(([name, value]) => {
-      if (isPlainObject(value)) throw this.#createMisplacedMap(group, name)
-      const hooks = this.#toHooks(value, `${group} ${name}`)
+  #readGroup(group: HookGroup, given: object): Addition[] {
+    const { label, methods, advice } = this.#options
+    const isList = Array.isArray(given) || typeof given === 'function'
+    return Object.entries(isList ? { all: given } : given).flatMap(([name, value]): Addition[] => {
+      advice?.refuseMap(value, [group, name], label)
+      const hooks: unknown[] = Array.isArray(value) ? value : [value]
+      for (const hook of hooks) {
+        const fault = advice?.describeHook(hook)
+        if (fault === undefined && typeof hook === 'function') continue
+        const place = `${group === 'short' ? 'around' : group}${isList ? '' : ` ${name}`}`
+        throw new TypeError(
+          `A hook in '${place}' of ${label} is ${fault ?? `${typeof hook}, not a function`}`,
+        )
+      }
       // An empty list says nothing about a method: generators write one for each standard method.
       if (hooks.length === 0) return []
-      if (name !== 'all' && !this.#options.hasMethod(name)) throw this.#createUnknownMethod(name)
-      return [{ key: toKey(group, name), hooks }]
+      if (name === 'all' || methods.has(name)) return [[`${group} ${name}`, hooks as StoredHook[]]]
+      const known = [...methods.keys()]
+      const hint =
+        advice?.suggestName(name, [...known, ...HOOK_KINDS]) || `, it has ${known.join(', ')}`
+      throw new TypeError(`'${name}' is not a hookable method of ${label}${hint}`)
     })
-  }
-
-  #toHooks(value: unknown, place: string): StoredHook[] {
-    const hooks = Array.isArray(value) ? value : [value]
-    for (const hook of hooks) {
-      const fault = this.#options.advice?.describeHook(hook)
-      if (fault === undefined && typeof hook === 'function') continue
-      const kind = fault ?? `${typeof hook}, not a function`
-      throw new TypeError(`A hook in '${place}' of ${this.#options.label} is ${kind}`)
-    }
-    return hooks
-  }
-
-  #createUnknownMethod(name: string): TypeError {
-    const { label, methodNames, advice } = this.#options
-    const known = [...methodNames()]
-    const hint =
-      advice?.suggestName(name, [...known, ...HOOK_KINDS]) || `, it has ${known.join(', ')}`
-    return new TypeError(`'${name}' is not a hookable method of ${label}${hint}`)
-  }
-
-  #suggestKind(mistyped: string): string | undefined {
-    return this.#options.advice?.suggestName(mistyped, HOOK_KINDS)
-  }
-
-  /** Methods stand inside of kinds, and hooks inside of methods. */
-  #createMisplacedMap(group: HookGroup, name: string): TypeError {
-    const place = group === 'short' ? name : `${group} ${name}`
-    const hint = this.#suggestKind(name) || ': { before: { create: [hook] } } is the order'
-    return new TypeError(
-      `The hooks '${place}' of ${this.#options.label} are a map, not a list of functions${hint}`,
-    )
   }
 }
 
-function toKey(group: HookGroup, name: string): string {
-  return `${group} ${name}`
+type Addition = readonly [key: string, hooks: StoredHook[]]
+
+/** Whether a value is a hook, a list of hooks, or a map of such. */
+function canHoldHooks(value: unknown): value is object {
+  return typeof value === 'function' || isObject(value)
 }
 
 /** Whether hooks of a kind have this name. */

@@ -24,16 +24,16 @@ export function checkFactoryCall(factory: string, options: unknown): void {
   )
 }
 
-/** @throws {TypeError} the value is no function that takes an application */
-export function checkConfigurator(value: unknown): void {
-  if (typeof value !== 'function') {
-    const hint = isPromise(value) ? 'a promise: await it first' : describe(value)
-    throw new TypeError(`app.configure() takes a function (app), not ${hint}`)
+/** @throws {TypeError} always: says why a value is no function that takes an application */
+export function refuseConfigurator(value: unknown): never {
+  if (typeof value === 'function') {
+    throw new TypeError(
+      `'${value.name || 'anonymous'}' takes ${value.length} arguments: app.configure() takes a function (app)`,
+    )
   }
-  if (value.length <= 1) return
-  throw new TypeError(
-    `'${value.name || 'anonymous'}' takes ${value.length} arguments: app.configure() takes a function (app)`,
-  )
+  const kind = value === null ? 'null' : typeof value
+  const hint = isPromise(value) ? 'a promise: await it first' : kind
+  throw new TypeError(`app.configure() takes a function (app), not ${hint}`)
 }
 
 /** Whether a function is a class, written as one or with methods on its prototype. */
@@ -49,8 +49,4 @@ function isApplicationLike(value: unknown): boolean {
   if (!isObject(value)) return false
   const { configure, use } = value
   return typeof configure === 'function' && typeof use === 'function'
-}
-
-function describe(value: unknown): string {
-  return value === null ? 'null' : typeof value
 }

@@ -1,7 +1,7 @@
 import { isPlainObject } from '../value-kind.ts'
 import { suggestName } from './name-suggestion.ts'
-import type { OptionRule, OptionRules, OptionSupport } from './option-rules.ts'
-import { checkRules, OPTION as SHARED } from './option-rules.ts'
+import type { OptionRule, OptionRules } from './option-rules.ts'
+import { checkRules, isOptionsObject, OPTION as SHARED } from './option-rules.ts'
 
 export type { Given, OptionRule, OptionRules } from './option-rules.ts'
 export { withDefaults } from './option-rules.ts'
@@ -34,16 +34,29 @@ function checkExtensions(place: string, extensions: object, own: readonly string
   }
 }
 
-/** What checks of options need beside their rules. */
-export const OPTION_SUPPORT: OptionSupport = { suggestName, checkExtensions }
-
 /**
  * Checks options by their rules, and suggests a name in place of an unknown one.
  * @param owner who takes the options, for the error: `rest()`, `params.adapter`
+ * @param prefix the way to options inside of others: `json.`
  * @throws {TypeError} no object, an option that is not known, or a value that it can't have
  */
-export function checkOptions(owner: string, options: unknown, rules: OptionRules): void {
-  checkRules(owner, options, rules, OPTION_SUPPORT)
+export function checkOptions(
+  owner: string,
+  options: unknown,
+  rules: OptionRules,
+  prefix = '',
+): void {
+  checkRules({ owner, prefix, suggestName }, options, rules)
+  for (const [name, value] of Object.entries(options as object)) {
+    const { keys, reserved } = rules[name] ?? {}
+    if (value === undefined) continue
+    if (reserved !== undefined) {
+      checkExtensions(`${owner}: '${prefix}${name}.`, value, [...Object.keys(rules), ...reserved])
+    }
+    for (const part of keys === undefined ? [] : [value].flat()) {
+      if (isOptionsObject(part)) checkOptions(owner, part, keys ?? {}, `${prefix}${name}.`)
+    }
+  }
 }
 
 /**

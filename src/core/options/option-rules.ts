@@ -45,86 +45,55 @@ export const OPTION: Readonly<
 /** Returns `; did you mean 'name'?` for a mistyped name, or `''`. */
 export type NameSuggestion = (mistyped: string, names: Iterable<string>) => string
 
-/** What checks of options need that only servers have. */
-export interface OptionSupport {
-  readonly suggestName: NameSuggestion
-  /**
-   * Checks the names of options of other packages.
-   * @param place the beginning of the error: who takes the options, and the way to them
-   * @param own the names of the options beside them
-   * @throws {TypeError} one of them has such a name, or one that may be mistyped for it
-   */
-  checkExtensions(place: string, extensions: object, own: readonly string[]): void
+/** Where options stand, and what is said of unknown ones. */
+interface OptionPlace {
+  /** Who takes the options, for the error: `rest()`, `params.adapter`. */
+  readonly owner: string
+  /** The way to options inside of others: `json.`. */
+  readonly prefix?: string
+  /** Suggests a name. Default: errors of unknown options name those that there are. */
+  readonly suggestName?: NameSuggestion
 }
+
+/** Checks options by a table, as {@link checkRules} does. */
+export type OptionCheck = (owner: string, options: unknown, rules: OptionRules) => void
 
 /**
  * Checks options by a table: a mistyped limit or guard that was ignored would simply be missing. An
  * option that is `undefined` is one that is not given. The value is not repeated in the error,
- * since it may be a secret.
- * @param owner who takes the options, for the error: `rest()`, `params.adapter`
- * @param support what suggests names. Default: errors of unknown options name those that there are
+ * since it may be a secret. What `keys` and `reserved` say of a rule is left to servers.
  * @throws {TypeError} no object, an option that is not known, or a value that it can't have
  */
 export function checkRules(
-  owner: string,
+  place: string | OptionPlace,
   options: unknown,
   rules: OptionRules,
-  support?: OptionSupport,
 ): void {
+  const {
+    owner,
+    prefix = '',
+    suggestName,
+  }: OptionPlace = typeof place === 'string' ? { owner: place } : place
   if (!isObject(options)) {
     const kind = options === null ? 'null' : typeof options
     throw new TypeError(`${owner}: the options must be an object, not ${kind}`)
   }
-  checkKeys({ owner, prefix: '', support }, options, rules)
-}
-
-/** Where options are, and what is said of unknown ones. */
-interface OptionPlace {
-  readonly owner: string
-  /** The way to the options inside of others: `json.`. */
-  readonly prefix: string
-  readonly support: OptionSupport | undefined
-}
-
-function checkKeys(
-  place: OptionPlace,
-  options: Readonly<Record<string, unknown>>,
-  rules: OptionRules,
-): void {
-  const { owner, prefix } = place
   for (const [name, value] of Object.entries(options)) {
     const rule = Object.hasOwn(rules, name) ? rules[name] : undefined
-    if (rule === undefined) throw createUnknownOption(place, name, rules)
-    if (value === undefined) continue
-    if (!rule.isValid(value)) {
+    if (rule === undefined) {
+      const known = Object.keys(rules)
+      const hint = suggestName?.(name, known) || `, allowed are ${known.join(', ')}`
+      throw new TypeError(`${owner}: unknown option '${prefix}${name}'${hint}`)
+    }
+    if (value !== undefined && !rule.isValid(value)) {
       throw new TypeError(`${owner}: the option '${prefix}${name}' must be ${rule.expected}`)
-    }
-    if (rule.reserved !== undefined) {
-      place.support?.checkExtensions(`${owner}: '${prefix}${name}.`, value as object, [
-        ...Object.keys(rules),
-        ...rule.reserved,
-      ])
-    }
-    for (const part of rule.keys === undefined ? [] : [value].flat()) {
-      if (isOptionsObject(part))
-        checkKeys({ ...place, prefix: `${prefix}${name}.` }, part, rule.keys ?? {})
     }
   }
 }
 
 /** Instances of a class are options too, as long as they are no list. */
-function isOptionsObject(value: unknown): value is Record<string, unknown> {
+export function isOptionsObject(value: unknown): value is Record<string, unknown> {
   return isObject(value) && !Array.isArray(value)
-}
-
-function createUnknownOption(
-  { owner, prefix, support }: OptionPlace,
-  name: string,
-  rules: OptionRules,
-): TypeError {
-  const known = Object.keys(rules)
-  const hint = support?.suggestName(name, known) || `, allowed are ${known.join(', ')}`
-  return new TypeError(`${owner}: unknown option '${prefix}${name}'${hint}`)
 }
 
 /** Returns defaults with what is given in their place; `undefined` switches no default off. */

@@ -50,18 +50,23 @@ export class ServiceEntry<A extends EntryApplication = EntryApplication>
     this.path = path
     this.service = service
     this.options = options
-    this.methods = new Map(
-      toMethodNames(service, options).map((name) => [name, createMethod(this, service, name)]),
-    )
+    const methods = new Map<string, MethodEntry<A>>()
+    this.methods = methods
     this.hooks = new HookRegistry({
       label: `service '${path}'`,
       shortGroup: 'short',
-      hasMethod: (name) => this.methods.has(name),
-      methodNames: () => this.methods.keys(),
+      methods,
       advice: app.support,
     })
-    for (const name of this.methods.keys()) {
-      this.hooks.add({ [name]: readFunction(this, service, name).hooks })
+    // Standard methods take hooks even when they are not for callers from outside.
+    const standard = STANDARD_METHODS.filter((name) => hasMethod(service, name))
+    for (const name of new Set([...standard, ...options.methods])) {
+      const { original, hooks } = readFunction(this, name)
+      const spec = toMethodSpec(name)
+      const external = options.methods.includes(name)
+      const call = createMethodCall(spec, original)
+      methods.set(name, { entry: this, name, spec, original, external, call, chain: null })
+      this.hooks.add({ [name]: hooks })
     }
     this.schemas = attachSchemas(this)
     this.#uninstall = installMembers(this)
@@ -105,16 +110,23 @@ export function toRegistered(path: string, service: object): object {
   )
 }
 
-/** @throws {TypeError} the function has hooks of `@feathersjs/hooks`, which only servers read */
-function readFunction(
-  { app, path }: ServiceEntryFace,
-  service: object,
-  name: string,
-): HookedFunction {
+/**
+ * @throws {TypeError} there is no such function, or it has hooks of `@feathersjs/hooks`, which only
+ *   servers read
+ */
+function readFunction({ app, path, service }: ServiceEntryFace, name: string): HookedFunction {
+  const { support } = app
+  if (!hasMethod(service, name)) {
+    const hint =
+      support?.suggestMethod(name, service) || ': the option `methods` lists what the service has'
+    throw new TypeError(
+      `Can not apply hooks. '${name}' is not a function of service '${path}'${hint}`,
+    )
+  }
   const original = (service as Record<string, unknown>)[name] as MethodEntry['original']
   if (!hasPackageHooks(service, original)) return { original, hooks: [] }
   const owner = `app.use('${path}'): '${name}' with hooks of @feathersjs/hooks`
-  return requireSupport(app.support, owner).readPackageHooks(path, service, name)
+  return requireSupport(support, owner).readPackageHooks(path, service, name)
 }
 
 /** @throws {TypeError} the schemas are refused, or the application has no support for them */
@@ -125,38 +137,6 @@ function attachSchemas<A extends EntryApplication>(
   if (options.schemas === undefined) return null
   const owner = `app.use('${path}'): the option 'schemas'`
   return requireSupport(app.support?.attachSchemas, owner)(entry, options.schemas)
-}
-
-/** Standard methods take hooks even when they are not for callers from outside. */
-function toMethodNames(service: object, options: ResolvedServiceOptions): string[] {
-  const standard = STANDARD_METHODS.filter((name) => hasMethod(service, name))
-  return [...new Set([...standard, ...options.methods])]
-}
-
-function createMethod<A extends EntryApplication>(
-  entry: ServiceEntryFace<A>,
-  service: object,
-  name: string,
-): MethodEntry<A> {
-  const { app, path } = entry
-  if (!hasMethod(service, name)) {
-    const suggestion = app.support?.suggestMethod(name, service)
-    const hint = suggestion || ': the option `methods` lists what the service has'
-    throw new TypeError(
-      `Can not apply hooks. '${name}' is not a function of service '${path}'${hint}`,
-    )
-  }
-  const { original } = readFunction(entry, service, name)
-  const spec = toMethodSpec(name)
-  return {
-    entry,
-    name,
-    spec,
-    original,
-    external: entry.options.methods.includes(name),
-    call: createMethodCall(spec, original),
-    chain: null,
-  }
 }
 
 /** Where `getServiceOptions()` of Feathers, and packages that call it, find the options. */
@@ -171,7 +151,11 @@ function installMembers(entry: ServiceEntryFace): () => void {
   const members: Record<string | symbol, unknown> = {
     // What a service of Feathers has there stays.
     ...(Object.hasOwn(service, SERVICE_OPTIONS) ? {} : { [SERVICE_OPTIONS]: entry.options }),
-    hooks: createHooksMethod(entry),
+    hooks(options: unknown) {
+      entry.hooks.add(options)
+      entry.compile()
+      return service
+    },
     ...createEmitterMethods(
       service,
       (error, event) => app.logListenerError(error, `${path} ${String(event)}`),
@@ -201,31 +185,17 @@ function installMembers(entry: ServiceEntryFace): () => void {
  * the name, the length and the enumerable properties of that one.
  */
 function createHooked(method: MethodEntry): object {
-  const { original } = method
+  const { original, entry } = method
   const hooked = function (this: object | undefined, ...args: unknown[]): Promise<unknown> {
-    return callMethod(method, this ?? method.entry.service, args)
+    return callMethod(method, this ?? entry.service, args)
   }
-  const descriptors = Object.entries(Object.getOwnPropertyDescriptors(original)).filter(
-    ([name, { enumerable }]) => enumerable || name === 'name' || name === 'length',
-  )
-  Object.defineProperties(hooked, Object.fromEntries(descriptors))
-  for (const key of Object.getOwnPropertySymbols(original)) {
-    Object.defineProperty(hooked, key, { value: Reflect.get(original, key), configurable: true })
-  }
-  return Object.defineProperties(hooked, {
+  return Object.defineProperties(Object.assign(hooked, original), {
+    name: { value: original.name },
+    length: { value: original.length },
     original: { value: original, enumerable: true },
     // What createContext() of @feathersjs/feathers calls.
     createContext: {
-      value: (data: object = {}) =>
-        Object.assign(createContext(method, method.entry.service, []), data),
+      value: (data: object = {}) => Object.assign(createContext(method, entry.service, []), data),
     },
   })
-}
-
-function createHooksMethod(entry: ServiceEntryFace): (options: unknown) => object {
-  return (options) => {
-    entry.hooks.add(options)
-    entry.compile()
-    return entry.service
-  }
 }

@@ -1,9 +1,9 @@
 import type { GivenExtensions } from '../declared-types.ts'
 import { EMITTER_METHODS } from '../events/emitter.ts'
 import { STANDARD_EVENTS, STANDARD_METHODS } from '../method-table.ts'
-import type { OptionRules, OptionSupport } from '../options/option-rules.ts'
-import { checkRules, OPTION, withDefaults } from '../options/option-rules.ts'
-import { hasMethod, isObject, isPlainObject } from '../value-kind.ts'
+import type { NameSuggestion, OptionCheck, OptionRules } from '../options/option-rules.ts'
+import { checkRules, OPTION } from '../options/option-rules.ts'
+import { hasMethod, isNonEmptyString, isObject, isPlainObject } from '../value-kind.ts'
 import type { ServiceSchemas } from './service-schemas.ts'
 
 /** Options of `app.use(path, service, options)`. */
@@ -42,7 +42,10 @@ export type ResolvedServiceOptions = GivenExtensions &
   Pick<ServiceOptions, 'schemas' | 'singleton'>
 
 /** What checking the options of services needs that only servers have. */
-export interface ServiceOptionSupport extends OptionSupport {
+export interface ServiceOptionSupport {
+  readonly suggestName: NameSuggestion
+  /** Checks options with suggestions, and those inside of others. */
+  readonly checkOptions: OptionCheck
   /**
    * Returns the methods of a service that is one record: there is no `get`.
    * @throws {TypeError} it is listed
@@ -95,13 +98,23 @@ export function resolveServiceOptions(
   options: ServiceOptions,
   support?: ServiceOptionSupport,
 ): ResolvedServiceOptions {
-  checkServiceOptions(path, service, options, support)
-  const { singleton = false } = options
+  if (isObject(options) && isService(options)) {
+    throw new TypeError(`app.use() takes one service for path '${path}', and its options after it`)
+  }
+  const owner = `app.use('${path}')`
+  const check = support?.checkOptions ?? checkRules
+  check(owner, options, RULES)
+  const { extensions, schemas, singleton = false } = options
+  if (extensions !== undefined) {
+    const checking = requireSupport(support, `${owner}: the option 'extensions'`)
+    checking.checkServiceExtensions(path, service, extensions)
+  }
   const standard = STANDARD_METHODS.filter((name) => hasMethod(service, name))
-  const owner = `app.use('${path}'): the option 'singleton'`
-  const methods = singleton
-    ? requireSupport(support, owner).listSingletonMethods(path, standard, options.methods)
-    : (options.methods ?? standard)
+  let { methods = standard } = options
+  if (singleton) {
+    const listing = requireSupport(support, `${owner}: the option 'singleton'`)
+    methods = listing.listSingletonMethods(path, standard, options.methods)
+  }
   if (!isService(service) && methods.length === 0) {
     const names = STANDARD_METHODS.join(', ')
     throw new TypeError(
@@ -109,15 +122,16 @@ export function resolveServiceOptions(
     )
   }
   for (const name of methods) checkName(path, name)
-  const events = options.events ?? toNames((service as { events?: unknown }).events)
+  const { events: own } = service as { events?: unknown }
+  const events = options.events ?? (Array.isArray(own) ? own.filter(isNonEmptyString) : [])
   return {
-    ...withDefaults({}, options.extensions ?? {}),
+    ...extensions,
     methods: [...methods],
     events: [...events],
     serviceEvents: [...(options.serviceEvents ?? [...STANDARD_EVENTS, ...events])],
     routeParams: { ...options.routeParams },
-    ...(options.schemas === undefined ? {} : { schemas: options.schemas }),
-    ...(singleton ? { singleton } : {}),
+    ...(schemas && { schemas }),
+    ...(singleton && { singleton }),
   }
 }
 
@@ -131,22 +145,6 @@ function isService(value: object): boolean {
 /** Whether a method can have this name: it is none that a service gets, or that every object has. */
 export function isMethodName(name: string): boolean {
   return !PROTECTED_NAMES.has(name)
-}
-
-function checkServiceOptions(
-  path: string,
-  service: object,
-  options: ServiceOptions,
-  support: ServiceOptionSupport | undefined,
-): void {
-  if (isObject(options) && isService(options)) {
-    throw new TypeError(`app.use() takes one service for path '${path}', and its options after it`)
-  }
-  checkRules(`app.use('${path}')`, options, RULES, support)
-  const { extensions } = options
-  if (extensions === undefined) return
-  const owner = `app.use('${path}'): the option 'extensions'`
-  requireSupport(support, owner).checkServiceExtensions(path, service, extensions)
 }
 
 /**
@@ -166,8 +164,4 @@ function checkName(path: string, name: string): void {
   throw new TypeError(
     `'${name}' on service '${path}' is not allowed as a custom method name${hint}`,
   )
-}
-
-function toNames(value: unknown): readonly string[] {
-  return Array.isArray(value) ? value.filter((name) => typeof name === 'string') : []
 }

@@ -51,6 +51,18 @@ const REFUSED: readonly [what: string, mistake: Mistake, advice: RegExp, bare: R
     /'aftre' is not a valid hook type; did you mean 'after'\?/,
     /'aftre' is not a valid hook type, allowed are around, /,
   ],
+  [
+    'a map in the place of hooks',
+    (app) => app.hooks({ before: { create: { all: [] } } } as object),
+    /The hooks 'before create' of the application are a map, not a list of functions: \{ before/,
+    /A hook in 'before create' of the application is object, not a function$/,
+  ],
+  [
+    'a function for configure() that takes more than the application',
+    (app) => app.configure(((_app: unknown, _options: unknown) => undefined) as never),
+    /^'anonymous' takes 2 arguments: app\.configure\(\) takes a function \(app\)$/,
+    /^app\.configure\(\) takes a function \(app\)$/,
+  ],
 ]
 
 for (const [what, mistake, advice, bare] of REFUSED) {
@@ -114,6 +126,20 @@ for (const [what, use] of [
     t.throws(() => use(new Application()), { name: 'TypeError', message })
   })
 }
+
+t.test('an application without support for servers sets nothing up, and says so', async (t) => {
+  const app = new Application().use('users', { ...users })
+  const toMessage = (name: string): string =>
+    `app.${name}() needs an application made by createApp() of 'remex'`
+  await t.rejects(app.setup(), { name: 'TypeError', message: toMessage('setup') })
+  await t.rejects(app.teardown(), { name: 'TypeError', message: toMessage('teardown') })
+  t.equal(app._isSetup, false)
+  for (const name of ['setup', 'teardown']) {
+    const hooks = { [name]: [async () => undefined] } as object
+    const message = `'${name}' is not a hookable method of the application, it has find, get`
+    t.throws(() => app.hooks(hooks), { name: 'TypeError', message: new RegExp(message) })
+  }
+})
 
 /** A service whose method needs the context of its call. */
 function createHookedUsers(): object {
