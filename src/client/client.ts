@@ -62,7 +62,7 @@ export function createClient<
   checkRules('createClient()', options, RULES)
   const { baseURL = '', methods = {}, ...connectionOptions } = options
   const settings = { base: baseURL, connection: ofetch, options: connectionOptions }
-  const connection = createConnection('ofetch', settings, OfetchClient)
+  const connection = createConnection(settings, OfetchClient)
   // Without the support for servers of createApp(): browsers would have to load it.
   const client: Application = new Application().configure(connection)
   for (const [path, names] of Object.entries<readonly string[] | undefined>(methods)) {

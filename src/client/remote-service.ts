@@ -198,8 +198,10 @@ export abstract class RemoteService {
       ...(!isStandardMethod(method) && { [SERVICE_METHOD]: method }),
     }
     const sendOnce = async (ended?: AbortSignal, more: SentHeaders = {}): Promise<Answer> => {
-      const rule = toRedirectRule(verb, more)
-      const { redirect, isBound } = rule
+      // Libraries leave the header `Authorization` out on the way to another origin, and no other
+      // header with a token.
+      const isBound = Object.keys(more).some((name) => name !== 'authorization')
+      const redirect = verb === 'GET' && !isBound ? 'follow' : 'manual'
       try {
         const answer = await this.sendRequest({
           method: verb,
@@ -216,7 +218,7 @@ export abstract class RemoteService {
             : options.libraryOptions,
         })
         if (isSuccess(answer.status)) return answer
-        return refuseRedirect(await readErrorBody(answer), rule)
+        return refuseRedirect(await readErrorBody(answer), { redirect, isBound })
       } catch (error) {
         throw toNetworkError(error, label, url)
       }
@@ -231,8 +233,9 @@ export abstract class RemoteService {
           signal: ended,
           send,
         }) ?? send()
-      const answer = verb === 'GET' ? sendRead(authorize, { retries, signal: ended }) : authorize()
-      return readResult(await answer, responseType)
+      // Writes are never sent again.
+      const limits = { retries: verb === 'GET' ? retries : 0, signal: ended }
+      return readResult(await sendRead(authorize, limits), responseType)
     }
     const limits = { signal, timeoutMs, isStream: responseType === 'stream' }
     return limitCall(limits, start, (limitMs) => createTimeout(label, limitMs))
@@ -256,29 +259,10 @@ const REDIRECT_OPTIONS: readonly string[] = [
   ...['redirect', 'maxRedirects', 'redirects', 'maxRedirections', 'fetchOptions'],
 ]
 
-/** What a request does where the server redirects, and why, for the error. */
-type RedirectRule = Pick<PreparedRequest, 'redirect' | 'isBound'> & { readonly reason: string }
-
-/**
- * Returns the rule for a request. Libraries leave the header `Authorization` out on the way to another
- * origin, and no other header with a token.
- * @param added the headers that prove who calls
- */
-function toRedirectRule(verb: string, added: object): RedirectRule {
-  const isBound = Object.keys(added).some((name) => name !== 'authorization')
-  if (verb === 'GET' && !isBound) {
-    return { redirect: 'follow', isBound, reason: 'the HTTP library does not follow' }
-  }
-  const reason = isBound
-    ? 'the header with the token would be sent along, to any origin'
-    : 'only calls that read follow'
-  return { redirect: 'manual', isBound, reason }
-}
-
 /** Returns the options of a library without those that would have it follow. */
 function omitRedirectOptions(
-  options: Readonly<Record<string, unknown>>,
-): Readonly<Record<string, unknown>> {
+  options: PreparedRequest['libraryOptions'],
+): PreparedRequest['libraryOptions'] {
   const kept = Object.entries(options).filter(([name]) => !REDIRECT_OPTIONS.includes(name))
   return Object.fromEntries(kept)
 }
@@ -287,11 +271,19 @@ function omitRedirectOptions(
  * Returns an answer that is no redirect. Status 0 is one that a browser does not show.
  * @throws {GeneralError} a redirect that was not followed
  */
-function refuseRedirect(answer: Answer, { reason }: RedirectRule): Answer {
+function refuseRedirect(
+  answer: Answer,
+  { redirect, isBound }: Pick<PreparedRequest, 'redirect' | 'isBound'>,
+): Answer {
   const { status } = answer
   const isLocated = status >= 300 && status <= 399 && 'location' in answer.readHeaders()
   if (status !== 0 && !isLocated) return answer
   const error = createResponseError(answer)
+  const reason = isBound
+    ? 'the header with the token would be sent along, to any origin'
+    : redirect === 'follow'
+      ? 'the HTTP library does not follow'
+      : 'only calls that read follow'
   error.message = `The server redirects this call, and ${reason}`
   throw error
 }

@@ -59,9 +59,13 @@ export function rest<
       // Feathers takes the class in the place of the options as well.
       const [options, Service] = typeof given === 'function' ? [{}, given] : [given, last]
       checkServiceClass(owner, Service)
-      const made = createConnection(library, { base, connection, options }, Service)
+      const called = library === 'axios' ? (connection as AxiosLibrary | null)?.request : connection
+      if (typeof called !== 'function') {
+        throw new TypeError(`${library} has to be provided: rest(url).${library}(${library})`)
+      }
+      const made = createConnection({ base, connection, options }, Service)
       checkOverrides(owner, made.service('/'))
-      return made
+      return describeFunction(made, { configuratorFactory: 'rest' })
     }
   }
   return {
@@ -105,29 +109,20 @@ export interface RestConnection<Services = AnyServices> {
 
 /**
  * Returns a connection by an HTTP library.
- * @param library its name, for errors
- * @throws {TypeError} the library is missing, or an option or the base URL is invalid
+ * @throws {TypeError} an option or the base URL is invalid
  */
 export function createConnection(
-  library: string,
   settings: Omit<RemoteServiceSettings, 'name'>,
   Service: RemoteServiceClass,
 ): RestConnection<never> {
-  const { connection } = settings
-  const called = library === 'axios' ? (connection as AxiosLibrary | null)?.request : connection
-  if (typeof called !== 'function') {
-    throw new TypeError(`${library} has to be provided: rest(url).${library}(${library})`)
-  }
   const service = (name: string): RemoteService => new Service({ ...settings, name })
   // What is wrong with the options is told now, not with the first call.
   service('/')
   const configure = (app: Application): void => {
     if ('rest' in app) throw new TypeError('Only one default client provider can be configured')
-    Object.assign(app, { rest: connection })
-    app.defaultService = service
+    Object.assign(app, { rest: settings.connection, defaultService: service })
     app.mixins.unshift(addCustomMethods)
   }
-  describeFunction(configure, { configuratorFactory: 'rest' })
   return Object.assign(configure, { service, Service }) as RestConnection<never>
 }
 

@@ -55,17 +55,16 @@ function toWaitMs(retryAfter: string | undefined): number | undefined {
   return Number.isNaN(waitMs) ? undefined : Math.max(0, waitMs)
 }
 
-/** @throws the reason of the signal */
+/**
+ * @param signal of this call alone: nobody has to stop listening
+ * @throws the reason of the signal
+ */
 function wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
-    const abort = (): void => {
+    const timer = setTimeout(resolve, ms)
+    signal?.addEventListener('abort', () => {
       clearTimeout(timer)
-      reject(signal?.reason)
-    }
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', abort)
-      resolve()
-    }, ms)
-    signal?.addEventListener('abort', abort)
+      reject(signal.reason)
+    })
   })
 }

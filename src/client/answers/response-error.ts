@@ -85,42 +85,25 @@ export async function readErrorBody(answer: Answer): Promise<Answer> {
   return { status, readHeaders: () => answer.readHeaders(), body: await readText(body) }
 }
 
-/** A library that was asked for bytes or a stream gives these of an error as well. */
+/**
+ * Resolves to the text of a body: a stream of the platform or of Node, or bytes, of a library that was
+ * asked for these.
+ */
 async function readText(body: unknown): Promise<string> {
-  if (body === undefined || body === null) return ''
-  if (body instanceof ReadableStream) return decode(readChunks(body))
-  if (isAsyncIterable(body)) return decode(body)
-  return new Response(body as Uint8Array<ArrayBuffer>).text()
-}
-
-async function decode(chunks: AsyncIterable<Uint8Array>): Promise<string> {
+  const reader = new Response(body as ReadableStream<Uint8Array>).body?.getReader()
   const decoder = new TextDecoder()
   let text = ''
   let length = 0
-  for await (const chunk of chunks) {
-    length += chunk.length
-    // A loop that is left ends its stream, which closes the connection.
-    if (length > MAX_ERROR_BYTES) return ''
-    text += decoder.decode(chunk, { stream: true })
+  while (reader !== undefined) {
+    const { done, value } = await reader.read()
+    if (done) break
+    length += value.length
+    if (length > MAX_ERROR_BYTES) {
+      // Closes the connection.
+      await reader.cancel()
+      return ''
+    }
+    text += decoder.decode(value, { stream: true })
   }
   return text + decoder.decode()
-}
-
-/** Iterates over a stream of the platform, which not all browsers can do by themselves. */
-async function* readChunks(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const reader = stream.getReader()
-  let isOpen = true
-  try {
-    while (isOpen) {
-      const { done, value } = await reader.read()
-      isOpen = !done
-      if (value !== undefined) yield value
-    }
-  } finally {
-    if (isOpen) await reader.cancel()
-  }
-}
-
-function isAsyncIterable(body: unknown): body is AsyncIterable<Uint8Array> {
-  return typeof body === 'object' && body !== null && Symbol.asyncIterator in body
 }

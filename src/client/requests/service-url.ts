@@ -45,12 +45,11 @@ export function toBaseURL(baseURL: unknown): string {
 export function createServiceURL(base: string, path: string): ServiceURL {
   const servicePath = toServicePath(path)
   const segments = servicePath === '/' ? [] : servicePath.split('/').map(encodeLiteral)
-  const names = segments.filter((one) => one.startsWith(':')).map((one) => one.slice(1))
   return {
     pattern: servicePath === '/' ? base || '/' : `${base}/${servicePath}`,
     fill(route = {}) {
       if (!isObject(route)) throw new BadRequest('params.route must be an object')
-      const other = Object.keys(route).find((name) => !names.includes(name))
+      const other = Object.keys(route).find((name) => !segments.includes(`:${name}`))
       if (other !== undefined) {
         throw new BadRequest(`params.route.${other} has no place in the path '${servicePath}'`)
       }
