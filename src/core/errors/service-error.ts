@@ -112,9 +112,9 @@ export function isErrorStatus(code: unknown): code is number {
 
 interface ErrorParts {
   readonly text: string
-  readonly cause?: Error
-  readonly data?: unknown
-  readonly errors?: unknown
+  readonly data: unknown
+  readonly errors: unknown
+  readonly cause: Error | undefined
 }
 
 function toParts(message: unknown, data: unknown): ErrorParts {
@@ -123,12 +123,24 @@ function toParts(message: unknown, data: unknown): ErrorParts {
   if (given instanceof Error) {
     const isTold = !isText && isObject(data) && !(data instanceof Error)
     const text = isText && message != null ? String(message) : given.message || 'Error'
-    return { text, cause: given, ...toData(isTold ? data : toErrorData(given)) }
+    return joinParts(text, isTold ? data : toErrorData(given), given)
   }
-  if (isText) return { text: String(message ?? 'Error'), ...toData(data) }
-  if (Array.isArray(message)) return { text: 'Error', data: message }
+  if (isText) return joinParts(String(message ?? 'Error'), data)
+  if (Array.isArray(message)) return joinParts('Error', message)
   const { message: text, ...rest } = message
-  return { text: typeof text === 'string' ? text : 'Error', ...toData(rest) }
+  return joinParts(typeof text === 'string' ? text : 'Error', rest)
+}
+
+/** Lifts `errors` out of the data. What is not an object is no data. */
+function joinParts(text: string, given: unknown, cause?: Error): ErrorParts {
+  const isRecord = isObject(given) && !Array.isArray(given)
+  // To leave out a key costs several times as much as to copy all.
+  if (isRecord && 'errors' in given) {
+    const { errors, ...data } = given
+    return { text, data, errors, cause }
+  }
+  const list = isObject(given) ? given : undefined
+  return { text, data: isRecord ? { ...given } : list, errors: undefined, cause }
 }
 
 /**
@@ -152,13 +164,6 @@ export function isOrdinaryError(thrown: unknown): thrown is Error & { errors?: u
     thrown.name === 'Error' &&
     (thrown as { code?: unknown }).code === undefined
   )
-}
-
-function toData(given: unknown): Pick<ErrorParts, 'data' | 'errors'> {
-  if (!isObject(given)) return {}
-  if (Array.isArray(given)) return { data: given }
-  const { errors, ...data } = given
-  return { data, errors }
 }
 
 /** The same as in `core/value-kind`: errors stand below the core and can't import it. */
