@@ -1,8 +1,8 @@
 import { BadRequest } from '../core/errors/index.ts'
 import { isStandardMethod, toMethodSpec } from '../core/method-table.ts'
+import { isOptionsObject } from '../core/options/option-rules.ts'
 import type { Id, IdObject, NullableId, Query } from '../core/params.ts'
 import { isMethodName } from '../core/services/service-options.ts'
-import { isObject } from '../core/value-kind.ts'
 import { createTimeout, toNetworkError } from './answers/network-error.ts'
 import { sendRead } from './answers/read-retries.ts'
 import {
@@ -244,13 +244,13 @@ export abstract class RemoteService {
 
 function toParams(params: unknown): Readonly<Record<string, unknown>> {
   if (params === undefined || params === null) return {}
-  if (isObject(params) && !Array.isArray(params)) return params
+  if (isOptionsObject(params)) return params
   throw new TypeError('The params must be an object')
 }
 
 /** Returns the query of a call. One that is none is refused: the call would be for all records. */
 function toQuery({ query = {} }: Readonly<Record<string, unknown>>): Query {
-  if (isObject(query) && !Array.isArray(query)) return query
+  if (isOptionsObject(query)) return query
   throw new BadRequest('params.query must be an object')
 }
 

@@ -85,13 +85,9 @@ interface LoginMethods<Services> {
 }
 
 /** Methods that say what is missing, of a client that has no logins yet. */
-export const MISSING_LOGIN: LoginMethods<unknown> = {
-  authenticate: () => refuse('authenticate'),
-  reAuthenticate: () => refuse('reAuthenticate'),
-  logout: () => refuse('logout'),
-}
-
-function refuse(name: string): Promise<never> {
-  const error = new TypeError(`client.${name}() needs client.configure(authentication()) before`)
-  return Promise.reject(error)
-}
+export const MISSING_LOGIN: LoginMethods<unknown> = Object.fromEntries(
+  ['authenticate', 'reAuthenticate', 'logout'].map((name) => {
+    const message = `client.${name}() needs client.configure(authentication()) before`
+    return [name, async () => Promise.reject(new TypeError(message))]
+  }),
+) as Record<keyof LoginMethods<unknown>, () => Promise<never>>
