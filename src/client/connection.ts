@@ -133,6 +133,7 @@ const PARAMS_RULES = {
 
 /** Names that libraries know and that would contradict a call, by what each of them is here. */
 const REFUSED: Readonly<Record<string, string>> = {
+  'an option of its own': Object.keys(PARAMS_RULES).join(' '),
   'called onResponse': 'onResponseError',
   'called retries': 'retry retryDelay retryStatusCodes',
   'called timeoutMs': 'timeout',
@@ -155,10 +156,6 @@ export function resolveConnectionOptions(
 ): ResolvedConnectionOptions {
   checkRules(owner, options, CONNECTION_RULES)
   const { headers, timeoutMs = 60_000, retries = 0, arrayLimit = 20, connection = {} } = options
-  const misplaced = Object.keys(PARAMS_RULES).find((name) => name in connection)
-  if (misplaced !== undefined) {
-    throw new TypeError(`${owner}: the option 'connection' can not hold '${misplaced}'`)
-  }
   checkLibraryOptions(`${owner}: connection`, connection)
   return { headers, timeoutMs, retries, arrayLimit, connection }
 }

@@ -8,11 +8,11 @@ import {
 import type { WithServices } from './advice/hook-check.ts'
 import { checkAllHooks } from './advice/hook-check.ts'
 import {
+  adviseListeners,
   checkServiceExtensions,
   describeInput,
   hintAtService,
   listSingletonMethods,
-  warnOfMethodName,
 } from './advice/service-advice.ts'
 import type { HookApplication } from './hooks/hook-context.ts'
 import { refuseConfigurator } from './options/configurator.ts'
@@ -39,6 +39,7 @@ export interface ServerSupport extends ServiceSupport {
 
 /** What applications of `createApp()` have. Clients do without it: browsers would have to load it. */
 export const SERVER_SUPPORT: ServerSupport = {
+  adviseListeners,
   checkHooks: checkAllHooks,
   checkOptions,
   checkServiceExtensions,
@@ -53,7 +54,6 @@ export const SERVER_SUPPORT: ServerSupport = {
   refuseMap,
   suggestMethod,
   suggestName,
-  warnOfEvent: warnOfMethodName,
   warnOfResult: warnMissingResult,
   warnOfReturned,
 }

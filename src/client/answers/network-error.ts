@@ -18,7 +18,7 @@ const NOT_SENT_CODE =
 
 /** Codes of calls that no server was asked for: the library can not send them. */
 const MISUSE_CODE =
-  /^(?:UND_ERR_INVALID_ARG|ERR_INVALID_ARG_TYPE|ERR_INVALID_ARG_VALUE|ERR_BAD_OPTION|ERR_BAD_OPTION_VALUE)$/
+  /^(?:UND_ERR_INVALID_ARG|ERR_INVALID_ARG_(?:TYPE|VALUE)|ERR_BAD_OPTION(?:_VALUE)?)$/
 
 /** Errors that are each other's cause would never end. */
 const MAX_CAUSES = 9
@@ -52,15 +52,15 @@ export function toNetworkError(thrown: unknown, request: RequestLabel, url: stri
   if (MISUSE_CODE.test(code) || (code === 'ERR_INVALID_URL' && !URL.canParse(url))) {
     return new TypeError(`${method} ${path} can not be sent (${code})`, { cause })
   }
-  const { address, port } = causes.find((one) => typeof one['port'] === 'number') ?? {}
+  const place = causes.find((one) => typeof one['port'] === 'number')
   const data = {
-    ...(code !== '' && { code }),
-    ...(address !== undefined && { address }),
-    ...(port !== undefined && { port }),
+    ...(code && { code }),
+    ...(place?.['address'] !== undefined && { address: place['address'] }),
+    ...(place && { port: place['port'] }),
     ...(!NOT_SENT_CODE.test(code) && toOutcome(request)),
   }
   const NetworkError = TIMEOUT_CODE.test(code) ? Timeout : Unavailable
-  const reason = code === '' ? '' : ` (${code})`
+  const reason = code && ` (${code})`
   return new NetworkError(`No answer from ${method} ${path}${reason}`, data, { cause })
 }
 

@@ -5,12 +5,6 @@ import { callListener, EMITTER_METHODS, Emitter } from './emitter.ts'
 /** Called with what a listener of the service threw or rejected with. */
 type OnError = (error: unknown, event: string | symbol) => void
 
-/** Called with the event that a listener is added for. */
-type OnListen = (event: unknown) => void
-
-/** The names of the methods of an emitter that add a listener. */
-const LISTENING = /^(?:on|add|prepend)/
-
 interface NodeEmitter {
   emit(event: string | symbol, ...values: unknown[]): boolean
   rawListeners(event: string | symbol): Listener[]
@@ -20,14 +14,10 @@ interface NodeEmitter {
  * Returns the methods that make a service an emitter. One that is an emitter already keeps its own:
  * of Node's emitter only `emit` is replaced, because a listener that fails there stops the others.
  */
-export function createEmitterMethods(
-  service: object,
-  onError: OnError,
-  onListen: OnListen,
-): Record<string, unknown> {
+export function createEmitterMethods(service: object, onError: OnError): Record<string, unknown> {
   if (isNodeEmitter(service)) return { emit: createEmit(service, onError) }
   if (hasMethod(service, 'on') && hasMethod(service, 'emit')) return {}
-  return bindEmitter(new Emitter(onError), service, onListen)
+  return bindEmitter(new Emitter(onError), service)
 }
 
 /**
@@ -61,16 +51,10 @@ function createEmit(service: NodeEmitter, onError: OnError): NodeEmitter['emit']
   }
 }
 
-function bindEmitter(
-  emitter: Emitter,
-  service: object,
-  onListen: OnListen,
-): Record<string, unknown> {
+function bindEmitter(emitter: Emitter, service: object): Record<string, unknown> {
   const methods = EMITTER_METHODS.map((name) => {
     const method = emitter[name] as (...values: unknown[]) => unknown
-    const isListening = LISTENING.test(name)
     const bound = (...values: unknown[]): unknown => {
-      if (isListening) onListen(values[0])
       const returned = method.apply(emitter, values)
       return returned === emitter ? service : returned
     }

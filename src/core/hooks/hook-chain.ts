@@ -40,15 +40,10 @@ export function compileChain(
   call: MethodCall,
 ): Chain | null {
   const steps = mergeLayers(sources.flatMap((source) => toSteps(source, method)))
-  const innermost = steps.at(-1)
-  if (innermost === undefined) return null
-  const [outer, chain]: [Step[], Chain] = isLayer(innermost)
-    ? [steps.slice(0, -1), toChain(innermost, null, call)]
-    : [steps, (context) => runMethodAlone(call, context)]
-  return outer.reduceRight<Chain>(
-    (inner, step) => (isLayer(step) ? toChain(step, inner, call) : toAroundChain(step, inner)),
-    chain,
-  )
+  return steps.reduceRight<Chain | null>((inner, step) => {
+    if (isLayer(step)) return toChain(step, inner, call)
+    return toAroundChain(step, inner ?? ((context) => runMethodAlone(call, context)))
+  }, null)
 }
 
 /** Returns a chain of around hooks alone, as `setup` and `teardown` of an application have them. */

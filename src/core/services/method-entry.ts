@@ -15,8 +15,11 @@ import type { EntrySchemas, ServiceSchemas } from './service-schemas.ts'
 export interface ServiceSupport extends HookAdvice, RegistryAdvice, ServiceOptionSupport {
   /** The same for a method that a service lacks, and its other ones. */
   suggestMethod(mistyped: string, service: object): string
-  /** Called with each event of a service that a listener is added for. */
-  warnOfEvent(entry: ServiceEntryFace, event: unknown): void
+  /** Returns the methods of an emitter, which warn of listeners for what is no event. */
+  adviseListeners(
+    entry: ServiceEntryFace,
+    methods: Readonly<Record<string, unknown>>,
+  ): Readonly<Record<string, unknown>>
   /** Called where the hooks of a call have ended without a result. */
   warnOfResult(method: MethodEntry, context: HookContext): void
   /** Returns a method of a service, and the hooks that `@feathersjs/hooks` has put around it. */

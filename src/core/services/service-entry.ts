@@ -148,6 +148,9 @@ const SERVICE_OPTIONS = Symbol.for('@feathersjs/service')
  */
 function installMembers(entry: ServiceEntryFace): () => void {
   const { app, path, service } = entry
+  const emitting = createEmitterMethods(service, (error, event) =>
+    app.logListenerError(error, `${path} ${String(event)}`),
+  )
   const members: Record<string | symbol, unknown> = {
     // What a service of Feathers has there stays.
     ...(Object.hasOwn(service, SERVICE_OPTIONS) ? {} : { [SERVICE_OPTIONS]: entry.options }),
@@ -156,11 +159,7 @@ function installMembers(entry: ServiceEntryFace): () => void {
       entry.compile()
       return service
     },
-    ...createEmitterMethods(
-      service,
-      (error, event) => app.logListenerError(error, `${path} ${String(event)}`),
-      (event) => app.support?.warnOfEvent(entry, event),
-    ),
+    ...(app.support?.adviseListeners(entry, emitting) ?? emitting),
     ...Object.fromEntries([...entry.methods].map(([name, method]) => [name, createHooked(method)])),
   }
   const names = Reflect.ownKeys(members)
