@@ -8,7 +8,7 @@ import { PEERS_FOLDER } from './peers-install.ts'
 import { parseBrackets } from './rest-picoquery.ts'
 import { startPlain } from './rest-plain.ts'
 import { createRecord, findRecords, getRecord } from './rest-records.ts'
-import { RECORD_SCHEMAS, startRemex } from './rest-remex.ts'
+import { startRemex } from './rest-remex.ts'
 
 // Runs one server of the benchmark `peers` in a process of its own.
 
@@ -52,7 +52,10 @@ const OWN_KINDS: Readonly<Record<string, Start>> = {
     uncached: await startProtectedPlain({ hasCache: false }),
   }),
   remex: () => startOwn({}),
-  'remex-schemas': () => startOwn({ schemas: RECORD_SCHEMAS }),
+  'remex-schemas': async () => {
+    const { RECORD_SCHEMAS } = await import('./rest-record-schemas.ts')
+    return startOwn({ schemas: RECORD_SCHEMAS })
+  },
 }
 
 /** @param options of the service that is measured */

@@ -1,7 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import type { AroundHook, Params, ServiceOptions } from 'remex'
 import { createApp, fastifyApp, NotFound, rest } from 'remex'
-import { querySyntax, Type } from 'remex/schema'
 import type { BenchPage, BenchRecord, NewRecord } from './rest-records.ts'
 import { createRecord, findRecords, getRecord } from './rest-records.ts'
 
@@ -40,25 +39,6 @@ class SlowService {
 
 const passOn: AroundHook = async (_context, next) => {
   await next()
-}
-
-const Text = Type.String()
-const RecordSchema = Type.Object({
-  id: Text,
-  name: Text,
-  email: Text,
-  age: Type.Integer(),
-  active: Type.Boolean(),
-  address: Type.Object({ street: Text, city: Text, zip: Text }),
-  tags: Type.Array(Text),
-  createdAt: Text,
-})
-
-/** Schemas of all that `records` takes and answers. */
-export const RECORD_SCHEMAS: NonNullable<ServiceOptions['schemas']> = {
-  entity: RecordSchema,
-  create: Type.Omit(RecordSchema, ['id']),
-  query: querySyntax(RecordSchema),
 }
 
 /**
