@@ -30,7 +30,10 @@ type Entry = ServiceEntryFace<Application>
 /** Called with every service that is registered (`'added'`) or removed (`'removed'`). */
 export type ServiceObserver = (change: 'added' | 'removed', path: string, entry: Entry) => void
 
-/** The registry of named services, with settings, hooks for all of them and events of its own. */
+/**
+ * The registry of named services, with settings, hooks for all of them and events of its own. The
+ * public class is the one of `create-app`, whose applications set their services up.
+ */
 export class Application<
   Services = AnyServices,
   Settings = Record<string, unknown>,
@@ -53,20 +56,20 @@ export class Application<
   readonly #observers = new Set<ServiceObserver>()
   // Without its type parameters, as the parts of the core take an application.
   readonly #untyped: Application = this as unknown as Application
-  /** Sets services up: of servers alone. */
+  /** Sets services up. Those of `createClient()` have none: browsers would have to load it. */
   readonly #lifecycle: ServiceLifecycle | undefined
 
-  constructor(support?: ServerSupport) {
+  constructor(support?: ServerSupport, createLifecycle?: (app: Application) => ServiceLifecycle) {
     super((error, event) => this.logListenerError(error, String(event)))
     this.support = support
-    this.#lifecycle = support?.createLifecycle(this.#untyped)
+    this.#lifecycle = createLifecycle?.(this.#untyped)
     this.hookRegistry = new HookRegistry({
       label: 'the application',
       shortGroup: 'around',
       // Services that come later may have any method. A client that took hooks of `setup` would never
       // run them.
       methods: {
-        has: (name) => support !== undefined || isMethodName(name),
+        has: (name) => this.#lifecycle !== undefined || isMethodName(name),
         keys: () => STANDARD_METHODS,
       },
       advice: support,

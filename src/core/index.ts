@@ -4,7 +4,7 @@
  */
 
 export type { AnyApplication, ServiceObserver } from './app.ts'
-export { Application } from './app.ts'
+
 export type {
   ApplicationHookOptions,
   AroundHook,
@@ -19,7 +19,7 @@ export type {
   ServiceMixin,
 } from './application-defaults.ts'
 export { findServiceEntry, HookContext, ServiceEntry } from './application-defaults.ts'
-export { createApp } from './create-app.ts'
+export { Application, createApp } from './create-app.ts'
 export type { DeclaredTypes, DeclaredUser, ServiceExtensions } from './declared-types.ts'
 export * from './errors/index.ts'
 export type { Listener } from './events/emitter.ts'

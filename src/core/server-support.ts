@@ -9,16 +9,14 @@ import type { WithServices } from './advice/hook-check.ts'
 import { checkAllHooks } from './advice/hook-check.ts'
 import {
   adviseListeners,
-  checkServiceExtensions,
   describeInput,
   hintAtService,
   listSingletonMethods,
+  readServiceExtensions,
 } from './advice/service-advice.ts'
-import type { HookApplication } from './hooks/hook-context.ts'
 import { refuseConfigurator } from './options/configurator.ts'
 import { suggestMethod, suggestName } from './options/name-suggestion.ts'
 import { checkOptions } from './options/option-check.ts'
-import { ServiceLifecycle } from './services/lifecycle.ts'
 import type { ServiceSupport } from './services/method-entry.ts'
 import { readPackageHooks } from './services/package-hooks.ts'
 import type { InputDescription } from './services/service-input.ts'
@@ -31,8 +29,6 @@ export interface ServerSupport extends ServiceSupport {
   refuseConfigurator(value: unknown): never
   /** Returns options for the error of a path without a service: which one may be meant. */
   hintAtService(path: string, paths: Iterable<string>): ErrorOptions
-  /** Returns what sets the services of an application up, and tears them down. */
-  createLifecycle(app: HookApplication): ServiceLifecycle
   /** Called when all services are set up. Throws where a hook can never do what it is for. */
   checkHooks(app: WithServices): void
 }
@@ -42,8 +38,7 @@ export const SERVER_SUPPORT: ServerSupport = {
   adviseListeners,
   checkHooks: checkAllHooks,
   checkOptions,
-  checkServiceExtensions,
-  createLifecycle: (app) => new ServiceLifecycle(app),
+  readServiceExtensions,
   describeHook,
   describeInput,
   explainError: explainMissingNext,
