@@ -38,6 +38,10 @@ export type Client<Services = AnyServices, Methods = NoCustomMethods<Services>> 
 > & {
   /** The HTTP library: `ofetch`. */
   readonly rest: unknown
+  /** Clients set nothing up. */
+  readonly setup: never
+  /** Clients tear nothing down. */
+  readonly teardown: never
 } & LoginMembers<Services>
 
 const RULES: Readonly<Record<keyof ClientOptions, OptionRule>> = {

@@ -97,7 +97,7 @@ export interface ResolvedConnectionOptions extends Required<ConnectionOptions> {
 }
 
 /** What `params.connection` of one call says, with the options of the connection behind it. */
-export type CallOptions = Pick<ResolvedConnectionOptions, 'headers' | 'timeoutMs' | 'retries'> &
+type CallOptions = Pick<ResolvedConnectionOptions, 'headers' | 'timeoutMs' | 'retries'> &
   Pick<PreparedRequest, 'signal' | 'responseType' | 'libraryOptions'>
 
 const RESPONSE_TYPES: readonly unknown[] = ['json', 'text', 'arrayBuffer', 'blob', 'stream']
@@ -133,7 +133,8 @@ const PARAMS_RULES = {
 
 /** Names that libraries know and that would contradict a call, by what each of them is here. */
 const REFUSED: Readonly<Record<string, string>> = {
-  'an option of its own': Object.keys(PARAMS_RULES).join(' '),
+  'an option beside connection': 'headers retries timeoutMs',
+  'an option of params.connection': 'responseType signal',
   'called onResponse': 'onResponseError',
   'called retries': 'retry retryDelay retryStatusCodes',
   'called timeoutMs': 'timeout',

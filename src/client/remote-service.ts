@@ -4,7 +4,7 @@ import { isOptionsObject } from '../core/options/option-rules.ts'
 import type { Id, IdObject, NullableId, Query } from '../core/params.ts'
 import { isMethodName } from '../core/services/service-options.ts'
 import { createTimeout, toNetworkError } from './answers/network-error.ts'
-import { sendRead } from './answers/read-retries.ts'
+import { sendWithRetries } from './answers/read-retries.ts'
 import {
   createResponseError,
   isSuccess,
@@ -235,7 +235,7 @@ export abstract class RemoteService {
         }) ?? send()
       // Writes are never sent again.
       const limits = { retries: verb === 'GET' ? retries : 0, signal: ended }
-      return readResult(await sendRead(authorize, limits), responseType)
+      return readResult(await sendWithRetries(authorize, limits), responseType)
     }
     const limits = { signal, timeoutMs, isStream: responseType === 'stream' }
     return limitCall(limits, start, (limitMs) => createTimeout(label, limitMs))

@@ -6,6 +6,7 @@ import restClient, {
 import t from 'tap'
 import type { RemoteServiceClass, RemoteServiceSettings } from '../../src/client/index.ts'
 import { createClient, FetchClient, RemoteService, rest } from '../../src/client/index.ts'
+import type { Application } from '../../src/core/index.ts'
 import { createApp } from '../../src/core/index.ts'
 import { SERVERS } from './suite/servers.ts'
 
@@ -153,3 +154,39 @@ t.test('names what is missing or in the wrong place', (t) => {
   t.throws(() => createApp().use('a', connection), /belongs to app.configure/)
   t.end()
 })
+
+t.test('a client sets nothing up, and says so', async (t) => {
+  const client: Application = createClient({ baseURL: 'http://localhost' })
+  const toMessage = (name: string): string =>
+    `app.${name}() needs an application made by createApp() of 'remex'`
+  await t.rejects(client.setup(), { name: 'TypeError', message: toMessage('setup') })
+  await t.rejects(client.teardown(), { name: 'TypeError', message: toMessage('teardown') })
+  t.equal(client._isSetup, false)
+  for (const name of ['setup', 'teardown']) {
+    const hooks = { [name]: [async () => undefined] } as object
+    const message = `'${name}' is not a hookable method of the application, it has find, get`
+    t.throws(() => client.hooks(hooks), { name: 'TypeError', message: new RegExp(message) })
+  }
+})
+
+t.test('a client says in which order kinds and methods of hooks stand', async (t) => {
+  const client = createClient({ baseURL: 'http://localhost' })
+  const hooks = { create: { before: [async () => undefined] } } as object
+  t.throws(() => client.hooks(hooks), {
+    name: 'TypeError',
+    message: /not a function: { before: { create: \[hook\] } } is the order$/,
+  })
+})
+
+t.test(
+  'an option of calls alone can not be one of the connection, which the error says',
+  async (t) => {
+    const connect = (connection: Readonly<Record<string, unknown>>) => () =>
+      createClient({ baseURL: 'http://localhost', connection })
+    t.throws(connect({ headers: {} }), /'headers': it is an option beside connection$/)
+    t.throws(
+      connect({ responseType: 'text' }),
+      /'responseType': it is an option of params.connection$/,
+    )
+  },
+)

@@ -1,6 +1,6 @@
 import t from 'tap'
 
-import { sendRead } from '../../src/client/answers/read-retries.ts'
+import { sendWithRetries } from '../../src/client/answers/read-retries.ts'
 import type { Answer, ConnectionOptions } from '../../src/client/index.ts'
 import { rest } from '../../src/client/index.ts'
 import type { AnyService } from '../../src/core/index.ts'
@@ -69,7 +69,7 @@ for (const [title, outcomes, waits, last] of CASES) {
       if (outcome instanceof Error) throw outcome
       return outcome
     }
-    const result = sendRead(send, { retries: 2, signal: undefined }).catch((error) => error)
+    const result = sendWithRetries(send, { retries: 2, signal: undefined }).catch((error) => error)
     for (const waitMs of waits) {
       const timers = held.find(({ ms }) => ms === waitMs)?.timers
       if (timers === undefined) throw new TypeError(`${waitMs} ms are not held back`)
@@ -90,7 +90,7 @@ t.test('what is added by chance makes a wait longer, never shorter', async (t) =
   const timers = holdTimers(t, 1_125)
   const answers = [toAnswer(503, '1'), toAnswer(200)]
   const send = async (): Promise<Answer> => answers.shift() as Answer
-  const result = sendRead(send, { retries: 1, signal: undefined })
+  const result = sendWithRetries(send, { retries: 1, signal: undefined })
   await until(() => timers.size === 1)
   timers.fire()
   t.match(await result, { status: 200 })

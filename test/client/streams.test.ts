@@ -21,6 +21,21 @@ async function readAll(stream: Stream): Promise<string> {
   return Buffer.concat(chunks).toString()
 }
 
+/** A signal as polyfills and other realms have them. */
+class OtherSignal extends EventTarget {
+  aborted = false
+  reason: unknown
+  abort(): void {
+    this.aborted = true
+    this.reason = new Error('given up')
+    this.dispatchEvent(new Event('abort'))
+  }
+}
+
+function countListeners(signal: EventTarget): number {
+  return getEventListeners(signal, 'abort').length
+}
+
 /** The libraries that give out bodies as streams; the others refuse to, see `suite/extensions`. */
 const STREAMING = Object.entries(CONNECTORS).filter(([, { hasStreams }]) => hasStreams)
 
@@ -104,6 +119,24 @@ for (const [library, { connect }] of STREAMING) {
       controller.abort()
       await t.rejects(rest)
       t.equal(getEventListeners(controller.signal, 'abort').length, 0)
+    })
+
+    t.test('a stream ends with a signal that is not of the platform', async (t) => {
+      const { url } = await startOddServer(t, (request, response) => {
+        response.writeHead(Number(request.headers['x-status'] ?? 200), JSON_TYPE)
+        response.write('[')
+        if (request.headers['x-status']) response.end()
+      })
+      const signal = new OtherSignal()
+      const stream = (await findStream(url, { signal }))[Symbol.asyncIterator]()
+      t.equal(String(Buffer.from((await stream.next()).value)), '[')
+      const rest = stream.next()
+      signal.abort()
+      await t.rejects(rest)
+      const unused = new OtherSignal()
+      const failing = { signal: unused, headers: { 'x-status': '404' } }
+      await t.rejects(findStream(url, failing), NotFound)
+      t.strictSame([signal, unused].map(countListeners), [0, 0])
     })
 
     t.test('a stream whose connection ends fails, and leaves no listener behind', async (t) => {

@@ -245,3 +245,8 @@ rest('/').superagent(superagent, { headers: {} })
 rest('/').fetch(fetch, { header: {} })
 // @ts-expect-error another library
 rest('/').axios(fetch)
+
+// @ts-expect-error a client sets nothing up
+createClient().setup()
+// @ts-expect-error a client tears nothing down
+createClient().teardown()

@@ -18,7 +18,7 @@ const JITTER = 0.25
  * that its `Retry-After` names.
  * @param limits how many times it is sent again at most, and what ends that
  */
-export async function sendRead(
+export async function sendWithRetries(
   send: () => Promise<Answer>,
   limits: { readonly retries: number; readonly signal: AbortSignal | undefined },
 ): Promise<Answer> {

@@ -2,7 +2,7 @@ import type { Timeout } from '../../core/errors/index.ts'
 import { followSignal } from '../../core/follow-signal.ts'
 
 /** What ends a call before its answer is there. */
-export interface CallLimits {
+interface CallLimits {
   readonly signal: AbortSignal | undefined
   /** `Infinity` for no limit. */
   readonly timeoutMs: number
@@ -49,8 +49,14 @@ export function limitCall(
     const unfollow = signal && followSignal(signal, () => end(toAbortError(signal), signal.reason))
     // A stream is read after the call: its caller can abort it until then, and no time limit does.
     const { signal: own } = controller
-    const ended = isStream && signal !== undefined ? AbortSignal.any([signal, own]) : own
-    start(ended).finally(stop).then(resolve, reject)
+    // Signals of polyfills and other realms can not be joined: those are followed on.
+    const isJoined = isStream && signal instanceof AbortSignal
+    start(isJoined ? AbortSignal.any([signal, own]) : own)
+      .finally(() => (isStream && !isJoined ? clearTimeout(timer) : stop()))
+      .then(resolve, (error) => {
+        stop()
+        reject(error)
+      })
   })
 }
 

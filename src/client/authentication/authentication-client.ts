@@ -1,6 +1,6 @@
 import type { AnyApplication } from '../../core/app.ts'
 import type { Given, OptionRule } from '../../core/options/option-rules.ts'
-import { checkRules, OPTION, withDefaults } from '../../core/options/option-rules.ts'
+import { checkRules, STRING_OPTION, withDefaults } from '../../core/options/option-rules.ts'
 import type { AnyService } from '../../core/services/service-map.ts'
 import { stripSlashes } from '../../core/services/service-path.ts'
 import { isNonEmptyString } from '../../core/value-kind.ts'
@@ -47,7 +47,7 @@ export const CLIENT_RULES: Readonly<Record<keyof AuthenticationClientOptions, Op
     expected: 'an object with getItem, setItem and removeItem',
     isValid: isTokenStorage,
   },
-  storageKey: OPTION.string,
+  storageKey: STRING_OPTION,
   header: {
     expected: 'the name of a header',
     isValid: (value) => typeof value === 'string' && HEADER_NAME.test(value.toLowerCase()),
@@ -56,12 +56,12 @@ export const CLIENT_RULES: Readonly<Record<keyof AuthenticationClientOptions, Op
     expected: 'a string without blanks',
     isValid: (value) => typeof value === 'string' && /^[!-~]*$/.test(value),
   },
-  jwtStrategy: OPTION.string,
-  locationKey: OPTION.string,
-  locationErrorKey: OPTION.string,
+  jwtStrategy: STRING_OPTION,
+  locationKey: STRING_OPTION,
+  locationErrorKey: STRING_OPTION,
 }
 
-const NO_LOGIN: Promise<string | null> = Promise.resolve(null)
+const NO_LOGIN: Promise<string | null> = /* @__PURE__ */ Promise.resolve(null)
 
 /**
  * Logs in and out, and sends the token of the login with every call to the server of the

@@ -3,7 +3,7 @@ import type { ResponseType } from '../connection.ts'
 /** Bytes as libraries give them: Node's are views of a memory that others may share. */
 type Bytes = ArrayBuffer | Uint8Array<ArrayBuffer>
 
-const UTF_8 = new TextDecoder()
+const UTF_8 = /* @__PURE__ */ new TextDecoder()
 
 const CONVERTERS: Readonly<
   Record<Exclude<ResponseType, 'stream'>, (bytes: Bytes, contentType: string) => unknown>

@@ -3,8 +3,8 @@ import { isObject } from '../value-kind.ts'
 import type { HookContext, HookType } from './hook-context.ts'
 
 /**
- * A hook as it is stored, without the types of its service. Only around hooks are called with
- * `next`: many hooks written for Feathers look at it to know as which kind they run.
+ * A hook as it is stored, without the types of its service. Around hooks alone are called with
+ * `next`: by it, hooks written for Feathers tell as which kind they run.
  */
 export type StoredHook = (context: HookContext, next?: () => Promise<void>) => unknown
 
@@ -112,8 +112,9 @@ export class HookRegistry {
         const fault = advice?.describeHook(hook)
         if (fault === undefined && typeof hook === 'function') continue
         const place = `${group === 'short' ? 'around' : group}${isList ? '' : ` ${name}`}`
+        const order = isObject(hook) ? ': { before: { create: [hook] } } is the order' : ''
         throw new TypeError(
-          `A hook in '${place}' of ${label} is ${fault ?? `${typeof hook}, not a function`}`,
+          `A hook in '${place}' of ${label} is ${fault ?? `${typeof hook}, not a function${order}`}`,
         )
       }
       // An empty list says nothing about a method: generators write one for each standard method.

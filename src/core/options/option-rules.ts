@@ -5,15 +5,6 @@ export interface OptionRule {
   /** Completes the sentence `The option must be …`. */
   readonly expected: string
   readonly isValid: (value: unknown) => boolean
-  /**
-   * Rules for the keys of an option that is an object or a list of objects; there are no others.
-   */
-  readonly keys?: OptionRules
-  /**
-   * Set for an option that holds options of other packages. None of them may have the name of a rule
-   * beside this one, or one of these names, or one that may be mistyped for them.
-   */
-  readonly reserved?: readonly string[]
 }
 
 /** Rules by the name of the option; there are no others. */
@@ -22,12 +13,18 @@ export type OptionRules = Readonly<Record<string, OptionRule>>
 /** Some of the options of a kind; one that is `undefined` is not given. */
 export type Given<T> = { readonly [Name in keyof T]?: T[Name] | undefined }
 
+/** The rule of strings, by itself: bundlers keep tables that read another one, used or not. */
+export const STRING_OPTION: OptionRule = {
+  expected: 'a non-empty string',
+  isValid: isNonEmptyString,
+}
+
 /** Rules that many options share, of clients as well. */
 export const OPTION: Readonly<
   Record<'boolean' | 'string' | 'stringList' | 'count' | 'limit' | 'object', OptionRule>
 > = {
   boolean: { expected: 'true or false', isValid: (value) => typeof value === 'boolean' },
-  string: { expected: 'a non-empty string', isValid: isNonEmptyString },
+  string: STRING_OPTION,
   stringList: { expected: 'a list of non-empty strings', isValid: isStringList },
   /** A whole number from 0 on. */
   count: {
@@ -61,7 +58,7 @@ export type OptionCheck = (owner: string, options: unknown, rules: OptionRules) 
 /**
  * Checks options by a table: a mistyped limit or guard that was ignored would simply be missing. An
  * option that is `undefined` is one that is not given. The value is not repeated in the error,
- * since it may be a secret. What `keys` and `reserved` say of a rule is left to servers.
+ * since it may be a secret.
  * @throws {TypeError} no object, an option that is not known, or a value that it can't have
  */
 export function checkRules(
