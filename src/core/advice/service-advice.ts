@@ -3,6 +3,7 @@ import { metadataOf } from '../function-metadata.ts'
 import { isStandardMethod, METHOD_TABLE } from '../method-table.ts'
 import { isClass } from '../options/configurator.ts'
 import { suggestName } from '../options/name-suggestion.ts'
+import { withDefaults } from '../options/option-rules.ts'
 import type { ServiceEntryFace } from '../services/method-entry.ts'
 import { isObject, isPromise } from '../value-kind.ts'
 
@@ -30,12 +31,15 @@ export function listSingletonMethods(
   )
 }
 
-/** @throws {TypeError} an option for other packages is one of the service: its constructor takes it */
-export function checkServiceExtensions(path: string, service: object, extensions: object): void {
+/**
+ * Returns the options for other packages that are given: one that is `undefined` is not.
+ * @throws {TypeError} one of them is an option of the service: its constructor takes it
+ */
+export function readServiceExtensions(path: string, service: object, extensions: object): object {
   const { options } = service as { options?: unknown }
-  if (!isObject(options)) return
-  const misplaced = Object.keys(extensions).find((name) => Object.hasOwn(options, name))
-  if (misplaced === undefined) return
+  const misplaced =
+    isObject(options) && Object.keys(extensions).find((name) => Object.hasOwn(options, name))
+  if (!misplaced) return withDefaults({}, extensions)
   throw new TypeError(
     `app.use('${path}'): 'extensions.${misplaced}' is an option of the service: give it to its constructor`,
   )

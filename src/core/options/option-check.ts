@@ -1,10 +1,26 @@
 import { isPlainObject } from '../value-kind.ts'
 import { suggestName } from './name-suggestion.ts'
-import type { OptionRule, OptionRules } from './option-rules.ts'
+import type { OptionRule as PlainRule } from './option-rules.ts'
 import { checkRules, isOptionsObject, OPTION as SHARED } from './option-rules.ts'
 
-export type { Given, OptionRule, OptionRules } from './option-rules.ts'
+export type { Given } from './option-rules.ts'
 export { withDefaults } from './option-rules.ts'
+
+/** What an option of servers may be: in words, as a test, and inside of it. */
+export interface OptionRule extends PlainRule {
+  /**
+   * Rules for the keys of an option that is an object or a list of objects; there are no others.
+   */
+  readonly keys?: OptionRules
+  /**
+   * Set for an option that holds options of other packages. None of them may have the name of a rule
+   * beside this one, or one of these names, or one that may be mistyped for them.
+   */
+  readonly reserved?: readonly string[]
+}
+
+/** Rules by the name of the option; there are no others. */
+export type OptionRules = Readonly<Record<string, OptionRule>>
 
 /** Rules that many options share: those of clients, and those of servers alone. */
 export const OPTION: typeof SHARED &

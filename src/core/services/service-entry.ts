@@ -162,15 +162,13 @@ function installMembers(entry: ServiceEntryFace): () => void {
     ...(app.support?.adviseListeners(entry, emitting) ?? emitting),
     ...Object.fromEntries([...entry.methods].map(([name, method]) => [name, createHooked(method)])),
   }
-  const names = Reflect.ownKeys(members)
-  const previous = names.map(
-    (name) => [name, Object.getOwnPropertyDescriptor(service, name)] as const,
-  )
-  for (const name of names) {
+  const previous = Reflect.ownKeys(members).map((name) => {
+    const descriptor = Object.getOwnPropertyDescriptor(service, name)
     // Not enumerable: a service that is logged or compared shows only what its author gave it.
     const value = members[name]
     Object.defineProperty(service, name, { value, configurable: true, writable: true })
-  }
+    return [name, descriptor] as const
+  })
   return () => {
     for (const [name, descriptor] of previous) {
       if (descriptor === undefined) Reflect.deleteProperty(service, name)
@@ -188,7 +186,7 @@ function createHooked(method: MethodEntry): object {
   const hooked = function (this: object | undefined, ...args: unknown[]): Promise<unknown> {
     return callMethod(method, this ?? entry.service, args)
   }
-  return Object.defineProperties(Object.assign(hooked, original), {
+  Object.defineProperties(hooked, {
     name: { value: original.name },
     length: { value: original.length },
     original: { value: original, enumerable: true },
@@ -197,4 +195,10 @@ function createHooked(method: MethodEntry): object {
       value: (data: object = {}) => Object.assign(createContext(method, entry.service, []), data),
     },
   })
+  // As properties, not as values: a mock counts its calls behind a getter. What is there stays.
+  for (const name of Reflect.ownKeys(original)) {
+    const property = Object.getOwnPropertyDescriptor(original, name)
+    if (property?.enumerable) Reflect.defineProperty(hooked, name, property)
+  }
+  return hooked
 }

@@ -1,9 +1,10 @@
 import type { GivenExtensions } from '../declared-types.ts'
 import { EMITTER_METHODS } from '../events/emitter.ts'
 import { STANDARD_EVENTS, STANDARD_METHODS } from '../method-table.ts'
-import type { NameSuggestion, OptionCheck, OptionRules } from '../options/option-rules.ts'
+import type { OptionRules } from '../options/option-check.ts'
+import type { NameSuggestion, OptionCheck } from '../options/option-rules.ts'
 import { checkRules, OPTION } from '../options/option-rules.ts'
-import { hasMethod, isNonEmptyString, isObject, isPlainObject } from '../value-kind.ts'
+import { hasMethod, isObject, isPlainObject } from '../value-kind.ts'
 import type { ServiceSchemas } from './service-schemas.ts'
 
 /** Options of `app.use(path, service, options)`. */
@@ -55,8 +56,11 @@ export interface ServiceOptionSupport {
     standard: readonly string[],
     given: readonly string[] | undefined,
   ): readonly string[]
-  /** @throws {TypeError} one of the options is of the service itself: its constructor takes it */
-  checkServiceExtensions(path: string, service: object, extensions: object): void
+  /**
+   * Returns the options of other packages that are given.
+   * @throws {TypeError} one of the options is of the service itself: its constructor takes it
+   */
+  readServiceExtensions(path: string, service: object, extensions: object): object
 }
 
 const RULES: OptionRules = {
@@ -74,7 +78,7 @@ const RULES: OptionRules = {
 }
 
 /** The names of all options. */
-export const SERVICE_OPTION_NAMES: readonly string[] = Object.keys(RULES)
+export const SERVICE_OPTION_NAMES: readonly string[] = /* @__PURE__ */ Object.keys(RULES)
 
 const SERVICE_METHODS: readonly string[] = [...STANDARD_METHODS, 'setup', 'teardown']
 
@@ -104,10 +108,11 @@ export function resolveServiceOptions(
   const owner = `app.use('${path}')`
   const check = support?.checkOptions ?? checkRules
   check(owner, options, RULES)
-  const { extensions, schemas, singleton = false } = options
+  const { schemas, singleton = false } = options
+  let { extensions } = options
   if (extensions !== undefined) {
-    const checking = requireSupport(support, `${owner}: the option 'extensions'`)
-    checking.checkServiceExtensions(path, service, extensions)
+    const reading = requireSupport(support, `${owner}: the option 'extensions'`)
+    extensions = reading.readServiceExtensions(path, service, extensions)
   }
   const standard = STANDARD_METHODS.filter((name) => hasMethod(service, name))
   let { methods = standard } = options
@@ -123,7 +128,9 @@ export function resolveServiceOptions(
   }
   for (const name of methods) checkName(path, name)
   const { events: own } = service as { events?: unknown }
-  const events = options.events ?? (Array.isArray(own) ? own.filter(isNonEmptyString) : [])
+  const events =
+    options.events ?? (Array.isArray(own) ? own.filter((one) => typeof one === 'string') : [])
+  check(owner, { events }, RULES)
   return {
     ...extensions,
     methods: [...methods],

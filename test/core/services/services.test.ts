@@ -503,3 +503,57 @@ t.test('unuse() of a mounted service leaves it to its own application', async (t
   await subApp.service('counter').find()
   t.same(called, ['find'])
 })
+
+t.test(
+  'the method that callers get has the properties of the one that it is made of',
+  async (t) => {
+    let mock = { calls: 1 }
+    const find = Object.defineProperties(async (): Promise<unknown[]> => [], {
+      mock: {
+        get: () => mock,
+        set: (value) => {
+          mock = value
+        },
+        enumerable: true,
+      },
+      broken: {
+        get: () => {
+          throw new Error('broken')
+        },
+        enumerable: true,
+      },
+      name: { value: 'search', enumerable: true },
+      original: { value: 'own', enumerable: true },
+      hidden: { value: 1 },
+    })
+    const app = createApp().use('todos', { find })
+    const hooked = app.service('todos').find as typeof find & Record<string, unknown>
+    mock = { calls: 2 }
+    t.equal(hooked['mock'], mock)
+    hooked['mock'] = { calls: 3 } as never
+    t.strictSame(mock, { calls: 3 })
+    t.throws(() => hooked['broken'], /broken/)
+    t.equal(hooked.name, 'search')
+    t.equal(hooked['original'], find)
+    t.notOk('hidden' in hooked)
+  },
+)
+
+t.test('an event of a service without a name is refused, and so is no other list', async (t) => {
+  const app = createApp()
+  const message = "app.use('todos'): the option 'events' must be a list of non-empty strings"
+  t.throws(() => app.use('todos', { ...todos, events: ['done', ''] }), {
+    name: 'TypeError',
+    message,
+  })
+  app.use('todos', { ...todos, events: ['done', {}] })
+  t.strictSame(getServiceOptions(app.service('todos')).events, ['done'])
+})
+
+t.test('an option of another package that is undefined is not given', async (t) => {
+  const app = createApp()
+  app.use('todos', todos, { extensions: { docs: undefined, other: 1 } as object })
+  const options = getServiceOptions(app.service('todos'))
+  t.notOk('docs' in options)
+  t.equal(Reflect.get(options, 'other'), 1)
+})
