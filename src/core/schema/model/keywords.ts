@@ -14,9 +14,10 @@ const SINGLE: ReadonlySet<string> = new Set([
 ])
 /** A list of schemas; `items` is one in drafts before 2020. */
 const LISTS: ReadonlySet<string> = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items'])
-/** Schemas by their names. */
+/** Schemas by their names. In `dependencies` of draft-07, names of properties may stand for one. */
 const MAPS: ReadonlySet<string> = new Set([
-  ...['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions'],
+  ...['properties', 'patternProperties', 'dependentSchemas', 'dependencies'],
+  ...['$defs', 'definitions'],
 ])
 
 /** Keywords with definitions, which hold for no value by themselves. */
@@ -24,7 +25,7 @@ export const DEFINITIONS: readonly string[] = ['$defs', 'definitions']
 
 /** Keywords whose schemas hold for the same value as the one that they stand in, or may. */
 export const SAME_VALUE: readonly string[] = [
-  ...['$ref', 'allOf', 'anyOf', 'oneOf', 'if', 'then', 'else', 'dependentSchemas'],
+  ...['$ref', 'allOf', 'anyOf', 'oneOf', 'if', 'then', 'else', 'dependentSchemas', 'dependencies'],
 ]
 
 /** Keywords with alternatives, one or more of which hold. */
@@ -53,7 +54,8 @@ export function listValues(schema: Keywords): readonly unknown[] | undefined {
 export function listSchemas(schema: Keywords, keyword: string): readonly unknown[] {
   const value = schema[keyword]
   if (value === undefined) return []
-  return MAPS.has(keyword) ? Object.values(toNamedSchemas(value)) : [value].flat()
+  if (!MAPS.has(keyword)) return [value].flat()
+  return Object.values(toNamedSchemas(value)).filter((one) => !Array.isArray(one))
 }
 
 /**
@@ -74,7 +76,9 @@ function mapKeyword(keyword: string, value: unknown, map: SchemaMapping): unknow
   if (LISTS.has(keyword) && Array.isArray(value)) return value.map((one) => map(one, keyword))
   if (MAPS.has(keyword) && isPlainObject(value)) {
     const entries = Object.entries(value)
-    return Object.fromEntries(entries.map(([name, one]) => [name, map(one, keyword, name)]))
+    return Object.fromEntries(
+      entries.map(([name, one]) => [name, Array.isArray(one) ? one : map(one, keyword, name)]),
+    )
   }
   return SINGLE.has(keyword) ? map(value, keyword) : value
 }

@@ -7,9 +7,9 @@ import { getOrAdd, listSchemas, OTHER_PROPERTIES, SAME_VALUE, toNamedSchemas } f
 const ANYTHING: Keywords = {}
 
 /**
- * A JSON Schema, with its references linked, by the places of the data that it describes. A place has all schemas that hold for its
- * value, or may. There are as many places as there are groups of schemas: where a schema contains itself,
- * its places lead back to one another.
+ * A JSON Schema, with its references linked, by the places of the data that it describes. A place has
+ * all schemas that hold for its value, or may. There are as many places as there are groups of
+ * schemas: where a schema contains itself, its places lead back to one another.
  */
 export class SchemaModel {
   readonly #root: JSONSchema

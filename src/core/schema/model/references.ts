@@ -16,16 +16,17 @@ const BASE = 'schema://here/'
 /** How references are read. */
 interface ReferenceOptions {
   /**
-   * Whether a reference from a part with an `$id` to what that part lacks leads nowhere, as JSON Schema has it.
-   * Default: `false`, it is looked for in the whole: authors mean its definitions.
+   * Whether a reference from a part with an `$id` to what that part lacks leads nowhere, as JSON
+   * Schema has it. Default: `false`, it is looked for in the whole: authors mean its definitions.
    */
   readonly isStrict?: boolean
 }
 
 /**
- * Returns a schema in which each `$ref` is the schema that it means, and not its name, so that whoever reads
- * or changes a schema comes to it as to any other part. A reference out of the schema stays a string.
- * {@link writeReferences} makes JSON Schema of it again. A schema without references stays the same object.
+ * Returns a schema in which each `$ref` is the schema that it means, and not its name, so that
+ * whoever reads or changes a schema comes to it as to any other part. A reference out of the schema
+ * stays a string. {@link writeReferences} makes JSON Schema of it again. A schema without references
+ * stays the same object.
  * @throws {TypeError} two different schemas have the same `$id`
  */
 export function linkReferences(schema: JSONSchema, options?: ReferenceOptions): JSONSchema {
@@ -103,7 +104,7 @@ class Linking {
     const whole = this.#named.get(target)
     if (whole === undefined) return reference
     const meant = findPart(whole, fragment)
-    const name = lastWord(fragment) ?? 'record'
+    const name = lastWord(decodePointer(fragment)) ?? 'record'
     if (isSchema(meant)) return this.#copy(meant, target, name)
     if (this.#isStrict) return `${target}#${fragment}`
     const ofRoot = findPart(this.#root, fragment)
@@ -150,10 +151,14 @@ function findPart(schema: Keywords, fragment: string): unknown {
 function followPointer(schema: unknown, pointer: string): unknown {
   let found = schema
   for (const part of pointer === '' ? [] : pointer.slice(1).split('/')) {
-    const name = decodePercent(part).replaceAll('~1', '/').replaceAll('~0', '~')
+    const name = decodePointer(part)
     found = isObject(found) && Object.hasOwn(found, name) ? found[name] : undefined
   }
   return found
+}
+
+function decodePointer(part: string): string {
+  return decodePercent(part).replaceAll('~1', '/').replaceAll('~0', '~')
 }
 
 /** A `%` that encodes nothing stands for itself: authors forget to encode the names of definitions. */
@@ -183,8 +188,8 @@ interface WritingOptions {
 }
 
 /**
- * Returns a schema of {@link linkReferences} as JSON Schema. What is referred to is one of the definitions of
- * the whole, and no part has a name beside.
+ * Returns a schema of {@link linkReferences} as JSON Schema. What is referred to is one of the
+ * definitions of the whole, and no part has a name beside.
  */
 export function writeReferences(schema: JSONSchema, options?: WritingOptions): JSONSchema {
   return hasKeywords(schema) ? new Writing(schema, options).write() : schema
@@ -196,7 +201,7 @@ const BESIDE: ReadonlySet<string> = new Set([
 ])
 
 /** Returns the keywords of a record, also where its schema is nothing but a reference to them. */
-export function toRecord(schema: Keywords): Keywords {
+export function toRecordSchema(schema: Keywords): Keywords {
   const { $ref, ...others } = schema
   const isReference = hasKeywords($ref) && Object.keys(others).every((one) => BESIDE.has(one))
   return isReference ? { ...$ref, ...others } : schema

@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 
 import { isPlainObject } from '../../value-kind.ts'
 import type { Keywords } from '../model/keywords.ts'
-import { linkReferences, toRecord } from '../model/references.ts'
+import { linkReferences, toRecordSchema } from '../model/references.ts'
 
 /** A property of an entity. */
 interface EntityProperty {
@@ -29,8 +29,8 @@ const DEFINITIONS = ['$defs', 'definitions', '$schema']
 /**
  * Returns the properties that a schema names: one of an object, one that joins such by `allOf`, as
  * `Type.Intersect` does, or a map of properties. It is the schema of an object if it has
- * `type: 'object'`, a list `allOf`, a `$ref`, or a keyword `properties` with nothing but schemas in it, and a map
- * of properties otherwise.
+ * `type: 'object'`, a list `allOf`, a `$ref`, or a keyword `properties` with nothing but schemas in
+ * it, and a map of properties otherwise.
  * @param owner the function that takes the schema, for the error
  * @param isLinked whether the references in the schema are linked; else they are in what is returned
  * @throws {TypeError} it is neither, or joins what is no schema of an object
@@ -38,7 +38,9 @@ const DEFINITIONS = ['$defs', 'definitions', '$schema']
 export function readEntity(owner: string, given: unknown, isLinked = false): EntityProperties {
   if (!isPlainObject(given)) throw new TypeError(`${owner} takes the schema of an object`)
   const isMap = !isObjectSchema(given)
-  const entity = isMap ? given : toRecord(isLinked ? given : (linkReferences(given) as Keywords))
+  const entity = isMap
+    ? given
+    : toRecordSchema(isLinked ? given : (linkReferences(given) as Keywords))
   const outer = isMap ? toMap(owner, entity) : toProperties(owner, entity)
   const definitions = isMap
     ? {}

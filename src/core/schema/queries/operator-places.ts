@@ -11,10 +11,10 @@ const SAME_VALUE = ['$ref', 'allOf', 'anyOf', 'oneOf']
 const NOTHING: OperatorPlace = { names: new Map(), items: undefined }
 
 /**
- * Returns the operators that the schema of a query, with linked references, names, each at its place. It reads `properties`,
- * `items` and `prefixItems`, what `allOf`, `anyOf` and `oneOf` join, and references; nothing is
- * named by a schema that can not be read, by `patternProperties`, or by `additionalProperties`. A schema
- * that contains itself gives places that do so, too.
+ * Returns the operators that the schema of a query, with linked references, names, each at its place.
+ * It reads `properties`, `items` and `prefixItems`, what `allOf`, `anyOf` and `oneOf` join, and
+ * references; nothing is named by a schema that can not be read, by `patternProperties`, or by
+ * `additionalProperties`. A schema that contains itself gives places that do so, too.
  */
 export function readOperatorPlaces(schema: JSONSchema): OperatorPlace {
   if (!isPlainObject(schema)) return NOTHING

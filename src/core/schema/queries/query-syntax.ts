@@ -95,7 +95,11 @@ function toWritten(
 ): TSchema {
   const schema = { type: 'object', additionalProperties: false, ...options, properties }
   const whole = { ...schema, ...definitions }
-  const isLinked = someSchema(whole, ({ $ref }) => isPlainObject($ref))
+  // Linking names parts by anchors, which could not stand twice in a schema that takes two of these.
+  const isLinked = someSchema(
+    whole,
+    ({ $ref, $anchor }) => isPlainObject($ref) || $anchor !== undefined,
+  )
   return Type.Unsafe(isLinked ? (writeReferences(whole) as object) : whole)
 }
 
@@ -138,12 +142,12 @@ function toListOf(items: object, names?: readonly string[]): object {
 }
 
 /** The schema of an object, whose properties are read. */
-export type ObjectSchema =
+type ObjectSchema =
   | (TSchema & { readonly properties: object })
   | (TSchema & { readonly allOf: readonly object[] })
 
 /** Schemas of properties by name. */
-export type PropertySchemas = Readonly<Record<string, TSchema>>
+type PropertySchemas = Readonly<Record<string, TSchema>>
 
 const EQUALITY = ['$eq', '$ne']
 const ORDER = ['$gt', '$gte', '$ge', '$lt', '$lte', '$le']

@@ -139,8 +139,12 @@ export class Resolver<T, C> {
   readonly virtualNames: readonly (keyof T & string)[]
   readonly #functions: ReadonlyMap<string, PropertyResolver<T, unknown, C>>
 
-  /** @throws {TypeError} a property whose resolver is no function, or `validate` without `schema` */
+  /**
+   * @throws {TypeError} an unknown option, `validate` without `schema`, or a property whose resolver is
+   *   no function
+   */
   constructor(options: ResolverConfig<T, C>) {
+    checkOptions('resolve()', options, CONFIG_RULES)
     if (options.validate && options.schema === undefined) {
       throw new TypeError(
         "resolve(): the option 'validate' needs the option 'schema' to check with",
@@ -220,8 +224,8 @@ export class Resolver<T, C> {
         }
       }
     }
-    if (pending === null) return toRecord(names, values, context, selected)
-    return Promise.all(pending).then(() => toRecord(names, values, context, selected))
+    if (pending === null) return toResolvedRecord(names, values, context, selected)
+    return Promise.all(pending).then(() => toResolvedRecord(names, values, context, selected))
   }
 
   /** The names of the record first, as they stand there. */
@@ -253,10 +257,7 @@ export function resolve<T, C>(
   given: PropertyResolverMap<T, C> | ResolverConfig<T, C>,
   options: ResolverOptions<T, C> = {},
 ): Resolver<T, C> {
-  if (isConfig<T, C>(given)) {
-    checkOptions('resolve()', given, CONFIG_RULES)
-    return new Resolver(given)
-  }
+  if (isConfig<T, C>(given)) return new Resolver(given)
   checkOptions('resolve()', options, OPTION_RULES)
   return new Resolver({ ...options, properties: given })
 }
@@ -312,7 +313,7 @@ async function settle(
  * Returns the record of the values.
  * @throws {BadRequest} property functions have failed
  */
-function toRecord(
+function toResolvedRecord(
   names: readonly string[],
   values: readonly unknown[],
   context: unknown,

@@ -3,6 +3,7 @@ import type { Keywords } from '../model/keywords.ts'
 import {
   createCopier,
   hasKeywords,
+  listSchemas,
   mapSchema,
   OTHER_PROPERTIES,
   SAME_VALUE,
@@ -55,7 +56,9 @@ function hasReference({ $ref }: Keywords): boolean {
 /** Whether a value is described by several schemas together. */
 function describesTogether(keywords: Keywords): boolean {
   if (hasReference(keywords) && keywords['properties'] !== undefined) return true
-  return SAME_VALUE.some((keyword) => keyword !== '$ref' && keywords[keyword] !== undefined)
+  return SAME_VALUE.some(
+    (keyword) => keyword !== '$ref' && listSchemas(keywords, keyword).length > 0,
+  )
 }
 
 /** Whether a schema is nothing but a choice of others. */

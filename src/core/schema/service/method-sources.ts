@@ -2,7 +2,7 @@ import { isStandardMethod } from '../../method-table.ts'
 import type { MethodEntry, ServiceEntryFace } from '../../services/method-entry.ts'
 import type { DataSchema, JSONSchema, ServiceSchemas } from '../../services/service-schemas.ts'
 import { getOrAdd, hasKeywords } from '../model/keywords.ts'
-import { linkReferences, toRecord } from '../model/references.ts'
+import { linkReferences, toRecordSchema } from '../model/references.ts'
 import { toDerivedQuery } from '../queries/query-syntax.ts'
 import { toPatchSchema } from '../validation/patch-schema.ts'
 import { isStandardSchema } from '../validation/standard-schema.ts'
@@ -68,7 +68,7 @@ function toMethodData(
 /** Callers may ask for what they see. */
 function toDefaultQuery(record: JSONSchema | undefined): JSONSchema {
   if (hasKeywords(record)) {
-    const { type = 'object', properties, allOf } = toRecord(record)
+    const { type = 'object', properties, allOf } = toRecordSchema(record)
     if (type !== 'object' || (properties === undefined && allOf === undefined)) {
       throw new TypeError("no query follows from a record without 'properties': name the 'query'")
     }

@@ -1,7 +1,7 @@
 import type { JSONSchema } from '../../services/service-schemas.ts'
 import type { Keywords } from '../model/keywords.ts'
 import { createCopier, hasKeywords, mapSchema } from '../model/keywords.ts'
-import { toRecord } from '../model/references.ts'
+import { toRecordSchema } from '../model/references.ts'
 
 /** Keywords that ask for properties of the record as a whole. */
 const OF_WHOLE_RECORDS: ReadonlySet<string> = new Set([
@@ -13,7 +13,7 @@ const OF_WHOLE_RECORDS: ReadonlySet<string> = new Set([
 
 /** Keywords whose schemas hold for the record itself, and are changed as it is. */
 const SAME_RECORD: ReadonlySet<string> = new Set([
-  ...['$ref', 'allOf', 'anyOf', 'oneOf', 'then', 'else', 'dependentSchemas'],
+  ...['$ref', 'allOf', 'anyOf', 'oneOf', 'then', 'else', 'dependentSchemas', 'dependencies'],
 ])
 
 /**
@@ -24,7 +24,7 @@ const SAME_RECORD: ReadonlySet<string> = new Set([
 export function toPatchSchema(schema: JSONSchema): JSONSchema {
   if (!hasKeywords(schema)) return schema
   const { $id } = schema
-  const partial = toPartial(toRecord(schema)) as Keywords
+  const partial = toPartial(toRecordSchema(schema)) as Keywords
   return $id === undefined ? partial : { ...partial, $id }
 }
 

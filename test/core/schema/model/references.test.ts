@@ -1,10 +1,16 @@
 import t from 'tap'
 
-import { querySyntax, Type, validateQuery } from '../../../../src/core/schema/index.ts'
+import {
+  Ajv,
+  getValidator,
+  querySyntax,
+  Type,
+  validateQuery,
+} from '../../../../src/core/schema/index.ts'
 import type { Keywords } from '../../../../src/core/schema/model/keywords.ts'
 import {
   linkReferences,
-  toRecord,
+  toRecordSchema,
   writeReferences,
 } from '../../../../src/core/schema/model/references.ts'
 import { compileCheck } from '../../../../src/core/schema/validation/validator.ts'
@@ -201,7 +207,7 @@ t.test('a schema without references stays the same object', async (t) => {
 t.test('a record that is only a reference has the keywords of what it refers to', async (t) => {
   const $defs = { User: { type: 'object', properties: {} } }
   const read = (schema: Keywords) =>
-    writeReferences(toRecord(linkReferences({ ...schema, $defs }) as Keywords))
+    writeReferences(toRecordSchema(linkReferences({ ...schema, $defs }) as Keywords))
   const record = read({ $ref: '#/$defs/User', title: 'A user' })
   t.strictSame(record, { type: 'object', properties: {}, title: 'A user', $defs })
   const more = { $ref: '#/$defs/User', required: ['name'] }
@@ -228,3 +234,39 @@ t.test(
     t.match($defs, { part: true, none: { type: 'string' } })
   },
 )
+
+const refersTo = (name: string) => ({
+  $ref: '#/$defs/A',
+  $defs: { A: { type: 'object', properties: { [name]: { type: 'integer' } } } },
+})
+
+t.test('the queries of two records with references stand in one schema', async (t) => {
+  const first = querySyntax(refersTo('x') as never)
+  t.notMatch(JSON.stringify(first), 'anchor')
+  const properties = { p: first, q: querySyntax(refersTo('y') as never) }
+  const validate = getValidator({ type: 'object', properties }, new Ajv())
+  t.strictSame(await validate({ p: { x: 1 }, q: { y: 1 } }), { p: { x: 1 }, q: { y: 1 } })
+})
+
+t.test('dependencies of draft-07 hold for the record, with names or schemas', async (t) => {
+  const Thing = {
+    type: 'object',
+    properties: { a: { type: 'integer' }, b: { type: 'integer' }, c: { type: 'integer' } },
+    dependencies: { a: { $ref: '#/definitions/Q' }, b: ['c'] },
+    definitions: { Q: { type: 'object', required: ['b'] } },
+  }
+  const app = use({ entity: Thing, create: Thing, patch: Thing })
+  await app.setup()
+  const things = app.service('things')
+  const whole = { a: 1, b: 1, c: 1 }
+  t.strictSame(await things.create(whole, OUTSIDE), whole)
+  for (const wrong of [{ a: 1 }, { b: 1 }, { d: 1 }]) {
+    await t.rejects(things.create(wrong, OUTSIDE), { code: 400 })
+  }
+})
+
+t.test('a definition has its name as it is, not as a reference writes it', async (t) => {
+  const part = { type: 'object', $defs: { 'b c': { type: 'string' } } }
+  const schema = { properties: { part, b: { $ref: '#/properties/part/$defs/b%20c' } } }
+  t.match(writeReferences(linkReferences(schema)), { $defs: { bc: { type: 'string' } } })
+})

@@ -137,3 +137,55 @@ t.test('hooks take resolvers alone', async (t) => {
   }
   t.ok(resolveExternal())
 })
+
+for (const kind of ['plain', 'frozen'] as const) {
+  const keep = (record: Fields) => (kind === 'frozen' ? Object.freeze(record) : record)
+
+  t.test(
+    `a resolver that has made the form of a ${kind} record is not run on it again`,
+    async (t) => {
+      const { resolve, resolveExternal } = remex
+      let runs = 0
+      const resolver = resolve<Fields, unknown>({
+        name: (name) => {
+          runs += 1
+          return `${name}!`
+        },
+      })
+      const app = createApp()
+      app.use('users', { get: async () => keep(createUser()) })
+      app.hooks(around(resolveExternal(resolver)) as object)
+      app.service('users').hooks(around(resolveExternal(resolver)))
+      let dispatch: unknown
+      app.hooks({
+        around: [
+          async (context, next) => {
+            await next()
+            dispatch = context.dispatch
+          },
+        ],
+      })
+      const user = await app.service('users').get(1)
+      t.equal(runs, 1)
+      t.match(toExternalForm(user), { name: 'Ann!' })
+      t.ok(dispatch === undefined || (dispatch as Fields)['name'] === 'Ann!')
+    },
+  )
+}
+
+t.test('a resolver is not run again on what a converter has frozen', async (t) => {
+  const { resolve, resolveExternal } = remex
+  class Seen {
+    readonly name: string
+    constructor(name: string) {
+      this.name = name
+      Object.freeze(this)
+    }
+  }
+  const options = { converter: async ({ name }: Fields) => new Seen(`${name}!`) as never }
+  const hook = resolveExternal(resolve<Fields, unknown>({}, options))
+  const app = createApp()
+  app.use('users', { get: async () => createUser() })
+  app.service('users').hooks(around(hook, hook))
+  t.match(toExternalForm(await app.service('users').get(1)), { name: 'Ann!' })
+})

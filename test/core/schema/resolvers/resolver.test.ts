@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { ResolverConfig, ResolverOptions } from '../../../../src/core/schema/index.ts'
-import { resolve, virtual } from '../../../../src/core/schema/index.ts'
+import { Resolver, resolve, virtual } from '../../../../src/core/schema/index.ts'
 
 type Fields = Record<string, unknown>
 
@@ -143,4 +143,11 @@ t.test('what is no function or option is refused by its name', async (t) => {
   )
   t.throws(() => resolve(undefined as never), /takes an object of functions/)
   t.throws(() => virtual(7 as never), /virtual\(\) takes a function/)
+})
+
+t.test('the class checks its options as resolve() does', async (t) => {
+  const schema = { validate: (record: unknown) => record }
+  const make = (options: object) => () => new Resolver({ properties: {}, ...options })
+  t.throws(make({ schema, validate: true }), /'validate' must be 'before'/)
+  t.throws(make({ convertr: () => ({}) }), /unknown option 'convertr'; did you mean 'converter'/)
 })
