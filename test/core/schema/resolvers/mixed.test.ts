@@ -167,25 +167,8 @@ for (const kind of ['plain', 'frozen'] as const) {
       })
       const user = await app.service('users').get(1)
       t.equal(runs, 1)
-      t.match(toExternalForm(user), { name: 'Ann!' })
+      t.equal((toExternalForm(user) as Fields)['name'], 'Ann!')
       t.ok(dispatch === undefined || (dispatch as Fields)['name'] === 'Ann!')
     },
   )
 }
-
-t.test('a resolver is not run again on what a converter has frozen', async (t) => {
-  const { resolve, resolveExternal } = remex
-  class Seen {
-    readonly name: string
-    constructor(name: string) {
-      this.name = name
-      Object.freeze(this)
-    }
-  }
-  const options = { converter: async ({ name }: Fields) => new Seen(`${name}!`) as never }
-  const hook = resolveExternal(resolve<Fields, unknown>({}, options))
-  const app = createApp()
-  app.use('users', { get: async () => createUser() })
-  app.service('users').hooks(around(hook, hook))
-  t.match(toExternalForm(await app.service('users').get(1)), { name: 'Ann!' })
-})
