@@ -166,9 +166,15 @@ export function resolveConnectionOptions(
  * @throws {TypeError} an option with an invalid value, or one that the call would contradict
  */
 export function readConnectionParams(
-  params: unknown = {},
+  params: unknown,
   options: ResolvedConnectionOptions,
 ): CallOptions {
+  // Most calls: there is nothing to check.
+  if (params === undefined) {
+    const { timeoutMs, retries, connection } = options
+    const own = { headers: undefined, signal: undefined, responseType: 'json' } as const
+    return { ...own, timeoutMs, retries, libraryOptions: { ...connection } }
+  }
   const given: ConnectionParams = isObject(params) ? params : {}
   const { timeoutMs = options.timeoutMs, retries = options.retries, ...more } = given
   const { headers, signal, responseType = 'json', ...libraryOptions } = more
