@@ -122,10 +122,7 @@ export interface ProviderFetchOptions {
  * @throws {TypeError} no valid URL
  * @throws {ProviderError} one that no request may go to
  */
-export function parseProviderUrl(
-  target: string,
-  { allowPrivateNetwork }: ProviderFetchOptions,
-): URL {
+function parseProviderUrl(target: string, { allowPrivateNetwork }: ProviderFetchOptions): URL {
   if (!URL.canParse(target)) throw new TypeError('The URL of a provider is not valid')
   const url = new URL(target)
   const refuse = (problem: string): never => {
@@ -144,7 +141,7 @@ export function parseProviderUrl(
  * the provider has just closed would lose a code, which can be sent only once.
  * @throws {ProviderError} an address that no request may go to
  */
-export async function sendRequest(
+async function sendRequest(
   message: Request,
   url: URL,
   { allowPrivateNetwork, lookup = lookUpName as LookupFunction }: ProviderFetchOptions,

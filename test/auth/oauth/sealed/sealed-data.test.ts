@@ -84,6 +84,27 @@ t.test('OAU-1: a login code counts once, for a minute, for its strategy', async 
   await t.rejects(redeem(late, now + 60_000), { code: 401 })
 })
 
+t.test('OAU-1: a login code counts once, with a list for all processes or none', async (t) => {
+  const used = new Set<string>()
+  const shared = {
+    revoke: (id: string) => void used.add(id),
+    isRevoked: (id: string) => used.has(id),
+  }
+  const createAccess = (revocationList: object | null) => {
+    const configuration = { secret: SECRETS, jwtOptions: { algorithm: 'HS256' } }
+    const authentication = { configKey: 'authentication', configuration, revocationList }
+    return new ProviderAccess(authentication as unknown as Authentication, 'github')
+  }
+  const alone = createAccess(null)
+  const code = await alone.createCode('1')
+  t.equal(await alone.redeemCode(code), '1')
+  await t.rejects(alone.redeemCode(code), { code: 401 }, 'noted in this process')
+  const [one, other] = [createAccess(shared), createAccess(shared)]
+  const sharedCode = await one.createCode('1')
+  t.equal(await one.redeemCode(sharedCode), '1')
+  await t.rejects(other.redeemCode(sharedCode), { code: 401 }, 'noted where all processes see it')
+})
+
 t.test('OAU-5: an id is a string or a whole number, and nothing else', async (t) => {
   for (const [name, id] of Object.entries(WRONG_IDS)) {
     t.throws(() => getProfileId({ id }), { code: 401 }, `id: ${name}`)
