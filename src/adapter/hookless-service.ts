@@ -136,7 +136,7 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
    * asks of hidden fields is.
    */
   async findRaw(params?: P): Promise<FindCursor> {
-    const settings = this.#getRawSettings(params)
+    const settings = resolveRawSettings(this.options, params)
     return callAdapter('cursor', settings, params, async (call) => openCursor(call))
   }
 
@@ -148,7 +148,7 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
   async aggregateRaw(params?: P): Promise<AggregationCursor> {
     const pipeline = readPipeline(params?.pipeline) ?? NO_STAGES
     if (isExternal(params)) checkReadOnly(pipeline)
-    const settings = this.#getRawSettings(params)
+    const settings = resolveRawSettings(this.options, params)
     const isWrite = findWriting(pipeline) !== undefined
     return callAdapter(
       isWrite ? 'aggregate into a collection' : 'aggregate',
@@ -164,7 +164,7 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
    * {@link findRaw}.
    */
   makeFeathersPipeline(params?: P): Document[] {
-    const settings = this.#getRawSettings(params)
+    const settings = resolveRawSettings(this.options, params)
     return createQueryStages({
       settings,
       query: splitQuery(params?.query ?? {}, settings),
@@ -178,15 +178,8 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
    * The query is checked as in {@link findRaw}.
    */
   async countDocuments(params?: P): Promise<number> {
-    const settings = this.#getRawSettings(params)
+    const settings = resolveRawSettings(this.options, params)
     return callAdapter('read', settings, params, (call) => selectCommands(call).count(call))
-  }
-
-  /** Custom methods hand the params of their caller on: what he asks there goes outside as well. */
-  #getRawSettings(params: P | undefined): MongoDBSettings {
-    const settings = resolveCallSettings(this.options, params)
-    if (getHiddenFields(settings, params).length > 0) checkRawQuery(params?.query ?? {}, settings)
-    return settings
   }
 
   /** `find` without hooks and without a check of the query. */
@@ -194,13 +187,23 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
   _find(params: P & PagesOption): Promise<Found<T, Paged<Kind>>>
   _find(params?: P): Promise<Found<T, Kind>>
   async _find(params?: P): Promise<Page<T> | T[]> {
-    return runCommands(this, 'read', params, (commands, call) => commands.find(call))
+    return runCommands(
+      resolveCallSettings(this.options, params),
+      'read',
+      params,
+      (commands, call) => commands.find(call),
+    )
   }
 
   /** `get` without hooks and without a check of the query. */
   async _get(id: AdapterId, params?: P): Promise<T> {
     checkId(id)
-    return runCommands(this, 'read', params, (commands, call) => commands.get(call, id))
+    return runCommands(
+      resolveCallSettings(this.options, params),
+      'read',
+      params,
+      (commands, call) => commands.get(call, id),
+    )
   }
 
   /** `create` without hooks and without a check of the data. */
@@ -209,16 +212,19 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
   _create(data: D | NewRecord<T> | (D | NewRecord<T>)[], params?: P): Promise<T | T[]>
   async _create(data: D | NewRecord<T> | (D | NewRecord<T>)[], params?: P): Promise<T | T[]> {
     const records = listRecords(data)
+    const settings = resolveCallSettings(this.options, params)
     // Of the query, only the fields of the result matter: nothing is looked up.
     const selecting = { ...params, query: { $select: params?.query?.$select } }
     if (Array.isArray(data)) {
-      checkMulti('create', resolveCallSettings(this.options, params))
-      return runCommands(this, 'create', selecting, (commands, call) =>
+      checkMulti('create', settings)
+      return runCommands(settings, 'create', selecting, (commands, call) =>
         commands.createMany(call, records),
       )
     }
     const [record = {}] = records
-    return runCommands(this, 'create', selecting, (commands, call) => commands.create(call, record))
+    return runCommands(settings, 'create', selecting, (commands, call) =>
+      commands.create(call, record),
+    )
   }
 
   /** `update` without hooks and without a check of query and data. */
@@ -227,7 +233,12 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
     checkId(id)
     checkUnmixed(data)
     const operation = hasOperators(data) ? 'patch' : 'update'
-    return runCommands(this, operation, params, (commands, call) => commands.update(call, id, data))
+    return runCommands(
+      resolveCallSettings(this.options, params),
+      operation,
+      params,
+      (commands, call) => commands.update(call, id, data),
+    )
   }
 
   /** `patch` without hooks and without a check of query and data. */
@@ -249,14 +260,17 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
     params?: P,
   ): Promise<T | T[] | WriteCount> {
     checkRecord(data)
+    const settings = resolveCallSettings(this.options, params)
     if (id === null) {
-      checkMulti('patch', resolveCallSettings(this.options, params))
-      return runCommands(this, 'patch of many', params, (commands, call) =>
+      checkMulti('patch', settings)
+      return runCommands(settings, 'patch of many', params, (commands, call) =>
         commands.patchMany(call, data),
       )
     }
     checkId(id)
-    return runCommands(this, 'patch', params, (commands, call) => commands.patch(call, id, data))
+    return runCommands(settings, 'patch', params, (commands, call) =>
+      commands.patch(call, id, data),
+    )
   }
 
   /** `remove` without hooks and without a check of the query. */
@@ -265,15 +279,26 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
   _remove(id: AdapterId, params?: P): Promise<T>
   _remove(id: AdapterId | null, params?: P): Promise<T | T[]>
   async _remove(id: AdapterId | null, params?: P): Promise<T | T[] | WriteCount> {
+    const settings = resolveCallSettings(this.options, params)
     if (id === null) {
-      checkMulti('remove', resolveCallSettings(this.options, params))
-      return runCommands(this, 'remove of many', params, (commands, call) =>
+      checkMulti('remove', settings)
+      return runCommands(settings, 'remove of many', params, (commands, call) =>
         commands.removeMany(call),
       )
     }
     checkId(id)
-    return runCommands(this, 'remove', params, (commands, call) => commands.remove(call, id))
+    return runCommands(settings, 'remove', params, (commands, call) => commands.remove(call, id))
   }
+}
+
+/** Custom methods hand the params of their caller on: what he asks there goes outside as well. */
+function resolveRawSettings(
+  options: MongoDBSettings,
+  params: MongoDBParams | undefined,
+): MongoDBSettings {
+  const settings = resolveCallSettings(options, params)
+  if (getHiddenFields(settings, params).length > 0) checkRawQuery(params?.query ?? {}, settings)
+  return settings
 }
 
 /**
@@ -281,12 +306,11 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
  * private method, since objects that only inherit from a service have none.
  */
 function runCommands<R>(
-  { options }: { readonly options: MongoDBSettings },
+  settings: MongoDBSettings,
   operation: Operation,
   params: MongoDBParams | undefined,
   run: (commands: RecordCommands, call: AdapterCall) => Promise<unknown>,
 ): Promise<R> {
-  const settings = resolveCallSettings(options, params)
   return callAdapter(operation, settings, params, (call) =>
     run(selectCommands(call), call),
   ) as Promise<R>

@@ -118,6 +118,15 @@ t.test('works on an object that only inherits from the service', async (t) => {
   t.equal(derived.id, '_id')
   derived.options.paginate = { default: 1 }
   t.match(await notes.find(), { limit: 1, total: 3 })
+  t.equal(await derived.countDocuments(), 3)
+})
+
+t.test('creates a record where inherited params say', async (t) => {
+  const notes = await createNotes()
+  const Model = await empty('elsewhere')
+  await notes._create({ text: 'c' }, Object.create({ adapter: { Model } }))
+  t.equal(await Model.countDocuments(), 1)
+  t.equal(await notes.countDocuments(), 2)
 })
 
 t.test('a subclass sees every read of find in _find', async (t) => {

@@ -31,7 +31,7 @@ export function openAggregation(
 }
 
 /** Resolves to all that stages yield, by one command unless it is more than 16 MiB. */
-export async function aggregateAll(
+async function aggregateAll(
   call: AdapterCall,
   stages: Document[] = createStages(call),
 ): Promise<Document[]> {

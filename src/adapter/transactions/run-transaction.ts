@@ -61,7 +61,7 @@ export async function runTransaction<R>(
 }
 
 /** How often and how long a transaction is tried, and after which errors. */
-export interface Patience {
+interface Patience {
   readonly attempts: number
   readonly longestMs: number
   /** Returns whether an error says that all of it can be run again. */
@@ -104,7 +104,7 @@ const TIME_EXPIRED = 50
  * @throws what the function throws in the last attempt; the transaction is aborted, or the server is gone
  * @throws {ServiceError} what the error of the commit stands for
  */
-export async function runAttempts<R>(
+async function runAttempts<R>(
   session: ClientSession,
   options: TransactionOptions,
   patience: Patience,

@@ -94,7 +94,7 @@ const NO_NAMES: ReadonlySet<string> = new Set()
  * @param allowedBelow the same for the keys of what is inside it
  * @throws {BadRequest} operators, dotted names, numbers that JSON can't hold, too many levels
  */
-export function checkValue(
+function checkValue(
   value: unknown,
   depth = 0,
   allowed: ReadonlySet<string> = NO_NAMES,
