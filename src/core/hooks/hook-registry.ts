@@ -1,5 +1,5 @@
 import type { NameSuggestion } from '../options/option-rules.ts'
-import { isObject } from '../value-kind.ts'
+import { isObject, isPlainObject } from '../value-kind.ts'
 import type { HookContext, HookType } from './hook-context.ts'
 
 /**
@@ -112,7 +112,7 @@ export class HookRegistry {
         const fault = advice?.describeHook(hook)
         if (fault === undefined && typeof hook === 'function') continue
         const place = `${group === 'short' ? 'around' : group}${isList ? '' : ` ${name}`}`
-        const order = isObject(hook) ? ': { before: { create: [hook] } } is the order' : ''
+        const order = isPlainObject(hook) ? ': { before: { create: [hook] } } is the order' : ''
         throw new TypeError(
           `A hook in '${place}' of ${label} is ${fault ?? `${typeof hook}, not a function${order}`}`,
         )
