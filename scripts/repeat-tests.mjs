@@ -60,7 +60,10 @@ const show = ({ total, failures }, title, seconds, resultFile) => {
   const outcome = failures.length === 0 ? 'passed' : `${failures.length} files FAILED`
   console.log(`${title}: ${outcome}, ${total} assertions in ${seconds} s`)
   if (failures.length === 0) return
-  const lines = failures.flatMap(({ file, output }) => [file, ...findFailedLines(output)])
+  const lines = failures.flatMap(({ file, fault, output }) => [
+    `${file}: ${fault}`,
+    ...findFailedLines(output),
+  ])
   for (const line of lines.slice(0, MAX_SHOWN)) console.log(`  ${line.trim()}`)
   writeFileSync(resultFile, failures.map(({ file, output }) => `# ${file}\n${output}`).join('\n'))
   console.log(`  all of it: ${resultFile}`)

@@ -75,7 +75,9 @@ async function runTests(node, wanted) {
   const seconds = Math.round((Date.now() - started) / 1000)
   const extent = `${chosen.length} of ${files.length} files, ${total} assertions`
   console.log(`${passed ? 'ok' : 'not ok'} - Node ${version}: ${extent} in ${seconds} s`)
-  for (const { file, output } of failures) console.log(`${file}\n${findFailures(output)}`)
+  for (const { file, fault, output } of failures) {
+    console.log(`${file}: ${fault}\n${findFailures(output)}`)
+  }
   return passed
 }
 
