@@ -31,6 +31,8 @@ const namedFiles = named.filter((name) => name.endsWith('.js'))
 const namedVersions = named.filter((name) => !name.endsWith('.js'))
 const files = namedFiles.length > 0 ? namedFiles : findTestFiles()
 const versions = namedVersions.length > 0 ? namedVersions : [...lowest, '24']
+/** How many files each version runs at a time. */
+const JOBS = 3
 const windows = process.platform === 'win32'
 
 /** Installs a version of Node into a folder that it makes. Returns the path of its executable. */
@@ -70,7 +72,13 @@ async function runTests(node, wanted) {
   // What the tests start by name, npm for one, runs on the same version.
   const env = { PATH: `${dirname(node)}${delimiter}${process.env.PATH}` }
   const chosen = filesFor(wanted)
-  const { total, failures } = await runTestFiles({ node, files: chosen, env, label: version })
+  const { total, failures } = await runTestFiles({
+    node,
+    files: chosen,
+    env,
+    label: version,
+    jobs: JOBS,
+  })
   const passed = failures.length === 0 && total > 0
   const seconds = Math.round((Date.now() - started) / 1000)
   const extent = `${chosen.length} of ${files.length} files, ${total} assertions`
