@@ -23,7 +23,8 @@ export function runWithoutStack<T>(run: () => T): T {
 
 /**
  * Returns the error of a failed authentication.
- * @param why a sentence or the error behind it, for the log only
+ * @param message what the caller is told
+ * @param why the reason, as a sentence or an error: it becomes the cause, which only the log has
  */
 export function createRefusal(message: string, why: unknown): NotAuthenticated {
   const cause = typeof why === 'string' ? { reason: why } : why

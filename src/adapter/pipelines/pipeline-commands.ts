@@ -22,7 +22,7 @@ import {
 } from './framework-stages.ts'
 import { NO_STAGES } from './read-pipeline.ts'
 
-/** Returns a cursor over what stages yield, those of the call unless others are given. */
+/** Returns a cursor over what stages make of the collection of a call. */
 export function openAggregation(
   { collection, driver }: AdapterCall,
   stages: Document[],

@@ -72,20 +72,20 @@ function createFilter(conditions: Query, withObjectIds: boolean): Document {
       checkConditionList(name, value)
       if (value.length === 0) continue
       filter[name] = value.map((item) =>
-        isPlainObject(item) ? createFilter(item, withObjectIds) : convertOperand(item, name, false),
+        isPlainObject(item) ? createFilter(item, withObjectIds) : toOperand(item, name, false),
       )
-    } else filter[name] = convertOperand(value, name, withObjectIds && name === '_id')
+    } else filter[name] = toOperand(value, name, withObjectIds && name === '_id')
   }
   return filter
 }
 
-function convertOperand(value: unknown, name: string, isId: boolean): unknown {
+function toOperand(value: unknown, name: string, isId: boolean): unknown {
   checkDefined(value, name)
-  if (Array.isArray(value)) return value.map((item) => convertOperand(item, name, isId))
+  if (Array.isArray(value)) return value.map((item) => toOperand(item, name, isId))
   if (!isPlainObject(value)) return isId ? toObjectId(value) : value
   const copy = Object.entries(value).map(([key, inner]): [string, unknown] => [
     key,
-    convertOperand(inner, key, isId && COMPARES.has(key)),
+    toOperand(inner, key, isId && COMPARES.has(key)),
   ])
   return Object.fromEntries(copy)
 }

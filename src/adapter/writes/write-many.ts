@@ -109,7 +109,7 @@ async function writeSlice(
   ids: readonly unknown[],
   { find, write }: ManyWrite,
 ): Promise<Document[]> {
-  const filter = matchIds(ids, call.query.filter)
+  const filter = createIdsFilter(ids, call.query.filter)
   return runIsolated(call, async (isolated) => {
     const slice = withQuery(isolated, { filter, skip: 0, limit: undefined })
     const found = keepById(await search(slice, find), ids, isolated)
@@ -128,7 +128,7 @@ function createTarget(
 ): { readonly filter: Document; readonly driver: DriverOptions } {
   const { collation, ...driver } = call.driver
   if (collation !== undefined && isIsolated(call)) return { filter: { _id: { $in: ids } }, driver }
-  return { filter: matchIds(ids, call.query.filter), driver: call.driver }
+  return { filter: createIdsFilter(ids, call.query.filter), driver: call.driver }
 }
 
 /** Returns those records of a read by ids that have one of them: by a collation others are found too. */
@@ -189,7 +189,7 @@ function listIds(records: readonly Document[]): unknown[] {
   return records.map(({ _id }) => _id)
 }
 
-function matchIds(ids: readonly unknown[], filter: Document): Document {
+function createIdsFilter(ids: readonly unknown[], filter: Document): Document {
   return createRecordFilter(filter, '_id', { $in: ids })
 }
 

@@ -82,7 +82,7 @@ export function decodeClaims(token: string): Record<string, unknown> {
 class AccessTokens {
   readonly #rules: TokenRules
   readonly #sign: (claims: Claims) => string
-  /** By the name of the key. */
+  /** One verifier for each key, by the `kid` that tokens name their key by. */
   readonly #verifiers: ReadonlyMap<string, SignatureVerifier>
   readonly #verified: BoundedMap<string, AccessTokenPayload> | null
 
@@ -183,9 +183,9 @@ class AccessTokens {
 }
 
 /**
- * Checks type, algorithm and signature of a token. Returns its claims, `null` if another key has signed
- * it.
- * @throws {NotAuthenticated} no key could have signed it
+ * Checks type, algorithm and signature of a token by one key. Returns the claims of the token, `null` if
+ * the signature is not by this key.
+ * @throws {NotAuthenticated} the token is malformed, or has another type or algorithm
  */
 type SignatureVerifier = (token: string) => Claims | null
 

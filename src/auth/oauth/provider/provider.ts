@@ -63,7 +63,7 @@ export class OAuthProvider {
     const { endpoints } = this.settings
     const configuration =
       endpoints === null
-        ? await this.#rediscover(openid, await this.#document.read())
+        ? await this.#configureFrom(openid, await this.#document.read())
         : await this.#combine(openid, endpoints)
     configuration[openid.customFetch] = send
     if (this.#keys !== null) openid.setJwksCache(configuration, this.#keys)
@@ -92,7 +92,10 @@ export class OAuthProvider {
     return getKey
   }
 
-  /** Has the document fetched again soon: a login has failed, and the provider may have moved. */
+  /**
+   * Lets the next login fetch the discovery document again, at most once a minute: one has failed, and
+   * the provider may have moved its endpoints.
+   */
   expireDocument(): void {
     this.#document.expire()
   }
@@ -121,10 +124,11 @@ export class OAuthProvider {
   }
 
   /**
-   * The library reads the document for each call anew: what it notes of Microsoft's, whose issuer
-   * has a placeholder, can not be handed from one configuration to another.
+   * Returns the configuration that a discovery document describes. The library reads the document for
+   * each call anew: what it notes of Microsoft's, whose issuer has a placeholder, can not be handed from
+   * one configuration to another.
    */
-  #rediscover(openid: OpenId, document: string): Promise<Configuration> {
+  #configureFrom(openid: OpenId, document: string): Promise<Configuration> {
     const headers = { 'content-type': 'application/json' }
     return this.#discover(openid, async () => new Response(document, { headers }))
   }

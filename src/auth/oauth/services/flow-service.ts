@@ -15,9 +15,9 @@ import { PageService } from '../page-services.ts'
 
 /** The services of a flow: its start, and the callback that ends it. */
 export abstract class FlowService extends PageService {
-  readonly authentication: Authentication
+  protected readonly authentication: Authentication
   /** The strategy that verifies the token of the account to link. */
-  readonly linkStrategy: string
+  protected readonly linkStrategy: string
 
   constructor(authentication: Authentication, linkStrategy: string) {
     super()
@@ -26,7 +26,7 @@ export abstract class FlowService extends PageService {
   }
 
   /** @throws {NotFound} the path of a call names no provider */
-  getStrategy({ route }: Params): OAuthStrategy {
+  protected getStrategy({ route }: Params): OAuthStrategy {
     const name = route?.['provider'] ?? ''
     const strategy = this.authentication.getStrategy(name)
     if (strategy instanceof OAuthStrategy) return strategy
@@ -37,7 +37,7 @@ export abstract class FlowService extends PageService {
    * Returns whether a page follows a login.
    * @throws {NotAuthenticated} the caller wants it to be elsewhere, or comes from elsewhere
    */
-  async hasPage(strategy: OAuthStrategy, params: OAuthParams): Promise<boolean> {
+  protected async hasPage(strategy: OAuthStrategy, params: OAuthParams): Promise<boolean> {
     const base = await strategy.getAllowedOrigin(params)
     if (!base) return false
     joinPageAddress(base, params.redirect ?? '')
@@ -47,7 +47,7 @@ export abstract class FlowService extends PageService {
   /**
    * Returns the page that is told of an error, `null` where there is none, or none that is allowed.
    */
-  async getErrorPage(
+  protected async getErrorPage(
     strategy: OAuthStrategy,
     error: unknown,
     params: OAuthParams,

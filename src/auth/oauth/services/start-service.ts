@@ -3,6 +3,7 @@ import { BadRequest, NotAuthenticated, stripSlashes } from '../../../core/index.
 import type { AuthenticationParams } from '../../authentication-params.ts'
 import { OAuthStrategy } from '../oauth-strategy.ts'
 import { checkOrigins } from '../page-address.ts'
+import type { FlowSecrets } from '../provider/provider.ts'
 import { askProvider } from '../provider/provider-session.ts'
 import type { Flow } from '../sealed/sealed-data.ts'
 import { storeFlow } from '../sealed/sealed-data.ts'
@@ -22,7 +23,7 @@ interface StartQuery extends Query {
 }
 
 /** What a request for a login asks for: the part of a flow that is no secret. */
-interface StartRequest extends Omit<Flow, 'state' | 'nonce' | 'verifier' | 'provider'> {
+interface StartRequest extends Omit<Flow, keyof FlowSecrets | 'provider'> {
   /** For the page of the provider. */
   readonly parameters: Readonly<Record<string, string>>
 }
