@@ -86,8 +86,11 @@ export type RecordQuery<T> = {
 export interface Selecting<Name extends string> {
   /** The query. */
   query: {
-    /** The fields of the result. */
-    $select: readonly Name[]
+    /**
+     * The fields of the result. Typed as `ArrayLike`, because beside the list of `Filters` a second list
+     * would make the compiler intersect every method of arrays, for each service.
+     */
+    $select: ArrayLike<Name>
   }
 }
 
