@@ -162,11 +162,9 @@ export interface MongoDBSettings {
 /** What a service has as `options`: its own, and those of other packages. */
 export type ResolvedMongoDBOptions = MongoDBSettings & GivenExtensions
 
-/** Options of {@link MongoDBService}; all but `Model` have a default. */
-export interface MongoDBOptions
+/** The options of {@link MongoDBService} that have a default. */
+export interface OptionalMongoDBOptions
   extends Readonly<Partial<Omit<MongoDBSettings, 'Model' | 'limits'>>> {
-  /** The collection, a promise of it, or a function that returns either. */
-  readonly Model: MongoDBSettings['Model']
   /** Upper bounds for queries; those that are not given keep their defaults. */
   readonly limits?: Readonly<Partial<QueryLimits>>
   /**
@@ -174,6 +172,12 @@ export interface MongoDBOptions
    * Default: none.
    */
   readonly extensions?: GivenExtensions
+}
+
+/** Options of {@link MongoDBService}; all but `Model` have a default. */
+export interface MongoDBOptions extends OptionalMongoDBOptions {
+  /** The collection, a promise of it, or a function that returns either. */
+  readonly Model: MongoDBSettings['Model']
 }
 
 /** The option `Model` by which the type of the records is known. */

@@ -18,6 +18,7 @@ import type {
   ListOption,
   ModelOption,
   MongoDBOptions,
+  OptionalMongoDBOptions,
   PagesOption,
   Paging,
 } from './mongodb-options.ts'
@@ -201,7 +202,9 @@ export interface InferredMongoDBService<
 > extends CheckedService<T, D, P, Kind> {}
 
 /** The options of a service on a collection whose records have a type. */
-type TypedOptions<T extends Document> = MongoDBOptions &
+// `Model` is a member of one constituent alone. A collection of two types at once would have each method
+// of the driver compared for each service.
+type TypedOptions<T extends Document> = OptionalMongoDBOptions &
   ModelOption<T> &
   (string extends keyof T ? never : object)
 
