@@ -1,9 +1,8 @@
-import { Hint, isDeveloping } from '../../core/errors/hint.ts'
+import { Hint } from '../../core/errors/hint.ts'
 import type { HookPlace } from '../../core/function-metadata.ts'
-import { describeFunction, metadataOf } from '../../core/function-metadata.ts'
-import type { HookGroup, HookRegistry } from '../../core/hooks/hook-registry.ts'
-import type { Application, Params, ServiceEntry } from '../../core/index.ts'
-import { findServiceEntry, NotAuthenticated, toServicePath } from '../../core/index.ts'
+import { describeFunction } from '../../core/function-metadata.ts'
+import type { Application, Params } from '../../core/index.ts'
+import { NotAuthenticated, toServicePath } from '../../core/index.ts'
 import { suggestName } from '../../core/options/name-suggestion.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
@@ -16,6 +15,7 @@ import { authenticationServices, findAuthentication } from '../default-authentic
 import { findProof, limitProof, proveAuthentication } from '../proof.ts'
 import type { HookCall } from './hook-call.ts'
 import { reportFailure } from './login-events.ts'
+import { warnOfOpenMethods } from './open-methods.ts'
 
 /** Which strategies may prove who calls. */
 export interface AuthenticateOptions {
@@ -264,69 +264,6 @@ function checkService(app: Application, path: string | undefined, hook: string):
   throw new TypeError(
     `${hook}: ${keys === '' ? NO_SERVICE : `the setting 'defaultAuthentication' must be one of ${keys}`}`,
   )
-}
-
-/** The groups whose hooks run before a method. */
-const GROUPS: readonly HookGroup[] = ['before', 'around', 'short']
-
-function listHooks(registry: HookRegistry, name: string): readonly object[] {
-  return GROUPS.flatMap((group) => registry.get(group, name))
-}
-
-/**
- * Returns the strategies of the `authenticate` hook around a method, `null` where it has none. Of
- * several hooks each has to be passed: the strategies are those of the first.
- */
-export function findStrategies(entry: ServiceEntry, method: string): readonly string[] | null {
-  const hooks = [entry.app.hookRegistry, entry.hooks].flatMap((registry) =>
-    ['all', method].flatMap((name) => listHooks(registry, name)),
-  )
-  return (
-    hooks.map((hook) => metadataOf(hook).strategies).find((names) => names !== undefined) ?? null
-  )
-}
-
-/** Notes at a service that it was looked at: it may have many such hooks. */
-const LOOKED_AT = Symbol('remex.openMethods')
-
-/** Methods that change what is there. */
-const CHANGING: readonly string[] = ['update', 'patch', 'remove']
-
-/** Of these one that is guarded says of the others that they should be. */
-const WRITING: readonly string[] = ['create', ...CHANGING]
-
-/**
- * Warns of methods that change records, are for callers outside and have no hook of their own that may
- * refuse them, where another one or `create` has the `authenticate` hook: most often `update` was
- * forgotten. `create` itself is often open on purpose: to sign up, for example. Not with
- * `NODE_ENV=production`.
- */
-function warnOfOpenMethods(service: object): void {
-  const entry = findServiceEntry(service)
-  if (entry === undefined || entry.attachments.has(LOOKED_AT) || !isDeveloping()) return
-  entry.attachments.set(LOOKED_AT, true)
-  const { app, hooks, methods, path } = entry
-  if (isGuarded(app.hookRegistry, 'all') || isGuarded(hooks, 'all')) return
-  const isExternal = (name: string): boolean => methods.get(name)?.external === true
-  const passes = (name: string): boolean =>
-    listHooks(hooks, name).every((hook) => metadataOf(hook).refusesNobody === true)
-  const guarded = WRITING.filter((name) => isExternal(name) && isGuarded(hooks, name))
-  const open = CHANGING.filter((name) => isExternal(name) && passes(name))
-  if (guarded.length === 0 || open.length === 0) return
-  const [lack, them] = open.length === 1 ? ['lacks', 'it'] : ['lack', 'them']
-  app.logger.warn(
-    { service: path },
-    `Of '${path}', ${joinNames(open)} ${lack} the authenticate hook of ${joinNames(guarded)}: unless a hook for all methods refuses callers, everybody may call ${them}. Add the hook, or leave ${them} out of the option methods`,
-  )
-}
-
-/** Returns names as they stand in a sentence: `update, patch and remove`. */
-function joinNames(names: readonly string[]): string {
-  return names.join(', ').replace(/, ([^,]*)$/, ' and $1')
-}
-
-function isGuarded(registry: HookRegistry, name: string): boolean {
-  return listHooks(registry, name).some((hook) => metadataOf(hook).strategies !== undefined)
 }
 
 describeFunction(authenticate, { hookFactory: "authenticate('jwt')" })

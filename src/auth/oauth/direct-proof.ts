@@ -10,7 +10,7 @@ import { loadOpenId } from './provider/provider.ts'
 import type { ProviderSession } from './provider/provider-session.ts'
 import { askProvider } from './provider/provider-session.ts'
 import type { ProviderAccess } from './provider-access.ts'
-import { NO_FLOW } from './sealed/sealed-data.ts'
+import { NO_FLOW } from './sealed/flow-cookie.ts'
 
 /**
  * Returns a login that a caller has begun by itself, on a telephone for example, with the profile

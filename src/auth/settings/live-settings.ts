@@ -1,22 +1,11 @@
-import cluster from 'node:cluster'
 import type { Application } from '../../core/index.ts'
-import { toServicePath } from '../../core/index.ts'
-import { checkOptions } from '../../core/options/option-check.ts'
-import type { Authentication } from '../authentication.ts'
-import { findEntityService, getIdName } from '../entity-service.ts'
 import { freezeDeep, isSameSetting } from '../settings-values.ts'
 import { LoginThrottle } from '../throttle/login-throttle.ts'
-import { MemoryThrottleStore } from '../throttle/throttle-store.ts'
 import { TokenIssuer } from '../tokens/access-token.ts'
 import type { RevocationList } from '../tokens/token-revocation.ts'
 import { MemoryRevocationList } from '../tokens/token-revocation.ts'
 import type { AuthenticationConfiguration } from './authentication-config.ts'
-import {
-  checkAuthenticationConfig,
-  ENTITY_RULES,
-  getSection,
-  resolveAuthenticationConfig,
-} from './authentication-config.ts'
+import { resolveAuthenticationConfig } from './authentication-config.ts'
 
 /** Tokens of the service with this key don't name their service: usually there is only one. */
 const DEFAULT_KEY = 'authentication'
@@ -145,109 +134,4 @@ class PreparedSettings {
     this.#revocation = revocation === true ? new MemoryRevocationList() : revocation || null
     return this.#revocation
   }
-}
-
-/** What is read of an authentication service. */
-type Checked = Pick<
-  Authentication,
-  'app' | 'configKey' | 'configuration' | 'strategyNames' | 'getStrategy'
->
-
-/**
- * Checks everything about the configuration of a service that its strategies don't
- * check themselves. In a worker of a cluster it warns of what each of them keeps for itself.
- * @param sections the names of the strategies whose sections may have other values for `entity`,
- *   `entityId` and `service`
- * @throws {TypeError} a setting is missing or not valid; the message names it
- */
-export function checkConfiguration(service: Checked, sections: readonly string[]): void {
-  const { configKey, configuration, strategyNames } = service
-  const { secret, entity, service: path } = configuration
-  if (secret === undefined) {
-    throw new TypeError(`A 'secret' must be provided in your ${configKey} configuration`)
-  }
-  checkAuthenticationConfig(configuration, configKey, strategyNames)
-  checkNames(service)
-  if (entity !== null) {
-    for (const [name, value] of Object.entries({ service: path, entity })) {
-      if (value !== undefined) continue
-      throw new TypeError(`The '${name}' option is not set in the ${configKey} configuration`)
-    }
-    checkEntityService(service)
-  }
-  for (const name of sections) checkSection(service, name)
-  if (cluster.isWorker) warnOfMemory(service)
-}
-
-/**
- * Guesses would have their limit once for each worker, and a token that is revoked in one of them would be
- * good in the others.
- */
-function warnOfMemory(service: Checked): void {
-  const { app, configKey, configuration, strategyNames } = service
-  const { loginThrottle, revocation } = configuration
-  const { store = null } = typeof loginThrottle === 'object' ? loginThrottle : {}
-  const isLimited = strategyNames.some((name) => service.getStrategy(name)?.limitGuesses)
-  const isCounted = isLimited && loginThrottle !== false
-  const settings: string[] = []
-  if (isCounted && (store === null || store instanceof MemoryThrottleStore)) {
-    settings.push(`${configKey}.loginThrottle.store`)
-  }
-  if (revocation === true || revocation instanceof MemoryRevocationList) {
-    settings.push(`${configKey}.revocation`)
-  }
-  if (settings.length === 0) return
-  app.logger.warn(
-    { settings },
-    `Each worker of a cluster has a memory of its own: give '${settings.join("', '")}' what all of them share, CollectionThrottleStore and CollectionRevocationList for example`,
-  )
-}
-
-/**
- * Names of strategies must be registered, or have a section: that of one that is registered later.
- */
-function checkNames({ configKey, configuration, strategyNames }: Checked): void {
-  for (const list of ['authStrategies', 'parseStrategies'] as const) {
-    const unknown = configuration[list]?.find(
-      (name) => !strategyNames.includes(name) && !Object.hasOwn(configuration, name),
-    )
-    if (unknown === undefined) continue
-    const known = strategyNames.join(', ') || 'none'
-    throw new TypeError(
-      `'${configKey}.${list}' names '${unknown}', which is no strategy: registered are ${known}`,
-    )
-  }
-}
-
-function checkEntityService({ app, configKey, configuration }: Checked): void {
-  const { service: path, entityId } = configuration
-  const service = checkExists(app, path, `${configKey}.service`)
-  if (entityId === undefined && getIdName(service) === undefined) {
-    throw new TypeError(
-      `The '${path}' service does not have an 'id' property and no 'entityId' option is set.`,
-    )
-  }
-}
-
-/** The options that every section may have over those of the service. */
-function checkSection({ app, configKey, configuration }: Checked, name: string): void {
-  const { entity, entityId, service } = getSection(configuration, name)
-  const place = `${configKey}.${name}`
-  checkOptions(`the setting '${place}'`, { entity, entityId, service }, ENTITY_RULES)
-  if (service === undefined) return
-  checkExists(app, service, `${place}.service`)
-  const isOther = toServicePath(service as string) !== toServicePath(configuration.service ?? '')
-  const isSameEntity = entity === undefined || entity === configuration.entity
-  // The id in a token would be looked up in the other service, and may be that of somebody else.
-  if (isOther && isSameEntity && configuration.authStrategies.includes(name)) {
-    throw new TypeError(
-      `'${place}.service' is '${service}', but tokens are for '${configuration.service}': use a second AuthenticationService`,
-    )
-  }
-}
-
-function checkExists(app: Checked['app'], path: unknown, place: string) {
-  const service = findEntityService(app, path)
-  if (service !== null) return service
-  throw new TypeError(`The '${path}' service that '${place}' names does not exist`)
 }

@@ -1,6 +1,6 @@
 import type { Authentication } from '../../auth/authentication.ts'
 import { authenticationServices } from '../../auth/default-authentication.ts'
-import { findStrategies } from '../../auth/hooks/authenticate.ts'
+import { findStrategies } from '../../auth/hooks/open-methods.ts'
 import type { Application, ServiceEntry } from '../../core/index.ts'
 import type { JSONSchema, MethodSchemas } from '../../core/services/service-schemas.ts'
 import type { DocumentSchema } from './components.ts'

@@ -2,7 +2,7 @@ import type { Configuration, CustomFetch, TokenEndpointResponse } from 'openid-c
 import { ServiceError } from '../../../core/index.ts'
 import { isNonEmptyString, isObject } from '../../../core/value-kind.ts'
 import { createRefusal } from '../../auth-errors.ts'
-import type { Flow } from '../sealed/sealed-data.ts'
+import type { Flow } from '../sealed/flow-cookie.ts'
 import type { IdClaims, OAuthProfile } from './profile.ts'
 import { readClaims, readProfile } from './profile.ts'
 import type { FlowSecrets, OAuthProvider, OpenId } from './provider.ts'

@@ -1,0 +1,106 @@
+import { isNonEmptyString } from '../../../core/value-kind.ts'
+import { createRefusal } from '../../auth-errors.ts'
+import { openData, sealData } from './sealed-data.ts'
+
+/** A login that has begun at a provider and has not come back yet. */
+export interface Flow {
+  readonly provider: string
+  /** The random string that the provider sends back. */
+  readonly state: string
+  /** The random string that the id token must name, `null` where the provider sends none. */
+  readonly nonce: string | null
+  /** Of which the provider knows the hash only. */
+  readonly verifier: string
+  /** Where the provider sends the browser. */
+  readonly redirectUri: string
+  /** The name of the override of the settings, `null` for none. */
+  readonly override: string | null
+  /** What is appended to the address of the page after the login. */
+  readonly redirect: string | null
+  /** The origin of the page that the login began on, `null` where the browser did not say. */
+  readonly referer: string | null
+  /** The access token of the account to link, `null` for a plain login. */
+  readonly accessToken: string | null
+  /** Further query parameters of the start, `params.query` of the login. */
+  readonly query: Readonly<Record<string, unknown>>
+}
+
+/** How long people may take at the provider. */
+export const FLOW_LIFETIME_SECONDS = 600
+
+/** Browsers drop a cookie of more than 4,096 bytes, with its name and attributes. */
+const MAX_COOKIE_LENGTH = 3800
+
+/** What people are told who come back from a provider that they were not sent to from here. */
+export const NO_FLOW =
+  'No valid oAuth response. You must initiate the oAuth flow from the authorize endpoint.'
+
+/**
+ * Returns the header that keeps a flow in the browser it was begun in, encrypted, for its callback
+ * only; `null` where it is too long for a cookie.
+ * @param isCrossSite whether the provider answers by a form of its own, with which browsers send
+ *   no other cookies
+ */
+export async function storeFlow(
+  flow: Flow,
+  secrets: readonly string[],
+  isCrossSite: boolean,
+): Promise<string | null> {
+  const sealed = await sealData('oauth-flow', { ...flow }, secrets, FLOW_LIFETIME_SECONDS)
+  // Browsers demand Secure beside None, and accept it from this computer without TLS.
+  const isSecure = isCrossSite || isEncrypted(flow)
+  const site = `${isSecure ? '; Secure' : ''}; SameSite=${isCrossSite ? 'None' : 'Lax'}`
+  const header = `${getCookieName(flow)}=${sealed}; Max-Age=${FLOW_LIFETIME_SECONDS}; ${getCookieScope(flow)}${site}`
+  return header.length > MAX_COOKIE_LENGTH ? null : header
+}
+
+/** Returns the header that has the browser forget a flow. */
+export function removeFlow(flow: Flow): string {
+  return `${getCookieName(flow)}=; Max-Age=0; ${getCookieScope(flow)}${isEncrypted(flow) ? '; Secure' : ''}`
+}
+
+/**
+ * Returns the flow with a provider that a request brings.
+ * @param header the header `cookie`
+ * @throws {NotAuthenticated} there is none, or more than one, or one that is too old
+ */
+export async function readFlow(
+  provider: string,
+  header: unknown,
+  secrets: readonly string[],
+): Promise<Flow> {
+  const names = [SECURE, ''].map((prefix) => `${prefix}${NAME}${provider}`)
+  const found = String(header ?? '')
+    .split(';')
+    .map((pair) => pair.trim().split('=', 2))
+    .filter(([name = '']) => names.includes(name))
+  const [[name, sealed] = []] = found
+  if (!isNonEmptyString(sealed)) throw createRefusal(NO_FLOW, 'no flow was begun in this browser')
+  // A second one comes from a neighbouring host, to be taken for this one's.
+  if (found.length > 1) throw createRefusal(NO_FLOW, 'two flows at once')
+  const flow = (await openData('oauth-flow', sealed, secrets, NO_FLOW)) as unknown as Flow
+  if (flow.provider !== provider)
+    throw createRefusal(NO_FLOW, 'the flow was begun with another provider')
+  // Whoever answers without TLS can set a cookie, but none with the prefix.
+  if (name !== getCookieName(flow))
+    throw createRefusal(NO_FLOW, 'the cookie has another name than it was given')
+  return flow
+}
+
+const NAME = 'remex-oauth-'
+
+/** Browsers take a cookie with this prefix over TLS only. */
+const SECURE = '__Secure-'
+
+function getCookieName(flow: Flow): string {
+  return `${isEncrypted(flow) ? SECURE : ''}${NAME}${flow.provider}`
+}
+
+function getCookieScope({ redirectUri }: Flow): string {
+  // Below a prefix with parameters callers choose a part of the path, which must stay one.
+  return `Path=${new URL(redirectUri).pathname.replaceAll(';', '%3B')}; HttpOnly`
+}
+
+function isEncrypted({ redirectUri }: Flow): boolean {
+  return redirectUri.startsWith('https:')
+}
