@@ -1,5 +1,5 @@
 import { followSignal } from '../core/follow-signal.ts'
-import { TooManyRequests, Unavailable } from '../core/index.ts'
+import { Unavailable } from '../core/index.ts'
 
 /** Whose turn a task takes, and how it waits for it. */
 export interface Turn {
@@ -168,66 +168,4 @@ export class WorkQueue {
 
 function createOverload(): Unavailable {
   return new Unavailable('Too many passwords at once', { retryAfter: 1 })
-}
-
-/**
- * As many passwords as are hashed at a time by default. With one, callers behind a proxy that is
- * not trusted, who share an address, would get through half as many logins.
- */
-const PLACES = 2
-const MAX_WAITING = 50
-const MAX_TURN_MS = 5000
-
-/**
- * Has logins of one address take turns, two at a time: most begin when it is known whether those
- * before went well. The limits do not depend on this, as every login is counted when it begins; it
- * only keeps valid logins that come at the same time from being refused. So a turn ends after five
- * seconds at the latest, and a login that hangs does not hold up the others.
- */
-export class LoginTurns {
-  readonly #queues = new Map<string, WorkQueue>()
-  readonly #maxTurnMs: number
-
-  constructor(maxTurnMs: number = MAX_TURN_MS) {
-    this.#maxTurnMs = maxTurnMs
-  }
-
-  /** How many addresses have logins that run or wait. */
-  get size(): number {
-    return this.#queues.size
-  }
-
-  /**
-   * Runs a login when its turn comes, and settles as the login does.
-   * @param signal ends the wait
-   * @throws {TooManyRequests} too many of this address are waiting
-   */
-  async run<T>(address: string, login: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    const queue = this.#queues.get(address) ?? new WorkQueue(PLACES, MAX_WAITING)
-    if (queue.size >= PLACES + MAX_WAITING) {
-      throw new TooManyRequests('Too many logins at once', { retryAfter: 1 })
-    }
-    this.#queues.set(address, queue)
-    let outcome: Promise<T> | undefined
-    const takeTurn = async (): Promise<void> => {
-      outcome = login()
-      await settleWithin(outcome, this.#maxTurnMs)
-    }
-    try {
-      await queue.run(takeTurn, { signal })
-    } finally {
-      if (queue.size === 0) this.#queues.delete(address)
-    }
-    return outcome as Promise<T>
-  }
-}
-
-/** Resolves when the work has settled, whether well or not, or the time is over. */
-async function settleWithin(work: Promise<unknown>, maxMs: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const end = new Promise((resolve) => {
-    timer = setTimeout(resolve, maxMs)
-  })
-  await Promise.race([work, end]).catch(() => undefined)
-  clearTimeout(timer)
 }

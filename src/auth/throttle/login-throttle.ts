@@ -5,7 +5,7 @@ import { ServiceError, TooManyRequests } from '../../core/index.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions } from '../../core/options/option-check.ts'
 import { AUTH_OPTION, hasMethods } from '../settings-values.ts'
-import { LoginTurns } from '../work-queue.ts'
+import { WorkQueue } from '../work-queue.ts'
 import type { Counter, ThrottleStore } from './throttle-store.ts'
 import { MemoryThrottleStore } from './throttle-store.ts'
 
@@ -264,4 +264,66 @@ export function getNetwork(address: string): string {
     .map((part) => part.split(':').filter(Boolean))
   const zeros = Array<string>(8 - head.length - tail.length).fill('0')
   return [...head, ...zeros, ...tail].slice(0, 4).join(':')
+}
+
+/**
+ * As many passwords as are hashed at a time by default. With one, callers behind a proxy that is
+ * not trusted, who share an address, would get through half as many logins.
+ */
+const PLACES = 2
+const MAX_WAITING = 50
+const MAX_TURN_MS = 5000
+
+/**
+ * Has logins of one address take turns, two at a time: most begin when it is known whether those
+ * before went well. The limits do not depend on this, as every login is counted when it begins; it
+ * only keeps valid logins that come at the same time from being refused. So a turn ends after five
+ * seconds at the latest, and a login that hangs does not hold up the others.
+ */
+export class LoginTurns {
+  readonly #queues = new Map<string, WorkQueue>()
+  readonly #maxTurnMs: number
+
+  constructor(maxTurnMs: number = MAX_TURN_MS) {
+    this.#maxTurnMs = maxTurnMs
+  }
+
+  /** How many addresses have logins that run or wait. */
+  get size(): number {
+    return this.#queues.size
+  }
+
+  /**
+   * Runs a login when its turn comes, and settles as the login does.
+   * @param signal ends the wait
+   * @throws {TooManyRequests} too many of this address are waiting
+   */
+  async run<T>(address: string, login: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const queue = this.#queues.get(address) ?? new WorkQueue(PLACES, MAX_WAITING)
+    if (queue.size >= PLACES + MAX_WAITING) {
+      throw new TooManyRequests('Too many logins at once', { retryAfter: 1 })
+    }
+    this.#queues.set(address, queue)
+    let outcome: Promise<T> | undefined
+    const takeTurn = async (): Promise<void> => {
+      outcome = login()
+      await settleWithin(outcome, this.#maxTurnMs)
+    }
+    try {
+      await queue.run(takeTurn, { signal })
+    } finally {
+      if (queue.size === 0) this.#queues.delete(address)
+    }
+    return outcome as Promise<T>
+  }
+}
+
+/** Resolves when the work has settled, whether well or not, or the time is over. */
+async function settleWithin(work: Promise<unknown>, maxMs: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const end = new Promise((resolve) => {
+    timer = setTimeout(resolve, maxMs)
+  })
+  await Promise.race([work, end]).catch(() => undefined)
+  clearTimeout(timer)
 }

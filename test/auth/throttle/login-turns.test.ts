@@ -1,5 +1,5 @@
 import t from 'tap'
-import { LoginTurns } from '../../../src/auth/work-queue.ts'
+import { LoginTurns } from '../../../src/auth/throttle/login-throttle.ts'
 
 const wait = () => new Promise(setImmediate)
 

@@ -147,16 +147,22 @@ async function sendRequest(
   { allowPrivateNetwork, lookup = lookUpName as LookupFunction }: ProviderFetchOptions,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
-  const guard = chooseGuard(url, allowPrivateNetwork)
   const host = url.hostname.replace(/^\[|\]$/g, '')
-  if (isIP(host) !== 0 && guard.isRefused(host)) throw createAddressError(url, guard)
+  const findError = (...addresses: readonly string[]) =>
+    findAddressError(url, addresses, allowPrivateNetwork)
+  const refusal = isIP(host) === 0 ? null : findError(host)
+  if (refusal !== null) throw refusal
   // Loaded when it is used: most applications have no login that needs it.
   const { useAgent } = await import('request-filtering-agent')
   const body = new Uint8Array(await message.arrayBuffer())
   return new Promise((resolve, reject) => {
     const request = (url.protocol === 'http:' ? requestHttp : requestHttps)(url, {
       agent: useAgent(url.protocol, { allowPrivateIPAddress: allowPrivateNetwork }),
-      lookup: createLookup(url, guard, lookup),
+      lookup: (hostname, query, callback) =>
+        lookup(hostname, query, (error, found, family) => {
+          const list = typeof found === 'string' ? [found] : (found ?? []).map((one) => one.address)
+          callback(error ?? findError(...list), found, family)
+        }),
       method: message.method,
       headers: Object.fromEntries(message.headers),
       // Without it, a variable of the environment could have any certificate accepted.
@@ -178,12 +184,6 @@ async function sendRequest(
   })
 }
 
-/** Addresses that are refused besides those that the filtering agent refuses. */
-interface Guard {
-  readonly isRefused: (address: string) => boolean
-  readonly problem: string
-}
-
 /** Without link-local addresses, where no provider is, but where clouds serve their secrets. */
 const PRIVATE = createList([
   ['127.0.0.0', 8],
@@ -195,25 +195,8 @@ const PRIVATE = createList([
   ['fc00::', 7],
 ])
 
-const HTTP: Guard = {
-  isRefused: (address) => !isIn(PRIVATE, address),
-  problem: 'needs https:, as it is in no private network',
-}
-
 /** `::127.0.0.1` and the like, which the filtering agent takes for public ones. */
 const IPV4_COMPATIBLE = createList([['::', 96]])
-
-const PUBLIC: Guard = {
-  isRefused: (address) => isIn(IPV4_COMPATIBLE, address),
-  problem: ADDRESS_REFUSED,
-}
-
-const ANYWHERE: Guard = { isRefused: () => false, problem: ADDRESS_REFUSED }
-
-function chooseGuard({ protocol }: URL, allowPrivateNetwork: boolean): Guard {
-  if (protocol === 'http:') return HTTP
-  return allowPrivateNetwork ? ANYWHERE : PUBLIC
-}
 
 function createList(subnets: readonly (readonly [network: string, prefix: number])[]): BlockList {
   const list = new BlockList()
@@ -228,18 +211,18 @@ function isIn(list: BlockList, address: string): boolean {
   return list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
 }
 
-function createAddressError(url: URL, guard: Guard): ProviderError {
-  return new ProviderError(url, 'address', guard.problem)
-}
-
-function createLookup(url: URL, guard: Guard, lookup: LookupFunction): LookupFunction {
-  return (hostname, options, callback) =>
-    lookup(hostname, options, (error, found, family) => {
-      const addresses =
-        typeof found === 'string' ? [found] : (found ?? []).map((one) => one.address)
-      const refusal = addresses.some(guard.isRefused) ? createAddressError(url, guard) : null
-      callback(error ?? refusal, found, family)
-    })
+/** Returns the error for an address that is refused besides those that the filtering agent refuses. */
+function findAddressError(
+  url: URL,
+  addresses: readonly string[],
+  allowPrivateNetwork: boolean,
+): ProviderError | null {
+  if (url.protocol === 'http:' && addresses.some((address) => !isIn(PRIVATE, address))) {
+    return new ProviderError(url, 'address', 'needs https:, as it is in no private network')
+  }
+  if (allowPrivateNetwork || !addresses.some((address) => isIn(IPV4_COMPATIBLE, address)))
+    return null
+  return new ProviderError(url, 'address', ADDRESS_REFUSED)
 }
 
 /** A request, as `fetch()` takes it. */
@@ -326,6 +309,9 @@ function checkHead({ statusCode = 0, headers }: IncomingMessage, url: URL): void
     const name = /^[\w-]{1,20}$/.test(encoding) ? `'${encoding}'` : 'another'
     const problem = `sent its answer in the encoding ${name}: it was asked for none`
     throw new ProviderError(url, 'encoding', problem)
+  }
+  if (statusCode >= 500 || statusCode === 429) {
+    throw new ProviderError(url, 'status', `answered with status ${statusCode}`)
   }
 }
 

@@ -2,8 +2,8 @@ import type { JWTVerifyGetKey } from 'jose'
 import type { ClientAuth, Configuration, CryptoKey, CustomFetch } from 'openid-client'
 import type { Flow } from '../sealed/flow-cookie.ts'
 import type { OAuthEndpoints, ProviderSettings } from '../settings/provider-settings.ts'
-import type { ProviderFetch, ProviderRequest } from './provider-fetch.ts'
-import { createProviderFetch, ProviderError } from './provider-fetch.ts'
+import type { ProviderFetch } from './provider-fetch.ts'
+import { createProviderFetch } from './provider-fetch.ts'
 
 /** The part of a flow that its beginning decides. */
 export type FlowSecrets = Pick<Flow, 'state' | 'nonce' | 'verifier'>
@@ -26,7 +26,8 @@ const KEYS_LIFETIME_MS = 600_000
  */
 export class OAuthProvider {
   readonly settings: ProviderSettings
-  readonly #fetch: ProviderFetch
+  /** Sends a request to the provider, within its limits of time, size and network. */
+  fetch: ProviderFetch
   readonly #document = new DiscoveryDocument(() => this.#loadDocument())
   #clientAuth: Promise<ClientAuth> | null = null
   #keys: KeyCache | null = null
@@ -36,7 +37,7 @@ export class OAuthProvider {
   constructor(settings: ProviderSettings) {
     this.settings = settings
     const { allowPrivateNetwork } = settings
-    this.#fetch = createProviderFetch({ allowPrivateNetwork, timeoutMs: REQUEST_MS })
+    this.fetch = createProviderFetch({ allowPrivateNetwork, timeoutMs: REQUEST_MS })
   }
 
   /**
@@ -86,7 +87,7 @@ export class OAuthProvider {
       cacheMaxAge: KEYS_LIFETIME_MS,
       // The limit of the provider's requests names the provider in its error.
       timeoutDuration: 2 * REQUEST_MS,
-      [customFetch]: (target: string, init: ProviderRequest) => this.fetch(target, init),
+      [customFetch]: this.fetch,
     })
     this.#keySet = { url, getKey }
     return getKey
@@ -98,17 +99,6 @@ export class OAuthProvider {
    */
   expireDocument(): void {
     this.#document.expire()
-  }
-
-  /**
-   * Sends a request to the provider, within its limits of time, size and network.
-   * @throws {ProviderError} it can not be reached, or has too much to do
-   */
-  async fetch(url: string, init: ProviderRequest): Promise<Response> {
-    const response = await this.#fetch(url, init)
-    const { status } = response
-    if (status < 500 && status !== 429) return response
-    throw new ProviderError(new URL(url), 'status', `answered with status ${status}`)
   }
 
   /** Returns the JSON of the discovery document, which the library has found valid. */

@@ -30,41 +30,33 @@ export class OAuthCallbackService extends FlowService {
     })
     const login = createLoginParams(flow, params, this.linkStrategy)
     const cookie = removeFlow(flow)
-    const state = { isLogged: false }
+    // The hooks of the authentication service log what has failed there.
+    let isLogged = false
+    const logIn = async (): Promise<AuthenticationResult> => {
+      // Looked for now: a login whose page is not allowed any more is to store nothing.
+      await this.hasPage(strategy, login)
+      const request = await ask(strategy, flow, readParameters(fields), login)
+      const { authentication } = this
+      const { name, entityId, configuration, providerAccess: access } = strategy
+      if (!access.getProvider(flow.override).settings.givesCode) {
+        isLogged = true
+        const result = await authentication.create(request, login)
+        isLogged = false
+        return result
+      }
+      // The token is made when the code is exchanged, where the hooks of the login run. The id may be
+      // hidden from callers outside.
+      const result = await authentication.authenticate(request, withoutProvider(login), name)
+      const entity = result[String(configuration['entity'])] as Record<string, unknown>
+      return { code: await access.createCode(String(entity[entityId])), strategy: name }
+    }
     try {
-      const result = await this.#logIn(strategy, flow, readParameters(fields), login, state)
+      const result = await logIn()
       return { location: await strategy.getRedirect(result, login), result, cookie }
     } catch (error) {
       const location = await this.getErrorPage(strategy, error, login)
-      throw new FlowFailure(error, { location, cookie, ...state })
+      throw new FlowFailure(error, { location, cookie, isLogged })
     }
-  }
-
-  /** @param state is told whether the hooks of the login log what has failed */
-  async #logIn(
-    strategy: OAuthStrategy,
-    flow: Flow,
-    fields: URLSearchParams,
-    params: OAuthParams,
-    state: { isLogged: boolean },
-  ): Promise<AuthenticationResult> {
-    // Looked for now: a login whose page is not allowed any more is to store nothing.
-    await this.hasPage(strategy, params)
-    const request = await ask(strategy, flow, fields, params)
-    const { authentication } = this
-    const { name, entityId, configuration } = strategy
-    const access = strategy.providerAccess
-    if (!access.getProvider(flow.override).settings.givesCode) {
-      state.isLogged = true
-      const result = await authentication.create(request, params)
-      state.isLogged = false
-      return result
-    }
-    // The token is made when the code is exchanged, where the hooks of the login run. The id may be
-    // hidden from callers outside.
-    const result = await authentication.authenticate(request, withoutProvider(params), name)
-    const entity = result[String(configuration['entity'])] as Record<string, unknown>
-    return { code: await access.createCode(String(entity[entityId])), strategy: name }
   }
 }
 

@@ -94,9 +94,14 @@ const REPLACED_KEYS: ReadonlyMap<string, string> = new Map([
   ['cookie', 'flows are kept in an encrypted cookie of their own'],
 ])
 
-const AUTH_METHODS: readonly string[] = [
-  ...['client_secret_basic', 'client_secret_post', 'client_secret_jwt', 'private_key_jwt', 'none'],
-]
+/** What each way of `token_endpoint_auth_method` needs, and nothing else. */
+export const AUTH_METHODS: Readonly<Record<string, 'secret' | 'private_key' | null>> = {
+  client_secret_basic: 'secret',
+  client_secret_post: 'secret',
+  client_secret_jwt: 'secret',
+  private_key_jwt: 'private_key',
+  none: null,
+}
 
 const URL_RULE: OptionRule = {
   expected: 'an http or https URL without user name',
@@ -146,8 +151,8 @@ export const PROVIDER_RULES: OptionRules = {
       (isStringList(value) && value.every((one) => GRANT_RESPONSES.includes(one))),
   },
   token_endpoint_auth_method: {
-    expected: `one of ${AUTH_METHODS.join(', ')}`,
-    isValid: (value) => AUTH_METHODS.includes(String(value)),
+    expected: `one of ${Object.keys(AUTH_METHODS).join(', ')}`,
+    isValid: (value) => Object.hasOwn(AUTH_METHODS, String(value)),
   },
   token_endpoint_auth_signing_alg: OPTION.string,
   private_key: OPTION.object,

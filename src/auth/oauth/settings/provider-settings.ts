@@ -2,6 +2,7 @@ import { isKeyString } from '../../../core/value-kind.ts'
 import { mergeSettings } from '../../settings-values.ts'
 import type { OAuthSettings } from './oauth-settings.ts'
 import type { Fail, ProviderSection } from './provider-section.ts'
+import { AUTH_METHODS } from './provider-section.ts'
 
 /** Where a provider without OpenID answers. */
 export interface OAuthEndpoints {
@@ -250,15 +251,6 @@ function readEndpoints(
   }
 }
 
-/** What each way of the setting `token_endpoint_auth_method` needs, and nothing else. */
-const NEEDS: Readonly<Record<string, 'secret' | 'private_key' | null>> = {
-  client_secret_basic: 'secret',
-  client_secret_post: 'secret',
-  client_secret_jwt: 'secret',
-  private_key_jwt: 'private_key',
-  none: null,
-}
-
 /**
  * Returns the credentials in a section.
  * @throws {TypeError} something is missing, or is there and would not be used
@@ -269,7 +261,7 @@ function readCredentials(section: ProviderSection, fail: Fail): Credentials {
   const { private_key: privateKey = null, token_endpoint_auth_method: authMethod = null } = section
   if (key === null) return fail("has no 'key': the id of your application")
   if (authMethod !== null) {
-    const needed = NEEDS[authMethod]
+    const needed = AUTH_METHODS[authMethod]
     for (const [name, value] of Object.entries({ secret, private_key: privateKey })) {
       if (name === needed && value === null) fail(`has no '${name}', which '${authMethod}' needs`)
       if (name !== needed && value !== null)
