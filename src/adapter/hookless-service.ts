@@ -18,7 +18,7 @@ import type {
   ResolvedMongoDBOptions,
 } from './mongodb-options.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
-import { getHiddenFields, isExternal, resolveCallSettings } from './mongodb-params.ts'
+import { getHiddenFields, isExternal } from './mongodb-params.ts'
 import type { AdapterId } from './object-id.ts'
 import { checkId, toStoredId } from './object-id.ts'
 import { createQueryStages, createStages } from './pipelines/framework-stages.ts'
@@ -29,7 +29,7 @@ import { checkRawQuery } from './queries/hidden-field-check.ts'
 import { splitQuery } from './queries/split-query.ts'
 import type { RecordCommands } from './record-commands.ts'
 import { selectCommands } from './record-commands.ts'
-import { resolveMongoDBOptions } from './resolve-options.ts'
+import { resolveCallSettings, resolveMongoDBOptions } from './resolve-options.ts'
 import { checkRecord, checkUnmixed, hasOperators, listRecords } from './writes/write-data.ts'
 import type { UnreadParams, WriteCount } from './writes/write-many.ts'
 

@@ -2,7 +2,6 @@ import type { Params, Query } from '../core/params.ts'
 import { hasLazySignal } from './connection/read-signal.ts'
 import type { DriverParams } from './driver-options.ts'
 import type { MongoDBOptions, MongoDBSettings, Paginate } from './mongodb-options.ts'
-import { overrideSettings } from './resolve-options.ts'
 
 /** The last argument of the methods of a MongoDB service. */
 export interface MongoDBParams<Q = Query> extends Params<Q>, DriverParams {
@@ -23,18 +22,6 @@ export function getHiddenFields(
   params: MongoDBParams | undefined,
 ): readonly string[] {
   return isExternal(params) ? settings.hidden : []
-}
-
-/**
- * Returns the options for one call: the service's, `params.paginate`, then `params.adapter`.
- * @throws {TypeError} an option in them is unknown, or has an invalid value
- */
-export function resolveCallSettings(
-  options: MongoDBSettings,
-  params: MongoDBParams | undefined,
-): MongoDBSettings {
-  if (params?.paginate === undefined && params?.adapter === undefined) return options
-  return overrideSettings(options, params.paginate, params.adapter)
 }
 
 /** Returns a copy of params with another query, for the next step of a call. */

@@ -23,8 +23,9 @@ import type {
   Paging,
 } from './mongodb-options.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
-import { isExternal, resolveCallSettings } from './mongodb-params.ts'
+import { isExternal } from './mongodb-params.ts'
 import type { AdapterId } from './object-id.ts'
+import { resolveCallSettings } from './resolve-options.ts'
 import { checkNewRecords, checkReservedNames } from './writes/write-data.ts'
 import type { UnreadParams, WriteCount } from './writes/write-many.ts'
 

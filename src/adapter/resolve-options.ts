@@ -7,10 +7,10 @@ import { isFieldPath, relate, withoutPositions } from './field-path.ts'
 import type {
   MongoDBOptions,
   MongoDBSettings,
-  Paginate,
   QueryLimits,
   ResolvedMongoDBOptions,
 } from './mongodb-options.ts'
+import type { MongoDBParams } from './mongodb-params.ts'
 import { findSearchLeak, isTextSearch } from './queries/query-filters.ts'
 import { UPDATE_OPERATORS } from './writes/write-data.ts'
 
@@ -212,14 +212,14 @@ export function resolveMongoDBOptions(options: MongoDBOptions): ResolvedMongoDBO
 }
 
 /**
- * Returns the options for one call: the service's, then `paginate`, then `adapter`.
- * @throws {TypeError} as {@link resolveMongoDBOptions}
+ * Returns the options for one call: the service's, `params.paginate`, then `params.adapter`.
+ * @throws {TypeError} an option in them is unknown, or has an invalid value
  */
-export function overrideSettings(
+export function resolveCallSettings(
   settings: MongoDBSettings,
-  paginate: Paginate | false | undefined,
-  adapter: Partial<MongoDBOptions> | undefined,
+  params: MongoDBParams | undefined,
 ): MongoDBSettings {
+  const { paginate, adapter } = params ?? {}
   if (paginate) checkOptions('params', { paginate }, { paginate: OPTION_RULES.paginate })
   const paged = paginate === undefined ? settings : { ...settings, paginate }
   if (adapter === undefined) return paged

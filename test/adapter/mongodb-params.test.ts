@@ -1,8 +1,8 @@
 import t from 'tap'
 
 import type { MongoDBParams } from '../../src/adapter/mongodb-params.ts'
-import { resolveCallSettings, withQuery } from '../../src/adapter/mongodb-params.ts'
-import { resolveMongoDBOptions } from '../../src/adapter/resolve-options.ts'
+import { withQuery } from '../../src/adapter/mongodb-params.ts'
+import { resolveCallSettings, resolveMongoDBOptions } from '../../src/adapter/resolve-options.ts'
 import { idleCollection } from '../support/idle-collection.ts'
 
 const Model = idleCollection

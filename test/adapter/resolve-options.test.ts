@@ -3,7 +3,7 @@ import t from 'tap'
 
 import { MODEL_EXPECTED } from '../../src/adapter/connection/model.ts'
 import type { MongoDBOptions } from '../../src/adapter/mongodb-options.ts'
-import { overrideSettings, resolveMongoDBOptions } from '../../src/adapter/resolve-options.ts'
+import { resolveCallSettings, resolveMongoDBOptions } from '../../src/adapter/resolve-options.ts'
 import { idleCollection } from '../support/idle-collection.ts'
 
 const Model = idleCollection
@@ -164,10 +164,10 @@ t.test('options of other packages stand beside its own, as they are', async (t) 
   t.strictSame(settings, { ...resolveMongoDBOptions({ Model }), casl })
   t.equal(Reflect.get(settings, 'casl'), casl)
   t.equal(extensions, undefined)
-  t.throws(() => overrideSettings(settings, undefined, { extensions: {} }), {
+  t.throws(() => resolveCallSettings(settings, { adapter: { extensions: {} } }), {
     message: "params.adapter: unknown option 'extensions'",
   })
-  t.throws(() => overrideSettings(settings, undefined, { casl } as object), {
+  t.throws(() => resolveCallSettings(settings, { adapter: { casl } as object }), {
     message: "params.adapter: unknown option 'casl'",
   })
 })
