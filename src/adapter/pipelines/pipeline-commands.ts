@@ -162,12 +162,7 @@ export async function patchPipelineRecords(
   data: WriteData,
 ): Promise<Document[]> {
   const update = createUpdate(data, call.settings.id)
-  return runIsolated(call, async (isolated) => {
-    const absorbed = absorbMatches(isolated)
-    const ids = await search(isolated, (limited) =>
-      findPipelineIds(limited, absorbMatches(limited)),
-    )
-    if (ids.length === 0) return []
+  return writePipelineRecords(call, async (absorbed, ids) => {
     const changed = await changeAll(absorbed, ids, update)
     const answer = await aggregateAll(absorbed, createAnswerStages(absorbed, changed))
     return keepById(answer, ids, absorbed)
@@ -179,20 +174,27 @@ export async function patchPipelineRecords(
  * one transaction, however many records they are.
  */
 export async function removePipelineRecords(call: AdapterCall): Promise<Document[]> {
-  return runIsolated(call, async (isolated) => {
-    const absorbed = absorbMatches(isolated)
-    const ids = await search(isolated, (limited) =>
-      findPipelineIds(limited, absorbMatches(limited)),
-    )
-    if (ids.length === 0) return []
+  return writePipelineRecords(call, async (absorbed, ids) => {
     const found = createAnswerStages(absorbed, { _id: { $in: ids } })
     const records = await search(absorbed, (limited) => aggregateAll(limited, found))
     return removeAll(absorbed, ids, keepById(records, ids, absorbed))
   })
 }
 
+/** @param write takes the call with its pipeline absorbed, and the ids of the records that matched */
+async function writePipelineRecords(
+  call: AdapterCall,
+  write: (absorbed: AdapterCall, ids: readonly unknown[]) => Promise<Document[]>,
+): Promise<Document[]> {
+  return runIsolated(call, async (isolated) => {
+    const ids = await search(isolated, findPipelineIds)
+    return ids.length === 0 ? [] : write(absorbMatches(isolated), ids)
+  })
+}
+
 /** Resolves to the `_id` of all records of the collection that a pipeline does not leave out. */
-async function findPipelineIds(call: AdapterCall, absorbed: AdapterCall): Promise<unknown[]> {
+async function findPipelineIds(call: AdapterCall): Promise<unknown[]> {
+  const absorbed = absorbMatches(call)
   if (findSelecting(absorbed.pipeline ?? NO_STAGES) === undefined) return findIds(absorbed)
   const query = { ...call.query, limit: undefined }
   const stages = [...createStages({ ...call, query }), { $group: { _id: '$_id' } }]

@@ -1,10 +1,9 @@
-import type { OptionRule, OptionRules } from '../../core/options/option-check.ts'
-import { checkOptions, OPTION } from '../../core/options/option-check.ts'
-import { isPlainObject, isStringList } from '../../core/value-kind.ts'
+import type { OptionRules } from '../../core/options/option-check.ts'
+import { OPTION } from '../../core/options/option-check.ts'
+import { isPlainObject } from '../../core/value-kind.ts'
 import type { SettingsObject } from '../settings-values.ts'
-import { AUTH_OPTION, hasMethods, mergeSettings } from '../settings-values.ts'
+import { AUTH_OPTION, mergeSettings } from '../settings-values.ts'
 import type { LoginThrottleOptions } from '../throttle/login-throttle.ts'
-import { THROTTLE_RULES } from '../throttle/login-throttle.ts'
 import type { TokenOptions } from '../tokens/token-options.ts'
 import type { RevocationList } from '../tokens/token-revocation.ts'
 
@@ -50,8 +49,6 @@ const DEFAULTS = {
   loginThrottle: true,
 }
 
-const STRATEGY_NAMES: OptionRule = { expected: 'a list of strategy names', isValid: isStringList }
-
 /** What both the setting and the section of a strategy may say about the entity. */
 export const ENTITY_RULES: OptionRules = {
   entity: AUTH_OPTION.stringOrNull,
@@ -59,45 +56,11 @@ export const ENTITY_RULES: OptionRules = {
   entityId: OPTION.string,
 }
 
-const RULES: OptionRules = {
-  secret: AUTH_OPTION.stringOrList,
-  ...ENTITY_RULES,
-  authStrategies: STRATEGY_NAMES,
-  parseStrategies: STRATEGY_NAMES,
-  jwtOptions: OPTION.object,
-  loginThrottle: {
-    expected: 'an object with limits, true or false',
-    isValid: (value) => typeof value === 'boolean' || isPlainObject(value),
-    keys: THROTTLE_RULES,
-  },
-  revocation: {
-    expected: 'true, false or an object with the methods revoke and isRevoked',
-    isValid: (value) => typeof value === 'boolean' || hasMethods(value, ['revoke', 'isRevoked']),
-  },
-  oauth: OPTION.object,
-}
-
 /** Returns settings with every default filled in, later settings over earlier ones. */
 export function resolveAuthenticationConfig(
   ...settings: readonly unknown[]
 ): AuthenticationConfiguration {
   return mergeSettings(DEFAULTS, ...settings) as unknown as AuthenticationConfiguration
-}
-
-/**
- * Checks that each option has a known name and a valid value. The names of strategies are known
- * too: of those that are registered, and of those that are named as still to come.
- * @throws {TypeError} an unknown option, or a value that it can't have
- */
-export function checkAuthenticationConfig(
-  configuration: AuthenticationConfiguration,
-  configKey: string,
-  strategyNames: readonly string[],
-): void {
-  const { authStrategies, parseStrategies = [] } = configuration
-  const names = [strategyNames, authStrategies, parseStrategies].flat()
-  const sections = Object.fromEntries(names.map((name) => [name, OPTION.object]))
-  checkOptions(`the setting '${configKey}'`, configuration, { ...sections, ...RULES })
 }
 
 /** Returns the section of a strategy, an empty one if there is none. */

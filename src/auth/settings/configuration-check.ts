@@ -1,11 +1,35 @@
 import cluster from 'node:cluster'
 import { toServicePath } from '../../core/index.ts'
-import { checkOptions } from '../../core/options/option-check.ts'
+import type { OptionRule, OptionRules } from '../../core/options/option-check.ts'
+import { checkOptions, OPTION } from '../../core/options/option-check.ts'
+import { isPlainObject, isStringList } from '../../core/value-kind.ts'
 import type { Authentication } from '../authentication.ts'
 import { findEntityService, getIdName } from '../entity-service.ts'
+import { AUTH_OPTION, hasMethods } from '../settings-values.ts'
+import { THROTTLE_RULES } from '../throttle/login-throttle.ts'
 import { MemoryThrottleStore } from '../throttle/throttle-store.ts'
 import { MemoryRevocationList } from '../tokens/token-revocation.ts'
-import { checkAuthenticationConfig, ENTITY_RULES, getSection } from './authentication-config.ts'
+import { ENTITY_RULES, getSection } from './authentication-config.ts'
+
+const STRATEGY_NAMES: OptionRule = { expected: 'a list of strategy names', isValid: isStringList }
+
+const RULES: OptionRules = {
+  secret: AUTH_OPTION.stringOrList,
+  ...ENTITY_RULES,
+  authStrategies: STRATEGY_NAMES,
+  parseStrategies: STRATEGY_NAMES,
+  jwtOptions: OPTION.object,
+  loginThrottle: {
+    expected: 'an object with limits, true or false',
+    isValid: (value) => typeof value === 'boolean' || isPlainObject(value),
+    keys: THROTTLE_RULES,
+  },
+  revocation: {
+    expected: 'true, false or an object with the methods revoke and isRevoked',
+    isValid: (value) => typeof value === 'boolean' || hasMethods(value, ['revoke', 'isRevoked']),
+  },
+  oauth: OPTION.object,
+}
 
 /** What is read of an authentication service. */
 type Checked = Pick<
@@ -26,7 +50,11 @@ export function checkConfiguration(service: Checked, sections: readonly string[]
   if (secret === undefined) {
     throw new TypeError(`A 'secret' must be provided in your ${configKey} configuration`)
   }
-  checkAuthenticationConfig(configuration, configKey, strategyNames)
+  const { authStrategies, parseStrategies = [] } = configuration
+  // The names of strategies are options too: of those that are registered, and of those to come.
+  const names = [strategyNames, authStrategies, parseStrategies].flat()
+  const sectionRules = Object.fromEntries(names.map((name) => [name, OPTION.object]))
+  checkOptions(`the setting '${configKey}'`, configuration, { ...sectionRules, ...RULES })
   checkNames(service)
   if (entity !== null) {
     for (const [name, value] of Object.entries({ service: path, entity })) {
