@@ -5,9 +5,7 @@ import { allowsMany, createMultiError } from '../core/services/multi-option.ts'
 import type { MongoDBSettings, MultiMethod } from './mongodb-options.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
 import { getHiddenFields, isExternal, withQuery } from './mongodb-params.ts'
-import { checkHiddenQuery } from './queries/hidden-field-check.ts'
-import type { PatternPlace } from './queries/pattern-check.ts'
-import { checkPattern } from './queries/pattern-check.ts'
+import { checkHiddenQuery, checkRawQuery } from './queries/hidden-field-check.ts'
 import { withNamedSearch, withTextCondition } from './queries/query-filters.ts'
 import { sanitizeQuery } from './queries/query-operators.ts'
 import { isEmptyFilter, splitQuery } from './queries/split-query.ts'
@@ -26,12 +24,9 @@ export function sanitizeParams<P extends MongoDBParams>(
 ): P {
   const named = findOperatorPlaces(params, service)
   const allowed = withNamedSearch(settings, named)
-  const patterns: PatternPlace[] = []
-  const query = sanitizeQuery(params?.query ?? {}, allowed, named, patterns)
+  const patternLength = isExternal(params) ? settings.limits.patternLength : null
+  const query = sanitizeQuery(params?.query ?? {}, allowed, named, patternLength)
   if (getHiddenFields(settings, params).length > 0) checkHiddenQuery(query, allowed)
-  if (isExternal(params)) {
-    for (const pattern of patterns) checkPattern(pattern, settings.limits.patternLength)
-  }
   // The settings that are known for the call from here on are without what schemas allow.
   return withQuery(params, allowed === settings ? query : withTextCondition(query))
 }
@@ -48,8 +43,7 @@ export function checkOne(id: unknown, data: unknown): void {
  */
 export function checkSelect(query: Query | undefined, settings: MongoDBSettings): void {
   if (settings.hidden.length === 0) return
-  const { select } = splitQuery({ $select: query?.['$select'] }, settings)
-  checkHiddenQuery({ $select: select }, settings)
+  checkRawQuery({ $select: query?.['$select'] }, settings)
 }
 
 /**

@@ -51,24 +51,14 @@ const PATTERN_RULES: readonly PatternRule[] = [
   },
 ]
 
-/** An object of a query that has a pattern in it, or flags of one, and the field that it is about. */
-export interface PatternPlace {
-  readonly conditions: Query
-  readonly field: string
-}
-
-/** Returns whether an object of a query has a pattern, or flags of one. */
-export function hasPattern(conditions: Query): boolean {
-  return Object.hasOwn(conditions, '$regex') || Object.hasOwn(conditions, '$options')
-}
-
 /**
- * Checks a pattern in a sanitized query from outside.
+ * Checks the pattern in an object of a sanitized query from outside, where there is one.
+ * @param field the field that the object is about
  * @param limit that of the option `limits.patternLength`
  * @throws {BadRequest} a `$regex` that is no string, is longer than the limit, does not compile, or may
  *   take exponential time; `$options` without it. Names the field and the rule
  */
-export function checkPattern({ conditions, field }: PatternPlace, limit: number): void {
+export function checkPattern(conditions: Query, field: string, limit: number): void {
   const hasOptions = Object.hasOwn(conditions, '$options')
   if (!Object.hasOwn(conditions, '$regex')) {
     if (hasOptions) throw new BadRequest(`$options needs a $regex for ${field}`)

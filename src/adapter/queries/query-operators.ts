@@ -6,8 +6,7 @@ import type { Query } from '../../core/params.ts'
 import { isObject, isPlainObject, isSingleValue } from '../../core/value-kind.ts'
 import { isReservedName } from '../field-path.ts'
 import type { MongoDBSettings, QueryFilter } from '../mongodb-options.ts'
-import type { PatternPlace } from './pattern-check.ts'
-import { hasPattern } from './pattern-check.ts'
+import { checkPattern } from './pattern-check.ts'
 import { isTextSearch, readCount, readSearch, readSelect, readSort } from './query-filters.ts'
 
 /** Operators that join conditions, each with a list of them. */
@@ -50,8 +49,8 @@ const OPERATOR_LIKE = /^\s*(?:[$\uFF04\uFE69]|%24)|\.\$/
 /** The running count of one query. */
 interface Check {
   readonly settings: MongoDBSettings
-  /** The patterns that were come across. */
-  readonly patterns: PatternPlace[]
+  /** How long patterns may be; `null` where they are not checked. */
+  readonly patternLength: number | null
   conditions: number
   values: number
 }
@@ -79,7 +78,8 @@ const FILTER_READERS: Readonly<Record<string, Reader>> = {
  * where lists are meant, `$limit` and `$skip` as numbers, nothing `undefined`. The query itself is
  * not changed.
  * @param named the operators that schemas allow beside those of the settings, at their places
- * @param patterns takes the patterns of the query, but for what a filter function has made: that is code
+ * @param patternLength that of callers outside, whose patterns are checked; not those that a filter
+ *   function has made, which are code
  * @throws {BadRequest} an operator that is not allowed, a malformed value, or more than the limits
  *   allow; the message names operators and limits, never values
  */
@@ -87,10 +87,10 @@ export function sanitizeQuery(
   query: Query,
   settings: MongoDBSettings,
   named: readonly OperatorPlace[] = [],
-  patterns: PatternPlace[] = [],
+  patternLength: number | null = null,
 ): Query {
   if (!isPlainObject(query)) throw new BadRequest('The query must be an object')
-  const check: Check = { settings, patterns, conditions: 0, values: 0 }
+  const check: Check = { settings, patternLength, conditions: 0, values: 0 }
   const top = createTop(named)
   const entries = Object.entries(query)
   const conditions = entries.filter(([name]) => findReader(name, settings) === undefined)
@@ -128,9 +128,6 @@ function checkObject(object: Query, kind: string, place: QueryPlace, check: Chec
   checkLimit('depth', place.depth, check)
   count('conditions', Math.max(1, Object.keys(object).length), check)
   const copy: Query = {}
-  if (place.depth > 0 && hasPattern(object)) {
-    check.patterns.push({ conditions: copy, field: place.field })
-  }
   for (const [key, value] of Object.entries(object)) {
     if (isReservedName(key)) throw new BadRequest(`Invalid ${kind} ${key}`)
     if (!OPERATOR_LIKE.test(key)) {
@@ -148,6 +145,8 @@ function checkObject(object: Query, kind: string, place: QueryPlace, check: Chec
         ? checkValue(value, operator, getValuePlace(place, operator), check)
         : read(value, operator, place, check)
   }
+  const { patternLength } = check
+  if (place.depth > 0 && patternLength !== null) checkPattern(copy, place.field, patternLength)
   return copy
 }
 
