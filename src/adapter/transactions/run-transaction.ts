@@ -12,13 +12,9 @@ import {
   isUnconfirmed,
   toCommitError,
   toDatabaseError,
-  toTransactionError,
 } from '../driver-error.ts'
-import type { RunningTransaction } from './running-transaction.ts'
-import { findTransaction, runInside, startAttempt } from './running-transaction.ts'
-
-/** What a transaction runs, with the session for commands of its own. */
-export type TransactionFunction<R> = (session: ClientSession) => R | Promise<R>
+import type { RunningTransaction, TransactionFunction } from './running-transaction.ts'
+import { findTransaction, startAttempt } from './running-transaction.ts'
 
 /** How a transaction runs. */
 interface TransactionSettings {
@@ -43,12 +39,12 @@ export async function runTransaction<R>(
   const outer = findTransaction(client)
   if (outer !== undefined) return fn(outer.session)
   const session = client.startSession()
-  const attempts: Attempt<R>[] = []
+  const attempts: RunningTransaction<R>[] = []
   try {
     await runAttempts(session, withPrimaryReads(driver), OF_FUNCTION, async () => {
       const signal = attempts.pop() === undefined ? undefined : getSignal()
       if (signal?.aborted) throw toAbortError(signal.reason)
-      const attempt = new Attempt<R>(startAttempt(session, client))
+      const attempt = startAttempt<R>(session, client)
       attempts.push(attempt)
       await attempt.run(fn)
     })
@@ -57,7 +53,7 @@ export async function runTransaction<R>(
   } finally {
     await session.endSession()
   }
-  return (attempts[0] as Attempt<R>).finish()
+  return (attempts[0] as RunningTransaction<R>).finish()
 }
 
 /** How often and how long a transaction is tried, and after which errors. */
@@ -157,51 +153,6 @@ function isGone(error: unknown): boolean {
 /** The URL may have the client read from secondaries, which no transaction can. */
 function withPrimaryReads(options: TransactionOptions): TransactionOptions {
   return { readPreference: 'primary', ...options }
-}
-
-/** One run of the function of a transaction. */
-class Attempt<R> {
-  readonly #transaction: RunningTransaction
-  #result: R | undefined
-  #isAborted = false
-  /** What the function threw, hooks and all; the driver gets an error of its own in its place. */
-  #thrown: { readonly error: unknown } | undefined
-
-  constructor(transaction: RunningTransaction) {
-    this.#transaction = transaction
-  }
-
-  async run(fn: TransactionFunction<R>): Promise<void> {
-    const transaction = this.#transaction
-    try {
-      this.#result = await runInside(transaction, () => fn(transaction.session))
-    } catch (error) {
-      this.#thrown = { error }
-    }
-    await transaction.close()
-    const { failure } = transaction
-    // The function itself may have ended it: then the driver does not commit.
-    this.#isAborted = !transaction.session.inTransaction()
-    if (this.#isAborted || failure !== undefined || this.#thrown !== undefined)
-      transaction.discard()
-    // The database has given the transaction up, even where an error was caught: a commit would
-    // be refused with the request to run it all again.
-    if (failure !== undefined) throw failure
-    if (this.#thrown !== undefined) throw this.#thrown.error
-  }
-
-  /** Returns the error of the call for what the driver threw in the end. */
-  toError(error: unknown): unknown {
-    this.#transaction.discard()
-    if (this.#thrown !== undefined) return toTransactionError(this.#thrown.error)
-    if (error === this.#transaction.failure) return toDatabaseError(error)
-    return isDriverError(error) ? toCommitError(error) : error
-  }
-
-  finish(): R {
-    if (!this.#isAborted) this.#transaction.release()
-    return this.#result as R
-  }
 }
 
 /**

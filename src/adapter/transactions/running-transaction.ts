@@ -2,15 +2,27 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { ClientSession, Collection, MongoClient } from 'mongodb'
 import { setEventGate } from '../../core/events/service-events.ts'
 import type { DriverError } from '../driver-error.ts'
-import { endsTransaction, isDriverError } from '../driver-error.ts'
+import {
+  endsTransaction,
+  isDriverError,
+  toCommitError,
+  toDatabaseError,
+  toTransactionError,
+} from '../driver-error.ts'
 import type { DriverOptions } from '../driver-options.ts'
 
+/** What a transaction runs, with the session for commands of its own. */
+export type TransactionFunction<R> = (session: ClientSession) => R | Promise<R>
+
 /** One attempt of a transaction: what was left of the one before takes no part in the next. */
-export class RunningTransaction {
+export class RunningTransaction<R = unknown> {
   readonly client: MongoClient
   readonly session: ClientSession
+  #result: R | undefined
+  /** What the function threw, hooks and all; the database may have ended the attempt before. */
+  #thrown: { readonly error: unknown } | undefined
   /** The first error that has ended the attempt at the database: nothing of it can be kept. */
-  failure: DriverError | undefined
+  #failure: DriverError | undefined
   /** The transaction of another client that this one runs inside of. */
   readonly #outer: RunningTransaction | undefined
   readonly #events: (() => void)[] = []
@@ -29,48 +41,72 @@ export class RunningTransaction {
   }
 
   /**
+   * Runs the function, and everything below it as a part of the transaction.
+   * @throws what the function throws, or what the database has ended the attempt by
+   */
+  async run(fn: TransactionFunction<R>): Promise<void> {
+    try {
+      this.#result = await running.run(this, () => fn(this.session))
+    } catch (error) {
+      this.#thrown = { error }
+    }
+    this.#state = 'closed'
+    await this.#last
+    const hasFailed = this.#failure !== undefined || this.#thrown !== undefined
+    // The function itself may have ended it: then there is nothing to commit.
+    if (hasFailed || !this.session.inTransaction()) this.#discard()
+    // The database has given the transaction up, even where an error was caught: a commit would
+    // be refused with the request to run it all again.
+    if (this.#failure !== undefined) throw this.#failure
+    if (this.#thrown !== undefined) throw this.#thrown.error
+  }
+
+  /** Returns the error of the call for what has ended the attempt, or its commit. */
+  toError(error: unknown): unknown {
+    this.#discard()
+    if (this.#thrown !== undefined) return toTransactionError(this.#thrown.error)
+    if (error === this.#failure) return toDatabaseError(error)
+    return isDriverError(error) ? toCommitError(error) : error
+  }
+
+  /**
+   * Returns the result, and emits the events that were held back, in their order. To be called after
+   * the commit.
+   */
+  finish(): R {
+    if (this.#state !== 'aborted') {
+      this.#state = 'committed'
+      for (const emit of this.#events) if (!this.hold(emit)) emit()
+    }
+    return this.#result as R
+  }
+
+  /**
    * Runs a call when those before it have ended: the server takes the commands of a session one
    * after another.
    * @throws {Error} the attempt has ended: outside of it the call would be written all the same
    */
-  async runNext<R>(call: () => Promise<R>): Promise<R> {
-    const turn = this.#last.then(() => this.#run(call))
+  async runNext<C>(call: () => Promise<C>): Promise<C> {
+    const turn = this.#last.then(() => this.#runCall(call))
     this.#last = turn.catch(() => undefined)
     return turn
   }
 
   /** Keeps what emits the events of a call; returns `false` when nothing is to wait for. */
   hold(emit: () => void): boolean {
-    if (this.#hasEnded) return this.#outer?.hold(emit) ?? false
+    const hasEnded = this.#state === 'committed' || this.#state === 'aborted'
+    if (hasEnded) return this.#outer?.hold(emit) ?? false
     this.#events.push(emit)
     return true
   }
 
-  /** Takes no more calls. Resolves when the last one has ended. */
-  async close(): Promise<void> {
-    this.#state = 'closed'
-    await this.#last
-  }
-
   /** Forgets the events that were held back; later ones, of work that goes on, are not its own. */
-  discard(): void {
+  #discard(): void {
     this.#state = 'aborted'
     this.#events.length = 0
   }
 
-  /** Emits the events that were held back, in their order. To be called after the commit. */
-  release(): void {
-    this.#state = 'committed'
-    for (const emit of this.#events) {
-      if (!this.hold(emit)) emit()
-    }
-  }
-
-  get #hasEnded(): boolean {
-    return this.#state === 'committed' || this.#state === 'aborted'
-  }
-
-  async #run<R>(call: () => Promise<R>): Promise<R> {
+  async #runCall<C>(call: () => Promise<C>): Promise<C> {
     // Its function may have ended it by the session.
     if (this.#state !== 'open' || !this.session.inTransaction()) {
       throw new Error('The transaction of this call has ended: await each call inside of it')
@@ -79,7 +115,7 @@ export class RunningTransaction {
       return await call()
     } catch (error) {
       const { cause } = error as Error
-      if (isDriverError(cause) && endsTransaction(cause)) this.failure ??= cause
+      if (isDriverError(cause) && endsTransaction(cause)) this.#failure ??= cause
       throw error
     }
   }
@@ -101,22 +137,18 @@ export function joinTransaction(
   collection: Collection,
   driver: DriverOptions,
 ): RunningTransaction | undefined {
-  const innermost = running.getStore()
-  if (innermost === undefined) return undefined
-  const transaction = innermost.findFor(collection.db.client)
+  const transaction = findTransaction(collection.db.client)
   if (transaction === undefined) return undefined
   driver.session ??= transaction.session
   return driver.session === transaction.session ? transaction : undefined
 }
 
 /** Returns a new attempt of a transaction, inside of what is running here. */
-export function startAttempt(session: ClientSession, client: MongoClient): RunningTransaction {
+export function startAttempt<R>(
+  session: ClientSession,
+  client: MongoClient,
+): RunningTransaction<R> {
   // Programs without transactions have no gate: emitting costs them nothing.
   setEventGate((emit) => running.getStore()?.hold(emit) ?? false)
   return new RunningTransaction(session, client, running.getStore())
-}
-
-/** Runs a function and everything below it as a part of the transaction. */
-export function runInside<R>(transaction: RunningTransaction, fn: () => R): R {
-  return running.run(transaction, fn)
 }

@@ -16,8 +16,8 @@ import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import { carryFacts } from '../../core/transport-facts.ts'
 import { isObject, isPlainObject } from '../../core/value-kind.ts'
 import { HooklessService } from '../hookless-service.ts'
-import type { TransactionFunction } from './run-transaction.ts'
 import { runTransaction } from './run-transaction.ts'
+import type { TransactionFunction } from './running-transaction.ts'
 
 /** Options of {@link transaction}. Those of the driver have its defaults. */
 export interface TransactionOptions {
