@@ -2,6 +2,7 @@ import type { MongoClientOptions } from 'mongodb'
 import { MongoClient } from 'mongodb'
 
 import { Unavailable } from '../../core/errors/index.ts'
+import { withDefaults } from '../../core/options/option-check.ts'
 import { isNonEmptyString } from '../../core/value-kind.ts'
 
 /** Options of {@link connectMongoDB}: those of the driver. They win over the URL. */
@@ -54,8 +55,7 @@ function createClient(url: string, options: ConnectOptions): MongoClient {
   }
   const budgets = Object.entries(BUDGETS).filter(([name]) => !given.has(name.toLowerCase()))
   // The driver takes `undefined` for an option that is not given, and would not see the budget.
-  const set = Object.entries(options).filter(([, value]) => value !== undefined)
-  const all: MongoClientOptions = Object.fromEntries([...budgets, ...set])
+  const all = withDefaults<MongoClientOptions>(Object.fromEntries(budgets), options)
   try {
     return new MongoClient(url, all)
   } catch (error) {

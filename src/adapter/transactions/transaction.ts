@@ -12,7 +12,7 @@ import { describeFunction } from '../../core/function-metadata.ts'
 import { TAKEN_BACK } from '../../core/hooks/hook-chain.ts'
 import type { HookContext } from '../../core/hooks/hook-context.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
-import { checkOptions, OPTION } from '../../core/options/option-check.ts'
+import { checkOptions, OPTION, withDefaults } from '../../core/options/option-check.ts'
 import { carryFacts } from '../../core/transport-facts.ts'
 import { isObject, isPlainObject } from '../../core/value-kind.ts'
 import { HooklessService } from '../hookless-service.ts'
@@ -96,13 +96,15 @@ async function run<R>(
   checkOptions('transaction()', options, RUN_RULES)
   if (typeof fn !== 'function') throw new TypeError('transaction(): needs a function')
   const { client = await findClient(app), signal, ...driver } = options
-  return runTransaction({ client, driver: omitUndefined(driver), getSignal: () => signal }, fn)
+  // The driver takes `undefined` for a value.
+  const given = withDefaults<DriverTransactionOptions>({}, driver)
+  return runTransaction({ client, driver: given, getSignal: () => signal }, fn)
 }
 
 function createHook(options: TransactionOptions = {}): AroundHook {
   checkOptions('transaction()', options, RULES)
   const { client: given, ...rest } = options
-  const driver = omitUndefined(rest)
+  const driver = withDefaults<DriverTransactionOptions>({}, rest)
   return async (context, next) => {
     const client = given ?? (await findClientOf(context.service)) ?? (await findClient(context.app))
     const getSignal = (): AbortSignal | undefined => context.params.signal
@@ -115,11 +117,6 @@ function createHook(options: TransactionOptions = {}): AroundHook {
       await (next as (reason: typeof TAKEN_BACK) => Promise<void>)(TAKEN_BACK)
     })
   }
-}
-
-/** The driver takes `undefined` for a value. */
-function omitUndefined(options: Omit<TransactionOptions, 'client'>): DriverTransactionOptions {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
 }
 
 describeFunction(transaction, { hookFactory: 'transaction()' })
