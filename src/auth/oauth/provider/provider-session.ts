@@ -1,5 +1,6 @@
-import type { Configuration, CustomFetch, TokenEndpointResponse } from 'openid-client'
+import type { Configuration, CustomFetch } from 'openid-client'
 import { ServiceError } from '../../../core/index.ts'
+import { withDefaults } from '../../../core/options/option-check.ts'
 import { isNonEmptyString, isObject } from '../../../core/value-kind.ts'
 import { createRefusal } from '../../auth-errors.ts'
 import type { Flow } from '../sealed/flow-cookie.ts'
@@ -86,8 +87,11 @@ export class ProviderSession {
         ...(Number.isNaN(maxAge) ? {} : { maxAge }),
         idTokenExpected: endpoints === null,
       })
-      this.secrets.add(tokens.access_token, tokens.refresh_token, tokens.id_token)
-      return createGrant(tokens, await this.getProfile(tokens.access_token, tokens.claims()))
+      const { access_token, refresh_token, id_token } = tokens
+      this.secrets.add(access_token, refresh_token, id_token)
+      const profile = await this.getProfile(access_token, tokens.claims())
+      const grant: ProviderGrant = { access_token, raw: { ...tokens }, profile }
+      return withDefaults(grant, { refresh_token, id_token })
     } finally {
       await this.provider.keepKeys(configuration)
     }
@@ -137,17 +141,6 @@ export class ProviderSession {
 async function createPkceChallenge(openid: OpenId, verifier: string) {
   const challenge = await openid.calculatePKCECodeChallenge(verifier)
   return { code_challenge: challenge, code_challenge_method: 'S256' }
-}
-
-function createGrant(tokens: TokenEndpointResponse, profile: OAuthProfile): ProviderGrant {
-  const { access_token, refresh_token, id_token } = tokens
-  return {
-    access_token,
-    ...(refresh_token === undefined ? {} : { refresh_token }),
-    ...(id_token === undefined ? {} : { id_token }),
-    raw: { ...tokens },
-    profile,
-  }
 }
 
 /** How answers are called that are no JSON, but a form: those of older servers. */
