@@ -62,13 +62,15 @@ const RETRY_AFTER_SECONDS = 1
 
 /** Answers errors, as JSON or as a page, and logs those that are the server's fault. */
 export class ErrorAnswers {
-  readonly #options: ErrorHandlerOptions
+  readonly #html: Exclude<ErrorHandlerOptions['html'], undefined>
+  readonly #json: Exclude<ErrorHandlerOptions['json'], undefined>
   readonly #log: ErrorLog
   readonly #hasPrefix: boolean
 
   /** @param logger takes the place of the logger of each request */
   constructor(options: ErrorHandlerOptions, logger: Logger | null, prefix: string) {
-    this.#options = options
+    this.#html = options.html ?? {}
+    this.#json = options.json ?? {}
     this.#hasPrefix = prefix !== ''
     this.#log = new ErrorLog(options.logger, logger)
   }
@@ -92,9 +94,8 @@ export class ErrorAnswers {
    * page nor what a responder makes. Returns whether it did.
    */
   sendIfPlain(body: ErrorJSON, request: FastifyRequest, reply: FastifyReply): boolean {
-    const { html = {}, json = {} } = this.#options
-    if (toResponder(json, body.code) !== undefined) return false
-    if (html !== false) {
+    if (toResponder(this.#json, body.code) !== undefined) return false
+    if (this.#html !== false) {
       if (prefersHtml(request.headers.accept)) return false
       addVary(reply, 'accept')
     }
@@ -106,20 +107,23 @@ export class ErrorAnswers {
     const status = error.statusCode
     reply.code(status)
     setRetryAfter(error, reply)
-    const { html = {}, json = {} } = this.#options
+    const html = this.#html
     // On JSON answers too, so that a cache does not hand them to a browser that asks for HTML.
     if (html !== false) addVary(reply, 'accept')
     if (html !== false && prefersHtml(request.headers.accept)) {
       this.#sendPage(html, status, error, request, reply)
       return
     }
-    const tellLost = (name: string, reason: unknown): void => {
+    const respond = toResponder(this.#json, status)
+    if (respond === undefined) this.#sendJSON(error, request, reply)
+    else run(respond, error, request, reply, () => this.#sendJSON(error, request, reply))
+  }
+
+  #sendJSON(error: ServiceError, request: FastifyRequest, reply: FastifyReply): void {
+    const body = toErrorBody(error, (name, reason) => {
       this.#log.logLost(name, reason, request, reply)
-    }
-    const sendJSON = (): void => sendErrorBody(reply, toErrorBody(error, tellLost))
-    const respond = toResponder(json, status)
-    if (respond === undefined) sendJSON()
-    else run(respond, error, request, reply, sendJSON)
+    })
+    sendErrorBody(reply, body)
   }
 
   #sendPage(
@@ -226,7 +230,9 @@ function toErrorBody(
   error: ServiceError,
   tellLost: (name: string, reason: unknown) => void,
 ): ErrorJSON {
-  const body = { ...error.toJSON() }
+  const json = error.toJSON()
+  if (json.data === undefined && json.errors === undefined) return json
+  const body = { ...json }
   for (const [name, redact] of TOLD_PARTS) {
     if (body[name] === undefined) continue
     try {

@@ -52,8 +52,7 @@ function hasNoJSON(body: { toJSON?: unknown }): boolean {
 
 /** Sends the JSON of an error, in place of the content type that hooks may have set. */
 export function sendErrorBody(reply: FastifyReply, body: object): void {
-  reply.header('content-type', JSON_TYPE)
-  sendBody(reply, body)
+  reply.header('x-content-type-options', 'nosniff').header('content-type', JSON_TYPE).send(body)
 }
 
 /** Whether a body is sent as JSON. */
