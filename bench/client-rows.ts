@@ -5,11 +5,11 @@ import { toNewRecord } from './rest-records.ts'
 /** The same call by a service of the client, and as one writes it with the library alone. */
 export interface ClientRow {
   readonly title: string
-  /** How many times as much as the library a call may take. */
+  /** How many times as much as {@link limited} a call may take. */
   readonly target: number
   readonly service: () => Promise<unknown>
   readonly library: () => Promise<unknown>
-  /** The call by the library, with a time limit of the library's own: each call of the client has one. */
+  /** The same with a time limit of the library's own: each call of the client has one. */
   readonly limited: () => Promise<unknown>
 }
 
