@@ -1,9 +1,4 @@
-import {
-  DEFINITIONS,
-  getOrAdd,
-  someSchema,
-  toNamedSchemas,
-} from '../../core/schema/model/keywords.ts'
+import { getOrAdd, someSchema, toNamedSchemas } from '../../core/schema/model/keywords.ts'
 import { writeReferences } from '../../core/schema/model/references.ts'
 import type { JSONSchema } from '../../core/services/service-schemas.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
@@ -22,9 +17,6 @@ export interface Parameter {
   readonly schema: DocumentSchema
   readonly example?: object
 }
-
-/** Parts of a document by their names. */
-type Parts = Map<string, DocumentSchema>
 
 /** Names that a component can have, and an `$id` of an application mostly is. */
 const COMPONENT_NAME = /^[A-Za-z0-9._-]+$/
@@ -51,7 +43,7 @@ export const ERROR_SCHEMA: DocumentSchema = {
 }
 
 /** The errors that the document names, by their codes; the others are its `default`. */
-const ERRORS: Readonly<Record<string, readonly [name: string, description: string]>> = {
+const ERRORS: Readonly<Record<string | number, readonly [name: string, description: string]>> = {
   400: ['BadRequest', 'The query or the data can not be accepted.'],
   401: ['NotAuthenticated', 'Nothing proves who calls.'],
   404: ['NotFound', 'There is no such record.'],
@@ -66,7 +58,7 @@ const ERRORS: Readonly<Record<string, readonly [name: string, description: strin
 export class Components {
   /** With linked references: what definitions are called depends on all schemas. */
   readonly #schemas = new Map<string, JSONSchema>()
-  readonly #parameters: Parts = new Map()
+  readonly #parameters = new Map<string, Parameter>()
   readonly #operationIds = new Set<string>()
   /** The security schemes of the document, by their names. */
   readonly securitySchemes: Record<string, DocumentSchema> = {}
@@ -78,7 +70,7 @@ export class Components {
   refer(name: string, schema: JSONSchema): DocumentSchema {
     const id = isPlainObject(schema) ? schema['$id'] : undefined
     const names = typeof id === 'string' && COMPONENT_NAME.test(id) ? [id, name] : [name]
-    return { $ref: SCHEMAS + addPart(this.#schemas, names, schema, toText) }
+    return { $ref: SCHEMAS + addPart(this.#schemas, names, schema) }
   }
 
   /** Returns a schema to be written where it is used; one that refers to its parts gets a name. */
@@ -89,14 +81,12 @@ export class Components {
 
   /** Returns a reference to a parameter. */
   referParameter(name: string, parameter: Parameter): DocumentSchema {
-    return {
-      $ref: PARAMETERS + addPart(this.#parameters, [name], { ...parameter }, JSON.stringify),
-    }
+    return { $ref: PARAMETERS + addPart(this.#parameters, [name], parameter) }
   }
 
   /** Returns references to the errors of some codes, and to that of all others. */
   referErrors(codes: readonly number[]): Readonly<Record<string, DocumentSchema>> {
-    const names = [...codes.map(String), 'default']
+    const names = [...codes, 'default'] as const
     return Object.fromEntries(names.map((code) => [code, { $ref: RESPONSES + ERRORS[code]?.[0] }]))
   }
 
@@ -128,7 +118,9 @@ export class Components {
 
   /** Definitions inside of schemas become schemas of their own: some generators find no others. */
   #writeSchemas(): Readonly<Record<string, DocumentSchema>> {
-    const written: Parts = new Map([...this.#schemas.keys()].map((name) => [name, {}]))
+    const written = new Map<string, DocumentSchema>(
+      [...this.#schemas.keys()].map((name) => [name, {}]),
+    )
     for (const [own, schema] of this.#schemas) {
       const names = new Map<string, string>()
       const toName = (keyword: string, name: string): string =>
@@ -138,17 +130,16 @@ export class Components {
           written.set(free, {})
           return free
         })
-      const document = writeReferences(schema, {
-        toReference: (definition) =>
-          SCHEMAS + (definition === undefined ? own : toName(...definition)),
-      })
-      const rest = { ...toDocumentSchema(document) }
-      for (const keyword of DEFINITIONS) {
-        const definitions = toNamedSchemas((document as DocumentSchema)[keyword])
-        for (const [name, definition] of Object.entries(definitions)) {
+      const { $defs, definitions, ...rest } = toDocumentSchema(
+        writeReferences(schema, {
+          toReference: (definition) =>
+            SCHEMAS + (definition === undefined ? own : toName(...definition)),
+        }),
+      )
+      for (const [keyword, named] of Object.entries({ $defs, definitions })) {
+        for (const [name, definition] of Object.entries(toNamedSchemas(named))) {
           written.set(toName(keyword, name), toDocumentSchema(definition))
         }
-        delete rest[keyword]
       }
       written.set(own, rest)
     }
@@ -160,17 +151,16 @@ export class Components {
  * Adds a part by the first of some names that is free or has the same part, else by the last one with a
  * number. Returns the name.
  */
-function addPart<P>(
-  parts: Map<string, P>,
+function addPart<Part extends JSONSchema>(
+  parts: Map<string, Part>,
   names: readonly string[],
-  part: P,
-  write: (part: P) => string,
+  part: Part,
 ): string {
   const last = names.at(-1) ?? ''
   for (let count = 0; ; count += 1) {
     const name = names[count] ?? `${last}${count - names.length + 2}`
     const known = parts.get(name)
-    if (known !== undefined && write(known) !== write(part)) continue
+    if (known !== undefined && toText(known) !== toText(part)) continue
     parts.set(name, part)
     return name
   }

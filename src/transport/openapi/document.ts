@@ -1,11 +1,13 @@
-import type { AnyApplication, Application } from '../../core/index.ts'
+import { isPageService } from '../../auth/oauth/page-services.ts'
+import type { AnyApplication, Application, ServiceEntry } from '../../core/index.ts'
 import { toServicePath } from '../../core/index.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
+import { getOrAdd } from '../../core/schema/model/keywords.ts'
 import { isNonEmptyString, isObject } from '../../core/value-kind.ts'
 import { Components, ERROR_SCHEMA } from './components.ts'
 import type { PlacedOperation } from './operations.ts'
-import { isDescribed, toOperations, toShape, toUrl } from './operations.ts'
+import { ServiceOperations, toShape, toUrl } from './operations.ts'
 
 /** What a document says of the whole. @see https://spec.openapis.org/oas/v3.1.1.html#info-object */
 export interface OpenApiInfo {
@@ -106,11 +108,10 @@ export async function openapiDocument(
   options: ServiceDocumentOptions,
 ): Promise<OpenApiDocument> {
   checkDocumentOptions('openapiDocument()', options, RULES)
-  const { info, servers, exclude = [], prefix = '', methodPaths = false } = options
-  const place = { prefix, methodPaths, exclude: exclude.map(toServicePath) }
-  const empty = createDocument({ info, ...(servers && { servers }) })
-  const { document, failures } = await addServices(empty, app as unknown as Application, place)
-  for (const { error } of failures) throw error
+  const services = app as unknown as Application
+  const document = await addServices(createDocument(options), services, options, (error) => {
+    throw error
+  })
   return transformDocument('openapiDocument()', options, document)
 }
 
@@ -122,10 +123,8 @@ export function checkDocumentOptions(owner: string, options: object, rules: Opti
 }
 
 /** Returns a document without any operations. */
-export function createDocument(
-  members: Pick<OpenApiDocument, 'info' | 'servers'>,
-): OpenApiDocument {
-  return { openapi: OPENAPI_VERSION, ...members, paths: {}, components: {} }
+export function createDocument({ info, servers }: OpenApiDocumentOptions): OpenApiDocument {
+  return { openapi: OPENAPI_VERSION, info, ...(servers && { servers }), paths: {}, components: {} }
 }
 
 /**
@@ -144,41 +143,27 @@ export function transformDocument(
   )
 }
 
-/** What the services of a document are served by. */
-export interface ServicePlace {
-  /** Path that all services are below, `''` for none. */
-  readonly prefix: string
-  /** Whether custom methods have paths of their own. */
-  readonly methodPaths: boolean
-  /** The paths of services that are left out. */
-  readonly exclude: readonly string[]
-}
-
-/** A service whose schemas can not be compiled. */
-interface LoadFailure {
-  readonly path: string
-  readonly error: unknown
-}
-
 /**
- * Resolves to a document with the services of an application in it, and to those that it lacks. What it
- * has already stays.
+ * Resolves to a document with the services of an application in it. What it has already stays.
+ * @param tellFailure called with each service that the document lacks, as its schemas can not be compiled
  */
 export async function addServices(
   document: OpenApiDocument,
   app: Application,
-  { prefix, methodPaths, exclude }: ServicePlace,
-): Promise<{ document: OpenApiDocument; failures: readonly LoadFailure[] }> {
-  const failures: LoadFailure[] = []
-  const loading = [...app.entries].map(async ([path, entry]) => {
-    if (exclude.includes(path) || !isDescribed(entry)) return []
-    return (entry.schemas?.load() ?? Promise.resolve()).then(
-      () => [[path, entry] as const],
-      (error: unknown) => {
-        failures.push({ path, error })
-        return []
-      },
-    )
+  { prefix = '', methodPaths = false, exclude = [] }: ServiceDocumentOptions,
+  tellFailure: (error: unknown, path: string) => void,
+): Promise<OpenApiDocument> {
+  const excluded = exclude.map(toServicePath)
+  const loading = [...app.entries].map(async ([path, entry]): Promise<[string, ServiceEntry][]> => {
+    // Browsers are sent to pages, programs do not call them.
+    if (excluded.includes(path) || isPageService(entry.service)) return []
+    try {
+      await entry.schemas?.load()
+      return [[path, entry]]
+    } catch (error) {
+      tellFailure(error, path)
+      return []
+    }
   })
   const entries = (await Promise.all(loading)).flat()
   const components = new Components()
@@ -188,20 +173,19 @@ export async function addServices(
   const scope = { app, components, prefix, hasMethodPath }
   // A service that callers outside can not call is not theirs to know of, its name neither.
   const described = entries
-    .map(([name, entry]) => ({ name, operations: toOperations(scope, name, entry) }))
+    .map(([name, entry]) => {
+      return { name, operations: new ServiceOperations(scope, name, entry).create() }
+    })
     .filter(({ operations }) => operations.length > 0)
   const { tags = [] } = document
   const known = new Set(tags.map(({ name }) => name))
   const added = described.flatMap(({ name }) => (known.has(name) ? [] : [{ name }]))
   const paths = toPaths(described.flatMap(({ operations }) => operations))
   return {
-    document: {
-      ...document,
-      tags: [...tags, ...added],
-      paths: mergeMaps(paths, document.paths),
-      components: mergeMaps(components.toJSON(), document.components),
-    },
-    failures,
+    ...document,
+    tags: [...tags, ...added],
+    paths: mergeMaps(paths, document.paths),
+    components: mergeMaps(components.toJSON(), document.components),
   }
 }
 
@@ -211,12 +195,9 @@ export async function addServices(
  */
 function toPaths(operations: readonly PlacedOperation[]): OpenApiDocument['paths'] {
   const paths: OpenApiDocument['paths'] = {}
-  const shapes = new Map<string, string>()
+  const firsts = new Map<string, string>()
   for (const { path, verb, operation } of operations) {
-    const shape = toShape(path)
-    const first = shapes.get(shape) ?? path
-    if (first !== path) continue
-    shapes.set(shape, path)
+    if (getOrAdd(firsts, toShape(path), () => path) !== path) continue
     paths[path] = { ...paths[path], [verb]: operation }
   }
   return paths

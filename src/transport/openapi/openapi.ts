@@ -6,7 +6,7 @@ import { createConfigurator } from '../../core/options/configurator.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { isProbe } from '../middleware.ts'
 import type { RestTransport } from '../rest-transport.ts'
-import type { OpenApiDocument, OpenApiDocumentOptions, ServicePlace } from './document.ts'
+import type { OpenApiDocument, OpenApiDocumentOptions } from './document.ts'
 import {
   addServices,
   checkDocumentOptions,
@@ -73,16 +73,13 @@ class Docs {
   isServed = false
   readonly #options: OpenApiOptions
   readonly #path: string
-  readonly #exclude: readonly string[]
   /** The routes that the server got before `@fastify/swagger` was loaded. */
   readonly #earlyRoutes: RouteOptions[] = []
 
   /** @param server that of the application, where it has one */
   constructor(options: OpenApiOptions, server: FastifyInstance | undefined) {
-    const { path = '/docs', exclude = [] } = options
     this.#options = options
-    this.#path = `/${stripSlashes(path)}`
-    this.#exclude = exclude.map(toServicePath)
+    this.#path = `/${stripSlashes(options.path ?? '/docs')}`
     server?.addHook('onRoute', (route) => {
       if (!this.isServed) this.#earlyRoutes.push(route)
     })
@@ -97,9 +94,8 @@ class Docs {
     if (server.hasDecorator('swagger')) return
     // Loaded only where it is wanted, as `openapi()` is by few servers.
     const { default: swagger } = await import('@fastify/swagger')
-    const { paths: _, components: _none, ...openapi } = this.#createDocument()
     const options = {
-      openapi: openapi as object,
+      openapi: createDocument(this.#options) as object,
       transform: ({ schema, url, route }) => ({ schema: isProbe(route) ? HIDDEN : schema, url }),
     } satisfies Parameters<typeof swagger>[1]
     await replayRoutes(server, this.#earlyRoutes, async () => server.register(swagger, options))
@@ -122,26 +118,30 @@ class Docs {
     if (taken !== undefined) {
       throw new TypeError(`openapi(): there is a route at '${taken}': set the option 'path'`)
     }
-    const place = {
-      prefix: scope.prefix,
-      methodPaths: options.methodPaths ?? false,
-      exclude: this.#exclude,
-    }
-    const live = new LiveDocument(app, this.#options, place, () => this.#readRoutes(scope))
-    scope.addHook('onClose', async () => live.close())
+    const place = { prefix: scope.prefix, methodPaths: options.methodPaths ?? false }
+    const read = keepDocument(scope, app, async () => {
+      const routes = this.#readRoutes(scope)
+      const options = { ...this.#options, ...place }
+      const document = await addServices(routes, app, options, (error, path) => {
+        // The start fails by itself then; one that is added later answers each call with an error.
+        app.logger.error({ err: error, path }, 'openapi(): the document lacks a service')
+      })
+      // A copy, which the application may change: that of the routes is kept by its plugin.
+      return transformDocument('openapi()', this.#options, structuredClone(document))
+    })
     await scope.register(async (own) => {
-      await addDocsPage(own, path, live)
+      await addDocsPage(own, path, read)
       // After the services are set up: what is wrong with a document is told at the start.
       own.addHook('onReady', async () => {
         this.#warnOfExcluded(app)
-        await live.read()
+        await read()
       })
     })
   }
 
   /** Returns the document of the routes that a server has beside those of services. */
   #readRoutes(server: FastifyInstance): OpenApiDocument {
-    const own = this.#createDocument()
+    const own = createDocument(this.#options)
     const document = server.swagger() as Partial<OpenApiDocument>
     // A server that documents its routes by itself may do so in an older version. Of that before 3.0
     // nothing fits.
@@ -149,14 +149,10 @@ class Docs {
     return { ...own, ...document, openapi: OPENAPI_VERSION, info: own.info }
   }
 
-  #createDocument(): OpenApiDocument {
-    const { info, servers } = this.#options
-    return createDocument({ info, ...(servers && { servers }) })
-  }
-
   /** Warns of names that no service has: one that was mistyped is in the document. */
-  #warnOfExcluded({ entries, logger }: RestTransport['app']): void {
-    const services = this.#exclude.filter((path) => !entries.has(path))
+  #warnOfExcluded({ entries, logger }: Application): void {
+    const excluded = (this.#options.exclude ?? []).map(toServicePath)
+    const services = excluded.filter((path) => !entries.has(path))
     if (services.length === 0) return
     logger.warn({ services }, "openapi(): no service has a path of the option 'exclude'")
   }
@@ -210,7 +206,7 @@ const CONTENT_SECURITY_POLICY = [
 async function addDocsPage(
   scope: FastifyInstance,
   path: string,
-  live: LiveDocument,
+  read: DocumentReader,
 ): Promise<void> {
   const { default: swaggerUi } = await import('@fastify/swagger-ui')
   await scope.register(swaggerUi, {
@@ -219,8 +215,13 @@ async function addDocsPage(
     uiConfig: { deepLinking: true, tryItOutEnabled: true, displayRequestDuration: true },
     uiHooks: {
       // Not before that: functions of `app.use()` that guard the page come first.
-      preHandler: async (request, reply) =>
-        redirectToSlash(path, request, reply) ?? sendDocument(live, request, reply),
+      preHandler: async (request, reply) => {
+        // The path of the route differs from that of the URL where routers are lenient.
+        const route = request.routeOptions.url?.replace(/\/$/, '') ?? ''
+        const [own = ''] = request.url.split('?', 1)
+        if (route.endsWith(path) && !own.endsWith('/')) return redirectToSlash(own, request, reply)
+        return sendDocument(route, read, request, reply)
+      },
     },
   })
 }
@@ -228,35 +229,26 @@ async function addDocsPage(
 /**
  * Leads to the page with a slash at its end. From there it finds its files and the document by relative
  * paths, whatever a proxy has put before the path or taken from it.
+ * @param path that of the URL, without the query
  */
-function redirectToSlash(
-  path: string,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): FastifyReply | undefined {
-  const [own = ''] = request.url.split('?', 1)
-  if (own.endsWith('/') || !readRoute(request).endsWith(path)) return undefined
-  const name = own.slice(own.lastIndexOf('/') + 1)
-  return reply.redirect(`./${name}/${request.url.slice(own.length)}`, 308)
-}
-
-/** Returns the path of the route, which differs from that of the URL where routers are lenient. */
-function readRoute({ routeOptions }: FastifyRequest): string {
-  return routeOptions.url?.replace(/\/$/, '') ?? ''
+function redirectToSlash(path: string, { url }: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const name = path.slice(path.lastIndexOf('/') + 1)
+  return reply.redirect(`./${name}/${url.slice(path.length)}`, 308)
 }
 
 /** Sends the document in place of the handlers of the page, which would write it for each request. */
 async function sendDocument(
-  live: LiveDocument,
+  route: string,
+  read: DocumentReader,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply | undefined> {
   reply.header('x-content-type-options', 'nosniff')
   // Services come and go: a cache has to ask whether it still has the document of now.
   reply.header('cache-control', 'no-cache')
-  const [, form] = /\/(json|yaml)$/.exec(readRoute(request)) ?? []
+  const [, form] = /\/(json|yaml)$/.exec(route) ?? []
   if (form === undefined) return undefined
-  const { json, yaml, tag } = await live.read()
+  const { json, yaml, tag } = await read()
   reply.header('etag', tag)
   if (isKnown(request.headers['if-none-match'], tag)) return reply.code(304).send()
   if (form === 'json') return reply.type('application/json; charset=utf-8').send(json)
@@ -278,60 +270,37 @@ interface WrittenDocument {
   readonly tag: string
 }
 
-/** The document of a server, written anew when services have come or gone. */
-class LiveDocument {
-  readonly #app: Application
-  readonly #options: OpenApiDocumentOptions
-  readonly #place: ServicePlace
-  /** Returns what the routes of the server add. */
-  readonly #readRoutes: () => OpenApiDocument
-  readonly #stop: () => void
-  #written: Promise<WrittenDocument> | null = null
+/** Resolves to the document of the services that are there now. */
+type DocumentReader = () => Promise<WrittenDocument>
 
-  constructor(
-    app: Application,
-    options: OpenApiDocumentOptions,
-    place: ServicePlace,
-    readRoutes: () => OpenApiDocument,
-  ) {
-    this.#app = app
-    this.#options = options
-    this.#place = place
-    this.#readRoutes = readRoutes
-    this.#stop = app.observe(() => {
-      this.#written = null
-    })
-  }
-
-  /** Resolves to the document of the services that are there now. */
-  read(): Promise<WrittenDocument> {
-    const writing = this.#written ?? this.#write()
-    this.#written = writing
+/** Returns what reads a document, which is made anew when services have come or gone. */
+function keepDocument(
+  scope: FastifyInstance,
+  app: Application,
+  create: () => Promise<OpenApiDocument>,
+): DocumentReader {
+  let written: Promise<WrittenDocument> | null = null
+  const stop = app.observe(() => {
+    written = null
+  })
+  scope.addHook('onClose', async () => stop())
+  return () => {
+    if (written !== null) return written
+    const writing = create().then(writeDocument)
+    written = writing
     writing.catch(() => {
       // The next request tries again: the function `transform` may depend on more than the document.
-      if (this.#written === writing) this.#written = null
+      if (written === writing) written = null
     })
     return writing
   }
+}
 
-  /** Ends the watch over services. */
-  close(): void {
-    this.#stop()
-  }
-
-  async #write(): Promise<WrittenDocument> {
-    const { document, failures } = await addServices(this.#readRoutes(), this.#app, this.#place)
-    // The start fails by itself then; one that is added later answers each call with an error.
-    for (const { path, error } of failures) {
-      this.#app.logger.error({ err: error, path }, 'openapi(): the document lacks a service')
-    }
-    // A copy, which the application may change: that of the routes is kept by its plugin.
-    const written = transformDocument('openapi()', this.#options, structuredClone(document))
-    const json = JSON.stringify(written)
-    const hash = createHash('sha256').update(json).digest('base64url')
-    let yaml: Promise<string> | null = null
-    return { json, yaml: () => (yaml ??= toYAML(json)), tag: `"${hash}"` }
-  }
+function writeDocument(document: OpenApiDocument): WrittenDocument {
+  const json = JSON.stringify(document)
+  const hash = createHash('sha256').update(json).digest('base64url')
+  let yaml: Promise<string> | null = null
+  return { json, yaml: () => (yaml ??= toYAML(json)), tag: `"${hash}"` }
 }
 
 /**

@@ -1,8 +1,6 @@
 import { isAuthentication } from '../../auth/default-authentication.ts'
-import { isPageService } from '../../auth/oauth/page-services.ts'
-import type { Application, MethodSpec, ServiceEntry, StandardMethod } from '../../core/index.ts'
-import { CUSTOM_METHOD, isStandardMethod, METHOD_TABLE } from '../../core/index.ts'
-import type { Keywords } from '../../core/schema/model/keywords.ts'
+import type { Application, MethodEntry, ServiceEntry } from '../../core/index.ts'
+import { isStandardMethod } from '../../core/index.ts'
 import {
   ALTERNATIVES,
   createCopier,
@@ -13,18 +11,20 @@ import {
 import { findIdNames } from '../../core/schema/resolvers/selection.ts'
 import { allowsMany } from '../../core/services/multi-option.ts'
 import type { JSONSchema, MethodSchemas } from '../../core/services/service-schemas.ts'
+import { splitPath } from '../routing/request-path.ts'
 import type { Components, DocumentSchema, Parameter } from './components.ts'
 import { capitalize, toComponentName } from './components.ts'
 import type { QueryUse } from './query-parameters.ts'
 import { toQueryParameters } from './query-parameters.ts'
 import type { Security } from './security.ts'
-import { readLogoutSecurity, readSecurity, toLoginSchemas } from './security.ts'
+import { readSecurity, toLoginSchemas } from './security.ts'
 
 /** One operation of the document, and where it stands. */
 export interface PlacedOperation {
   /** The path, with the names of its parameters in braces. */
   readonly path: string
-  readonly verb: Lowercase<MethodSpec['verb']>
+  /** In lower case. */
+  readonly verb: string
   readonly operation: Readonly<Record<string, unknown>>
 }
 
@@ -38,12 +38,12 @@ interface OperationScope {
   readonly hasMethodPath: (path: string) => boolean
 }
 
-/** What an operation answers with: a record, all that it has written, or what it has found of them. */
-type OperationAnswer = 'record' | 'written' | 'found'
+/** What an operation answers with: a record, all it has written or found of them, or what it likes. */
+type OperationAnswer = 'record' | 'written' | 'found' | 'custom'
 
 /** How one kind of operation differs from the others. */
 type OperationKind = readonly [
-  method: StandardMethod,
+  method: string,
   /** What the id of the operation begins with. */
   id: string,
   summary: string,
@@ -85,29 +85,15 @@ const ANY_RECORD: DocumentSchema = { type: 'object', additionalProperties: true 
 const NO_CONTENT = { 204: { description: 'Done, and there is nothing to return.' } } as const
 
 /** A method, and what the document says of it. */
-interface Method {
-  readonly name: string
+interface Method extends Pick<MethodEntry, 'name' | 'spec'> {
   /** As they hold over HTTP; `undefined` where nothing is known. */
   readonly schemas: MethodSchemas | undefined
   /** `null` where anybody may call it. */
   readonly security: Security | null
 }
 
-/** Returns whether a service is in the document: browsers alone are sent to some. */
-export function isDescribed({ service }: ServiceEntry): boolean {
-  return !isPageService(service)
-}
-
-/** Returns the operations of a service whose schemas are loaded. */
-export function toOperations(
-  scope: OperationScope,
-  path: string,
-  entry: ServiceEntry,
-): PlacedOperation[] {
-  return new ServiceOperations(scope, path, entry).create()
-}
-
-class ServiceOperations {
+/** The operations of a service whose schemas are loaded. */
+export class ServiceOperations {
   readonly #scope: OperationScope
   readonly #path: string
   readonly #entry: ServiceEntry
@@ -126,39 +112,66 @@ class ServiceOperations {
   }
 
   create(): PlacedOperation[] {
-    const singletonKinds = this.#entry.options.singleton ? SINGLETON_KINDS : RECORD_KINDS
-    const kinds = this.#isLogin ? LOGIN_KINDS : singletonKinds
-    const external = [...this.#entry.methods].filter(([, method]) => method.external)
-    return external.flatMap(([name]) => {
+    const recordKinds = this.#entry.options.singleton ? SINGLETON_KINDS : RECORD_KINDS
+    const kinds = this.#isLogin ? LOGIN_KINDS : recordKinds
+    const external = [...this.#entry.methods.values()].filter((method) => method.external)
+    return external.flatMap((entry) => {
+      const { name } = entry
       const own = kinds.filter(([method, , , answer]) => {
-        return method === name && (answer !== 'written' || this.#allowsMany(method))
+        return method === name && (answer !== 'written' || this.#allowsMany(name))
       })
-      if (own.length === 0 && isStandardMethod(name)) return []
-      const method = this.#describe(name)
-      if (!isStandardMethod(name)) return [this.#toCustomOperation(method)]
+      if (!isStandardMethod(name)) own.push([name, name, `Call '${name}'`, 'custom', []])
+      if (own.length === 0) return []
+      const method = this.#describe(entry)
       return own.map((kind) => this.#toOperation(method, kind))
     })
   }
 
-  #describe(name: string): Method {
+  #describe({ name, spec }: MethodEntry): Method {
     const { app, components } = this.#scope
     const { service, schemas } = this.#entry
-    const own = schemas?.toMethodSchemas(name)
-    const isLogout = this.#isLogin && name === 'remove'
-    const security = isLogout ? readLogoutSecurity(app) : readSecurity(app, this.#entry, name)
+    const security = readSecurity(app, this.#entry, name)
     Object.assign(components.securitySchemes, security?.schemes)
     const login = isAuthentication(service) ? toLoginSchemas(service, name) : undefined
-    return { name, schemas: own ?? login, security }
+    return { name, spec, schemas: schemas?.toMethodSchemas(name) ?? login, security }
   }
 
-  #allowsMany(method: StandardMethod): boolean {
+  #allowsMany(method: string): boolean {
     return allowsMany(method, this.#options) === true
   }
 
-  #toOperation(method: Method, [name, id, summary, answer, errors]: OperationKind) {
+  /** Whether data may be a list of new records, and the answer then is one. */
+  #takesMany(method: string): boolean {
+    return method === 'create' && this.#allowsMany(method)
+  }
+
+  #toOperation(method: Method, kind: OperationKind): PlacedOperation {
+    const { name, spec, schemas, security } = method
+    const [, id, summary, answer, errors] = kind
     const { components } = this.#scope
-    const { verb, withId } = METHOD_TABLE[name]
-    const isOne = withId && answer === 'record' && !this.#isLogin && !this.#entry.options.singleton
+    const { path, parameters, result } =
+      answer === 'custom' ? this.#toCustomParts(method) : this.#toRecordParts(method, kind)
+    const [status, description] = name === 'create' ? [201, 'Created.'] : [200, 'Done.']
+    const requirements = security?.requirements
+    const operation = {
+      operationId: components.createOperationId(id, this.#typeName),
+      summary,
+      tags: [this.#path],
+      ...(requirements && { security: requirements }),
+      parameters,
+      ...this.#toBody(method),
+      responses: {
+        [status]: { description, content: { 'application/json': { schema: result } } },
+        ...(schemas?.result === undefined ? NO_CONTENT : {}),
+        ...components.referErrors([400, ...(security === null ? [] : [401]), ...errors]),
+      },
+    }
+    return { path, verb: spec.verb.toLowerCase(), operation }
+  }
+
+  #toRecordParts(method: Method, [name, id, , answer]: OperationKind) {
+    const { singleton } = this.#entry.options
+    const isOne = method.spec.withId && answer === 'record' && !this.#isLogin && !singleton
     const url = toUrl(this.#scope.prefix, this.#path, isOne)
     const isNew = name === 'create' || this.#isLogin
     const query = this.#toQuery(method, isNew ? 'new' : answer === 'found' ? 'list' : 'record')
@@ -166,15 +179,8 @@ class ServiceOperations {
     const recordName = isWhole ? `${capitalize(id)}${this.#typeName}Result` : this.#typeName
     const canSelect = query.some((parameter) => parameter.name === '$select')
     const record = this.#toRecord(method, recordName, canSelect)
-    const takesMany = name === 'create' && this.#allowsMany(name)
-    const result = isWhole ? record : this.#toResult(answer, record, takesMany)
-    return place(url.path, verb, {
-      operationId: components.createOperationId(id, this.#typeName),
-      ...this.#toHead(method, summary),
-      parameters: [...url.parameters, ...this.#refer(query)],
-      ...this.#toBody(method, takesMany),
-      responses: this.#toResponses(method, name === 'create' ? 201 : 200, result, errors),
-    })
+    const result = isWhole ? record : this.#toResult(method, answer, record)
+    return { path: url.path, parameters: [...url.parameters, ...this.#refer(query)], result }
   }
 
   /**
@@ -182,7 +188,7 @@ class ServiceOperations {
    * and which no client sends: the header says which method is meant. What comes after a fragment is not
    * sent either, so that a query is documented where the method has a path.
    */
-  #toCustomOperation(method: Method): PlacedOperation {
+  #toCustomParts(method: Method) {
     const { components, hasMethodPath, prefix } = this.#scope
     const { name, schemas } = method
     const url = toUrl(prefix, this.#path, false)
@@ -195,19 +201,8 @@ class ServiceOperations {
       schema: { type: 'string', enum: [name] },
     }
     const parameters = hasPath ? this.#refer(this.#toQuery(method, 'list')) : [header]
-    return place(hasPath ? ownPath : `${url.path}#${name}`, CUSTOM_METHOD.verb, {
-      operationId: components.createOperationId(name, this.#typeName),
-      ...this.#toHead(method, `Call '${name}'`),
-      parameters: [...url.parameters, ...parameters],
-      ...this.#toBody(method, false),
-      responses: this.#toResponses(method, 200, result, []),
-    })
-  }
-
-  #toHead({ security }: Method, summary: string): object {
-    const requirements = security?.requirements
-    const tags = [this.#path]
-    return { summary, tags, ...(requirements === undefined ? {} : { security: requirements }) }
+    const path = hasPath ? ownPath : `${url.path}#${name}`
+    return { path, parameters: [...url.parameters, ...parameters], result }
   }
 
   #toQuery({ name, schemas }: Method, use: QueryUse): readonly Parameter[] {
@@ -236,20 +231,19 @@ class ServiceOperations {
     return this.#scope.components.refer(this.#isLogin ? `${name}Result` : name, record)
   }
 
-  #toBody({ name, schemas }: Method, takesMany: boolean): object {
-    const method = isStandardMethod(name) ? METHOD_TABLE[name] : CUSTOM_METHOD
-    if (!method.arguments.includes('data')) return {}
+  #toBody({ name, spec, schemas }: Method): object {
+    if (!spec.arguments.includes('data')) return {}
     const dataName = `${this.#typeName}${capitalize(name)}Data`
     const required = schemas?.data !== undefined
     const one = required ? this.#scope.components.refer(dataName, schemas.data) : ANY_RECORD
-    const schema = takesMany ? { anyOf: [one, { type: 'array', items: one }] } : one
+    const schema = this.#takesMany(name) ? { anyOf: [one, { type: 'array', items: one }] } : one
     return { requestBody: { required, content: { 'application/json': { schema } } } }
   }
 
-  #toResult(answer: OperationAnswer, record: DocumentSchema, takesMany: boolean): DocumentSchema {
+  #toResult({ name }: Method, answer: OperationAnswer, record: DocumentSchema): DocumentSchema {
     const list: DocumentSchema = { type: 'array', items: record }
     if (answer === 'written') return list
-    if (answer === 'record') return takesMany ? { anyOf: [record, list] } : record
+    if (answer === 'record') return this.#takesMany(name) ? { anyOf: [record, list] } : record
     // By the option `paginate`: with a default size there are pages, without the option nobody knows.
     const paginate = this.#options?.paginate
     const size = (paginate || {}) as { readonly default?: unknown }
@@ -258,21 +252,6 @@ class ServiceOperations {
     const named =
       '$ref' in record ? this.#scope.components.refer(`${toComponentName(record)}Page`, page) : page
     return paginate === undefined ? { oneOf: [named, list] } : named
-  }
-
-  #toResponses(
-    { schemas, security }: Method,
-    status: number,
-    schema: DocumentSchema,
-    errors: readonly number[],
-  ): object {
-    const description = status === 201 ? 'Created.' : 'Done.'
-    const codes = new Set([400, ...(security === null ? [] : [401]), ...errors])
-    return {
-      [status]: { description, content: { 'application/json': { schema } } },
-      ...(schemas?.result === undefined ? NO_CONTENT : {}),
-      ...this.#scope.components.referErrors([...codes]),
-    }
   }
 }
 
@@ -297,7 +276,7 @@ export function toUrl(
   path: string,
   isOne: boolean,
 ): { readonly path: string; readonly parameters: readonly Parameter[] } {
-  const segments = `${prefix}/${path}`.split('/').filter((segment) => segment !== '')
+  const segments = splitPath(`${prefix}/${path}`)
   const names = segments.flatMap((one) => (one.startsWith(':') ? [one.slice(1)] : []))
   let id = 'id'
   while (names.includes(id)) id = `_${id}`
@@ -323,14 +302,6 @@ function toTypeName(path: string): string {
   return words.map(capitalize).join('') || 'Root'
 }
 
-function place(
-  path: string,
-  verb: MethodSpec['verb'],
-  operation: PlacedOperation['operation'],
-): PlacedOperation {
-  return { path, verb: verb.toLowerCase() as PlacedOperation['verb'], operation }
-}
-
 /** Keywords that may not hold for a record of which fields are left out. */
 const OF_WHOLE_RECORDS: ReadonlySet<string> = new Set([
   ...['required', 'minProperties', 'dependentRequired', 'dependentSchemas'],
@@ -345,22 +316,16 @@ const OF_WHOLE_RECORDS: ReadonlySet<string> = new Set([
  * @param idNames the names that the id may have
  */
 function toSelectedRecord(record: JSONSchema, idNames: readonly string[]): JSONSchema {
-  if (!hasKeywords(record)) return record
-  const required = idNames.filter((name) => isRequired(record, name))
-  const selected = copyPart(record) as Record<string, unknown>
-  // In the copy itself, which parts of it may refer to.
-  if (required.length > 0) selected['required'] = required
-  return selected
-}
-
-function copyPart(record: Keywords): unknown {
   const toPart = createCopier((schema) => {
     const kept = Object.entries(schema).filter(([keyword]) => !OF_WHOLE_RECORDS.has(keyword))
     const { oneOf, ...part } = mapSchema(Object.fromEntries(kept), toPart)
     // A part of a record may fit several of the kinds that the whole is one of.
     return oneOf === undefined ? part : { anyOf: oneOf, ...part }
   })
-  return toPart(record)
+  const selected = toPart(record) as JSONSchema
+  const required = idNames.filter((name) => isRequired(record, name))
+  // In the copy itself, which parts of it may refer to.
+  return required.length === 0 ? selected : Object.assign(selected, { required })
 }
 
 /** Whether all records have a property. */
@@ -368,10 +333,9 @@ function isRequired(schema: unknown, name: string, above: readonly unknown[] = [
   if (!hasKeywords(schema) || above.includes(schema)) return false
   const isIn = (one: unknown): boolean => isRequired(one, name, [...above, schema])
   const { required } = schema
-  if (Array.isArray(required) && required.includes(name)) return true
-  if (['$ref', 'allOf'].some((keyword) => listSchemas(schema, keyword).some(isIn))) return true
-  return ALTERNATIVES.some((keyword) => {
-    const alternatives = listSchemas(schema, keyword)
-    return alternatives.length > 0 && alternatives.every(isIn)
-  })
+  return (
+    (Array.isArray(required) && required.includes(name)) ||
+    ['$ref', 'allOf'].some((keyword) => listSchemas(schema, keyword).some(isIn)) ||
+    ALTERNATIVES.some((keyword) => keyword in schema && listSchemas(schema, keyword).every(isIn))
+  )
 }

@@ -1,5 +1,5 @@
 import type { Authentication } from '../../auth/authentication.ts'
-import { authenticationServices } from '../../auth/default-authentication.ts'
+import { authenticationServices, isAuthentication } from '../../auth/default-authentication.ts'
 import { findStrategies } from '../../auth/hooks/open-methods.ts'
 import type { Application, ServiceEntry } from '../../core/index.ts'
 import type { JSONSchema, MethodSchemas } from '../../core/services/service-schemas.ts'
@@ -30,26 +30,26 @@ const ANONYMOUS = 'anonymous'
 /** The strategy of tokens, for documents of applications without an authentication service. */
 const JWT = 'jwt'
 
-/** Returns what the `authenticate` hook of a method asks for, `null` where anybody may call it. */
+/**
+ * Returns what the `authenticate` hook of a method asks for, `null` where anybody may call it. A logout
+ * takes the token that it ends.
+ */
 export function readSecurity(
   app: Application,
   entry: ServiceEntry,
   method: string,
 ): Security | null {
+  if (method === 'remove' && isAuthentication(entry.service)) {
+    return toSecurity([[JWT, findScheme(app, JWT) ?? BEARER_SCHEME]])
+  }
   const strategies = findStrategies(entry, method)
-  return strategies === null ? null : toSecurity(app, strategies)
+  return strategies && toSecurity(strategies.map((name) => [name, findScheme(app, name)]))
 }
 
-/** Returns what ends a login: its token. */
-export function readLogoutSecurity(app: Application): Security {
-  const security = toSecurity(app, [JWT])
-  if (security.requirements !== undefined) return security
-  return { schemes: { [BEARER]: BEARER_SCHEME }, requirements: [{ [BEARER]: [] }] }
-}
-
-function toSecurity(app: Application, strategies: readonly string[]): Security {
-  const found = strategies.flatMap((strategy) => {
-    const scheme = findScheme(app, strategy)
+function toSecurity(
+  strategies: readonly [name: string, scheme: DocumentSchema | undefined][],
+): Security {
+  const found = strategies.flatMap(([strategy, scheme]) => {
     if (scheme === undefined) return []
     const name = scheme['scheme'] === BEARER ? BEARER : strategy.replace(/[^A-Za-z0-9._-]/g, '')
     return [[name, scheme] as const]
@@ -57,7 +57,7 @@ function toSecurity(app: Application, strategies: readonly string[]): Security {
   const schemes = Object.fromEntries(found)
   const requirements: object[] = Object.keys(schemes).map((name) => ({ [name]: [] }))
   if (requirements.length === 0) return { schemes, requirements: undefined }
-  if (strategies.includes(ANONYMOUS)) requirements.push({})
+  if (strategies.some(([name]) => name === ANONYMOUS)) requirements.push({})
   return { schemes, requirements }
 }
 
