@@ -8,8 +8,7 @@ import type {
 import { LogController } from 'fastify'
 import type { Logger } from '../../core/index.ts'
 import { serializeError, toLoggableError } from './loggable-error.ts'
-import { REDACTED, redactLogged, redactText, redactUrl } from './redact.ts'
-import { isSecretName, SECRET_KEYS } from './secret-name.ts'
+import { redactLogged, redactNamed, redactText, redactUrl, SECRET_KEYS } from './redact.ts'
 
 /** Returns the logging options for a new server: one line a request of ours, and no secrets. */
 export function toLoggerOptions(
@@ -46,7 +45,7 @@ const REDACTION = {
     paths: [...SECRET_KEYS, '*'],
     censor(value: unknown, path: readonly (string | symbol)[]): unknown {
       const key = path.at(-1)
-      return typeof key === 'string' && isSecretName(key) ? REDACTED : redactLogged(value)
+      return typeof key === 'string' ? redactNamed(key, value) : redactLogged(value)
     },
   },
 }
@@ -129,23 +128,16 @@ class RequestLog extends LogController {
 }
 
 /** Returns which method of which service a request has called, `undefined` for none. */
-export function toCalled(request: FastifyRequest, reply: FastifyReply): CalledNames {
-  const config = request.routeOptions.config as ServiceRouteConfig | undefined
+export function toCalled(
+  { routeOptions }: FastifyRequest,
+  { hook }: FastifyReply,
+): Record<'service' | 'method', string | undefined> {
+  // What the routes of services carry.
+  const config = routeOptions.config as { service?: string; serviceMethod?: string } | undefined
   return {
-    service: reply.hook?.path ?? config?.service,
-    method: reply.hook?.method ?? config?.serviceMethod,
+    service: hook?.path ?? config?.service,
+    method: hook?.method ?? config?.serviceMethod,
   }
-}
-
-interface CalledNames {
-  readonly service: string | undefined
-  readonly method: string | undefined
-}
-
-/** What the routes of services carry in their configuration. */
-interface ServiceRouteConfig {
-  readonly service?: string
-  readonly serviceMethod?: string
 }
 
 /** An application, or whatever has a logger that may be replaced. */
@@ -170,8 +162,7 @@ export function createPlainLogger(app: WithLogger): Logger {
 function toPlainDetails(details: object): object {
   const entries = Object.entries(details).map(([key, value]) => {
     const isError = key === 'err' || value instanceof Error
-    if (isError) return [key, toLoggableError(value)]
-    return [key, isSecretName(key) ? REDACTED : redactLogged(value)]
+    return [key, isError ? toLoggableError(value) : redactNamed(key, value)]
   })
   return Object.fromEntries(entries)
 }

@@ -1,8 +1,7 @@
 import { decodePercent } from '../routing/request-path.ts'
-import { isSecretField, isSecretName } from './secret-name.ts'
 
 /** Replaces each secret. */
-export const REDACTED = '[redacted]'
+const REDACTED = '[redacted]'
 
 /** Longest URL that is logged or repeated in an error. */
 const LONGEST_URL = 2_048
@@ -46,9 +45,9 @@ export function redactUrl(url: string): string {
 export function redactText(text: string): string {
   if (!SUSPICIOUS.test(text)) return text
   let redacted = text
-  if (/\/\/|2f/i.test(redacted)) redacted = redactUserInfo(redacted)
+  if (redacted.search(AT) !== -1) redacted = redacted.replace(WORD, redactUserInfo)
   if (redacted.includes('eyJ')) redacted = redacted.replace(JWT, REDACTED)
-  if (/=|3d/i.test(redacted)) redacted = redactParameters(redacted)
+  if (/=|3d/i.test(redacted)) redacted = redactAfter(redacted, PARAMETER, findParameterEnd)
   if (/authorization/i.test(redacted)) redacted = redacted.replace(AUTHORIZATION, `$1${REDACTED}`)
   if (/bearer|basic/i.test(redacted)) redacted = redacted.replace(CREDENTIALS, `$1$2${REDACTED}`)
   return redacted
@@ -99,6 +98,11 @@ export function redactLogged(value: unknown): unknown {
   }
 }
 
+/** Returns what may be logged of the value of a key, which may say that it is a secret. */
+export function redactNamed(key: string, value: unknown): unknown {
+  return isSecretName(key) ? REDACTED : redactLogged(value)
+}
+
 function redactEntry(key: string, value: unknown): unknown {
   if (value === undefined) return undefined
   if (isSecretName(key)) return REDACTED
@@ -128,33 +132,37 @@ function isMessage(value: unknown): boolean {
   return [value].flat().every((one) => typeof one === 'string')
 }
 
-function redactUserInfo(text: string): string {
+/**
+ * Returns a string without what stands after matches of an expression.
+ * @param findEnd returns where that ends, -1 where it is no secret
+ */
+function redactAfter(
+  text: string,
+  pattern: RegExp,
+  findEnd: (start: number, match: RegExpExecArray) => number,
+): string {
   let redacted = ''
   let from = 0
-  for (const { start, end } of findUserInfo(text)) {
+  for (const match of text.matchAll(pattern)) {
+    if (match.index < from) continue
+    const start = match.index + match[0].length
+    const end = findEnd(start, match)
+    if (end === -1) continue
     redacted += text.slice(from, start) + REDACTED
     from = end
   }
   return redacted + text.slice(from)
 }
 
-function redactParameters(text: string): string {
-  let redacted = ''
-  let from = 0
-  for (const { 0: start, 1: name = '', index } of text.matchAll(PARAMETER)) {
-    const isOfUrl = /^[?&;#%]/.test(start)
-    if (index < from || !isSecretParameter(name, isOfUrl)) continue
-    const valueAt = index + start.length
-    redacted += text.slice(from, valueAt) + REDACTED
-    from = valueAt + text.slice(valueAt).search(/[&#\s]|$/)
-  }
-  return redacted + text.slice(from)
+function findParameterEnd(start: number, match: RegExpExecArray): number {
+  const { 0: before, 1: name = '', input } = match
+  const decoded = decodePercent(name)
+  const isCode = /^[?&;#%]/.test(before) && decoded.toLowerCase() === LOGIN_CODE
+  return isCode || isSecretName(decoded) ? start + input.slice(start).search(/[&#\s]|$/) : -1
 }
 
-function isSecretParameter(name: string, isOfUrl: boolean): boolean {
-  const decoded = decodePercent(name)
-  return isSecretName(decoded) || (isOfUrl && decoded.toLowerCase() === LOGIN_CODE)
-}
+/** What stands between spaces and quotes: a URL, among others. */
+const WORD = /[^\s"'`<>]+/g
 
 /** Colon and slashes of a URL, perhaps percent-encoded as in a URL inside a URL, or twice. */
 const SCHEME_END = /(?::|%(?:25)*3a)(?:\/|%((?:25)*)2f)(?:\/|%(?:25)*2f)/gi
@@ -164,78 +172,33 @@ const AT = /@|%(?:25)*40/gi
 /** A host and its port, if any, in the place of user and password. */
 const HOST = /^(?:\[[^\]]*\]|[^:]*)(?::\d*)?$/
 
-/** What ends a URL inside a string. */
-const TEXT_END = /[\s"'`<>]/
-
 /**
- * The authority of a URL that stands as it is, and of URLs that are encoded once, twice and more.
+ * Returns a word without user and password of the URLs in it. A password with a slash that is not
+ * encoded, as people write them into connection strings, is found as well. The effort is linear: each
+ * part of the word is looked at a fixed number of times.
  */
-const AUTHORITY = /[^/?#\s"'`<>]*/y
-const ENCODED_AUTHORITIES: readonly RegExp[] = ['', '25', '2525'].map(
-  (level) => new RegExp(`(?:[^/?#&\\s"'\`<>%]|%(?!${level}(?:2f|3f|23|26)))*`, 'iy'),
-)
-
-/** Where user and password of a URL stand, up to the `@`. */
-interface UserInfo {
-  readonly start: number
-  readonly end: number
-}
-
-/**
- * Returns where URLs in a string hold a user and a password, in order. A password with a slash that
- * is not encoded, as people write them into connection strings, is found as well. The effort is
- * linear: each part of the string is looked at a fixed number of times.
- */
-function findUserInfo(text: string): readonly UserInfo[] {
-  const found: UserInfo[] = []
-  const quote = new QuotedUrl(text)
-  let end = 0
-  for (const { 0: scheme, 1: level, index } of text.matchAll(SCHEME_END)) {
-    const start = index + scheme.length
-    if (start < end) continue
-    const authority = readAuthority(text, start, level)
+function redactUserInfo(word: string): string {
+  const lastAt = findLastAt(word)
+  if (lastAt === -1) return word
+  return redactAfter(word, SCHEME_END, (start, { 1: level }) => {
+    const rest = word.slice(start)
+    const authority = rest.slice(0, rest.search(toAuthorityEnd(level)))
     const at = findLastAt(authority)
-    if (at !== -1) end = start + at
-    else if (isHosts(authority)) continue
-    else end = quote.findLastAt(start)
-    if (end > start) found.push({ start, end })
-  }
-  return found
+    if (at === -1 && isHosts(authority)) return -1
+    const end = at === -1 ? lastAt : start + at
+    return end > start ? end : -1
+  })
 }
 
 /**
- * The rest of the URL, up to a space or a quote, that was searched last, so that none is
- * searched twice.
- */
-class QuotedUrl {
-  readonly #text: string
-  #end = -1
-  #at = -1
-
-  constructor(text: string) {
-    this.#text = text
-  }
-
-  /** Returns where the last `@` before the end of the URL stands, -1 for none after the start. */
-  findLastAt(start: number): number {
-    if (start > this.#end) {
-      const length = this.#text.slice(start).search(TEXT_END)
-      this.#end = length === -1 ? this.#text.length : start + length
-      const at = findLastAt(this.#text.slice(start, this.#end))
-      this.#at = at === -1 ? -1 : start + at
-    }
-    return this.#at
-  }
-}
-
-/**
+ * Returns what ends the authority of a URL that stands as it is, or that is encoded as often as its
+ * slashes are.
  * @param level what stands between the percent sign and the code of a slash, `undefined` for `/`
  */
-function readAuthority(text: string, start: number, level: string | undefined): string {
-  const encoded = ENCODED_AUTHORITIES[Math.min((level ?? '').length / 2, 2)] as RegExp
-  const regex = level === undefined ? AUTHORITY : encoded
-  regex.lastIndex = start
-  return regex.exec(text)?.[0] ?? ''
+function toAuthorityEnd(level: string | undefined): RegExp {
+  if (level === undefined) return /[/?#]|$/
+  // Those who send a URL may not choose how long an expression is.
+  return new RegExp(`[/?#&]|%${level.slice(0, 4)}(?:2f|3f|23|26)|$`, 'i')
 }
 
 function findLastAt(text: string): number {
@@ -248,4 +211,66 @@ function findLastAt(text: string): number {
 function isHosts(authority: string): boolean {
   const plain = authority.replace(/%(?:25)*3a/gi, ':')
   return plain.split(',').every((host) => HOST.test(host))
+}
+
+/** Keys whose values never reach a log, wherever they stand in what is logged. */
+export const SECRET_KEYS: readonly string[] = [
+  ...['password', 'passwd', 'passphrase', 'passcode', 'pass', 'pwd', 'pin', 'otp', 'secret'],
+  ...['accessToken', 'access_token', 'refreshToken', 'refresh_token', 'idToken', 'id_token'],
+  ...['token', 'jwt', 'authorization', 'auth', 'cookie', 'cookies', 'apiKey', 'api_key', 'apikey'],
+  ...['key', 'privateKey', 'private_key', 'clientSecret', 'client_secret', 'credentials'],
+  ...['session', 'sessionId', 'session_id', 'sid', 'sig', 'signature'],
+]
+
+/** A name that contains one of these is that of a secret. */
+const SECRET_PART =
+  /token|secret|passw(?:or)?d|passphrase|passcode|pwd|credential|jwt|api[_-]?key|authorization|cookie|signature|sessionid|sessid/i
+
+/**
+ * Short words that others contain (`monkey`, `compass`): they count only as a whole word of a name.
+ */
+const SECRET_WORDS: ReadonlySet<string> = new Set([
+  ...['pass', 'otp', 'totp', 'pin', 'sig', 'session', 'sid', 'auth', 'bearer', 'authcode'],
+  ...['accesskey', 'authkey', 'passkey', 'privatekey', 'sessionkey', 'signingkey', 'userpass'],
+])
+
+/** Words before `key` that make it a secret; other keys name a field or a translation. */
+const KEY_KINDS: ReadonlySet<string> = new Set([
+  ...['access', 'auth', 'encryption', 'master', 'private', 'session', 'shared', 'signing'],
+])
+
+const MAY_HAVE_WORD = /pass|otp|pin|sig|session|sid|auth|bearer|key/i
+
+/**
+ * Whether the name of a parameter or of a logged value is that of a secret: `userPass`, `x-key` and
+ * `X-Amz-Signature` are, `passenger` is not.
+ */
+function isSecretName(name: string): boolean {
+  return isSecret(name, () => true)
+}
+
+/**
+ * Whether the name of a field in the data of an error is that of a secret. Clients read it, and
+ * `key` may be that of a translation: there only `privateKey` and its like are secrets.
+ */
+function isSecretField(name: string): boolean {
+  return isSecret(name, (before) => KEY_KINDS.has(before))
+}
+
+/** @param isSecretKey whether the word `key` is that of a secret after another word, `''` for none */
+function isSecret(name: string, isSecretKey: (before: string) => boolean): boolean {
+  if (SECRET_PART.test(name)) return true
+  if (!MAY_HAVE_WORD.test(name)) return false
+  return toWords(name).some((word, index, words) => {
+    return word === 'key' ? isSecretKey(words[index - 1] ?? '') : SECRET_WORDS.has(word)
+  })
+}
+
+/** `X-OTPCode2` is `x`, `otp` and `code`. */
+function toWords(name: string): readonly string[] {
+  return name
+    .replace(/([a-z\d])([A-Z])/g, '$1 $2')
+    .replace(/([A-Z])([A-Z][a-z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^a-z]+/)
 }
