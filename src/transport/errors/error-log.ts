@@ -22,6 +22,9 @@ function hasError(value: unknown): value is { error(error: Error): unknown } {
 const OUTAGE_SILENCE_MS = 10_000
 const MAX_OUTAGES = 100
 
+/** How many hints are logged: names in them may come from requests. */
+const MAX_HINTS = 100
+
 /** Logs errors that are the server's fault, and hints for the author of an application. */
 export class ErrorLog {
   /** `null` for the logger of the server. */
@@ -30,7 +33,8 @@ export class ErrorLog {
   readonly #logger: Logger | null
   /** When an error 503 was logged last, by its message. */
   readonly #outages = new Map<string, number>()
-  readonly #hints = new HintLog()
+  /** The hints that were logged. */
+  readonly #hints = new Set<string>()
 
   /**
    * @param own the option of the application
@@ -49,8 +53,7 @@ export class ErrorLog {
   log(error: ServiceError, thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
     if (this.#isOff) return
     if (error.code < 500) {
-      const logger = this.#own ?? this.#logger ?? request.log
-      this.#hints.log(error, request, reply, logger as Partial<Logger>)
+      this.#logHint(error, request, reply)
       return
     }
     if (error.code === 503 && !this.#isNews(error.message)) return
@@ -99,30 +102,19 @@ export class ErrorLog {
     this.#outages.set(outage, now)
     return true
   }
-}
 
-/** How many hints are logged: names in them may come from requests. */
-const MAX_HINTS = 100
-
-/**
- * Logs what the author of an application may write instead of what a caller was refused, each hint
- * once, and none with `NODE_ENV=production`.
- */
-export class HintLog {
-  readonly #logged = new Set<string>()
-
-  /** @param logger nothing is logged by one without `warn` */
-  log(
-    { cause, message }: ServiceError,
-    request: FastifyRequest,
-    reply: FastifyReply,
-    logger: Partial<Logger>,
-  ): void {
+  /**
+   * Logs what the author of an application may write instead of what a caller was refused, each hint
+   * once, and none with `NODE_ENV=production`.
+   */
+  #logHint({ cause, message }: ServiceError, request: FastifyRequest, reply: FastifyReply): void {
     if (!(cause instanceof Hint) || !isDeveloping()) return
     const { service, method } = toCalled(request, reply)
     const key = `${service} ${method} ${cause.hint}`
-    if (this.#logged.has(key) || this.#logged.size >= MAX_HINTS) return
-    this.#logged.add(key)
+    if (this.#hints.has(key) || this.#hints.size >= MAX_HINTS) return
+    this.#hints.add(key)
+    // A logger of the application may have `error` alone.
+    const logger = (this.#own ?? this.#logger ?? request.log) as Partial<Logger>
     logger.warn?.({ service, method }, redactText(`${message.replace(/\.$/, '')}: ${cause.hint}`))
   }
 }

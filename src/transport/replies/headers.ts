@@ -66,16 +66,12 @@ export function addVary(reply: FastifyReply, name: string): void {
  * of an IPv6 address, which is none without them.
  */
 function encodeLocation(location: string): string {
-  const encoded = encodeURI(toWellFormed(location)).replace(/%25([0-9a-f]{2})/gi, '%$1')
+  // No URL can hold half of a character: the text may come from a client.
+  const encoded = encodeURI(String(location).toWellFormed()).replace(/%25([0-9a-f]{2})/gi, '%$1')
   return encoded.replace(IPV6_HOST, '$1[$2]')
 }
 
 const IPV6_HOST = /^([a-z]+:\/\/)%5B([0-9a-f:.]+)%5D/i
-
-/** Replaces lone surrogates, which no URL can hold: the text may come from a client. */
-function toWellFormed(text: unknown): string {
-  return Buffer.from(String(text)).toString()
-}
 
 /** Keeps an answer out of caches, and with that from being compressed. */
 export function setPrivate(reply: FastifyReply): void {

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import t from 'tap'
 import { withHint } from '../../../src/core/errors/hint.ts'
-import { HintLog } from '../../../src/transport/errors/error-log.ts'
+import { ErrorLog } from '../../../src/transport/errors/error-log.ts'
 import { BadRequest } from '../../../src/transport/index.ts'
 import { createLogger } from '../../core/recording-logger.ts'
 import type { TestScope } from '../../support/http.ts'
@@ -16,12 +16,12 @@ function open(t: TestScope, environment = 'development') {
     if (former === undefined) delete process.env['NODE_ENV']
     else process.env['NODE_ENV'] = former
   })
-  const hints = new HintLog()
   const logger = createLogger()
+  const log = new ErrorLog(undefined, logger)
   const tell = (hint: string | undefined, method = 'find'): void => {
     const error = new BadRequest('No', undefined, hint === undefined ? {} : withHint(hint))
     const reply = { hook: { path: 'users', method } } as unknown as FastifyReply
-    hints.log(error, request, reply, logger)
+    log.log(error, error, request, reply)
   }
   return { tell, entries: logger.entries }
 }
