@@ -110,13 +110,16 @@ export class ErrorAnswers {
     const html = this.#html
     // On JSON answers too, so that a cache does not hand them to a browser that asks for HTML.
     if (html !== false) addVary(reply, 'accept')
-    if (html !== false && prefersHtml(request.headers.accept)) {
-      this.#sendPage(html, status, error, request, reply)
-      return
+    const isPage = html !== false && prefersHtml(request.headers.accept)
+    const responder = toResponder<ErrorResponder | string>(isPage ? html : this.#json, status)
+    const sendDefault = (): void => {
+      if (isPage) this.#sendPage(error, request, reply)
+      else this.#sendJSON(error, request, reply)
     }
-    const respond = toResponder(this.#json, status)
-    if (respond === undefined) this.#sendJSON(error, request, reply)
-    else run(respond, error, request, reply, () => this.#sendJSON(error, request, reply))
+    if (responder === undefined) sendDefault()
+    else if (isPage && typeof responder === 'string') {
+      sendFile(responder, request, reply, sendDefault)
+    } else run(responder as ErrorResponder, error, request, reply, sendDefault)
   }
 
   #sendJSON(error: ServiceError, request: FastifyRequest, reply: FastifyReply): void {
@@ -127,21 +130,13 @@ export class ErrorAnswers {
   }
 
   #sendPage(
-    html: Exclude<ErrorHandlerOptions['html'], false | undefined>,
-    status: number,
-    error: ServiceError,
+    { message, statusCode: status }: ServiceError,
     request: FastifyRequest,
     reply: FastifyReply,
   ): void {
-    const page = toResponder(html, status)
-    const sendDefault = (): void => {
-      // Below a prefix, what `/` is belongs to somebody else.
-      const hasWayBack = !this.#hasPrefix && toPath(request.originalUrl, DEFAULT_ROUTING) !== '/'
-      sendPage(reply, renderErrorPage({ status, message: error.message, hasWayBack }))
-    }
-    if (typeof page === 'function') run(page, error, request, reply, sendDefault)
-    else if (page === undefined) sendDefault()
-    else sendFile(page, request, reply, sendDefault)
+    // Below a prefix, what `/` is belongs to somebody else.
+    const hasWayBack = !this.#hasPrefix && toPath(request.originalUrl, DEFAULT_ROUTING) !== '/'
+    sendPage(reply, renderErrorPage({ status, message, hasWayBack }))
   }
 }
 

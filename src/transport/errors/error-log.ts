@@ -27,9 +27,7 @@ const MAX_HINTS = 100
 
 /** Logs errors that are the server's fault, and hints for the author of an application. */
 export class ErrorLog {
-  /** `null` for the logger of the server. */
-  readonly #own: ErrorLogger | null
-  readonly #isOff: boolean
+  readonly #own: ErrorLogger | false | undefined
   readonly #logger: Logger | null
   /** When an error 503 was logged last, by its message. */
   readonly #outages = new Map<string, number>()
@@ -37,12 +35,11 @@ export class ErrorLog {
   readonly #hints = new Set<string>()
 
   /**
-   * @param own the option of the application
+   * @param own the option of the application, `undefined` for the logger of the server
    * @param logger takes the place of the logger of each request
    */
   constructor(own: ErrorLogger | false | undefined, logger: Logger | null) {
-    this.#own = own || null
-    this.#isOff = own === false
+    this.#own = own
     this.#logger = logger
   }
 
@@ -51,21 +48,21 @@ export class ErrorLog {
    * @param thrown what it was made of; a logger of the application is told of that
    */
   log(error: ServiceError, thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
-    if (this.#isOff) return
+    if (this.#own === false) return
     if (error.code < 500) {
       this.#logHint(error, request, reply)
       return
     }
     if (error.code === 503 && !this.#isNews(error.message)) return
-    if (this.#own !== null) this.#tell(this.#own, copyError(thrown, error), request)
+    if (this.#own !== undefined) this.#tell(this.#own, copyError(thrown, error), request)
     else this.#write(error.cause ?? error, error.message, request, reply)
   }
 
   /** Logs that a part of an error is left out of the answer. */
   logLost(name: string, reason: unknown, request: FastifyRequest, reply: FastifyReply): void {
-    if (this.#isOff) return
+    if (this.#own === false) return
     const message = `The ${name} of an error can not be written as JSON, and was left out`
-    if (this.#own === null) this.#write(reason, message, request, reply)
+    if (this.#own === undefined) this.#write(reason, message, request, reply)
     else this.#tell(this.#own, new Error(message, { cause: toLoggableError(reason) }), request)
   }
 
@@ -114,7 +111,7 @@ export class ErrorLog {
     if (this.#hints.has(key) || this.#hints.size >= MAX_HINTS) return
     this.#hints.add(key)
     // A logger of the application may have `error` alone.
-    const logger = (this.#own ?? this.#logger ?? request.log) as Partial<Logger>
+    const logger = (this.#own || this.#logger || request.log) as Partial<Logger>
     logger.warn?.({ service, method }, redactText(`${message.replace(/\.$/, '')}: ${cause.hint}`))
   }
 }

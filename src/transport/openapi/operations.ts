@@ -152,12 +152,12 @@ export class ServiceOperations {
     const { path, parameters, result } =
       answer === 'custom' ? this.#toCustomParts(method) : this.#toRecordParts(method, kind)
     const [status, description] = name === 'create' ? [201, 'Created.'] : [200, 'Done.']
-    const requirements = security?.requirements
+    const requirements = security?.requirements ?? []
     const operation = {
       operationId: components.createOperationId(id, this.#typeName),
       summary,
       tags: [this.#path],
-      ...(requirements && { security: requirements }),
+      ...(requirements.length > 0 && { security: requirements }),
       parameters,
       ...this.#toBody(method),
       responses: {

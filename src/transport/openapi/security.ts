@@ -7,10 +7,10 @@ import type { DocumentSchema } from './components.ts'
 
 /** What callers of a method have to prove. */
 export interface Security {
-  /** The schemes of which one is enough, by their names. Empty where nobody knows them. */
+  /** The schemes that prove it, by their names. */
   readonly schemes: Readonly<Record<string, DocumentSchema>>
-  /** The `security` of the operation; `undefined` where nobody knows how to prove it. */
-  readonly requirements: readonly object[] | undefined
+  /** The `security` of the operation, of which one is enough; empty where nobody knows how to prove it. */
+  readonly requirements: readonly object[]
 }
 
 /** The name that the scheme of tokens has in documents. */
@@ -39,25 +39,18 @@ export function readSecurity(
   entry: ServiceEntry,
   method: string,
 ): Security | null {
-  if (method === 'remove' && isAuthentication(entry.service)) {
-    return toSecurity([[JWT, findScheme(app, JWT) ?? BEARER_SCHEME]])
+  const isLogout = method === 'remove' && isAuthentication(entry.service)
+  const strategies = isLogout ? [JWT] : findStrategies(entry, method)
+  if (strategies === null) return null
+  const schemes: Record<string, DocumentSchema> = {}
+  for (const strategy of strategies) {
+    const scheme = findScheme(app, strategy) ?? (isLogout ? BEARER_SCHEME : undefined)
+    if (scheme === undefined) continue
+    const isBearer = scheme['scheme'] === BEARER
+    schemes[isBearer ? BEARER : strategy.replace(/[^A-Za-z0-9._-]/g, '')] = scheme
   }
-  const strategies = findStrategies(entry, method)
-  return strategies && toSecurity(strategies.map((name) => [name, findScheme(app, name)]))
-}
-
-function toSecurity(
-  strategies: readonly [name: string, scheme: DocumentSchema | undefined][],
-): Security {
-  const found = strategies.flatMap(([strategy, scheme]) => {
-    if (scheme === undefined) return []
-    const name = scheme['scheme'] === BEARER ? BEARER : strategy.replace(/[^A-Za-z0-9._-]/g, '')
-    return [[name, scheme] as const]
-  })
-  const schemes = Object.fromEntries(found)
   const requirements: object[] = Object.keys(schemes).map((name) => ({ [name]: [] }))
-  if (requirements.length === 0) return { schemes, requirements: undefined }
-  if (strategies.some(([name]) => name === ANONYMOUS)) requirements.push({})
+  if (requirements.length > 0 && strategies.includes(ANONYMOUS)) requirements.push({})
   return { schemes, requirements }
 }
 

@@ -1,4 +1,5 @@
 import type { MethodEntry } from '../../core/index.ts'
+import { getOrAdd } from '../../core/schema/model/keywords.ts'
 import type { PickOptions, ResultForm } from '../../core/schema/service/result-form.ts'
 import { createResultForm } from '../../core/schema/service/result-form.ts'
 import { isObject } from '../../core/value-kind.ts'
@@ -54,18 +55,14 @@ export function pickResult(method: MethodEntry, body: unknown): unknown {
 
 function findResult(method: MethodEntry): MethodResult | null {
   const { entry, name } = method
-  if (entry.schemas === null) return null
-  const results = (entry.attachments.get(RESULTS) ?? new Map()) as MethodResults
-  entry.attachments.set(RESULTS, results)
-  const known = results.get(name)
-  if (known !== undefined) return known
-  const { result: schema, isWhole = false } = entry.schemas.toMethodSchemas(name)
-  const result =
-    schema === undefined
-      ? null
-      : { method, form: createResultForm(schema), isWhole, ...toPickOptions(method) }
-  results.set(name, result)
-  return result
+  const { attachments, schemas } = entry
+  if (schemas === null) return null
+  const results = getOrAdd(attachments, RESULTS, () => new Map()) as MethodResults
+  return getOrAdd(results, name, () => {
+    const { result, isWhole = false } = schemas.toMethodSchemas(name)
+    if (result === undefined) return null
+    return { method, form: createResultForm(result), isWhole, ...toPickOptions(method) }
+  })
 }
 
 /** What is wrong with results is told once of each method. */
