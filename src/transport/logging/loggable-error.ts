@@ -54,10 +54,8 @@ function describeThrown(thrown: unknown): string {
 function toPlainError({ type, message, stack, cause }: LoggedError): Error {
   const options = cause === undefined ? {} : { cause: toPlainError(cause as LoggedError) }
   const error = new Error(message, options)
-  for (const [name, value] of Object.entries({ name: type, stack })) {
-    Object.defineProperty(error, name, { value, enumerable: false })
-  }
-  return error
+  // Defined, so that what writes all properties of an object repeats neither.
+  return Object.defineProperties(error, { name: { value: type }, stack: { value: stack } })
 }
 
 /**

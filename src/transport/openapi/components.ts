@@ -96,7 +96,7 @@ export class Components {
    */
   createOperationId(method: string, typeName: string): string {
     const base = `${method.replace(/[^A-Za-z0-9_]+/g, '')}${typeName}`
-    const id = toFreeName(base, this.#operationIds)
+    const id = findName([base], (name) => !this.#operationIds.has(name))
     this.#operationIds.add(id)
     return id
   }
@@ -126,7 +126,7 @@ export class Components {
       const toName = (keyword: string, name: string): string =>
         getOrAdd(names, `${keyword}/${name}`, () => {
           const words = name.split(/[^A-Za-z0-9]+/).map(capitalize)
-          const free = toFreeName(own + words.join(''), written)
+          const free = findName([own + words.join('')], (one) => !written.has(one))
           written.set(free, {})
           return free
         })
@@ -147,29 +147,27 @@ export class Components {
   }
 }
 
-/**
- * Adds a part by the first of some names that is free or has the same part, else by the last one with a
- * number. Returns the name.
- */
+/** Adds a part by a name that is free or has the same part already. Returns the name. */
 function addPart<Part extends JSONSchema>(
   parts: Map<string, Part>,
   names: readonly string[],
   part: Part,
 ): string {
-  const last = names.at(-1) ?? ''
-  for (let count = 0; ; count += 1) {
-    const name = names[count] ?? `${last}${count - names.length + 2}`
-    const known = parts.get(name)
-    if (known !== undefined && toText(known) !== toText(part)) continue
-    parts.set(name, part)
-    return name
-  }
+  const name = findName(names, (one) => {
+    const known = parts.get(one)
+    return known === undefined || toText(known) === toText(part)
+  })
+  parts.set(name, part)
+  return name
 }
 
-function toFreeName(base: string, taken: { has(name: string): boolean }): string {
-  let name = base
-  for (let count = 2; taken.has(name); count += 1) name = `${base}${count}`
-  return name
+/** Returns the first of some names that is free, else the last one with a number. */
+function findName(names: readonly string[], isFree: (name: string) => boolean): string {
+  const given = names.find(isFree)
+  if (given !== undefined) return given
+  let count = 2
+  while (!isFree(`${names.at(-1)}${count}`)) count += 1
+  return `${names.at(-1)}${count}`
 }
 
 /** Returns a word with its first letter in upper case. */

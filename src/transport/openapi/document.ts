@@ -171,20 +171,17 @@ export async function addServices(
   const taken = new Set(entries.map(([path]) => toShape(toUrl(prefix, path, false).path)))
   const hasMethodPath = (path: string): boolean => methodPaths && !taken.has(toShape(path))
   const scope = { app, components, prefix, hasMethodPath }
-  // A service that callers outside can not call is not theirs to know of, its name neither.
-  const described = entries
-    .map(([name, entry]) => {
-      return { name, operations: new ServiceOperations(scope, name, entry).create() }
-    })
-    .filter(({ operations }) => operations.length > 0)
+  const operations = entries.flatMap(([path, entry]) =>
+    new ServiceOperations(scope, path, entry).create(),
+  )
   const { tags = [] } = document
-  const known = new Set(tags.map(({ name }) => name))
-  const added = described.flatMap(({ name }) => (known.has(name) ? [] : [{ name }]))
-  const paths = toPaths(described.flatMap(({ operations }) => operations))
+  // A service that callers outside can not call is not theirs to know of, its name neither.
+  const names = new Set(operations.map(({ service }) => service))
+  for (const { name } of tags) names.delete(name)
   return {
     ...document,
-    tags: [...tags, ...added],
-    paths: mergeMaps(paths, document.paths),
+    tags: [...tags, ...[...names].map((name) => ({ name }))],
+    paths: mergeMaps(toPaths(operations), document.paths),
     components: mergeMaps(components.toJSON(), document.components),
   }
 }

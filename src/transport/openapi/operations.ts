@@ -21,6 +21,8 @@ import { readSecurity, toLoginSchemas } from './security.ts'
 
 /** One operation of the document, and where it stands. */
 export interface PlacedOperation {
+  /** The path of the service. */
+  readonly service: string
   /** The path, with the names of its parameters in braces. */
   readonly path: string
   /** In lower case. */
@@ -166,7 +168,7 @@ export class ServiceOperations {
         ...components.referErrors([400, ...(security === null ? [] : [401]), ...errors]),
       },
     }
-    return { path, verb: spec.verb.toLowerCase(), operation }
+    return { service: this.#path, path, verb: spec.verb.toLowerCase(), operation }
   }
 
   #toRecordParts(method: Method, [name, id, , answer]: OperationKind) {

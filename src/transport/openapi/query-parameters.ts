@@ -33,9 +33,6 @@ const USUAL_QUERY: Keywords = {
 /** Names that say something of lists only. */
 const FOR_LISTS: ReadonlySet<string> = new Set(['$limit', '$skip', '$sort'])
 
-/** The names of lists of conditions. */
-const LOGICAL: ReadonlySet<string> = new Set(['$or', '$and'])
-
 /** The kinds of a value that is an object, where it is there at all. */
 const OBJECT_KINDS: ReadonlySet<unknown> = new Set(['object', 'null', undefined])
 
@@ -84,7 +81,7 @@ function toStyle(kinds: ReadonlySet<unknown>): Pick<Parameter, 'style' | 'explod
  * have conditions that no record fits. Fields that may be a plain value begin empty anyway.
  */
 function toExample(key: string, kinds: ReadonlySet<unknown>): Pick<Parameter, 'example'> {
-  if (LOGICAL.has(key)) return { example: [] }
+  if (key === '$or' || key === '$and') return { example: [] }
   const isObject = kinds.has('object') && [...kinds].every((kind) => OBJECT_KINDS.has(kind))
   return isObject ? { example: {} } : {}
 }
