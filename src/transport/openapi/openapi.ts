@@ -106,7 +106,8 @@ class Docs {
    * @param scope that of the services
    * @throws {TypeError} there is a service or a route at the path
    */
-  async serve(scope: FastifyInstance, { app, options }: RestTransport): Promise<void> {
+  async serve(scope: FastifyInstance, transport: RestTransport): Promise<void> {
+    const { app } = transport
     const path = this.#path
     if (app.entries.has(stripSlashes(path))) {
       throw new TypeError(`openapi(): there is a service at '${path}': set the option 'path'`)
@@ -118,16 +119,15 @@ class Docs {
     if (taken !== undefined) {
       throw new TypeError(`openapi(): there is a route at '${taken}': set the option 'path'`)
     }
-    const place = { prefix: scope.prefix, methodPaths: options.methodPaths ?? false }
+    const { methodPaths = false } = transport.options
+    const options = { ...this.#options, prefix: scope.prefix, methodPaths }
     const read = keepDocument(scope, app, async () => {
-      const routes = this.#readRoutes(scope)
-      const options = { ...this.#options, ...place }
-      const document = await addServices(routes, app, options, (error, path) => {
+      const document = await addServices(this.#readRoutes(scope), app, options, (error, path) => {
         // The start fails by itself then; one that is added later answers each call with an error.
         app.logger.error({ err: error, path }, 'openapi(): the document lacks a service')
       })
       // A copy, which the application may change: that of the routes is kept by its plugin.
-      return transformDocument('openapi()', this.#options, structuredClone(document))
+      return transformDocument('openapi()', options, structuredClone(document))
     })
     await scope.register(async (own) => {
       await addDocsPage(own, path, read)
@@ -219,21 +219,15 @@ async function addDocsPage(
         // The path of the route differs from that of the URL where routers are lenient.
         const route = request.routeOptions.url?.replace(/\/$/, '') ?? ''
         const [own = ''] = request.url.split('?', 1)
-        if (route.endsWith(path) && !own.endsWith('/')) return redirectToSlash(own, request, reply)
+        if (route.endsWith(path) && !own.endsWith('/')) {
+          // With a slash at its end the page finds its files and the document by relative paths,
+          // whatever a proxy has put before the path or taken from it.
+          return reply.redirect(request.url.replace(/^(?:[^?]*\/)?([^/?]*)/, './$1/'), 308)
+        }
         return sendDocument(route, read, request, reply)
       },
     },
   })
-}
-
-/**
- * Leads to the page with a slash at its end. From there it finds its files and the document by relative
- * paths, whatever a proxy has put before the path or taken from it.
- * @param path that of the URL, without the query
- */
-function redirectToSlash(path: string, { url }: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const name = path.slice(path.lastIndexOf('/') + 1)
-  return reply.redirect(`./${name}/${url.slice(path.length)}`, 308)
 }
 
 /** Sends the document in place of the handlers of the page, which would write it for each request. */
