@@ -23,6 +23,7 @@ const UNKNOWN = Symbol('unknown')
 type Caller = string | symbol
 
 interface Task {
+  readonly caller: Caller
   readonly isUrgent: boolean
   start(): void
   refuse(error: unknown): void
@@ -37,8 +38,8 @@ interface Task {
 export class WorkQueue {
   readonly #concurrency: number
   readonly #maxQueued: number
-  /** The tasks that wait, by their callers in the order of their next turns. No list is empty. */
-  readonly #waiting = new Map<Caller, Task[]>()
+  /** The tasks that wait, in the order of their turns. */
+  #waiting: Task[] = []
   #running = 0
   #urgentInRow = 0
 
@@ -49,14 +50,7 @@ export class WorkQueue {
 
   /** How many tasks run or wait. */
   get size(): number {
-    return this.#running + this.#limited + this.#count(PATIENT)
-  }
-
-  /** How many tasks wait that are not patient. */
-  get #limited(): number {
-    let count = -this.#count(PATIENT)
-    for (const tasks of this.#waiting.values()) count += tasks.length
-    return count
+    return this.#running + this.#waiting.length
   }
 
   /**
@@ -67,102 +61,75 @@ export class WorkQueue {
     const { signal, isUrgent = false, isPatient = false } = turn
     const caller = isPatient ? PATIENT : (turn.caller ?? UNKNOWN)
     if (signal?.aborted) return Promise.reject(signal.reason)
-    const isFull = this.#running >= this.#concurrency && this.#limited >= this.#maxQueued
-    if (isFull && !isPatient && !this.#makeRoom(caller, isUrgent)) {
-      return Promise.reject(createOverload())
-    }
+    if (!isPatient && !this.#makeRoom(caller, isUrgent)) return Promise.reject(createOverload())
     return new Promise((resolve, reject) => {
       let unfollow = (): void => undefined
       const task: Task = {
+        caller,
         isUrgent,
         start: () => {
           unfollow()
           // The next task begins before the caller hears that this one has ended.
           void work()
-            .finally(() => this.#leave())
+            .finally(() => {
+              this.#running -= 1
+              this.#startNext()
+            })
             .then(resolve, reject)
         },
         refuse: (error) => {
           unfollow()
+          this.#remove(task)
           reject(error)
         },
       }
-      if (signal !== undefined) {
-        unfollow = followSignal(signal, () => {
-          this.#remove(caller, task)
-          reject(signal.reason)
-        })
-      }
-      this.#add(caller, task)
+      if (signal !== undefined) unfollow = followSignal(signal, () => task.refuse(signal.reason))
+      this.#waiting.push(task)
       this.#startNext()
     })
   }
 
-  #count(caller: Caller): number {
-    return this.#waiting.get(caller)?.length ?? 0
-  }
-
   /**
-   * Refuses a task of somebody who has more waiting than the one who asks, or as many where an urgent
-   * task takes the place of one that is not; never the other way round. Returns whether there was one.
+   * Returns whether there is room for a task. Where there was none, it refuses the newest task of whoever
+   * has most: more than the one who asks would have then, or as many where an urgent task takes the place
+   * of one that is not; never the other way round.
    */
   #makeRoom(caller: Caller, isUrgent: boolean): boolean {
-    const own = this.#count(caller)
-    const lines = [...this.#waiting]
-      .filter(([other]) => other !== PATIENT)
-      .sort(([, one], [, other]) => other.length - one.length)
-    for (const [other, tasks] of lines) {
-      const newest =
-        tasks.findLast((task) => !task.isUrgent) ?? (isUrgent ? tasks.at(-1) : undefined)
-      if (newest === undefined) continue
-      const isDisplaced = isUrgent && !newest.isUrgent && tasks.length >= own
-      if (!isDisplaced && tasks.length <= own + 1) continue
-      this.#remove(other, newest)
-      newest.refuse(createOverload())
-      return true
-    }
-    return false
+    const limited = this.#waiting.filter((task) => task.caller !== PATIENT)
+    if (this.#running < this.#concurrency || limited.length < this.#maxQueued) return true
+    const count = (asking: Caller) => limited.filter((task) => task.caller === asking).length
+    const own = count(caller)
+    const [victim] = limited
+      .filter((task) => isUrgent || !task.isUrgent)
+      .map((task) => ({ task, size: count(task.caller) }))
+      .filter(({ task, size }) => size > own + 1 || (isUrgent && !task.isUrgent && size >= own))
+      .reverse()
+      .sort(
+        (one, other) =>
+          other.size - one.size || Number(one.task.isUrgent) - Number(other.task.isUrgent),
+      )
+    victim?.task.refuse(createOverload())
+    return victim !== undefined
   }
 
   #startNext(): void {
     if (this.#running >= this.#concurrency) return
     const isUrgent = this.#urgentInRow < MAX_URGENT
-    const task = this.#take(isUrgent) ?? this.#take(!isUrgent)
+    const [first] = this.#waiting
+    const task = this.#waiting.find((one) => one.isUrgent === isUrgent) ?? first
     if (task === undefined) return
+    this.#remove(task)
+    // What else its caller waits for comes after everybody else.
+    const isOther = ({ caller }: Task): boolean => caller !== task.caller
+    const own = this.#waiting.filter((one) => !isOther(one))
+    this.#waiting = [...this.#waiting.filter(isOther), ...own]
     this.#urgentInRow = task.isUrgent ? this.#urgentInRow + 1 : 0
     this.#running += 1
     task.start()
   }
 
-  /** Takes the oldest of such tasks of the first caller who has one, whose next turn comes last then. */
-  #take(isUrgent: boolean): Task | undefined {
-    for (const [caller, tasks] of this.#waiting) {
-      const task = tasks.find((one) => one.isUrgent === isUrgent)
-      if (task === undefined) continue
-      this.#remove(caller, task)
-      const others = this.#waiting.get(caller)
-      this.#waiting.delete(caller)
-      if (others !== undefined) this.#waiting.set(caller, others)
-      return task
-    }
-    return undefined
-  }
-
-  #add(caller: Caller, task: Task): void {
-    const tasks = this.#waiting.get(caller)
-    if (tasks === undefined) this.#waiting.set(caller, [task])
-    else tasks.push(task)
-  }
-
-  #remove(caller: Caller, task: Task): void {
-    const tasks = this.#waiting.get(caller) ?? []
-    tasks.splice(tasks.indexOf(task), 1)
-    if (tasks.length === 0) this.#waiting.delete(caller)
-  }
-
-  #leave(): void {
-    this.#running -= 1
-    this.#startNext()
+  #remove(task: Task): void {
+    this.#waiting.splice(this.#waiting.indexOf(task), 1)
   }
 }
 
