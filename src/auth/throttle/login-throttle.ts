@@ -3,7 +3,7 @@ import { isIPv6 } from 'node:net'
 import type { Logger, Params } from '../../core/index.ts'
 import { ServiceError, TooManyRequests } from '../../core/index.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
-import { checkOptions } from '../../core/options/option-check.ts'
+import { checkOptions, withDefaults } from '../../core/options/option-check.ts'
 import { AUTH_OPTION, hasMethods } from '../settings-values.ts'
 import { WorkQueue } from '../work-queue.ts'
 import type { Counter, ThrottleStore } from './throttle-store.ts'
@@ -40,12 +40,6 @@ export interface LoginAttempt {
   cancel(): Promise<void>
 }
 
-/** What a login may bring along. */
-interface LoginOptions {
-  readonly logger?: Pick<Logger, 'error'>
-  readonly signal?: AbortSignal | undefined
-}
-
 /** The rules for {@link LoginThrottleOptions}. */
 export const THROTTLE_RULES: OptionRules = {
   maxAttempts: AUTH_OPTION.positiveInteger,
@@ -59,30 +53,21 @@ export const THROTTLE_RULES: OptionRules = {
 }
 
 const DAY_MS = 86_400_000
-const DEFAULT_ATTEMPTS = 10
-
-/** Several people share the address of an office, and each may mistype. */
-const ATTEMPTS_PER_ADDRESS = 3
 
 /** Limits failing logins per account and per address. */
 export class LoginThrottle {
-  readonly #maxAttempts: number
-  readonly #maxAttemptsPerAddress: number
-  readonly #windowMs: number
-  readonly #knownMs: number
-  readonly #store: ThrottleStore
+  readonly #options: Required<LoginThrottleOptions>
   readonly #turns = new LoginTurns()
   #hasWarned = false
 
   /** @throws {TypeError} an unknown option, or one that is no limit */
   constructor(options: LoginThrottleOptions = {}) {
     checkOptions('LoginThrottle', options, THROTTLE_RULES)
-    this.#maxAttempts = options.maxAttempts ?? DEFAULT_ATTEMPTS
-    this.#maxAttemptsPerAddress =
-      options.maxAttemptsPerAddress ?? this.#maxAttempts * ATTEMPTS_PER_ADDRESS
-    this.#windowMs = (options.windowSeconds ?? 60) * 1000
-    this.#knownMs = (options.knownAddressDays ?? 30) * DAY_MS
-    this.#store = options.store ?? new MemoryThrottleStore()
+    const { maxAttempts = 10, store = new MemoryThrottleStore() } = options
+    // Several people share the address of an office, and each may mistype.
+    const maxAttemptsPerAddress = maxAttempts * 3
+    const defaults = { maxAttempts, maxAttemptsPerAddress, windowSeconds: 60, knownAddressDays: 30 }
+    this.#options = withDefaults({ ...defaults, store }, options)
   }
 
   /**
@@ -98,14 +83,21 @@ export class LoginThrottle {
     account: string | null,
     address: string | undefined,
     login: (added: { readonly attempt: LoginAttempt }) => Promise<T>,
-    { logger = console, signal }: LoginOptions = {},
+    {
+      logger = console,
+      signal,
+    }: { readonly logger?: Pick<Logger, 'error'>; readonly signal?: AbortSignal | undefined } = {},
   ): Promise<T> {
     const place = address === undefined ? (account ?? '') : getNetwork(address)
+    const logFailure = (error: unknown): void =>
+      logger.error({ err: error }, 'The store of the login throttle failed')
     const run = async (): Promise<T> => {
       const attempt = await this.begin(account, address)
       const result = await login({ attempt }).catch(async (error: unknown) => {
         // An error of the database, for example, says nothing about the password.
-        if (isFault(error)) await cancelOrLog(attempt, logger)
+        const isFault = !(error instanceof ServiceError) || error.code >= 500
+        // Where the store fails as well, the attempt stays counted: the caller has to know the fault.
+        if (isFault) await attempt.cancel().catch(logFailure)
         throw error
       })
       await attempt.succeed()
@@ -124,34 +116,55 @@ export class LoginThrottle {
    * @throws {TooManyRequests} with the seconds to wait as `data.retryAfter`
    */
   async begin(account: string | null, address: string | undefined): Promise<LoginAttempt> {
-    const counters: Counter[] = []
+    const { maxAttempts, maxAttemptsPerAddress, store, ...times } = this.#options
     const network = address === undefined ? null : getNetwork(address)
-    const named = account === null ? null : createAccountKeys('', network, account)
-    const keys = named === null ? [] : [named]
-    const isKnown = named !== null && (await this.#isKnown(named))
+    const counters: Counter[] = []
+    // What is remembered if the login goes well: the name and the user are known here.
+    const logins: string[] = []
+    const count = async (key: string): Promise<Counter> => {
+      const counter = await store.add(key, times.windowSeconds * 1000)
+      counters.push(counter)
+      return counter
+    }
+    const undo = async (): Promise<void> => {
+      await Promise.all(counters.map((counter) => counter.undo()))
+    }
+    const limit = async (key: string, max: number): Promise<void> => {
+      const counter = await count(key)
+      if (counter.count <= max) return
+      // One beyond the limit isn't counted: however many come, the limit ends with its window.
+      await undo()
+      const retryAfter = Math.max(1, Math.ceil(counter.remainingMs / 1000))
+      throw new TooManyRequests('Too many failed logins', { retryAfter })
+    }
+    const findCounter = async (kind: '' | '-user', name: string) => {
+      // Known by the exact user name: `Ann` and `ann` may be two accounts.
+      const pair = `${network} ${name}`
+      const login = createKey(`known${kind}`, pair)
+      const isKnown = network !== null && (await store.isRemembered(login))
+      if (network !== null) logins.push(login)
+      const key = isKnown
+        ? createKey(`pair${kind}`, pair)
+        : createKey(`account${kind}`, name.trim().toLowerCase())
+      return { key, isKnown }
+    }
+    const named = account === null ? null : await findCounter('', account)
     // The address first: once it is refused, the names that it invents make no counters.
     if (network !== null) {
-      const key = createKey(isKnown ? 'address-known' : 'address', network)
-      await this.#limit(key, this.#maxAttemptsPerAddress, counters)
+      const kind = named?.isKnown ? 'address-known' : 'address'
+      await limit(createKey(kind, network), maxAttemptsPerAddress)
     }
-    if (named !== null) {
-      await this.#limit(isKnown ? named.pair : named.account, this.#maxAttempts, counters)
-    }
+    if (named !== null) await limit(named.key, maxAttempts)
     return {
       countUser: async (user) => {
-        const found = createAccountKeys('-user', network, user)
-        keys.push(found)
-        const key = (await this.#isKnown(found)) ? found.pair : found.account
+        const found = await findCounter('-user', user)
         // Counted beyond the limit as well: to take it back would be a call of the store that tells of it.
-        const { count } = await this.#count(key, counters)
-        return count <= this.#maxAttempts
+        return (await count(found.key)).count <= maxAttempts
       },
-      cancel: () => undo(counters),
+      cancel: undo,
       succeed: async () => {
-        await undo(counters)
-        for (const { known } of keys) {
-          if (known !== null) await this.#store.remember(known, this.#knownMs)
-        }
+        await undo()
+        for (const login of logins) await store.remember(login, times.knownAddressDays * DAY_MS)
       },
     }
   }
@@ -172,73 +185,6 @@ export class LoginThrottle {
         'name it in `trustProxy`, or all callers share its limit for failing logins',
     )
   }
-
-  async #isKnown({ known }: AccountKeys): Promise<boolean> {
-    return known !== null && this.#store.isRemembered(known)
-  }
-
-  /**
-   * Counts a login. One beyond the limit isn't counted: however many come, the limit ends with its
-   * window.
-   * @throws {TooManyRequests} the counter is beyond its limit; nothing of the login is counted then
-   */
-  async #limit(key: string, maxAttempts: number, counters: Counter[]): Promise<void> {
-    const { count, remainingMs } = await this.#count(key, counters)
-    if (count <= maxAttempts) return
-    await undo(counters)
-    const retryAfter = Math.max(1, Math.ceil(remainingMs / 1000))
-    throw new TooManyRequests('Too many failed logins', { retryAfter })
-  }
-
-  async #count(key: string, counters: Counter[]): Promise<Counter> {
-    const counter = await this.#store.add(key, this.#windowMs)
-    counters.push(counter)
-    return counter
-  }
-}
-
-/** The keys of an account in the store. */
-interface AccountKeys {
-  /** What is remembered after a login from a network, `null` without one. */
-  readonly known: string | null
-  /** The counter of the account in a network where it is known. */
-  readonly pair: string
-  /** The counter everywhere else, of all ways to write a name in upper and lower case. */
-  readonly account: string
-}
-
-/** Known by the exact user name: `Ann` and `ann` may be two accounts. */
-function createAccountKeys(
-  kind: '' | '-user',
-  network: string | null,
-  account: string,
-): AccountKeys {
-  const pair = `${network} ${account}`
-  return {
-    known: network === null ? null : createKey(`known${kind}`, pair),
-    pair: createKey(`pair${kind}`, pair),
-    account: createKey(`account${kind}`, account.trim().toLowerCase()),
-  }
-}
-
-async function undo(counters: readonly Counter[]): Promise<void> {
-  await Promise.all(counters.map((counter) => counter.undo()))
-}
-
-/**
- * Cancels an attempt whose login has failed by a fault. Where the store fails as well, the fault is
- * what the caller has to know: the attempt stays counted until its window ends.
- */
-async function cancelOrLog(attempt: LoginAttempt, logger: Pick<Logger, 'error'>): Promise<void> {
-  try {
-    await attempt.cancel()
-  } catch (error) {
-    logger.error({ err: error }, 'The store of the login throttle failed')
-  }
-}
-
-function isFault(error: unknown): boolean {
-  return !(error instanceof ServiceError) || error.code >= 500
 }
 
 /** Returns a key with a hash: names may be long, and e-mail addresses are not to be stored here. */
@@ -307,7 +253,12 @@ export class LoginTurns {
     let outcome: Promise<T> | undefined
     const takeTurn = async (): Promise<void> => {
       outcome = login()
-      await settleWithin(outcome, this.#maxTurnMs)
+      let timer: NodeJS.Timeout | undefined
+      const end = new Promise((resolve) => {
+        timer = setTimeout(resolve, this.#maxTurnMs)
+      })
+      await Promise.race([outcome, end]).catch(() => undefined)
+      clearTimeout(timer)
     }
     try {
       await queue.run(takeTurn, { signal })
@@ -316,14 +267,4 @@ export class LoginTurns {
     }
     return outcome as Promise<T>
   }
-}
-
-/** Resolves when the work has settled, whether well or not, or the time is over. */
-async function settleWithin(work: Promise<unknown>, maxMs: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const end = new Promise((resolve) => {
-    timer = setTimeout(resolve, maxMs)
-  })
-  await Promise.race([work, end]).catch(() => undefined)
-  clearTimeout(timer)
 }

@@ -118,14 +118,15 @@ export class CollectionThrottleStore implements ThrottleStore {
     const window = Math.floor(now / windowMs)
     const endsAt = (window + 1) * windowMs
     const _id = `${key} ${window}`
-    const counter = await orUnavailable(STORED, () =>
+    const stored = await orUnavailable(STORED, () =>
       this.#collection.findOneAndUpdate(
         { _id },
         { $inc: { count: 1 }, $set: { expiresAt: new Date(endsAt) } },
         { upsert: true, returnDocument: 'after' },
       ),
     )
-    return { count: readCount(counter), remainingMs: endsAt - now, undo: () => this.#undo(_id) }
+    const { count = 0 } = (stored ?? {}) as { count?: number }
+    return { count, remainingMs: endsAt - now, undo: () => this.#undo(_id) }
   }
 
   async remember(key: string, forMs: number): Promise<void> {
@@ -148,9 +149,4 @@ export class CollectionThrottleStore implements ThrottleStore {
       this.#collection.updateOne(filter, { $inc: { count: -1 } }, { upsert: false }),
     )
   }
-}
-
-function readCount(document: unknown): number {
-  const { count } = (document ?? {}) as { count?: unknown }
-  return typeof count === 'number' ? count : 0
 }
