@@ -1,4 +1,4 @@
-import type { Application, ServiceEntry } from '../core/index.ts'
+import type { Application } from '../core/index.ts'
 import type { Authentication } from './authentication.ts'
 
 /** The key of the setting that names the configuration of the default authentication service. */
@@ -45,23 +45,17 @@ export function installDefaultAuthentication(app: Application): void {
 
 function observeServices(app: Application): ReadonlyMap<string, Authentication> {
   const services = new Map<string, Authentication>()
-  const add = ({ service }: ServiceEntry): void => {
-    if (isAuthentication(service) && !services.has(service.configKey)) {
+  const list = (): void => {
+    services.clear()
+    for (const { service } of app.entries.values()) {
+      if (!isAuthentication(service) || services.has(service.configKey)) continue
       services.set(service.configKey, service)
     }
   }
-  const addAll = (): void => {
-    for (const entry of app.entries.values()) add(entry)
-  }
   Object.defineProperty(app, SERVICES, { value: services })
-  addAll()
-  app.observe((change, _path, entry) => {
-    if (change === 'added') {
-      add(entry)
-      return
-    }
-    services.clear()
-    addAll()
+  list()
+  app.observe((_change, _path, { service }) => {
+    if (isAuthentication(service)) list()
   })
   return services
 }
