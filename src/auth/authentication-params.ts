@@ -26,7 +26,10 @@ export interface AuthenticationParams extends Params {
  * Returns a copy of params for a call inside this process that needs no authentication. No key is
  * added without a value: services may ask whether one is there.
  */
-export function createInternalParams(params: AuthenticationParams): AuthenticationParams {
+export function createInternalParams(
+  params: AuthenticationParams,
+  added?: AuthenticationParams,
+): AuthenticationParams {
   // On the params of a transport the address is a getter of their class, which a copy leaves out.
   const {
     provider: _provider,
@@ -38,7 +41,7 @@ export function createInternalParams(params: AuthenticationParams): Authenticati
   const copy: AuthenticationParams = others
   copy.authenticated = true
   if (address !== undefined) copy.address = address
-  return copy
+  return added === undefined ? copy : { ...copy, ...added }
 }
 
 /** Returns a copy of params without the provider, and with what a copy leaves out of a transport's. */

@@ -119,11 +119,7 @@ function findService(app: Application, { service: path }: AuthenticateOptions): 
 }
 
 /** What holds the params of a call, a hook's context for example. */
-interface ParamsHolder {
-  params: Params
-  /** The service that is called. */
-  readonly service?: object
-}
+type ParamsHolder = Pick<HookCall, 'params'> & Partial<Pick<HookCall, 'service'>>
 
 /** Proves who calls. Returns `undefined`, and no promise, where nothing has to be proven. */
 function proveParams(
@@ -168,17 +164,11 @@ function proveCaller(
   strategies: readonly string[],
 ): Promise<AuthenticationResult> {
   const { authentication, provider } = params
+  const prove = (added?: AuthenticationParams): Promise<AuthenticationResult> =>
+    service.authenticate(authentication, createInternalParams(params, added), ...strategies)
   const name = authentication?.strategy ?? ''
   const strategy = provider && strategies.includes(name) ? service.getStrategy(name) : undefined
-  if (!authentication || strategy?.limitGuesses === undefined) {
-    return service.authenticate(authentication, createInternalParams(params), ...strategies)
-  }
-  const prove = (added?: AuthenticationParams) =>
-    service.authenticate(
-      authentication,
-      { ...createInternalParams(params), ...added },
-      ...strategies,
-    )
+  if (!authentication || strategy?.limitGuesses === undefined) return prove()
   return limitProof(service, strategy, authentication, params, prove).catch((error: unknown) => {
     reportFailure(service, 'login', { data: authentication, params }, error)
     throw error
