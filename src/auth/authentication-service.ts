@@ -15,7 +15,7 @@ import type {
 import type { AuthenticationParams } from './authentication-params.ts'
 import { withAuthenticated } from './authentication-params.ts'
 import { DEFAULT_SETTING, installDefaultAuthentication } from './default-authentication.ts'
-import { findEntityService, getIdName } from './entity-service.ts'
+import { findEntityService, getEntityIdName } from './entity-service.ts'
 import { installLoginHooks } from './hooks/login-events.ts'
 import { limitProof } from './proof.ts'
 import type { AuthenticationConfiguration } from './settings/authentication-config.ts'
@@ -25,10 +25,10 @@ import { mergeSettings } from './settings-values.ts'
 import { AuthenticationBaseStrategy } from './strategies/base-strategy.ts'
 import type { LoginThrottle } from './throttle/login-throttle.ts'
 import type { AccessTokenPayload } from './tokens/access-token.ts'
-import { decodeClaims } from './tokens/access-token.ts'
+import { createTokenError, decodeClaims } from './tokens/access-token.ts'
 import type { TokenOptions } from './tokens/token-options.ts'
 import type { RevocationList } from './tokens/token-revocation.ts'
-import { checkRevocation, getRevocationExpiry } from './tokens/token-revocation.ts'
+import { getRevocationExpiry } from './tokens/token-revocation.ts'
 
 /**
  * The service that logs users in and out: `create` takes `{ strategy, ... }` and returns
@@ -78,7 +78,7 @@ export class AuthenticationService implements Authentication {
   }
 
   get loginThrottle(): LoginThrottle | null {
-    return this.#settings.current.loginThrottle
+    return this.#settings.current.getThrottle()
   }
 
   get revocationList(): RevocationList | null {
@@ -128,7 +128,7 @@ export class AuthenticationService implements Authentication {
     options?: TokenOptions,
     secret?: string,
   ): Promise<string> {
-    return this.#settings.current.issuer.sign(payload, options, secret)
+    return this.#settings.current.getIssuer().sign(payload, options, secret)
   }
 
   async verifyAccessToken(
@@ -136,10 +136,14 @@ export class AuthenticationService implements Authentication {
     options?: TokenOptions,
     secret?: string,
   ): Promise<AccessTokenPayload> {
-    const { issuer, revocationList } = this.#settings.current
-    const payload = issuer.verify(token, options, secret)
+    const { getIssuer, revocationList } = this.#settings.current
+    const payload = getIssuer().verify(token, options, secret)
     // Not part of what the issuer caches, so that a logout takes effect at once.
-    if (revocationList !== null) await checkRevocation(payload, revocationList)
+    if (revocationList !== null && (await revocationList.isRevoked(payload.jti))) {
+      // The cause is for the log only: it says whose token somebody still uses.
+      const { jti, sub } = payload
+      throw createTokenError('jwt was revoked', { jti, sub })
+    }
     return payload
   }
 
@@ -173,7 +177,17 @@ export class AuthenticationService implements Authentication {
     reply: unknown,
     ...strategies: string[]
   ): AuthenticationRequest | null | Promise<AuthenticationRequest | null> {
-    return this.#parse(request, reply, strategies)
+    // It is a promise only from the first strategy on that returns one.
+    const parseFrom = (start: number): ReturnType<Authentication['parse']> => {
+      for (let index = start; index < strategies.length; index += 1) {
+        const strategy = this.#strategies.get(strategies[index] ?? '')
+        const parsed = strategy?.parse?.(request, reply) ?? null
+        if (parsed instanceof Promise) return parsed.then((value) => value ?? parseFrom(index + 1))
+        if (parsed !== null) return parsed
+      }
+      return null
+    }
+    return parseFrom(0)
   }
 
   async handleConnection(
@@ -186,7 +200,6 @@ export class AuthenticationService implements Authentication {
     }
   }
 
-  /** Returns further claims for the token of a login. */
   async getPayload(
     _result: AuthenticationResult,
     params: AuthenticationParams,
@@ -194,19 +207,16 @@ export class AuthenticationService implements Authentication {
     return params.payload ?? {}
   }
 
-  /**
-   * Returns the options for the token of a login: those of the params, with the entity's id
-   * as subject.
-   * @throws {NotAuthenticated} there is no entity, or it has no id
-   */
   async getTokenOptions(
     result: AuthenticationResult,
     params: AuthenticationParams,
   ): Promise<TokenOptions> {
     const options: TokenOptions = mergeSettings(params.jwtOptions, params.jwt)
-    const { entity, entityId, service } = this.configuration
+    const { configuration } = this
+    const { entity, service } = configuration
     if (entity == null || service === undefined || options.subject !== undefined) return options
-    const idName = entityId ?? getIdName(findEntityService(this.app, service)) ?? 'id'
+    const entityService = findEntityService(this.app, service)
+    const idName = getEntityIdName({ configuration, entityService })
     const { [idName]: id } = (result[entity] ?? {}) as Record<string, unknown>
     if (id === undefined || id === null) {
       throw new NotAuthenticated(`Can not set subject from ${entity}.${idName}`)
@@ -249,24 +259,6 @@ export class AuthenticationService implements Authentication {
       )
     }
     return result
-  }
-
-  /** It is a promise only from the first strategy on that returns one. */
-  #parse(
-    request: AuthenticationHttpRequest,
-    reply: unknown,
-    names: readonly string[],
-  ): AuthenticationRequest | null | Promise<AuthenticationRequest | null> {
-    for (let index = 0; index < names.length; index += 1) {
-      const strategy = this.#strategies.get(names[index] ?? '')
-      const parsed = strategy?.parse?.(request, reply) ?? null
-      if (parsed instanceof Promise) {
-        const others = names.slice(index + 1)
-        return parsed.then((value) => value ?? this.#parse(request, reply, others))
-      }
-      if (parsed !== null) return parsed
-    }
-    return null
   }
 
   /** @throws {TypeError} something about the settings in effect is not valid */

@@ -151,7 +151,11 @@ export interface Authentication {
     result: AuthenticationResult,
     params: AuthenticationParams,
   ): Promise<Record<string, unknown>>
-  /** Returns the options for the token of a login, with the id of the entity as its subject. */
+  /**
+   * Returns the options for the token of a login: those of the params, with the id of the entity as
+   * subject.
+   * @throws {NotAuthenticated} there is no entity, or it has no id
+   */
   getTokenOptions(result: AuthenticationResult, params: AuthenticationParams): Promise<TokenOptions>
 
   /** Tells every strategy that a real-time connection logs in or out, or is gone. */

@@ -34,18 +34,19 @@ export function findEntityService(app: Application, path: unknown): EntityServic
   return (app.entries.get(toServicePath(path))?.service as EntityService | undefined) ?? null
 }
 
-/** Returns the name of the id that a service says its records have. */
-export function getIdName(service: EntityService | null): string | undefined {
-  const { id } = (service ?? {}) as { id?: unknown }
-  return typeof id === 'string' ? id : undefined
+/** Returns the first record of a list or a page, or a single record; `null` for none. */
+export function getFirstEntity(result: unknown): Entity | null {
+  const { data, total } = (result ?? {}) as { data?: unknown; total?: unknown }
+  const isPage = Array.isArray(data) && total !== undefined
+  const [first] = [isPage ? data : result].flat()
+  return isObject(first) ? first : null
 }
 
-/** Returns the records of a page, an array, or a single record. */
-export function listEntities(result: unknown): readonly unknown[] {
-  if (Array.isArray(result)) return result
-  if (!isObject(result)) return []
-  const { data, total } = result
-  return Array.isArray(data) && total !== undefined ? data : [result]
+/** Returns the value at a dotted path, of own properties only; `undefined` where there is none. */
+export function getField(record: unknown, path: string): unknown {
+  return path.split('.').reduce<unknown>((value, key) => {
+    return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
+  }, record)
 }
 
 /**
@@ -69,12 +70,13 @@ interface Finder {
 }
 
 /** Returns the name of the id of the entities of a strategy: the setting, else that of their service. */
-export function getEntityIdName({ configuration, entityService }: Finder): string {
-  return String(configuration['entityId'] ?? entityService?.id ?? 'id')
+export function getEntityIdName(of: Pick<Finder, 'configuration' | 'entityService'>): string {
+  return String(of.configuration['entityId'] ?? of.entityService?.id ?? 'id')
 }
 
 /**
- * Returns an entity for the result of a login: for external calls as callers outside may see it.
+ * Returns an entity for the result of a login: for external calls as callers outside may see it, which
+ * is the result of an external `get`, since the hooks of its service decide which fields are sent.
  * @param id of the entity
  * @param missing the message where there is no id
  * @throws {NotAuthenticated} there is none
@@ -87,19 +89,7 @@ export async function readResultEntity(
   missing: string,
 ): Promise<unknown> {
   if (id === undefined || id === null) throw new NotAuthenticated(missing)
-  return params.provider ? readExternalEntity(strategy, entity, id, params) : entity
-}
-
-/**
- * Returns an entity as callers outside may see it: the result of an external `get`, since the hooks
- * of its service decide which fields are sent.
- */
-export async function readExternalEntity(
-  strategy: Finder,
-  entity: Entity,
-  id: unknown,
-  params: AuthenticationParams,
-): Promise<unknown> {
+  if (!params.provider) return entity
   const service = strategy.entityService
   if (service === null) return undefined
   const name = String(strategy.configuration['entity'])

@@ -66,20 +66,12 @@ function copySetting(value: unknown): unknown {
 
 /** Rules that the options of strategies, tokens, passwords and limits share. */
 export const AUTH_OPTION: Readonly<
-  Record<
-    'stringOrNull' | 'stringOrList' | 'servicePath' | 'positiveInteger' | 'positiveNumber',
-    OptionRule
-  >
+  Record<'stringOrList' | 'positiveInteger' | 'positiveNumber', OptionRule>
 > = {
-  stringOrNull: {
-    expected: 'a non-empty string or null',
-    isValid: (value) => value === null || isNonEmptyString(value),
-  },
   stringOrList: {
     expected: 'a non-empty string or a list of them',
     isValid: isStringOrList,
   },
-  servicePath: { expected: 'the path of a service', isValid: isNonEmptyString },
   positiveInteger: {
     expected: 'a whole number from 1 on',
     isValid: (value) => Number.isInteger(value) && Number(value) >= 1,

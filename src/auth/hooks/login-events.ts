@@ -4,7 +4,7 @@ import { ServiceError } from '../../core/index.ts'
 import { describeRefusal } from '../auth-errors.ts'
 import type { Authentication, AuthenticationResult } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
-import { getField } from '../field-path.ts'
+import { getField } from '../entity-service.ts'
 
 type LoginEvent = 'login' | 'logout'
 
@@ -48,14 +48,12 @@ function createLoginHook(
     if (typeof connection === 'object' && connection !== null) {
       await service.handleConnection(event, connection as Record<string, unknown>, result)
     }
-    service.app.logger.info(
-      {
-        event,
-        strategy: result.authentication?.strategy,
-        ...describeCaller(params, service, result),
-      },
-      event === 'login' ? 'Logged in' : 'Logged out',
-    )
+    const { strategy, payload } = result.authentication ?? {}
+    const { entity } = service.configuration
+    const { sub } = (payload ?? {}) as { sub?: unknown }
+    const caller = { address: params.address, ...(entity == null ? {} : { [entity]: sub }) }
+    const message = event === 'login' ? 'Logged in' : 'Logged out'
+    service.app.logger.info({ event, strategy, ...caller }, message)
     service.app.emit(event, result, params, context)
   }
 }
@@ -86,14 +84,4 @@ function hashAccount(strategy: object | undefined, data: unknown): object {
   const name = getField(data, usernameField)
   if (typeof name !== 'string') return {}
   return { account: createHash('sha256').update(name.trim().toLowerCase()).digest('hex') }
-}
-
-function describeCaller(
-  { address }: AuthenticationParams,
-  service: Authentication,
-  result: AuthenticationResult,
-): object {
-  const { entity } = service.configuration
-  const { sub } = (result.authentication?.payload ?? {}) as { sub?: unknown }
-  return { address, ...(entity == null ? {} : { [entity]: sub }) }
 }

@@ -1,8 +1,7 @@
 import { describeFunction } from '../../core/function-metadata.ts'
 import type { ExternalForm } from '../../core/index.ts'
-import { addExternalForm } from '../../core/index.ts'
-import { isObject, isStringList } from '../../core/value-kind.ts'
-import { getPlainForm, omitFields } from '../field-path.ts'
+import { addExternalForm, copyExternalForms } from '../../core/index.ts'
+import { isObject, isPlainObject, isStringList } from '../../core/value-kind.ts'
 import type { HookCall } from './hook-call.ts'
 
 /** A hook for after or around: what `protect` returns. */
@@ -58,6 +57,37 @@ function addForms(records: readonly unknown[], form: ExternalForm): void {
   for (const record of records) {
     if (isObject(record) && !ArrayBuffer.isView(record)) addExternalForm(record, form)
   }
+}
+
+/**
+ * Returns a copy of a value without the fields at these paths, in each item of arrays on the way.
+ * An object with `toJSON` is replaced by what that returns; the copy of an object of a class has
+ * the same class. An object of a class that has none of the fields is returned itself.
+ */
+function omitFields(value: unknown, paths: readonly string[]): unknown {
+  const record = getPlainForm(value)
+  if (Array.isArray(record)) return record.map((item) => omitFields(item, paths))
+  if (!isObject(record)) return value
+  const isPlain = isPlainObject(record)
+  const isField = (path: string): boolean => Object.hasOwn(record, path.split('.', 1)[0] ?? '')
+  if (!isPlain && !paths.some(isField)) return value
+  const copy = { ...record }
+  if (!isPlain) Object.setPrototypeOf(copy, Object.getPrototypeOf(record))
+  copyExternalForms(value as object, copy)
+  for (const path of paths) {
+    const [key = '', ...rest] = path.split('.')
+    if (!Object.hasOwn(copy, key)) continue
+    if (rest.length === 0) delete copy[key]
+    else copy[key] = omitFields(copy[key], [rest.join('.')])
+  }
+  return copy
+}
+
+/** Returns what JSON would make of a value; bytes are returned as they are. */
+function getPlainForm(value: unknown): unknown {
+  if (ArrayBuffer.isView(value)) return value
+  const { toJSON } = (value ?? {}) as { toJSON?: unknown }
+  return typeof toJSON === 'function' ? toJSON.call(value) : value
 }
 
 describeFunction(protect, { hookFactory: "protect('password')" })

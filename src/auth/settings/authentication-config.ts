@@ -1,8 +1,8 @@
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { OPTION } from '../../core/options/option-check.ts'
-import { isPlainObject } from '../../core/value-kind.ts'
+import { isNonEmptyString, isPlainObject } from '../../core/value-kind.ts'
 import type { SettingsObject } from '../settings-values.ts'
-import { AUTH_OPTION, mergeSettings } from '../settings-values.ts'
+import { mergeSettings } from '../settings-values.ts'
 import type { LoginThrottleOptions } from '../throttle/login-throttle.ts'
 import type { TokenOptions } from '../tokens/token-options.ts'
 import type { RevocationList } from '../tokens/token-revocation.ts'
@@ -51,8 +51,11 @@ const DEFAULTS = {
 
 /** What both the setting and the section of a strategy may say about the entity. */
 export const ENTITY_RULES: OptionRules = {
-  entity: AUTH_OPTION.stringOrNull,
-  service: AUTH_OPTION.servicePath,
+  entity: {
+    expected: 'a non-empty string or null',
+    isValid: (value) => value === null || isNonEmptyString(value),
+  },
+  service: { expected: 'the path of a service', isValid: isNonEmptyString },
   entityId: OPTION.string,
 }
 

@@ -1,10 +1,12 @@
 import cluster from 'node:cluster'
+import type { Application } from '../../core/index.ts'
 import { toServicePath } from '../../core/index.ts'
 import type { OptionRule, OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import { isPlainObject, isStringList } from '../../core/value-kind.ts'
 import type { Authentication } from '../authentication.ts'
-import { findEntityService, getIdName } from '../entity-service.ts'
+import type { EntityService } from '../entity-service.ts'
+import { findEntityService } from '../entity-service.ts'
 import { AUTH_OPTION, hasMethods } from '../settings-values.ts'
 import { THROTTLE_RULES } from '../throttle/login-throttle.ts'
 import { MemoryThrottleStore } from '../throttle/throttle-store.ts'
@@ -31,12 +33,6 @@ const RULES: OptionRules = {
   oauth: OPTION.object,
 }
 
-/** What is read of an authentication service. */
-type Checked = Pick<
-  Authentication,
-  'app' | 'configKey' | 'configuration' | 'strategyNames' | 'getStrategy'
->
-
 /**
  * Checks everything about the configuration of a service that its strategies don't
  * check themselves. In a worker of a cluster it warns of what each of them keeps for itself.
@@ -44,9 +40,9 @@ type Checked = Pick<
  *   `entityId` and `service`
  * @throws {TypeError} a setting is missing or not valid; the message names it
  */
-export function checkConfiguration(service: Checked, sections: readonly string[]): void {
-  const { configKey, configuration, strategyNames } = service
-  const { secret, entity, service: path } = configuration
+export function checkConfiguration(service: Authentication, sections: readonly string[]): void {
+  const { app, configKey, configuration, strategyNames } = service
+  const { secret, entity, entityId, service: path } = configuration
   if (secret === undefined) {
     throw new TypeError(`A 'secret' must be provided in your ${configKey} configuration`)
   }
@@ -61,7 +57,12 @@ export function checkConfiguration(service: Checked, sections: readonly string[]
       if (value !== undefined) continue
       throw new TypeError(`The '${name}' option is not set in the ${configKey} configuration`)
     }
-    checkEntityService(service)
+    const entityService = checkExists(app, path, `${configKey}.service`)
+    if (entityId === undefined && typeof entityService.id !== 'string') {
+      throw new TypeError(
+        `The '${path}' service does not have an 'id' property and no 'entityId' option is set.`,
+      )
+    }
   }
   for (const name of sections) checkSection(service, name)
   if (cluster.isWorker) warnOfMemory(service)
@@ -71,7 +72,7 @@ export function checkConfiguration(service: Checked, sections: readonly string[]
  * Guesses would have their limit once for each worker, and a token that is revoked in one of them would be
  * good in the others.
  */
-function warnOfMemory(service: Checked): void {
+function warnOfMemory(service: Authentication): void {
   const { app, configKey, configuration, strategyNames } = service
   const { loginThrottle, revocation } = configuration
   const { store = null } = typeof loginThrottle === 'object' ? loginThrottle : {}
@@ -94,7 +95,7 @@ function warnOfMemory(service: Checked): void {
 /**
  * Names of strategies must be registered, or have a section: that of one that is registered later.
  */
-function checkNames({ configKey, configuration, strategyNames }: Checked): void {
+function checkNames({ configKey, configuration, strategyNames }: Authentication): void {
   for (const list of ['authStrategies', 'parseStrategies'] as const) {
     const unknown = configuration[list]?.find(
       (name) => !strategyNames.includes(name) && !Object.hasOwn(configuration, name),
@@ -107,18 +108,8 @@ function checkNames({ configKey, configuration, strategyNames }: Checked): void 
   }
 }
 
-function checkEntityService({ app, configKey, configuration }: Checked): void {
-  const { service: path, entityId } = configuration
-  const service = checkExists(app, path, `${configKey}.service`)
-  if (entityId === undefined && getIdName(service) === undefined) {
-    throw new TypeError(
-      `The '${path}' service does not have an 'id' property and no 'entityId' option is set.`,
-    )
-  }
-}
-
 /** The options that every section may have over those of the service. */
-function checkSection({ app, configKey, configuration }: Checked, name: string): void {
+function checkSection({ app, configKey, configuration }: Authentication, name: string): void {
   const { entity, entityId, service } = getSection(configuration, name)
   const place = `${configKey}.${name}`
   checkOptions(`the setting '${place}'`, { entity, entityId, service }, ENTITY_RULES)
@@ -134,7 +125,7 @@ function checkSection({ app, configKey, configuration }: Checked, name: string):
   }
 }
 
-function checkExists(app: Checked['app'], path: unknown, place: string) {
+function checkExists(app: Application, path: unknown, place: string): EntityService {
   const service = findEntityService(app, path)
   if (service !== null) return service
   throw new TypeError(`The '${path}' service that '${place}' names does not exist`)

@@ -7,9 +7,6 @@ import { MemoryRevocationList } from '../tokens/token-revocation.ts'
 import type { AuthenticationConfiguration } from './authentication-config.ts'
 import { resolveAuthenticationConfig } from './authentication-config.ts'
 
-/** Tokens of the service with this key don't name their service: usually there is only one. */
-const DEFAULT_KEY = 'authentication'
-
 /**
  * The setting of an authentication service, which `app.set()` may replace while the service runs. A
  * new one takes effect only if it is valid: a mistake must not lock everybody out.
@@ -44,8 +41,17 @@ export class LiveSettings {
     const configuration = freezeDeep(resolveAuthenticationConfig(setting))
     // Until it is frozen the setting may change in place; what was made of it stays if it did not.
     if (known !== null && isSameSetting(configuration, known.configuration)) return known
-    this.#prepared = new PreparedSettings(configuration, this.#configKey, known)
-    return this.#isFrozen && known !== null ? this.#replace(known, this.#prepared) : this.#prepared
+    const prepared = prepareSettings(configuration, this.#configKey, known)
+    this.#prepared = prepared
+    if (known === null || !this.#isFrozen) return prepared
+    try {
+      this.#checkPrepared(prepared)
+    } catch (error) {
+      this.#prepared = known
+      const message = 'A new setting is not valid: the old one stays in effect'
+      this.#app.logger.error({ err: error, setting: this.#configKey }, message)
+    }
+    return this.#prepared
   }
 
   /**
@@ -58,80 +64,60 @@ export class LiveSettings {
     this.#isFrozen = true
   }
 
-  /** Returns the new settings if they are valid, else the old ones. */
-  #replace(old: PreparedSettings, prepared: PreparedSettings): PreparedSettings {
-    try {
-      this.#checkPrepared(prepared)
-    } catch (error) {
-      this.#prepared = old
-      const message = 'A new setting is not valid: the old one stays in effect'
-      this.#app.logger.error({ err: error, setting: this.#configKey }, message)
-      return old
-    }
-    return prepared
-  }
-
   /** Checks settings that are in effect already, for strategies read theirs from the service. */
-  #checkPrepared(prepared: PreparedSettings): void {
+  #checkPrepared({ getIssuer, getThrottle }: PreparedSettings): void {
     this.#check()
     // Made now, so that what is not valid for them fails now.
-    void [prepared.issuer, prepared.loginThrottle, prepared.revocationList]
+    getIssuer()
+    getThrottle()
   }
 }
 
 /**
- * One state of the configuration, with the issuer, the limits and the revocation list that are made
- * of it when they are first used. Counters and revocations are taken over from the state before
- * unless their settings differ, so they survive a change of keys.
+ * One state of the configuration, with what is made of it. Issuer and limits are made when they are
+ * first used, and throw then where a setting is not valid.
  */
-class PreparedSettings {
+interface PreparedSettings {
   readonly configuration: AuthenticationConfiguration
-  readonly #configKey: string
-  #issuer: TokenIssuer | undefined
-  #throttle: LoginThrottle | null | undefined
-  #revocation: RevocationList | null | undefined
+  readonly getIssuer: () => TokenIssuer
+  /** Returns `null` only where the setting is `false`. */
+  readonly getThrottle: () => LoginThrottle | null
+  readonly revocationList: RevocationList | null
+}
 
-  constructor(
-    configuration: AuthenticationConfiguration,
-    configKey: string,
-    previous: PreparedSettings | null,
-  ) {
-    this.configuration = configuration
-    this.#configKey = configKey
-    if (previous === null) return
-    const { loginThrottle, revocation } = previous.configuration
-    if (isSameSetting(configuration.loginThrottle, loginThrottle)) {
-      this.#throttle = previous.#throttle
-    }
-    if (isSameSetting(configuration.revocation, revocation)) this.#revocation = previous.#revocation
+/**
+ * Counters and revocations are taken over from the state before unless their settings differ, so they
+ * survive a change of keys.
+ */
+function prepareSettings(
+  configuration: AuthenticationConfiguration,
+  configKey: string,
+  previous: PreparedSettings | null,
+): PreparedSettings {
+  const { loginThrottle, revocation } = configuration
+  const prepared: PreparedSettings = {
+    configuration,
+    getIssuer: once(() => new TokenIssuer(configuration, configKey)),
+    getThrottle: once(() => {
+      const options = loginThrottle === true ? {} : loginThrottle
+      return options === false ? null : new LoginThrottle(options)
+    }),
+    revocationList: revocation === true ? new MemoryRevocationList() : revocation || null,
   }
-
-  /** @throws {TypeError} the secret or an option for tokens is not valid */
-  get issuer(): TokenIssuer {
-    if (this.#issuer !== undefined) return this.#issuer
-    const { entity, secret, jwtOptions } = this.configuration
-    const authority = this.#configKey === DEFAULT_KEY ? null : this.#configKey
-    const settings = { secret, jwtOptions, needsSubject: entity !== null, authority }
-    this.#issuer = new TokenIssuer(settings, this.#configKey)
-    return this.#issuer
+  if (previous === null) return prepared
+  const { configuration: old, getThrottle, revocationList } = previous
+  return {
+    ...prepared,
+    ...(isSameSetting(loginThrottle, old.loginThrottle) && { getThrottle }),
+    ...(isSameSetting(revocation, old.revocation) && { revocationList }),
   }
+}
 
-  /**
-   * The limits that the setting asks for, `null` only where it is `false`.
-   * @throws {TypeError} one is not valid
-   */
-  get loginThrottle(): LoginThrottle | null {
-    if (this.#throttle !== undefined) return this.#throttle
-    const { loginThrottle } = this.configuration
-    const options = loginThrottle === true ? {} : loginThrottle
-    this.#throttle = options === false ? null : new LoginThrottle(options)
-    return this.#throttle
-  }
-
-  get revocationList(): RevocationList | null {
-    if (this.#revocation !== undefined) return this.#revocation
-    const { revocation } = this.configuration
-    this.#revocation = revocation === true ? new MemoryRevocationList() : revocation || null
-    return this.#revocation
+/** Returns a function that makes a value when it is first called; one that throws is called again. */
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined
+  return () => {
+    made ??= { value: make() }
+    return made.value
   }
 }

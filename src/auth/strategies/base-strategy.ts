@@ -17,17 +17,14 @@ export abstract class AuthenticationBaseStrategy implements AuthenticationStrate
   #app: Application | undefined
   #authentication: Authentication | undefined
 
-  /** Takes the name that the strategy is registered under. */
   setName(name: string): void {
     this.#name = name
   }
 
-  /** Takes the application of the authentication service. */
   setApplication(app: Application): void {
     this.#app = app
   }
 
-  /** Takes the authentication service that the strategy is registered at. */
   setAuthentication(service: Authentication): void {
     this.#authentication = service
   }

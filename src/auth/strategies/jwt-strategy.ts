@@ -11,7 +11,7 @@ import type {
 } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import type { Entity } from '../entity-service.ts'
-import { createEntityParams, readExternalEntity } from '../entity-service.ts'
+import { createEntityParams, readResultEntity } from '../entity-service.ts'
 import type { AuthenticationConfiguration } from '../settings/authentication-config.ts'
 import { ENTITY_RULES, getSection } from '../settings/authentication-config.ts'
 import type { AccessTokenPayload } from '../tokens/access-token.ts'
@@ -166,20 +166,21 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
     if (service === null || name === null) {
       throw new NotAuthenticated('Could not find entity service')
     }
+    const missing = `The ${name} of the token does not exist`
     const query = this.getEntityQuery(params)
     const entityParams = createEntityParams(params, query instanceof Promise ? await query : query)
     try {
       const entity = await service.get(id, entityParams)
-      if (!isObject(entity)) throw new NotAuthenticated(`The ${name} of the token does not exist`)
+      if (!isObject(entity)) throw new NotAuthenticated(missing)
       return params.provider
-        ? ((await readExternalEntity(this, entity, id, params)) as Entity)
+        ? ((await readResultEntity(this, entity, id, params, missing)) as Entity)
         : entity
     } catch (error) {
       // An id that is unknown or malformed. Any other error, of the database for example, says
       // nothing about the token.
       const isMissing = error instanceof ServiceError && (error.code === 404 || error.code === 400)
       if (!isMissing) throw error
-      throw createRefusal(`The ${name} of the token does not exist`, error)
+      throw createRefusal(missing, error)
     }
   }
 

@@ -3,7 +3,7 @@ import { NotAuthenticated } from '../../core/index.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import { findServiceEntry } from '../../core/services/service-entry.ts'
-import { isNonEmptyString, isObject } from '../../core/value-kind.ts'
+import { isNonEmptyString, isPlainObject } from '../../core/value-kind.ts'
 import { createRefusal } from '../auth-errors.ts'
 import type { AuthenticationResult } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
@@ -11,13 +11,12 @@ import type { Entity } from '../entity-service.ts'
 import {
   createEntityParams,
   getEntityIdName,
-  listEntities,
+  getField,
+  getFirstEntity,
   readResultEntity,
 } from '../entity-service.ts'
-import { getField, withField } from '../field-path.ts'
 import type { PasswordOptions, PasswordVerdict } from '../passwords/passwords.ts'
 import { checkPasswordLength, HASH_RULES, Passwords } from '../passwords/passwords.ts'
-import type { AuthenticationConfiguration } from '../settings/authentication-config.ts'
 import { ENTITY_RULES, getSection } from '../settings/authentication-config.ts'
 import { getNetwork } from '../throttle/login-throttle.ts'
 import type { Turn } from '../work-queue.ts'
@@ -62,25 +61,16 @@ const RULES: OptionRules = {
   scrypt: OPTION.object,
 }
 
-interface Credentials {
-  readonly username: string
-  readonly password: string
-}
-
 /** Proves identity by a user name and a password: `{ strategy: 'local', email, password }`. */
 export class LocalStrategy extends AuthenticationBaseStrategy {
-  #base: AuthenticationConfiguration | null = null
-  #configuration: Readonly<LocalConfiguration & Record<string, unknown>> | null = null
   #passwords: Passwords | null = null
 
   override get configuration(): Readonly<LocalConfiguration & Record<string, unknown>> {
-    const base = this.authentication.configuration
-    if (this.#configuration !== null && this.#base === base) return this.#configuration
-    const { entity = null, entityId, service } = base
-    const section = getSection(base, this.name) as Partial<LocalConfiguration>
+    const { configuration } = this.authentication
+    const { entity = null, entityId, service } = configuration
+    const section = getSection(configuration, this.name) as Partial<LocalConfiguration>
     const { usernameField = '', passwordField = '' } = section
-    this.#base = base
-    this.#configuration = Object.freeze({
+    return Object.freeze({
       ...{ entity, entityId, service, usernameField, passwordField },
       entityUsernameField: usernameField,
       entityPasswordField: passwordField,
@@ -89,7 +79,6 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
       scrypt: {},
       ...section,
     })
-    return this.#configuration
   }
 
   /** @throws {TypeError} an unknown option, or a required one is missing */
@@ -184,9 +173,7 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
     if (service === null) throw new NotAuthenticated('Could not find entity service')
     const { entityUsernameField } = this.configuration
     const query = await this.getEntityQuery({ [entityUsernameField]: username }, params)
-    const result = await service.find(createEntityParams(params, query))
-    const [entity] = listEntities(result)
-    return isObject(entity) ? entity : null
+    return getFirstEntity(await service.find(createEntityParams(params, query)))
   }
 
   /**
@@ -200,14 +187,15 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
     password: string,
     params?: AuthenticationParams,
   ): Promise<Entity> {
-    const stored = getField(entity, this.configuration.entityPasswordField)
+    const { entityPasswordField, errorMessage } = this.configuration
+    const stored = getField(entity, entityPasswordField)
     const verdict = await this.verifyPassword(password, stored, params)
     if (!verdict.isCorrect) {
       const reason = verdict.isMalformed ? 'the stored hash is malformed' : 'wrong password'
-      throw this.#createError(stored === undefined ? 'user without password' : reason)
+      throw createRefusal(errorMessage, stored === undefined ? 'user without password' : reason)
     }
     if (verdict.isOutdated) {
-      await this.#upgradeHash(entity, stored, () => this.hashPassword(password, params))
+      await this.#upgradeHash(entity, password, params)
     }
     return entity
   }
@@ -260,7 +248,9 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
   }
 
   /** Returns two non-empty strings, or `null`: an object would be an operator in the query. */
-  #readCredentials(request: AuthenticationRequest): Credentials | null {
+  #readCredentials(
+    request: AuthenticationRequest,
+  ): { readonly username: string; readonly password: string } | null {
     const { usernameField, passwordField } = this.configuration
     const username = getField(request, usernameField)
     const password = getField(request, passwordField)
@@ -270,11 +260,7 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
   /** Refuses after as much work as checking a password takes. */
   async #refuse(password: string, reason: string, params: AuthenticationParams): Promise<never> {
     await this.verifyPassword(password, undefined, params)
-    throw this.#createError(reason)
-  }
-
-  #createError(reason: string): NotAuthenticated {
-    return createRefusal(this.configuration.errorMessage, reason)
+    throw createRefusal(this.configuration.errorMessage, reason)
   }
 
   /**
@@ -283,36 +269,37 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
    * meanwhile stays, as the outdated hash is part of the query. A failure is logged: the login
    * itself went well.
    */
-  async #upgradeHash(entity: Entity, stored: unknown, hash: () => Promise<string>): Promise<void> {
+  async #upgradeHash(
+    entity: Entity,
+    password: string,
+    params?: AuthenticationParams,
+  ): Promise<void> {
     const { entityService: service, configuration } = this
     const { entityPasswordField: field } = configuration
     const methods = service === null ? undefined : findServiceEntry(service)?.methods
     const get = methods?.get('get')
     const patch = methods?.get('patch')
-    if (service === null || get === undefined || patch === undefined) return
+    if (get === undefined || patch === undefined) return
     const id = entity[getEntityIdName(this)]
-    const params = { query: { [field]: stored } }
+    const query = { [field]: getField(entity, field) }
     try {
       // First, since it takes long, and what is read afterwards may change meanwhile.
-      const newHash = await hash()
+      const hash = await this.hashPassword(password, params)
       // The outermost field is read once more as it is stored: hooks may have changed it in the
       // entity.
       const isNested = field.includes('.')
-      const record = isNested ? await get.original.call(service, id, { ...params }) : entity
-      await patch.original.call(service, id, withChange(record as Entity, field, newHash), params)
+      const record = isNested ? await get.original.call(service, id, { query }) : entity
+      await patch.original.call(service, id, createChange(record as Entity, field, hash), { query })
     } catch (error) {
       this.app.logger.warn({ err: error }, 'An outdated password hash was not replaced')
     }
   }
 
   #getPasswords(): Passwords {
-    const { configKey } = this.authentication
-    if (this.#passwords === null) {
-      const { hash, hashSize, scrypt } = this.configuration
-      const owner = `the setting '${configKey}.${this.name}.scrypt'`
-      const options = hash === 'bcrypt' && hashSize !== undefined ? { hash, hashSize } : { hash }
-      this.#passwords = new Passwords(scrypt, owner, options)
-    }
+    const { hash, hashSize, scrypt } = this.configuration
+    const owner = `the setting '${this.authentication.configKey}.${this.name}.scrypt'`
+    const options = hash === 'bcrypt' && hashSize !== undefined ? { hash, hashSize } : { hash }
+    this.#passwords ??= new Passwords(scrypt, owner, options)
     return this.#passwords
   }
 }
@@ -322,8 +309,10 @@ function createTurn({ address, signal }: AuthenticationParams = {}): Turn {
   return { caller: address === undefined ? undefined : getNetwork(address), signal }
 }
 
-/** The outermost field of a dotted path that changes, with everything else in it. */
-function withChange(record: Entity, field: string, hash: string): Record<string, unknown> {
-  const [outermost = ''] = field.split('.')
-  return { [outermost]: withField(record, field, hash)[outermost] }
+/** Returns the outermost field of a dotted path with another value in it, and else as it is. */
+function createChange(record: Entity, path: string, value: unknown): Entity {
+  const [key = '', ...rest] = path.split('.')
+  if (rest.length === 0) return { [key]: value }
+  const inner = isPlainObject(record[key]) ? record[key] : {}
+  return { [key]: { ...inner, ...createChange(inner, rest.join('.'), value) } }
 }

@@ -6,7 +6,6 @@ import { isKeyString, isNonEmptyString } from '../../core/value-kind.ts'
 import { runWithoutStack } from '../auth-errors.ts'
 import { BoundedMap } from '../bounded-map.ts'
 import { freezeDeep, isStringOrList, mergeSettings } from '../settings-values.ts'
-import type { TokenKey } from './token-key.ts'
 import { readTokenKeys } from './token-key.ts'
 import type { TokenOptions, TokenRules } from './token-options.ts'
 import { resolveTokenRules } from './token-options.ts'
@@ -75,59 +74,92 @@ export function decodeClaims(token: string): Record<string, unknown> {
   return decode(token).payload as Record<string, unknown>
 }
 
+/** The part of a configuration that tokens are signed and verified by. */
+interface TokenSettings {
+  /** One key, or a list of which the first signs and all verify. */
+  readonly secret?: unknown
+  readonly jwtOptions: TokenOptions
+  readonly entity?: string | null
+}
+
+/** Tokens of the service with this key don't name their service: usually there is only one. */
+const DEFAULT_KEY = 'authentication'
+
+/** How many issuers are kept for calls with options or secrets of their own. */
+const MAX_VARIANTS = 100
+
 /**
- * Signs and verifies the access tokens of one set of keys and rules. The keys are read once, and
- * tokens that were verified before are recognised without computing their signature anew.
+ * Signs and verifies the tokens of one configuration, and of calls that deviate from it. The keys are
+ * read once, and tokens that were verified before are recognised without computing their signature anew.
  */
-class AccessTokens {
+export class TokenIssuer {
+  readonly #settings: TokenSettings
+  readonly #configKey: string
   readonly #rules: TokenRules
   readonly #sign: (claims: Claims) => string
   /** One verifier for each key, by the `kid` that tokens name their key by. */
-  readonly #verifiers: ReadonlyMap<string, SignatureVerifier>
+  readonly #verifiers: ReadonlyMap<unknown, SignatureVerifier>
   readonly #verified: BoundedMap<string, AccessTokenPayload> | null
+  readonly #variants = new BoundedMap<string, TokenIssuer>(MAX_VARIANTS)
 
-  /** @throws {Error} a key does not fit the algorithm */
-  constructor(keys: readonly TokenKey[], rules: TokenRules) {
+  /**
+   * @param configKey how errors name the configuration
+   * @param options win over those of the settings
+   * @param secret takes the place of that of the settings
+   * @throws {TypeError} the secret or an option is not allowed
+   */
+  constructor(
+    settings: TokenSettings,
+    configKey: string,
+    options: TokenOptions = {},
+    secret?: unknown,
+  ) {
+    const name = `${configKey}.jwtOptions`
+    const rules = resolveTokenRules(mergeSettings(settings.jwtOptions, options), name, {
+      needsSubject: settings.entity !== null,
+      authority: configKey === DEFAULT_KEY ? null : configKey,
+    })
+    // A call may ask for such a token, a test of what happens after it for example.
+    if (options.expiresIn === undefined && rules.expiresIn < 1) {
+      throw new TypeError(`'${name}.expiresIn' must be at least a second: nobody could log in`)
+    }
     const { algorithm, header, cacheSize } = rules
-    const [{ kid, signing } = { kid: '', signing: null }] = keys
-    if (signing === null) throw new TypeError('The first key must be one that can sign')
+    const keys =
+      secret === undefined
+        ? readTokenKeys(settings.secret, algorithm, `${configKey}.secret`)
+        : readTokenKeys(secret, algorithm, 'secret')
+    const [{ kid, signing }] = keys
     // Named only where there are several: many programs that read tokens expect `alg` and `typ` alone.
-    const name = keys.length > 1 ? { kid } : {}
-    const fullHeader = { alg: algorithm, ...header, ...name }
+    const fullHeader = { alg: algorithm, ...header, ...(keys.length > 1 ? { kid } : {}) }
+    this.#settings = settings
+    this.#configKey = configKey
     this.#rules = rules
     this.#sign = createSigner({ key: signing, algorithm, header: fullHeader })
     this.#verifiers = new Map(
-      keys.map(({ kid, verifying }) => {
-        // The times and the other claims are checked here, on tokens out of the cache too.
-        const check: (token: string) => Claims = createVerifier({
-          key: verifying,
-          algorithms: [algorithm],
-          checkTyp: String(header['typ']),
-          ignoreExpiration: true,
-          ignoreNotBefore: true,
-        })
-        return [kid, createSignatureVerifier(verifying, algorithm, check)]
-      }),
+      keys.map((key) => [key.kid, createSignatureVerifier(key.verifying, rules)]),
     )
     this.#verified = cacheSize < 2 ? null : new BoundedMap(cacheSize)
   }
 
   /**
-   * Returns a token with these claims and those that the rules demand.
-   * @throws {TypeError} the token would be refused, as a claim is missing or of another type
+   * Returns a token with these claims and those that the options demand.
+   * @throws {TypeError} an option is not valid, or the token would be refused, as a claim is missing or
+   *   of another type
    */
-  sign(payload: Claims, subject: string | null, jwtid: string | null): string {
-    const rules = this.#rules
-    const { [AUTHORITY_CLAIM]: _reserved, ...own } = payload
+  sign(payload: object, options: TokenOptions = {}, secret?: unknown): string {
+    const { subject, jwtid, ...others } = options
+    const issuer = this.#find(others, secret)
+    const rules = issuer.#rules
+    const { [AUTHORITY_CLAIM]: _reserved, ...own } = payload as Claims
     const iat = Math.floor(Date.now() / 1000)
     const claims = {
       ...own,
       iat,
       exp: iat + rules.expiresIn,
-      ...(rules.notBefore === null ? {} : { nbf: iat + rules.notBefore }),
+      ...(rules.notBefore === undefined ? {} : { nbf: iat + rules.notBefore }),
       aud: rules.audience,
       iss: rules.issuer,
-      ...(subject === null ? {} : { sub: subject }),
+      ...(subject === undefined ? {} : { sub: subject }),
       jti: jwtid ?? randomUUID(),
       ...(rules.authority === null ? {} : { [AUTHORITY_CLAIM]: rules.authority }),
     }
@@ -137,15 +169,25 @@ class AccessTokens {
       const { message } = error as Error
       throw new TypeError(`A token with these claims would be refused: ${message}`)
     }
-    return this.#sign(claims)
+    return issuer.#sign(claims)
   }
 
   /**
    * Returns the claims of a token.
-   * @throws {NotAuthenticated} it is malformed, forged, expired or not for this service
+   * @throws {NotAuthenticated} it is malformed, forged, expired or not valid under these options
    */
-  verify(token: unknown): AccessTokenPayload {
+  verify(token: unknown, options?: TokenOptions, secret?: unknown): AccessTokenPayload {
+    if (token === undefined || token === null || token === '') {
+      throw createTokenError('jwt must be provided')
+    }
     if (typeof token !== 'string') throw createTokenError('jwt must be a string')
+    if (options !== undefined || secret !== undefined) {
+      return this.#find(options ?? {}, secret).#verify(token)
+    }
+    return this.#verify(token)
+  }
+
+  #verify(token: string): AccessTokenPayload {
     const known = this.#verified?.get(token)
     const claims = known ?? this.#verifyNew(token)
     checkTimes(claims, this.#rules)
@@ -157,16 +199,11 @@ class AccessTokens {
     if (token.length > MAX_TOKEN_LENGTH || !CANONICAL.test(token)) {
       throw createTokenError('jwt malformed')
     }
-    const claims = this.#checkSignature(token)
-    checkClaims(claims, this.#rules)
-    return freezeDeep(claims)
-  }
-
-  /** Returns the claims by the first key that has signed them. */
-  #checkSignature(token: string): Claims {
     for (const verify of this.#findVerifiers(token)) {
       const claims = verify(token)
-      if (claims !== null) return claims
+      if (claims === null) continue
+      checkClaims(claims, this.#rules)
+      return freezeDeep(claims)
     }
     throw createTokenError('invalid signature')
   }
@@ -176,9 +213,23 @@ class AccessTokens {
     const all = this.#verifiers
     const kid = all.size === 1 ? undefined : readKeyId(token)
     if (kid === undefined) return all.values()
-    const named = typeof kid === 'string' ? all.get(kid) : undefined
+    const named = all.get(kid)
     if (named === undefined) throw createTokenError('unknown key')
     return [named]
+  }
+
+  /** Returns the issuer for options and a secret of a call. */
+  #find(options: TokenOptions, secret: unknown): TokenIssuer {
+    const isStandard = Object.values(options).every((value) => value === undefined)
+    if (isStandard && secret === undefined) return this
+    const key = JSON.stringify([options, secret ?? null])
+    const known = this.#variants.get(key)
+    if (known !== undefined) return known
+    // A call may set a longer `maxLifetime`; its tokens are verified only with the same option.
+    const all = mergeSettings({ maxLifetime: this.#rules.maxLifetime }, options)
+    const issuer = new TokenIssuer(this.#settings, this.#configKey, all, secret)
+    this.#variants.set(key, issuer)
+    return issuer
   }
 }
 
@@ -194,12 +245,18 @@ type SignatureVerifier = (token: string) => Claims | null
  * the library makes several errors, at twice the cost of accepting a valid one.
  */
 function createSignatureVerifier(
-  secret: string,
-  algorithm: string,
-  verify: (token: string) => Claims,
+  verifying: string,
+  { algorithm, header }: TokenRules,
 ): SignatureVerifier {
-  const isHmac = algorithm.startsWith('HS')
-  const key = isHmac ? createSecretKey(secret, 'utf8') : null
+  // The times and the other claims are checked here, on tokens out of the cache too.
+  const verify: (token: string) => Claims = createVerifier({
+    key: verifying,
+    algorithms: [algorithm],
+    checkTyp: String(header['typ']),
+    ignoreExpiration: true,
+    ignoreNotBefore: true,
+  })
+  const key = algorithm.startsWith('HS') ? createSecretKey(verifying, 'utf8') : null
   const digest = algorithm.replace('HS', 'sha')
   return (token) => {
     if (key !== null && !isSigned(token, key, digest)) return null
@@ -243,23 +300,18 @@ function checkClaims(claims: Claims, rules: TokenRules): asserts claims is Acces
       throw createTokenError(`invalid ${name} value`)
     }
   }
-  const {
-    exp,
-    iat,
-    aud,
-    iss,
-    sub,
-    jti,
-    [AUTHORITY_CLAIM]: authority = null,
-  } = claims as AccessTokenPayload
+  const { exp, iat, aud, iss, sub, jti } = claims as AccessTokenPayload
   if (exp - iat > rules.maxLifetime) throw createTokenError('jwt lifetime is too long')
-  if (![aud].flat().some((one) => rules.audiences.includes(one))) {
+  const audiences = [rules.audience].flat()
+  if (![aud].flat().some((one) => audiences.includes(one))) {
     throw createTokenError('jwt audience invalid')
   }
   if (iss !== rules.issuer) throw createTokenError('jwt issuer invalid')
-  if (authority !== rules.authority) throw createTokenError('jwt is for another service')
-  if (rules.subject !== null && sub !== rules.subject) throw createTokenError('jwt subject invalid')
-  if (rules.jwtid !== null && jti !== rules.jwtid) throw createTokenError('jwt jwtid invalid')
+  if ((claims[AUTHORITY_CLAIM] ?? null) !== rules.authority) {
+    throw createTokenError('jwt is for another service')
+  }
+  if (sub !== (rules.subject ?? sub)) throw createTokenError('jwt subject invalid')
+  if (jti !== (rules.jwtid ?? jti)) throw createTokenError('jwt jwtid invalid')
 }
 
 /**
@@ -290,87 +342,4 @@ export function createTokenError(message: string, cause?: unknown): Error {
 /** Whole seconds that a date can hold. */
 function isNumericDate(value: unknown): boolean {
   return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 8.64e12
-}
-
-/** How many sets of keys and rules are kept, for calls with options or secrets of their own. */
-const MAX_VARIANTS = 100
-
-/** The part of a configuration that tokens are signed and verified by. */
-export interface TokenSettings extends Pick<TokenRules, 'needsSubject' | 'authority'> {
-  /** One key, or a list of which the first signs and all verify. */
-  readonly secret: unknown
-  readonly jwtOptions: TokenOptions
-}
-
-/** Signs and verifies the tokens of one configuration, and of calls that deviate from it. */
-export class TokenIssuer {
-  readonly #settings: TokenSettings
-  readonly #configKey: string
-  /** How long tokens may live unless a call says otherwise, in seconds. */
-  #maxLifetime: number | undefined
-  readonly #standard: AccessTokens
-  readonly #variants = new BoundedMap<string, AccessTokens>(MAX_VARIANTS)
-
-  /**
-   * @param configKey how errors name the configuration
-   * @throws {TypeError} the secret or an option is not allowed
-   */
-  constructor(settings: TokenSettings, configKey: string) {
-    this.#settings = settings
-    this.#configKey = configKey
-    this.#standard = this.#createTokens({}, undefined)
-  }
-
-  /**
-   * Returns a token with these claims.
-   * @throws {TypeError} an option is not valid, or the token would be refused
-   */
-  sign(payload: object, options: TokenOptions = {}, secret?: unknown): string {
-    const { subject, jwtid, ...others } = options
-    const claims = payload as Record<string, unknown>
-    return this.#find(others, secret).sign(claims, subject ?? null, jwtid ?? null)
-  }
-
-  /** @throws {NotAuthenticated} the token is not valid under these options */
-  verify(token: unknown, options?: TokenOptions, secret?: unknown): AccessTokenPayload {
-    if (token === undefined || token === null || token === '') {
-      throw createTokenError('jwt must be provided')
-    }
-    if (options === undefined && secret === undefined) return this.#standard.verify(token)
-    return this.#find(options ?? {}, secret).verify(token)
-  }
-
-  #find(options: TokenOptions, secret: unknown): AccessTokens {
-    const isStandard = Object.values(options).every((value) => value === undefined)
-    if (isStandard && secret === undefined) return this.#standard
-    const key = JSON.stringify([options, secret ?? null])
-    const known = this.#variants.get(key)
-    if (known !== undefined) return known
-    const tokens = this.#createTokens(options, secret)
-    this.#variants.set(key, tokens)
-    return tokens
-  }
-
-  #createTokens(options: TokenOptions, secret: unknown): AccessTokens {
-    const settings = this.#settings
-    const name = `${this.#configKey}.jwtOptions`
-    const rules = resolveTokenRules(
-      // A call may set a longer `maxLifetime`; its tokens are verified only with the same option.
-      mergeSettings(settings.jwtOptions, { maxLifetime: this.#maxLifetime }, options),
-      name,
-      settings,
-    )
-    // A call may ask for such a token, a test of what happens after it for example.
-    if (options.expiresIn === undefined && rules.expiresIn < 1) {
-      throw new TypeError(`'${name}.expiresIn' must be at least a second: nobody could log in`)
-    }
-    this.#maxLifetime ??= rules.maxLifetime
-    const isOwn = secret === undefined
-    const keys = readTokenKeys(
-      isOwn ? settings.secret : secret,
-      rules.algorithm,
-      isOwn ? `${this.#configKey}.secret` : 'secret',
-    )
-    return new AccessTokens(keys, rules)
-  }
 }

@@ -32,6 +32,9 @@ export interface TokenKey {
   readonly verifying: string
 }
 
+/** The first key signs. */
+type TokenKeys = [TokenKey & { readonly signing: string }, ...TokenKey[]]
+
 /** As long as the digest of HS256: shorter secrets can be found by trying. @see RFC 7518 §3.2 */
 const MIN_SECRET_BYTES = 32
 const MIN_RSA_BITS = 2048
@@ -52,7 +55,7 @@ const KEY_KINDS: Readonly<Record<string, string>> = {
  * @param name how errors name the setting, `'authentication.secret'`
  * @throws {TypeError} no key, one that is too short, or of the wrong kind for the algorithm
  */
-export function readTokenKeys(secret: unknown, algorithm: Algorithm, name: string): TokenKey[] {
+export function readTokenKeys(secret: unknown, algorithm: Algorithm, name: string): TokenKeys {
   const secrets: readonly unknown[] = Array.isArray(secret) ? secret : [secret]
   const readKey = algorithm.startsWith('HS') ? readSecretKey : readKeyPair
   const keys = secrets.map((one, index) => {
@@ -63,12 +66,13 @@ export function readTokenKeys(secret: unknown, algorithm: Algorithm, name: strin
   if (keys[0]?.signing == null) {
     throw new TypeError(`'${name}' must begin with a key that can sign: a public key only verifies`)
   }
-  return keys
+  return keys as TokenKeys
 }
 
 function readSecretKey(secret: string, algorithm: Algorithm, name: string): TokenKey {
   // A public key that is taken for a secret is known to everybody, who could then sign tokens.
-  if (/-----BEGIN [A-Z0-9 ]+-----/.test(secret) || isJsonWebKey(secret)) {
+  const isJsonWebKey = /^\s*[[{]/.test(secret) && /"kty"\s*:/.test(secret)
+  if (/-----BEGIN [A-Z0-9 ]+-----/.test(secret) || isJsonWebKey) {
     throw new TypeError(
       `'${name}' holds a key of another algorithm: ${algorithm} takes a secret string`,
     )
@@ -85,28 +89,18 @@ function readSecretKey(secret: string, algorithm: Algorithm, name: string): Toke
 
 function readKeyPair(pem: string, algorithm: Algorithm, name: string): TokenKey {
   const isPrivate = /-----BEGIN (?:RSA |EC )?PRIVATE KEY-----/.test(pem)
-  const publicKey = readPublicKey(pem, isPrivate, algorithm, name)
+  let publicKey: KeyObject
+  try {
+    publicKey = createPublicKey(isPrivate ? createPrivateKey(pem) : pem)
+  } catch (cause) {
+    throw new TypeError(`'${name}' is no key in PEM format, which ${algorithm} takes`, { cause })
+  }
   checkKeyKind(publicKey, algorithm, name)
   const der = publicKey.export({ type: 'spki', format: 'der' })
   return {
     kid: createHash('sha256').update(der).digest('base64url').slice(0, 10),
     signing: isPrivate ? pem : null,
     verifying: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
-  }
-}
-
-function readPublicKey(
-  pem: string,
-  isPrivate: boolean,
-  algorithm: Algorithm,
-  name: string,
-): KeyObject {
-  try {
-    return createPublicKey(isPrivate ? createPrivateKey(pem) : pem)
-  } catch (error) {
-    throw new TypeError(`'${name}' is no key in PEM format, which ${algorithm} takes`, {
-      cause: error,
-    })
   }
 }
 
@@ -120,9 +114,4 @@ function checkKeyKind(key: KeyObject, algorithm: Algorithm, name: string): void 
   if (expected === 'rsa' && modulusLength < MIN_RSA_BITS) {
     throw new TypeError(`'${name}' has ${modulusLength} bits: RSA needs ${MIN_RSA_BITS}`)
   }
-}
-
-/** Whether a string is a JSON Web Key, a set of them, or a list. */
-function isJsonWebKey(secret: string): boolean {
-  return /^\s*[[{]/.test(secret) && /"kty"\s*:/.test(secret)
 }

@@ -1,7 +1,6 @@
 import type { OptionRule } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import { isNonEmptyString, isPlainObject } from '../../core/value-kind.ts'
-import type { SettingsObject } from '../settings-values.ts'
 import { AUTH_OPTION } from '../settings-values.ts'
 import type { Algorithm } from './token-key.ts'
 import { ALGORITHMS } from './token-key.ts'
@@ -32,22 +31,18 @@ export interface TokenOptions {
   readonly jwtid?: string | undefined
 }
 
-/** Token options as they are used: checked, with times in seconds and lists as lists. */
-export interface TokenRules {
+/** Token options as they are used: checked, with times in seconds. */
+export interface TokenRules extends Pick<TokenOptions, 'subject' | 'jwtid'> {
   readonly algorithm: Algorithm
   readonly header: Readonly<Record<string, unknown>>
-  /** As it is written into tokens. */
   readonly audience: string | readonly string[]
-  readonly audiences: readonly string[]
   readonly issuer: string
   readonly expiresIn: number
-  readonly notBefore: number | null
+  readonly notBefore: number | undefined
   readonly maxLifetime: number
   readonly expiryTolerance: number
   readonly startTolerance: number
   readonly cacheSize: number
-  readonly subject: string | null
-  readonly jwtid: string | null
   /** Whether tokens need the claim `sub`. */
   readonly needsSubject: boolean
   /** The claim that keeps tokens of several services apart, `null` for the default service. */
@@ -95,38 +90,29 @@ const DEFAULT_CACHE_SIZE = 1000
  * @throws {TypeError} an unknown option, or a value that is not allowed
  */
 export function resolveTokenRules(
-  options: SettingsObject,
+  options: TokenOptions,
   name: string,
-  { needsSubject, authority }: Pick<TokenRules, 'needsSubject' | 'authority'>,
+  service: Pick<TokenRules, 'needsSubject' | 'authority'>,
 ): TokenRules {
   checkOptions(`the setting '${name}'`, options, TOKEN_RULES)
-  const { header, audience, issuer, algorithm, notBefore, clockTolerance, cacheSize } =
-    options as TokenOptions
+  const { header, audience, issuer, algorithm = 'HS256', subject, jwtid, clockTolerance } = options
   if (header === undefined || audience === undefined || issuer === undefined) {
     throw new TypeError(`'${name}' needs a header, an audience and an issuer`)
   }
-  const expiresIn = parseTimeSpan(options['expiresIn'], `${name}.expiresIn`)
-  const longest = options['maxLifetime'] ?? Math.max(DEFAULT_MAX_LIFETIME, expiresIn)
+  const expiresIn = parseTimeSpan(options.expiresIn, `${name}.expiresIn`)
+  const longest = options.maxLifetime ?? Math.max(DEFAULT_MAX_LIFETIME, expiresIn)
   const maxLifetime = parseTimeSpan(longest, `${name}.maxLifetime`)
   if (expiresIn > maxLifetime) {
     throw new TypeError(`'${name}.expiresIn' is longer than '${name}.maxLifetime' allows`)
   }
+  const start = options.notBefore
   return {
-    algorithm: algorithm ?? 'HS256',
-    header,
-    audience,
-    audiences: [audience].flat(),
-    issuer,
-    expiresIn,
-    notBefore: notBefore === undefined ? null : parseTimeSpan(notBefore, `${name}.notBefore`),
-    maxLifetime,
+    ...{ header, audience, issuer, algorithm, subject, jwtid, expiresIn, maxLifetime },
+    ...{ needsSubject: service.needsSubject, authority: service.authority },
+    notBefore: start === undefined ? undefined : parseTimeSpan(start, `${name}.notBefore`),
     expiryTolerance: clockTolerance ?? 0,
     startTolerance: clockTolerance ?? DEFAULT_START_TOLERANCE,
-    cacheSize: cacheSize ?? DEFAULT_CACHE_SIZE,
-    subject: (options as TokenOptions).subject ?? null,
-    jwtid: (options as TokenOptions).jwtid ?? null,
-    needsSubject,
-    authority,
+    cacheSize: options.cacheSize ?? DEFAULT_CACHE_SIZE,
   }
 }
 
@@ -139,15 +125,15 @@ function isHeader(value: unknown): boolean {
   )
 }
 
-const SECONDS_PER_UNIT: Readonly<Record<string, number>> = {
-  ...{ ms: 0.001, msec: 0.001, millisecond: 0.001 },
-  ...{ s: 1, sec: 1, second: 1 },
-  ...{ m: 60, min: 60, minute: 60 },
-  ...{ h: 3600, hr: 3600, hour: 3600 },
-  ...{ d: 86_400, day: 86_400 },
-  ...{ w: 604_800, week: 604_800 },
-  ...{ y: 31_557_600, yr: 31_557_600, year: 31_557_600 },
-}
+const UNITS: readonly (readonly [names: RegExp, seconds: number])[] = [
+  [/^(ms|msecs?|milliseconds?)$/, 0.001],
+  [/^(s|secs?|seconds?)$/, 1],
+  [/^(m|mins?|minutes?)$/, 60],
+  [/^(h|hrs?|hours?)$/, 3600],
+  [/^(d|days?)$/, 86_400],
+  [/^(w|weeks?)$/, 604_800],
+  [/^(y|yrs?|years?)$/, 31_557_600],
+]
 
 const SPAN_FORMAT = /^(-?\d{1,9}) ?([a-z]{1,12})$/
 
@@ -161,18 +147,9 @@ function parseTimeSpan(span: unknown, name: string): number {
   if (typeof span === 'number' && Number.isFinite(span)) return Math.floor(span)
   const lowered = typeof span === 'string' ? span.toLowerCase() : ''
   const [, count, unit = ''] = SPAN_FORMAT.exec(lowered) ?? []
-  const seconds = findUnitSeconds(unit) ?? findUnitSeconds(getSingular(unit))
-  if (count !== undefined && seconds !== undefined) return Math.floor(Number(count) * seconds)
+  const [, seconds] = UNITS.find(([names]) => names.test(unit)) ?? []
+  if (seconds !== undefined) return Math.floor(Number(count) * seconds)
   throw new TypeError(
     `The '${name}' option is ${JSON.stringify(span)}: it takes seconds or a string like '15m' or '1d'`,
   )
-}
-
-function findUnitSeconds(unit: string): number | undefined {
-  return Object.hasOwn(SECONDS_PER_UNIT, unit) ? SECONDS_PER_UNIT[unit] : undefined
-}
-
-/** Not of `ms`, which is no plural of `m`. */
-function getSingular(unit: string): string {
-  return unit.length > 2 && unit.endsWith('s') ? unit.slice(0, -1) : unit
 }

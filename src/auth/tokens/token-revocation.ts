@@ -1,6 +1,5 @@
 import { orUnavailable } from '../auth-errors.ts'
 import type { AccessTokenPayload } from './access-token.ts'
-import { createTokenError } from './access-token.ts'
 import type { TokenOptions } from './token-options.ts'
 
 /** Where a logout notes that a token is no longer valid. */
@@ -104,15 +103,6 @@ export class CollectionRevocationList implements RevocationList {
     )
     return (result as { upsertedCount?: unknown } | null)?.upsertedCount === 1
   }
-}
-
-/** @throws {NotAuthenticated} the token was revoked */
-export async function checkRevocation(
-  { jti, sub }: AccessTokenPayload,
-  list: RevocationList,
-): Promise<void> {
-  // The cause is for the log only: it says whose token somebody still uses.
-  if (await list.isRevoked(jti)) throw createTokenError('jwt was revoked', { jti, sub })
 }
 
 /**
