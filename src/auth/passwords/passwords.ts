@@ -168,27 +168,8 @@ export class Passwords {
       if (scrypt !== null) return matchesScrypt(password, scrypt)
       return bcryptCost !== null && bcrypt.compare(password, storedHash)
     }
-    const compute = isCurrent ? check : () => this.#checkBesideDummy(password, check, bcryptCost)
-    const isCorrect = await this.#queue.run(compute, { ...turn, isUrgent: true })
-    // What stands behind the 72 bytes that bcrypt reads was not checked: it may be mistyped.
-    const isCut = (this.#bcryptCost ?? bcryptCost) !== null && bcrypt.truncates(password)
-    return {
-      isCorrect,
-      isOutdated: isKnown && !isCurrent && !isCut,
-      isMalformed: !isKnown && storedHash !== '',
-    }
-  }
-
-  /**
-   * Checks a password while as much is computed as for a hash of today. Otherwise the time of the
-   * answer would tell that the user has a cheaper hash, or none.
-   * @param bcryptCost the cost of the hash that is checked, `null` where that is none by bcrypt
-   */
-  async #checkBesideDummy(
-    password: string,
-    check: () => Promise<boolean>,
-    bcryptCost: number | null,
-  ): Promise<boolean> {
+    // As much as for a hash of today. Otherwise the time of the answer would tell that the user has a
+    // cheaper hash, or none.
     const waste = async (): Promise<boolean> => {
       if (this.#bcryptCost === null) return matchesScrypt(password, this.#dummy)
       for (const dummy of createBcryptDummies(this.#bcryptCost, bcryptCost)) {
@@ -196,13 +177,24 @@ export class Passwords {
       }
       return false
     }
-    // What may be by scrypt begins first: it has a thread of its own, and bcrypt blocks the main one.
-    const works = this.#bcryptCost === null ? [waste, check] : [check, waste]
-    const settled = await Promise.allSettled(works.map((work) => work()))
-    for (const result of settled) {
-      if (result.status === 'rejected') throw result.reason
+    const checkBesideWaste = async (): Promise<boolean> => {
+      // What may be by scrypt begins first: it has a thread of its own, and bcrypt blocks the main one.
+      const works = this.#bcryptCost === null ? [waste, check] : [check, waste]
+      const results = works.map((work) => work())
+      // The answer waits for both, also where one fails.
+      await Promise.allSettled(results)
+      const verdicts = await Promise.all(results)
+      return verdicts[works.indexOf(check)] === true
     }
-    return (settled[works.indexOf(check)] as PromiseFulfilledResult<boolean>).value
+    const work = isCurrent ? check : checkBesideWaste
+    const isCorrect = await this.#queue.run(work, { ...turn, isUrgent: true })
+    // What stands behind the 72 bytes that bcrypt reads was not checked: it may be mistyped.
+    const isCut = (this.#bcryptCost ?? bcryptCost) !== null && bcrypt.truncates(password)
+    return {
+      isCorrect,
+      isOutdated: isKnown && !isCurrent && !isCut,
+      isMalformed: !isKnown && storedHash !== '',
+    }
   }
 }
 
