@@ -30,13 +30,6 @@ interface HashingStrategy extends AuthenticationStrategy {
   checkPassword?(password: unknown): void
 }
 
-/** What a call does with its passwords. */
-interface Hashing {
-  /** @throws {BadRequest} a password can't be hashed */
-  check(password: unknown): void
-  hash(password: unknown): Promise<string>
-}
-
 /** Update operators that write a value as it is. They add nothing to the path of a field inside. */
 const WRITE_OPERATORS: ReadonlySet<string> = new Set([
   ...['$set', '$setOnInsert', '$push', '$addToSet', '$each'],
@@ -71,7 +64,7 @@ export function hashPassword(field: string, options: HashPasswordOptions = {}): 
       throw new TypeError('The hashPassword hook must be used as a before or an around hook')
     }
     if (context.data !== undefined && context.data !== null) {
-      context.data = await hashRecords(context, field, createHashing(context, options))
+      context.data = await hashRecords(context, field, options)
     }
     if (context.type === 'around') await next?.()
   }
@@ -93,16 +86,18 @@ export function passwordHash(
     checkNewRecords(context)
     const { data } = context
     if (Array.isArray(data)) checkCount(context, data.length)
-    const names = { ...(service && { authentication: service }), ...(strategy && { strategy }) }
-    return createHashing(context, names).hash(value)
+    context.params.signal?.throwIfAborted()
+    return findStrategy(context, service, strategy).hashPassword(value, context.params)
   }
 }
 
-function createHashing(
-  context: HookCall,
-  { authentication, strategy = 'local' }: HashPasswordOptions,
-): Hashing {
-  const service = findAuthentication(context.app as Application, authentication)
+/** @throws {BadRequest} there is no strategy that hashes */
+function findStrategy(
+  { app }: HookCall,
+  path: string | undefined,
+  strategy = 'local',
+): HashingStrategy {
+  const service = findAuthentication(app as Application, path)
   if (service === null) {
     throw new BadRequest('Could not find an authentication service to hash password')
   }
@@ -110,17 +105,7 @@ function createHashing(
   if (typeof found?.hashPassword !== 'function') {
     throw new BadRequest(`Could not find '${strategy}' strategy to hash password`)
   }
-  const hashing = found as HashingStrategy
-  return {
-    check(password) {
-      checkPassword(password)
-      hashing.checkPassword?.(password)
-    },
-    async hash(password) {
-      context.params.signal?.throwIfAborted()
-      return hashing.hashPassword(password, context.params)
-    },
-  }
+  return found as HashingStrategy
 }
 
 /** A password in a copy of the data, where its hash is to stand. */
@@ -130,17 +115,37 @@ interface Place {
 }
 
 /** Returns a copy of the data with hashes. */
-async function hashRecords(context: HookCall, field: string, hashing: Hashing): Promise<unknown> {
+async function hashRecords(
+  context: HookCall,
+  field: string,
+  options: HashPasswordOptions,
+): Promise<unknown> {
+  const strategy = findStrategy(context, options.authentication, options.strategy)
   checkNewRecords(context)
-  const { data } = context
+  const { data, params } = context
   const places: Place[] = []
-  const copy = Array.isArray(data)
-    ? data.map((record: unknown) => copyRecord(record, field, places))
-    : copyRecord(data, field, places)
+  const copyRecord = (record: unknown): unknown => {
+    const own: Place[] = []
+    const copy = copyPlaces(record, field, own)
+    if (own.length > 1) {
+      throw new BadRequest(
+        `'${field}' stands in ${own.length} places of a record, which may have one password`,
+      )
+    }
+    places.push(...own)
+    return copy
+  }
+  const copy = Array.isArray(data) ? data.map(copyRecord) : copyRecord(data)
   checkCount(context, places.length)
-  for (const { holder, key } of places) hashing.check(holder[key])
+  for (const { holder, key } of places) {
+    checkPassword(holder[key])
+    strategy.checkPassword?.(holder[key])
+  }
   // One after the other: many at once would keep others waiting.
-  for (const { holder, key } of places) holder[key] = await hashing.hash(holder[key])
+  for (const { holder, key } of places) {
+    params.signal?.throwIfAborted()
+    holder[key] = await strategy.hashPassword(holder[key], params)
+  }
   return copy
 }
 
@@ -153,19 +158,6 @@ function checkNewRecords(context: HookCall): void {
 function checkCount({ params }: HookCall, count: number): void {
   if (params.provider === undefined || count <= MAX_HASHES) return
   throw new BadRequest(`A call may have at most ${MAX_HASHES} records with a password`)
-}
-
-/** Copies a record, and adds the place of its password to those of the other records. */
-function copyRecord(record: unknown, field: string, places: Place[]): unknown {
-  const own: Place[] = []
-  const copy = copyPlaces(record, field, own)
-  if (own.length > 1) {
-    throw new BadRequest(
-      `'${field}' stands in ${own.length} places of a record, which may have one password`,
-    )
-  }
-  places.push(...own)
-  return copy
 }
 
 /**
