@@ -157,32 +157,26 @@ function isProven(
   )
 }
 
-/** Guesses of callers outside are limited and logged as those of a login are. */
-function proveCaller(
-  service: Authentication,
-  params: AuthenticationParams,
-  strategies: readonly string[],
-): Promise<AuthenticationResult> {
-  const { authentication, provider } = params
-  const prove = (added?: AuthenticationParams): Promise<AuthenticationResult> =>
-    service.authenticate(authentication, createInternalParams(params, added), ...strategies)
-  const name = authentication?.strategy ?? ''
-  const strategy = provider && strategies.includes(name) ? service.getStrategy(name) : undefined
-  if (!authentication || strategy?.limitGuesses === undefined) return prove()
-  return limitProof(service, strategy, authentication, params, prove).catch((error: unknown) => {
-    reportFailure(service, 'login', { data: authentication, params }, error)
-    throw error
-  })
-}
-
 async function proveAnew(
   service: Authentication,
   holder: ParamsHolder,
   strategies: readonly string[],
 ): Promise<void> {
   const { params } = holder
-  const { authentication } = params
-  const result = await proveCaller(service, params, strategies)
+  const { authentication, provider } = params
+  const prove = (added?: AuthenticationParams): Promise<AuthenticationResult> =>
+    service.authenticate(authentication, createInternalParams(params, added), ...strategies)
+  const name = authentication?.strategy ?? ''
+  const strategy = provider && strategies.includes(name) ? service.getStrategy(name) : undefined
+  // Guesses of callers outside are limited and logged as those of a login are.
+  const proving =
+    authentication && strategy?.limitGuesses !== undefined
+      ? limitProof(service, strategy, authentication, params, prove).catch((error: unknown) => {
+          reportFailure(service, 'login', { data: authentication, params }, error)
+          throw error
+        })
+      : prove()
+  const result = await proving
   // Objects of a class come from a transport and belong to this call alone; a copy would lose their
   // getters. Plain objects may belong to the caller.
   const changed: Record<string, unknown> = isPlainObject(params)

@@ -14,6 +14,7 @@ import type { Entity } from '../entity-service.ts'
 import { createEntityParams, readResultEntity } from '../entity-service.ts'
 import type { AuthenticationConfiguration } from '../settings/authentication-config.ts'
 import { ENTITY_RULES, getSection } from '../settings/authentication-config.ts'
+import { MemoryThrottleStore } from '../throttle/throttle-store.ts'
 import type { AccessTokenPayload } from '../tokens/access-token.ts'
 import { TOKEN_RULES } from '../tokens/token-options.ts'
 import { AuthenticationBaseStrategy } from './base-strategy.ts'
@@ -52,8 +53,10 @@ interface Prepared {
 /** Proves identity by an access token, from a header or as `{ strategy: 'jwt', accessToken }`. */
 export class JwtStrategy extends AuthenticationBaseStrategy {
   #prepared: Prepared | null = null
-  /** How many refused tokens were logged in the current window, and how many were not. */
-  readonly #refusals = { endsAt: 0, lines: 0, omitted: 0 }
+  /** Counts refused tokens. */
+  readonly #refusals = new MemoryThrottleStore()
+  /** How many of them were not logged since the last one that was. */
+  #omitted = 0
   /** By connection: these belong to whoever made them, and nothing is to be added to them. */
   readonly #timers = new WeakMap<object, NodeJS.Timeout>()
 
@@ -233,16 +236,13 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
   #logRefusal(error: unknown, { provider, address }: AuthenticationParams, known: object): void {
     if (provider || !(error instanceof ServiceError) || error.code !== 401) return
     if ((error.data as { name?: unknown } | undefined)?.name === 'TokenExpiredError') return
-    const log = this.#refusals
-    const now = performance.now()
-    if (now >= log.endsAt) Object.assign(log, { endsAt: now + LOG_WINDOW_MS, lines: 0 })
-    log.lines += 1
-    if (log.lines > MAX_LOG_LINES) {
-      log.omitted += 1
+    const { count } = this.#refusals.add('token', LOG_WINDOW_MS)
+    if (count > MAX_LOG_LINES) {
+      this.#omitted += 1
       return
     }
-    const omitted = log.omitted === 0 ? {} : { omitted: log.omitted }
-    log.omitted = 0
+    const omitted = this.#omitted === 0 ? {} : { omitted: this.#omitted }
+    this.#omitted = 0
     const line = { event: 'token', strategy: this.name, address, ...known }
     this.app.logger.warn({ ...line, ...describeRefusal(error), ...omitted }, 'Token refused')
   }

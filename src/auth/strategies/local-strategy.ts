@@ -134,7 +134,12 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
     const { username, password } = credentials
     checkPasswordLength(password)
     const found = await this.findEntity(username, params)
-    const isWithinLimit = await this.#countUser(found, username, params)
+    // A collation may find a user by many names. The name is counted where nobody is found, since that
+    // takes as long.
+    const id = found?.[getEntityIdName(this)] ?? null
+    const user = id === null ? `name ${username}` : `id ${id}`
+    const { service } = this.configuration
+    const isWithinLimit = (await params.attempt?.countUser(`${service} ${user}`)) ?? true
     if (found === null) return this.#refuse(password, 'unknown user', params)
     if (!isWithinLimit) {
       // With another answer than for a wrong password, the limit would tell that there is a user.
@@ -142,21 +147,6 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
     }
     await this.comparePassword(found, password, params)
     return found
-  }
-
-  /**
-   * Counts a login for its user, whom a collation may find by many names. It counts the name where nobody
-   * is found, since that takes as long. Returns whether the user is within the limit.
-   */
-  async #countUser(
-    found: Entity | null,
-    username: string,
-    { attempt }: AuthenticationParams,
-  ): Promise<boolean> {
-    if (attempt === undefined) return true
-    const { service } = this.configuration
-    const id = found?.[getEntityIdName(this)] ?? null
-    return attempt.countUser(`${service} ${id === null ? `name ${username}` : `id ${id}`}`)
   }
 
   /** Returns the query that finds an entity: override it to exclude some, `{ active: true }`. */
@@ -194,9 +184,7 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
       const reason = verdict.isMalformed ? 'the stored hash is malformed' : 'wrong password'
       throw createRefusal(errorMessage, stored === undefined ? 'user without password' : reason)
     }
-    if (verdict.isOutdated) {
-      await this.#upgradeHash(entity, password, params)
-    }
+    if (verdict.isOutdated) await this.#upgradeHash(entity, password, params)
     return entity
   }
 
