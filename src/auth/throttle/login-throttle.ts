@@ -228,11 +228,6 @@ const MAX_TURN_MS = 5000
  */
 export class LoginTurns {
   readonly #queues = new Map<string, WorkQueue>()
-  readonly #maxTurnMs: number
-
-  constructor(maxTurnMs: number = MAX_TURN_MS) {
-    this.#maxTurnMs = maxTurnMs
-  }
 
   /** How many addresses have logins that run or wait. */
   get size(): number {
@@ -255,7 +250,7 @@ export class LoginTurns {
       outcome = login()
       let timer: NodeJS.Timeout | undefined
       const end = new Promise((resolve) => {
-        timer = setTimeout(resolve, this.#maxTurnMs)
+        timer = setTimeout(resolve, MAX_TURN_MS)
       })
       await Promise.race([outcome, end]).catch(() => undefined)
       clearTimeout(timer)

@@ -1,5 +1,7 @@
 import t from 'tap'
 import { LoginTurns } from '../../../src/auth/throttle/login-throttle.ts'
+import { holdTimers } from '../../support/clock.ts'
+import { until } from '../../support/until.ts'
 
 const wait = () => new Promise(setImmediate)
 
@@ -31,12 +33,16 @@ t.test('goes on after a login that fails', async (t) => {
 })
 
 t.test('logins that hang do not hold up others from their address', async (t) => {
-  const turns = new LoginTurns(10)
+  const timers = holdTimers(t, 5000)
+  const turns = new LoginTurns()
   const finish: ((value: string) => void)[] = []
   const hang = () =>
     turns.run('192.0.2.1', () => new Promise<string>((resolve) => finish.push(resolve)))
   const hanging = [hang(), hang()]
-  t.equal(await turns.run('192.0.2.1', async () => 'next'), 'next')
+  const next = turns.run('192.0.2.1', async () => 'next')
+  await until(() => timers.size === 2)
+  timers.fire()
+  t.equal(await next, 'next')
   for (const end of finish) end('late')
   t.strictSame(await Promise.all(hanging), ['late', 'late'])
 })
