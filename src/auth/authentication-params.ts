@@ -52,10 +52,3 @@ export function withoutProvider<P extends AuthenticationParams>(params: P): Omit
   }
   return copy
 }
-
-/** Returns params with `authenticated` and the address, for a strategy's own calls. */
-export function withAuthenticated(params: AuthenticationParams): AuthenticationParams {
-  if (params.authenticated === true) return params
-  const { address } = params
-  return { ...params, authenticated: true, ...(address === undefined ? {} : { address }) }
-}

@@ -13,7 +13,6 @@ import type {
   ConnectionEvent,
 } from './authentication.ts'
 import type { AuthenticationParams } from './authentication-params.ts'
-import { withAuthenticated } from './authentication-params.ts'
 import { DEFAULT_SETTING, installDefaultAuthentication } from './default-authentication.ts'
 import { findEntityService, getEntityIdName } from './entity-service.ts'
 import { installLoginHooks } from './hooks/login-events.ts'
@@ -159,7 +158,12 @@ export class AuthenticationService implements Authentication {
     }
     const strategy = this.getStrategy(name)
     if (strategy === undefined) return refuse('')
-    const authenticated = withAuthenticated(params)
+    // On the params of a transport the address is a getter of their class, which a copy leaves out.
+    const { address } = params
+    const authenticated =
+      params.authenticated === true
+        ? params
+        : { ...params, authenticated: true, ...(address !== undefined && { address }) }
     // Not async: one more promise would slow down every request with a token.
     const prove = (added?: AuthenticationParams): Promise<AuthenticationResult> => {
       const all = added === undefined ? authenticated : { ...authenticated, ...added }

@@ -1,7 +1,6 @@
 import { describeFunction } from '../../core/function-metadata.ts'
 import type { Application } from '../../core/index.ts'
 import { BadRequest } from '../../core/index.ts'
-import type { OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import { checkList } from '../../core/services/multi-option.ts'
 import { isNonEmptyString } from '../../core/value-kind.ts'
@@ -17,8 +16,6 @@ export interface HashPasswordOptions {
   /** The name of the strategy. Default: `'local'`. */
   readonly strategy?: string
 }
-
-const HASH_RULES: OptionRules = { authentication: OPTION.string, strategy: OPTION.string }
 
 /** A hook for before or around: what `hashPassword` returns. */
 export type HashPasswordHook = (context: HookCall, next?: () => Promise<void>) => Promise<void>
@@ -58,7 +55,10 @@ export function hashPassword(field: string, options: HashPasswordOptions = {}): 
       "The hashPassword hook requires a field name option: hashPassword('password')",
     )
   }
-  checkOptions('hashPassword()', options, HASH_RULES)
+  checkOptions('hashPassword()', options, {
+    authentication: OPTION.string,
+    strategy: OPTION.string,
+  })
   const hook: HashPasswordHook = async (context, next) => {
     if (context.type !== 'around' && context.type !== 'before') {
       throw new TypeError('The hashPassword hook must be used as a before or an around hook')

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { HookContext } from '../../core/index.ts'
+import type { AroundHook, HookContext } from '../../core/index.ts'
 import { ServiceError } from '../../core/index.ts'
 import { describeRefusal } from '../auth-errors.ts'
 import type { Authentication, AuthenticationResult } from '../authentication.ts'
@@ -26,10 +26,7 @@ export function installLoginHooks(service: Authentication): void {
  * Returns a hook that, after an external call, tells the strategies of the connection, then the
  * listeners `(result, params, context)` of the application's event, and the log.
  */
-function createLoginHook(
-  service: Authentication,
-  event: LoginEvent,
-): (context: HookContext, next: () => Promise<void>) => Promise<void> {
+function createLoginHook(service: Authentication, event: LoginEvent): AroundHook {
   return async (context, next) => {
     const params = context.params as AuthenticationParams
     if (!params.provider) return next()
