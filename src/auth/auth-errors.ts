@@ -1,9 +1,7 @@
 import type { ServiceError } from '../core/index.ts'
 import { NotAuthenticated, Unavailable } from '../core/index.ts'
 
-/**
- * False where `Error` is frozen, with `--frozen-intrinsics` for example: errors keep their stack.
- */
+/** False where `Error` is frozen, as by `--frozen-intrinsics`: errors keep their stack. */
 const CAN_SET_LIMIT = Object.getOwnPropertyDescriptor(Error, 'stackTraceLimit')?.writable === true
 
 /**

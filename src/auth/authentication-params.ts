@@ -4,9 +4,7 @@ import type { TokenOptions } from './tokens/token-options.ts'
 
 /** What the authentication service and strategies read from params, beside the usual. */
 export interface AuthenticationParams extends Params {
-  /**
-   * The strategies that `create` accepts in this call. Default: `authStrategies` of the setting.
-   */
+  /** The strategies that `create` accepts here. Default: `authStrategies` of the setting. */
   authStrategies?: readonly string[] | undefined
   /** Options for the token that `create` makes. */
   jwtOptions?: TokenOptions | undefined

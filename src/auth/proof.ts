@@ -8,9 +8,7 @@ export interface Proof {
   readonly service: object
   /** A service whose own hooks accept the proof whichever authentication service they name. */
   readonly entityService?: object
-  /**
-   * The name of the strategy, `null` where hooks accept the proof whichever strategies they name.
-   */
+  /** The name of the strategy, `null` where hooks accept the proof whichever they name. */
   readonly strategy: string | null
   readonly entity: unknown
   /** The key of the entity in params. Default: `entity` of the authentication service. */

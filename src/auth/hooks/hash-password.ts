@@ -32,9 +32,7 @@ const WRITE_OPERATORS: ReadonlySet<string> = new Set([
   ...['$set', '$setOnInsert', '$push', '$addToSet', '$each'],
 ])
 
-/**
- * Positions in arrays, as the keys of an update have them: `profiles.0.password`, `profiles.$[]`.
- */
+/** Positions in arrays, as in keys of an update: `profiles.0.password`, `profiles.$[]`. */
 const ARRAY_POSITIONS = /\.(?:\d+|\$[^.]*)(?=\.|$)/g
 
 /** One hash takes a third of a second, of which a server has a few at a time for everybody. */

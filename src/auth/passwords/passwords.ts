@@ -203,11 +203,6 @@ export function checkPassword(password: unknown): asserts password is string {
   if (!isNonEmptyString(password)) {
     throw new BadRequest('A password must be a non-empty string')
   }
-  checkPasswordLength(password)
-}
-
-/** @throws {BadRequest} the password has more than 1,024 bytes */
-export function checkPasswordLength(password: string): void {
   if (Buffer.byteLength(password) > MAX_PASSWORD_BYTES) {
     throw new BadRequest(`A password has at most ${MAX_PASSWORD_BYTES} bytes`)
   }

@@ -28,10 +28,7 @@ export interface AuthenticationConfiguration {
   readonly jwtOptions: TokenOptions
   /** Limits failing logins; `true` for the default limits, `false` for none. Default: `true`. */
   readonly loginThrottle: LoginThrottleOptions | boolean
-  /**
-   * Where logout notes its token; `true` for a list in memory. Default: tokens live until
-   * they expire.
-   */
+  /** Where logout notes its token; `true` for a list in memory. Default: tokens just expire. */
   readonly revocation?: RevocationList | boolean
   /** Any other key is the section of the strategy with this name. */
   readonly [strategy: string]: unknown
@@ -47,6 +44,16 @@ const DEFAULTS = {
     expiresIn: '1d',
   },
   loginThrottle: true,
+}
+
+/** What a strategy knows of the entity: what its section says, else the setting. */
+export interface EntityConfiguration {
+  /** The name of the entity in results and params, `null` for none. */
+  readonly entity: string | null
+  /** The name of the id of an entity. Default: the property `id` of the entity service. */
+  readonly entityId: string | undefined
+  /** The path of the entity service. */
+  readonly service: string | undefined
 }
 
 /** What both the setting and the section of a strategy may say about the entity. */

@@ -68,10 +68,7 @@ export function checkConfiguration(service: Authentication, sections: readonly s
   if (cluster.isWorker) warnOfMemory(service)
 }
 
-/**
- * Guesses would have their limit once for each worker, and a token that is revoked in one of them would be
- * good in the others.
- */
+/** Each worker would have limits of its own, and a token revoked in one be good in the others. */
 function warnOfMemory(service: Authentication): void {
   const { app, configKey, configuration, strategyNames } = service
   const { loginThrottle, revocation } = configuration
@@ -92,9 +89,7 @@ function warnOfMemory(service: Authentication): void {
   )
 }
 
-/**
- * Names of strategies must be registered, or have a section: that of one that is registered later.
- */
+/** Names of strategies must be registered, or have a section, as those that come later. */
 function checkNames({ configKey, configuration, strategyNames }: Authentication): void {
   for (const list of ['authStrategies', 'parseStrategies'] as const) {
     const unknown = configuration[list]?.find(

@@ -12,7 +12,10 @@ import type {
 import type { AuthenticationParams } from '../authentication-params.ts'
 import type { Entity } from '../entity-service.ts'
 import { createEntityParams, readResultEntity } from '../entity-service.ts'
-import type { AuthenticationConfiguration } from '../settings/authentication-config.ts'
+import type {
+  AuthenticationConfiguration,
+  EntityConfiguration,
+} from '../settings/authentication-config.ts'
 import { ENTITY_RULES, getSection } from '../settings/authentication-config.ts'
 import { MemoryThrottleStore } from '../throttle/throttle-store.ts'
 import type { AccessTokenPayload } from '../tokens/access-token.ts'
@@ -20,13 +23,7 @@ import { TOKEN_RULES } from '../tokens/token-options.ts'
 import { AuthenticationBaseStrategy } from './base-strategy.ts'
 
 /** The section of the JWT strategy, with what it takes from the settings of the service. */
-export interface JwtConfiguration {
-  /** The name of the entity in results and params, `null` for none. */
-  readonly entity: string | null
-  /** The name of the id of an entity. Default: the property `id` of the entity service. */
-  readonly entityId: string | undefined
-  /** The path of the entity service. */
-  readonly service: string | undefined
+export interface JwtConfiguration extends EntityConfiguration {
   /** The header with the token. Default: `'Authorization'`. */
   readonly header: string
   /** What stands before the token, in any case. Default: `['Bearer', 'JWT']`. */

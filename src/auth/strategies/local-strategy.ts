@@ -16,20 +16,15 @@ import {
   readResultEntity,
 } from '../entity-service.ts'
 import type { PasswordOptions, PasswordVerdict } from '../passwords/passwords.ts'
-import { checkPasswordLength, HASH_RULES, Passwords } from '../passwords/passwords.ts'
+import { checkPassword, HASH_RULES, Passwords } from '../passwords/passwords.ts'
+import type { EntityConfiguration } from '../settings/authentication-config.ts'
 import { ENTITY_RULES, getSection } from '../settings/authentication-config.ts'
 import { getNetwork } from '../throttle/login-throttle.ts'
 import type { Turn } from '../work-queue.ts'
 import { AuthenticationBaseStrategy } from './base-strategy.ts'
 
 /** The section of the local strategy, with what it takes from the settings of the service. */
-export interface LocalConfiguration {
-  /** The name of the entity in results and params, `null` for none. */
-  readonly entity: string | null
-  /** The name of the id of an entity. Default: the property `id` of the entity service. */
-  readonly entityId: string | undefined
-  /** The path of the entity service. */
-  readonly service: string | undefined
+export interface LocalConfiguration extends EntityConfiguration {
   /** The path of the user name in the data of a login. */
   readonly usernameField: string
   /** The path of the password in the data of a login. */
@@ -111,9 +106,7 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
     return { authentication, [name]: await this.getEntity(found, params) }
   }
 
-  /**
-   * @throws {TooManyRequests} too many logins have failed, for this account or from this address
-   */
+  /** @throws {TooManyRequests} too many logins of this account or address have failed */
   limitGuesses<T>(
     request: AuthenticationRequest,
     { address, signal }: AuthenticationParams,
@@ -132,7 +125,7 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
     const credentials = this.#readCredentials(request)
     if (credentials === null) return this.#refuse('', 'no user name and password', params)
     const { username, password } = credentials
-    checkPasswordLength(password)
+    checkPassword(password)
     const found = await this.findEntity(username, params)
     // A collation may find a user by many names. The name is counted where nobody is found, since that
     // takes as long.
@@ -189,9 +182,8 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
   }
 
   /**
-   * Checks a password against a stored hash; the work is the same for `undefined`, without a hash.
+   * Checks a password against a stored hash as {@link Passwords.verify} does.
    * @param params as for {@link comparePassword}
-   * @throws {Unavailable} too many are waiting, and no other address has more of them
    */
   verifyPassword(
     password: string,
@@ -211,11 +203,9 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
   }
 
   /**
-   * Returns the hash of a password, as it is to be stored.
-   * @throws {BadRequest} as {@link checkPassword}
+   * Returns the hash of a password, as {@link Passwords.hash} does.
    * @param params as for {@link comparePassword}; without `provider` and `address` it waits however many
    *   are waiting
-   * @throws {Unavailable} too many are waiting, and no other address has more of them
    */
   hashPassword(password: unknown, params?: AuthenticationParams): Promise<string> {
     return this.#getPasswords().hash(password, {

@@ -39,9 +39,7 @@ type TokenKeys = [TokenKey & { readonly signing: string }, ...TokenKey[]]
 const MIN_SECRET_BYTES = 32
 const MIN_RSA_BITS = 2048
 
-/**
- * What kind of key an algorithm takes: a key type of Node, with the curve where there is a choice.
- */
+/** The kind of key that an algorithm takes: a key type of Node, with the curve for some. */
 const KEY_KINDS: Readonly<Record<string, string>> = {
   ES256: 'ec prime256v1',
   ES384: 'ec secp384r1',
