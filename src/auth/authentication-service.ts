@@ -40,7 +40,6 @@ export class AuthenticationService implements Authentication {
   readonly configKey: string
   // A map, as names come from requests: an object would have a strategy `constructor`.
   readonly #strategies = new Map<string, AuthenticationStrategy>()
-  #isSetUp = false
   readonly #settings: LiveSettings
 
   /**
@@ -93,7 +92,8 @@ export class AuthenticationService implements Authentication {
     strategy.setAuthentication?.(this)
     strategy.verifyConfiguration?.()
     this.#strategies.set(name, strategy)
-    if (this.#isSetUp) {
+    // One that comes after the setup of the service is set up at once.
+    if (this.#settings.isFrozen) {
       Promise.resolve()
         .then(() => strategy.setup?.(this, name))
         .catch((error: unknown) => {
@@ -117,8 +117,6 @@ export class AuthenticationService implements Authentication {
    */
   async setup(): Promise<void> {
     this.#settings.freeze()
-    // Strategies that are registered from now on are set up at once.
-    this.#isSetUp = true
     for (const [name, strategy] of this.#strategies) await strategy.setup?.(this, name)
   }
 

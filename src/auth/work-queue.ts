@@ -16,11 +16,10 @@ export interface Turn {
 /** After so many urgent tasks in a row one that is not urgent has its turn. */
 const MAX_URGENT = 4
 
-/** Who asks for patient tasks, and who says nothing: no strings, since addresses may be any. */
+/** Who asks for patient tasks: no string, since addresses may be any. */
 const PATIENT = Symbol('patient')
-const UNKNOWN = Symbol('unknown')
 
-type Caller = string | symbol
+type Caller = string | symbol | undefined
 
 interface Task {
   readonly caller: Caller
@@ -59,7 +58,7 @@ export class WorkQueue {
    */
   run<T>(work: () => Promise<T>, turn: Turn = {}): Promise<T> {
     const { signal, isUrgent = false, isPatient = false } = turn
-    const caller = isPatient ? PATIENT : (turn.caller ?? UNKNOWN)
+    const caller = isPatient ? PATIENT : turn.caller
     if (signal?.aborted) return Promise.reject(signal.reason)
     if (!isPatient && !this.#makeRoom(caller, isUrgent)) return Promise.reject(createOverload())
     return new Promise((resolve, reject) => {

@@ -18,7 +18,8 @@ export class LiveSettings {
   /** The setting as it was looked at last, which may be one that was refused. */
   #setting: unknown
   #prepared: PreparedSettings | null = null
-  #isFrozen = false
+  /** Whether the setting can only be replaced, and not changed. */
+  isFrozen = false
 
   /**
    * Writes the defaults and the options into the setting.
@@ -36,14 +37,14 @@ export class LiveSettings {
   get current(): PreparedSettings {
     const setting = this.#app.get(this.#configKey)
     const known = this.#prepared
-    if (known !== null && this.#isFrozen && this.#setting === setting) return known
+    if (known !== null && this.isFrozen && this.#setting === setting) return known
     this.#setting = setting
     const configuration = freezeDeep(resolveAuthenticationConfig(setting))
     // Until it is frozen the setting may change in place; what was made of it stays if it did not.
     if (known !== null && isSameSetting(configuration, known.configuration)) return known
     const prepared = prepareSettings(configuration, this.#configKey, known)
     this.#prepared = prepared
-    if (known === null || !this.#isFrozen) return prepared
+    if (known === null || !this.isFrozen) return prepared
     try {
       this.#checkPrepared(prepared)
     } catch (error) {
@@ -61,7 +62,7 @@ export class LiveSettings {
   freeze(): void {
     this.#checkPrepared(this.current)
     this.#app.set(this.#configKey, freezeDeep(resolveAuthenticationConfig(this.#setting)))
-    this.#isFrozen = true
+    this.isFrozen = true
   }
 
   /** Checks settings that are in effect already, for strategies read theirs from the service. */
