@@ -33,17 +33,7 @@ export function findAuthentication(app: Application, path?: string): Authenticat
  */
 export function authenticationServices(app: Application): ReadonlyMap<string, Authentication> {
   const { [SERVICES]: known } = app as { [SERVICES]?: ReadonlyMap<string, Authentication> }
-  return known ?? observeServices(app)
-}
-
-/** Gives the application its method `defaultAuthentication`, if it has none yet. */
-export function installDefaultAuthentication(app: Application): void {
-  if ('defaultAuthentication' in app) return
-  const value: WithAuthentication['defaultAuthentication'] = (path) => findAuthentication(app, path)
-  Object.defineProperty(app, 'defaultAuthentication', { value, configurable: true, writable: true })
-}
-
-function observeServices(app: Application): ReadonlyMap<string, Authentication> {
+  if (known !== undefined) return known
   const services = new Map<string, Authentication>()
   const list = (): void => {
     services.clear()
@@ -58,6 +48,13 @@ function observeServices(app: Application): ReadonlyMap<string, Authentication> 
     if (isAuthentication(service)) list()
   })
   return services
+}
+
+/** Gives the application its method `defaultAuthentication`, if it has none yet. */
+export function installDefaultAuthentication(app: Application): void {
+  if ('defaultAuthentication' in app) return
+  const value: WithAuthentication['defaultAuthentication'] = (path) => findAuthentication(app, path)
+  Object.defineProperty(app, 'defaultAuthentication', { value, configurable: true, writable: true })
 }
 
 /** Whether a service is one that logs users in. */

@@ -46,16 +46,13 @@ export function freezeDeep<T>(value: T): T {
  */
 export function isSameSetting(one: unknown, other: unknown): boolean {
   if (Object.is(one, other)) return true
-  if (Array.isArray(one) && Array.isArray(other)) {
-    return (
-      one.length === other.length && one.every((item, index) => isSameSetting(item, other[index]))
-    )
-  }
-  if (!isSettings(one) || !isSettings(other)) return false
-  const keys = Object.keys(one)
+  const areLists = Array.isArray(one) && Array.isArray(other)
+  if (!areLists && !(isSettings(one) && isSettings(other))) return false
+  const [first, second] = [one, other] as [SettingsObject, SettingsObject]
+  const keys = Object.keys(first)
   return (
-    keys.length === Object.keys(other).length &&
-    keys.every((key) => Object.hasOwn(other, key) && isSameSetting(one[key], other[key]))
+    keys.length === Object.keys(second).length &&
+    keys.every((key) => Object.hasOwn(second, key) && isSameSetting(first[key], second[key]))
   )
 }
 

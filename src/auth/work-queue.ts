@@ -119,9 +119,9 @@ export class WorkQueue {
     if (task === undefined) return
     this.#remove(task)
     // What else its caller waits for comes after everybody else.
-    const isOther = ({ caller }: Task): boolean => caller !== task.caller
-    const own = this.#waiting.filter((one) => !isOther(one))
-    this.#waiting = [...this.#waiting.filter(isOther), ...own]
+    const others = this.#waiting.filter(({ caller }) => caller !== task.caller)
+    const own = this.#waiting.filter(({ caller }) => caller === task.caller)
+    this.#waiting = [...others, ...own]
     this.#urgentInRow = task.isUrgent ? this.#urgentInRow + 1 : 0
     this.#running += 1
     task.start()

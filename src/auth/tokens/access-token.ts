@@ -181,10 +181,8 @@ export class TokenIssuer {
       throw createTokenError('jwt must be provided')
     }
     if (typeof token !== 'string') throw createTokenError('jwt must be a string')
-    if (options !== undefined || secret !== undefined) {
-      return this.#find(options ?? {}, secret).#verify(token)
-    }
-    return this.#verify(token)
+    const isStandard = options === undefined && secret === undefined
+    return (isStandard ? this : this.#find(options ?? {}, secret)).#verify(token)
   }
 
   #verify(token: string): AccessTokenPayload {
