@@ -7,17 +7,14 @@ export interface TimedCall {
   timeOut(limitMs: number): void
 }
 
-/** A node of a doubly linked list: a call, or `null` for the head of the list. */
-interface Link {
+/** The watch over one call: a node of a doubly linked list, with `null` for its head. */
+export interface Watch {
   readonly call: TimedCall | null
   /** When its time began: with the first look at it, `null` before that. */
   since: number | null
-  previous: Link
-  next: Link
+  previous: Watch
+  next: Watch
 }
-
-/** The watch over one call, for {@link endWatch}. */
-export type Watch = Link
 
 /**
  * One time limit for many calls, with one timer for all of them. A timer for each call, or a set of
@@ -29,13 +26,13 @@ export class TimeLimit {
   readonly #limitMs: number
   readonly #stepMs: number
   /** The head of the list of calls under way, the oldest first. */
-  readonly #calls: Link
+  readonly #calls: Watch
   #timer: NodeJS.Timeout | null = null
 
   constructor(limitMs: number) {
     this.#limitMs = limitMs
     this.#stepMs = Math.max(1, Math.min(LONGEST_STEP_MS, Math.ceil(limitMs / 20)))
-    const head = { call: null, since: 0 } as Link
+    const head = { call: null, since: 0 } as Watch
     head.previous = head
     head.next = head
     this.#calls = head
@@ -45,7 +42,7 @@ export class TimeLimit {
   start(call: TimedCall): Watch {
     this.#timer ??= setInterval(() => this.#look(), this.#stepMs).unref()
     const head = this.#calls
-    const link: Link = { call, since: null, previous: head.previous, next: head }
+    const link: Watch = { call, since: null, previous: head.previous, next: head }
     head.previous.next = link
     head.previous = link
     return link

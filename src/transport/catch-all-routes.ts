@@ -1,10 +1,4 @@
-import type {
-  FastifyContentTypeParser,
-  FastifyInstance,
-  FastifyReply,
-  FastifyRequest,
-  onRequestHookHandler,
-} from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { BadRequest, UnsupportedMediaType } from '../core/index.ts'
 import { keepPrivate, setPrivate } from './replies/headers.ts'
 import type { RestTransport } from './rest-transport.ts'
@@ -14,48 +8,30 @@ import { handleServiceRequest } from './service-handler.ts'
 import { findMethod, toAllow } from './service-method.ts'
 import { answerError, answerNotFound } from './service-reply.ts'
 
-const VERBS_WITHOUT_BODY: readonly string[] = ['GET', 'HEAD']
-
-/**
- * Adds the routes for requests that match no route of a service. Call it after those were added.
- */
+/** Adds the routes for requests that match no route of a service, after those were added. */
 export function addCatchAll(transport: RestTransport, scope: FastifyInstance): void {
-  addOtherParser(transport, scope)
+  // Refuses bodies of other media types, except where nothing is served: there the answer is about the
+  // path. Bodies that have a parser are read everywhere: functions of `app.use()` may answer at any path.
+  scope.addContentTypeParser('*', (request, _payload, done) => {
+    if (findMatch(transport, request) === null) done(null)
+    else done(new UnsupportedMediaType('The body must be JSON or URL-encoded'))
+  })
+  // A path that belongs to the host gets the 404 of the host, even if its body would be refused here.
+  const leave: onRequestHookHandler = (request, reply, done) => {
+    if (findMatch(transport, request) === null) leaveNotFound(transport, request, reply)
+    else done()
+  }
   const handler = handleAnyRequest.bind(null, transport)
   for (const method of scope.supportedMethods) {
     const isTaken = (path: string): boolean => hasRoute(scope, method, path)
     // Taken by the root service, or by the host, whose '/*' matches '/' too.
-    const isAllTaken = isTaken('/*')
-    const mayLeave = transport.leavesNotFound && !VERBS_WITHOUT_BODY.includes(method)
-    const onRequest = mayLeave ? [createLeave(transport)] : []
+    if (isTaken('/*')) continue
+    const mayHaveBody = method !== 'GET' && method !== 'HEAD'
+    const onRequest = transport.options.leavesNotFound && mayHaveBody ? [leave] : []
     for (const url of ['/', '/*']) {
-      if (isAllTaken || isTaken(url)) continue
-      scope.route({ method, url, exposeHeadRoute: false, onRequest, handler })
+      if (!isTaken(url)) scope.route({ method, url, exposeHeadRoute: false, onRequest, handler })
     }
   }
-}
-
-/**
- * A path that belongs to the host gets the 404 of the host, even if its body would be refused here.
- */
-function createLeave(transport: RestTransport): onRequestHookHandler {
-  return (request, reply, done) => {
-    if (findMatch(transport, request) === null) leaveNotFound(transport, request, reply)
-    else done()
-  }
-}
-
-/**
- * Refuses bodies of media types without a parser, except where nothing is served: there the answer
- * is about the path. Bodies that have a parser are read everywhere, since functions of `app.use()`
- * may answer at any path.
- */
-function addOtherParser(transport: RestTransport, scope: FastifyInstance): void {
-  const parser: FastifyContentTypeParser = (request, _payload, done) => {
-    if (findMatch(transport, request) === null) done(null)
-    else done(new UnsupportedMediaType('The body must be JSON or URL-encoded'))
-  }
-  scope.addContentTypeParser('*', parser)
 }
 
 /** Verbs that address many records when the URL holds no id. */
@@ -76,25 +52,17 @@ export function handleAnyRequest(
     return
   }
   const match = findMatch(transport, request)
-  if (match === null) answerUnknownPath(transport, request, reply)
-  else if (request.method === 'OPTIONS') sendAllow(transport, match, request, reply)
-  else callMatch(transport, match, request, reply)
+  if (match !== null) {
+    if (request.method === 'OPTIONS') sendAllow(transport, match, request, reply)
+    else callMatch(transport, match, request, reply)
+  } else if (transport.options.leavesNotFound) leaveNotFound(transport, request, reply)
+  else answerNotFound(transport, request, reply)
 }
 
 /** Returns what a request addresses, `null` when nothing is served there. */
 function findMatch(transport: RestTransport, request: FastifyRequest): ServiceMatch | null {
   const { url } = request.raw
   return isPathTarget(url) ? transport.router.find(url) : null
-}
-
-/** Answers for a path that nothing is served at; a plugin without prefix leaves it to its host. */
-function answerUnknownPath(
-  transport: RestTransport,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): void {
-  if (transport.leavesNotFound) leaveNotFound(transport, request, reply)
-  else answerNotFound(transport, request, reply)
 }
 
 /** Has the host answer. Below an authentication service its answer is kept out of caches too. */
@@ -105,15 +73,6 @@ function leaveNotFound(
 ): void {
   if (transport.loginPaths.includes(request.raw.url ?? '')) setPrivate(reply)
   reply.callNotFound()
-}
-
-/** Returns the name of a custom method that stands behind the path of its service, by opt-in. */
-function readMethodPath(
-  { options }: RestTransport,
-  { id }: ServiceMatch,
-  { method }: FastifyRequest,
-): string | undefined {
-  return options.methodPaths === true && method === 'POST' ? (id ?? undefined) : undefined
 }
 
 function sendAllow(
@@ -136,11 +95,12 @@ function callMatch(
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  const hasId = match.id !== null
+  const { entry, id } = match
   try {
-    const serviceMethod =
-      request.headers['x-service-method'] || readMethodPath(transport, match, request)
-    const method = findMethod(match.entry, request.method, hasId, serviceMethod)
+    // By opt-in the name of a custom method stands behind the path of its service.
+    const named = transport.options.methodPaths === true ? (id ?? undefined) : undefined
+    const serviceMethod = request.headers['x-service-method'] || named
+    const method = findMethod(entry, request.method, id !== null, serviceMethod)
     if (match.lacksId && MULTI_VERBS.has(request.method)) {
       // A client built '/users/' + id with an empty id: it means one record, not all of them.
       throw new BadRequest('An id is missing at the end of the path')

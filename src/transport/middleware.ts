@@ -31,8 +31,8 @@ export function getMiddleware({ attachments }: Attachable): ServiceMiddleware | 
 
 /** Sets the functions around a service. */
 export function setMiddleware({ attachments }: Attachable, middleware: ServiceMiddleware): void {
-  const isEmpty = middleware.before.length + middleware.after.length === 0
-  if (!isEmpty) attachments.set(MIDDLEWARE, middleware)
+  const { before, after } = middleware
+  if (before.length + after.length > 0) attachments.set(MIDDLEWARE, middleware)
 }
 
 type Attachable = Pick<ServiceEntry, 'attachments'>
@@ -59,22 +59,18 @@ export async function runMiddleware(
   return true
 }
 
-/** Where functions run before requests. */
-interface MiddlewarePlace {
-  readonly path: string
-  /** Returns the path that services are below, once all is configured. */
-  readonly getPrefix: () => string
-}
-
 /**
  * Runs functions before every request of a server, or before those whose path is at or below one
- * given, with and without the prefix of the services: a guard had better run too often. They do not run for the health probes, which must answer whoever asks. Where a route finds
- * nothing, a folder of files for example, Fastify runs the hooks again for its 404 handler:
- * functions that have run for a request do not run a second time.
+ * given, with and without the prefix of the services: a guard had better run too often. They do not
+ * run for the health probes, which must answer whoever asks. Where a route finds nothing, a folder of
+ * files for example, Fastify runs the hooks again for its 404 handler: functions that have run for a
+ * request do not run a second time.
+ * @param getPrefix returns the path that services are below, once all is configured
  */
 export function addMiddleware(
   server: FastifyInstance,
-  { path, getPrefix }: MiddlewarePlace,
+  path: string,
+  getPrefix: () => string,
   functions: readonly Middleware[],
 ): void {
   let tests: ((url: string) => boolean)[] | null = null
@@ -83,7 +79,11 @@ export function addMiddleware(
   // A callback, since it need not be called when the client has gone: a promise would go on to the
   // handler.
   server.addHook('preHandler', (request, reply, done) => {
-    tests ??= toPaths(path, getPrefix()).map((one) => createPathTest(one, server))
+    if (tests === null) {
+      const prefix = getPrefix()
+      const paths = prefix === '' ? [path] : [path, `${prefix}/${path}`]
+      tests = paths.map((one) => createPathTest(one, server))
+    }
     const isBelow = tests.some((test) => test(request.url))
     if (!isBelow || isProbe(request.routeOptions) || served.has(request)) return done()
     served.add(request)
@@ -91,10 +91,6 @@ export function addMiddleware(
       if (goesOn) done()
     }, done)
   })
-}
-
-function toPaths(path: string, prefix: string): string[] {
-  return prefix === '' ? [path] : [path, `${prefix}/${path}`]
 }
 
 /** Whether a route is that of a health probe. */

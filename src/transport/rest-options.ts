@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { OptionRules } from '../core/options/option-check.ts'
-import { checkOptions, OPTION } from '../core/options/option-check.ts'
+import { OPTION } from '../core/options/option-check.ts'
 import { isPlainObject } from '../core/value-kind.ts'
 import type { ErrorHandlerOptions } from './errors/error-handler.ts'
 import { ERROR_HANDLER_RULES } from './errors/error-handler.ts'
@@ -64,9 +64,6 @@ export interface RestOptions {
   readonly methodPaths?: boolean
 }
 
-/** An option of `rest()` that a function of its own sets as well. */
-export type NestedOption = 'errorHandler' | 'notFound' | 'authentication' | 'json' | 'urlencoded'
-
 /** The rules of every option of `rest()`. */
 export const REST_RULES: Readonly<Record<keyof RestOptions, OptionRules[string]>> = {
   prefix: {
@@ -95,17 +92,4 @@ export const REST_RULES: Readonly<Record<keyof RestOptions, OptionRules[string]>
   handlerTimeoutMs: OPTION.limit,
   health: OPTION.boolean,
   methodPaths: OPTION.boolean,
-}
-
-/**
- * Checks all options of `rest()` or of the plugin.
- * @throws {TypeError} an option that is not known, or a value that it can't have
- */
-export function checkRestOptions(owner: string, options: object): void {
-  checkOptions(owner, options, REST_RULES)
-}
-
-/** Checks the options of the function that sets one option of `rest()`. */
-export function checkNestedOption(owner: string, name: NestedOption, options: unknown): void {
-  checkOptions(owner, options, REST_RULES[name].keys ?? {})
 }

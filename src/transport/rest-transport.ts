@@ -9,9 +9,10 @@ import type { ParseAuthenticationOptions } from './parse-authentication.ts'
 import { toSources } from './parse-authentication.ts'
 import type { QueryParser } from './parsing/query-string.ts'
 import { createQueryParser, toRawQuery } from './parsing/query-string.ts'
-import type { ServerQueries } from './parsing/server-queries.ts'
+import { getReadQuery, serveQueries } from './parsing/server-queries.ts'
 import type { RestOptions } from './rest-options.ts'
-import { LoginPaths } from './routing/path-matcher.ts'
+import type { LoginPaths } from './routing/path-matcher.ts'
+import { findLoginPaths } from './routing/path-matcher.ts'
 import { getRouting } from './routing/request-path.ts'
 import { ServiceRouter } from './routing/service-router.ts'
 
@@ -19,27 +20,22 @@ import { ServiceRouter } from './routing/service-router.ts'
 export interface ScopeOptions extends RestOptions {
   /** Whether paths that nothing is served at are left to the server. */
   readonly leavesNotFound: boolean
-  /** Where the server parses queries for us. Default: it does not. */
-  readonly serverQueries?: ServerQueries | null
+  /** Whether the server was made for the application. */
+  readonly ownsServer: boolean
 }
 
-/**
- * What requests need to be answered by the services of an application in one Fastify scope,
- * created once.
- */
+/** What requests need to be answered by the services of an application in one Fastify scope. */
 export class RestTransport {
   readonly app: Application
   /** The prefix of the scope, `''` for none. */
   readonly prefix: string
-  readonly options: RestOptions
-  /** Whether paths that nothing is served at are left to the server. */
-  readonly leavesNotFound: boolean
+  readonly options: ScopeOptions
   /** The authentication services that read the credentials of requests, in this order. */
   readonly authentication: readonly ParseAuthenticationOptions[]
   /** Whether links may carry a token. */
   readonly acceptsQueryToken: boolean
   readonly router: ServiceRouter
-  readonly loginPaths: LoginPaths
+  loginPaths: LoginPaths
   /** The authentication services by the key of their settings, kept up to date. */
   readonly logins: ReadonlyMap<string, object>
   readonly errors: ErrorAnswers
@@ -56,8 +52,6 @@ export class RestTransport {
   /** The answers under way that may have no end. */
   readonly #endless = new Set<FastifyReply['raw']>()
   readonly #parseQuery: QueryParser
-  /** The queries that the server has parsed already; `null` where the server is not ours. */
-  readonly #queries: ServerQueries | null
   readonly #queryDelimiter: RegExp
   /** Whether an authentication service is named, which has to be there. */
   readonly #namesLogin: boolean
@@ -70,19 +64,18 @@ export class RestTransport {
     this.app = app
     this.prefix = scope.prefix
     this.options = options
-    this.leavesNotFound = options.leavesNotFound
     this.#parseQuery = createQueryParser(options.query)
-    this.#queries = options.serverQueries ?? null
-    this.#queries?.serve(scope, this.#parseQuery)
+    if (options.ownsServer) serveQueries(scope, this.#parseQuery)
     this.authentication = toSources(options.authentication)
     this.#namesLogin = this.authentication.some(({ service }) => service !== undefined)
     this.acceptsQueryToken = this.authentication.some(({ queryToken }) => queryToken === true)
-    this.timeLimit = createTimeLimit(options.handlerTimeoutMs ?? 0)
+    const { handlerTimeoutMs = 0, methodPaths = false } = options
+    const isLimited = handlerTimeoutMs > 0 && Number.isFinite(handlerTimeoutMs)
+    this.timeLimit = isLimited ? new TimeLimit(handlerTimeoutMs) : null
     const routing = getRouting(scope)
     this.#queryDelimiter = routing.useSemicolonDelimiter ? /[?;]/ : /\?/
-    const { methodPaths = false } = options
     this.router = new ServiceRouter(app, { prefix: scope.prefix, methodPaths, ...routing })
-    this.loginPaths = new LoginPaths(app, scope)
+    this.loginPaths = findLoginPaths(app, scope)
     this.logins = authenticationServices(app)
     const isLogging = scope.log.level !== undefined
     this.logger = isLogging ? scope.log : createPlainLogger(app)
@@ -92,8 +85,8 @@ export class RestTransport {
 
   /** Returns the query of a request. @throws {BadRequest} it can't be read, or exceeds a limit */
   readQuery(request: FastifyRequest): Query {
-    const parsed = this.#queries?.get(request)
-    return parsed ?? this.#parseQuery(toRawQuery(request.raw.url ?? '', this.#queryDelimiter))
+    const { url = '' } = request.raw
+    return getReadQuery(request) ?? this.#parseQuery(toRawQuery(url, this.#queryDelimiter))
   }
 
   /** Has an answer that may have no end be cut off as soon as the server closes, which waits for it. */
@@ -120,9 +113,4 @@ export class RestTransport {
   isLogin(service: object | undefined): boolean {
     return service !== undefined && this.logins.size > 0 && isAuthentication(service)
   }
-}
-
-function createTimeLimit(limitMs: number): TimeLimit | null {
-  const isLimited = limitMs > 0 && limitMs < Number.POSITIVE_INFINITY
-  return isLimited ? new TimeLimit(limitMs) : null
 }

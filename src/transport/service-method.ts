@@ -20,6 +20,17 @@ interface VerbMethods {
  */
 const METHOD_BY_VERB: ReadonlyMap<string, VerbMethods> = createMethodByVerb()
 
+function createMethodByVerb(): Map<string, VerbMethods> {
+  const methods = new Map<string, VerbMethods>()
+  for (const [name, { verb, withId }] of Object.entries(METHOD_TABLE)) {
+    const known = methods.get(verb) ?? { all: name, one: name }
+    const names = { ...known, [withId ? 'one' : 'all']: name }
+    methods.set(verb, names)
+    if (verb === 'GET') methods.set('HEAD', names)
+  }
+  return methods
+}
+
 /** The verbs that call a method, `HEAD` aside. */
 export const VERBS: ReadonlySet<MethodSpec['verb']> = new Set(
   Object.values(METHOD_TABLE).map(({ verb }) => verb),
@@ -45,8 +56,7 @@ export function findMethod(
   if (names === undefined) throw new MethodNotAllowed(`Method ${verb} not allowed`)
   const method = findByVerb(entry, verb, hasId)
   if (method !== null) return method
-  const name = hasId ? names.one : names.all
-  throw createNotOffered(entry, name, toListHint(entry))
+  throw createNotOffered(entry, hasId ? names.one : names.all)
 }
 
 /** Returns the standard method of a verb, `null` when it is not offered to callers from outside. */
@@ -66,15 +76,12 @@ export function findByVerb(entry: CalledEntry, verb: string, hasId: boolean): Me
 function findCustomMethod(entry: ServiceEntry, name: string): MethodEntry {
   if (isStandardMethod(name)) {
     const { verb } = METHOD_TABLE[name]
-    throw createNotOffered(
-      entry,
-      name,
-      `a standard method is called by its verb, ${verb}, not by name`,
-    )
+    const hint = `a standard method is called by its verb, ${verb}, not by name`
+    throw createNotOffered(entry, name, hint)
   }
   const method = entry.methods.get(name)
   if (method?.external) return method
-  throw createNotOffered(entry, name, toListHint(entry))
+  throw createNotOffered(entry, name)
 }
 
 /**
@@ -90,15 +97,15 @@ export function checkMethodPaths({ methods, path }: ServiceEntry): void {
   }
 }
 
-function toListHint({ path }: ServiceEntry): string {
-  return `the service has it: list it in the option methods of app.use('${path}')`
-}
-
 /**
  * Callers outside get the same text whether the service has the method or not.
  * @param hint what the log says where the service has it
  */
-function createNotOffered({ service }: ServiceEntry, name: string, hint: string): MethodNotAllowed {
+function createNotOffered(
+  { service, path }: ServiceEntry,
+  name: string,
+  hint = `the service has it: list it in the option methods of app.use('${path}')`,
+): MethodNotAllowed {
   const isThere = isMethodName(name) && !name.startsWith('_') && hasMethod(service, name)
   const options = isThere ? withHint(hint) : undefined
   const shown = name.length <= LONGEST_NAME ? ` \`${name}\`` : ''
@@ -134,15 +141,4 @@ function takesNoId({ name, spec, entry }: MethodEntry): boolean {
 /** Whether a service offers methods that are called by their name. */
 export function hasCustomMethod({ methods }: CalledEntry): boolean {
   return [...methods].some(([name, { external }]) => external && !isStandardMethod(name))
-}
-
-function createMethodByVerb(): Map<string, VerbMethods> {
-  const methods = new Map<string, VerbMethods>()
-  for (const [name, { verb, withId }] of Object.entries(METHOD_TABLE)) {
-    const { all, one } = methods.get(verb) ?? { all: name, one: name }
-    const names = withId ? { all, one: name } : { all: name, one }
-    methods.set(verb, names)
-    if (verb === 'GET') methods.set('HEAD', names)
-  }
-  return methods
 }

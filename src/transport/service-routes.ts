@@ -1,8 +1,13 @@
-import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type {
+  FastifyContextConfig,
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  HTTPMethods,
+} from 'fastify'
 import type { MethodEntry, MethodSpec, ServiceEntry } from '../core/index.ts'
 import { handleAnyRequest } from './catch-all-routes.ts'
 import type { RestTransport } from './rest-transport.ts'
-import type { Routing } from './routing/request-path.ts'
 import { getRouting, hasRoute } from './routing/request-path.ts'
 import { ID_PLACEHOLDER, toPatterns } from './routing/service-router.ts'
 import { handleServiceRequest } from './service-handler.ts'
@@ -29,107 +34,79 @@ interface RouteConfig extends FastifyContextConfig {
 }
 
 /**
- * Makes Fastify routes for the services. A request that calls a service that was there at the start
- * comes by a route that names it in its `config`, where hooks of Fastify can see it.
+ * Adds Fastify routes for all services, in the order of their registration. A request that calls a
+ * service that was there at the start comes by a route that names it in its `config`, where hooks of
+ * Fastify can see it.
  */
-export class ServiceRoutes {
-  readonly #transport: RestTransport
-  readonly #scope: FastifyInstance
-  readonly #routing: Routing
-  readonly #shapes = new Set<string>()
-  readonly #handleAny: RequestHandler
-
-  constructor(transport: RestTransport, scope: FastifyInstance) {
-    this.#transport = transport
-    this.#scope = scope
-    this.#routing = getRouting(scope)
-    this.#handleAny = handleAnyRequest.bind(null, transport)
+export function addServiceRoutes(transport: RestTransport, scope: FastifyInstance): void {
+  const { ignoreTrailingSlash } = getRouting(scope)
+  const handleAny = handleAnyRequest.bind(null, transport)
+  const urls = [...transport.app.entries].flatMap(([path, entry]) =>
+    toServiceUrls(transport, path, entry),
+  )
+  const claimed = new Set<string>()
+  /** Whether a shape is free: of two services with the same one the first counts, as in the router. */
+  const claim = (verb: Verb, shape: string): boolean => {
+    const isFree = !claimed.has(`${verb} ${shape}`)
+    claimed.add(`${verb} ${shape}`)
+    return isFree
   }
+  const addRoute = (
+    method: HTTPMethods[],
+    url: string,
+    config: RouteConfig,
+    handler: RequestHandler,
+  ): void => void scope.route({ method, url, exposeHeadRoute: false, config, handler })
 
-  /** Adds the routes of all services, in the order of their registration. */
-  addAll(entries: Iterable<readonly [path: string, entry: ServiceEntry]>): void {
-    const urls = [...entries].flatMap(([path, entry]) => this.#toUrls(path, entry))
-    for (const verb of VERBS) this.#addVerb(verb, urls)
-    for (const target of urls) this.#addOtherForms(target)
-  }
-
-  #addVerb(verb: Verb, urls: readonly ServiceUrl[]): void {
+  for (const verb of VERBS) {
     const offering = urls.filter(({ entry, hasId }) => isOffered(entry, verb, hasId))
     for (const target of urls) {
-      const method = findByVerb(target.entry, verb, target.hasId)
-      if (method !== null && (method.spec.withId || !target.hasId)) {
-        this.#route(verb, target, this.#createHandler(method, target))
-      } else if (
-        offering.some((other) => other.entry !== target.entry && overlaps(target, other))
-      ) {
-        // Fastify has a tree for each verb, so that a service with a less specific path would
-        // answer.
-        this.#route(verb, target, this.#handleAny)
-      }
+      const { url, shape, path, entry, hasId } = target
+      const method = findByVerb(entry, verb, hasId)
+      const isCalled = method !== null && (method.spec.withId || !hasId)
+      // Fastify has a tree for each verb, so that a service with a less specific path would answer.
+      const isNearest = (): boolean =>
+        offering.some((other) => other.entry !== entry && overlaps(target, other))
+      if (!(isCalled || isNearest()) || !claim(verb, shape)) continue
+      // There '/notes/' has the route of '/notes', and the router tells that an id is missing.
+      const isAmbiguous = ignoreTrailingSlash && !hasId && method?.spec.withId === true
+      const handler = isCalled && !isAmbiguous ? createHandler(transport, method, path) : handleAny
+      addRoute(withHead(verb), url, { service: path, serviceMethod: method?.name }, handler)
     }
   }
 
-  #toUrls(path: string, entry: ServiceEntry): ServiceUrl[] {
-    return toPatterns(path, this.#transport.prefix).map((url, index) => {
-      const shape = this.#transport.router.toShape(url)
-      return { url, shape, segments: shape.split('/'), path, entry, hasId: index === 1 }
-    })
+  const addOther = (url: string, shape: string, path: string, verbs: readonly Verb[]): void => {
+    const methods = verbs
+      .filter((verb) => claim(verb, shape))
+      .flatMap(withHead)
+      // What the host has there already stays.
+      .filter((verb) => !hasRoute(scope, verb, url))
+    if (methods.length > 0) addRoute(methods, url, { service: path }, handleAny)
   }
-
-  #route(
-    verb: Verb,
-    { url, shape, path, entry, hasId }: ServiceUrl,
-    handler: RequestHandler,
-  ): void {
-    if (!this.#claim(verb, shape)) return
-    const config: RouteConfig = {
-      service: path,
-      serviceMethod: findByVerb(entry, verb, hasId)?.name,
-    }
-    this.#scope.route({
-      method: verb === 'GET' ? ['GET', 'HEAD'] : verb,
-      url,
-      exposeHeadRoute: false,
-      config,
-      handler,
-    })
-  }
-
-  /** Adds the less common routes: a slash at the end, custom methods, a `POST` with an id. */
-  #addOtherForms({ url, shape, path, entry, hasId }: ServiceUrl): void {
+  // The less common routes: custom methods, a `POST` with an id, a slash at the end.
+  for (const { url, shape, path, entry, hasId } of urls) {
     const verbs = [...VERBS].filter((verb) => isOffered(entry, verb, hasId))
-    if (verbs.includes('POST')) this.#addOther(url, shape, path, ['POST'])
-    if (url === '/' || this.#routing.ignoreTrailingSlash) return
+    if (verbs.includes('POST')) addOther(url, shape, path, ['POST'])
+    if (url === '/' || ignoreTrailingSlash) continue
     // With an empty id '/notes/' has the route of '/notes/:id', where there is one.
     const others = hasId ? verbs : verbs.filter((verb) => !isOffered(entry, verb, true))
-    this.#addOther(`${url}/`, `${shape}/`, path, others)
+    addOther(`${url}/`, `${shape}/`, path, others)
   }
+}
 
-  #addOther(url: string, shape: string, path: string, verbs: readonly Verb[]): void {
-    const method = verbs
-      .filter((verb) => this.#claim(verb, shape))
-      .flatMap((verb) => (verb === 'GET' ? ['GET', 'HEAD'] : [verb]))
-      // What the host has there already stays.
-      .filter((verb) => !hasRoute(this.#scope, verb, url))
-    if (method.length === 0) return
-    const config: RouteConfig = { service: path }
-    this.#scope.route({ method, url, exposeHeadRoute: false, config, handler: this.#handleAny })
-  }
+function toServiceUrls(
+  { prefix, router }: RestTransport,
+  path: string,
+  entry: ServiceEntry,
+): ServiceUrl[] {
+  return toPatterns(path, prefix).map((url, index) => {
+    const shape = router.toShape(url)
+    return { url, shape, segments: shape.split('/'), path, entry, hasId: index === 1 }
+  })
+}
 
-  /**
-   * Whether a shape is free: of two services with the same one the first counts, as in the router.
-   */
-  #claim(verb: Verb, shape: string): boolean {
-    if (this.#shapes.has(`${verb} ${shape}`)) return false
-    this.#shapes.add(`${verb} ${shape}`)
-    return true
-  }
-
-  #createHandler(method: MethodEntry, { path, hasId }: ServiceUrl): RequestHandler {
-    // There '/notes/' has the route of '/notes', and the router tells that an id is missing.
-    const isAmbiguous = this.#routing.ignoreTrailingSlash && method.spec.withId && !hasId
-    return isAmbiguous ? this.#handleAny : createHandler(this.#transport, method, path)
-  }
+function withHead(verb: Verb): HTTPMethods[] {
+  return verb === 'GET' ? ['GET', 'HEAD'] : [verb]
 }
 
 /** Whether a verb calls a service: one of the standard methods, or a custom one by its name. */

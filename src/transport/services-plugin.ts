@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyPluginAsync, RegisterOptions } from 'fasti
 import fastifyPlugin from 'fastify-plugin'
 import type { AnyApplication, Application } from '../core/index.ts'
 import { stripSlashes } from '../core/index.ts'
+import { checkOptions } from '../core/options/option-check.ts'
 import { addCatchAll, handleAnyRequest } from './catch-all-routes.ts'
 import { fromFastifyError } from './errors/fastify-error.ts'
 import { toHostSerializers } from './logging/logger.ts'
@@ -11,13 +12,14 @@ import { addFormParser, addJsonParser, refuseOtherEncodings } from './parsing/re
 import { keepPrivate } from './replies/headers.ts'
 import { addDecorators } from './request-params.ts'
 import type { RestOptions } from './rest-options.ts'
-import { checkRestOptions } from './rest-options.ts'
+import { REST_RULES } from './rest-options.ts'
 import type { ScopeOptions } from './rest-transport.ts'
 import { RestTransport } from './rest-transport.ts'
+import { findLoginPaths } from './routing/path-matcher.ts'
 import { toPatterns } from './routing/service-router.ts'
 import { addHealthRoutes } from './server/health-routes.ts'
 import { checkMethodPaths } from './service-method.ts'
-import { ServiceRoutes } from './service-routes.ts'
+import { addServiceRoutes } from './service-routes.ts'
 
 /** Options of the plugin. */
 export interface RemexOptions extends RestOptions {
@@ -33,63 +35,67 @@ export interface RemexOptions extends RestOptions {
 export const remex: FastifyPluginAsync<RemexOptions> = fastifyPlugin(
   async (server: FastifyInstance, options: RemexOptions & RegisterOptions) => {
     const { app, prefix = '', logLevel, logSerializers, ...restOptions } = options
-    checkRestOptions('remex', restOptions)
+    checkOptions('remex', restOptions, REST_RULES)
     addDecorators(server)
-    const leavesNotFound = stripSlashes(prefix) === ''
-    await findDocs(app)?.addTo(server)
-    await server.register(
-      async (scope) => {
-        const transport = await serveServices(scope, app, { ...restOptions, leavesNotFound })
-        addLifecycle(scope, app)
-        if (restOptions.health === true) addHealthRoutes(scope, transport)
-        // For verbs without any route.
-        if (!leavesNotFound) scope.setNotFoundHandler(handleAnyRequest.bind(null, transport))
-      },
-      // This plugin is no scope of its own, where Fastify would apply them.
-      {
-        prefix: leavesNotFound ? '' : prefix,
-        ...(logLevel === undefined ? {} : { logLevel }),
-        logSerializers: toHostSerializers(server, logSerializers),
-      },
-    )
+    // This plugin is no scope of its own, where Fastify would apply them.
+    const place = {
+      prefix: stripSlashes(prefix) === '' ? '' : prefix,
+      ...(logLevel === undefined ? {} : { logLevel }),
+      logSerializers: toHostSerializers(server, logSerializers),
+    }
+    const serving = { ...restOptions, ownsServer: false }
+    await serveServices(server, app, serving, place, (scope, transport) => {
+      addLifecycle(scope, app)
+      if (restOptions.health === true) addHealthRoutes(scope, transport)
+    })
   },
   { name: 'remex', fastify: '5.x' },
 )
 
-/** Serves the services of an application in a scope of Fastify that is theirs alone. */
+/**
+ * Serves the services of an application in a scope of Fastify that is theirs alone.
+ * @param addMore adds what belongs to the scope beside the services
+ */
 export async function serveServices(
-  scope: FastifyInstance,
+  server: FastifyInstance,
   app: AnyApplication,
-  options: ScopeOptions,
-): Promise<RestTransport> {
-  checkPrefix(scope)
-  const transport = new RestTransport(app as unknown as Application, scope, options)
-  ;(app as Served)[IS_SERVED] = true
-  hideRoutes(scope)
-  refuseOtherEncodings(scope)
-  scope.removeAllContentTypeParsers()
-  addJsonParser(scope, options.json)
-  addFormParser(scope, options.urlencoded, options.query)
-  answerErrors(transport, scope)
-  await findDocs(app)?.serve(scope, transport)
-  new ServiceRoutes(transport, scope).addAll(transport.app.entries)
-  addCatchAll(transport, scope)
-  const unfollow = followServices(transport)
-  // Services may be registered until then.
-  scope.addHook('onReady', async () => checkSources(transport.app, transport.authentication))
-  scope.addHook('onClose', async () => {
-    unfollow()
-    transport.timeLimit?.close()
-  })
-  scope.addHook('preClose', (done) => {
-    transport.close()
-    done()
-  })
-  return transport
+  options: Omit<ScopeOptions, 'leavesNotFound'>,
+  place: RegisterOptions & { readonly prefix: string },
+  addMore: (scope: FastifyInstance, transport: RestTransport) => void,
+): Promise<void> {
+  const leavesNotFound = !options.ownsServer && place.prefix === ''
+  await findDocs(app)?.addTo(server)
+  await server.register(async (scope) => {
+    checkPrefix(scope)
+    const untyped = app as unknown as Application
+    const transport = new RestTransport(untyped, scope, { ...options, leavesNotFound })
+    ;(app as Served)[IS_SERVED] = true
+    hideRoutes(scope)
+    refuseOtherEncodings(scope)
+    scope.removeAllContentTypeParsers()
+    addJsonParser(scope, options.json)
+    addFormParser(scope, options.urlencoded, options.query)
+    answerErrors(transport, scope)
+    if (options.ownsServer) answerErrors(transport, server)
+    await findDocs(app)?.serve(scope, transport)
+    addServiceRoutes(transport, scope)
+    addCatchAll(transport, scope)
+    // For verbs without any route.
+    const owned = options.ownsServer ? server : scope
+    if (!leavesNotFound) owned.setNotFoundHandler(handleAnyRequest.bind(null, transport))
+    followServices(transport, scope)
+    // Services may be registered until then.
+    scope.addHook('onReady', async () => checkSources(transport.app, transport.authentication))
+    scope.addHook('preClose', (done) => {
+      transport.close()
+      done()
+    })
+    addMore(scope, transport)
+  }, place)
 }
 
 /** Has the errors of a server or a scope answered as those of services are. */
-export function answerErrors(transport: RestTransport, server: FastifyInstance): void {
+function answerErrors(transport: RestTransport, server: FastifyInstance): void {
   server.setErrorHandler((error, request, reply) => {
     keepPrivate(transport.loginPaths, request, reply)
     transport.errors.send(fromFastifyError(error), error, request, reply)
@@ -168,18 +174,24 @@ function checkPrefix({ server, prefix }: FastifyInstance): void {
 
 /**
  * Has the router find services that come or go from now on, since Fastify takes no routes after the
- * start. Returns the function that ends this.
+ * start, until the scope closes.
  */
-function followServices(transport: RestTransport): () => void {
-  const hasMethodPaths = transport.options.methodPaths === true
-  if (hasMethodPaths) transport.app.entries.forEach(checkMethodPaths)
-  return transport.app.observe((change, path, entry) => {
+function followServices(transport: RestTransport, scope: FastifyInstance): void {
+  const { app, options } = transport
+  const hasMethodPaths = options.methodPaths === true
+  if (hasMethodPaths) app.entries.forEach(checkMethodPaths)
+  const unfollow = app.observe((change, path, entry) => {
     transport.router.rebuild()
-    transport.loginPaths.rebuild()
+    transport.loginPaths = findLoginPaths(app, scope)
     transport.isDynamic = true
+    if (change === 'removed') return
     // Throws to the caller of `app.use()`: no URL can have this path. The service is still
     // registered for calls within the process.
-    if (change === 'added') toPatterns(path, transport.prefix)
-    if (change === 'added' && hasMethodPaths) checkMethodPaths(entry)
+    toPatterns(path, transport.prefix)
+    if (hasMethodPaths) checkMethodPaths(entry)
+  })
+  scope.addHook('onClose', async () => {
+    unfollow()
+    transport.timeLimit?.close()
   })
 }

@@ -3,11 +3,14 @@ import type { IParseOptions, parse } from 'qs'
 import type { Query } from '../../core/index.ts'
 import { BadRequest } from '../../core/index.ts'
 import type { OptionRule } from '../../core/options/option-check.ts'
-import { checkOptions, OPTION, withDefaults } from '../../core/options/option-check.ts'
+import { OPTION, withDefaults } from '../../core/options/option-check.ts'
 import { decodeParameter } from '../routing/request-path.ts'
 import { createNestedParser } from './nested-query.ts'
 
 const require = createRequire(import.meta.url)
+
+/** Loaded when it is needed: its fifty modules are a tenth of a server's start. */
+let parseAny: typeof parse | undefined
 
 /** Limits of query strings; each one that is exceeded answers 400 and is named there. */
 export interface QueryOptions {
@@ -47,26 +50,23 @@ export const QUERY_RULES: Readonly<Record<keyof QueryOptions, OptionRule>> = {
  * Returns the parser for query strings and URL-encoded bodies. It reads what `qs` reads: brackets
  * nest, repeated names become arrays, every leaf is a string. What qs would leave out is refused.
  * @param noun what is parsed, for the errors
- * @throws {TypeError} a limit that is no number from 0 on
  */
 export function createQueryParser(
   options: QueryOptions | QueryParser = {},
   noun: QueryNoun = 'query',
 ): QueryParser {
   if (typeof options === 'function') return (raw) => callParser(options, raw, noun)
-  checkOptions(noun, options, QUERY_RULES)
   const limits = withDefaults(QUERY_DEFAULTS, options)
   const parseNested = createNestedParser(limits)
   const qsOptions = {
     depth: limits.depth,
     strictDepth: true,
     arrayLimit: limits.arrayLimit,
-    // Parameters are counted before: qs would drop those beyond its limit, or refuse long arrays as
-    // well.
+    // Counted before: qs would drop parameters beyond its limit, or refuse long arrays as well.
     parameterLimit: Number.POSITIVE_INFINITY,
   } satisfies IParseOptions
   const parseByQs: QueryParser = (raw) => {
-    const parseAny = loadParser()
+    parseAny ??= (require('qs') as typeof import('qs')).parse
     try {
       return parseAny(raw, qsOptions) as Query
     } catch (error) {
@@ -84,18 +84,6 @@ export function createQueryParser(
     checkParameters(raw, query, parseByQs, noun)
     return query
   }
-}
-
-/** Loaded once for the whole process, as every module is. */
-let qsParse: typeof parse | undefined
-
-/**
- * Returns the parser of qs: its fifty modules are a tenth of a server's start, and many never
- * need it.
- */
-function loadParser(): typeof parse {
-  qsParse ??= (require('qs') as typeof import('qs')).parse
-  return qsParse
 }
 
 /**
@@ -140,8 +128,6 @@ function checkLength(raw: string, limits: Required<QueryOptions>, noun: string):
 /** What is parsed, for error messages. */
 type QueryNoun = 'query' | 'body'
 
-type Parse = (raw: string) => Query
-
 /** What follows a closing bracket without opening another one, in a raw query: maybe in a value. */
 const MAY_BE_CUT = /(?:\]|%5d)(?!\[|%5b|[=&]|$)/i
 
@@ -151,21 +137,19 @@ const MAY_BE_CUT = /(?:\]|%5d)(?!\[|%5b|[=&]|$)/i
  * @param parse reads a part of the query as the parser has read all of it
  * @throws {BadRequest} names the first parameter that is lost
  */
-function checkParameters(raw: string, query: Query, parse: Parse, noun: QueryNoun): void {
-  const isLossless = countLeaves(query) === countParameters(raw)
+function checkParameters(raw: string, query: Query, parse: QueryParser, noun: QueryNoun): void {
+  const parameters = raw.split('&').filter((parameter) => parameter !== '')
+  const isLossless = countLeaves(query) === parameters.length
   if (isLossless && !MAY_BE_CUT.test(raw)) return
-  const open = raw.replace(/%5b/gi, '[').replace(/%5d/gi, ']')
-  const parameters = open.split('&').filter((parameter) => parameter !== '')
-  for (const name of parameters.map(toName)) {
-    const reason = toReason(name)
-    if (reason !== null) throw createLossError(name, reason, noun)
+  const refuse = (name: string, reason: string): never => {
+    throw new BadRequest(`The ${noun} parameter ${quoteName(name)} ${reason}`)
   }
-  if (isLossless) return
-  throw createLossError(findConflict(parameters, parse), 'contradicts another one', noun)
-}
-
-function createLossError(name: string, reason: string, noun: QueryNoun): BadRequest {
-  return new BadRequest(`The ${noun} parameter ${quoteName(name)} ${reason}`)
+  const open = parameters.map((parameter) => parameter.replace(/%5b/gi, '[').replace(/%5d/gi, ']'))
+  for (const name of open.map(toName)) {
+    const reason = toReason(name)
+    if (reason !== null) refuse(name, reason)
+  }
+  if (!isLossless) refuse(findConflict(open, parse), 'contradicts another one')
 }
 
 /** Returns why no parameter may have a name, `null` if one may. */
@@ -189,21 +173,7 @@ function toName(parameter: string): string {
   return decodeParameter(end === -1 ? parameter : parameter.slice(0, end))
 }
 
-/** Counts what stands between ampersands, and is not empty. */
-function countParameters(raw: string): number {
-  let count = 0
-  for (let from = 0; from < raw.length; ) {
-    const end = raw.indexOf('&', from)
-    const next = end === -1 ? raw.length : end
-    if (next > from) count += 1
-    from = next + 1
-  }
-  return count
-}
-
-/**
- * Counts the values in a parsed query; without recursion, since the depth may be set to any number.
- */
+/** Counts the values in a parsed query; without recursion, since `depth` may be any number. */
 function countLeaves(query: object): number {
   let count = 0
   const left: object[] = [query]
@@ -216,10 +186,8 @@ function countLeaves(query: object): number {
   return count
 }
 
-/**
- * Returns the first name whose parameters contradict each other, so that one is lost: `a[x]=1&a=`.
- */
-function findConflict(parameters: readonly string[], parse: Parse): string {
+/** Returns the first name whose parameters contradict each other, as those of `a[x]=1&a=` do. */
+function findConflict(parameters: readonly string[], parse: QueryParser): string {
   const groups = new Map<string, string[]>()
   for (const parameter of parameters) {
     const root = /^\[?([^[\]]*)/.exec(toName(parameter))?.[1] ?? ''
@@ -234,7 +202,7 @@ function findConflict(parameters: readonly string[], parse: Parse): string {
 
 const MAX_LENGTH = 50
 
-/** Returns a name from a request in quotes for an error message, cut after 50 characters. */
+/** Returns a name from a request in quotes for an error message, cut where it is long. */
 export function quoteName(name: string): string {
   // A cut may go through the middle of a character.
   return name.length <= MAX_LENGTH ? `'${name}'` : `'${name.slice(0, MAX_LENGTH).toWellFormed()}…'`

@@ -4,7 +4,7 @@ import formbody from '@fastify/formbody'
 import type { FastifyBodyParser, FastifyInstance, preParsingHookHandler } from 'fastify'
 import { BadRequest, UnsupportedMediaType } from '../../core/index.ts'
 import type { OptionRule } from '../../core/options/option-check.ts'
-import { checkOptions, OPTION, withDefaults } from '../../core/options/option-check.ts'
+import { OPTION, withDefaults } from '../../core/options/option-check.ts'
 import { isObject } from '../../core/value-kind.ts'
 import type { QueryOptions, QueryParser } from './query-string.ts'
 import { createQueryParser, QUERY_RULES, quoteName } from './query-string.ts'
@@ -39,7 +39,6 @@ export const JSON_RULES: Readonly<Record<keyof JsonOptions, OptionRule>> = {
  */
 export function addJsonParser(scope: FastifyInstance, options: JsonOptions = {}): void {
   const { bodyLimit, ...given } = options
-  checkOptions('json()', options, JSON_RULES)
   const limits = withDefaults(JSON_DEFAULTS, given)
   const parseJson = scope.getDefaultJsonParser('error', 'error') as FastifyBodyParser<string>
   const parseAnyName = scope.getDefaultJsonParser('ignore', 'ignore') as typeof parseJson
@@ -51,9 +50,11 @@ export function addJsonParser(scope: FastifyInstance, options: JsonOptions = {})
       return done(new BadRequest('The body is not valid UTF-8'), undefined)
     }
     return parseJson(request, text, (error, value) => {
-      if (error === null) done(findFault(text, value, limits), value)
+      if (error === null) return done(findFault(text, value, limits), value)
       // Fastify has one error for both.
-      else parseAnyName(request, text, (invalid) => done(invalid ?? createNameError(), undefined))
+      parseAnyName(request, text, (invalid) =>
+        done(invalid ?? new BadRequest(NAME_REFUSED), undefined),
+      )
     })
   }
   const parserOptions = {
@@ -63,11 +64,8 @@ export function addJsonParser(scope: FastifyInstance, options: JsonOptions = {})
   scope.addContentTypeParser('application/json', parserOptions, parser)
 }
 
-function createNameError(): BadRequest {
-  return new BadRequest(
-    "The body has a name that is not allowed: '__proto__', or 'prototype' in 'constructor'",
-  )
-}
+const NAME_REFUSED =
+  "The body has a name that is not allowed: '__proto__', or 'prototype' in 'constructor'"
 
 /**
  * Walks through a body only if it may have a fault, which its text tells much faster than a walk.
@@ -82,16 +80,12 @@ function findFault(text: string, value: unknown, limits: Limits): Error | null {
  * one opening bracket, so that most bodies can't have too many.
  */
 function mayExceed(text: string, { maxDepth, maxKeys }: Limits): boolean {
-  return text.length > 2 * maxKeys || hasMore(text, '{', '[', maxDepth)
-}
-
-/** Whether a string has more than `most` of two characters together. */
-function hasMore(text: string, first: string, second: string, most: number): boolean {
-  let count = 0
-  for (const character of [first, second]) {
-    for (let at = text.indexOf(character); at !== -1; at = text.indexOf(character, at + 1)) {
-      count += 1
-      if (count > most) return true
+  if (text.length > 2 * maxKeys) return true
+  let levels = 0
+  for (const bracket of ['{', '[']) {
+    for (let at = text.indexOf(bracket); at !== -1; at = text.indexOf(bracket, at + 1)) {
+      levels += 1
+      if (levels > maxDepth) return true
     }
   }
   return false
@@ -102,8 +96,7 @@ function hasMore(text: string, first: string, second: string, most: number): boo
  */
 function walk(value: unknown, limits: Limits, isEscaped: boolean): Error | null {
   let keys = 0
-  // Level by level instead of by recursion: a client chooses the depth, and must not overflow the
-  // stack.
+  // By levels, not by recursion: a client chooses the depth, and must not overflow the stack.
   let level: object[] = isObject(value) ? [value] : []
   for (let depth = 1; level.length > 0; depth += 1) {
     if (depth > limits.maxDepth) {
@@ -113,8 +106,9 @@ function walk(value: unknown, limits: Limits, isEscaped: boolean): Error | null 
     for (const parent of level) {
       const children = Object.values(parent)
       keys += children.length
-      if (keys > limits.maxKeys)
+      if (keys > limits.maxKeys) {
         return new BadRequest(`The body has more than ${limits.maxKeys} keys`)
+      }
       const malformed = isEscaped ? findMalformed(parent) : null
       if (malformed !== null) return malformed
       for (const child of children) if (isObject(child)) next.push(child)
@@ -160,7 +154,6 @@ export function addFormParser(
   options: FormOptions = {},
   query: QueryOptions | QueryParser = {},
 ): void {
-  checkOptions('urlencoded()', options, FORM_RULES)
   const { bodyLimit, ...limits } = options
   const isOwn = typeof query === 'function'
   const maxLength = Number.POSITIVE_INFINITY
@@ -169,20 +162,14 @@ export function addFormParser(
     ...(bodyLimit === undefined ? {} : { bodyLimit }),
     parser: (text) => {
       if (text === '') return {}
-      checkText(text)
+      // What was no valid UTF-8 has become U+FFFD. A client that means that character encodes it.
+      if (text.includes('\ufffd')) throw new BadRequest(NOT_UTF8)
       return parse(text)
     },
   })
 }
 
-/**
- * Invalid UTF-8 has become U+FFFD by now. A client that means that character has to
- * percent-encode it.
- */
-function checkText(text: string): void {
-  if (!text.includes('\ufffd')) return
-  throw new BadRequest('The body is not valid UTF-8, or holds a U+FFFD that is not percent-encoded')
-}
+const NOT_UTF8 = 'The body is not valid UTF-8, or holds a U+FFFD that is not percent-encoded'
 
 const VERBS_WITH_BODY: readonly string[] = ['POST', 'PUT', 'PATCH', 'DELETE']
 
@@ -220,18 +207,12 @@ let lastGood = ''
 function hasOtherCharset(contentType: string): boolean {
   if (!contentType.includes(';') || contentType === lastGood) return false
   if (contentType.length > MAX_TYPE_LENGTH) return true
-  if (toCharset(contentType).toLowerCase() !== 'utf-8') return true
+  try {
+    const charset = new MIMEType(contentType).params.get('charset') ?? 'utf-8'
+    if (charset.toLowerCase() !== 'utf-8') return true
+  } catch {
+    return true
+  }
   lastGood = contentType
   return false
-}
-
-/**
- * Returns the encoding that a content type names, `utf-8` for none and `''` if it can't be read.
- */
-function toCharset(contentType: string): string {
-  try {
-    return new MIMEType(contentType).params.get('charset') ?? 'utf-8'
-  } catch {
-    return ''
-  }
 }

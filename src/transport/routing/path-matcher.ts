@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { isAuthentication } from '../../auth/default-authentication.ts'
 import type { Application } from '../../core/index.ts'
 import type { Routing } from './request-path.ts'
-import { decodePercent, fold, getRouting, splitPath, toPath, toSegments } from './request-path.ts'
+import { decodePercent, fold, getRouting, splitPath, toPath } from './request-path.ts'
 
 /**
  * Returns a test whether URLs are at or below a path, which may hold placeholders. It sees a URL as
@@ -13,7 +13,8 @@ export function createPathTest(path: string, server: FastifyInstance): (url: str
   const tests = splitPath(path).map((segment) => createSegmentTest(segment, routing))
   if (tests.length === 0) return () => true
   return (url) => {
-    const segments = toSegments(toPath(url, routing), routing)
+    // Folded after decoding, since encoded letters may be in upper case.
+    const segments = splitPath(toPath(url, routing)).map((one) => fold(decodePercent(one), routing))
     return tests.every((fits, index) => fits(segments[index]))
   }
 }
@@ -31,33 +32,15 @@ function createSegmentTest(
   return (segment) => segment !== undefined && spellings.includes(segment)
 }
 
-/**
- * Tells which URLs are at or below an authentication service, also those that no service answers.
- */
-export class LoginPaths {
-  readonly #app: Application
-  readonly #scope: FastifyInstance
-  /** One for each authentication service, `null` until somebody asks. */
-  #tests: readonly ((url: string) => boolean)[] | null = null
+/** Tells which URLs are at or below an authentication service, also those that no service answers. */
+export interface LoginPaths {
+  includes(url: string): boolean
+}
 
-  constructor(app: Application, scope: FastifyInstance) {
-    this.#app = app
-    this.#scope = scope
-  }
-
-  /** To be called when services come or go. */
-  rebuild(): void {
-    this.#tests = null
-  }
-
-  includes(url: string): boolean {
-    this.#tests ??= this.#createTests()
-    return this.#tests.some((isBelow) => isBelow(url))
-  }
-
-  #createTests(): ((url: string) => boolean)[] {
-    return [...this.#app.entries]
-      .filter(([, { service }]) => isAuthentication(service))
-      .map(([path]) => createPathTest(`${this.#scope.prefix}/${path}`, this.#scope))
-  }
+/** Returns the paths of the authentication services that an application has now. */
+export function findLoginPaths(app: Application, scope: FastifyInstance): LoginPaths {
+  const tests = [...app.entries]
+    .filter(([, { service }]) => isAuthentication(service))
+    .map(([path]) => createPathTest(`${scope.prefix}/${path}`, scope))
+  return { includes: (url) => tests.some((isBelow) => isBelow(url)) }
 }

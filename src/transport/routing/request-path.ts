@@ -63,16 +63,7 @@ export function toPath(target: string, { useSemicolonDelimiter }: Routing): stri
   return path === '' ? '/' : path
 }
 
-/**
- * Returns the segments of the path in a URL as routers compare them: percent-decoded, without empty
- * ones, so that `//%61dmin` is `admin`; in lower case where that makes no difference.
- */
-export function toSegments(path: string, routing: Routing): readonly string[] {
-  // Folded after decoding, since encoded letters may be in upper case.
-  return splitPath(path).map((segment) => fold(decodePercent(segment), routing))
-}
-
-/** Returns the segments of a path, without empty ones. */
+/** Returns the segments of a path, without empty ones: `//admin/` is `admin` to guards. */
 export function splitPath(path: string): string[] {
   return path.split('/').filter((segment) => segment !== '')
 }

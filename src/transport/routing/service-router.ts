@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify'
-import type { HTTPMethod } from 'find-my-way'
 import findMyWay from 'find-my-way'
 import type { Application, ServiceEntry } from '../../core/index.ts'
 import type { Routing } from './request-path.ts'
@@ -36,7 +35,9 @@ export const ID_PLACEHOLDER = '__id'
 /** Placeholders whose values `params.route` would not have. */
 const RESERVED: ReadonlySet<string> = new Set([`:${ID_PLACEHOLDER}`, ':__proto__'])
 
-const ANY_VERB: HTTPMethod = 'GET'
+const ANY_VERB = 'GET'
+
+type Router = findMyWay.Instance<findMyWay.HTTPVersion.V1>
 
 /** What the router keeps for each path. */
 interface Registered {
@@ -55,7 +56,7 @@ export class ServiceRouter {
   readonly #routing: Routing
   readonly #prefix: string
   readonly #methodPaths: boolean
-  #router: findMyWay.Instance<findMyWay.HTTPVersion.V1>
+  #router: Router
 
   constructor(
     app: Application,
@@ -68,12 +69,16 @@ export class ServiceRouter {
       .map((segment) => `/${segment}`)
       .join('')
     this.#router = this.#createRouter()
-    this.rebuild()
   }
 
-  /** Reads the registered services anew, without those whose path no URL can have. */
+  /** Reads the registered services anew. */
   rebuild(): void {
     this.#router = this.#createRouter()
+  }
+
+  /** Returns a router for the services that there are, without those whose path no URL can have. */
+  #createRouter(): Router {
+    const router = findMyWay({ ...this.#routing, maxParamLength: MAX_PARAM_LENGTH })
     const shapes = new Set<string>()
     for (const [path, entry] of this.#app.entries) {
       const isServable = findFault(toCollection(path), this.#prefix) === undefined
@@ -82,9 +87,12 @@ export class ServiceRouter {
         if (shapes.has(shape)) continue
         shapes.add(shape)
         const registered: Registered = { entry, isRoot: path === '/' }
-        this.#router.on(ANY_VERB, this.#toUrl(pattern), noHandler, registered)
+        const url = pattern === '/' && this.#prefix !== '' ? '' : pattern
+        // The router is only asked what matches; nothing is ever handled by it.
+        router.on(ANY_VERB, `${this.#prefix}${url}`, () => undefined, registered)
       }
     }
+    return router
   }
 
   /**
@@ -93,7 +101,9 @@ export class ServiceRouter {
    * in front of the server may read it as another path.
    */
   find(target: string): ServiceMatch | null {
-    const path = this.#foldSlashes(toPath(target, this.#routing))
+    const sent = toPath(target, this.#routing)
+    // Fastify's router does the same under this option.
+    const path = this.#routing.ignoreDuplicateSlashes ? sent.replaceAll(/\/{2,}/g, '/') : sent
     if (!isCanonical(path)) return null
     const endsInSlash = path.length > 1 && path.endsWith('/')
     const found = this.#router.find(ANY_VERB, endsInSlash ? path.slice(0, -1) : path)
@@ -113,20 +123,6 @@ export class ServiceRouter {
   toShape(pattern: string): string {
     const shape = pattern.replace(/:[^/]+/g, ':')
     return this.#routing.caseSensitive ? shape : shape.toLowerCase()
-  }
-
-  #toUrl(pattern: string): string {
-    if (this.#prefix === '') return pattern
-    return pattern === '/' ? this.#prefix : `${this.#prefix}${pattern}`
-  }
-
-  /** Fastify's router does the same under this option. */
-  #foldSlashes(path: string): string {
-    return this.#routing.ignoreDuplicateSlashes ? path.replaceAll(/\/{2,}/g, '/') : path
-  }
-
-  #createRouter(): findMyWay.Instance<findMyWay.HTTPVersion.V1> {
-    return findMyWay({ ...this.#routing, maxParamLength: MAX_PARAM_LENGTH })
   }
 }
 
@@ -176,9 +172,6 @@ export function isPrefix(value: unknown): boolean {
 function isSegment(segment: string): boolean {
   return /^:[A-Za-z_]\w*$/.test(segment) || /^[^:*()?#\s]+$/.test(segment)
 }
-
-/** The router is only asked what matches; nothing is ever handled by it. */
-const noHandler = (): undefined => undefined
 
 /** What a path addresses: a service, and the values of its placeholders. */
 export interface ServiceLookup {

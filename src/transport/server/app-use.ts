@@ -4,14 +4,13 @@ import { metadataOf } from '../../core/function-metadata.ts'
 import type { ServiceOptions } from '../../core/index.ts'
 import { toServicePath } from '../../core/index.ts'
 import { isClass } from '../../core/options/configurator.ts'
+import { isObject } from '../../core/value-kind.ts'
 import type { Middleware } from '../middleware.ts'
-import { setMiddleware } from '../middleware.ts'
+import { addMiddleware, setMiddleware } from '../middleware.ts'
 import { toPatterns } from '../routing/service-router.ts'
-import { compress } from './compress.ts'
 import { configuration } from './configuration.ts'
-import { cors } from './cors.ts'
 import { errorHandler, json, notFound, parseAuthentication, rest, urlencoded } from './rest.ts'
-import { serveStatic } from './serve-static.ts'
+import { compress, cors, serveStatic } from './server-plugins.ts'
 import type { ServerSetup } from './server-setup.ts'
 
 /** The arguments of `app.use(path, ...before, service, ...after, options?)`, told apart. */
@@ -37,42 +36,39 @@ export function createUse(
     const parts = typeof first === 'string' ? others : values
     const { before, service, after, options } = toParts(path, parts)
     if (service === undefined && before.length === 0) return useService(path, others[0])
+    const servicePath = toServicePath(path)
     if (service instanceof Application) {
       if (after.length > 0) throw new TypeError(`Nothing runs after the services below '${path}'`)
       useService(path, service)
     } else if (service !== undefined) {
       // Before it is registered: a path that no URL can have is refused as a whole.
-      toPatterns(toServicePath(path))
+      toPatterns(servicePath)
       useService(path, service, ...(options === undefined ? [] : [options]))
-      const entry = app.entries.get(toServicePath(path))
+      const entry = app.entries.get(servicePath)
       if (entry !== undefined) setMiddleware(entry, { before, after })
       return app
     }
-    if (before.length > 0) addBefore(setup, path, before)
+    if (before.length > 0) {
+      // Refuses '/admin/*': a guard there would never run.
+      toPatterns(servicePath)
+      // `rest()` may be configured later.
+      const getPrefix = (): string => setup.restOptions.prefix ?? ''
+      setup.addPlugin((server) => addMiddleware(server, servicePath, getPrefix, before))
+    }
     return app
   }
 }
 
-/** Before all requests below a path, whatever answers them. */
-function addBefore(setup: ServerSetup, path: string, functions: readonly Middleware[]): void {
-  const servicePath = toServicePath(path)
-  // Refuses '/admin/*': a guard there would never run.
-  toPatterns(servicePath)
-  setup.addMiddleware(servicePath, functions)
-}
-
 function toParts(path: string, values: readonly unknown[]): UseParts {
   const flat = values.flat(Number.POSITIVE_INFINITY).filter((value) => value !== undefined)
-  const index = flat.findIndex((value) => typeof value === 'object' && value !== null)
-  if (index === -1) {
-    return { before: toMiddleware(path, flat), service: undefined, after: [], options: undefined }
-  }
-  const last = flat.length > index + 1 ? flat.at(-1) : undefined
-  const options = typeof last === 'object' && last !== null ? (last as ServiceOptions) : undefined
+  const index = flat.findIndex(isObject)
+  const end = index === -1 ? flat.length : index
+  const others = flat.slice(end + 1)
+  const options = isObject(others.at(-1)) ? (others.pop() as ServiceOptions) : undefined
   return {
-    before: toMiddleware(path, flat.slice(0, index)),
-    service: flat[index] as object,
-    after: toMiddleware(path, flat.slice(index + 1, options === undefined ? undefined : -1)),
+    before: toMiddleware(path, flat.slice(0, end)),
+    service: flat[end] as object | undefined,
+    after: toMiddleware(path, others),
     options,
   }
 }
@@ -95,7 +91,10 @@ function toMiddleware(path: string, values: readonly unknown[]): Middleware[] {
         `app.use() takes functions, a service and its options, not ${typeof value}`,
       )
     }
-    checkFunction(path, value)
+    const mistake = findMistake(path, value)
+    if (mistake !== undefined) {
+      throw new TypeError(`app.use('${path}') can not take this: ${mistake}`)
+    }
     if (value.length <= 3) return value as Middleware
     throw new TypeError(
       `'${value.name}' takes ${value.length} arguments: functions are (request, reply, done?)`,
@@ -103,21 +102,13 @@ function toMiddleware(path: string, values: readonly unknown[]): Middleware[] {
   })
 }
 
-/**
- * @throws {TypeError} a configurator, a class or a plugin: called with a request it would
- *   do nothing
- */
-function checkFunction(path: string, value: { readonly name: string }): void {
+/** Returns what a function is for that would do nothing with a request, `undefined` for others. */
+function findMistake(path: string, value: { readonly name: string }): string | undefined {
   const factory = FACTORIES.get(value)
+  if (factory !== undefined) return `${factory} belongs to app.configure(${factory}())`
   const isOther = metadataOf(value).configuratorFactory !== undefined || isClass(value)
-  if (factory !== undefined) refuse(path, `${factory} belongs to app.configure(${factory}())`)
-  if (isOther) refuse(path, describeFunction(path, value))
-  if (Object.hasOwn(value, PLUGIN_NAME)) {
-    const name = (value as { [PLUGIN_NAME]?: string })[PLUGIN_NAME]
-    refuse(path, `${name} is a plugin of Fastify: app.fastify.register(${name}, options)`)
-  }
-}
-
-function refuse(path: string, problem: string): never {
-  throw new TypeError(`app.use('${path}') can not take this: ${problem}`)
+  if (isOther) return describeFunction(path, value)
+  if (!Object.hasOwn(value, PLUGIN_NAME)) return undefined
+  const name = (value as { [PLUGIN_NAME]?: string })[PLUGIN_NAME]
+  return `${name} is a plugin of Fastify: app.fastify.register(${name}, options)`
 }

@@ -7,7 +7,7 @@ import type { LifecycleHook, Logger } from '../../core/index.ts'
 import { checkFactoryCall } from '../../core/options/configurator.ts'
 import { suggestName } from '../../core/options/name-suggestion.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
-import { checkOptions, OPTION } from '../../core/options/option-check.ts'
+import { checkOptions, OPTION, withDefaults } from '../../core/options/option-check.ts'
 import { isObject, isPlainObject } from '../../core/value-kind.ts'
 
 const require = createRequire(import.meta.url)
@@ -40,77 +40,57 @@ export function configuration(
 ): (app?: WithSettings) => Record<string, unknown> {
   const given = typeof options === 'function' ? { validate: options } : options
   checkFactoryCall('configuration', options)
-  checkConfigurationOptions(given)
+  // A schema of a library is an object of a class, with more in it than `validate`.
+  const isSchema = !isPlainObject(given) && isObject(given)
+  checkOptions('configuration()', isSchema ? { validate: given.validate } : given, RULES)
   const configure = (app?: WithSettings): Record<string, unknown> => {
-    const settings = readFiles(given.directory, app?.logger ?? console)
+    const settings = readSettings(given.directory, app?.logger ?? console)
     if (app === undefined) return settings
     for (const [name, value] of Object.entries(settings)) app.set(name, value)
-    if (hasCheck(given)) addConfigurationCheck(app, settings, given)
+    if (given.validate !== undefined) addConfigurationCheck(app, settings, given)
     return settings
   }
   return describeFunction(configure, { configuratorFactory: 'configuration' })
 }
 
-function hasCheck(
-  options: ConfigurationOptions,
-): options is { readonly validate: ConfigurationValidator } {
-  return options.validate !== undefined
-}
-
 const RULES: OptionRules = { directory: OPTION.string, validate: OPTION.function }
 
-function checkConfigurationOptions(options: ConfigurationOptions): void {
-  // A schema of a library is an object of a class, with more in it than `validate`.
-  const isSchema = !isPlainObject(options) && isObject(options)
-  checkOptions('configuration()', isSchema ? { validate: options.validate } : options, RULES)
-}
-
-function readFiles(directory: string | undefined, logger: Logger): Record<string, unknown> {
+function readSettings(directory: string | undefined, logger: Logger): Record<string, unknown> {
   const { NODE_CONFIG_ENV, NODE_ENV = 'development' } = process.env
   // Loaded here, since many applications have no such files; configure functions can't wait.
   const { Load } = require('config/lib/util.js') as typeof import('config/lib/util.js')
   const load = Load.fromEnvironment(NODE_CONFIG_ENV ?? NODE_ENV)
   if (directory !== undefined) load.options.configDir = directory
-  checkFolders(
-    {
-      folders: load.options.configDir ?? '',
-      isOption: directory !== undefined,
-      variable: NODE_CONFIG_ENV === undefined ? 'NODE_ENV' : 'NODE_CONFIG_ENV',
-      environments: (NODE_CONFIG_ENV ?? NODE_ENV).split(','),
-    },
-    logger,
-  )
+  const folders = (load.options.configDir ?? '').split(delimiter).filter((folder) => folder !== '')
+  const files = folders.flatMap((folder) => readFolder(folder, directory !== undefined, logger))
+  const variable = NODE_CONFIG_ENV === undefined ? 'NODE_ENV' : 'NODE_CONFIG_ENV'
+  if (files.length > 0) checkEnvironments(variable, load.options.nodeEnv ?? [], files, logger)
   guardParser(load)
   return load.scan(readVariable()) as Record<string, unknown>
 }
 
 /** Returns the settings of the variable `NODE_CONFIG`, which win over those of the files. */
 function readVariable(): { name: string; config: unknown }[] {
-  const { NODE_CONFIG } = process.env
-  if (NODE_CONFIG === undefined || NODE_CONFIG === '') return []
+  const { NODE_CONFIG = '' } = process.env
+  if (NODE_CONFIG === '') return []
   let config: unknown
   try {
     config = JSON.parse(NODE_CONFIG)
   } catch {
     // The error of the parser would repeat a part of it, a secret perhaps.
+  }
+  if (!isPlainObject(config)) {
     throw new TypeError('The variable NODE_CONFIG must be an object in JSON')
   }
-  if (!isPlainObject(config))
-    throw new TypeError('The variable NODE_CONFIG must be an object in JSON')
   if (hasPrototypeKey(config)) throw new TypeError('NODE_CONFIG: the key __proto__ is not allowed')
   return [{ name: '$NODE_CONFIG', config }]
 }
 
-/** A method of the package's parser that its types leave out. */
-interface FileParser {
-  parse(file: string, content: string): unknown
-}
-
 /** The package merges what it reads key by key, and would write `__proto__` into every object. */
 function guardParser(load: Load): void {
-  const parser = load.parser as (typeof load.parser & FileParser) | undefined
-  if (parser === undefined) return
-  const parse: FileParser['parse'] = (file, content) => {
+  // Its types leave out the method.
+  const parser = load.parser as { parse(file: string, content: string): unknown } & Load['parser']
+  const parse = (file: string, content: string): unknown => {
     const parsed = parser.parse(file, content)
     if (hasPrototypeKey(parsed)) throw new TypeError('The key __proto__ is not allowed')
     return parsed
@@ -119,7 +99,7 @@ function guardParser(load: Load): void {
 }
 
 function hasPrototypeKey(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false
+  if (!isObject(value)) return false
   return Object.hasOwn(value, '__proto__') || Object.values(value).some(hasPrototypeKey)
 }
 
@@ -133,11 +113,6 @@ interface WithSettings {
 
 /** Checks settings: throws, rejects or returns `false`, or returns the settings to use. */
 type ConfigurationValidator = (settings: Record<string, unknown>) => unknown
-
-/** An object with the check, an instance of `schema()` of @feathersjs/schema for example. */
-interface Checker {
-  validate(settings: Record<string, unknown>): unknown
-}
 
 /** What Ajv says of a value that does not fit. */
 interface Finding {
@@ -156,11 +131,11 @@ interface Finding {
 function addConfigurationCheck(
   app: WithSettings,
   settings: Record<string, unknown>,
-  checker: Checker,
+  options: ConfigurationOptions,
 ): void {
   app.hooks({
     setup: async (_context, next) => {
-      const checked = await check({ ...settings }, checker)
+      const checked = await check({ ...settings }, options)
       for (const [name, value] of Object.entries(checked)) {
         if (app.get(name) === settings[name]) app.set(name, value)
       }
@@ -173,15 +148,18 @@ function addConfigurationCheck(
  * @throws {Error} the settings are not valid; its message names each place, its `data` has what Ajv
  *   found there or what the check threw as data, and neither has values of the settings
  */
-async function check(settings: Record<string, unknown>, checker: Checker): Promise<object> {
+async function check(
+  settings: Record<string, unknown>,
+  options: ConfigurationOptions,
+): Promise<object> {
   let returned: unknown
   try {
-    returned = await checker.validate(settings)
+    returned = await options.validate?.(settings)
   } catch (error) {
     throw createError(error, { cause: error })
   }
-  if (returned === false) throw createError(checker.validate)
-  return typeof returned === 'object' && returned !== null ? returned : settings
+  if (returned === false) throw createError(options.validate)
+  return isObject(returned) ? returned : settings
 }
 
 /**
@@ -204,8 +182,7 @@ function isFindings(list: unknown): list is Finding[] {
 
 /** With the option `verbose` Ajv notes the values, too: secrets perhaps. */
 function toFinding({ instancePath, schemaPath, keyword, params, message }: Finding): Finding {
-  const all = { instancePath, schemaPath, keyword, params, message }
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))
+  return withDefaults<Finding>({}, { instancePath, schemaPath, keyword, params, message })
 }
 
 function describeFinding({ instancePath = '', message = 'is not valid' }: Finding): string {
@@ -215,39 +192,31 @@ function describeFinding({ instancePath = '', message = 'is not valid' }: Findin
 /** Environments that need no file of their own. */
 const COMMON: readonly string[] = ['development', 'test', 'production']
 
-/** Where the files are looked for, and for which environments. */
-interface FolderSearch {
-  /** One folder, or several with the delimiter of paths between them. */
-  readonly folders: string
-  /** Whether the option `directory` names it, and not the environment or nobody. */
-  readonly isOption: boolean
-  /** The variable that names the environments. */
-  readonly variable: 'NODE_CONFIG_ENV' | 'NODE_ENV'
-  readonly environments: readonly string[]
-}
-
-/**
- * Warns of folders that are not there, and of environments that no file is for.
- * @throws {TypeError} the folder of the option `directory` is not there
- */
-function checkFolders(search: FolderSearch, logger: Logger): void {
-  const folders = search.folders.split(delimiter).filter((folder) => folder !== '')
-  const files = folders.flatMap((folder) => readFolder(folder, search, logger))
-  if (files.length === 0) return
+/** Warns of environments that no file is for. */
+function checkEnvironments(
+  variable: 'NODE_CONFIG_ENV' | 'NODE_ENV',
+  environments: readonly string[],
+  files: readonly string[],
+  logger: Logger,
+): void {
   const names = [...new Set(files.map((file) => parse(file).name))]
-  for (const environment of search.environments) {
+  for (const environment of environments) {
     const isKnown = names.some((name) => name === environment || name.endsWith(`-${environment}`))
     if (isKnown || COMMON.includes(environment)) continue
     const hint =
       suggestName(environment, [...names, ...COMMON]) || `, there are ${files.join(', ')}`
     logger.warn(
-      { [search.variable]: environment },
-      `configuration(): no file is for ${search.variable} '${environment}'${hint}`,
+      { [variable]: environment },
+      `configuration(): no file is for ${variable} '${environment}'${hint}`,
     )
   }
 }
 
-function readFolder(folder: string, { isOption }: FolderSearch, logger: Logger): string[] {
+/**
+ * Returns the files of a folder; warns of one that is not there.
+ * @throws {TypeError} the one that is not there is that of the option `directory`
+ */
+function readFolder(folder: string, isOption: boolean, logger: Logger): string[] {
   try {
     return readdirSync(folder)
   } catch (error) {

@@ -8,7 +8,6 @@ import { Application } from '../../core/index.ts'
 import { checkOptionNames, withDefaults } from '../../core/options/option-check.ts'
 import type { Named, ServiceInput, Unserved } from '../../core/services/service-map.ts'
 import type { Middleware } from '../middleware.ts'
-import { ServerQueries } from '../parsing/server-queries.ts'
 import { addDecorators } from '../request-params.ts'
 import type { ServiceLookup } from '../routing/service-router.ts'
 import { createLookup } from '../routing/service-router.ts'
@@ -21,7 +20,7 @@ import type { ServerOptions } from './server-options.ts'
 import { hasQueryParser, toServerOptions } from './server-options.ts'
 import type { WithServer } from './server-setup.ts'
 import { ServerSetup } from './server-setup.ts'
-import { addWriteTimeout } from './server-sockets.ts'
+import { addWriteTimeout, trackSockets } from './server-sockets.ts'
 
 /** Options of `fastifyApp()`: those of Fastify, limits, and how the server ends. */
 export type FastifyAppOptions = ServerOptions &
@@ -123,27 +122,26 @@ export function fastifyApp(
   if (!(app instanceof Application)) {
     throw new TypeError('fastifyApp() needs an application made by createApp()')
   }
-  if (isFastify(server)) return addMembers(app, checkProtocol(server), null, null)
+  if (isFastify(server)) return addMembers(app, checkProtocol(server), null)
   const { closeDelayMs, closeTimeoutMs, writeTimeoutMs = 60_000, ...serverOptions } = server
-  const queries = hasQueryParser(serverOptions) ? null : new ServerQueries()
-  const instance = checkProtocol(fastify(toServerOptions(serverOptions, app, queries)))
+  const instance = checkProtocol(fastify(toServerOptions(serverOptions, app)))
   if (instance.log.level !== undefined) app.logger = instance.log
-  const closing = new GracefulClose(app, instance, { closeDelayMs, closeTimeoutMs })
-  addRequestGuard(instance, closing, queries)
-  addWriteTimeout(instance, writeTimeoutMs)
-  return addMembers(app, instance, closing, queries)
+  const sockets = trackSockets(instance)
+  const closing = new GracefulClose(app, instance, sockets, { closeDelayMs, closeTimeoutMs })
+  addRequestGuard(instance, closing, !hasQueryParser(serverOptions))
+  addWriteTimeout(instance, sockets, writeTimeoutMs)
+  return addMembers(app, instance, closing)
 }
 
 /** Those without overloads. */
 type Members = Omit<ServerMembers<AnyServices>, 'use' | 'lookup'> &
   Pick<Application, 'setup' | 'teardown'>
 
-/** @param closing as `queries`, `null` for an existing server, which its owner closes */
+/** @param closing `null` for an existing server, which its owner closes */
 function addMembers(
   app: Application,
   instance: FastifyInstance,
   closing: GracefulClose | null,
-  queries: ServerQueries | null,
 ): FastifyApplication {
   addDecorators(instance)
   const services = { setup: app.setup.bind(app), teardown: app.teardown.bind(app) }
@@ -158,7 +156,7 @@ function addMembers(
       server.addHook('onReady', async () => warnUnserved(app))
     }),
   )
-  const serverSetup = new ServerSetup(instance, queries)
+  const serverSetup = new ServerSetup(instance)
   const members: Members = {
     fastify: instance,
     ownsServer: closing !== null,

@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import type { Application } from '../../core/index.ts'
 import type { RestTransport } from '../rest-transport.ts'
 import { hasRoute } from '../routing/request-path.ts'
 import { CLOSING } from './server-lifecycle.ts'
@@ -35,29 +34,18 @@ const READY = '/health/ready'
 /** Neither logged nor subject to functions of `app.use()`. */
 const PROBE = { logLevel: 'warn', config: { isProbe: true } } as const
 
+/** Whether every check passes. One that fails is logged, unless the server was told to close. */
 async function isReady({ app, logger }: RestTransport): Promise<boolean> {
-  const failures = await findFailures(app)
-  for (const { name, error } of failures) {
-    if (error !== CLOSING) logger.warn({ err: error }, `${name} is not ready`)
-  }
-  return failures.length === 0
-}
-
-interface Failure {
-  readonly name: string
-  readonly error: unknown
-}
-
-async function findFailures(app: Application): Promise<Failure[]> {
   const checks = [...app.readiness].map(async ([name, check]) => {
     try {
       await withTimeout(check())
-      return []
+      return true
     } catch (error) {
-      return [{ name, error }]
+      if (error !== CLOSING) logger.warn({ err: error }, `${name} is not ready`)
+      return false
     }
   })
-  return (await Promise.all(checks)).flat()
+  return !(await Promise.all(checks)).includes(false)
 }
 
 async function withTimeout(check: Promise<unknown>): Promise<void> {

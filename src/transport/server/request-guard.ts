@@ -1,8 +1,9 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { IncomingMessage } from 'node:http'
+import type { FastifyInstance } from 'fastify'
 import { BadRequest, Unavailable } from '../../core/index.ts'
 import { toStatusError } from '../errors/fastify-error.ts'
 import { isProbe } from '../middleware.ts'
-import type { ServerQueries } from '../parsing/server-queries.ts'
+import { readKeptQuery } from '../parsing/server-queries.ts'
 import { isHost, isPathTarget, isServerTarget, MALFORMED_TARGET } from '../routing/request-path.ts'
 import type { GracefulClose } from './server-lifecycle.ts'
 
@@ -14,25 +15,30 @@ const MAX_HEADERS = 100
  * `Host` header, several or a malformed one, more headers than are kept, no version at all;
  * expectations that nobody meets; and those that come after the port closed. Node would answer some
  * of them without a body.
+ * @param keepsQueries whether queries were left to be read when the route is known
  * @see RFC 9112 §3.2
  */
 export function addRequestGuard(
   server: FastifyInstance,
   closing: GracefulClose,
-  queries: ServerQueries | null,
+  keepsQueries: boolean,
 ): void {
   server.server.maxHeadersCount = 0
   server.server.on('checkExpectation', server.routing)
   server.addHook('onRequest', (request, _reply, done) => {
-    queries?.read(request)
+    if (keepsQueries) readKeptQuery(request)
     closing.track(request.raw)
-    const error = findFault(request) ?? (closing.isClosed ? refuse(request) : null)
-    if (error === null) done()
-    else done(error)
+    const error = findFault(request.raw)
+    if (error !== null) done(error)
+    // Probes are answered until the end.
+    else if (!closing.isClosed || isProbe(request.routeOptions)) done()
+    else done(new Unavailable('The server is closing'))
   })
 }
 
-function findFault({ raw }: FastifyRequest): Error | null {
+type RoutedMessage = IncomingMessage & { readonly originalUrl?: string }
+
+function findFault(raw: RoutedMessage): Error | null {
   const { rawHeaders, headers, httpVersion, httpVersionMajor } = raw
   if (httpVersionMajor < 1) return new BadRequest('HTTP/0.9 is not supported')
   if (!hasTarget(raw)) return new BadRequest(MALFORMED_TARGET)
@@ -55,8 +61,7 @@ function findFault({ raw }: FastifyRequest): Error | null {
  * Both targets have to be valid: the one that was sent, and what `rewriteUrl` made of it, which
  * is routed.
  */
-function hasTarget(raw: FastifyRequest['raw'] & { originalUrl?: string }): boolean {
-  const { method, url, originalUrl = url } = raw
+function hasTarget({ method, url, originalUrl = url }: RoutedMessage): boolean {
   if (isServerTarget(method, originalUrl)) return url === originalUrl || isPathTarget(url)
   return isPathTarget(url) && (originalUrl === url || isPathTarget(originalUrl))
 }
@@ -69,11 +74,6 @@ function isKnownHost(host: string): boolean {
   if (!isHost(host)) return false
   lastHost = host
   return true
-}
-
-/** Probes are answered until the end. */
-function refuse(request: FastifyRequest): Error | null {
-  return isProbe(request.routeOptions) ? null : new Unavailable('The server is closing')
 }
 
 function countHosts(rawHeaders: readonly string[]): number {

@@ -1,16 +1,15 @@
 import type { FastifyInstance } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Application } from '../../core/index.ts'
-import { withDefaults } from '../../core/options/option-check.ts'
-import { handleAnyRequest } from '../catch-all-routes.ts'
+import { checkOptions, withDefaults } from '../../core/options/option-check.ts'
 import type { ErrorHandlerOptions } from '../errors/error-handler.ts'
 import type { NotFoundOptions } from '../errors/not-found.ts'
-import { findDocs } from '../openapi/openapi.ts'
 import type { ParseAuthenticationOptions } from '../parse-authentication.ts'
+import { PARSE_AUTHENTICATION_RULES } from '../parse-authentication.ts'
 import type { FormOptions, JsonOptions } from '../parsing/request-body.ts'
-import type { Formatter, NestedOption, RestOptions } from '../rest-options.ts'
-import { checkNestedOption, checkRestOptions } from '../rest-options.ts'
-import { answerErrors, serveServices } from '../services-plugin.ts'
+import type { Formatter, RestOptions } from '../rest-options.ts'
+import { REST_RULES } from '../rest-options.ts'
+import { serveServices } from '../services-plugin.ts'
 import { addHealthRoutes } from './health-routes.ts'
 import type { Configurator, WithServer } from './server-setup.ts'
 import { createServerConfigurator } from './server-setup.ts'
@@ -32,7 +31,7 @@ export function rest(options: RestOptions | Formatter | null = {}): Configurator
     setup.addRestOptions(withDefaults(withDefaults(OWN_SERVER_DEFAULTS, setup.restOptions), given))
     app.fastify.register(fastifyPlugin((server) => serve(server, app)))
   })
-  checkRestOptions('rest()', given)
+  checkOptions('rest()', given, REST_RULES)
   return configure
 }
 
@@ -59,7 +58,7 @@ export function parseAuthentication(options: ParseAuthenticationOptions): Config
     const known = authentication === false ? [] : [authentication].flat()
     app.serverSetup.addRestOptions({ authentication: [...known, options] })
   })
-  checkNestedOption('parseAuthentication()', 'authentication', options)
+  checkOptions('parseAuthentication()', options, PARSE_AUTHENTICATION_RULES)
   return configure
 }
 
@@ -79,7 +78,7 @@ export function urlencoded(options: FormOptions = {}): Configurator {
 /**
  * Returns a configurator that merges options into those of earlier calls, so that limits add up.
  */
-function createOptionSetter<Name extends Exclude<NestedOption, 'authentication'>>(
+function createOptionSetter<Name extends 'errorHandler' | 'notFound' | 'json' | 'urlencoded'>(
   name: Name,
   options: NonNullable<RestOptions[Name]>,
 ): Configurator {
@@ -87,31 +86,17 @@ function createOptionSetter<Name extends Exclude<NestedOption, 'authentication'>
     const { serverSetup: setup } = app
     setup.addRestOptions({ [name]: withDefaults({ ...setup.restOptions[name] }, options) })
   })
-  checkNestedOption(`${name}()`, name, options)
+  checkOptions(`${name}()`, options, REST_RULES[name].keys ?? {})
   return configure
 }
 
 async function serve(server: FastifyInstance, app: WithServer): Promise<void> {
-  await app.serverSetup.loadPlugins(server)
-  const restOptions = app.serverSetup.readRestOptions()
+  const { serverSetup, ownsServer } = app
+  await serverSetup.loadPlugins(server)
+  const { prefix = '', ...options } = serverSetup.readRestOptions()
   const services = app as WithServer & Application<never, never>
-  await findDocs(app)?.addTo(server)
-  const prefix = restOptions.prefix === '/' ? '' : (restOptions.prefix ?? '')
-  const scopeOptions = {
-    ...restOptions,
-    leavesNotFound: !app.ownsServer && prefix === '',
-    serverQueries: app.serverSetup.queries,
-  }
-  await server.register(
-    async (scope) => {
-      const transport = await serveServices(scope, services, scopeOptions)
-      const owned = app.ownsServer ? server : scope
-      if (!scopeOptions.leavesNotFound) {
-        owned.setNotFoundHandler(handleAnyRequest.bind(null, transport))
-      }
-      if (app.ownsServer) answerErrors(transport, server)
-      if (restOptions.health !== false) addHealthRoutes(server, transport)
-    },
-    { prefix },
-  )
+  const place = { prefix: prefix === '/' ? '' : prefix }
+  await serveServices(server, services, { ...options, ownsServer }, place, (_scope, transport) => {
+    if (options.health !== false) addHealthRoutes(server, transport)
+  })
 }

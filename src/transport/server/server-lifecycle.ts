@@ -7,7 +7,7 @@ import { Unavailable } from '../../core/index.ts'
 import type { Given, OptionRule } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION, withDefaults } from '../../core/options/option-check.ts'
 import { redactUrl } from '../logging/redact.ts'
-import { getAnswer, trackSockets } from './server-sockets.ts'
+import { getAnswer } from './server-sockets.ts'
 
 /** `setup` and `teardown` of the application itself, without the server. */
 type ServiceLifecycle = Pick<Application, 'setup' | 'teardown'>
@@ -176,12 +176,18 @@ export class GracefulClose {
   #sweep: NodeJS.Timeout | undefined
   #force: NodeJS.Timeout | undefined
 
-  constructor(app: Application, fastify: FastifyInstance, options: Given<CloseOptions> = {}) {
+  /** @param sockets the open connections of the server */
+  constructor(
+    app: Application,
+    fastify: FastifyInstance,
+    sockets: ReadonlySet<Socket>,
+    options: Given<CloseOptions>,
+  ) {
     this.#app = app
     this.#fastify = fastify
+    this.#sockets = sockets
     checkOptions('fastifyApp()', options, CLOSE_RULES)
     this.#options = withDefaults<Required<CloseOptions>>(CLOSE_DEFAULTS, options)
-    this.#sockets = trackSockets(fastify)
     fastify.addHook('preClose', () => this.#begin())
     // The server has closed before the services are torn down, which may take its time.
     fastify.server.once('close', () => this.#end())

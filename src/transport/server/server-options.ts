@@ -1,4 +1,5 @@
 import type { ServerOptions as HttpOptions } from 'node:http'
+import { STATUS_CODES } from 'node:http'
 import type { ServerOptions as HttpsOptions } from 'node:https'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify'
@@ -9,7 +10,7 @@ import { checkOptions, OPTION, withDefaults } from '../../core/options/option-ch
 import { ErrorAnswers } from '../errors/error-handler.ts'
 import { fromFastifyError, toStatusError } from '../errors/fastify-error.ts'
 import { toLoggerOptions } from '../logging/logger.ts'
-import type { ServerQueries } from '../parsing/server-queries.ts'
+import { keepQuery } from '../parsing/server-queries.ts'
 import { setPrivate } from '../replies/headers.ts'
 import { REST_RULES } from '../rest-options.ts'
 import { MAX_PARAM_LENGTH } from '../routing/request-path.ts'
@@ -32,16 +33,14 @@ interface ServerLimits {
   readonly bodyLimit?: number
 }
 
-/** What a server speaks. */
-interface ServerProtocol {
-  /** Options of a plain server. */
-  readonly http?: HttpOptions | null
-  /** Key and certificate: makes the server one for HTTPS. */
-  readonly https?: HttpsOptions | null
-}
-
 /** Options for a new server: those of Fastify, with `headersTimeout` and friends beside them. */
-export type ServerOptions = FastifyServerOptions & ServerProtocol & ServerLimits
+export type ServerOptions = FastifyServerOptions &
+  ServerLimits & {
+    /** Options of a plain server. */
+    readonly http?: HttpOptions | null
+    /** Key and certificate: makes the server one for HTTPS. */
+    readonly https?: HttpsOptions | null
+  }
 
 const LIMIT_DEFAULTS: Required<ServerLimits> = Object.freeze({
   requestTimeout: 30_000,
@@ -66,7 +65,6 @@ const LIMIT_RULES: Readonly<Record<keyof ServerLimits, OptionRule>> = {
 export function toServerOptions(
   options: ServerOptions,
   app: { readonly logger: Logger } & Partial<Pick<WithServer, 'serverSetup'>>,
-  queries: ServerQueries | null,
 ): FastifyServerOptions {
   checkNames(options)
   const { headersTimeout, connectionsCheckingInterval, ...limits } = resolveLimits(options)
@@ -92,7 +90,7 @@ export function toServerOptions(
     ...toLoggerOptions(options, app),
     return503OnClosing: false,
     routerOptions: withDefaults(
-      { maxParamLength, ...(queries === null ? {} : { querystringParser: queries.keep }) },
+      { maxParamLength, ...(hasQueryParser(options) ? {} : { querystringParser: keepQuery }) },
       options.routerOptions ?? {},
     ),
     frameworkErrors: options.frameworkErrors ?? createFrameworkErrors(app),
@@ -137,19 +135,15 @@ function resolveLimits(options: ServerOptions): Required<ServerLimits> {
   if (all['insecureHTTPParser'] !== undefined) {
     throw new TypeError('insecureHTTPParser is not allowed: what it lets through can be misread')
   }
-  const given = Object.keys(LIMIT_DEFAULTS)
-    .map((name) => [name, all[name]] as const)
-    .filter(([, value]) => value !== undefined)
-  checkOptions('fastifyApp()', Object.fromEntries(given), LIMIT_RULES)
-  const limits: Required<ServerLimits> = { ...LIMIT_DEFAULTS, ...Object.fromEntries(given) }
-  const isGuarded = limits.headersTimeout > 0 && limits.requestTimeout > 0
-  if (!isGuarded || limits.headersTimeout > limits.requestTimeout) {
-    throw new TypeError(
-      `headersTimeout (${limits.headersTimeout}) must be more than 0 and at most requestTimeout ` +
-        `(${limits.requestTimeout}): Node cuts off no slow request otherwise`,
-    )
-  }
-  return limits
+  const given = Object.fromEntries(Object.keys(LIMIT_DEFAULTS).map((name) => [name, all[name]]))
+  checkOptions('fastifyApp()', given, LIMIT_RULES)
+  const limits = withDefaults<Required<ServerLimits>>(LIMIT_DEFAULTS, given)
+  const { headersTimeout, requestTimeout } = limits
+  if (headersTimeout > 0 && headersTimeout <= requestTimeout) return limits
+  throw new TypeError(
+    `headersTimeout (${headersTimeout}) must be more than 0 and at most requestTimeout ` +
+      `(${requestTimeout}): Node cuts off no slow request otherwise`,
+  )
 }
 
 /**
@@ -174,13 +168,6 @@ const SOCKET_STATUS: ReadonlyMap<string | undefined, readonly [status: number, t
     ['HPE_CHUNK_EXTENSIONS_OVERFLOW', [413, 'The chunk extensions are too large']],
   ])
 
-const REASONS: Readonly<Record<number, string>> = {
-  400: 'Bad Request',
-  408: 'Request Timeout',
-  413: 'Payload Too Large',
-  431: 'Request Header Fields Too Large',
-}
-
 /**
  * Answers bytes that are no HTTP request, in the shape of every other error, and hangs up; not in the
  * middle of another answer.
@@ -191,7 +178,7 @@ function answerSocketError(error: { code?: string }, socket: Socket): void {
     const [status, text] = known ?? [400, 'The request is malformed']
     const body = JSON.stringify(toStatusError(status, text).toJSON())
     socket.write(
-      `HTTP/1.1 ${status} ${REASONS[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
         `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
     )
   }

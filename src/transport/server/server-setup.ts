@@ -1,9 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { createConfigurator } from '../../core/options/configurator.ts'
-import type { Middleware } from '../middleware.ts'
-import { addMiddleware } from '../middleware.ts'
-import type { ServerQueries } from '../parsing/server-queries.ts'
 import type { RestOptions } from '../rest-options.ts'
 
 /** What `fastifyApp()` gives an application that configurators write to. */
@@ -35,17 +32,14 @@ type ConfiguredServer = FastifyInstance & { [CONFIGURED]?: Set<UniqueName> }
 
 /** What `app.configure()` and `app.use()` have said of a server that has not started yet. */
 export class ServerSetup {
-  /** The queries that the server parses for its services, `null` where it does not. */
-  readonly queries: ServerQueries | null
   readonly #server: ConfiguredServer
   /** Plugins that are not loaded yet. */
   #pending: ServerPlugin[] = []
   #restOptions: RestOptions = {}
   #hasStarted = false
 
-  constructor(server: FastifyInstance, queries: ServerQueries | null) {
+  constructor(server: FastifyInstance) {
     this.#server = server
-    this.queries = queries
   }
 
   /** Options of the REST transport; `rest()`, `errorHandler()` and others write them. */
@@ -91,27 +85,11 @@ export class ServerSetup {
     this.#server.register(fastifyPlugin((server: FastifyInstance) => this.loadPlugins(server)))
   }
 
-  /** Adds a plugin that a server can have once. @throws {TypeError} it has it already */
-  addUniquePlugin(name: UniqueName, plugin: ServerPlugin): void {
-    this.configureOnce(name)
-    this.addPlugin(plugin)
-  }
-
   /** Loads the plugins that are not loaded yet. */
   async loadPlugins(server: FastifyInstance): Promise<void> {
     const plugins = this.#pending
     this.#pending = []
     for (const plugin of plugins) await plugin(server)
-  }
-
-  /**
-   * Has functions run before every request at or below a path, in the order of these calls: that of a
-   * service below the prefix of `rest()`, and the one that stands there.
-   */
-  addMiddleware(path: string, functions: readonly Middleware[]): void {
-    // `rest()` may be configured later.
-    const getPrefix = (): string => this.#restOptions.prefix ?? ''
-    this.addPlugin((server) => addMiddleware(server, { path, getPrefix }, functions))
   }
 }
 

@@ -26,39 +26,31 @@ export function getAnswer(
 /** How often all connections are looked at within the time limit. */
 const LOOKS = 4
 
-const FLUSHED = Symbol('remex.flushed')
-
-interface WatchedSocket extends Socket {
-  /** How many bytes had gone out, and when that was first seen. */
-  [FLUSHED]?: { readonly bytes: number; readonly since: number }
-}
-
 /**
  * Cuts off clients that do not read what they asked for. All connections are looked at from time to
  * time: a timeout of each socket would have to be set anew with every request.
  */
-export function addWriteTimeout(fastify: FastifyInstance, writeTimeoutMs: number): void {
+export function addWriteTimeout(
+  fastify: FastifyInstance,
+  sockets: ReadonlySet<Socket>,
+  writeTimeoutMs: number,
+): void {
   if (!Number.isFinite(writeTimeoutMs) || writeTimeoutMs < 0) {
     throw new TypeError('writeTimeoutMs must be a number of milliseconds, 0 for no limit')
   }
   if (writeTimeoutMs === 0) return
-  const sockets: ReadonlySet<WatchedSocket> = trackSockets(fastify)
-  const timer = setInterval(() => {
-    for (const socket of sockets) if (isStalled(socket, writeTimeoutMs)) socket.destroy()
-  }, writeTimeoutMs / LOOKS).unref()
-  fastify.addHook('onClose', async () => clearInterval(timer))
-}
-
-/** Whether something waits to be sent, and nothing has gone out for longer than the limit. */
-function isStalled(socket: WatchedSocket, limitMs: number): boolean {
-  if (socket.writableLength === 0) {
-    delete socket[FLUSHED]
-    return false
+  /** How many bytes had gone out where more waits to be sent, and when that was first seen. */
+  const flushed = new WeakMap<Socket, { readonly bytes: number; readonly since: number }>()
+  const look = (socket: Socket): void => {
+    if (socket.writableLength === 0) flushed.delete(socket)
+    else {
+      const bytes = socket.bytesWritten - socket.writableLength
+      const known = flushed.get(socket)
+      const now = performance.now()
+      if (known?.bytes !== bytes) flushed.set(socket, { bytes, since: now })
+      else if (now - known.since >= writeTimeoutMs) socket.destroy()
+    }
   }
-  const bytes = socket.bytesWritten - socket.writableLength
-  const known = socket[FLUSHED]
-  const now = performance.now()
-  if (known?.bytes === bytes) return now - known.since >= limitMs
-  socket[FLUSHED] = { bytes, since: now }
-  return false
+  const timer = setInterval(() => sockets.forEach(look), writeTimeoutMs / LOOKS).unref()
+  fastify.addHook('onClose', async () => clearInterval(timer))
 }

@@ -2,7 +2,7 @@ import formbody from '@fastify/formbody'
 import type { FastifyInstance } from 'fastify'
 import t from 'tap'
 
-import { addFormParser } from '../../../src/transport/parsing/request-body.ts'
+import { urlencoded } from '../../../src/transport/index.ts'
 import type { Answer, ServerOptions, TestServer } from '../../support/http.ts'
 import { injectServer, MODES } from '../../support/http.ts'
 
@@ -123,7 +123,7 @@ t.test('a limit that is undefined is the default, and an unusable one is refused
     t.equal((await post(server, body)).status, 400)
   }
   t.throws(
-    () => addFormParser(server.fastify, { depth: -1 }),
+    () => urlencoded({ depth: -1 }),
     /urlencoded\(\): the option 'depth' must be a number/,
   )
 })

@@ -4,6 +4,7 @@ import { parse } from 'qs'
 import t from 'tap'
 
 import type { Params } from '../../../src/transport/index.ts'
+import { rest } from '../../../src/transport/index.ts'
 import type { QueryOptions } from '../../../src/transport/parsing/query-string.ts'
 import { createQueryParser, toRawQuery } from '../../../src/transport/parsing/query-string.ts'
 import { injectServer } from '../../support/http.ts'
@@ -356,5 +357,5 @@ t.test('a limit that is undefined is the default', async (t) => {
   t.throws(() => parse('x'.repeat(13_000)), /longer than 12288 bytes/)
   t.throws(() => parse('a&'.repeat(3_000)), /more than 1000 parameters/)
   t.throws(() => parse(`a${'[b]'.repeat(11)}=1`), /deeper than 10 levels/)
-  t.throws(() => createQueryParser({ maxLength: Number.NaN }), TypeError)
+  t.throws(() => rest({ query: { maxLength: Number.NaN } }), { name: 'TypeError' })
 })

@@ -1,0 +1,190 @@
+import type { FastifyCompressOptions } from '@fastify/compress'
+import type { FastifyCorsOptions } from '@fastify/cors'
+import type { FastifyStaticOptions } from '@fastify/static'
+import type { FastifyRequest, preHandlerHookHandler } from 'fastify'
+import { stripSlashes } from '../../core/index.ts'
+import { checkOptionNames, withDefaults } from '../../core/options/option-check.ts'
+import { getRouting, toPath } from '../routing/request-path.ts'
+import type { Configurator, ServerPlugin } from './server-setup.ts'
+import { createServerConfigurator } from './server-setup.ts'
+
+/**
+ * Returns the configurator that adds a plugin of Fastify. The plugin is loaded only where it is wanted:
+ * a server without it starts sooner.
+ * @throws {TypeError} an unknown option
+ */
+function createPluginConfigurator(
+  name: 'cors' | 'compress' | 'serveStatic',
+  options: object,
+  names: readonly string[],
+  plugin: ServerPlugin,
+): Configurator {
+  const configure = createServerConfigurator(name, options, ({ serverSetup }) => {
+    if (name !== 'serveStatic') serverSetup.configureOnce(name)
+    serverSetup.addPlugin(plugin)
+  })
+  checkOptionNames(`${name}()`, options, names)
+  return configure
+}
+
+type CorsCallback = (error: Error | null, options: FastifyCorsOptions) => void
+
+/** What a browser may send when nothing else is said: the verbs and headers of services. */
+const CORS_DEFAULTS: FastifyCorsOptions = {
+  methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
+  allowedHeaders: ['Accept', 'Authorization', 'Content-Type', 'X-Service-Method'],
+}
+
+/** The options that the plugin takes for each request. */
+const CORS_NAMES: readonly string[] = [
+  ...['origin', 'methods', 'allowedHeaders', 'exposedHeaders', 'credentials', 'maxAge'],
+  ...['cacheControl', 'preflight', 'preflightContinue', 'optionsSuccessStatus', 'strictPreflight'],
+]
+
+/**
+ * Lets browsers call the services from other origins: `app.configure(cors({ origin: [...] }))`.
+ * Without it no origin is allowed.
+ * @throws {TypeError} an unknown option; an `origin` that is `undefined`; credentials together with
+ *   every origin; when configured, a second time
+ * @see https://github.com/fastify/fastify-cors for the options
+ */
+export function cors(options: FastifyCorsOptions = {}): Configurator {
+  const configure = createPluginConfigurator('cors', options, CORS_NAMES, async (server) => {
+    const { default: fastifyCors } = await import('@fastify/cors')
+    await server.register(fastifyCors, () => (request: FastifyRequest, callback: CorsCallback) => {
+      // An OPTIONS request without these headers is no preflight: it asks what a service offers.
+      const { origin, 'access-control-request-method': wanted } = request.headers
+      const isPlain = origin === undefined || wanted === undefined
+      callback(null, isPlain ? { ...resolved, preflight: false } : resolved)
+    })
+  })
+  const resolved = withDefaults(CORS_DEFAULTS, options)
+  if ('origin' in options && options.origin === undefined) {
+    throw new TypeError("cors(): 'origin' is undefined; left out it stands for every origin")
+  }
+  const { origin = '*', credentials } = options
+  if (credentials === true && allowsEveryOrigin(origin)) {
+    throw new TypeError('cors() with credentials needs a list of origins, not every origin')
+  }
+  return configure
+}
+
+/**
+ * Origins of sites that have nothing in common: an expression that matches all of them
+ * matches anything.
+ */
+const STRANGERS = ['https://a.invalid', 'http://b.test:8080']
+
+/**
+ * Whether the option `origin` allows every site: by `'*'`, by an expression that matches anything,
+ * or by a value like `true`. Functions can't be judged.
+ */
+function allowsEveryOrigin(origin: unknown): boolean {
+  return [origin].flat(Number.POSITIVE_INFINITY).some((one: unknown) => {
+    if (typeof one === 'string') return one === '*'
+    if (one instanceof RegExp) return STRANGERS.every((stranger) => stranger.search(one) !== -1)
+    return typeof one !== 'function' && Boolean(one)
+  })
+}
+
+const COMPRESS_OPTIONS: readonly string[] = [
+  ...['global', 'globalCompression', 'globalDecompression', 'threshold', 'syncThreshold'],
+  ...['encodings', 'requestEncodings', 'forceRequestEncoding', 'customTypes', 'zlib'],
+  ...['zlibOptions', 'brotliOptions', 'inflateIfDeflated', 'onUnsupportedEncoding'],
+  ...['onUnsupportedRequestEncoding', 'onInvalidRequestPayload', 'removeContentLengthHeader'],
+]
+
+/**
+ * Compresses answers that are worth it. Answers with `no-store` are sent uncompressed: the size of
+ * a compressed answer with a secret and a part of the request gives the secret away (BREACH).
+ * Compressed request bodies are refused.
+ * @throws {TypeError} an unknown option; when configured, a second time
+ * @see https://github.com/fastify/fastify-compress for the options
+ */
+export function compress(options: FastifyCompressOptions = {}): Configurator {
+  return createPluginConfigurator('compress', options, COMPRESS_OPTIONS, async (server) => {
+    // The plugin excepts an answer only by this request header; this hook runs before the plugin's.
+    server.addHook('onSend', (request, reply, payload, done) => {
+      const isPrivate = String(reply.getHeader('cache-control') ?? '').includes('no-store')
+      if (isPrivate) request.headers['x-no-compression'] = 'true'
+      done(null, payload)
+    })
+    const { default: fastifyCompress } = await import('@fastify/compress')
+    await server.register(
+      fastifyCompress,
+      withDefaults<FastifyCompressOptions>({ globalDecompression: false }, options),
+    )
+  })
+}
+
+/** Without the options that are for the routes of other plugins. */
+const STATIC_OPTIONS: readonly string[] = [
+  ...['root', 'prefix', 'prefixAvoidTrailingSlash', 'decorateReply', 'serve', 'wildcard'],
+  ...['globIgnore', 'redirect', 'list', 'allowedPath', 'preCompressed', 'suppressWarning'],
+  ...['schemaHide', 'setHeaders', 'acceptRanges', 'contentType', 'cacheControl', 'dotfiles'],
+  ...['serveDotFiles', 'etag', 'extensions', 'immutable', 'index', 'lastModified', 'maxAge'],
+  ...['onFile', 'constraints', 'logLevel'],
+]
+
+/** The values of the option `dotfiles`. */
+const DOTFILES: readonly unknown[] = ['allow', 'deny', 'ignore']
+
+/** The only name with a leading dot that is served: a site describes itself to clients there. */
+const WELL_KNOWN = '.well-known'
+
+/**
+ * Serves the files of a folder beside the services: `app.configure(serveStatic({ root }))`. Several
+ * folders have a prefix each; `reply.sendFile` is that of the first one. Files and folders whose
+ * names begin with a dot are not there for anybody, but for what is below `/.well-known`. The
+ * option `dotfiles` says it for all of them: `'allow'` serves them, `'deny'` answers 403,
+ * `'ignore'` 404.
+ * @throws {TypeError} an unknown option, another value of `dotfiles`
+ * @see https://github.com/fastify/fastify-static for the options
+ * @see RFC 8615 for `/.well-known`
+ */
+export function serveStatic(options: FastifyStaticOptions): Configurator {
+  const plugin: ServerPlugin = async (server) => {
+    const { default: fastifyStatic } = await import('@fastify/static')
+    let isLoading = true
+    server.addHook('onRoute', (route) => {
+      if (isLoading) route.preHandler = leaveToServices
+    })
+    const decorateReply = !server.hasReplyDecorator('sendFile')
+    await server.register(fastifyStatic, { decorateReply, ...resolved })
+    isLoading = false
+  }
+  const configure = createPluginConfigurator('serveStatic', options, STATIC_OPTIONS, plugin)
+  const resolved = withDotfiles(options)
+  return configure
+}
+
+function withDotfiles(options: FastifyStaticOptions): FastifyStaticOptions {
+  const { dotfiles, list, prefix = '/', allowedPath } = options
+  if (dotfiles !== undefined) {
+    if (DOTFILES.includes(dotfiles)) return options
+    throw new TypeError(`serveStatic(): 'dotfiles' must be one of ${DOTFILES.join(', ')}`)
+  }
+  // A listing would name files that `allowedPath` refuses.
+  const isOfOrigin = stripSlashes(prefix) === '' && !list
+  if (!isOfOrigin) return { ...options, dotfiles: 'ignore' }
+  return {
+    ...options,
+    dotfiles: 'allow',
+    allowedPath: (path, root, request) =>
+      isOpen(path) && (allowedPath?.(path, root, request) ?? true),
+  }
+}
+
+/** Whether no name of a path begins with a dot, the first one of `/.well-known/…` aside. */
+function isOpen(path: string): boolean {
+  const names = path.split(/[\\/]/).filter((name) => name !== '')
+  const others = names[0] === WELL_KNOWN && names.length > 1 ? names.slice(1) : names
+  return others.every((name) => !name.startsWith('.'))
+}
+
+/** Leaves paths with repeated slashes to the services: the plugin would refuse them. */
+const leaveToServices: preHandlerHookHandler = (request, reply, done) => {
+  const path = toPath(request.raw.url ?? '', getRouting(request.server))
+  if (path.includes('//')) reply.callNotFound()
+  else done()
+}
