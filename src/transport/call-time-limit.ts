@@ -1,19 +1,25 @@
 /** Longest time between two looks at the calls under way, in milliseconds. */
 const LONGEST_STEP_MS = 1_000
 
-/** A call with a time limit. */
-export interface TimedCall {
-  /** Called once when the time is up. */
-  timeOut(limitMs: number): void
-}
-
-/** The watch over one call: a node of a doubly linked list, with `null` for its head. */
-export interface Watch {
-  readonly call: TimedCall | null
+/** A call that may have a time limit: a node of a doubly linked list, by itself until it is watched. */
+export class TimedCall {
   /** When its time began: with the first look at it, `null` before that. */
-  since: number | null
-  previous: Watch
-  next: Watch
+  since: number | null = null
+  previous: TimedCall = this
+  next: TimedCall = this
+
+  /** Called once when the time is up. */
+  timeOut(_limitMs: number): void {
+    // The head of the list, which is no call, does nothing.
+  }
+
+  /** Ends the watch over the call; a second time does nothing. */
+  endWatch(): void {
+    this.previous.next = this.next
+    this.next.previous = this.previous
+    this.previous = this
+    this.next = this
+  }
 }
 
 /**
@@ -26,26 +32,23 @@ export class TimeLimit {
   readonly #limitMs: number
   readonly #stepMs: number
   /** The head of the list of calls under way, the oldest first. */
-  readonly #calls: Watch
+  readonly #head = new TimedCall()
   #timer: NodeJS.Timeout | null = null
 
   constructor(limitMs: number) {
     this.#limitMs = limitMs
     this.#stepMs = Math.max(1, Math.min(LONGEST_STEP_MS, Math.ceil(limitMs / 20)))
-    const head = { call: null, since: 0 } as Watch
-    head.previous = head
-    head.next = head
-    this.#calls = head
+    this.#head.since = 0
   }
 
-  /** Begins to watch a call, until {@link endWatch}. */
-  start(call: TimedCall): Watch {
+  /** Begins to watch a call, until {@link TimedCall.endWatch}. */
+  start(call: TimedCall): void {
     this.#timer ??= setInterval(() => this.#look(), this.#stepMs).unref()
-    const head = this.#calls
-    const link: Watch = { call, since: null, previous: head.previous, next: head }
-    head.previous.next = link
-    head.previous = link
-    return link
+    const head = this.#head
+    call.previous = head.previous
+    call.next = head
+    head.previous.next = call
+    head.previous = call
   }
 
   /** Stops watching. */
@@ -55,27 +58,20 @@ export class TimeLimit {
   }
 
   /**
-   * Tells the calls whose time is up. The time of a call begins with the first look after its start, since
-   * the clock is not looked at for each call: however late the timer is, none has less than it is promised.
+   * Tells the calls whose time is up. The time of a call begins with the first look after its start,
+   * since the clock is not looked at for each call: however late the timer is, none has less than it
+   * is promised.
    */
   #look(): void {
     const now = performance.now()
-    for (let link = this.#calls.previous; link.since === null; link = link.previous) {
-      link.since = now
+    for (let call = this.#head.previous; call.since === null; call = call.previous) {
+      call.since = now
     }
     const due = now - this.#limitMs
-    for (let { next } = this.#calls; next.call !== null; next = this.#calls.next) {
+    for (let { next } = this.#head; next !== this.#head; next = this.#head.next) {
       if (next.since === null || next.since > due) return
-      endWatch(next)
-      next.call.timeOut(this.#limitMs)
+      next.endWatch()
+      next.timeOut(this.#limitMs)
     }
   }
-}
-
-/** Ends the watch over a call; a second time does nothing. */
-export function endWatch(watch: Watch): void {
-  watch.previous.next = watch.next
-  watch.next.previous = watch.previous
-  watch.previous = watch
-  watch.next = watch
 }

@@ -3,16 +3,14 @@ import { watchRests } from '../core/hooks/run-hooks.ts'
 import type { AuthenticationRequest, MethodEntry } from '../core/index.ts'
 import { BadRequest, HookContext, Unavailable } from '../core/index.ts'
 import { finishCall, startCall } from '../core/services/run-method.ts'
-import type { TimedCall, Watch } from './call-time-limit.ts'
-import { endWatch } from './call-time-limit.ts'
+import { TimedCall } from './call-time-limit.ts'
 import type { Middleware, ServiceMiddleware } from './middleware.ts'
 import { getMiddleware, runMiddleware } from './middleware.ts'
 import { parseCaller, takeQueryToken } from './parse-authentication.ts'
-import { isPrivate, setPrivate } from './replies/headers.ts'
 import { isAnswered } from './replies/reply-state.ts'
 import { getFeathersParams, RequestFacts, RestParams } from './request-params.ts'
 import type { RestTransport } from './rest-transport.ts'
-import { answerCall, answerError, checkAccept } from './service-reply.ts'
+import { answerCall, answerError, checkAccept, setCommonHeaders } from './service-reply.ts'
 
 /** What a request addresses, beside the method: the id and the route values. */
 export interface Target {
@@ -37,7 +35,7 @@ export function handleServiceRequest(
 }
 
 /** A request for a service method, until it is answered. */
-class RestCall implements TimedCall {
+class RestCall extends TimedCall {
   readonly #transport: RestTransport
   readonly #method: MethodEntry
   readonly #target: Target
@@ -47,7 +45,6 @@ class RestCall implements TimedCall {
   /** `null` until the functions before the service have run. */
   #context: HookContext | null = null
   #facts: RequestFacts | null = null
-  #watch: Watch | null = null
 
   constructor(
     transport: RestTransport,
@@ -56,6 +53,7 @@ class RestCall implements TimedCall {
     request: FastifyRequest,
     reply: FastifyReply,
   ) {
+    super()
     this.#transport = transport
     this.#method = method
     this.#target = target
@@ -66,7 +64,7 @@ class RestCall implements TimedCall {
 
   start(): void {
     const { app, authentication, hasLogins, timeLimit } = this.#transport
-    this.#watch = timeLimit === null ? null : timeLimit.start(this)
+    timeLimit?.start(this)
     try {
       const caller = hasLogins ? parseCaller(app, authentication, this.#request, this.#reply) : null
       if (this.#middleware === null && !(caller instanceof Promise)) this.#call(caller)
@@ -77,7 +75,7 @@ class RestCall implements TimedCall {
   }
 
   /** Answers with 503 and aborts `params.signal`, so that the call can stop its work. */
-  timeOut(limitMs: number): void {
+  override timeOut(limitMs: number): void {
     // A call that has begun goes on: what it was to write may be written.
     const isUnknown = this.#context !== null && this.#method.spec.verb !== 'GET'
     const data = isUnknown ? { errors: { outcome: 'unknown' } } : null
@@ -94,7 +92,8 @@ class RestCall implements TimedCall {
     try {
       const caller = await parsing
       setCaller(this.#request, caller)
-      this.#keepPrivate()
+      // They may answer by themselves.
+      setCommonHeaders(this.#transport, this.#request, this.#reply, this.#method.entry.service)
       const goesOn = await runMiddleware(before, this.#request, this.#reply)
       // The call may have timed out meanwhile.
       if (goesOn && !isAnswered(this.#reply)) this.#call(null)
@@ -129,15 +128,6 @@ class RestCall implements TimedCall {
     } catch (error) {
       this.#fail(error)
     }
-  }
-
-  /**
-   * Sets the headers before functions before the service run, since they may answer by themselves.
-   */
-  #keepPrivate(): void {
-    const { service } = this.#method.entry
-    const caller = getFeathersParams(this.#request)?.['authentication']
-    if (isPrivate(this.#transport.isLogin(service), caller, this.#request)) setPrivate(this.#reply)
   }
 
   #createParams(): RestParams {
@@ -183,10 +173,9 @@ class RestCall implements TimedCall {
 
   /** Ends the time limit with the answer; a function or a formatter may send it later, or never. */
   #end(): void {
-    const watch = this.#watch
-    if (watch === null) return
-    if (isAnswered(this.#reply)) endWatch(watch)
-    else this.#reply.raw.once('close', () => endWatch(watch))
+    if (this.#transport.timeLimit === null) return
+    if (isAnswered(this.#reply)) this.endWatch()
+    else this.#reply.raw.once('close', () => this.endWatch())
   }
 }
 

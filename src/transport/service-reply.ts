@@ -163,11 +163,8 @@ function toBody(body: unknown): unknown {
   return isSentAsItIs(body) ? body : toExternalForm(body)
 }
 
-/**
- * Sets the headers of every answer: none is cached that depends on the caller, and a closing server
- * ends connections.
- */
-function setCommonHeaders(
+/** Keeps an answer that depends on the caller out of caches; a closing server ends connections. */
+export function setCommonHeaders(
   transport: RestTransport,
   request: FastifyRequest,
   reply: FastifyReply,

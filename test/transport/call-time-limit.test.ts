@@ -1,11 +1,16 @@
 import t from 'tap'
 
-import { endWatch, TimeLimit } from '../../src/transport/call-time-limit.ts'
+import { TimedCall, TimeLimit } from '../../src/transport/call-time-limit.ts'
 import { holdIntervals, stopClock } from '../support/clock.ts'
 import type { TestScope } from '../support/http.ts'
 
 const LIMIT_MS = 1_000
 const STEP_MS = 50
+
+/** Returns a call that notes when it is told. */
+function createCall(timeOut: () => unknown): TimedCall {
+  return Object.assign(new TimedCall(), { timeOut })
+}
 
 /** A time limit of one second with a clock and a timer that the test moves on. */
 function open(t: TestScope): {
@@ -20,8 +25,9 @@ function open(t: TestScope): {
   t.teardown(() => limit.close())
   return {
     start(name) {
-      const watch = limit.start({ timeOut: () => told.push(name) })
-      return () => endWatch(watch)
+      const call = createCall(() => told.push(name))
+      limit.start(call)
+      return () => call.endWatch()
     },
     wait(ms) {
       clock.advance(ms)
@@ -82,9 +88,11 @@ t.test('a call that begins at the end of a late step has all of its time', async
     clock.advance(ms)
     passedMs += ms
   }
-  endWatch(limit.start({ timeOut: () => undefined }))
+  const ended = createCall(() => undefined)
+  limit.start(ended)
+  ended.endWatch()
   pass(2 * STEP_MS - 10)
-  limit.start({ timeOut: () => (toldAfterMs = passedMs - (2 * STEP_MS - 10)) })
+  limit.start(createCall(() => (toldAfterMs = passedMs - (2 * STEP_MS - 10))))
   // The timer of the first step, nearly a step late; from now on it is on time.
   pass(5)
   timers.fire()
