@@ -10,13 +10,13 @@ import { answerError, answerNotFound } from './service-reply.ts'
 
 /** Adds the routes for requests that match no route of a service, after those were added. */
 export function addCatchAll(transport: RestTransport, scope: FastifyInstance): void {
-  // Refuses bodies of other media types, except where nothing is served: there the answer is about the
-  // path. Bodies that have a parser are read everywhere: functions of `app.use()` may answer at any path.
+  // Refuses bodies of other media types, except where nothing is served: there the answer is about
+  // the path. Others are read everywhere: functions of `app.use()` may answer at any path.
   scope.addContentTypeParser('*', (request, _payload, done) => {
     if (findMatch(transport, request) === null) done(null)
     else done(new UnsupportedMediaType('The body must be JSON or URL-encoded'))
   })
-  // A path that belongs to the host gets the 404 of the host, even if its body would be refused here.
+  // A path of the host gets the 404 of the host, even if its body would be refused here.
   const leave: onRequestHookHandler = (request, reply, done) => {
     if (findMatch(transport, request) === null) leaveNotFound(transport, request, reply)
     else done()

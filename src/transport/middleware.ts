@@ -76,8 +76,7 @@ export function addMiddleware(
   let tests: ((url: string) => boolean)[] | null = null
   /** The requests that these functions have run for. */
   const served = new WeakSet<FastifyRequest>()
-  // A callback, since it need not be called when the client has gone: a promise would go on to the
-  // handler.
+  // A callback need not be called when the client has gone: a promise would go on to the handler.
   server.addHook('preHandler', (request, reply, done) => {
     if (tests === null) {
       const prefix = getPrefix()

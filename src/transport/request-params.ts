@@ -31,26 +31,21 @@ declare module 'fastify' {
   }
 }
 
-const FEATHERS_PARAMS = Symbol('remex.feathersParams')
+const FEATHERS_PARAMS: unique symbol = Symbol('remex.feathersParams')
 
-interface WithFeathersParams {
-  [FEATHERS_PARAMS]?: FeathersParams
-}
+type WithFeathersParams = FastifyRequest & { [FEATHERS_PARAMS]?: FeathersParams }
 
-/**
- * Adds `request.feathers`, `reply.data` and `reply.hook` to a server, if they are not there yet.
- */
+/** Adds `request.feathers`, `reply.data` and `reply.hook` to a server that lacks them. */
 export function addDecorators(server: FastifyInstance): void {
   if (server.hasRequestDecorator('feathers')) return
   // An accessor: no object may be shared by requests, and most requests need none.
   server.decorateRequest('feathers', {
-    getter(this: FastifyRequest): FeathersParams {
-      const request = this as WithFeathersParams
-      request[FEATHERS_PARAMS] ??= { provider: 'rest' }
-      return request[FEATHERS_PARAMS]
+    getter(this: WithFeathersParams): FeathersParams {
+      this[FEATHERS_PARAMS] ??= { provider: 'rest' }
+      return this[FEATHERS_PARAMS]
     },
-    setter(this: FastifyRequest, value: FeathersParams) {
-      ;(this as WithFeathersParams)[FEATHERS_PARAMS] = value
+    setter(this: WithFeathersParams, value: FeathersParams) {
+      this[FEATHERS_PARAMS] = value
     },
   })
   server.decorateReply('data', null)
@@ -58,8 +53,8 @@ export function addDecorators(server: FastifyInstance): void {
 }
 
 /** Returns what stands in `request.feathers`, `null` when nobody touched it. */
-export function getFeathersParams(request: FastifyRequest): FeathersParams | null {
-  return (request as WithFeathersParams)[FEATHERS_PARAMS] ?? null
+export function getFeathersParams(request: WithFeathersParams): FeathersParams | null {
+  return request[FEATHERS_PARAMS] ?? null
 }
 
 /** What params say of the call behind a request, beside what they have of their own. */

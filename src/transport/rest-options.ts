@@ -14,10 +14,7 @@ import type { FormOptions, JsonOptions } from './parsing/request-body.ts'
 import { FORM_RULES, JSON_RULES } from './parsing/request-body.ts'
 import { isPrefix } from './routing/service-router.ts'
 
-/**
- * Writes the answer of a call: it reads `reply.data`, may read `reply.hook`, and sends or
- * returns it.
- */
+/** Writes the answer of a call: it reads `reply.data` and `reply.hook`, and sends or returns it. */
 export type Formatter = (request: FastifyRequest, reply: FastifyReply) => unknown
 
 /** Options of the REST transport, for the plugin and for `rest()` alike. */

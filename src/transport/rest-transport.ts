@@ -43,9 +43,7 @@ export class RestTransport {
   readonly logger: Logger
   /** The time limit of calls, `null` for none. */
   readonly timeLimit: TimeLimit | null
-  /**
-   * Whether services came or went after the start, so that Fastify's routes no longer match them.
-   */
+  /** Whether services came or went after the start: Fastify's routes no longer match them. */
   isDynamic = false
   /** Whether the server is closing: requests in flight are answered, new ones are not. */
   isClosing = false

@@ -146,10 +146,7 @@ export function isServed(app: AnyApplication): boolean {
   return (app as Served)[IS_SERVED] === true
 }
 
-/**
- * Where a Node server keeps the prefixes in use: plugins in different scopes of one server share nothing
- * else.
- */
+/** Where a Node server keeps the prefixes in use: plugins in its scopes share nothing else. */
 const PREFIXES: unique symbol = Symbol('remex.prefixes')
 
 /**
@@ -172,10 +169,7 @@ function checkPrefix({ server, prefix }: FastifyInstance): void {
   node[PREFIXES].add(path)
 }
 
-/**
- * Has the router find services that come or go from now on, since Fastify takes no routes after the
- * start, until the scope closes.
- */
+/** Has the router find services that come or go: Fastify takes no routes after the start. */
 function followServices(transport: RestTransport, scope: FastifyInstance): void {
   const { app, options } = transport
   const hasMethodPaths = options.methodPaths === true
@@ -185,8 +179,7 @@ function followServices(transport: RestTransport, scope: FastifyInstance): void 
     transport.loginPaths = findLoginPaths(app, scope)
     transport.isDynamic = true
     if (change === 'removed') return
-    // Throws to the caller of `app.use()`: no URL can have this path. The service is still
-    // registered for calls within the process.
+    // Throws to the caller of `app.use()`: no URL can have this path. In the process it works.
     toPatterns(path, transport.prefix)
     if (hasMethodPaths) checkMethodPaths(entry)
   })

@@ -18,9 +18,7 @@ type Container = Record<string, unknown> | unknown[]
 const NAME = /^[^[\]]+(?:\[[^[\]]*\])*$/
 const INDEX = /^(?:0|[1-9]\d{0,8})$/
 
-/**
- * Clients send the same names again and again; names that nobody repeats are forgotten together.
- */
+/** Clients repeat the same names; those that nobody repeats are forgotten together. */
 const MAX_KNOWN_NAMES = 1_000
 const MAX_NAME_LENGTH = 200
 
@@ -60,10 +58,7 @@ export function createNestedParser(limits: NestedLimits): (raw: string) => Query
   }
 }
 
-/**
- * Returns a value decoded, `null` where qs would take a part of it for the name: it ends that at
- * `]=`.
- */
+/** Returns a value decoded, `null` where it holds `]=`: qs would end the name there. */
 function readValue(encoded: string): string | null {
   const mayHoldName = encoded.includes('=') && /(?:\]|%5d)=/i.test(encoded)
   return mayHoldName ? null : decode(encoded)
@@ -148,9 +143,7 @@ function repeat(
   return true
 }
 
-/**
- * Adds to an object by a key, or to the end of an array. Returns whether there is a place for it.
- */
+/** Adds to an object, or to the end of an array. Returns whether there is a place for it. */
 function addChild(
   container: Container,
   key: Segment,

@@ -27,9 +27,7 @@ export interface QueryOptions {
   readonly arrayLimit?: number
 }
 
-/**
- * A parser of one's own: the raw query without `?` in, an object out; may throw, which answers 400.
- */
+/** A parser of one's own: the raw query without `?` in, an object out; what it throws is 400. */
 export type QueryParser = (rawQuery: string) => Query
 
 const QUERY_DEFAULTS: Required<QueryOptions> = Object.freeze({

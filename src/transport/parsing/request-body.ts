@@ -67,9 +67,7 @@ export function addJsonParser(scope: FastifyInstance, options: JsonOptions = {})
 const NAME_REFUSED =
   "The body has a name that is not allowed: '__proto__', or 'prototype' in 'constructor'"
 
-/**
- * Walks through a body only if it may have a fault, which its text tells much faster than a walk.
- */
+/** Walks through a body only if its text, which is read much faster, may have a fault. */
 function findFault(text: string, value: unknown, limits: Limits): Error | null {
   const isEscaped = text.includes('\\u') && ESCAPED_SURROGATE.test(text)
   return isEscaped || mayExceed(text, limits) ? walk(value, limits, isEscaped) : null

@@ -3,9 +3,7 @@ import type { FastifyInstance, HTTPMethods } from 'fastify'
 /** Scheme and host, which proxies and old clients send before the path. */
 const ORIGIN = /^https?:\/\/[^/?#]*/i
 
-/**
- * Longest id or route value. They may be as long as a token; the request line limits them anyway.
- */
+/** Longest id or route value, which may be a token; the request line limits them anyway. */
 export const MAX_PARAM_LENGTH = 16_384
 
 /** How a server reads paths: options of Fastify, which our routers have to follow. */

@@ -21,10 +21,7 @@ interface UseParts {
   readonly options: ServiceOptions | undefined
 }
 
-/**
- * Returns `app.use` for an application with a server: beside services and sub-applications it takes
- * functions, which run for REST only.
- */
+/** Returns `app.use` for an application with a server: it takes functions too, for REST only. */
 export function createUse(
   app: Application,
   setup: ServerSetup,

@@ -182,20 +182,14 @@ function addMembers(
   return Object.assign(app, members, others) as FastifyApplication
 }
 
-/**
- * Warns of services that no request reaches. An application with only routes of Fastify needs no
- * `rest()`.
- */
+/** Warns of services that no request reaches; routes of Fastify alone need no `rest()`. */
 function warnUnserved(app: Application): void {
   const services = [...app.entries.keys()]
   if (services.length === 0 || isServed(app)) return
   app.logger.warn({ services }, 'No request reaches the services: app.configure(rest()) is missing')
 }
 
-/**
- * Whether a server was created by the user, for HTTPS for example, so that its requests must be
- * led here.
- */
+/** Whether a server was created by the user, for HTTPS for example: its requests are led here. */
 function isOtherServer(server: unknown, instance: FastifyInstance): server is Server {
   return typeof (server as Server | undefined)?.on === 'function' && server !== instance.server
 }

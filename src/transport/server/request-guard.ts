@@ -57,10 +57,7 @@ function findFault(raw: RoutedMessage): Error | null {
   return null
 }
 
-/**
- * Both targets have to be valid: the one that was sent, and what `rewriteUrl` made of it, which
- * is routed.
- */
+/** Checks the target that was sent, and what `rewriteUrl` made of it, which is routed. */
 function hasTarget({ method, url, originalUrl = url }: RoutedMessage): boolean {
   if (isServerTarget(method, originalUrl)) return url === originalUrl || isPathTarget(url)
   return isPathTarget(url) && (originalUrl === url || isPathTarget(originalUrl))

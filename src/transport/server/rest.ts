@@ -5,7 +5,7 @@ import { checkOptions, withDefaults } from '../../core/options/option-check.ts'
 import type { ErrorHandlerOptions } from '../errors/error-handler.ts'
 import type { NotFoundOptions } from '../errors/not-found.ts'
 import type { ParseAuthenticationOptions } from '../parse-authentication.ts'
-import { PARSE_AUTHENTICATION_RULES } from '../parse-authentication.ts'
+import { PARSE_AUTHENTICATION_RULES, toSources } from '../parse-authentication.ts'
 import type { FormOptions, JsonOptions } from '../parsing/request-body.ts'
 import type { Formatter, RestOptions } from '../rest-options.ts'
 import { REST_RULES } from '../rest-options.ts'
@@ -40,10 +40,7 @@ export function errorHandler(options: ErrorHandlerOptions = {}): Configurator {
   return createOptionSetter('errorHandler', options)
 }
 
-/**
- * Sets how paths are answered that nothing is served at:
- * `app.configure(notFound({ verbose: true }))`.
- */
+/** Sets how unknown paths are answered: `app.configure(notFound({ verbose: true }))`. */
 export function notFound(options: NotFoundOptions = {}): Configurator {
   return createOptionSetter('notFound', options)
 }
@@ -54,18 +51,14 @@ export function notFound(options: NotFoundOptions = {}): Configurator {
  */
 export function parseAuthentication(options: ParseAuthenticationOptions): Configurator {
   const configure = createServerConfigurator('parseAuthentication', options, (app) => {
-    const { authentication = {} } = app.serverSetup.restOptions
-    const known = authentication === false ? [] : [authentication].flat()
+    const known = toSources(app.serverSetup.restOptions.authentication)
     app.serverSetup.addRestOptions({ authentication: [...known, options] })
   })
   checkOptions('parseAuthentication()', options, PARSE_AUTHENTICATION_RULES)
   return configure
 }
 
-/**
- * Sets the limits for JSON bodies, which are read without it too:
- * `app.configure(json({ maxDepth: 20 }))`.
- */
+/** Sets limits for JSON bodies: `app.configure(json({ maxDepth: 20 }))`. */
 export function json(options: JsonOptions = {}): Configurator {
   return createOptionSetter('json', options)
 }
@@ -75,9 +68,7 @@ export function urlencoded(options: FormOptions = {}): Configurator {
   return createOptionSetter('urlencoded', options)
 }
 
-/**
- * Returns a configurator that merges options into those of earlier calls, so that limits add up.
- */
+/** Returns a configurator that merges options into those of earlier calls: limits add up. */
 function createOptionSetter<Name extends 'errorHandler' | 'notFound' | 'json' | 'urlencoded'>(
   name: Name,
   options: NonNullable<RestOptions[Name]>,

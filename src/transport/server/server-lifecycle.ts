@@ -78,8 +78,10 @@ export class ServerLifecycle {
   /** Closes the server if it was opened, as in Feathers; tears the services down in any case. */
   async teardown(server?: unknown): Promise<void> {
     if (this.#teardown.getStore() === true) return
+    // An existing server is closed by its owner, unless it was opened here.
+    const isOpen = this.#isStarted || (this.#graceful !== null && this.#server.listening)
     if (this.#isClosed) await this.#instance.close()
-    else if (this.#isOpen) await this.close()
+    else if (isOpen) await this.close()
     else return this.tearDownServices(server)
     // The services may have been set up again in the meantime.
     if (this.#isSetUp) await this.tearDownServices(server)
@@ -104,11 +106,6 @@ export class ServerLifecycle {
     return this.#instance.server as Server
   }
 
-  /** An existing server is closed by its owner, unless it was opened here. */
-  get #isOpen(): boolean {
-    return this.#isStarted || (this.#graceful !== null && this.#server.listening)
-  }
-
   #checkOpen(): void {
     if (this.#isClosed) throw new Unavailable('The application was closed while it started')
   }
@@ -127,11 +124,6 @@ export interface CloseOptions {
    */
   readonly closeTimeoutMs?: number
 }
-
-const CLOSE_DEFAULTS: Required<CloseOptions> = Object.freeze({
-  closeDelayMs: 0,
-  closeTimeoutMs: 10_000,
-})
 
 const CLOSE_RULES: Readonly<Record<keyof CloseOptions, OptionRule>> = {
   closeDelayMs: {
@@ -187,11 +179,13 @@ export class GracefulClose {
     this.#fastify = fastify
     this.#sockets = sockets
     checkOptions('fastifyApp()', options, CLOSE_RULES)
-    this.#options = withDefaults<Required<CloseOptions>>(CLOSE_DEFAULTS, options)
+    const defaults = { closeDelayMs: 0, closeTimeoutMs: 10_000 }
+    this.#options = withDefaults<Required<CloseOptions>>(defaults, options)
     fastify.addHook('preClose', () => this.#begin())
-    // The server has closed before the services are torn down, which may take its time.
-    fastify.server.once('close', () => this.#end())
-    fastify.addHook('onClose', async () => this.#end())
+    fastify.addHook('onClose', async () => {
+      clearInterval(this.#sweep)
+      clearTimeout(this.#force)
+    })
   }
 
   /** Notes that a connection is in use. */
@@ -201,9 +195,7 @@ export class GracefulClose {
   }
 
   async #begin(): Promise<void> {
-    this.#app.readiness.set('server', async () => {
-      throw CLOSING
-    })
+    this.#app.readiness.set('server', () => Promise.reject(CLOSING))
     const delayMs = Math.min(this.#options.closeDelayMs, LONGEST_TIMER_MS)
     if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs))
     this.isClosed = true
@@ -214,15 +206,9 @@ export class GracefulClose {
     this.#force = setTimeout(() => this.#closeAll(), timeoutMs)
   }
 
-  #end(): void {
-    clearInterval(this.#sweep)
-    clearTimeout(this.#force)
-  }
-
   #closeIdle(): void {
     this.#fastify.server.closeIdleConnections()
-    // Browsers open connections in advance, which Node does not count as idle before the first
-    // request.
+    // Browsers open connections in advance, which Node counts as idle after the first request only.
     if (performance.now() - this.#closedAt < SILENCE_MS) return
     for (const socket of this.#sockets) if (socket[HAS_ASKED] !== true) socket.destroy()
   }

@@ -21,9 +21,7 @@ import { getAnswer } from './server-sockets.ts'
 interface ServerLimits {
   /** Longest time for a whole request to arrive. Default: 30,000. */
   readonly requestTimeout?: number
-  /**
-   * Longest time for the headers of a request to arrive; at most `requestTimeout`. Default: 10,000.
-   */
+  /** Longest time for the headers to arrive; at most `requestTimeout`. Default: 10,000. */
   readonly headersTimeout?: number
   /** How often both are checked. Default: 2,000. */
   readonly connectionsCheckingInterval?: number
@@ -104,10 +102,7 @@ export function hasQueryParser(options: FastifyServerOptions): boolean {
   return querystringParser != null || routerOptions?.querystringParser != null
 }
 
-/**
- * Fastify checks its own options. Names that were meant for Remex are refused, as Fastify would
- * ignore them.
- */
+/** Refuses names that were meant for Remex: Fastify checks its own, and would ignore these. */
 function checkNames(options: object): void {
   for (const name of Object.keys(options)) {
     if (Object.hasOwn(REST_RULES, name)) {
@@ -146,9 +141,7 @@ function resolveLimits(options: ServerOptions): Required<ServerLimits> {
   )
 }
 
-/**
- * Returns what answers requests that never reach a route: a URL that can't be decoded, for example.
- */
+/** Returns what answers requests that reach no route: their URL can't be decoded, for example. */
 function createFrameworkErrors(
   app: Partial<Pick<WithServer, 'serverSetup'>>,
 ): (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => void {
@@ -168,10 +161,7 @@ const SOCKET_STATUS: ReadonlyMap<string | undefined, readonly [status: number, t
     ['HPE_CHUNK_EXTENSIONS_OVERFLOW', [413, 'The chunk extensions are too large']],
   ])
 
-/**
- * Answers bytes that are no HTTP request, in the shape of every other error, and hangs up; not in the
- * middle of another answer.
- */
+/** Answers bytes that are no HTTP request, unless another answer has begun, and hangs up. */
 function answerSocketError(error: { code?: string }, socket: Socket): void {
   if (socket.writable && error.code !== 'ECONNRESET' && getAnswer(socket)?.headersSent !== true) {
     const known = SOCKET_STATUS.get(error.code)

@@ -69,10 +69,7 @@ export function cors(options: FastifyCorsOptions = {}): Configurator {
   return configure
 }
 
-/**
- * Origins of sites that have nothing in common: an expression that matches all of them
- * matches anything.
- */
+/** Origins that have nothing in common: an expression that matches both matches anything. */
 const STRANGERS = ['https://a.invalid', 'http://b.test:8080']
 
 /**

@@ -22,10 +22,7 @@ export type ServerPlugin = (server: FastifyInstance) => unknown
 /** What a server can have only once. */
 type UniqueName = 'rest' | 'cors' | 'compress'
 
-/**
- * Where a server keeps what it has of these: it may serve several applications, each with a set-up of
- * its own.
- */
+/** Where a server keeps what it has of these: several applications may share it. */
 const CONFIGURED: unique symbol = Symbol('remex.configured')
 
 type ConfiguredServer = FastifyInstance & { [CONFIGURED]?: Set<UniqueName> }
@@ -76,10 +73,7 @@ export class ServerSetup {
     configured.add(name)
   }
 
-  /**
-   * Adds a plugin. Whatever the order of `configure` calls, it is loaded before the services, so
-   * that its hooks run for them too.
-   */
+  /** Adds a plugin, which is loaded before the services, so that its hooks run for them too. */
   addPlugin(plugin: ServerPlugin): void {
     this.#pending.push(plugin)
     this.#server.register(fastifyPlugin((server: FastifyInstance) => this.loadPlugins(server)))

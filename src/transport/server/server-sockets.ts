@@ -13,10 +13,7 @@ export function trackSockets({ server }: FastifyInstance): ReadonlySet<Socket> {
   return sockets
 }
 
-/**
- * Returns the answer that a connection of HTTP/1 is busy with, `null` when it is idle. Node has no
- * public name for it.
- */
+/** Returns the answer that a connection is busy with, `null` for none. The name is private. */
 export function getAnswer(
   socket: Socket & { _httpMessage?: ServerResponse | null },
 ): ServerResponse | null {

@@ -122,10 +122,7 @@ t.test('a limit that is undefined is the default, and an unusable one is refused
   for (const body of [`a${'[b]'.repeat(11)}=1`, 'a&'.repeat(1_000)]) {
     t.equal((await post(server, body)).status, 400)
   }
-  t.throws(
-    () => urlencoded({ depth: -1 }),
-    /urlencoded\(\): the option 'depth' must be a number/,
-  )
+  t.throws(() => urlencoded({ depth: -1 }), /urlencoded\(\): the option 'depth' must be a number/)
 })
 
 t.test("a parser of queries of one's own reads forms too", async (t) => {
