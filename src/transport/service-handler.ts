@@ -1,16 +1,22 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { isPageService } from '../auth/oauth/page-services.ts'
 import { watchRests } from '../core/hooks/run-hooks.ts'
 import type { AuthenticationRequest, MethodEntry } from '../core/index.ts'
-import { BadRequest, HookContext, Unavailable } from '../core/index.ts'
+import { BadRequest, HookContext, NotAcceptable, Unavailable } from '../core/index.ts'
 import { finishCall, startCall } from '../core/services/run-method.ts'
 import { TimedCall } from './call-time-limit.ts'
 import type { Middleware, ServiceMiddleware } from './middleware.ts'
 import { getMiddleware, runMiddleware } from './middleware.ts'
 import { parseCaller, takeQueryToken } from './parse-authentication.ts'
+import { acceptsJson } from './replies/accept.ts'
+import { isEndless, isSentAsItIs, isSentAsJson, sendBody } from './replies/body.ts'
+import { setHeaders } from './replies/headers.ts'
 import { isAnswered } from './replies/reply-state.ts'
+import type { BodySerializer } from './replies/result-serializer.ts'
+import { pickResult, toResultSerializer } from './replies/result-serializer.ts'
 import { getFeathersParams, RequestFacts, RestParams } from './request-params.ts'
 import type { RestTransport } from './rest-transport.ts'
-import { answerCall, answerError, checkAccept, setCommonHeaders } from './service-reply.ts'
+import { answerError, setCommonHeaders, toBody, toStatus } from './service-reply.ts'
 
 /** What a request addresses, beside the method: the id and the route values. */
 export interface Target {
@@ -77,7 +83,7 @@ class RestCall extends TimedCall {
   /** Answers with 503 and aborts `params.signal`, so that the call can stop its work. */
   override timeOut(limitMs: number): void {
     // A call that has begun goes on: what it was to write may be written.
-    const isUnknown = this.#context !== null && this.#method.spec.verb !== 'GET'
+    const isUnknown = this.#context !== null && !this.#isRead
     const data = isUnknown ? { errors: { outcome: 'unknown' } } : null
     const error = new Unavailable(`No answer within ${limitMs} ms`, data)
     this.#facts?.abort(error)
@@ -135,28 +141,92 @@ class RestCall extends TimedCall {
     const request = this.#request
     const reply = this.#reply
     // What a read answers is looked at when it is there; a write whose answer can't be sent is none.
-    if (this.#method.spec.verb !== 'GET') checkAccept(transport, this.#method, request)
+    if (!this.#isRead) this.#checkAccept()
     const query = transport.readQuery(request)
     setCaller(request, takeQueryToken(query, transport.acceptsQueryToken, reply))
     this.#facts = new RequestFacts(request, reply)
     return new RestParams(this.#facts, query, this.#target.route, getFeathersParams(request))
   }
 
+  /**
+   * Answers a call that went well: `context.dispatch`, else `context.result`. Functions after the
+   * service may replace it in `reply.data`; a formatter of one's own sends it.
+   */
   #answer(context: HookContext, returned: unknown): void {
+    const reply = this.#reply
     try {
       finishCall(this.#method, context, returned)
-      const call = { method: this.#method, context, after: this.#middleware?.after ?? NONE }
-      const formatting = answerCall(this.#transport, call, this.#request, this.#reply)
-      if (!(formatting instanceof Promise)) this.#end()
-      else {
-        formatting.then(
-          () => this.#end(),
-          (error: unknown) => this.#fail(error),
-        )
+      if (isAnswered(reply)) {
+        this.#end()
+        return
       }
+      const body = toBody(context.dispatch === undefined ? context.result : context.dispatch)
+      // A hook may have set it to undefined.
+      context.http ??= {}
+      setCommonHeaders(this.#transport, this.#request, reply, context.service)
+      setHeaders(reply, context.http)
+      reply.hook = context
+      reply.code(toStatus(context, body))
+      const after = this.#middleware?.after ?? NONE
+      if (after.length === 0 && this.#transport.options.formatter == null) {
+        this.#send(body, toResultSerializer(this.#method, body))
+        this.#end()
+      } else this.#format(context, body, after)
     } catch (error) {
       this.#fail(error)
     }
+  }
+
+  async #format(context: HookContext, body: unknown, after: readonly Middleware[]): Promise<void> {
+    const reply = this.#reply
+    try {
+      const data = isSentAsItIs(body) ? body : pickResult(this.#method, body)
+      reply.data = data
+      const status = reply.statusCode
+      if (!(await runMiddleware(after, this.#request, reply))) return this.#end()
+      if (reply.data !== data) reply.data = toBody(reply.data)
+      // A new body may need another status, unless a function has set one.
+      if (reply.statusCode === status) reply.code(toStatus(context, reply.data))
+      const { formatter } = this.#transport.options
+      if (formatter == null) this.#send(reply.data, null)
+      else {
+        const value = await formatter(this.#request, reply)
+        const isAnother = value !== undefined && value !== reply && value !== reply.raw
+        const isOpen = isEndless(reply, isAnother ? value : reply.data)
+        if (isAnother && !isAnswered(reply)) reply.send(value)
+        if (isOpen) this.#transport.followEndless(reply)
+      }
+      this.#end()
+    } catch (error) {
+      this.#fail(error)
+    }
+  }
+
+  #send(body: unknown, serialize: BodySerializer | null): void {
+    const reply = this.#reply
+    // Of a read, what is no JSON or leads elsewhere is given whatever the client accepts.
+    const isRefused = this.#isRead && !acceptsJson(this.#request.headers.accept)
+    if (isRefused && reply.statusCode < 300 && isSentAsJson(reply, body)) this.#checkAccept()
+    // Asked before hooks of the server run: compression takes the length away.
+    const mayBeEndless = isEndless(reply, body)
+    sendBody(reply, body, serialize)
+    if (mayBeEndless) this.#transport.followEndless(reply)
+  }
+
+  get #isRead(): boolean {
+    return this.#method.spec.verb === 'GET'
+  }
+
+  /**
+   * Checks that the client takes JSON. The services that browsers are sent to answer any: what they
+   * have done can not be done again.
+   * @throws {NotAcceptable} the `Accept` header excludes JSON, and there is no formatter
+   */
+  #checkAccept(): void {
+    const takesAny = this.#transport.options.formatter != null
+    if (takesAny || acceptsJson(this.#request.headers.accept)) return
+    if (isPageService(this.#method.entry.service)) return
+    throw new NotAcceptable('The answer is JSON, which the Accept header excludes')
   }
 
   #fail(error: unknown): void {
