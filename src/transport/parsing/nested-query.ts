@@ -22,9 +22,6 @@ const INDEX = /^(?:0|[1-9]\d{0,8})$/
 const MAX_KNOWN_NAMES = 1_000
 const MAX_NAME_LENGTH = 200
 
-/** What has filled an array, where empty brackets have not: nothing else may add to it then. */
-type ArraySources = Map<unknown[], 'indexes' | 'repeated name'>
-
 /**
  * Returns a parser for the queries that clients write: names with and without brackets, percent-encoded
  * or not, that do not contradict each other. It is several times as fast as qs and has the same outcome.
@@ -44,17 +41,16 @@ export function createNestedParser(limits: NestedLimits): (raw: string) => Query
     return segments
   }
   return (raw) => {
-    const query: Query = {}
-    const sources: ArraySources = new Map()
+    const builder = new QueryBuilder(limits.arrayLimit)
     for (const parameter of raw.split('&')) {
       if (parameter === '') continue
       const equals = parameter.indexOf('=')
       const segments = readName(equals === -1 ? parameter : parameter.slice(0, equals))
       const value = equals === -1 ? '' : readValue(parameter.slice(equals + 1))
       if (segments === null || value === null) return null
-      if (!setValue(query, segments, value, limits.arrayLimit, sources)) return null
+      if (!builder.set(segments, value)) return null
     }
-    return query
+    return builder.query
   }
 }
 
@@ -92,77 +88,76 @@ function decode(encoded: string): string | null {
   }
 }
 
-/** Sets a value at the place that a name stands for. Returns whether the name fits the others. */
-function setValue(
-  query: Query,
-  segments: readonly Segment[],
-  value: string,
-  arrayLimit: number,
-  sources: ArraySources,
-): boolean {
-  let container: Container = query
-  const last = segments.length - 1
-  for (let depth = 0; depth < last; depth += 1) {
-    const key = segments[depth] as string | number
-    const isArray = typeof segments[depth + 1] !== 'string'
-    let child = getChild(container, key)
-    if (child === undefined) {
-      child = isArray ? [] : {}
-      if (!addChild(container, key, child, arrayLimit, sources)) return false
-    } else if (typeof child !== 'object' || Array.isArray(child) !== isArray) return false
-    container = child as Container
+/** A query while it is read. */
+class QueryBuilder {
+  readonly query: Query = {}
+  readonly #arrayLimit: number
+  /** What has filled an array, where empty brackets have not: nothing else may add to it then. */
+  #sources: Map<unknown[], 'indexes' | 'repeated name'> | null = null
+
+  constructor(arrayLimit: number) {
+    this.#arrayLimit = arrayLimit
   }
-  const key = segments[last] as Segment
-  const known = key === null ? undefined : getChild(container, key)
-  if (known === undefined) return addChild(container, key, value, arrayLimit, sources)
-  return last === 0 && repeat(query, key as string, value, arrayLimit, sources)
+
+  /** Sets a value at the place that a name stands for. Returns whether the name fits the others. */
+  set(segments: readonly Segment[], value: string): boolean {
+    let container: Container = this.query
+    const last = segments.length - 1
+    for (let depth = 0; depth < last; depth += 1) {
+      const key = segments[depth] as string | number
+      const isArray = typeof segments[depth + 1] !== 'string'
+      let child = getChild(container, key)
+      if (child === undefined) {
+        child = isArray ? [] : {}
+        if (!this.#add(container, key, child)) return false
+      } else if (typeof child !== 'object' || Array.isArray(child) !== isArray) return false
+      container = child as Container
+    }
+    const key = segments[last] as Segment
+    const known = key === null ? undefined : getChild(container, key)
+    if (known === undefined) return this.#add(container, key, value)
+    return last === 0 && this.#repeat(key as string, value)
+  }
+
+  /** Makes a list of the values of a name without brackets. Returns whether there is a place for it. */
+  #repeat(name: string, value: string): boolean {
+    const known: unknown = this.query[name]
+    if (typeof known === 'string' && this.#arrayLimit > 1) {
+      const values = [known, value]
+      this.query[name] = values
+      this.#setSource(values, 'repeated name')
+      return true
+    }
+    if (!Array.isArray(known) || this.#sources?.get(known) !== 'repeated name') return false
+    if (known.length >= this.#arrayLimit) return false
+    known.push(value)
+    return true
+  }
+
+  /** Adds to an object, or to the end of an array. Returns whether there is a place for it. */
+  #add(container: Container, key: Segment, child: unknown): boolean {
+    if (!Array.isArray(container)) {
+      container[key as string] = child
+      return true
+    }
+    const isFirst = container.length === 0
+    const source = this.#sources?.get(container)
+    const isNext =
+      key === null
+        ? source === undefined
+        : key === container.length && (isFirst || source === 'indexes')
+    if (!isNext || container.length >= this.#arrayLimit) return false
+    if (key !== null && isFirst) this.#setSource(container, 'indexes')
+    container.push(child)
+    return true
+  }
+
+  #setSource(list: unknown[], source: 'indexes' | 'repeated name'): void {
+    this.#sources ??= new Map()
+    this.#sources.set(list, source)
+  }
 }
 
 function getChild(container: Container, key: string | number): unknown {
   return (container as Record<string | number, unknown>)[key]
-}
-
-/** Makes an array of the values of a name without brackets. Returns whether it is one, and has a place. */
-function repeat(
-  query: Query,
-  name: string,
-  value: string,
-  arrayLimit: number,
-  sources: ArraySources,
-): boolean {
-  const known: unknown = query[name]
-  if (typeof known === 'string' && arrayLimit > 1) {
-    const values = [known, value]
-    query[name] = values
-    sources.set(values, 'repeated name')
-    return true
-  }
-  if (!Array.isArray(known) || sources.get(known) !== 'repeated name') return false
-  if (known.length >= arrayLimit) return false
-  known.push(value)
-  return true
-}
-
-/** Adds to an object, or to the end of an array. Returns whether there is a place for it. */
-function addChild(
-  container: Container,
-  key: Segment,
-  child: unknown,
-  arrayLimit: number,
-  sources: ArraySources,
-): boolean {
-  if (!Array.isArray(container)) {
-    container[key as string] = child
-    return true
-  }
-  const isFirst = container.length === 0
-  const source = sources.get(container)
-  const isNext =
-    key === null
-      ? source === undefined
-      : key === container.length && (isFirst || source === 'indexes')
-  if (!isNext || container.length >= arrayLimit) return false
-  if (key !== null && isFirst) sources.set(container, 'indexes')
-  container.push(child)
-  return true
 }
