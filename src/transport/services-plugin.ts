@@ -69,7 +69,7 @@ export async function serveServices(
     checkPrefix(scope)
     const untyped = app as unknown as Application
     const transport = new RestTransport(untyped, scope, { ...options, leavesNotFound })
-    ;(app as Served)[IS_SERVED] = true
+    Object.assign(app, { [IS_SERVED]: true })
     hideRoutes(scope)
     refuseOtherEncodings(scope)
     scope.removeAllContentTypeParsers()
@@ -137,13 +137,9 @@ interface Lifecycle {
 /** Where an application that is served by any server says so. */
 const IS_SERVED: unique symbol = Symbol('remex.isServed')
 
-interface Served {
-  [IS_SERVED]?: true
-}
-
 /** Whether the services of an application are reached by requests. */
 export function isServed(app: AnyApplication): boolean {
-  return (app as Served)[IS_SERVED] === true
+  return (app as { readonly [IS_SERVED]?: true })[IS_SERVED] === true
 }
 
 /** Where a Node server keeps the prefixes in use: plugins in its scopes share nothing else. */

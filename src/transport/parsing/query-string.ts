@@ -30,13 +30,6 @@ export interface QueryOptions {
 /** A parser of one's own: the raw query without `?` in, an object out; what it throws is 400. */
 export type QueryParser = (rawQuery: string) => Query
 
-const QUERY_DEFAULTS: Required<QueryOptions> = Object.freeze({
-  maxLength: 12_288,
-  parameterLimit: 1_000,
-  depth: 10,
-  arrayLimit: 20,
-})
-
 export const QUERY_RULES: Readonly<Record<keyof QueryOptions, OptionRule>> = {
   maxLength: OPTION.limit,
   parameterLimit: OPTION.limit,
@@ -54,7 +47,8 @@ export function createQueryParser(
   noun: QueryNoun = 'query',
 ): QueryParser {
   if (typeof options === 'function') return (raw) => callParser(options, raw, noun)
-  const limits = withDefaults(QUERY_DEFAULTS, options)
+  const defaults = { maxLength: 12_288, parameterLimit: 1_000, depth: 10, arrayLimit: 20 }
+  const limits = withDefaults<Required<QueryOptions>>(defaults, options)
   const parseNested = createNestedParser(limits)
   const qsOptions = {
     depth: limits.depth,

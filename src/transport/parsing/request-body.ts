@@ -24,8 +24,6 @@ const ESCAPED_SURROGATE = /\\u[dD][89a-fA-F]/
 
 type Limits = Required<Omit<JsonOptions, 'bodyLimit'>>
 
-const JSON_DEFAULTS: Limits = Object.freeze({ maxDepth: 50, maxKeys: 10_000 })
-
 export const JSON_RULES: Readonly<Record<keyof JsonOptions, OptionRule>> = {
   bodyLimit: OPTION.bodyLimit,
   maxDepth: OPTION.limit,
@@ -39,7 +37,7 @@ export const JSON_RULES: Readonly<Record<keyof JsonOptions, OptionRule>> = {
  */
 export function addJsonParser(scope: FastifyInstance, options: JsonOptions = {}): void {
   const { bodyLimit, ...given } = options
-  const limits = withDefaults(JSON_DEFAULTS, given)
+  const limits = withDefaults<Limits>({ maxDepth: 50, maxKeys: 10_000 }, given)
   const parseJson = scope.getDefaultJsonParser('error', 'error') as FastifyBodyParser<string>
   const parseAnyName = scope.getDefaultJsonParser('ignore', 'ignore') as typeof parseJson
   const parser: FastifyBodyParser<Buffer> = (request, body, done) => {

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import findMyWay from 'find-my-way'
 import type { Application, ServiceEntry } from '../../core/index.ts'
+import { stripSlashes } from '../../core/index.ts'
 import type { Routing } from './request-path.ts'
 import {
   DEFAULT_ROUTING,
@@ -8,7 +9,6 @@ import {
   isCanonical,
   isPathTarget,
   MAX_PARAM_LENGTH,
-  splitPath,
   toPath,
 } from './request-path.ts'
 
@@ -65,9 +65,7 @@ export class ServiceRouter {
     this.#app = app
     this.#methodPaths = methodPaths
     this.#routing = { ...DEFAULT_ROUTING, ...routing }
-    this.#prefix = splitPath(prefix)
-      .map((segment) => `/${segment}`)
-      .join('')
+    this.#prefix = stripSlashes(prefix) === '' ? '' : `/${stripSlashes(prefix)}`
     this.#router = this.#createRouter()
   }
 

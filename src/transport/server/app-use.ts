@@ -13,14 +13,6 @@ import { errorHandler, json, notFound, parseAuthentication, rest, urlencoded } f
 import { compress, cors, serveStatic } from './server-plugins.ts'
 import type { ServerSetup } from './server-setup.ts'
 
-/** The arguments of `app.use(path, ...before, service, ...after, options?)`, told apart. */
-interface UseParts {
-  readonly before: readonly Middleware[]
-  readonly service: object | undefined
-  readonly after: readonly Middleware[]
-  readonly options: ServiceOptions | undefined
-}
-
 /** Returns `app.use` for an application with a server: it takes functions too, for REST only. */
 export function createUse(
   app: Application,
@@ -56,7 +48,8 @@ export function createUse(
   }
 }
 
-function toParts(path: string, values: readonly unknown[]): UseParts {
+/** Tells the arguments of `app.use(path, ...before, service, ...after, options?)` apart. */
+function toParts(path: string, values: readonly unknown[]) {
   const flat = values.flat(Number.POSITIVE_INFINITY).filter((value) => value !== undefined)
   const index = flat.findIndex(isObject)
   const end = index === -1 ? flat.length : index

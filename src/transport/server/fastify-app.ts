@@ -99,8 +99,6 @@ export type FastifyApplication<Services = AnyServices, Settings = Record<string,
     Application<Services, Settings> &
     DeclaredMembers<ServerMembers<Services> & Application<Services, Settings>>
 
-const DEFAULT_HOST = '127.0.0.1'
-
 /** Returns a plain Fastify server. */
 export function fastifyApp(): FastifyInstance
 /**
@@ -122,7 +120,7 @@ export function fastifyApp(
   if (!(app instanceof Application)) {
     throw new TypeError('fastifyApp() needs an application made by createApp()')
   }
-  if (isFastify(server)) return addMembers(app, checkProtocol(server), null)
+  if ('route' in server) return addMembers(app, checkProtocol(server), null)
   const { closeDelayMs, closeTimeoutMs, writeTimeoutMs = 60_000, ...serverOptions } = server
   const instance = checkProtocol(fastify(toServerOptions(serverOptions, app)))
   if (instance.log.level !== undefined) app.logger = instance.log
@@ -149,10 +147,7 @@ function addMembers(
   // Also without `rest()`: services are set up before the port opens.
   instance.register(
     fastifyPlugin(async (server) => {
-      addLifecycle(server, app, {
-        setup: (node) => lifecycle.setUpServices(node),
-        teardown: (node) => lifecycle.tearDownServices(node),
-      })
+      addLifecycle(server, app, lifecycle)
       server.addHook('onReady', async () => warnUnserved(app))
     }),
   )
@@ -162,7 +157,7 @@ function addMembers(
     ownsServer: closing !== null,
     server: instance.server as Server,
     serverSetup,
-    listen: async (options = {}, host = DEFAULT_HOST) => {
+    listen: async (options = {}, host = '127.0.0.1') => {
       return lifecycle.listen(toListenOptions(options, host))
     },
     close: () => lifecycle.close(),
@@ -170,11 +165,11 @@ function addMembers(
       if (isOtherServer(server, instance)) {
         await instance.ready()
         server.on('request', instance.routing)
-      } else await lifecycle.setUpServices(server)
+      } else await lifecycle.setup(server)
       return app
     },
     async teardown(server) {
-      await lifecycle.teardown(server)
+      await lifecycle.end(server)
       return app
     },
   }
@@ -231,8 +226,4 @@ function checkProtocol(instance: FastifyInstance): FastifyInstance {
       'speak HTTP/2 in front of one without, or register the plugin on a Fastify server of yours, ' +
       'whose limits are yours: server.register(remex, { app })',
   )
-}
-
-function isFastify(value: object): value is FastifyInstance {
-  return typeof (value as FastifyInstance).route === 'function'
 }

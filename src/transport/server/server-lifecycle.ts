@@ -18,7 +18,7 @@ export class ServerLifecycle {
   readonly #services: ServiceLifecycle
   readonly #graceful: GracefulClose | null
   /** Set while the services are torn down, to recognise calls that come from there. */
-  readonly #teardown = new AsyncLocalStorage<true>()
+  readonly #isTearingDown = new AsyncLocalStorage<true>()
   #isStarted = false
   #isClosed = false
   #isSetUp = false
@@ -68,7 +68,7 @@ export class ServerLifecycle {
   /** @throws {Unavailable} requests had to be cut off */
   async close(): Promise<void> {
     // Called by a service that is being torn down, which would wait for itself.
-    if (this.#teardown.getStore() === true) return
+    if (this.#isTearingDown.getStore() === true) return
     this.#isClosed = true
     await this.#instance.close()
     const cutOff = this.#graceful?.cutOff ?? 0
@@ -76,29 +76,31 @@ export class ServerLifecycle {
   }
 
   /** Closes the server if it was opened, as in Feathers; tears the services down in any case. */
-  async teardown(server?: unknown): Promise<void> {
-    if (this.#teardown.getStore() === true) return
+  async end(server?: unknown): Promise<void> {
+    if (this.#isTearingDown.getStore() === true) return
     // An existing server is closed by its owner, unless it was opened here.
     const isOpen = this.#isStarted || (this.#graceful !== null && this.#server.listening)
     if (this.#isClosed) await this.#instance.close()
     else if (isOpen) await this.close()
-    else return this.tearDownServices(server)
+    else return this.teardown(server)
     // The services may have been set up again in the meantime.
-    if (this.#isSetUp) await this.tearDownServices(server)
+    if (this.#isSetUp) await this.teardown(server)
   }
 
-  async setUpServices(server?: unknown): Promise<void> {
+  /** Sets the services up. */
+  async setup(server?: unknown): Promise<void> {
     this.#isSetUp = true
     await this.#services.setup(server)
   }
 
-  async tearDownServices(server?: unknown): Promise<void> {
+  /** Tears the services down. */
+  async teardown(server?: unknown): Promise<void> {
     this.#isSetUp = false
     try {
-      await this.#teardown.run(true, () => this.#services.teardown(server))
+      await this.#isTearingDown.run(true, () => this.#services.teardown(server))
     } finally {
       // An active AsyncLocalStorage slows down every promise of the process.
-      this.#teardown.disable()
+      this.#isTearingDown.disable()
     }
   }
 

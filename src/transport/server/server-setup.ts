@@ -29,19 +29,15 @@ type ConfiguredServer = FastifyInstance & { [CONFIGURED]?: Set<UniqueName> }
 
 /** What `app.configure()` and `app.use()` have said of a server that has not started yet. */
 export class ServerSetup {
+  /** Options of the REST transport; `rest()`, `errorHandler()` and others add to them. */
+  restOptions: RestOptions = {}
   readonly #server: ConfiguredServer
   /** Plugins that are not loaded yet. */
   #pending: ServerPlugin[] = []
-  #restOptions: RestOptions = {}
   #hasStarted = false
 
   constructor(server: FastifyInstance) {
     this.#server = server
-  }
-
-  /** Options of the REST transport; `rest()`, `errorHandler()` and others write them. */
-  get restOptions(): RestOptions {
-    return this.#restOptions
   }
 
   /**
@@ -52,13 +48,13 @@ export class ServerSetup {
     if (this.#hasStarted) {
       throw new TypeError('The application has started: configure it before listen()')
     }
-    this.#restOptions = { ...this.#restOptions, ...options }
+    this.restOptions = { ...this.restOptions, ...options }
   }
 
   /** Returns the options of the REST transport for the start; from now on none can be added. */
   readRestOptions(): RestOptions {
     this.#hasStarted = true
-    return this.#restOptions
+    return this.restOptions
   }
 
   /** @throws {TypeError} the server has it already */
