@@ -16,10 +16,7 @@ export type Middleware = (
 ) => unknown
 
 /** What runs for REST around one service. */
-export interface ServiceMiddleware {
-  readonly before: readonly Middleware[]
-  readonly after: readonly Middleware[]
-}
+export type ServiceMiddleware = Readonly<Record<'before' | 'after', readonly Middleware[]>>
 
 /** Where the entry of a service keeps the functions around it. */
 const MIDDLEWARE = Symbol('remex.middleware')

@@ -16,13 +16,11 @@ import type { BodySerializer } from './replies/result-serializer.ts'
 import { pickResult, toResultSerializer } from './replies/result-serializer.ts'
 import { getFeathersParams, RequestFacts, RestParams } from './request-params.ts'
 import type { RestTransport } from './rest-transport.ts'
+import type { ServiceMatch } from './routing/service-router.ts'
 import { answerError, setCommonHeaders, toBody, toStatus } from './service-reply.ts'
 
 /** What a request addresses, beside the method: the id and the route values. */
-export interface Target {
-  readonly id: string | null
-  readonly route: Record<string, string>
-}
+export type Target = Pick<ServiceMatch, 'id' | 'route'>
 
 type Caller = AuthenticationRequest | null
 

@@ -9,10 +9,7 @@ import { hasMethod } from '../core/value-kind.ts'
 type CalledEntry = MethodEntry['entry']
 
 /** The standard methods of a verb, without and with an id in the URL. */
-interface VerbMethods {
-  readonly all: string
-  readonly one: string
-}
+type VerbMethods = Readonly<Record<'all' | 'one', string>>
 
 /**
  * The methods of each verb; `HEAD` is read as `GET`. Where a verb has one method, it is that with

@@ -129,10 +129,7 @@ export function addLifecycle(
   })
 }
 
-interface Lifecycle {
-  setup(server: unknown): Promise<unknown>
-  teardown(server: unknown): Promise<unknown>
-}
+type Lifecycle = Record<'setup' | 'teardown', (server: unknown) => Promise<unknown>>
 
 /** Where an application that is served by any server says so. */
 const IS_SERVED: unique symbol = Symbol('remex.isServed')

@@ -1,12 +1,7 @@
 import type { Query } from '../../core/index.ts'
 
 /** The limits that decide what a query becomes; the same as those of qs. */
-interface NestedLimits {
-  /** Deepest nesting in brackets. */
-  readonly depth: number
-  /** Longest array. */
-  readonly arrayLimit: number
-}
+type NestedLimits = Readonly<Record<'depth' | 'arrayLimit', number>>
 
 /** A part of a name: a key, an index, or `null` for the empty brackets of `a[]`. */
 type Segment = string | number | null

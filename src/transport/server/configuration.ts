@@ -47,7 +47,17 @@ export function configuration(
     const settings = readSettings(given.directory, app?.logger ?? console)
     if (app === undefined) return settings
     for (const [name, value] of Object.entries(settings)) app.set(name, value)
-    if (given.validate !== undefined) addConfigurationCheck(app, settings, given)
+    if (given.validate === undefined) return settings
+    app.hooks({
+      setup: async (_context, next) => {
+        const checked = await check({ ...settings }, given)
+        // Defaults and converted types count, unless the application has set another value meanwhile.
+        for (const [name, value] of Object.entries(checked)) {
+          if (app.get(name) === settings[name]) app.set(name, value)
+        }
+        await next()
+      },
+    })
     return settings
   }
   return describeFunction(configure, { configuratorFactory: 'configuration' })
@@ -124,27 +134,6 @@ interface Finding {
 }
 
 /**
- * Has the settings from the files checked before the services are set up. What the check changes,
- * defaults and converted types for example, is written back, unless the application has set another
- * value meanwhile.
- */
-function addConfigurationCheck(
-  app: WithSettings,
-  settings: Record<string, unknown>,
-  options: ConfigurationOptions,
-): void {
-  app.hooks({
-    setup: async (_context, next) => {
-      const checked = await check({ ...settings }, options)
-      for (const [name, value] of Object.entries(checked)) {
-        if (app.get(name) === settings[name]) app.set(name, value)
-      }
-      await next()
-    },
-  })
-}
-
-/**
  * @throws {Error} the settings are not valid; its message names each place, its `data` has what Ajv
  *   found there or what the check threw as data, and neither has values of the settings
  */
@@ -168,16 +157,13 @@ async function check(
  */
 function createError(source: unknown, options?: ErrorOptions): Error {
   const { errors, data, message } = (source ?? {}) as Record<string, unknown>
+  const isFindings = (list: unknown): list is Finding[] => Array.isArray(list) && list.length > 0
   const findings = [errors, data].find(isFindings)?.map(toFinding)
   const text = typeof message === 'string' ? message : 'the check refused it'
   const problem = findings?.map(describeFinding).join(', ') ?? text
   const error = new Error(`The configuration is not valid: ${problem}`, options)
   const told = findings ?? data
   return told === undefined ? error : Object.assign(error, { data: told })
-}
-
-function isFindings(list: unknown): list is Finding[] {
-  return Array.isArray(list) && list.length > 0
 }
 
 /** With the option `verbose` Ajv notes the values, too: secrets perhaps. */

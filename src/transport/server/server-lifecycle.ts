@@ -145,12 +145,10 @@ const LONGEST_TIMER_MS = 2_147_483_647
 const SWEEP_MS = 50
 /** How long a connection that has sent no request yet is waited for: it may be on its way. */
 const SILENCE_MS = 300
+/** Whether a request has come by a connection. */
 const HAS_ASKED = Symbol('remex.hasAsked')
 
-interface TrackedSocket extends Socket {
-  /** Whether a request has come by this connection. */
-  [HAS_ASKED]?: boolean
-}
+type TrackedSocket = Socket & { [HAS_ASKED]?: boolean }
 
 /**
  * Makes `close()` wait for requests, not for connections: a connection ends as soon as its
