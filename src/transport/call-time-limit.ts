@@ -1,7 +1,7 @@
 /** Longest time between two looks at the calls under way, in milliseconds. */
 const LONGEST_STEP_MS = 1_000
 
-/** A call that may have a time limit: a node of a doubly linked list, by itself until it is watched. */
+/** A call that may have a time limit: a node of a doubly linked list, alone until it is watched. */
 export class TimedCall {
   /** When its time began: with the first look at it, `null` before that. */
   since: number | null = null
@@ -58,9 +58,9 @@ export class TimeLimit {
   }
 
   /**
-   * Tells the calls whose time is up. The time of a call begins with the first look after its start,
-   * since the clock is not looked at for each call: however late the timer is, none has less than it
-   * is promised.
+   * Tells the calls whose time is up. The time of a call begins with the first look after its
+   * start, since the clock is not looked at for each call: however late the timer is, none has less
+   * than it is promised.
    */
   #look(): void {
     const now = performance.now()

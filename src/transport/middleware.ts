@@ -59,9 +59,9 @@ export async function runMiddleware(
 /**
  * Runs functions before every request of a server, or before those whose path is at or below one
  * given, with and without the prefix of the services: a guard had better run too often. They do not
- * run for the health probes, which must answer whoever asks. Where a route finds nothing, a folder of
- * files for example, Fastify runs the hooks again for its 404 handler: functions that have run for a
- * request do not run a second time.
+ * run for the health probes, which must answer whoever asks. Where a route finds nothing, a folder
+ * of files for example, Fastify runs the hooks again for its 404 handler: functions that have run
+ * for a request do not run a second time.
  * @param getPrefix returns the path that services are below, once all is configured
  */
 export function addMiddleware(

@@ -28,15 +28,12 @@ interface ServiceUrl {
 type Verb = MethodSpec['verb']
 
 /** What a route says of itself. */
-interface RouteConfig extends FastifyContextConfig {
-  readonly service: string
-  readonly serviceMethod?: string | undefined
-}
+type RouteConfig = FastifyContextConfig & { service: string; serviceMethod?: string | undefined }
 
 /**
  * Adds Fastify routes for all services, in the order of their registration. A request that calls a
- * service that was there at the start comes by a route that names it in its `config`, where hooks of
- * Fastify can see it.
+ * service that was there at the start comes by a route that names it in its `config`, where hooks
+ * of Fastify can see it.
  */
 export function addServiceRoutes(transport: RestTransport, scope: FastifyInstance): void {
   const { ignoreTrailingSlash } = getRouting(scope)
@@ -45,7 +42,7 @@ export function addServiceRoutes(transport: RestTransport, scope: FastifyInstanc
     toServiceUrls(transport, path, entry),
   )
   const claimed = new Set<string>()
-  /** Whether a shape is free: of two services with the same one the first counts, as in the router. */
+  /** Whether a shape is free: of two services with the same one the first counts. */
   const claim = (verb: Verb, shape: string): boolean => {
     const isFree = !claimed.has(`${verb} ${shape}`)
     claimed.add(`${verb} ${shape}`)

@@ -114,7 +114,7 @@ class QueryBuilder {
     return last === 0 && this.#repeat(key as string, value)
   }
 
-  /** Makes a list of the values of a name without brackets. Returns whether there is a place for it. */
+  /** Makes a list of the values of a name without brackets. Returns whether there is a place. */
   #repeat(name: string, value: string): boolean {
     const known: unknown = this.query[name]
     if (typeof known === 'string' && this.#arrayLimit > 1) {

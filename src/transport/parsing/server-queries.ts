@@ -12,7 +12,7 @@ const READ_URL: unique symbol = Symbol('remex.readUrl')
 
 type ReadRequest = FastifyRequest & { [READ_URL]?: string | undefined }
 
-/** Has queries of the routes that are added to a scope from now on read by the rules of services. */
+/** Has queries of the routes that are added to a scope from now on read as services read them. */
 export function serveQueries(scope: FastifyInstance, parse: QueryParser): void {
   scope.addHook('onRoute', (route) => {
     const config: object = { ...route.config, [PARSE_QUERY]: parse }
@@ -21,17 +21,18 @@ export function serveQueries(scope: FastifyInstance, parse: QueryParser): void {
 }
 
 /**
- * Fastify's `querystringParser` on a server of our own: leaves the query as it is until the route is
- * known. It must not throw, since nothing would catch it.
+ * Fastify's `querystringParser` on a server of our own: leaves the query as it is until the route
+ * is known. It must not throw, since nothing would catch it.
  */
 export function keepQuery(raw: string): Record<string, unknown> {
   return raw as unknown as Record<string, unknown>
 }
 
 /**
- * Reads a query that was kept, before any other hook sees the request: by the rules of services where
- * the route leads to one, so that hooks of Fastify see the query that a service gets. Plain routes get
- * what Fastify would give them: brackets would let callers send operators to unsuspecting handlers.
+ * Reads a query that was kept, before any other hook sees the request: by the rules of services
+ * where the route leads to one, so that hooks of Fastify see the query that a service gets. Plain
+ * routes get what Fastify would give them: brackets would let callers send operators to
+ * unsuspecting handlers.
  */
 export function readKeptQuery(request: ReadRequest): void {
   const { query: kept, raw, routeOptions } = request
@@ -52,8 +53,8 @@ export function readKeptQuery(request: ReadRequest): void {
 }
 
 /**
- * Returns the query of a request with what hooks have made of it; `null` if it is still to be read,
- * since the server reads none, services refuse it, a hook has changed the URL, or no route was found.
+ * Returns the query of a request with what hooks have made of it; `null` if it is still to be read:
+ * the server reads none, services refuse it, a hook has changed the URL, or no route was found.
  */
 export function getReadQuery(request: ReadRequest): Query | null {
   const { query, raw, [READ_URL]: url } = request

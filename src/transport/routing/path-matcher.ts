@@ -32,7 +32,7 @@ function createSegmentTest(
   return (segment) => segment !== undefined && spellings.includes(segment)
 }
 
-/** Tells which URLs are at or below an authentication service, also those that no service answers. */
+/** Tells which URLs are at or below an authentication service, answered by one or not. */
 export interface LoginPaths {
   includes(url: string): boolean
 }

@@ -51,7 +51,7 @@ export function configuration(
     app.hooks({
       setup: async (_context, next) => {
         const checked = await check({ ...settings }, given)
-        // Defaults and converted types count, unless the application has set another value meanwhile.
+        // Defaults and converted types count, unless the application has set another value.
         for (const [name, value] of Object.entries(checked)) {
           if (app.get(name) === settings[name]) app.set(name, value)
         }

@@ -23,9 +23,9 @@ let heldTick: object | undefined
 
 /**
  * Keeps `process.nextTick` as fast as it is at the start of a process. Node makes an object with
- * computed names for each tick, eight for a request. A full garbage collection that meets none of them
- * drops their hidden classes, and V8 makes each later one by calls into its runtime. One object that
- * stays alive keeps the classes. `bench ticks` measures it.
+ * computed names for each tick, eight for a request. A full garbage collection that meets none of
+ * them drops their hidden classes, and V8 makes each later one by calls into its runtime. One
+ * object that stays alive keeps the classes. `bench ticks` measures it.
  */
 function holdTickObject(): void {
   if (heldTick !== undefined) return

@@ -168,7 +168,8 @@ function answerSocketError(error: { code?: string }, socket: Socket): void {
     const [status, text] = known ?? [400, 'The request is malformed']
     const body = JSON.stringify(toStatusError(status, text).toJSON())
     socket.write(
-      `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n` +
+        'Content-Type: application/json; charset=utf-8\r\n' +
         `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
     )
   }

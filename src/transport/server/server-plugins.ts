@@ -9,8 +9,8 @@ import type { Configurator, ServerPlugin } from './server-setup.ts'
 import { createServerConfigurator } from './server-setup.ts'
 
 /**
- * Returns the configurator that adds a plugin of Fastify. The plugin is loaded only where it is wanted:
- * a server without it starts sooner.
+ * Returns the configurator that adds a plugin of Fastify. The plugin is loaded only where it is
+ * wanted: a server without it starts sooner.
  * @throws {TypeError} an unknown option
  */
 function createPluginConfigurator(

@@ -25,7 +25,7 @@ type UniqueName = 'rest' | 'cors' | 'compress'
 /** Where a server keeps what it has of these: several applications may share it. */
 const CONFIGURED: unique symbol = Symbol('remex.configured')
 
-type ConfiguredServer = FastifyInstance & { [CONFIGURED]?: Set<UniqueName> }
+type ConfiguredServer = FastifyInstance & { [CONFIGURED]?: readonly UniqueName[] }
 
 /** What `app.configure()` and `app.use()` have said of a server that has not started yet. */
 export class ServerSetup {
@@ -60,13 +60,12 @@ export class ServerSetup {
   /** @throws {TypeError} the server has it already */
   configureOnce(name: UniqueName): void {
     const server = this.#server
-    // A server inside of another one would inherit that of the outer one.
-    if (!Object.hasOwn(server, CONFIGURED)) server[CONFIGURED] = new Set()
-    const configured = server[CONFIGURED] ?? new Set()
-    if (configured.has(name)) {
+    // A server inside of another one inherits that of the outer one.
+    const configured = (Object.hasOwn(server, CONFIGURED) ? server[CONFIGURED] : undefined) ?? []
+    if (configured.includes(name)) {
       throw new TypeError(`${name}() is configured already, and a server can have it once`)
     }
-    configured.add(name)
+    server[CONFIGURED] = [...configured, name]
   }
 
   /** Adds a plugin, which is loaded before the services, so that its hooks run for them too. */
