@@ -1,7 +1,7 @@
-/** Whether a value is an object of whatever kind, lists and class instances too. */
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null
-}
+import { isObject } from './errors/service-error.ts'
+
+// Errors stand below the core and can't import it.
+export { isObject }
 
 /**
  * Whether a value is an object as JSON, literals and query string parsers make it: without a class.

@@ -1,149 +1,96 @@
 import { ServiceError } from './service-error.ts'
 
 /** 400: the request is malformed or names something that is not allowed. */
-export class BadRequest extends ServiceError {
-  static override readonly name: string = 'BadRequest'
-  static override readonly code: number = 400
-}
+export class BadRequest extends ServiceError {}
 
 /** 401: no valid proof of identity. */
-export class NotAuthenticated extends ServiceError {
-  static override readonly name: string = 'NotAuthenticated'
-  static override readonly code: number = 401
-}
+export class NotAuthenticated extends ServiceError {}
 
 /** 402: payment is required. */
-export class PaymentError extends ServiceError {
-  static override readonly name: string = 'PaymentError'
-  static override readonly code: number = 402
-}
+export class PaymentError extends ServiceError {}
 
 /** 403: known, and not allowed to do this. */
-export class Forbidden extends ServiceError {
-  static override readonly name: string = 'Forbidden'
-  static override readonly code: number = 403
-}
+export class Forbidden extends ServiceError {}
 
 /** 404: no such service or record. */
-export class NotFound extends ServiceError {
-  static override readonly name: string = 'NotFound'
-  static override readonly code: number = 404
-}
+export class NotFound extends ServiceError {}
 
 /** 405: the service does not offer this method. */
-export class MethodNotAllowed extends ServiceError {
-  static override readonly name: string = 'MethodNotAllowed'
-  static override readonly code: number = 405
-}
+export class MethodNotAllowed extends ServiceError {}
 
 /** 406: no format that the client accepts. */
-export class NotAcceptable extends ServiceError {
-  static override readonly name: string = 'NotAcceptable'
-  static override readonly code: number = 406
-}
+export class NotAcceptable extends ServiceError {}
 
 /** 408: took too long. */
-export class Timeout extends ServiceError {
-  static override readonly name: string = 'Timeout'
-  static override readonly code: number = 408
-}
+export class Timeout extends ServiceError {}
 
 /** 409: in conflict with the state of the record, a duplicate for example. */
-export class Conflict extends ServiceError {
-  static override readonly name: string = 'Conflict'
-  static override readonly code: number = 409
-}
+export class Conflict extends ServiceError {}
 
 /** 410: was here once and is gone for good. */
-export class Gone extends ServiceError {
-  static override readonly name: string = 'Gone'
-  static override readonly code: number = 410
-}
+export class Gone extends ServiceError {}
 
 /** 411: a length is required. */
-export class LengthRequired extends ServiceError {
-  static override readonly name: string = 'LengthRequired'
-  static override readonly code: number = 411
-}
+export class LengthRequired extends ServiceError {}
 
 /** 412: a condition of the request does not hold. */
-export class PreconditionFailed extends ServiceError {
-  static override readonly name: string = 'PreconditionFailed'
-  static override readonly code: number = 412
-}
+export class PreconditionFailed extends ServiceError {}
 
 /** 413: the body or document is larger than allowed. */
-export class PayloadTooLarge extends ServiceError {
-  static override readonly name: string = 'PayloadTooLarge'
-  static override readonly code: number = 413
-}
+export class PayloadTooLarge extends ServiceError {}
 
 /** 415: a body of this media type is not read. */
-export class UnsupportedMediaType extends ServiceError {
-  static override readonly name: string = 'UnsupportedMediaType'
-  static override readonly code: number = 415
-}
+export class UnsupportedMediaType extends ServiceError {}
 
 /** 422: well-formed, and refused by a rule of the data. */
-export class Unprocessable extends ServiceError {
-  static override readonly name: string = 'Unprocessable'
-  static override readonly code: number = 422
-}
+export class Unprocessable extends ServiceError {}
 
 /** 429: too many requests in a given time. */
-export class TooManyRequests extends ServiceError {
-  static override readonly name: string = 'TooManyRequests'
-  static override readonly code: number = 429
-}
+export class TooManyRequests extends ServiceError {}
 
 /** 500: something failed on the server. */
-export class GeneralError extends ServiceError {
-  static override readonly name: string = 'GeneralError'
-}
+export class GeneralError extends ServiceError {}
 
 /** 501: not implemented. */
-export class NotImplemented extends ServiceError {
-  static override readonly name: string = 'NotImplemented'
-  static override readonly code: number = 501
-}
+export class NotImplemented extends ServiceError {}
 
 /** 502: a server behind this one failed. */
-export class BadGateway extends ServiceError {
-  static override readonly name: string = 'BadGateway'
-  static override readonly code: number = 502
-}
+export class BadGateway extends ServiceError {}
 
 /** 503: not now; the database is away, for example. */
-export class Unavailable extends ServiceError {
-  static override readonly name: string = 'Unavailable'
-  static override readonly code: number = 503
+export class Unavailable extends ServiceError {}
+
+/** Every class of this file, with its name, because bundlers rename classes, and its status. */
+const ERRORS: readonly (readonly [typeof ServiceError, name: string, code: number])[] = [
+  [BadRequest, 'BadRequest', 400],
+  [NotAuthenticated, 'NotAuthenticated', 401],
+  [PaymentError, 'PaymentError', 402],
+  [Forbidden, 'Forbidden', 403],
+  [NotFound, 'NotFound', 404],
+  [MethodNotAllowed, 'MethodNotAllowed', 405],
+  [NotAcceptable, 'NotAcceptable', 406],
+  [Timeout, 'Timeout', 408],
+  [Conflict, 'Conflict', 409],
+  [Gone, 'Gone', 410],
+  [LengthRequired, 'LengthRequired', 411],
+  [PreconditionFailed, 'PreconditionFailed', 412],
+  [PayloadTooLarge, 'PayloadTooLarge', 413],
+  [UnsupportedMediaType, 'UnsupportedMediaType', 415],
+  [Unprocessable, 'Unprocessable', 422],
+  [TooManyRequests, 'TooManyRequests', 429],
+  [GeneralError, 'GeneralError', 500],
+  [NotImplemented, 'NotImplemented', 501],
+  [BadGateway, 'BadGateway', 502],
+  [Unavailable, 'Unavailable', 503],
+]
+
+for (const [errorClass, name, code] of ERRORS) {
+  const className = name.replace(/\B[A-Z]/g, '-$&').toLowerCase()
+  Object.defineProperty(errorClass, 'name', { value: name })
+  Object.assign(errorClass, { code, className })
 }
 
 /** Every class of this file. */
-export const ERROR_CLASSES: readonly (typeof ServiceError)[] = [
-  BadRequest,
-  NotAuthenticated,
-  PaymentError,
-  Forbidden,
-  NotFound,
-  MethodNotAllowed,
-  NotAcceptable,
-  Timeout,
-  Conflict,
-  Gone,
-  LengthRequired,
-  PreconditionFailed,
-  PayloadTooLarge,
-  UnsupportedMediaType,
-  Unprocessable,
-  TooManyRequests,
-  GeneralError,
-  NotImplemented,
-  BadGateway,
-  Unavailable,
-]
-
-for (const errorClass of ERROR_CLASSES) {
-  const className = errorClass.name.replace(/\B[A-Z]/g, '-$&').toLowerCase()
-  Object.assign(errorClass, { className })
-}
+export const ERROR_CLASSES: readonly (typeof ServiceError)[] = ERRORS.map(
+  ([errorClass]) => errorClass,
+)

@@ -166,7 +166,7 @@ export function isOrdinaryError(thrown: unknown): thrown is Error & { errors?: u
   )
 }
 
-/** The same as in `core/value-kind`: errors stand below the core and can't import it. */
+/** Whether a value is an object of whatever kind, lists and class instances too. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
 }
