@@ -35,8 +35,10 @@ class OperatorMark {
   }
 }
 
-/** The marks of the schemas in use: to make one for each call would cost as much as to check it. */
-const MARKS = new WeakMap<OperatorPlace, readonly [OperatorMark]>()
+/** Places with their mark: to make one for each call would cost as much as to check it. */
+interface MarkedPlace extends OperatorPlace {
+  readonly [MARK]?: readonly [OperatorMark]
+}
 
 /** Params that may carry marks, those of each schema that a call is checked by. */
 interface MarkedParams extends Params {
@@ -83,11 +85,17 @@ export function findOperatorPlaces(
 }
 
 function toMarks(places: OperatorPlace, context: CheckedCall): readonly unknown[] {
-  const marks = MARKS.get(places) ?? [new OperatorMark(places)]
-  MARKS.set(places, marks)
+  const marks = (places as MarkedPlace)[MARK] ?? addMark(places)
   marks[0].allowFor(context)
   const others = (context.params as MarkedParams)[MARK]
   return others === undefined ? marks : [...others, ...marks]
+}
+
+/** Not enumerable: a copy of the places is of another schema. */
+function addMark(places: OperatorPlace): readonly [OperatorMark] {
+  const value = [new OperatorMark(places)] as const
+  Object.defineProperty(places, MARK, { value })
+  return value
 }
 
 const DIGITS = /^[0-9]+$/
