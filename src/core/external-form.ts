@@ -3,24 +3,45 @@ import { isObject, isSingleValue } from './value-kind.ts'
 /** Returns a copy of a record without what callers outside may not see. */
 export type ExternalForm = (record: unknown) => unknown
 
-/** The forms of each record. It gets no property for them: it may be frozen, compared or stored. */
-const FORMS = new WeakMap<object, readonly ExternalForm[]>()
+/** What is noted of a record, or of another result of a method. */
+interface RecordNotes {
+  forms?: readonly ExternalForm[]
+  /** What `resolveExternal` has made of a record that can't have a property. */
+  dispatch?: unknown
+  /** The event that a result stands for, in the place of that of its method. */
+  event?: string | null
+}
+
+/** The notes of each record. It gets no property for them: it may be frozen, compared or stored. */
+const NOTES = new WeakMap<object, RecordNotes>()
+
+const NOTHING: RecordNotes = {}
 
 /** Where `resolveExternal` of `@feathersjs/schema` keeps how a record looks outside. */
 const DISPATCH = Symbol.for('@feathersjs/schema/dispatch')
 
-/** The same for records that can't have a property. */
-const DISPATCHES = new WeakMap<object, unknown>()
-let hasDispatches = false
+interface WithDispatch {
+  readonly [DISPATCH]?: unknown
+}
 
 /** Whether any record has a form of its own: until then answers are not searched for one. */
 let hasForms = false
 
+/** Returns what is noted of a record, `undefined` of most. */
+export function findNotes(record: object): Readonly<RecordNotes> | undefined {
+  return NOTES.get(record)
+}
+
+/** Adds to what is noted of a record. */
+export function addNotes(record: object, notes: RecordNotes): void {
+  NOTES.set(record, { ...NOTES.get(record), ...notes })
+}
+
 /** Sets how a record looks wherever it ends up in an answer; further forms are applied after it. */
 export function addExternalForm(record: object, form: ExternalForm): void {
-  const forms = FORMS.get(record) ?? []
+  const { forms = [] } = NOTES.get(record) ?? {}
   if (forms.includes(form)) return
-  FORMS.set(record, [...forms, form])
+  addNotes(record, { forms: [...forms, form] })
   hasForms = true
   // Another `resolveExternal` would put it in the place of the record.
   const dispatch = readDispatch(record)
@@ -35,23 +56,19 @@ export function setDispatch<D>(record: object, dispatch: D): D {
   hasForms = true
   const descriptor = { value: dispatch, configurable: true }
   // A record that is frozen, or whose property another `resolveExternal` has made.
-  if (!Reflect.defineProperty(record, DISPATCH, descriptor)) {
-    DISPATCHES.set(record, dispatch)
-    hasDispatches = true
-  }
+  if (!Reflect.defineProperty(record, DISPATCH, descriptor)) addNotes(record, { dispatch })
   return dispatch
 }
 
 /** Returns what was set by {@link setDispatch} or another `resolveExternal`, else `undefined`. */
 export function readDispatch(record: object): unknown {
-  const kept = hasDispatches ? DISPATCHES.get(record) : undefined
-  return kept ?? (record as { [DISPATCH]?: unknown })[DISPATCH]
+  return NOTES.get(record)?.dispatch ?? (record as WithDispatch)[DISPATCH]
 }
 
 /** Gives a copy of a record the forms that the record itself has. */
 export function copyExternalForms(record: object, copy: object): void {
-  const forms = FORMS.get(record)
-  if (forms !== undefined) FORMS.set(copy, forms)
+  const forms = NOTES.get(record)?.forms
+  if (forms !== undefined) addNotes(copy, { forms })
 }
 
 /** Notes whether the result, one of its items or one of a page holds its form itself. */
@@ -73,7 +90,8 @@ export function toExternalForm(value: unknown): unknown {
 /** Whether a record with a form of its own is in a value, anywhere that JSON would look. */
 function holdsForm(value: unknown): boolean {
   if (!isObject(value)) return false
-  if (FORMS.has(value) || readDispatch(value) !== undefined) return true
+  const { forms, dispatch = (value as WithDispatch)[DISPATCH] } = NOTES.get(value) ?? NOTHING
+  if (forms !== undefined || dispatch !== undefined) return true
   if (Array.isArray(value)) return value.some(holdsForm)
   // The JSON of bytes, dates and ids takes time and holds no record.
   if (hasToJSON(value)) return !isSingleValue(value) && holdsForm(value.toJSON())
@@ -93,7 +111,8 @@ function replaceForms(value: object): unknown {
 
 function toForm(value: object): unknown {
   const seen: unknown = readDispatch(value) ?? value
-  const form = (FORMS.get(value) ?? []).reduce((record, toOuter) => toOuter(record), seen)
+  const { forms = [] } = NOTES.get(value) ?? {}
+  const form = forms.reduce((record, toOuter) => toOuter(record), seen)
   return isObject(form) && hasToJSON(form) ? form.toJSON() : form
 }
 

@@ -1,3 +1,4 @@
+import { addNotes, findNotes } from '../external-form.ts'
 import type { MethodSpec } from '../method-table.ts'
 import { toMethodSpec } from '../method-table.ts'
 import { isPromise } from '../value-kind.ts'
@@ -71,9 +72,6 @@ export function startMethod(
   return undefined
 }
 
-/** The events of results that stand for another one than their method has. */
-const EVENTS = new WeakMap<object, string | null>()
-
 /** Looks for the note of a result. Until the first is made there is nothing to look for. */
 let takeNote: ((context: HookContext, returned: object) => void) | null = null
 
@@ -82,14 +80,14 @@ let takeNote: ((context: HookContext, returned: object) => void) | null = null
  * for a record that an update has added, `null` for a result that is no record.
  */
 export function noteEvent(result: object, event: string | null): void {
-  EVENTS.set(result, event)
+  addNotes(result, { event })
   takeNote = setNotedEvent
 }
 
 /** Notes for a result what is noted for another one that it was made of. Returns it. */
 export function copyEventNote<R extends object>(from: object, to: R): R {
-  const event = EVENTS.get(from)
-  if (event !== undefined) EVENTS.set(to, event)
+  const event = findNotes(from)?.event
+  if (event !== undefined) addNotes(to, { event })
   return to
 }
 
@@ -101,7 +99,7 @@ export function setReturned(context: HookContext, returned: unknown): void {
 
 /** An event that a hook has chosen stays. */
 function setNotedEvent(context: HookContext, returned: object): void {
-  const event = EVENTS.get(returned)
+  const event = findNotes(returned)?.event
   const { event: own } = toMethodSpec(context.method)
   // A method without an event only hands on what another one has written.
   if (event === undefined || own === null || context.event !== own) return
