@@ -2,7 +2,7 @@ import { ofetch } from 'ofetch'
 import { Application } from '../core/app.ts'
 import { STANDARD_METHODS } from '../core/method-table.ts'
 import type { OptionRule } from '../core/options/option-rules.ts'
-import { checkRules, OPTION } from '../core/options/option-rules.ts'
+import { checkRules, STRING_LIST_OPTION } from '../core/options/option-rules.ts'
 import type { AnyService, AnyServices } from '../core/services/service-map.ts'
 import { isObject } from '../core/value-kind.ts'
 import type { LoginMembers } from './authentication/authentication.ts'
@@ -48,7 +48,7 @@ const RULES: Readonly<Record<keyof ClientOptions, OptionRule>> = {
   baseURL: { expected: 'a string', isValid: (value) => typeof value === 'string' },
   methods: {
     expected: 'an object of lists of names',
-    isValid: (value) => isObject(value) && Object.values(value).every(OPTION.stringList.isValid),
+    isValid: (value) => isObject(value) && Object.values(value).every(STRING_LIST_OPTION.isValid),
   },
   ...CONNECTION_RULES,
 }

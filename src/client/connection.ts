@@ -1,5 +1,10 @@
 import type { OptionRule } from '../core/options/option-rules.ts'
-import { checkRules, OPTION } from '../core/options/option-rules.ts'
+import {
+  COUNT_OPTION,
+  checkRules,
+  LIMIT_OPTION,
+  OBJECT_OPTION,
+} from '../core/options/option-rules.ts'
 import { hasMethod, isObject } from '../core/value-kind.ts'
 import type { RequestHeaders } from './requests/request-headers.ts'
 
@@ -109,13 +114,13 @@ const SHARED_RULES = {
     expected: 'a number of milliseconds above 0',
     isValid: (value) => typeof value === 'number' && value > 0,
   },
-  retries: OPTION.count,
+  retries: COUNT_OPTION,
 } as const satisfies Record<string, OptionRule>
 
 export const CONNECTION_RULES: Readonly<Record<keyof ConnectionOptions, OptionRule>> = {
   ...SHARED_RULES,
-  arrayLimit: OPTION.limit,
-  connection: OPTION.object,
+  arrayLimit: LIMIT_OPTION,
+  connection: OBJECT_OPTION,
 }
 
 const PARAMS_RULES = {
@@ -148,16 +153,12 @@ const REFUSED: Readonly<Record<string, string>> = {
 
 /**
  * Returns the options of a connection with their defaults.
- * @param owner who takes them, for errors
  * @throws {TypeError} an option that is unknown, or that a call would contradict
  */
-export function resolveConnectionOptions(
-  owner: string,
-  options: ConnectionOptions,
-): ResolvedConnectionOptions {
-  checkRules(owner, options, CONNECTION_RULES)
+export function resolveConnectionOptions(options: ConnectionOptions): ResolvedConnectionOptions {
+  checkRules('The connection', options, CONNECTION_RULES)
   const { headers, timeoutMs = 60_000, retries = 0, arrayLimit = 20, connection = {} } = options
-  checkLibraryOptions(`${owner}: connection`, connection)
+  checkLibraryOptions('The connection: connection', connection)
   return { headers, timeoutMs, retries, arrayLimit, connection }
 }
 

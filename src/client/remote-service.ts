@@ -3,7 +3,7 @@ import { isStandardMethod, toMethodSpec } from '../core/method-table.ts'
 import { isOptionsObject } from '../core/options/option-rules.ts'
 import type { Id, IdObject, NullableId, Query } from '../core/params.ts'
 import { isMethodName } from '../core/services/service-options.ts'
-import { createTimeout, toNetworkError } from './answers/network-error.ts'
+import { toNetworkError } from './answers/network-error.ts'
 import { sendWithRetries } from './answers/read-retries.ts'
 import {
   createResponseError,
@@ -107,7 +107,7 @@ export abstract class RemoteService {
     this.name = name
     this.base = toBaseURL(base)
     this.connection = connection
-    this.options = resolveConnectionOptions('The connection', options)
+    this.options = resolveConnectionOptions(options)
     this.serviceURL = createServiceURL(this.base, name)
     this.ownHeaders = mergeHeaders(this.options.headers)
   }
@@ -237,8 +237,7 @@ export abstract class RemoteService {
       const limits = { retries: verb === 'GET' ? retries : 0, signal: ended }
       return readResult(await sendWithRetries(authorize, limits), responseType)
     }
-    const limits = { signal, timeoutMs, isStream: responseType === 'stream' }
-    return limitCall(limits, start, (limitMs) => createTimeout(label, limitMs))
+    return limitCall({ signal, timeoutMs, isStream: responseType === 'stream', label }, start)
   }
 }
 

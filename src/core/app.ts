@@ -6,11 +6,11 @@ import { HookRegistry } from './hooks/hook-registry.ts'
 import type { MethodNames } from './method-arguments.ts'
 import type { StandardMethod } from './method-table.ts'
 import { STANDARD_METHODS } from './method-table.ts'
-import type { ServerSupport } from './server-support.ts'
 import type { ServiceLifecycle } from './services/lifecycle.ts'
-import type { ServiceEntryFace } from './services/method-entry.ts'
-import { toRegistered } from './services/service-entry.ts'
-import { checkServiceInput } from './services/service-input.ts'
+import type { ServerSupport, ServiceEntryFace } from './services/method-entry.ts'
+import type { ServiceMixin } from './services/service-entry.ts'
+import { applyMixins, createMixins, toRegistered } from './services/service-entry.ts'
+import { checkServiceInput, toServicePath } from './services/service-input.ts'
 import type {
   AnyService,
   AnyServices,
@@ -19,11 +19,8 @@ import type {
   RegisteredService,
   ServiceInput,
 } from './services/service-map.ts'
-import type { ServiceMixin } from './services/service-mixins.ts'
-import { applyMixins, createMixins } from './services/service-mixins.ts'
 import type { ServiceOptions } from './services/service-options.ts'
 import { isMethodName, requireSupport, resolveServiceOptions } from './services/service-options.ts'
-import { toServicePath } from './services/service-path.ts'
 
 type Entry = ServiceEntryFace<Application>
 
@@ -142,7 +139,7 @@ export class Application<
     if (service instanceof Application) return this.#mount(servicePath, service)
     checkServiceInput(servicePath, service, this.support?.describeInput)
     this.#checkFree(servicePath)
-    const resolved = resolveServiceOptions(servicePath, service, options, this.support)
+    const resolved = resolveServiceOptions(servicePath, service, options, this.support?.readOptions)
     const registered = toRegistered(servicePath, service)
     return this.#add(servicePath, applyMixins(this.#untyped, registered, servicePath, resolved))
   }

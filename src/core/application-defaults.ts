@@ -8,13 +8,13 @@ import type {
 } from './hooks/hook-map.ts'
 import type { MethodName } from './method-arguments.ts'
 import type * as methods from './services/method-entry.ts'
+import type * as entries from './services/service-entry.ts'
 import {
   findServiceEntry as findEntry,
   ServiceEntry as ServiceEntryClass,
 } from './services/service-entry.ts'
 import type * as addons from './services/service-map.ts'
 import type { AnyService } from './services/service-map.ts'
-import type * as mixins from './services/service-mixins.ts'
 
 // Inside the core, hooks and services know of their application only what they need of it, so that
 // no file below needs `app.ts`. Users get these names with the whole application filled in.
@@ -68,7 +68,7 @@ export type ServiceAddons<S, A = Application> = addons.ServiceAddons<S, A>
 export type EventListener<S, E, A = Application> = addons.EventListener<S, E, A>
 
 /** Called with each service that an application gets; see `app.mixins`. */
-export type ServiceMixin<A = Application> = mixins.ServiceMixin<A>
+export type ServiceMixin<A = Application> = entries.ServiceMixin<A>
 
 /** One method of a registered service. */
 export type MethodEntry<A = Application> = methods.MethodEntry<A>

@@ -1,8 +1,46 @@
+import {
+  checkHooks,
+  describeHook,
+  explainMissingNext,
+  refuseMap,
+  warnMissingResult,
+  warnOfReturned,
+} from './advice/hook-advice.ts'
+import {
+  adviseListeners,
+  describeInput,
+  hintAtService,
+  readServerOptions,
+} from './advice/service-advice.ts'
 import { Application as ApplicationBase } from './app.ts'
-import type { ServerSupport } from './server-support.ts'
-import { SERVER_SUPPORT } from './server-support.ts'
+import { refuseConfigurator } from './options/configurator.ts'
+import { suggestMethod, suggestName } from './options/name-suggestion.ts'
 import { ServiceLifecycle } from './services/lifecycle.ts'
+import type { ServerSupport } from './services/method-entry.ts'
+import { readPackageHooks } from './services/package-hooks.ts'
 import type { AnyServices } from './services/service-map.ts'
+import { requireSupport, toOwner } from './services/service-options.ts'
+
+/** What applications of `createApp()` have. Clients do without it: browsers would have to load it. */
+export const SERVER_SUPPORT: ServerSupport = {
+  // Those of `remex` have it: it takes Ajv.
+  attachSchemas: ({ path }) =>
+    requireSupport<never>(undefined, `${toOwner(path)}: the option 'schemas'`),
+  adviseListeners,
+  checkHooks,
+  describeHook,
+  describeInput,
+  explainError: explainMissingNext,
+  hintAtService,
+  readOptions: readServerOptions,
+  readPackageHooks,
+  refuseConfigurator,
+  refuseMap,
+  suggestMethod,
+  suggestName,
+  warnOfResult: warnMissingResult,
+  warnOfReturned,
+}
 
 /** The registry of named services, with settings, hooks for all of them and events of its own. */
 export type Application<

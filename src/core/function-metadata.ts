@@ -1,5 +1,4 @@
-import type { HookApplication } from './hooks/hook-context.ts'
-import type { HookGroup } from './hooks/hook-registry.ts'
+import type { HookApplication, HookGroup } from './hooks/hook-context.ts'
 
 /** Where a hook is registered. */
 export interface HookPlace {
@@ -25,6 +24,8 @@ interface FunctionMetadata {
   readonly strategies?: readonly string[]
   /** Set for a hook that refuses nobody. */
   readonly refusesNobody?: boolean
+  /** Set once a warning has named the function, or the entry of a method: one for each is enough. */
+  readonly hasWarning?: boolean
   /** Throws where a hook can never do what it is for. Called when the application is set up. */
   readonly checkPlace?: (place: HookPlace) => void
 }

@@ -44,6 +44,7 @@ export type {
 } from './params.ts'
 export type { RecordConditions, RecordQuery } from './services/record-query.ts'
 export { callMethod, createContext, runMethod } from './services/run-method.ts'
+export { stripSlashes, toServicePath } from './services/service-input.ts'
 export type {
   AnyService,
   AnyServices,
@@ -51,4 +52,3 @@ export type {
   ServiceInput,
 } from './services/service-map.ts'
 export type { ServiceOptions } from './services/service-options.ts'
-export { stripSlashes, toServicePath } from './services/service-path.ts'

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isPageService } from '../auth/oauth/page-services.ts'
-import { watchRests } from '../core/hooks/run-hooks.ts'
+import { watchRests } from '../core/hooks/around-hooks.ts'
 import type { AuthenticationRequest, MethodEntry } from '../core/index.ts'
 import { BadRequest, HookContext, NotAcceptable, Unavailable } from '../core/index.ts'
 import { finishCall, startCall } from '../core/services/run-method.ts'

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { ClientSession, Collection, MongoClient } from 'mongodb'
-import { setEventGate } from '../../core/events/service-events.ts'
+import { setEventGate } from '../../core/services/run-method.ts'
 import type { DriverError } from '../driver-error.ts'
 import {
   endsTransaction,

@@ -1,6 +1,7 @@
 import { isDeveloping } from '../../core/errors/hint.ts'
 import { metadataOf } from '../../core/function-metadata.ts'
-import type { HookGroup, HookRegistry } from '../../core/hooks/hook-registry.ts'
+import type { HookGroup } from '../../core/hooks/hook-context.ts'
+import type { HookRegistry } from '../../core/hooks/hook-registry.ts'
 import type { ServiceEntry } from '../../core/index.ts'
 import { findServiceEntry } from '../../core/index.ts'
 

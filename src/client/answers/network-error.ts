@@ -2,7 +2,7 @@ import { ServiceError, Timeout, Unavailable } from '../../core/errors/index.ts'
 import { isObject } from '../../core/value-kind.ts'
 
 /** A request as errors tell of it: without id and query, which may be tokens. */
-interface RequestLabel {
+export interface RequestLabel {
   /** The HTTP method. */
   readonly method: string
   /** The URL of the service. */

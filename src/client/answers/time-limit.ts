@@ -1,5 +1,6 @@
-import type { Timeout } from '../../core/errors/index.ts'
 import { followSignal } from '../../core/follow-signal.ts'
+import type { RequestLabel } from './network-error.ts'
+import { createTimeout } from './network-error.ts'
 
 /** What ends a call before its answer is there. */
 interface CallLimits {
@@ -8,6 +9,8 @@ interface CallLimits {
   readonly timeoutMs: number
   /** Whether the result is a stream, which the signal still aborts after the call. */
   readonly isStream: boolean
+  /** The request, for the error of a call whose time is up. */
+  readonly label: RequestLabel
 }
 
 /** A timer of more would end at once. */
@@ -17,14 +20,12 @@ const MAX_TIMER_MS = 2 ** 31 - 1
  * Resolves as a call does, unless its time is up or its signal aborts before. That ends it whether or
  * not the HTTP library listens to signals, and a signal does not switch the limit off.
  * @param start starts the call; its signal aborts in both cases
- * @param createTimeout makes the error for a call whose time is up
  * @throws {Timeout} the time is up
  * @throws the reason of the signal
  */
 export function limitCall(
-  { signal, timeoutMs, isStream }: CallLimits,
+  { signal, timeoutMs, isStream, label }: CallLimits,
   start: (signal: AbortSignal | undefined) => Promise<unknown>,
-  createTimeout: (timeoutMs: number) => Timeout,
 ): Promise<unknown> {
   if (signal?.aborted) return Promise.reject(toAbortError(signal))
   const hasTimer = timeoutMs <= MAX_TIMER_MS
@@ -42,7 +43,7 @@ export function limitCall(
       controller.abort(reason)
     }
     const endLate = (): void => {
-      const error = createTimeout(timeoutMs)
+      const error = createTimeout(label, timeoutMs)
       end(error, error.cause)
     }
     const timer = hasTimer ? setTimeout(endLate, timeoutMs) : undefined

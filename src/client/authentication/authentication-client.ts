@@ -1,8 +1,8 @@
 import type { AnyApplication } from '../../core/app.ts'
 import type { Given, OptionRule } from '../../core/options/option-rules.ts'
 import { checkRules, STRING_OPTION, withDefaults } from '../../core/options/option-rules.ts'
+import { stripSlashes } from '../../core/services/service-input.ts'
 import type { AnyService } from '../../core/services/service-map.ts'
-import { stripSlashes } from '../../core/services/service-path.ts'
 import { isNonEmptyString } from '../../core/value-kind.ts'
 import type { ClientParams } from '../remote-services.ts'
 import { HEADER_NAME, mergeHeaders } from '../requests/request-headers.ts'
@@ -10,7 +10,7 @@ import type { LocationWithHash } from './location-token.ts'
 import { createLocationError, exchangeCode, findLocation, takeFromHash } from './location-token.ts'
 import type { LoginData, LoginResult, LoginService } from './login-state.ts'
 import { isRefusal, LoginState, NoAccessToken } from './login-state.ts'
-import { authorizeServices, createCallAuthorizer } from './token-renewal.ts'
+import { authorizeServices, CallAuthorizer } from './token-renewal.ts'
 import type { TokenStorage } from './token-storage.ts'
 import { isTokenStorage, MemoryStorage, OrderedStorage } from './token-storage.ts'
 
@@ -335,7 +335,7 @@ export class AuthenticationClient {
 
   #authorizeCalls(): void {
     const { header, scheme } = this.options
-    const authorizer = createCallAuthorizer({
+    const authorizer = new CallAuthorizer({
       state: this.#state,
       headerName: header.toLowerCase(),
       findService: () => this.service,
@@ -344,6 +344,6 @@ export class AuthenticationClient {
       readToken: () => this.#readToken(),
       renew: () => this.reAuthenticate(true),
     })
-    authorizeServices(this.app, authorizer)
+    authorizeServices(this.app, (call) => authorizer.send(call))
   }
 }

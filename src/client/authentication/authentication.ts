@@ -47,16 +47,15 @@ export function authentication(options: AuthenticationOptions = {}): (app: objec
       logout: client.logout.bind(client),
     })
   })
-  checkRules('authentication()', options, { ...CLIENT_RULES, Authentication: CLASS })
+  const rule: OptionRule = {
+    expected: 'a class that extends AuthenticationClient',
+    isValid: (value) =>
+      value === AuthenticationClient ||
+      (typeof value === 'function' && value.prototype instanceof AuthenticationClient),
+  }
+  checkRules('authentication()', options, { ...CLIENT_RULES, Authentication: rule })
   const { Authentication = AuthenticationClient, ...clientOptions } = options
   return configure as (app: object) => void
-}
-
-const CLASS: OptionRule = {
-  expected: 'a class that extends AuthenticationClient',
-  isValid: (value) =>
-    value === AuthenticationClient ||
-    (typeof value === 'function' && value.prototype instanceof AuthenticationClient),
 }
 
 /** What `client.configure(authentication())` gives a client for a server with these services. */

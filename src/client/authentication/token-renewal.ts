@@ -33,89 +33,16 @@ type RefusalReason = 'expired' | 'other'
 const TOKEN_ERRORS: readonly unknown[] = ['TokenExpiredError', 'JsonWebTokenError']
 
 /**
- * Returns what sends calls with the token of the login, to the server of the authentication service
- * alone. Where the token is refused, one new login serves all calls that were refused, and each of
- * them is sent a second time if the server can not have acted on it.
+ * Sends calls with the token of the login, to the server of the authentication service alone. Where the
+ * token is refused, one new login serves all calls that were refused, and each of them is sent a second
+ * time if the server can not have acted on it.
  */
-export function createCallAuthorizer(login: CallLogin): Authorizer {
-  const { state } = login
-  const renewal = new TokenRenewal(login)
-
-  async function sendAgain(call: UnsentCall, refused: Login, answer: Answer): Promise<Answer> {
-    const error = createResponseError(answer)
-    const { data } = error
-    if (!isObject(data) || !TOKEN_ERRORS.includes(data['name'])) throw error
-    const reason = findReason(error, refused)
-    const renewed = await renewal.replace(refused, reason).catch((failure: unknown) => {
-      throw isRefusal(failure) ? error : failure
-    })
-    if (renewed === undefined || renewed.accessToken === refused.accessToken) throw error
-    // Any other error may be that of a further server, which was asked after something was written.
-    if (reason !== 'expired' && toMethodSpec(call.method).verb !== 'GET') throw error
-    call.signal?.throwIfAborted()
-    return call.send(login.toHeader(renewed.accessToken))
-  }
-
-  return async (call) => {
-    const service = login.findService()
-    const isGiven = Object.hasOwn(call.headers, login.headerName)
-    if (isGiven || !isSameServer(call.service, service)) return call.send({})
-    const ownMethod = call.service.name === service.name ? call.method : undefined
-    // A login proves who calls by what it sends; a logout ends the login that it finds.
-    if (ownMethod === 'create') return call.send({})
-    const ending = login.findEndingToken()
-    if (ownMethod === 'remove' && ending !== undefined) return call.send(login.toHeader(ending))
-    const current = await state.settle()
-    // A call that was given up while the login went on is not sent any more.
-    call.signal?.throwIfAborted()
-    if (current === undefined) return call.send({})
-    const answer = await call.send(login.toHeader(current.accessToken))
-    if (answer.status !== 401 || ownMethod !== undefined) return answer
-    return sendAgain(call, current, answer)
-  }
-}
-
-/**
- * Has an authorizer send the calls of an application's services, those too that are added later.
- * Services of applications inside it have logins of their own.
- */
-export function authorizeServices(app: AnyApplication, authorizer: Authorizer): void {
-  const authorize = (service: object, owner: unknown): void => {
-    if (owner === app) setAuthorizer(service, authorizer)
-  }
-  for (const entry of app.entries.values()) authorize(entry.service, entry.app)
-  app.observe((change, _path, entry) => {
-    if (change === 'added') authorize(entry.service, entry.app)
-    else if (entry.app === app) setAuthorizer(entry.service, undefined)
-  })
-}
-
-/**
- * Base URLs are compared as a whole: another path at the same host may belong to another operator.
- */
-function isSameServer(
-  service: UnsentCall['service'],
-  authentication: unknown,
-): authentication is RemoteService {
-  return authentication instanceof RemoteService && service.base === authentication.base
-}
-
-/** A token has expired for certain only if the error names the expiry of that very token. */
-function findReason({ data }: ServiceError, refused: Login): RefusalReason {
-  const { exp } = toClaims(refused)
-  const { expiredAt } = data as { expiredAt?: unknown }
-  const isExpiry = exp !== undefined && Date.parse(String(expiredAt)) === exp * 1000
-  return isExpiry ? 'expired' : 'other'
-}
-
-/** Logs in anew where the server refuses a token: once for all calls that it was sent with. */
-class TokenRenewal {
+export class CallAuthorizer {
   readonly #login: CallLogin
   /** The renewal that goes on. */
   #running: Promise<void> | undefined
   /** The numbers of the last login that was renewed by its own means, and of what replaced it. */
   #renewed: { readonly from: number; readonly to: number } | undefined
-
   /** The token that the server accepted at a login after services had refused it, and why they had. */
   #confirmed: { readonly accessToken: string; readonly reasons: Set<RefusalReason> } | undefined
 
@@ -123,12 +50,47 @@ class TokenRenewal {
     this.#login = login
   }
 
+  /** Sends a call. Resolves to the answer, the second one where it was sent a second time. */
+  async send(call: UnsentCall): Promise<Answer> {
+    const { state, headerName, findService, findEndingToken, toHeader } = this.#login
+    const service = findService()
+    const isGiven = Object.hasOwn(call.headers, headerName)
+    if (isGiven || !isSameServer(call.service, service)) return call.send({})
+    const ownMethod = call.service.name === service.name ? call.method : undefined
+    // A login proves who calls by what it sends; a logout ends the login that it finds.
+    if (ownMethod === 'create') return call.send({})
+    const ending = findEndingToken()
+    if (ownMethod === 'remove' && ending !== undefined) return call.send(toHeader(ending))
+    const current = await state.settle()
+    // A call that was given up while the login went on is not sent any more.
+    call.signal?.throwIfAborted()
+    if (current === undefined) return call.send({})
+    const answer = await call.send(toHeader(current.accessToken))
+    if (answer.status !== 401 || ownMethod !== undefined) return answer
+    return this.#sendAgain(call, current, answer)
+  }
+
+  async #sendAgain(call: UnsentCall, refused: Login, answer: Answer): Promise<Answer> {
+    const error = createResponseError(answer)
+    const { data } = error
+    if (!isObject(data) || !TOKEN_ERRORS.includes(data['name'])) throw error
+    const reason = findReason(error, refused)
+    const renewed = await this.#replace(refused, reason).catch((failure: unknown) => {
+      throw isRefusal(failure) ? error : failure
+    })
+    if (renewed === undefined || renewed.accessToken === refused.accessToken) throw error
+    // Any other error may be that of a further server, which was asked after something was written.
+    if (reason !== 'expired' && toMethodSpec(call.method).verb !== 'GET') throw error
+    call.signal?.throwIfAborted()
+    return call.send(this.#login.toHeader(renewed.accessToken))
+  }
+
   /**
    * Resolves to the login of the same user that took the place of a refused one; `undefined` if
    * nobody is logged in any more, or somebody who may be another user. A token that a renewal has
    * confirmed is not renewed for the same reason again: each call would lead to one more login.
    */
-  async replace(refused: Login, reason: RefusalReason): Promise<Login | undefined> {
+  async #replace(refused: Login, reason: RefusalReason): Promise<Login | undefined> {
     const { state } = this.#login
     if (state.login === refused && !this.#isConfirmed(refused, reason)) {
       this.#running ??= this.#run(refused).finally(() => {
@@ -180,4 +142,37 @@ class TokenRenewal {
     if (sub != null && refusedSub != null) return sub === refusedSub
     return this.#renewed?.from === refused.number && this.#renewed.to === login.number
   }
+}
+
+/**
+ * Has an authorizer send the calls of an application's services, those too that are added later.
+ * Services of applications inside it have logins of their own.
+ */
+export function authorizeServices(app: AnyApplication, authorizer: Authorizer): void {
+  const authorize = (service: object, owner: unknown): void => {
+    if (owner === app) setAuthorizer(service, authorizer)
+  }
+  for (const entry of app.entries.values()) authorize(entry.service, entry.app)
+  app.observe((change, _path, entry) => {
+    if (change === 'added') authorize(entry.service, entry.app)
+    else if (entry.app === app) setAuthorizer(entry.service, undefined)
+  })
+}
+
+/**
+ * Base URLs are compared as a whole: another path at the same host may belong to another operator.
+ */
+function isSameServer(
+  service: UnsentCall['service'],
+  authentication: unknown,
+): authentication is RemoteService {
+  return authentication instanceof RemoteService && service.base === authentication.base
+}
+
+/** A token has expired for certain only if the error names the expiry of that very token. */
+function findReason({ data }: ServiceError, refused: Login): RefusalReason {
+  const { exp } = toClaims(refused)
+  const { expiredAt } = data as { expiredAt?: unknown }
+  const isExpiry = exp !== undefined && Date.parse(String(expiredAt)) === exp * 1000
+  return isExpiry ? 'expired' : 'other'
 }

@@ -1,5 +1,5 @@
 import { BadRequest } from '../../core/errors/index.ts'
-import { stripSlashes, toServicePath } from '../../core/services/service-path.ts'
+import { stripSlashes, toServicePath } from '../../core/services/service-input.ts'
 import { isObject } from '../../core/value-kind.ts'
 
 /** The URL of a service, which is complete once its placeholders have values. */

@@ -1,14 +1,12 @@
 import { isDeveloping } from '../errors/hint.ts'
-import { metadataOf } from '../function-metadata.ts'
-import type { HookContext, HookType } from '../hooks/hook-context.ts'
-import type { HookGroup, HookRegistry } from '../hooks/hook-registry.ts'
+import { describeFunction, metadataOf } from '../function-metadata.ts'
+import type { HookContext, HookGroup, HookType } from '../hooks/hook-context.ts'
+import type { HookRegistry, StoredHook } from '../hooks/hook-registry.ts'
 import { HOOK_KINDS } from '../hooks/hook-registry.ts'
+import { STANDARD_METHODS } from '../method-table.ts'
 import { suggestName } from '../options/name-suggestion.ts'
-import type { MethodEntry } from '../services/method-entry.ts'
+import type { EntryApplication, MethodEntry, WithServices } from '../services/method-entry.ts'
 import { isPlainObject, isPromise } from '../value-kind.ts'
-
-/** Hooks and methods that were warned about: one warning for each is enough. */
-const WARNED = new WeakSet<object>()
 
 /**
  * Completes the sentence `A hook is …` about what stands in the place of a hook and is none: a promise
@@ -28,11 +26,7 @@ export function describeHook(value: unknown): string | undefined {
  * Methods stand inside of kinds, and hooks inside of methods.
  * @throws {TypeError} the value is a map, where hooks are meant
  */
-export function refuseMap(
-  value: unknown,
-  [group, name]: readonly [group: HookGroup, name: string],
-  label: string,
-): void {
+export function refuseMap(value: unknown, group: HookGroup, name: string, label: string): void {
   if (!isPlainObject(value)) return
   const place = group === 'short' ? name : `${group} ${name}`
   const hint = suggestName(name, HOOK_KINDS) || ': { before: { create: [hook] } } is the order'
@@ -55,8 +49,8 @@ export function explainMissingNext(error: unknown, type: HookType, context: Hook
  * hook has swallowed an error, or a hook has said what to answer in place of a result.
  */
 export function warnMissingResult(method: MethodEntry, context: HookContext): void {
-  if (WARNED.has(method) || !isDeveloping() || isMeant(context)) return
-  WARNED.add(method)
+  if (metadataOf(method).hasWarning || !isDeveloping() || isMeant(context)) return
+  describeFunction(method, { hasWarning: true })
   const { name, entry } = method
   const registries: readonly HookRegistry[] = [entry.app.hookRegistry, entry.hooks]
   const hooks = registries
@@ -77,8 +71,8 @@ const MEANT_FOR_CONTEXT = ['params', 'data', 'result', 'dispatch', 'id', 'http',
 
 /** Warns, once for each hook, of a returned object that looks like a part of a context. */
 export function warnOfReturned(context: HookContext, returned: object, hook: object): void {
-  if (WARNED.has(hook) || !isMeantForContext(context, returned)) return
-  WARNED.add(hook)
+  if (metadataOf(hook).hasWarning || !isMeantForContext(context, returned)) return
+  describeFunction(hook, { hasWarning: true })
   const { app, path, method } = context
   const name = (hook as { name?: string }).name || 'anonymous'
   app.logger.warn(
@@ -93,4 +87,49 @@ function isMeantForContext(context: HookContext, returned: object): boolean {
   if (!MEANT_FOR_CONTEXT.some((name) => Object.hasOwn(returned, name))) return false
   const parts: unknown[] = [...Object.values(context), ...Object.values(context.params)]
   return !parts.includes(returned)
+}
+
+/**
+ * Checks the hooks of an application and of its services, once all of these are there. Warns of hooks
+ * for a mistyped method: an application takes hooks for any.
+ * @throws {TypeError} a hook can never do what it is for
+ */
+export function checkHooks(app: WithServices): void {
+  const entries = [...app.entries.values()]
+  for (const { app: owner, hooks, service } of entries) checkPlaces(hooks, owner, service)
+  for (const owner of new Set([app, ...entries.map((entry) => entry.app)])) {
+    checkPlaces(owner.hookRegistry, owner, undefined)
+  }
+  const known = new Set([
+    ...STANDARD_METHODS,
+    ...entries.flatMap(({ methods }) => [...methods.keys()]),
+  ])
+  for (const { name } of listHooks(app.hookRegistry)) {
+    const hint = name === 'all' || known.has(name) ? '' : suggestName(name, known)
+    if (hint !== '')
+      app.logger.warn(
+        { method: name },
+        `No service has the method '${name}' of a hook of the application${hint}`,
+      )
+  }
+}
+
+function checkPlaces(
+  registry: HookRegistry,
+  app: EntryApplication,
+  service: object | undefined,
+): void {
+  for (const { group, name, hooks } of listHooks(registry)) {
+    const label = `'${group === 'short' ? '' : `${group} `}${name}' of ${registry.label}`
+    for (const hook of hooks) metadataOf(hook).checkPlace?.({ app, service, group, label })
+  }
+}
+
+function listHooks({
+  stored,
+}: HookRegistry): { group: HookGroup; name: string; hooks: readonly StoredHook[] }[] {
+  return [...stored].map(([key, hooks]) => {
+    const [group, name] = key.split(' ') as [HookGroup, string]
+    return { group, name, hooks }
+  })
 }

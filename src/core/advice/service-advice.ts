@@ -3,8 +3,10 @@ import { metadataOf } from '../function-metadata.ts'
 import { isStandardMethod, METHOD_TABLE } from '../method-table.ts'
 import { isClass } from '../options/configurator.ts'
 import { suggestName } from '../options/name-suggestion.ts'
-import { withDefaults } from '../options/option-rules.ts'
+import { checkOptions, withDefaults } from '../options/option-check.ts'
 import type { ServiceEntryFace } from '../services/method-entry.ts'
+import type { ServiceOptionReader } from '../services/service-options.ts'
+import { SERVICE_OPTION_RULES, toOwner } from '../services/service-options.ts'
 import { isObject, isPromise } from '../value-kind.ts'
 
 /** Says what a value is that stands where a service is meant, and where it belongs. */
@@ -16,33 +18,34 @@ export function describeInput(path: string, value: unknown): string {
 }
 
 /**
- * Returns the methods of a service that is one record, and has no ids.
- * @throws {TypeError} `get` is listed
+ * Checks the options of a service, with suggestions, and reads those that only servers have.
+ * @throws {TypeError} a singleton lists `get`; or an option of `extensions` is one that the constructor of
+ *   the service takes
  */
-export function listSingletonMethods(
-  path: string,
-  standard: readonly string[],
-  given: readonly string[] | undefined,
-): readonly string[] {
-  const methods = given ?? standard.filter((name) => name !== 'get')
-  if (!methods.includes('get')) return methods
-  throw new TypeError(
-    `app.use('${path}'): a singleton has no ids: 'find' returns its record, and 'methods' must not list 'get'`,
-  )
-}
-
-/**
- * Returns the options for other packages that are given: one that is `undefined` is not.
- * @throws {TypeError} one of them is an option of the service: its constructor takes it
- */
-export function readServiceExtensions(path: string, service: object, extensions: object): object {
-  const { options } = service as { options?: unknown }
+export const readServerOptions: ServiceOptionReader = (path, options, service, standard) => {
+  const owner = toOwner(path)
+  checkOptions(owner, options, SERVICE_OPTION_RULES)
+  const { singleton = false, extensions, ...others } = options
+  const own: unknown = (service as { options?: unknown }).options
   const misplaced =
-    isObject(options) && Object.keys(extensions).find((name) => Object.hasOwn(options, name))
-  if (!misplaced) return withDefaults({}, extensions)
-  throw new TypeError(
-    `app.use('${path}'): 'extensions.${misplaced}' is an option of the service: give it to its constructor`,
-  )
+    isObject(own) && Object.keys(extensions ?? {}).find((name) => Object.hasOwn(own, name))
+  if (misplaced) {
+    throw new TypeError(
+      `${owner}: 'extensions.${misplaced}' is an option of the service: give it to its constructor`,
+    )
+  }
+  const methods = singleton ? standard.filter((name) => name !== 'get') : standard
+  if (singleton && others.methods?.includes('get')) {
+    throw new TypeError(
+      `${owner}: a singleton has no ids: 'find' returns its record, and 'methods' must not list 'get'`,
+    )
+  }
+  return {
+    methods,
+    ...withDefaults({}, others),
+    singleton,
+    extensions: withDefaults({}, extensions ?? {}),
+  }
 }
 
 /** Says what a function is that stands where a service is meant. */

@@ -1,3 +1,5 @@
+import { hasMethod } from '../value-kind.ts'
+
 /**
  * Called with what was emitted. A promise may be returned; its rejection is reported, not thrown.
  */
@@ -25,7 +27,7 @@ export class Emitter {
 
   /** Adds a listener behind the others of an event. */
   on(event: string | symbol, listener: Listener): this {
-    return this.#add(event, { listener, once: false }, 'last')
+    return this.#add(event, listener)
   }
 
   /** The same as {@link on}. */
@@ -35,17 +37,17 @@ export class Emitter {
 
   /** Adds a listener that is called for the next event alone. */
   once(event: string | symbol, listener: Listener): this {
-    return this.#add(event, { listener, once: true }, 'last')
+    return this.#add(event, listener, { once: true })
   }
 
   /** Adds a listener before the others of an event. */
   prependListener(event: string | symbol, listener: Listener): this {
-    return this.#add(event, { listener, once: false }, 'first')
+    return this.#add(event, listener, { isFirst: true })
   }
 
   /** Adds a listener before the others that is called for the next event alone. */
   prependOnceListener(event: string | symbol, listener: Listener): this {
-    return this.#add(event, { listener, once: true }, 'first')
+    return this.#add(event, listener, { once: true, isFirst: true })
   }
 
   /** Removes a listener; of one that was added several times the latest. */
@@ -114,13 +116,13 @@ export class Emitter {
     return this.#registrations.get(event) ?? []
   }
 
-  #add(event: string | symbol, registration: Registration, end: 'first' | 'last'): this {
-    if (typeof registration.listener !== 'function') {
+  #add(event: string | symbol, listener: Listener, { once = false, isFirst = false } = {}): this {
+    if (typeof listener !== 'function') {
       throw new TypeError(`The listener of event '${String(event)}' must be a function`)
     }
     const others = this.#of(event)
-    const all = end === 'last' ? [...others, registration] : [registration, ...others]
-    this.#registrations.set(event, all)
+    const added = { listener, once }
+    this.#registrations.set(event, isFirst ? [added, ...others] : [...others, added])
     return this
   }
 
@@ -151,5 +153,63 @@ export function callListener(
     if (returned instanceof Promise) returned.catch(onError)
   } catch (error) {
     onError(error)
+  }
+}
+
+interface NodeEmitter {
+  emit(event: string | symbol, ...values: unknown[]): boolean
+  rawListeners(event: string | symbol): Listener[]
+}
+
+/**
+ * Returns the methods that make a service an emitter. One that is an emitter already keeps its own:
+ * of Node's emitter only `emit` is replaced, because a listener that fails there stops the others.
+ */
+export function createEmitterMethods(
+  service: object,
+  onError: ListenerErrorHandler,
+): Record<string, unknown> {
+  if (isNodeEmitter(service)) return { emit: createEmit(service, onError) }
+  if (hasMethod(service, 'on') && hasMethod(service, 'emit')) return {}
+  const emitter = new Emitter(onError)
+  const methods = EMITTER_METHODS.map((name) => {
+    const method = emitter[name] as (...values: unknown[]) => unknown
+    const bound = (...values: unknown[]): unknown => {
+      const returned = method.apply(emitter, values)
+      return returned === emitter ? service : returned
+    }
+    return [name, bound] as const
+  })
+  return Object.fromEntries(methods)
+}
+
+/**
+ * Whether the service inherits from an emitter like Node's, and does not emit in a way of its own:
+ * one of this package has the same methods, and lets no listener fail the others.
+ */
+function isNodeEmitter(service: object): service is NodeEmitter {
+  return (
+    !(service instanceof Emitter) &&
+    hasMethod(service, 'rawListeners') &&
+    findOwner(service, 'emit') === findOwner(service, 'rawListeners')
+  )
+}
+
+/** Returns the object in the chain of prototypes that a property comes from. */
+function findOwner(object: object | null, name: string): object | null {
+  if (object === null || Object.hasOwn(object, name)) return object
+  return findOwner(Object.getPrototypeOf(object), name)
+}
+
+function createEmit(service: NodeEmitter, onError: ListenerErrorHandler): NodeEmitter['emit'] {
+  const original = service.emit
+  return (event, ...values) => {
+    // Node's emitter throws an `error` event that has no listener.
+    if (event === 'error') return original.call(service, event, ...values)
+    const listeners = service.rawListeners(event)
+    for (const listener of listeners) {
+      callListener(listener, service, values, (error) => onError(error, event))
+    }
+    return listeners.length > 0
   }
 }

@@ -1,21 +1,22 @@
+import { isObject, isPromise } from '../value-kind.ts'
+import { toAroundChain, watchRests } from './around-hooks.ts'
+import type { HookType } from './hook-context.ts'
+import { HookContext } from './hook-context.ts'
 import type { HookRegistry, StoredHook } from './hook-registry.ts'
 import type { MethodCall } from './method-call.ts'
-import type { Chain, Layer, Surrounded } from './run-hooks.ts'
-import { runMethodAlone, toChain, WATCH_RESTS, watchRest, watchRests } from './run-hooks.ts'
+import { setReturned, startMethod } from './method-call.ts'
 
-type AroundStep<C> = (context: C, next: () => Promise<void>) => unknown
+/** Everything that runs for one method of one service, put together when hooks change. */
+export type Chain = (context: HookContext) => Promise<void>
+
+/** Before, after and error hooks that share one try block. */
+interface Layer {
+  readonly before: readonly StoredHook[]
+  readonly after: readonly StoredHook[]
+  readonly error: readonly StoredHook[]
+}
 
 type Step = StoredHook | Layer
-
-const CALLED_TWICE = 'next() called multiple times'
-
-const NOTHING = Promise.resolve()
-
-/**
- * Handed to `next`, it allows a further run after one that has succeeded: for a hook that knows that
- * nothing of what the run did has been kept.
- */
-export const TAKEN_BACK: unique symbol = Symbol('remex.takenBack')
 
 /** The before hooks of one method: those of all methods, then its own. */
 export interface BeforeHooks {
@@ -44,21 +45,6 @@ export function compileChain(
     if (isLayer(step)) return toChain(step, inner, call)
     return toAroundChain(step, inner ?? ((context) => runMethodAlone(call, context)))
   }, null)
-}
-
-/** Returns a chain of around hooks alone, as `setup` and `teardown` of an application have them. */
-export function composeAround<C extends Surrounded>(
-  hooks: readonly AroundStep<C>[],
-  innermost: (context: C) => Promise<void>,
-): (context: C) => Promise<void> {
-  const toWatched = (inner: (context: C) => Promise<void>) => (context: C) => {
-    watchRests(context)
-    return inner(context)
-  }
-  return hooks.reduceRight<(context: C) => Promise<void>>(
-    (inner, hook) => toAroundChain(hook, toWatched(inner)),
-    innermost,
-  )
 }
 
 /** The steps of one source, outermost first, in the documented order. */
@@ -105,75 +91,180 @@ function isLayer(step: Step | undefined): step is Layer {
 }
 
 /**
- * Returns the chain of an around hook, which is called with the object that the method is
- * called on.
+ * Returns the chain of one layer: its before hooks, the inner chain or the method call, its after
+ * hooks. One function serves both, since each async function on the way costs as much as ten hooks.
  */
-function toAroundChain<C extends Surrounded>(
-  hook: AroundStep<C>,
-  inner: (context: C) => Promise<void>,
-): (context: C) => Promise<void> {
-  return (context) => {
-    const outer = context.running
-    let ended: Promise<void> | null = null
-    let rest: Promise<void> | null = null
-    let isWatched = false
-    const next = (reason?: unknown, isEnd?: boolean): Promise<void> => {
-      if (reason === WATCH_RESTS) {
-        if (!isEnd || rest === null) {
-          const watch = (): void => watchRest({ hook, ended, rest }, context)
-          // What fails at once does so before `next()` has returned, which sets `rest`.
-          if (!isWatched) rest === null ? queueMicrotask(watch) : watch()
-          isWatched = true
-          outer?.(WATCH_RESTS)
-        }
-        return NOTHING
-      }
-      // What is started again, or after the end of the call, nobody else has looked at.
-      if (rest !== null || isWatched) {
-        isWatched = false
-        context.running = next
-        queueMicrotask(() => watchRests(context))
-      }
-      if (rest === null) {
-        context.settleParams?.()
-        rest = inner(context)
-      } else rest = runAgain(rest, context, inner, reason === TAKEN_BACK)
-      return rest
-    }
-    context.running = next
+function toChain(layer: Layer, inner: Chain | null, call: MethodCall): Chain {
+  const { before, after, error: onError } = layer
+  if (inner === null && after.length + onError.length === 0) return toBeforeChain(before, call)
+  return async (context) => {
     try {
-      const returned = hook.call(context.self, context, next)
-      ended = returned instanceof Promise ? returned : Promise.resolve(returned as undefined)
-    } catch (error) {
-      ended = Promise.reject(error)
+      if (before.length > 0) {
+        const pending = runEach(before, 0, context, 'before')
+        if (pending !== undefined) await pending
+      }
+      if (inner !== null) await inner(context)
+      else {
+        const pending = startMethod(call, context)
+        if (pending !== undefined) setReturned(context, await pending)
+      }
+      if (after.length > 0) {
+        const pending = runEach(after, 0, context, 'after')
+        if (pending !== undefined) await pending
+      }
+    } catch (thrown) {
+      if (onError.length === 0) return leaveLayer(thrown, context)
+      watchRests(context)
+      const error = explainError(thrown, context.type, context)
+      await runErrorHooks(onError, context, toError(error))
     }
-    return ended
   }
 }
 
 /**
- * Runs the rest of a call once more, for a hook that tries again what has failed. Only then is it
- * looked at how the last run went: a promise more for every call would cost as much as a hook.
- * @throws {Error} the last run goes on, was refused itself, or has succeeded and was not taken back
+ * Returns the chain of before hooks alone. It is no async function: a promise less for each call of a
+ * service that has a schema, or `authenticate`, and nothing else.
  */
-async function runAgain<C extends Surrounded>(
-  last: Promise<void>,
-  context: C,
-  inner: (context: C) => Promise<void>,
-  isTakenBack: boolean,
-): Promise<void> {
-  let isAllowed = false
-  last.then(
-    () => {
-      isAllowed = isTakenBack
-    },
+function toBeforeChain(before: readonly StoredHook[], call: MethodCall): Chain {
+  return (context) => {
+    try {
+      const pending = runEach(before, 0, context, 'before')
+      if (pending === undefined) return runMethodAlone(call, context)
+      return pending
+        .then(() => runMethodAlone(call, context))
+        .catch((thrown: unknown) => leaveLayer(thrown, context))
+    } catch (thrown) {
+      return leaveLayer(thrown, context)
+    }
+  }
+}
+
+/** Rejects with what a hook or the method has thrown. */
+function leaveLayer(thrown: unknown, context: HookContext): Promise<never> {
+  watchRests(context)
+  const error = explainError(thrown, context.type, context)
+  context.type = 'around'
+  return Promise.reject(error)
+}
+
+/** Calls the method below around hooks alone, and sets its result unless there is one. */
+function runMethodAlone(call: MethodCall, context: HookContext): Promise<void> {
+  const pending = startMethod(call, context)
+  if (pending === undefined) return Promise.resolve()
+  return Promise.resolve(pending).then(
+    (returned) => setReturned(context, returned),
     (error: unknown) => {
-      isAllowed = !(error instanceof Error && error.message === CALLED_TWICE)
+      watchRests(context)
+      throw error
     },
   )
-  // A promise that was settled before has told so when this goes on.
-  await null
-  if (!isAllowed) throw new Error(CALLED_TWICE)
-  context.settleParams?.()
-  await inner(context)
+}
+
+/**
+ * Runs hooks one after the other; returns a promise only from the first hook on that returns one.
+ */
+function runEach(
+  hooks: readonly StoredHook[],
+  start: number,
+  context: HookContext,
+  type: HookType,
+): Promise<void> | undefined {
+  context.type = type
+  const { self } = context
+  for (let index = start; index < hooks.length; index += 1) {
+    const hook = hooks[index] as StoredHook
+    const returned = hook.call(self, context)
+    if (returned !== undefined) {
+      if (isPromise(returned)) return continueEach(returned, hooks, index, context, type)
+      mergeReturned(context, returned, hook)
+    }
+    context.settleParams()
+  }
+  context.type = 'around'
+  return undefined
+}
+
+async function continueEach(
+  returned: PromiseLike<unknown>,
+  hooks: readonly StoredHook[],
+  index: number,
+  context: HookContext,
+  type: HookType,
+): Promise<void> {
+  mergeReturned(context, await returned, hooks[index] as StoredHook)
+  context.settleParams()
+  await runEach(hooks, index + 1, context, type)
+}
+
+/** Throws what `context.error` is in the end, unless a hook cleared it or set a result. */
+async function runErrorHooks(
+  hooks: readonly StoredHook[],
+  context: HookContext,
+  error: unknown,
+): Promise<void> {
+  // An error that an inner layer passes on has its snapshot already.
+  if (context.error !== error || 'result' in context) {
+    context.original = context.toObject()
+    context.error = error
+    delete context.result
+  }
+  context.type = 'error'
+  for (const hook of hooks) {
+    try {
+      mergeReturned(context, await hook.call(context.self, context), hook)
+      context.settleParams()
+    } catch (replacement) {
+      context.error = toError(explainError(replacement, 'error', context))
+      delete context.result
+    }
+  }
+  context.type = 'around'
+  const isSwallowed = context.result !== undefined || context.error == null
+  if (!isSwallowed) throw context.error
+}
+
+function explainError(error: unknown, type: HookType, context: HookContext): unknown {
+  return context.app.support?.explainError(error, type, context) ?? error
+}
+
+/**
+ * Error hooks clear `context.error` to swallow it, so `throw undefined` has to leave
+ * something there.
+ */
+function toError(thrown: unknown): unknown {
+  return thrown ?? new Error(`${thrown} was thrown`)
+}
+
+/** Properties that say which call it is; no hook can change them. */
+const FIXED: ReadonlySet<string> = new Set(['app', 'service', 'path', 'method', 'self', 'type'])
+
+/**
+ * Assigns onto the context what a before, after or error hook returned, if it is a copy of the
+ * context with changes: `{ ...context, data }`. A copy is recognised by the application in it,
+ * which no data from outside can hold. Anything else changes nothing: it may be data of a caller,
+ * with a key `params` by chance.
+ */
+function mergeReturned(context: HookContext, returned: unknown, hook: object): void {
+  if (returned === context || !isObject(returned)) return
+  if (isCopy(context, returned)) copyOnto(context, returned)
+  else context.app.support?.warnOfReturned(context, returned, hook)
+}
+
+function isCopy(context: HookContext, returned: object): boolean {
+  // The context of another call of the same method, which a service may have returned.
+  if (HookContext.isContext(returned)) return false
+  const { app, path, method } = returned as Partial<HookContext>
+  return (
+    Object.hasOwn(returned, 'app') &&
+    app === context.app &&
+    path === context.path &&
+    method === context.method
+  )
+}
+
+function copyOnto(context: HookContext, copy: object): void {
+  for (const [key, value] of Object.entries(copy)) {
+    const isOfEveryContext = key in HookContext.prototype && key !== 'statusCode'
+    if (!FIXED.has(key) && !isOfEveryContext) Reflect.set(context, key, value)
+  }
 }

@@ -10,8 +10,17 @@ export interface HookApplication {
   readonly support?: HookAdvice | undefined
 }
 
-/** What tells the authors of hooks of their mistakes. */
+/**
+ * What tells the authors of hooks of their mistakes. Without it, errors are shorter, and there are no
+ * warnings.
+ */
 export interface HookAdvice {
+  /** Returns `; did you mean 'name'?` for the name that a mistyped one is closest to, else `''`. */
+  suggestName(mistyped: string, names: Iterable<string>): string
+  /** Returns what a value is that is no hook, and how one is made of it, where that is known. */
+  describeHook(value: unknown): string | undefined
+  /** @throws {TypeError} the value is a map, where the hooks of a method or of `all` are meant */
+  refuseMap(value: unknown, group: HookGroup, name: string, label: string): void
   /** Returns the error to go on with in place of one that a hook of this type has thrown. */
   explainError(error: unknown, type: HookType, context: HookContext): unknown
   /** Called with an object that a hook has returned and that has changed nothing. */
@@ -43,6 +52,11 @@ export type Next = (reason?: unknown, isEnd?: boolean) => Promise<void>
 
 /** When a hook runs: around the call, before the method, after it, or on an error. */
 export type HookType = 'around' | 'before' | 'after' | 'error'
+
+/**
+ * `short` are the around hooks of a service given as a list or map; they run outside of `around`.
+ */
+export type HookGroup = HookType | 'short'
 
 /**
  * One call of a service method, as hooks see it. `id` and `data` are `undefined` for methods

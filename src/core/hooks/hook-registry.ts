@@ -1,6 +1,5 @@
-import type { NameSuggestion } from '../options/option-rules.ts'
 import { isObject, isPlainObject } from '../value-kind.ts'
-import type { HookContext, HookType } from './hook-context.ts'
+import type { HookAdvice, HookContext, HookGroup, HookType } from './hook-context.ts'
 
 /**
  * A hook as it is stored, without the types of its service. Around hooks alone are called with
@@ -11,24 +10,6 @@ export type StoredHook = (context: HookContext, next?: () => Promise<void>) => u
 /** The kinds of hooks. */
 export const HOOK_KINDS: readonly HookType[] = ['around', 'before', 'after', 'error']
 
-/**
- * `short` are the around hooks of a service given as a list or map; they run outside of `around`.
- */
-export type HookGroup = HookType | 'short'
-
-/** What tells the author of hooks of mistakes in them. */
-export interface RegistryAdvice {
-  /** Returns `; did you mean 'name'?` for the name that a mistyped one is closest to, else `''`. */
-  readonly suggestName: NameSuggestion
-  /** Returns what a value is that is no hook, and how one is made of it, where that is known. */
-  describeHook(value: unknown): string | undefined
-  /**
-   * @param place the group and the name of the method
-   * @throws {TypeError} the value is a map, where hooks are meant
-   */
-  refuseMap(value: unknown, place: readonly [group: HookGroup, name: string], label: string): void
-}
-
 interface HookRegistryOptions {
   /** How errors name the owner of the hooks. */
   readonly label: string
@@ -36,16 +17,19 @@ interface HookRegistryOptions {
   readonly shortGroup: 'around' | 'short'
   /** The methods that hooks can be registered for; those that an error names are its keys. */
   readonly methods: { has(name: string): boolean; keys(): Iterable<string> }
-  /** What tells of mistakes. Without it, errors are shorter. */
-  readonly advice: RegistryAdvice | undefined
+  readonly advice: HookAdvice | undefined
 }
 
 /** The hooks of one application or service, in the order in which they were registered. */
 export class HookRegistry {
-  readonly #hooks = new Map<string, StoredHook[]>()
+  /** The hooks by their group and the name of their method or `all`: `'before all'`. */
+  readonly stored: Map<string, readonly StoredHook[]> = new Map()
+  /** How errors name the owner of the hooks. */
+  readonly label: string
   readonly #options: HookRegistryOptions
 
   constructor(options: HookRegistryOptions) {
+    this.label = options.label
     this.#options = options
   }
 
@@ -54,26 +38,21 @@ export class HookRegistry {
    * @throws {TypeError} an unknown kind or method name, or something that is no function
    */
   add(options: unknown): void {
-    const { label, shortGroup } = this.#options
+    const { label } = this
     if (!canHoldHooks(options)) {
       throw new TypeError(`The hooks of ${label} must be an object or an array`)
     }
     const additions = Object.keys(options).some(isHookType)
       ? Object.entries(options).flatMap(([kind, hooks]) => this.#readKind(kind, hooks))
-      : this.#readGroup(shortGroup, options)
+      : this.#readGroup(this.#options.shortGroup, options)
     for (const [key, hooks] of additions) {
-      this.#hooks.set(key, [...(this.#hooks.get(key) ?? []), ...hooks])
+      this.stored.set(key, [...(this.stored.get(key) ?? []), ...hooks])
     }
   }
 
   /** Returns the hooks of a group for one method name or `all`. */
   get(group: HookGroup, name: string): readonly StoredHook[] {
-    return this.#hooks.get(`${group} ${name}`) ?? []
-  }
-
-  /** How errors name the owner of the hooks. */
-  get label(): string {
-    return this.#options.label
+    return this.stored.get(`${group} ${name}`) ?? []
   }
 
   /** Returns the around hooks of a method, outermost first. */
@@ -82,14 +61,6 @@ export class HookRegistry {
       ...this.get(group, 'all'),
       ...this.get(group, method),
     ])
-  }
-
-  /** Returns all hooks, by their group and the name of their method or `all`. */
-  list(): { group: HookGroup; name: string; hooks: readonly StoredHook[] }[] {
-    return [...this.#hooks].map(([key, hooks]) => {
-      const [group, name] = key.split(' ') as [HookGroup, string]
-      return { group, name, hooks }
-    })
   }
 
   #readKind(kind: string, given: unknown): Addition[] {
@@ -106,7 +77,7 @@ export class HookRegistry {
     const { label, methods, advice } = this.#options
     const isList = Array.isArray(given) || typeof given === 'function'
     return Object.entries(isList ? { all: given } : given).flatMap(([name, value]): Addition[] => {
-      advice?.refuseMap(value, [group, name], label)
+      advice?.refuseMap(value, group, name, label)
       const hooks: unknown[] = Array.isArray(value) ? value : [value]
       for (const hook of hooks) {
         const fault = advice?.describeHook(hook)

@@ -18,18 +18,19 @@ export type MethodCall = (values: CallArguments) => unknown
 type ServiceFunction = (...args: unknown[]) => unknown
 
 /** How the arguments are handed over, by the order in the row of the method table. */
-const HAND_OVER: Readonly<Record<string, (fn: ServiceFunction, values: CallArguments) => unknown>> =
-  {
-    params: (fn, { self, params }) => fn.call(self, params),
-    'id params': (fn, { self, id, params }) => fn.call(self, id, params),
-    'data params': (fn, { self, data, params }) => fn.call(self, data, params),
-    'id data params': (fn, { self, id, data, params }) => fn.call(self, id, data, params),
-  }
+const HAND_OVER = {
+  params: (fn: ServiceFunction, { self, params }: CallArguments) => fn.call(self, params),
+  'id params': (fn: ServiceFunction, { self, id, params }: CallArguments) =>
+    fn.call(self, id, params),
+  'data params': (fn: ServiceFunction, { self, data, params }: CallArguments) =>
+    fn.call(self, data, params),
+  'id data params': (fn: ServiceFunction, { self, id, data, params }: CallArguments) =>
+    fn.call(self, id, data, params),
+}
 
 /** Returns the call of a method by its row of the method table. */
 export function createMethodCall(spec: MethodSpec, original: ServiceFunction): MethodCall {
-  const handOver = HAND_OVER[spec.arguments.join(' ')]
-  if (handOver === undefined) throw new TypeError(`No way to pass (${spec.arguments.join(', ')})`)
+  const handOver = HAND_OVER[spec.arguments.join(' ') as keyof typeof HAND_OVER]
   return (values) => handOver(original, values)
 }
 

@@ -1,31 +1,34 @@
 import { isPlainObject } from '../value-kind.ts'
 import { suggestName } from './name-suggestion.ts'
-import type { OptionRule as PlainRule } from './option-rules.ts'
-import { checkRules, isOptionsObject, OPTION as SHARED } from './option-rules.ts'
+import type { OptionRule, OptionRules } from './option-rules.ts'
+import {
+  BOOLEAN_OPTION,
+  COUNT_OPTION,
+  checkRules,
+  isOptionsObject,
+  LIMIT_OPTION,
+  OBJECT_OPTION,
+  STRING_LIST_OPTION,
+  STRING_OPTION,
+} from './option-rules.ts'
 
-export type { Given } from './option-rules.ts'
+export type { Given, OptionRule, OptionRules } from './option-rules.ts'
 export { withDefaults } from './option-rules.ts'
 
-/** What an option of servers may be: in words, as a test, and inside of it. */
-export interface OptionRule extends PlainRule {
-  /**
-   * Rules for the keys of an option that is an object or a list of objects; there are no others.
-   */
-  readonly keys?: OptionRules
-  /**
-   * Set for an option that holds options of other packages. None of them may have the name of a rule
-   * beside this one, or one of these names, or one that may be mistyped for them.
-   */
-  readonly reserved?: readonly string[]
-}
-
-/** Rules by the name of the option; there are no others. */
-export type OptionRules = Readonly<Record<string, OptionRule>>
-
-/** Rules that many options share: those of clients, and those of servers alone. */
-export const OPTION: typeof SHARED &
-  Readonly<Record<'bodyLimit' | 'function' | 'extensions', OptionRule>> = {
-  ...SHARED,
+/** Rules that many options of servers share. */
+export const OPTION: Readonly<
+  Record<
+    | ('boolean' | 'string' | 'stringList' | 'count' | 'limit' | 'object')
+    | ('bodyLimit' | 'function' | 'extensions'),
+    OptionRule
+  >
+> = {
+  boolean: BOOLEAN_OPTION,
+  string: STRING_OPTION,
+  stringList: STRING_LIST_OPTION,
+  count: COUNT_OPTION,
+  limit: LIMIT_OPTION,
+  object: OBJECT_OPTION,
   /** Bytes; 0 would be the default of Fastify. */
   bodyLimit: {
     expected: 'a number of bytes from 1 on',
@@ -62,7 +65,7 @@ export function checkOptions(
   rules: OptionRules,
   prefix = '',
 ): void {
-  checkRules({ owner, prefix, suggestName }, options, rules)
+  checkRules(owner, options, rules, { prefix, suggestName })
   for (const [name, value] of Object.entries(options as object)) {
     const { keys, reserved } = rules[name] ?? {}
     if (value === undefined) continue

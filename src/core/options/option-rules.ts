@@ -1,10 +1,20 @@
 import { isNonEmptyString, isObject, isStringList } from '../value-kind.ts'
 
-/** What an option may be, in words and as a test. */
+/** What an option may be, in words and as a test, and inside of it. */
 export interface OptionRule {
   /** Completes the sentence `The option must be …`. */
   readonly expected: string
   readonly isValid: (value: unknown) => boolean
+  /**
+   * Rules for the keys of an option that is an object or a list of objects; there are no others. These and
+   * the next ones are for servers: `core/options/option-check` alone reads them.
+   */
+  readonly keys?: OptionRules
+  /**
+   * Set for an option that holds options of other packages. None of them may have the name of a rule
+   * beside this one, or one of these names, or one that may be mistyped for them.
+   */
+  readonly reserved?: readonly string[]
 }
 
 /** Rules by the name of the option; there are no others. */
@@ -13,64 +23,57 @@ export type OptionRules = Readonly<Record<string, OptionRule>>
 /** Some of the options of a kind; one that is `undefined` is not given. */
 export type Given<T> = { readonly [Name in keyof T]?: T[Name] | undefined }
 
-/** The rule of strings, by itself: bundlers keep tables that read another one, used or not. */
+// Constants, and not a table: bundlers keep a table that reads another one, used or not.
+
+export const BOOLEAN_OPTION: OptionRule = {
+  expected: 'true or false',
+  isValid: (value) => typeof value === 'boolean',
+}
+
 export const STRING_OPTION: OptionRule = {
   expected: 'a non-empty string',
   isValid: isNonEmptyString,
 }
 
-/** Rules that many options share, of clients as well. */
-export const OPTION: Readonly<
-  Record<'boolean' | 'string' | 'stringList' | 'count' | 'limit' | 'object', OptionRule>
-> = {
-  boolean: { expected: 'true or false', isValid: (value) => typeof value === 'boolean' },
-  string: STRING_OPTION,
-  stringList: { expected: 'a list of non-empty strings', isValid: isStringList },
-  /** A whole number from 0 on. */
-  count: {
-    expected: 'a whole number from 0 on',
-    isValid: (value) => Number.isSafeInteger(value) && Number(value) >= 0,
-  },
-  /** `Infinity` stands for no limit. */
-  limit: {
-    expected: 'a number from 0 on',
-    isValid: (value) => typeof value === 'number' && value >= 0,
-  },
-  object: { expected: 'an object', isValid: isOptionsObject },
+export const STRING_LIST_OPTION: OptionRule = {
+  expected: 'a list of non-empty strings',
+  isValid: isStringList,
 }
 
-/** Returns `; did you mean 'name'?` for a mistyped name, or `''`. */
-export type NameSuggestion = (mistyped: string, names: Iterable<string>) => string
+export const COUNT_OPTION: OptionRule = {
+  expected: 'a whole number from 0 on',
+  isValid: (value) => Number.isSafeInteger(value) && Number(value) >= 0,
+}
+
+/** `Infinity` stands for no limit. */
+export const LIMIT_OPTION: OptionRule = {
+  expected: 'a number from 0 on',
+  isValid: (value) => typeof value === 'number' && value >= 0,
+}
+
+export const OBJECT_OPTION: OptionRule = { expected: 'an object', isValid: isOptionsObject }
 
 /** Where options stand, and what is said of unknown ones. */
 interface OptionPlace {
-  /** Who takes the options, for the error: `rest()`, `params.adapter`. */
-  readonly owner: string
   /** The way to options inside of others: `json.`. */
   readonly prefix?: string
   /** Suggests a name. Default: errors of unknown options name those that there are. */
-  readonly suggestName?: NameSuggestion
+  readonly suggestName?: (mistyped: string, names: readonly string[]) => string
 }
-
-/** Checks options by a table, as {@link checkRules} does. */
-export type OptionCheck = (owner: string, options: unknown, rules: OptionRules) => void
 
 /**
  * Checks options by a table: a mistyped limit or guard that was ignored would simply be missing. An
  * option that is `undefined` is one that is not given. The value is not repeated in the error,
  * since it may be a secret.
+ * @param owner who takes the options, for the error: `rest()`, `params.adapter`
  * @throws {TypeError} no object, an option that is not known, or a value that it can't have
  */
 export function checkRules(
-  place: string | OptionPlace,
+  owner: string,
   options: unknown,
   rules: OptionRules,
+  { prefix = '', suggestName }: OptionPlace = {},
 ): void {
-  const {
-    owner,
-    prefix = '',
-    suggestName,
-  }: OptionPlace = typeof place === 'string' ? { owner: place } : place
   if (!isObject(options)) {
     const kind = options === null ? 'null' : typeof options
     throw new TypeError(`${owner}: the options must be an object, not ${kind}`)

@@ -1,17 +1,15 @@
-import { composeAround } from '../hooks/hook-chain.ts'
+import type { Surrounded } from '../hooks/around-hooks.ts'
+import { composeAround } from '../hooks/around-hooks.ts'
 import type { HookApplication } from '../hooks/hook-context.ts'
 import type { LifecycleContext, LifecycleHook, LifecycleMethod } from '../hooks/hook-map.ts'
 import { isHookType } from '../hooks/hook-registry.ts'
-import type { Surrounded } from '../hooks/run-hooks.ts'
-
 import { isObject } from '../value-kind.ts'
+import type { EntrySchemas } from './service-schemas.ts'
 
 type RunningLifecycle = LifecycleContext & Pick<Surrounded, 'running'>
 
 /** What has to be loaded before a service is called. */
-interface Schemas {
-  load(): Promise<void>
-}
+type Schemas = Pick<EntrySchemas, 'load'>
 
 interface WithLifecycle {
   setup?(app: HookApplication, path: string): unknown

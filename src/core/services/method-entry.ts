@@ -1,20 +1,27 @@
+import type { Chain } from '../hooks/hook-chain.ts'
 import type {
   CalledMethod,
   HookAdvice,
   HookApplication,
   HookContext,
 } from '../hooks/hook-context.ts'
-import type { HookRegistry, RegistryAdvice } from '../hooks/hook-registry.ts'
+import type { HookRegistry } from '../hooks/hook-registry.ts'
 import type { MethodCall } from '../hooks/method-call.ts'
-import type { Chain } from '../hooks/run-hooks.ts'
 import type { HookedFunction } from './package-hooks.ts'
-import type { ResolvedServiceOptions, ServiceOptionSupport } from './service-options.ts'
+import type { ResolvedServiceOptions, ServiceOptionReader } from './service-options.ts'
 import type { EntrySchemas, ServiceSchemas } from './service-schemas.ts'
 
-/** What registered services need that only servers have, and what tells their authors of mistakes. */
-export interface ServiceSupport extends HookAdvice, RegistryAdvice, ServiceOptionSupport {
-  /** The same for a method that a service lacks, and its other ones. */
+/** What only servers need of an application: what tells authors of mistakes, and what reads their code. */
+export interface ServerSupport extends HookAdvice {
+  /** Says what a value is that stands where a service is meant, and where it belongs. */
+  describeInput(path: string, value: unknown): string
+  /** Says what a value is that `app.configure()` does not take. */
+  refuseConfigurator(value: unknown): never
+  /** Returns options for the error of a path without a service: which one may be meant. */
+  hintAtService(path: string, paths: Iterable<string>): ErrorOptions
+  /** Returns `; did you mean 'name'?` for a method that a service lacks, and its other ones. */
   suggestMethod(mistyped: string, service: object): string
+  readonly readOptions: ServiceOptionReader
   /** Returns the methods of an emitter, which warn of listeners for what is no event. */
   adviseListeners(
     entry: ServiceEntryFace,
@@ -25,19 +32,26 @@ export interface ServiceSupport extends HookAdvice, RegistryAdvice, ServiceOptio
   /** Returns a method of a service, and the hooks that `@feathersjs/hooks` has put around it. */
   readPackageHooks(path: string, service: object, name: string): HookedFunction
   /**
-   * Makes the schemas of a service what its calls are checked by. Without it they are refused.
-   * @throws {TypeError} a schema is missing, or a name is not known
+   * Makes the schemas of a service what its calls are checked by.
+   * @throws {TypeError} a schema is missing, a name is not known, or the application can have none
    */
-  readonly attachSchemas?: (entry: ServiceEntryFace, schemas: ServiceSchemas) => EntrySchemas
+  attachSchemas(entry: ServiceEntryFace, schemas: ServiceSchemas): EntrySchemas
+  /** Called when all services are set up. Throws where a hook can never do what it is for. */
+  checkHooks(app: WithServices): void
 }
 
 /** What a registered service needs of its application. */
 export interface EntryApplication extends HookApplication {
-  readonly support?: ServiceSupport | undefined
+  readonly support?: ServerSupport | undefined
   /** The hooks that run around those of the service. */
   readonly hookRegistry: HookRegistry
   /** Logs the error of an event listener, which can't be reported to the caller of a method. */
   logListenerError(error: unknown, event: string): void
+}
+
+/** An application, with the services that its hooks may need. */
+export interface WithServices extends EntryApplication {
+  readonly entries: ReadonlyMap<string, ServiceEntryFace>
 }
 
 /** One method of a registered service. */

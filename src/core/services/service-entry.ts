@@ -1,4 +1,4 @@
-import { createEmitterMethods } from '../events/service-emitter.ts'
+import { createEmitterMethods } from '../events/emitter.ts'
 import { compileChain } from '../hooks/hook-chain.ts'
 import { HookRegistry } from '../hooks/hook-registry.ts'
 import { createMethodCall } from '../hooks/method-call.ts'
@@ -9,19 +9,36 @@ import type { HookedFunction } from './package-hooks.ts'
 import { hasPackageHooks } from './package-hooks.ts'
 import { callMethod, createContext } from './run-method.ts'
 import type { ServiceAddons } from './service-map.ts'
-import type { ResolvedServiceOptions } from './service-options.ts'
+import type { ResolvedServiceOptions, ServiceOptions } from './service-options.ts'
 import { requireSupport } from './service-options.ts'
 import type { EntrySchemas } from './service-schemas.ts'
 
-/** The entry of each registered service, by the object that callers hold. */
-const ENTRIES = new WeakMap<object, ServiceEntry>()
+/**
+ * Called with each service that an application gets, as plug-ins of Feathers are: before the first
+ * one of the list, which adds the hooks, the service has its own methods alone. The options have
+ * their defaults; the type says less, so that it is that of plug-ins.
+ */
+export type ServiceMixin<A> = (
+  this: A,
+  service: object,
+  path: string,
+  options: ServiceOptions,
+) => unknown
+
+/** Where a registered service keeps its entry. */
+const ENTRY = Symbol('remex.entry')
+
+interface WithEntry {
+  readonly [ENTRY]?: ServiceEntry
+}
 
 /** Returns the entry of a registered service, `undefined` for any other object. */
 export function findServiceEntry<A extends EntryApplication = EntryApplication>(
   service: object,
 ): ServiceEntry<A> | undefined {
-  // The entries of all applications are in one map, which can't hold the type of each application.
-  return ENTRIES.get(service) as ServiceEntry<A> | undefined
+  // What is derived from a service is not registered. Nobody knows the type of its application here.
+  const entry = Object.hasOwn(service, ENTRY) ? (service as WithEntry)[ENTRY] : undefined
+  return entry as ServiceEntry<A> | undefined
 }
 
 /** A service as its application holds it: its methods with their chains, its hooks and events. */
@@ -35,12 +52,10 @@ export class ServiceEntry<A extends EntryApplication = EntryApplication>
   readonly app: A
   readonly path: string
   readonly service: object
-  /** The options of the service, with every default filled in. */
   readonly options: ResolvedServiceOptions
   readonly methods: ReadonlyMap<string, MethodEntry<A>>
   readonly hooks: HookRegistry
   readonly attachments: Map<symbol, unknown> = new Map()
-  /** What the option `schemas` stands for; `null` without it. */
   readonly schemas: EntrySchemas | null
   readonly #uninstall: () => void
 
@@ -68,9 +83,8 @@ export class ServiceEntry<A extends EntryApplication = EntryApplication>
       methods.set(name, { entry: this, name, spec, original, external, call, chain: null })
       this.hooks.add({ [name]: hooks })
     }
-    this.schemas = attachSchemas(this)
+    this.schemas = (options.schemas && app.support?.attachSchemas(this, options.schemas)) ?? null
     this.#uninstall = installMembers(this)
-    ENTRIES.set(service, this)
     this.compile()
   }
 
@@ -93,7 +107,6 @@ export class ServiceEntry<A extends EntryApplication = EntryApplication>
 
   release(): void {
     this.#uninstall()
-    ENTRIES.delete(this.service)
   }
 }
 
@@ -103,7 +116,7 @@ export class ServiceEntry<A extends EntryApplication = EntryApplication>
  * @throws {TypeError} the instance is registered already
  */
 export function toRegistered(path: string, service: object): object {
-  const registered = ENTRIES.get(service)
+  const registered = findServiceEntry(service)
   if (registered === undefined) return isPlainObject(service) ? Object.create(service) : service
   throw new TypeError(
     `The service for path '${path}' is registered already, at '${registered.path}': make a new instance`,
@@ -129,14 +142,39 @@ function readFunction({ app, path, service }: ServiceEntryFace, name: string): H
   return requireSupport(support, owner).readPackageHooks(path, service, name)
 }
 
-/** @throws {TypeError} the schemas are refused, or the application has no support for them */
-function attachSchemas<A extends EntryApplication>(
-  entry: ServiceEntryFace<A>,
-): EntrySchemas | null {
-  const { app, path, options } = entry
-  if (options.schemas === undefined) return null
-  const owner = `app.use('${path}'): the option 'schemas'`
-  return requireSupport(app.support?.attachSchemas, owner)(entry, options.schemas)
+/** Returns the mixins that every application has: the one that gives a service hooks and events. */
+export function createMixins<A extends EntryApplication>(): ServiceMixin<A>[] {
+  return [
+    function addHooks(service, path, options) {
+      // A service of a mounted application has the hooks of that one.
+      if (findServiceEntry(service) !== undefined) return
+      new ServiceEntry(this, path, service, options as ResolvedServiceOptions)
+    },
+  ]
+}
+
+/**
+ * Runs the mixins of an application with a service and returns its entry. If one of them fails, a
+ * new service is left without hooks again.
+ * @throws {TypeError} the mixin that adds hooks is gone, or the service lacks a method that
+ *   is listed
+ */
+export function applyMixins<A extends EntryApplication>(
+  app: A & { readonly mixins: readonly ServiceMixin<A>[] },
+  service: object,
+  path: string,
+  options: ResolvedServiceOptions,
+): ServiceEntry<A> {
+  const isNew = findServiceEntry(service) === undefined
+  try {
+    for (const mixin of app.mixins) mixin.call(app, service, path, options)
+  } catch (error) {
+    if (isNew) findServiceEntry(service)?.release()
+    throw error
+  }
+  const entry = findServiceEntry<A>(service)
+  if (entry === undefined) throw new TypeError('app.mixins lacks the mixin that adds the hooks')
+  return entry
 }
 
 /** Where `getServiceOptions()` of Feathers, and packages that call it, find the options. */
@@ -161,6 +199,8 @@ function installMembers(entry: ServiceEntryFace): () => void {
     },
     ...(app.support?.adviseListeners(entry, emitting) ?? emitting),
     ...Object.fromEntries([...entry.methods].map(([name, method]) => [name, createHooked(method)])),
+    // The last one: where another one can not be set, the service is not registered.
+    [ENTRY]: entry,
   }
   const previous = Reflect.ownKeys(members).map((name) => {
     const descriptor = Object.getOwnPropertyDescriptor(service, name)

@@ -1,13 +1,32 @@
 import { isObject, isPromise } from '../value-kind.ts'
 
-/** Returns what a value is that stands where a service is meant, and where it belongs. */
-export type InputDescription = (path: string, value: unknown) => string
+const SLASH = '/'.charCodeAt(0)
+
+/**
+ * Returns the path as services are stored: without slashes at the ends, `/` for the root.
+ * @throws {TypeError} the path is not a string
+ */
+export function toServicePath(path: unknown): string {
+  if (typeof path !== 'string')
+    throw new TypeError(`'${String(path)}' is not a valid service path.`)
+  const stripped = stripSlashes(path)
+  return stripped === '' ? '/' : stripped
+}
+
+/** Returns a path without the slashes at its ends, in linear time however many there are. */
+export function stripSlashes(path: string): string {
+  let start = 0
+  let end = path.length
+  while (start < end && path.charCodeAt(start) === SLASH) start += 1
+  while (end > start && path.charCodeAt(end - 1) === SLASH) end -= 1
+  return path.slice(start, end)
+}
 
 /** @throws {TypeError} the value is no service; says what it seems to be, if that is described */
 export function checkServiceInput(
   path: string,
   value: unknown,
-  describe: InputDescription = () => 'pass an object with methods',
+  describe: (path: string, value: unknown) => string = () => 'pass an object with methods',
 ): asserts value is object {
   if (isObject(value) && !isPromise(value) && !isApplication(value)) return
   throw new TypeError(

@@ -1,9 +1,13 @@
 import type { GivenExtensions } from '../declared-types.ts'
 import { EMITTER_METHODS } from '../events/emitter.ts'
 import { STANDARD_EVENTS, STANDARD_METHODS } from '../method-table.ts'
-import type { OptionRules } from '../options/option-check.ts'
-import type { NameSuggestion, OptionCheck } from '../options/option-rules.ts'
-import { checkRules, OPTION } from '../options/option-rules.ts'
+import type { OptionRules } from '../options/option-rules.ts'
+import {
+  BOOLEAN_OPTION,
+  checkRules,
+  OBJECT_OPTION,
+  STRING_LIST_OPTION,
+} from '../options/option-rules.ts'
 import { hasMethod, isObject, isPlainObject } from '../value-kind.ts'
 import type { ServiceSchemas } from './service-schemas.ts'
 
@@ -42,34 +46,13 @@ export type ResolvedServiceOptions = GivenExtensions &
   Required<Omit<ServiceOptions, 'schemas' | 'singleton' | 'extensions'>> &
   Pick<ServiceOptions, 'schemas' | 'singleton'>
 
-/** What checking the options of services needs that only servers have. */
-export interface ServiceOptionSupport {
-  readonly suggestName: NameSuggestion
-  /** Checks options with suggestions, and those inside of others. */
-  readonly checkOptions: OptionCheck
-  /**
-   * Returns the methods of a service that is one record: there is no `get`.
-   * @throws {TypeError} it is listed
-   */
-  listSingletonMethods(
-    path: string,
-    standard: readonly string[],
-    given: readonly string[] | undefined,
-  ): readonly string[]
-  /**
-   * Returns the options of other packages that are given.
-   * @throws {TypeError} one of the options is of the service itself: its constructor takes it
-   */
-  readServiceExtensions(path: string, service: object, extensions: object): object
-}
-
-const RULES: OptionRules = {
-  methods: OPTION.stringList,
-  events: OPTION.stringList,
-  serviceEvents: OPTION.stringList,
+export const SERVICE_OPTION_RULES: OptionRules = {
+  methods: STRING_LIST_OPTION,
+  events: STRING_LIST_OPTION,
+  serviceEvents: STRING_LIST_OPTION,
   routeParams: { expected: 'an object', isValid: isPlainObject },
-  schemas: OPTION.object,
-  singleton: OPTION.boolean,
+  schemas: OBJECT_OPTION,
+  singleton: BOOLEAN_OPTION,
   extensions: {
     expected: 'an object of options that other packages read',
     isValid: isPlainObject,
@@ -77,8 +60,21 @@ const RULES: OptionRules = {
   },
 }
 
+/**
+ * Checks the options of a service. Returns them with what follows from `singleton`, and without what is not
+ * given of `extensions`.
+ * @param standard the standard methods that the service has
+ */
+export type ServiceOptionReader = (
+  path: string,
+  options: ServiceOptions,
+  service: object,
+  standard: readonly string[],
+) => ServiceOptions
+
 /** The names of all options. */
-export const SERVICE_OPTION_NAMES: readonly string[] = /* @__PURE__ */ Object.keys(RULES)
+export const SERVICE_OPTION_NAMES: readonly string[] =
+  /* @__PURE__ */ Object.keys(SERVICE_OPTION_RULES)
 
 const SERVICE_METHODS: readonly string[] = [...STANDARD_METHODS, 'setup', 'teardown']
 
@@ -99,38 +95,33 @@ const PROTECTED_NAMES: ReadonlySet<string> = new Set([
 export function resolveServiceOptions(
   path: string,
   service: object,
-  options: ServiceOptions,
-  support?: ServiceOptionSupport,
+  given: ServiceOptions,
+  read: ServiceOptionReader = readClientOptions,
 ): ResolvedServiceOptions {
-  if (isObject(options) && isService(options)) {
+  if (isObject(given) && isService(given)) {
     throw new TypeError(`app.use() takes one service for path '${path}', and its options after it`)
   }
-  const owner = `app.use('${path}')`
-  const check = support?.checkOptions ?? checkRules
-  check(owner, options, RULES)
-  const { schemas, singleton = false } = options
-  let { extensions } = options
-  if (extensions !== undefined) {
-    const reading = requireSupport(support, `${owner}: the option 'extensions'`)
-    extensions = reading.readServiceExtensions(path, service, extensions)
-  }
   const standard = STANDARD_METHODS.filter((name) => hasMethod(service, name))
-  let { methods = standard } = options
-  if (singleton) {
-    const listing = requireSupport(support, `${owner}: the option 'singleton'`)
-    methods = listing.listSingletonMethods(path, standard, options.methods)
-  }
+  const options = read(path, given, service, standard)
+  const { schemas, singleton = false, extensions, methods = standard } = options
   if (!isService(service) && methods.length === 0) {
     const names = STANDARD_METHODS.join(', ')
     throw new TypeError(
       `Invalid service object passed for path \`${path}\`: it has none of the methods ${names}; list others by the option \`methods\``,
     )
   }
-  for (const name of methods) checkName(path, name)
+  for (const name of methods) {
+    const isInner = name.startsWith('_')
+    if (isMethodName(name) && !isInner) continue
+    const hint = isInner ? ': with _ it has no hooks, list one that calls it' : ''
+    throw new TypeError(
+      `'${name}' on service '${path}' is not allowed as a custom method name${hint}`,
+    )
+  }
   const { events: own } = service as { events?: unknown }
   const events =
     options.events ?? (Array.isArray(own) ? own.filter((one) => typeof one === 'string') : [])
-  check(owner, { events }, RULES)
+  checkRules(toOwner(path), { events }, SERVICE_OPTION_RULES)
   return {
     ...extensions,
     methods: [...methods],
@@ -140,6 +131,19 @@ export function resolveServiceOptions(
     ...(schemas && { schemas }),
     ...(singleton && { singleton }),
   }
+}
+
+/** How errors name who takes the options of a service. */
+export function toOwner(path: string): string {
+  return `app.use('${path}')`
+}
+
+function readClientOptions(path: string, options: ServiceOptions): ServiceOptions {
+  checkRules(toOwner(path), options, SERVICE_OPTION_RULES)
+  for (const name of ['schemas', 'singleton', 'extensions'] as const) {
+    if (options[name]) requireSupport(undefined, `${toOwner(path)}: the option '${name}'`)
+  }
+  return options
 }
 
 /**
@@ -162,13 +166,4 @@ export function isMethodName(name: string): boolean {
 export function requireSupport<T>(support: T | undefined, owner: string): T {
   if (support !== undefined) return support
   throw new TypeError(`${owner} needs an application made by createApp() of 'remex'`)
-}
-
-function checkName(path: string, name: string): void {
-  const isInner = name.startsWith('_')
-  if (isMethodName(name) && !isInner) return
-  const hint = isInner ? ': with _ it has no hooks, list one that calls it' : ''
-  throw new TypeError(
-    `'${name}' on service '${path}' is not allowed as a custom method name${hint}`,
-  )
 }

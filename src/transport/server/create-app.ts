@@ -1,8 +1,8 @@
 import { AsyncResource, createHook } from 'node:async_hooks'
+import { SERVER_SUPPORT } from '../../core/create-app.ts'
 import type { AnyServices } from '../../core/index.ts'
 import { Application } from '../../core/index.ts'
 import { attachSchemas } from '../../core/schema/service/lazy-schemas.ts'
-import { SERVER_SUPPORT } from '../../core/server-support.ts'
 
 /**
  * Returns a new application. `Services` maps each path to its service and types everything else:
