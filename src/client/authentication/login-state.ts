@@ -43,10 +43,8 @@ type Proven = Pick<Login, 'proof' | 'result'>
 
 interface Decided {
   readonly result: LoginResult
-  /** Whether the token is another one than that of the login before. */
+  /** Whether it is to be announced: the token is another one than that of the login before. */
   readonly isNews: boolean
-  /** Whether the claims tell of another user than before. */
-  readonly isOther: boolean
 }
 
 /** A token is visible ASCII: headers refuse other characters, or servers read them differently. */
@@ -137,28 +135,26 @@ export class LoginState {
     this.#ends.add(end)
     let decided: Decided
     try {
-      decided = await Promise.race([this.#decide(number, attempt), ended])
+      decided = await Promise.race([this.#decide(number, attempt, isEcho), ended])
     } finally {
       this.#ends.delete(end)
       // Before the promise settles: who waits for it finds the new state.
       if (this.#started === number) this.#pending = undefined
       this.#publish()
     }
-    // A listener that logs the same user in would be told of that, and do so for ever.
-    if (decided.isNews && (decided.isOther || !isEcho)) this.#announce(decided.result)
-    return decided.result
-  }
-
-  #announce(result: LoginResult): void {
+    const { result, isNews } = decided
+    if (!isNews) return result
     this.#isAnnouncing = true
     try {
       this.#effects.announce(result)
     } finally {
       this.#isAnnouncing = false
     }
+    return result
   }
 
-  async #decide(number: number, attempt: LoginAttempt): Promise<Decided> {
+  /** @param isEcho whether a listener that is being told of a login has begun the attempt */
+  async #decide(number: number, attempt: LoginAttempt, isEcho: boolean): Promise<Decided> {
     const { proof, result } = await this.#proveOrEnd(number, attempt)
     const accessToken: unknown = result?.accessToken
     if (!isNonEmptyString(accessToken)) {
@@ -174,8 +170,9 @@ export class LoginState {
     const before = this.#login
     const login: Login = { number, replaces: before?.number, proof, accessToken, result }
     this.#login = login
-    const isNews = before?.accessToken !== accessToken
-    return { result, isNews, isOther: toClaims(login).sub !== (before && toClaims(before).sub) }
+    const isOther = toClaims(login).sub !== (before && toClaims(before).sub)
+    // A listener that logs the same user in would be told of that, and do so for ever.
+    return { result, isNews: before?.accessToken !== accessToken && (isOther || !isEcho) }
   }
 
   /** Asks the server. A refusal ends the login that is there. */

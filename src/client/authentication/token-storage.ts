@@ -87,13 +87,9 @@ export class OrderedStorage implements TokenStorage {
     // The caller gets the error; the next operation only waits for the end of this one.
     this.#last = done.catch(() => undefined)
     return done.catch((error: unknown) => {
-      throw createStorageError(error, verb)
+      // No `cause`: the message of the storage's own error may hold the token.
+      const name = error instanceof Error ? error.name : typeof error
+      throw new GeneralError(`The storage failed to ${verb} the access token (${name})`)
     })
   }
-}
-
-/** The error has no `cause`: the message of the storage's own error may hold the token. */
-function createStorageError(error: unknown, verb: string): GeneralError {
-  const name = error instanceof Error ? error.name : typeof error
-  return new GeneralError(`The storage failed to ${verb} the access token (${name})`)
 }

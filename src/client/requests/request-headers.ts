@@ -36,8 +36,15 @@ export function mergeHeaders(
     for (const [given, value] of toEntries(source)) {
       if (value === undefined) continue
       const name = String(given).toLowerCase()
-      const fault = findFault(name)
-      if (fault !== undefined) throw new BadRequest(fault)
+      if (!HEADER_NAME.test(name)) {
+        throw new BadRequest('A header has a name that no header can have')
+      }
+      if (name === SERVICE_METHOD) {
+        throw new BadRequest(`The header '${name}' follows from the method that is called`)
+      }
+      if (OF_ONE_CONNECTION.test(name)) {
+        throw new BadRequest(`The header '${name}' belongs to one connection`)
+      }
       merged[name] = toValue(given, value)
     }
   }
@@ -48,13 +55,6 @@ function toEntries(source: unknown): Iterable<readonly [string, unknown]> {
   if (!isObject(source)) throw new BadRequest('Headers must be an object')
   if (Symbol.iterator in source) return source as unknown as Iterable<readonly [string, unknown]>
   return Object.entries(source)
-}
-
-function findFault(name: string): string | undefined {
-  if (!HEADER_NAME.test(name)) return 'A header has a name that no header can have'
-  if (name === SERVICE_METHOD) return `The header '${name}' follows from the method that is called`
-  if (OF_ONE_CONNECTION.test(name)) return `The header '${name}' belongs to one connection`
-  return undefined
 }
 
 /** The value is not repeated in errors: it may be a token. */
