@@ -58,7 +58,12 @@ export function rest<
       const owner = `rest().${library}()`
       // Feathers takes the class in the place of the options as well.
       const [options, Service] = typeof given === 'function' ? [{}, given] : [given, last]
-      checkServiceClass(owner, Service)
+      // A class that is none of this package would go without tokens and limits.
+      if (!(Service?.prototype instanceof RemoteService)) {
+        throw new TypeError(
+          `${owner}: the class must extend FetchClient or another RemoteService of remex/client`,
+        )
+      }
       const called = library === 'axios' ? (connection as AxiosLibrary | null)?.request : connection
       if (typeof called !== 'function') {
         throw new TypeError(`${library} has to be provided: rest(url).${library}(${library})`)
@@ -74,14 +79,6 @@ export function rest<
     axios: by('axios', AxiosClient),
     superagent: by('superagent', SuperagentClient),
   }
-}
-
-/** @throws {TypeError} a class that is none of this package: it would go without tokens and limits */
-function checkServiceClass(owner: string, Service: RemoteServiceClass): void {
-  if (Service?.prototype instanceof RemoteService) return
-  throw new TypeError(
-    `${owner}: the class must extend FetchClient or another RemoteService of remex/client`,
-  )
 }
 
 /** @throws {TypeError} a service has what classes of Feathers send requests by: nothing calls it */

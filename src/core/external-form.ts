@@ -101,7 +101,7 @@ function holdsForm(value: unknown): boolean {
 }
 
 function replaceForms(value: object): unknown {
-  const form = toForm(value)
+  const form = applyForms(value)
   if (Array.isArray(form)) return form.map(toExternalForm)
   if (!isObject(form) || ArrayBuffer.isView(form)) return form
   return Object.fromEntries(
@@ -109,7 +109,7 @@ function replaceForms(value: object): unknown {
   )
 }
 
-function toForm(value: object): unknown {
+function applyForms(value: object): unknown {
   const seen: unknown = readDispatch(value) ?? value
   const { forms = [] } = NOTES.get(value) ?? {}
   const form = forms.reduce((record, toOuter) => toOuter(record), seen)

@@ -142,7 +142,7 @@ export const EMITTER_METHODS: readonly (keyof Emitter)[] = Object.getOwnProperty
 ).filter((name): name is keyof Emitter => name !== 'constructor')
 
 /** Calls a listener; what it throws, or rejects with, goes to `onError` and nowhere else. */
-export function callListener(
+function callListener(
   listener: Listener,
   self: object | undefined,
   values: readonly unknown[],

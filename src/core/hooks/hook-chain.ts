@@ -71,19 +71,15 @@ function mergeLayers(steps: readonly Step[]): Step[] {
   const merged: Step[] = []
   for (const step of steps) {
     const outer = merged.at(-1)
-    const isMergeable = isLayer(step) && step.error.length === 0 && isLayer(outer)
-    if (isMergeable) merged[merged.length - 1] = joinLayers(outer, step)
-    else merged.push(step)
+    if (isLayer(step) && step.error.length === 0 && isLayer(outer)) {
+      merged[merged.length - 1] = {
+        before: [...outer.before, ...step.before],
+        after: [...step.after, ...outer.after],
+        error: outer.error,
+      }
+    } else merged.push(step)
   }
   return merged
-}
-
-function joinLayers(outer: Layer, inner: Layer): Layer {
-  return {
-    before: [...outer.before, ...inner.before],
-    after: [...inner.after, ...outer.after],
-    error: outer.error,
-  }
 }
 
 function isLayer(step: Step | undefined): step is Layer {
@@ -246,8 +242,14 @@ const FIXED: ReadonlySet<string> = new Set(['app', 'service', 'path', 'method', 
  */
 function mergeReturned(context: HookContext, returned: unknown, hook: object): void {
   if (returned === context || !isObject(returned)) return
-  if (isCopy(context, returned)) copyOnto(context, returned)
-  else context.app.support?.warnOfReturned(context, returned, hook)
+  if (!isCopy(context, returned)) {
+    context.app.support?.warnOfReturned(context, returned, hook)
+    return
+  }
+  for (const [key, value] of Object.entries(returned)) {
+    const isOfEveryContext = key in HookContext.prototype && key !== 'statusCode'
+    if (!FIXED.has(key) && !isOfEveryContext) Reflect.set(context, key, value)
+  }
 }
 
 function isCopy(context: HookContext, returned: object): boolean {
@@ -260,11 +262,4 @@ function isCopy(context: HookContext, returned: object): boolean {
     path === context.path &&
     method === context.method
   )
-}
-
-function copyOnto(context: HookContext, copy: object): void {
-  for (const [key, value] of Object.entries(copy)) {
-    const isOfEveryContext = key in HookContext.prototype && key !== 'statusCode'
-    if (!FIXED.has(key) && !isOfEveryContext) Reflect.set(context, key, value)
-  }
 }

@@ -113,15 +113,13 @@ export function callMethod(method: MethodEntry, self: object, args: unknown[]): 
       })
   }
   try {
-    if (method.chain === null && method.spec.event === null) return callDirectly(method, self, args)
+    // Without hooks and events there is nothing that a context could tell.
+    if (method.chain === null && method.spec.event === null) {
+      const returned = method.call(readArguments(method.spec, self, args))
+      return returned instanceof Promise ? returned : Promise.resolve(returned)
+    }
     return runMethod(method, createContext(method, self, args))
   } catch (error) {
     return Promise.reject(error)
   }
-}
-
-/** Without hooks and events there is nothing that a context could tell. */
-function callDirectly(method: MethodEntry, self: object, args: unknown[]): Promise<unknown> {
-  const returned = method.call(readArguments(method.spec, self, args))
-  return returned instanceof Promise ? returned : Promise.resolve(returned)
 }
