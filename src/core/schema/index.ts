@@ -53,8 +53,7 @@ export { DateSchema, StringEnum } from './typebox/field-types.ts'
  * `Intersect` with the option `additionalProperties` makes one object of several.
  */
 export * as Type from './typebox/type.ts'
-export { Ajv } from './validation/ajv.ts'
-export { addFormats, keywordDate } from './validation/formats.ts'
+export { Ajv, addFormats, keywordDate } from './validation/ajv.ts'
 export type { ValidationIssue } from './validation/validation-error.ts'
 export type {
   SchemaWithValidate,

@@ -23,13 +23,24 @@ const MAPS: ReadonlySet<string> = new Set([
 /** Keywords with definitions, which hold for no value by themselves. */
 export const DEFINITIONS: readonly string[] = ['$defs', 'definitions']
 
-/** Keywords whose schemas hold for the same value as the one that they stand in, or may. */
-export const SAME_VALUE: readonly string[] = [
-  ...['$ref', 'allOf', 'anyOf', 'oneOf', 'if', 'then', 'else', 'dependentSchemas', 'dependencies'],
-]
+/** Keywords whose schemas hold for the value of the schema that they stand in. */
+export const CERTAIN: readonly string[] = ['$ref', 'allOf']
 
 /** Keywords with alternatives, one or more of which hold. */
 export const ALTERNATIVES: readonly string[] = ['anyOf', 'oneOf']
+
+/** All keywords whose schemas say something of the same value, in the order in which they count. */
+export const SAME_VALUE: readonly string[] = [
+  ...CERTAIN,
+  ...ALTERNATIVES,
+  ...['if', 'then', 'else', 'dependentSchemas', 'dependencies'],
+]
+
+/** Those of them whose schemas the value may have to fit: that of `if` only asks something. */
+export const POSSIBLE: readonly string[] = SAME_VALUE.filter((keyword) => keyword !== 'if')
+
+/** Keywords that name the properties of an object. */
+export const NAMING: readonly string[] = ['properties', 'patternProperties']
 
 /** Keywords of the properties that an object has beside those that it names. */
 export const OTHER_PROPERTIES: readonly string[] = ['additionalProperties', 'unevaluatedProperties']
@@ -48,6 +59,19 @@ export function toNamedSchemas(value: unknown): Keywords {
 export function listValues(schema: Keywords): readonly unknown[] | undefined {
   const values = 'const' in schema ? [schema['const']] : schema['enum']
   return Array.isArray(values) ? values : undefined
+}
+
+/**
+ * Returns the types of the values that a schema names by its `type`, else by its constants, none where any
+ * value fits. Constants that are objects or lists are of the type `any`.
+ */
+export function listTypes(schema: Keywords): readonly string[] {
+  return [schema['type'] ?? listValues(schema)?.map(toType) ?? []].flat().map(String)
+}
+
+function toType(value: unknown): string {
+  if (value === null) return 'null'
+  return typeof value === 'object' ? 'any' : typeof value
 }
 
 /** Returns the schemas that a keyword has, in whatever shape. */

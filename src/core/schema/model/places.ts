@@ -1,7 +1,14 @@
 import type { JSONSchema } from '../../services/service-schemas.ts'
 import { isObject } from '../../value-kind.ts'
 import type { Keywords } from './keywords.ts'
-import { getOrAdd, listSchemas, OTHER_PROPERTIES, SAME_VALUE, toNamedSchemas } from './keywords.ts'
+import {
+  getOrAdd,
+  listSchemas,
+  OTHER_PROPERTIES,
+  SAME_VALUE,
+  toNamedSchemas,
+  toPrefixItems,
+} from './keywords.ts'
 
 /** What the schema `true` says. */
 const ANYTHING: Keywords = {}
@@ -12,7 +19,8 @@ const ANYTHING: Keywords = {}
  * schemas: where a schema contains itself, its places lead back to one another.
  */
 export class SchemaModel {
-  readonly #root: JSONSchema
+  /** The place of the whole data. */
+  readonly root: Place
   readonly #sameValue: readonly string[]
   readonly #places = new Map<string, Place>()
   readonly #ids = new Map<unknown, number>()
@@ -22,13 +30,8 @@ export class SchemaModel {
    *   `SAME_VALUE`
    */
   constructor(root: JSONSchema, sameValue: readonly string[] = SAME_VALUE) {
-    this.#root = root
     this.#sameValue = sameValue
-  }
-
-  /** The place of the whole data. */
-  get root(): Place {
-    return this.place([this.#root])
+    this.root = this.place([root])
   }
 
   /** Returns the place for whose value some schemas hold. */
@@ -57,15 +60,6 @@ export class SchemaModel {
   }
 }
 
-/** The patterns of schemas, compiled once: the fields of each call are looked at. */
-const PATTERNS = new Map<string, RegExp>()
-
-/** A name of `patternProperties`, and what it stands for. */
-interface Pattern {
-  readonly name: string
-  readonly regex: RegExp
-}
-
 /** One place of the data. */
 export class Place {
   /** The schemas that are named for the place. */
@@ -73,7 +67,7 @@ export class Place {
   /** The same, and all in them that hold for the same value: a value may fit some of them alone. */
   readonly parts: readonly Keywords[]
   readonly #model: SchemaModel
-  #patterns: readonly Pattern[] | undefined
+  #patterns: readonly string[] | undefined
   /** By the names that schemas have: callers can not make it grow. */
   readonly #named = new Map<string, Place>()
   /** By the patterns that a name matches. */
@@ -112,12 +106,13 @@ export class Place {
   property(name: string): Place {
     const known = this.#named.get(name)
     if (known !== undefined) return known
-    this.#patterns ??= [...this.namedSchemas('patternProperties').keys()].map(toPattern)
+    this.#patterns ??= [...this.namedSchemas('patternProperties').keys()]
+    const matching = this.#patterns.filter((pattern) => matchesPattern(name, pattern))
     const isNamed = this.parts.some((part) => hasProperty(part, name))
-    const matching = this.#patterns.filter(({ regex }) => regex.test(name)).map((one) => one.name)
-    const places = isNamed ? this.#named : this.#matched
-    return this.#remember(places, isNamed ? name : matching.join('\n'), () =>
-      this.parts.flatMap((part) => toPropertySchemas(part, name, matching)),
+    // Callers choose the names: nothing is added for those that lead to a known place.
+    const [places, key] = isNamed ? [this.#named, name] : [this.#matched, matching.join('\n')]
+    return getOrAdd(places, key, () =>
+      this.#model.place(this.parts.flatMap((part) => toPropertySchemas(part, name, matching))),
     )
   }
 
@@ -125,12 +120,11 @@ export class Place {
   item(index: number): Place {
     this.#prefixLength ??= Math.max(0, ...this.parts.map((part) => toPrefix(part).length))
     const key = Math.min(index, this.#prefixLength)
-    return this.#remember(this.#items, key, () => this.parts.map((part) => toItemSchema(part, key)))
-  }
-
-  /** Callers choose the names: nothing is added for those that lead to a known place. */
-  #remember<Key>(places: Map<Key, Place>, key: Key, schemas: () => readonly unknown[]): Place {
-    return getOrAdd(places, key, () => this.#model.place(schemas()))
+    return getOrAdd(this.#items, key, () =>
+      this.#model.place(
+        this.parts.map((part) => toPrefix(part)[key] ?? toPrefixItems(part)['items']),
+      ),
+    )
   }
 }
 
@@ -140,19 +134,39 @@ export function oncePerPlace<Facts>(read: (place: Place) => Facts): (place: Plac
   return (place) => getOrAdd(known, place, () => read(place))
 }
 
+/**
+ * Returns what reads each place once into an object that may lead back to itself: it is known before it
+ * is filled.
+ */
+export function createPlaceReader<Facts>(
+  create: () => Facts,
+  fill: (facts: Facts, place: Place) => void,
+): (place: Place) => Facts {
+  const known = new Map<Place, Facts>()
+  return (place) => {
+    const isKnown = known.has(place)
+    const facts = getOrAdd(known, place, create)
+    if (!isKnown) fill(facts, place)
+    return facts
+  }
+}
+
 /** Whether a schema names a property, or has a pattern for it. */
 export function namesProperty(schema: Keywords, name: string): boolean {
   if (hasProperty(schema, name)) return true
   const patterns = Object.keys(toNamedSchemas(schema['patternProperties']))
-  return patterns.some((pattern) => toPattern(pattern).regex.test(name))
+  return patterns.some((pattern) => matchesPattern(name, pattern))
 }
 
 function hasProperty(schema: Keywords, name: string): boolean {
   return Object.hasOwn(toNamedSchemas(schema['properties']), name)
 }
 
-function toPattern(name: string): Pattern {
-  return { name, regex: getOrAdd(PATTERNS, name, () => new RegExp(name, 'u')) }
+/** The patterns of schemas, compiled once: the fields of each call are looked at. */
+const PATTERNS = new Map<string, RegExp>()
+
+function matchesPattern(name: string, pattern: string): boolean {
+  return getOrAdd(PATTERNS, pattern, () => new RegExp(pattern, 'u')).test(name)
 }
 
 function toPropertySchemas(part: Keywords, name: string, matching: readonly string[]): unknown[] {
@@ -164,14 +178,8 @@ function toPropertySchemas(part: Keywords, name: string, matching: readonly stri
   return schemas.length > 0 ? schemas : OTHER_PROPERTIES.map((keyword) => part[keyword])
 }
 
-/** The schemas of the first items: `prefixItems`, and `items` before 2020. */
-function toPrefix({ prefixItems, items }: Keywords): readonly unknown[] {
-  if (Array.isArray(prefixItems)) return prefixItems
-  return Array.isArray(items) ? items : []
-}
-
-function toItemSchema(part: Keywords, index: number): unknown {
-  const prefix = toPrefix(part)
-  if (index < prefix.length) return prefix[index]
-  return Array.isArray(part['items']) ? part['additionalItems'] : part['items']
+/** Returns the schemas of the first items. */
+function toPrefix(part: Keywords): readonly unknown[] {
+  const { prefixItems } = toPrefixItems(part)
+  return Array.isArray(prefixItems) ? prefixItems : []
 }

@@ -29,64 +29,25 @@ interface ReferenceOptions {
  * stays the same object.
  * @throws {TypeError} two different schemas have the same `$id`
  */
-export function linkReferences(schema: JSONSchema, options?: ReferenceOptions): JSONSchema {
-  return hasKeywords(schema) ? new Linking(schema, options).link() : schema
-}
-
-/** The copy of one schema whose references are being replaced. */
-class Linking {
-  readonly #root: Keywords
-  readonly #rootBase: string
-  readonly #isStrict: boolean
-  /** The schemas that have an `$id`, by the whole of it, and where references in them start from. */
-  readonly #named = new Map<string, Keywords>()
-  readonly #bases = new Map<Keywords, string>()
+export function linkReferences(
+  root: JSONSchema,
+  { isStrict = false }: ReferenceOptions = {},
+): JSONSchema {
+  if (!hasKeywords(root)) return root
+  const { named, bases, hasReferences } = readNames(root)
+  if (!hasReferences) return root
   /** The copy of each schema, by where its references start from. */
-  readonly #copies = new Map<string, Map<Keywords, Record<string, unknown>>>()
-  #hasReferences = false
-
-  constructor(root: Keywords, { isStrict = false }: ReferenceOptions = {}) {
-    this.#root = root
-    this.#isStrict = isStrict
-    this.#rootBase = hasId(root) ? toBase(root, BASE) : BASE
-    this.#named.set(this.#rootBase, root)
-    this.#bases.set(root, this.#rootBase)
-    this.#addNamed(root, this.#rootBase, new Set())
-  }
-
-  link(): JSONSchema {
-    return this.#hasReferences ? (this.#copy(this.#root, BASE) as Keywords) : this.#root
-  }
-
-  #addNamed(schema: Keywords, base: string, seen: Set<Keywords>): void {
-    if (seen.has(schema)) return
-    seen.add(schema)
-    this.#hasReferences ||= typeof schema['$ref'] === 'string'
-    mapSchema(schema, (inner) => {
-      if (!hasKeywords(inner)) return
-      const own = hasId(inner) ? (this.#bases.get(inner) ?? toBase(inner, base)) : base
-      if (hasId(inner)) {
-        checkSame(
-          getOrAdd(this.#named, own, () => inner),
-          inner,
-        )
-        this.#bases.set(inner, own)
-      }
-      this.#addNamed(inner, own, seen)
-    })
-  }
-
-  #copy(schema: unknown, outer: string, name?: string): unknown {
+  const copies = new Map<string, Map<Keywords, Record<string, unknown>>>()
+  const copySchema = (schema: unknown, outer: string, name?: string): unknown => {
     if (!hasKeywords(schema)) return schema
-    const base = this.#bases.get(schema) ?? outer
-    const copies = getOrAdd(this.#copies, base, () => new Map<Keywords, Record<string, unknown>>())
-    const known = copies.get(schema)
-    const copy = known ?? {}
-    if (known === undefined) {
+    const base = bases.get(schema) ?? outer
+    const known = getOrAdd(copies, base, () => new Map<Keywords, Record<string, unknown>>())
+    const copy = known.get(schema) ?? {}
+    if (!known.has(schema)) {
       // Before what is in it is copied: it may contain itself.
-      copies.set(schema, copy)
+      known.set(schema, copy)
       const inner = mapSchema(schema, (part, keyword) =>
-        keyword === '$ref' ? this.#follow(part, base) : this.#copy(part, base),
+        keyword === '$ref' ? follow(part, base) : copySchema(part, base),
       )
       Object.assign(copy, inner)
     }
@@ -95,21 +56,45 @@ class Linking {
       copy['$anchor'] ??= name
     return copy
   }
-
   /** Returns what a reference means; the reference itself if it leads out of the schema. */
-  #follow(reference: unknown, base: string): unknown {
+  const follow = (reference: unknown, base: string): unknown => {
     if (typeof reference !== 'string') return reference
     const [path = '', fragment = ''] = reference.split('#')
     const target = resolveUri(path, base)
-    const whole = this.#named.get(target)
+    const whole = named.get(target)
     if (whole === undefined) return reference
     const meant = findPart(whole, fragment)
     const name = lastWord(decodePointer(fragment)) ?? 'record'
-    if (isSchema(meant)) return this.#copy(meant, target, name)
-    if (this.#isStrict) return `${target}#${fragment}`
-    const ofRoot = findPart(this.#root, fragment)
-    return isSchema(ofRoot) ? this.#copy(ofRoot, this.#rootBase, name) : reference
+    if (isSchema(meant)) return copySchema(meant, target, name)
+    if (isStrict) return `${target}#${fragment}`
+    const ofRoot = findPart(root, fragment)
+    return isSchema(ofRoot) ? copySchema(ofRoot, bases.get(root) ?? BASE, name) : reference
   }
+  return copySchema(root, BASE) as Keywords
+}
+
+/** Returns the schemas in a whole that have an `$id`, by all of it, and where their references start from. */
+function readNames(root: Keywords) {
+  const named = new Map<string, Keywords>()
+  const bases = new Map<Keywords, string>()
+  const seen = new Set<Keywords>()
+  let hasReferences = false
+  const read = (schema: unknown, outer: string): void => {
+    if (!hasKeywords(schema) || seen.has(schema)) return
+    seen.add(schema)
+    const base = hasId(schema) ? toBase(schema, outer) : outer
+    if (schema === root || hasId(schema)) {
+      checkSame(
+        getOrAdd(named, base, () => schema),
+        schema,
+      )
+      bases.set(schema, base)
+    }
+    hasReferences ||= typeof schema['$ref'] === 'string'
+    mapSchema(schema, (inner) => read(inner, base))
+  }
+  read(root, BASE)
+  return { named, bases, hasReferences }
 }
 
 function isSchema(value: unknown): boolean {
@@ -187,14 +172,6 @@ interface WritingOptions {
   readonly toReference?: (definition?: readonly [keyword: string, name: string]) => string
 }
 
-/**
- * Returns a schema of {@link linkReferences} as JSON Schema. What is referred to is one of the
- * definitions of the whole, and no part has a name beside.
- */
-export function writeReferences(schema: JSONSchema, options?: WritingOptions): JSONSchema {
-  return hasKeywords(schema) ? new Writing(schema, options).write() : schema
-}
-
 /** Keywords that may stand beside the reference of a schema that is nothing but that. */
 const BESIDE: ReadonlySet<string> = new Set([
   ...['$ref', '$comment', 'title', 'description', 'type', ...OF_DOCUMENTS],
@@ -207,95 +184,89 @@ export function toRecordSchema(schema: Keywords): Keywords {
   return isReference ? { ...$ref, ...others } : schema
 }
 
-class Writing {
-  readonly #root: Keywords
-  readonly #toReference: NonNullable<WritingOptions['toReference']>
-  /** The keyword and the name of each definition. */
-  readonly #definitions = new Map<unknown, readonly [keyword: string, name: string]>()
-  /** The definitions that are written in every place by a reference. */
-  readonly #shared = new Set<unknown>()
-  readonly #copies = new Map<Keywords, unknown>()
-  readonly #taken: Set<string>
-
-  constructor(root: Keywords, { sharesParts = false, toReference = toLocal }: WritingOptions = {}) {
-    this.#root = root
-    this.#toReference = toReference
-    this.#taken = new Set(DEFINITIONS.flatMap((keyword) => Object.keys(root[keyword] ?? {})))
-    for (const keyword of DEFINITIONS) {
-      for (const [name, definition] of Object.entries(toNamedSchemas(root[keyword]))) {
-        this.#definitions.set(definition, [keyword, name])
-      }
-    }
-    if (sharesParts) this.#findShared()
+/**
+ * Returns a schema of {@link linkReferences} as JSON Schema. What is referred to is one of the
+ * definitions of the whole, and no part has a name beside.
+ */
+export function writeReferences(
+  root: JSONSchema,
+  { sharesParts = false, toReference = toLocal }: WritingOptions = {},
+): JSONSchema {
+  if (!hasKeywords(root)) return root
+  const definitions = readDefinitions(root)
+  const names = new Set(DEFINITIONS.flatMap((one) => Object.keys(toNamedSchemas(root[one]))))
+  const shared = sharesParts ? findShared(root, definitions) : new Set()
+  const copies = new Map<Keywords, unknown>()
+  const refer = (target: unknown): string => {
+    if (target === root) return toReference()
+    return toReference(
+      getOrAdd(definitions, target, () => ['$defs', addFreeName(target, names)] as const),
+    )
   }
-
-  write(): JSONSchema {
-    const root = this.#root
-    const written = { ...(this.#write(root) as object) } as Record<string, unknown>
-    for (const keyword of OF_DOCUMENTS) {
-      const value = root[keyword]
-      if (value === undefined || keyword === '$anchor') continue
-      written[keyword] = DEFINITIONS.includes(keyword)
-        ? mapSchema({ [keyword]: value }, (one) => this.#write(one))[keyword]
-        : value
-    }
-    // Those that are written may refer to further ones, which come to the end of the map.
-    for (const [definition, [keyword, name]] of this.#definitions) {
-      if (Object.hasOwn(toNamedSchemas(root[keyword]), name)) continue
-      written[keyword] = { ...(written[keyword] as object), [name]: this.#write(definition) }
-    }
-    return written
-  }
-
-  #findShared(): void {
-    const known = new Set<unknown>(this.#definitions.keys())
-    const visit = (part: unknown, keyword: string): void => {
-      if (!hasKeywords(part)) return
-      const isPlace = keyword !== '$ref' && !DEFINITIONS.includes(keyword)
-      if (isPlace && known.has(part) && part !== this.#root && isLarge(part)) this.#shared.add(part)
-      if (isPlace) known.add(part)
-    }
-    visitSchemas(this.#root, (schema) => mapSchema(schema, visit))
-  }
-
   /** Returns the keywords of a schema, which are the same object in each place of it. */
-  #write(schema: unknown): unknown {
+  const write = (schema: unknown): unknown => {
     if (!hasKeywords(schema)) return schema
-    return getOrAdd(this.#copies, schema, () => {
+    return getOrAdd(copies, schema, () => {
       const kept = Object.entries(schema).filter(([keyword]) => !OF_DOCUMENTS.has(keyword))
       return mapSchema(Object.fromEntries(kept), (inner, keyword) => {
-        if (keyword === '$ref') return typeof inner === 'string' ? inner : this.#refer(inner)
-        return this.#shared.has(inner) ? { $ref: this.#refer(inner) } : this.#write(inner)
+        if (keyword === '$ref') return typeof inner === 'string' ? inner : refer(inner)
+        return shared.has(inner) ? { $ref: refer(inner) } : write(inner)
       })
     })
   }
-
-  #refer(target: unknown): string {
-    if (target === this.#root) return this.#toReference()
-    const definition = getOrAdd(
-      this.#definitions,
-      target,
-      () => ['$defs', this.#toFreeName(target)] as const,
-    )
-    return this.#toReference(definition)
+  const written = { ...(write(root) as object) } as Record<string, unknown>
+  for (const keyword of OF_DOCUMENTS) {
+    const value = root[keyword]
+    if (value === undefined || keyword === '$anchor') continue
+    written[keyword] = DEFINITIONS.includes(keyword)
+      ? mapSchema({ [keyword]: value }, write)[keyword]
+      : value
   }
-
-  #toFreeName(target: unknown): string {
-    const { $anchor, $id = '' } = hasKeywords(target) ? target : {}
-    const word = lastWord(String($anchor ?? $id)) ?? 'part'
-    let name = word
-    for (let count = 2; this.#taken.has(name); count += 1) name = `${word}${count}`
-    this.#taken.add(name)
-    return name
+  // Those that are written may refer to further ones, which come to the end of the map.
+  for (const [definition, [keyword, name]] of definitions) {
+    if (Object.hasOwn(toNamedSchemas(root[keyword]), name)) continue
+    written[keyword] = { ...(written[keyword] as object), [name]: write(definition) }
   }
+  return written
+}
+
+/** The keyword and the name of each definition. */
+type Definitions = Map<unknown, readonly [keyword: string, name: string]>
+
+function readDefinitions(root: Keywords): Definitions {
+  const entries = DEFINITIONS.flatMap((keyword) =>
+    Object.entries(toNamedSchemas(root[keyword])).map(
+      ([name, definition]) => [definition, [keyword, name]] as const,
+    ),
+  )
+  return new Map(entries)
+}
+
+/** Returns the large parts that stand in several places, each of which is written as a reference. */
+function findShared(root: Keywords, definitions: Definitions): ReadonlySet<unknown> {
+  const known = new Set(definitions.keys())
+  const shared = new Set<unknown>()
+  const visit = (part: unknown, keyword: string): void => {
+    if (!hasKeywords(part) || keyword === '$ref' || DEFINITIONS.includes(keyword)) return
+    const isLarge = LARGE.some((one) => part[one] !== undefined)
+    if (known.has(part) && part !== root && isLarge) shared.add(part)
+    known.add(part)
+  }
+  visitSchemas(root, (schema) => mapSchema(schema, visit))
+  return shared
+}
+
+function addFreeName(target: unknown, taken: Set<string>): string {
+  const { $anchor, $id = '' } = hasKeywords(target) ? target : {}
+  const word = lastWord(String($anchor ?? $id)) ?? 'part'
+  let name = word
+  for (let count = 2; taken.has(name); count += 1) name = `${word}${count}`
+  taken.add(name)
+  return name
 }
 
 function toLocal(definition?: readonly [keyword: string, name: string]): string {
   return definition === undefined ? '#' : `#/${definition.map(escapePointer).join('/')}`
-}
-
-function isLarge(schema: Keywords): boolean {
-  return LARGE.some((keyword) => schema[keyword] !== undefined)
 }
 
 /** The last word in a path is what readers know a schema by. */

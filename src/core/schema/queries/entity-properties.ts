@@ -3,6 +3,8 @@ import { Type } from 'typebox'
 
 import { isPlainObject } from '../../value-kind.ts'
 import type { Keywords } from '../model/keywords.ts'
+import { DEFINITIONS } from '../model/keywords.ts'
+import { SchemaModel } from '../model/places.ts'
 import { linkReferences, toRecordSchema } from '../model/references.ts'
 
 /** A property of an entity. */
@@ -24,7 +26,7 @@ export interface EntityProperties {
 }
 
 /** Keywords with schemas that a reference may lead to, and the one that says how to read them. */
-const DEFINITIONS = ['$defs', 'definitions', '$schema']
+const KEPT = [...DEFINITIONS, '$schema']
 
 /**
  * Returns the properties that a schema names: one of an object, one that joins such by `allOf`, as
@@ -37,15 +39,16 @@ const DEFINITIONS = ['$defs', 'definitions', '$schema']
  */
 export function readEntity(owner: string, given: unknown, isLinked = false): EntityProperties {
   if (!isPlainObject(given)) throw new TypeError(`${owner} takes the schema of an object`)
-  const isMap = !isObjectSchema(given)
-  const entity = isMap
-    ? given
-    : toRecordSchema(isLinked ? given : (linkReferences(given) as Keywords))
-  const outer = isMap ? toMap(owner, entity) : toProperties(owner, entity)
-  const definitions = isMap
-    ? {}
-    : Object.fromEntries(DEFINITIONS.flatMap((name) => toEntry(name, entity[name])))
-  return { properties: new Map([...outer, ...toInner(outer)]), definitions, isMap }
+  if (!isObjectSchema(given)) {
+    return { properties: withInner(readMap(owner, given)), definitions: {}, isMap: true }
+  }
+  const entity = toRecordSchema(isLinked ? given : (linkReferences(given) as Keywords))
+  const definitions = Object.entries(entity).filter(([keyword]) => KEPT.includes(keyword))
+  return {
+    properties: withInner(readProperties(owner, entity)),
+    definitions: Object.fromEntries(definitions),
+    isMap: false,
+  }
 }
 
 /** Whether something is a schema, by itself: an object of keywords, `true` or `false`. */
@@ -62,71 +65,58 @@ function isSchemaMap(value: unknown): value is Readonly<Record<string, TSchema>>
   return isPlainObject(value) && Object.values(value).every(isSchema)
 }
 
-function toMap(owner: string, map: Keywords): Map<string, EntityProperty> {
+function readMap(owner: string, map: Keywords): Map<string, EntityProperty> {
+  const properties = new Map<string, EntityProperty>()
   for (const [name, schema] of Object.entries(map)) {
     if (!isSchema(schema)) throw new TypeError(`${owner}: '${name}' has no schema of a property`)
+    // Nothing tells whether records may lack it.
+    properties.set(name, { schema, isOptional: true })
   }
-  // Nothing tells whether records may lack one.
+  return properties
+}
+
+function readProperties(owner: string, entity: Keywords): Map<string, EntityProperty> {
+  const { root } = new SchemaModel(entity, ['allOf'])
+  for (const part of root.parts) checkPart(owner, part, entity)
+  const isRequired = (name: string): boolean =>
+    root.parts.some(({ required }) => Array.isArray(required) && required.includes(name))
+  // A property that several schemas describe holds by all of them.
   return new Map(
-    Object.entries(map).map(([name, schema]) => [
+    [...root.namedSchemas('properties')].map(([name, schemas]) => [
       name,
-      { schema: schema as TSchema, isOptional: true },
+      {
+        schema: schemas.length > 1 ? Type.Unsafe({ allOf: schemas }) : (schemas[0] as TSchema),
+        isOptional: !isRequired(name),
+      },
     ]),
   )
 }
 
-function toProperties(owner: string, entity: Keywords): Map<string, EntityProperty> {
-  const { properties = {}, allOf = [], required = [] } = entity
+function checkPart(owner: string, part: Keywords, whole: Keywords): void {
+  if (part !== whole && !isObjectSchema(part)) {
+    throw new TypeError(`${owner} can only join schemas of objects, with their 'properties'`)
+  }
+  const { properties = {}, allOf = [], required = [] } = part
   if (!isSchemaMap(properties) || !Array.isArray(allOf) || !Array.isArray(required)) {
     throw new TypeError(`${owner} takes the schema of an object, with its 'properties'`)
   }
-  if (entity['properties'] === undefined && allOf.length === 0) {
+  if (part['properties'] === undefined && allOf.length === 0) {
     throw new TypeError(`${owner} needs the 'properties' of the schema`)
   }
-  const all = new Map(
-    Object.entries(properties).map(([name, schema]) => [
-      name,
-      { schema, isOptional: !required.includes(name) },
-    ]),
-  )
-  for (const part of allOf as readonly unknown[]) {
-    if (!isPlainObject(part) || !isObjectSchema(part)) {
-      throw new TypeError(`${owner} can only join schemas of objects, with their 'properties'`)
-    }
-    for (const [name, property] of toProperties(owner, part)) {
-      all.set(name, join(all.get(name), property, required.includes(name)))
+}
+
+/** Returns properties with those of objects, and of objects in lists, one level down. */
+function withInner(
+  outer: ReadonlyMap<string, EntityProperty>,
+): ReadonlyMap<string, EntityProperty> {
+  const all = new Map(outer)
+  for (const [name, { schema }] of outer) {
+    const { type, items, properties } = schema as Keywords
+    const inner = type === 'array' && isPlainObject(items) ? items['properties'] : properties
+    // An object without it, or a record without the object, has no value at the path.
+    for (const [key, value] of Object.entries(isSchemaMap(inner) ? inner : {})) {
+      all.set(`${name}.${key}`, { schema: value, isOptional: true })
     }
   }
   return all
-}
-
-/** A property that two schemas describe holds by both. */
-function join(
-  one: EntityProperty | undefined,
-  other: EntityProperty,
-  isRequired: boolean,
-): EntityProperty {
-  if (one === undefined) return { ...other, isOptional: other.isOptional && !isRequired }
-  return {
-    schema: Type.Unsafe({ allOf: [one.schema, other.schema] }),
-    isOptional: one.isOptional && other.isOptional,
-  }
-}
-
-/** Returns the properties of objects, and of objects in lists, one level down. */
-function toInner(outer: ReadonlyMap<string, EntityProperty>): [string, EntityProperty][] {
-  return [...outer].flatMap(([name, { schema }]) => {
-    const { type, items, properties } = schema as Keywords
-    const inner = type === 'array' && isPlainObject(items) ? items['properties'] : properties
-    if (!isSchemaMap(inner)) return []
-    // An object without it, or a record without the object, has no value at the path.
-    return Object.entries(inner).map(([key, value]): [string, EntityProperty] => [
-      `${name}.${key}`,
-      { schema: value, isOptional: true },
-    ])
-  })
-}
-
-function toEntry(name: string, value: unknown): [string, unknown][] {
-  return value === undefined ? [] : [[name, value]]
 }

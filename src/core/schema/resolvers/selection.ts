@@ -1,5 +1,6 @@
 import type { Query } from '../../params.ts'
 import { isObject, isPlainObject, isStringList } from '../../value-kind.ts'
+import { whenReady } from './resolver.ts'
 
 const DIGITS = /^\d{1,15}$/
 /** The names of ids where a service does not say its own. */
@@ -68,17 +69,18 @@ export function withholdSelection(context: object, names: readonly string[]): vo
 }
 
 /**
- * Puts the names that were taken out of `$select` into a query that is to be checked: one that is
- * mistyped is refused. Returns whether it did, and they have to be taken out again.
+ * Checks a query with the names that were taken out of `$select` of its call in it: one that is mistyped is
+ * refused. Returns what the check does, or a promise of it, without those names.
  */
-export function addWithheld(context: object, query: Query): boolean {
+export function checkWithheld(
+  context: object,
+  query: Query,
+  check: (query: Query) => unknown,
+): unknown {
   const names = findWithheld(context) ?? []
-  if (names.length === 0 || query['$select'] !== undefined) return false
-  query['$select'] = [...names]
-  return true
-}
-
-/** Returns a query that selects nothing. */
-export function withoutSelection({ $select: _select, ...query }: Query): Query {
-  return query
+  if (names.length === 0 || query['$select'] !== undefined) return check(query)
+  return whenReady(check({ ...query, $select: [...names] }), (checked) => {
+    const { $select: _select, ...others } = checked as Query
+    return others
+  })
 }

@@ -1,8 +1,8 @@
 import type { OperatorPlace } from '../../checked-query.ts'
-import { setCheckedQuery } from '../../checked-query.ts'
 import type { HookContext } from '../../hooks/hook-context.ts'
+import { isStandardMethod } from '../../method-table.ts'
 import type { Params } from '../../params.ts'
-import type { ServiceEntryFace } from '../../services/method-entry.ts'
+import type { MethodEntry, ServiceEntryFace } from '../../services/method-entry.ts'
 import { checkList } from '../../services/multi-option.ts'
 import type {
   DataSchema,
@@ -10,67 +10,97 @@ import type {
   MethodSchemas,
   ServiceSchemas,
 } from '../../services/service-schemas.ts'
-import { isPromise } from '../../value-kind.ts'
-import { getOrAdd } from '../model/keywords.ts'
+import { toClosedSchema, toPatchSchema } from '../model/derived-schemas.ts'
+import { getOrAdd, hasKeywords } from '../model/keywords.ts'
+import { linkReferences, toRecordSchema } from '../model/references.ts'
 import { readOperatorPlaces } from '../queries/operator-places.ts'
-import { readLists } from '../queries/query-lists.ts'
-import { addWithheld, withoutSelection } from '../resolvers/selection.ts'
+import { toDerivedQuery } from '../queries/query-syntax.ts'
+import { whenReady } from '../resolvers/resolver.ts'
 import { createStandardValidator, isStandardSchema } from '../validation/standard-schema.ts'
-import { validateEach } from '../validation/validation-hooks.ts'
-import type { Check, CheckOptions } from '../validation/validator.ts'
+import { checkCallQuery, validateEach } from '../validation/validation-hooks.ts'
+import type { Check } from '../validation/validator.ts'
 import { checkClosedParts, compileLinkedCheck } from '../validation/validator.ts'
-import type { MethodSources } from './method-sources.ts'
-import { linkSchemas, toMethodSources } from './method-sources.ts'
+import { toDataSchema } from './schemas-check.ts'
 import { toPublicSchema, toWireSchema } from './wire-schema.ts'
 
+/** What a query is checked by. */
 interface QueryCheck {
   /** Checks a query and converts its values. @throws {BadRequest} it does not fit */
-  check(query: unknown): unknown
+  readonly check: Check
   /** Where the schema names operators. */
   readonly places: OperatorPlace
 }
 
-/** What the calls of one method from outside are checked by. */
-interface MethodCheck {
-  readonly sources: MethodSources
-  readonly query: QueryCheck
-  /** `null` for methods without data. */
-  readonly data: DataCheck | null
+/**
+ * Returns what checks the data of a call with these params. The check returns the data, with what the
+ * schema has converted in it; a promise of it for schemas of other libraries.
+ */
+type DataCheck = (params: Params) => Check
+
+/**
+ * The schemas of one method as its service declares them, with what follows from others, and what calls from
+ * outside are checked by. Objects in what is sent are closed, unless they say otherwise.
+ */
+interface CompiledMethod {
+  /** What one call, or one item of a list, sends; `undefined` for methods without data. */
+  readonly data: DataSchema | undefined
+  readonly query: JSONSchema
+  /** One record of what comes back; `undefined` where nothing is known of it. */
+  readonly result: JSONSchema | undefined
+  /** Whether `result` describes the whole answer. */
+  readonly isWhole: boolean
+  readonly dataCheck: DataCheck | undefined
+  readonly queryCheck: QueryCheck
 }
 
 /** The schemas of a service, compiled. */
 export class CompiledSchemas {
-  readonly #methods: ReadonlyMap<string, MethodCheck>
+  readonly #methods = new Map<string, CompiledMethod>()
   readonly #dropsUnknown: boolean
 
   /** @throws {TypeError} a schema can't be compiled; says which */
   constructor(entry: ServiceEntryFace, given: ServiceSchemas) {
-    const dropsUnknown = given.unknown === 'drop'
-    this.#dropsUnknown = dropsUnknown
+    this.#dropsUnknown = given.unknown === 'drop'
     const service = `the schemas of service '${entry.path}'`
     const schemas = compile(service, () => linkSchemas(given))
     for (const [name, schema] of listResults(schemas)) {
+      if (schema === undefined) continue
       // Answers are not checked, but what is misspelt there would send other fields, and what is made of
       // it later, a query, has its faults in other places.
       compile(`${name} in ${service}`, () => compileLinkedCheck(schema, { useDefaults: false }))
     }
-    const all = compile(service, () => toMethodSources(entry, schemas))
+    // Methods with the same schema have one check.
+    const closed = new Map<JSONSchema, JSONSchema>()
+    const close = (schema: JSONSchema) => getOrAdd(closed, schema, () => toClosedSchema(schema))
     const queries = new Map<JSONSchema, QueryCheck>()
     const datas = new Map<DataSchema, DataCheck>()
-    const toCheck = (sources: MethodSources): MethodCheck => {
-      const { query, isQueryDerived, data, method } = sources
-      const owner = `of '${method.name}' in ${service}`
-      const forQuery = (): QueryCheck =>
-        createQueryCheck(query, `the query ${owner}`, isQueryDerived)
-      const forData = (schema: DataSchema): DataCheck =>
-        compile(`the data ${owner}`, () => createDataCheck(schema, { dropsUnknown }))
-      return {
-        sources,
-        query: getOrAdd(queries, query, forQuery),
-        data: data === undefined ? null : getOrAdd(datas, data, () => forData(data)),
-      }
+    const toDataCheck = (name: string, data: DataSchema): DataCheck =>
+      compile(`the data of '${name}' in ${service}`, () =>
+        createDataCheck(data, this.#dropsUnknown),
+      )
+    const defaultQuery = compile(service, () => schemas.query ?? toDefaultQuery(schemas))
+    for (const method of entry.methods.values()) {
+      if (!method.external) continue
+      const { name } = method
+      const own = schemas.methods?.[name]
+      const isStandard = isStandardMethod(name)
+      const isWhole = isStandard && own?.result !== undefined
+      const isDerived = own?.query === undefined && schemas.query === undefined
+      const sent = toMethodData(method, schemas)
+      const data = sent === undefined || isStandardSchema(sent) ? sent : close(sent)
+      const query = close(own?.query ?? defaultQuery)
+      this.#methods.set(name, {
+        data,
+        query,
+        result: isStandard && !isWhole ? (schemas.result ?? schemas.entity) : own?.result,
+        isWhole,
+        queryCheck: getOrAdd(queries, query, () =>
+          createQueryCheck(query, `the query of '${name}' in ${service}`, isDerived),
+        ),
+        dataCheck:
+          data === undefined ? undefined : getOrAdd(datas, data, () => toDataCheck(name, data)),
+      })
     }
-    this.#methods = new Map(all.map((sources) => [sources.method.name, toCheck(sources)]))
   }
 
   /**
@@ -78,35 +108,94 @@ export class CompiledSchemas {
    * of another library needs one.
    * @throws {BadRequest} what does not fit, with its places
    */
-  check(context: HookContext): PromiseLike<void> | undefined {
+  check(context: HookContext): unknown {
     const method = this.#methods.get(context.method)
     if (method === undefined) return undefined
-    const query = readLists(context.params.query ?? {})
-    const isAdded = addWithheld(context, query)
-    method.query.check(query)
-    const checked = isAdded ? withoutSelection(query) : query
-    setCheckedQuery(context, checked, method.query.places)
-    if (method.data === null) return undefined
-    const check = method.data(context.params)
+    const { queryCheck, dataCheck } = method
+    checkCallQuery(context, queryCheck.check, queryCheck.places)
+    if (dataCheck === undefined) return undefined
+    const check = dataCheck(context.params)
     const isList = context.method === 'create' && Array.isArray(context.data)
     if (isList) checkList(context)
     const data = isList ? validateEach(context.data, check) : check(context.data)
-    if (isPromise(data)) return data.then((checked) => setData(context, checked))
-    setData(context, data)
-    return undefined
+    return whenReady(data, (checked) => {
+      context.data = checked
+    })
   }
 
   /** Returns the schemas of a method as they hold over HTTP. */
   toMethodSchemas(name: string): MethodSchemas {
-    const sources = this.#methods.get(name)?.sources
+    const { data, query = true, result, isWhole = false } = this.#methods.get(name) ?? {}
     const options = { dropsUnknown: this.#dropsUnknown }
     return {
-      data: sources?.data === undefined ? undefined : toPublicSchema(sources.data, options),
-      query: toWireSchema(sources?.query ?? true),
-      result: sources?.result === undefined ? undefined : toWireSchema(sources.result),
-      isWhole: sources?.isWhole === true,
+      data: data === undefined ? undefined : toPublicSchema(data, options),
+      query: toWireSchema(query),
+      result: result === undefined ? undefined : toWireSchema(result),
+      isWhole,
     }
   }
+}
+
+/**
+ * Returns the schemas of a service with linked references, so that parts of them may stand in others. The
+ * same schema in several places is so in the copy.
+ * @throws {TypeError} two different schemas in one of them have the same `$id`
+ */
+function linkSchemas(schemas: ServiceSchemas): ServiceSchemas {
+  const linked = new Map<unknown, unknown>()
+  const link = (schema: unknown): unknown =>
+    hasKeywords(schema) && !isStandardSchema(schema)
+      ? getOrAdd(linked, schema, () => linkReferences(schema))
+      : schema
+  const { methods = {}, ...own } = schemas
+  return {
+    ...mapValues(own, link),
+    methods: mapValues(methods, (one) => mapValues(one ?? {}, link)),
+  }
+}
+
+function mapValues<T extends object>(object: T, map: (value: T[keyof T]) => unknown): T {
+  const entries = Object.entries(object).map(([name, value]) => [name, map(value)])
+  return Object.fromEntries(entries) as T
+}
+
+/** Returns the schemas of what comes back, with their names. */
+function listResults({ entity, result, methods = {} }: ServiceSchemas) {
+  const own = Object.entries(methods).map(
+    ([name, method]) => [`the result of '${name}'`, method?.result] as const,
+  )
+  return [["'entity'", entity] as const, ["'result'", result] as const, ...own]
+}
+
+function compile<R>(what: string, run: () => R): R {
+  try {
+    return run()
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new TypeError(`Can not compile ${what}: ${reason}`, { cause: error })
+  }
+}
+
+function toMethodData(
+  { name, spec }: MethodEntry,
+  schemas: ServiceSchemas,
+): DataSchema | undefined {
+  if (!spec.arguments.includes('data')) return undefined
+  const data = toDataSchema(schemas, name)
+  const isDerived = name === 'patch' && schemas.patch === undefined
+  return isDerived && hasKeywords(data) && !isStandardSchema(data) ? toPatchSchema(data) : data
+}
+
+/** Callers may ask for what they see. */
+function toDefaultQuery({ entity, result: record = entity }: ServiceSchemas): JSONSchema {
+  if (hasKeywords(record)) {
+    const { type = 'object', properties, allOf } = toRecordSchema(record)
+    if (type !== 'object' || (properties === undefined && allOf === undefined)) {
+      throw new TypeError("no query follows from a record without 'properties': name the 'query'")
+    }
+    return toDerivedQuery({ type: 'object', ...record })
+  }
+  return { type: 'object', properties: {}, additionalProperties: false }
 }
 
 /**
@@ -127,35 +216,6 @@ function createQueryCheck(schema: JSONSchema, name: string, isDerived: boolean):
   }
 }
 
-/** Returns the schemas of what comes back, with their names. */
-function listResults({ entity, result, methods = {} }: ServiceSchemas): [string, JSONSchema][] {
-  const custom = Object.entries(methods).map(
-    ([name, method]) => [`the result of '${name}'`, method?.result] as const,
-  )
-  return [["'entity'", entity] as const, ["'result'", result] as const, ...custom].flatMap(
-    ([name, schema]): [string, JSONSchema][] => (schema === undefined ? [] : [[name, schema]]),
-  )
-}
-
-function compile<R>(what: string, run: () => R): R {
-  try {
-    return run()
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new TypeError(`Can not compile ${what}: ${reason}`, { cause: error })
-  }
-}
-
-function setData(context: HookContext, data: unknown): void {
-  context.data = data
-}
-
-/**
- * Returns what checks the data of a call with these params. The check returns the data, with what the
- * schema has converted in it; a promise of it for schemas of other libraries.
- */
-type DataCheck = (params: Params) => Check
-
 /** The content type of forms, where numbers and booleans are strings. */
 const FORM = /^application\/x-www-form-urlencoded\b/i
 
@@ -163,10 +223,7 @@ const FORM = /^application\/x-www-form-urlencoded\b/i
  * Returns the check of data by a schema, by one that converts strings where the data is that of a form.
  * @throws {Error} the schema can't be compiled
  */
-function createDataCheck(
-  schema: DataSchema,
-  { dropsUnknown = false }: Pick<CheckOptions, 'dropsUnknown'> = {},
-): DataCheck {
+function createDataCheck(schema: DataSchema, dropsUnknown: boolean): DataCheck {
   if (isStandardSchema(schema)) {
     const check = createStandardValidator(schema)
     return () => check

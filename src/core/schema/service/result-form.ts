@@ -1,17 +1,11 @@
 import type { JSONSchema } from '../../services/service-schemas.ts'
 import { isObject, isSingleValue } from '../../value-kind.ts'
 import type { Keywords } from '../model/keywords.ts'
-import { hasKeywords, listValues, SAME_VALUE } from '../model/keywords.ts'
+import { hasKeywords, listTypes, NAMING, OTHER_PROPERTIES, POSSIBLE } from '../model/keywords.ts'
 import type { Place } from '../model/places.ts'
-import { SchemaModel } from '../model/places.ts'
+import { createPlaceReader, SchemaModel } from '../model/places.ts'
 import { setOwnProperty } from '../plain-objects.ts'
 import { toISODateString } from './iso-date.ts'
-
-/** Keywords that lead to further schemas of a value. That of `if` asks something, and names nothing. */
-const JOINED = SAME_VALUE.filter((keyword) => keyword !== 'if')
-
-/** Keywords that name the fields of an object. */
-const NAMING = ['properties', 'patternProperties', 'additionalProperties']
 
 /** What `typeof` says of the values of a type. */
 const SCALARS: ReadonlyMap<string, string> = new Map([
@@ -38,13 +32,36 @@ export interface PickOptions {
  * @throws {TypeError} a reference leads nowhere
  */
 export function createResultForm(schema: JSONSchema): ResultForm {
-  return hasKeywords(schema) ? new ResultFormReader(schema).read() : new ResultForm()
+  const model = new SchemaModel(schema, POSSIBLE)
+  const formOf: (place: Place) => ResultForm = createPlaceReader(
+    () => new ResultForm(),
+    (form, place) => {
+      checkReferences(place)
+      const types = new Set(place.parts.flatMap(listTypes).filter((type) => type !== 'null'))
+      const items = ['items', 'prefixItems', 'additionalItems'].flatMap((one) => place.schemas(one))
+      form.pickFields = createFieldPicker(place, model, formOf)
+      form.items = items.some(hasKeywords) ? formOf(model.place(items)) : undefined
+      for (const type of types) if (SCALARS.has(type)) form.scalars.add(SCALARS.get(type) ?? type)
+      form.scalar = [...form.scalars][0]
+      const { pickFields } = form
+      const isOpenObject = types.has('object') && pickFields === undefined
+      const isOpenList = types.has('array') && form.items === undefined
+      const isUntyped = pickFields === undefined && form.items === undefined && types.size === 0
+      form.isOpen = isOpenObject || isOpenList || types.has('any') || isUntyped
+    },
+  )
+  return formOf(model.root)
+}
+
+function checkReferences({ parts }: Place): void {
+  const { $ref } = parts.find((part) => typeof part['$ref'] === 'string') ?? {}
+  if ($ref !== undefined) throw new TypeError(`The reference '${$ref}' leads nowhere`)
 }
 
 /** What the values of one place of a result may be: objects with some fields, lists, scalars, or anything. */
 export class ResultForm {
   /** `undefined` where no object is described. */
-  fields: ResultFields | undefined
+  pickFields: PickFields | undefined
   /** `undefined` where no list is described. */
   items: ResultForm | undefined
   /** Whether objects or lists that are not described are sent whole. */
@@ -57,8 +74,8 @@ export class ResultForm {
 
   /** Whether all values are sent as they are. */
   get isAnything(): boolean {
-    const { isOpen, fields, items, scalars } = this
-    return isOpen && fields === undefined && items === undefined && scalars.size === 0
+    const { isOpen, pickFields, items, scalars } = this
+    return isOpen && pickFields === undefined && items === undefined && scalars.size === 0
   }
 
   /**
@@ -103,7 +120,7 @@ export class ResultForm {
   }
 
   #pickObject(object: object, field: string, options: PickOptions): unknown {
-    if (this.fields !== undefined) return this.fields.pick(object, options)
+    if (this.pickFields !== undefined) return this.pickFields(object, options)
     if (this.isOpen) return object
     options.onOtherType(field)
     if (this.items !== undefined) return this.items.pick(object, field, options)
@@ -112,34 +129,44 @@ export class ResultForm {
   }
 }
 
-/** The fields of an object that are sent. */
-class ResultFields {
-  readonly #named: ReadonlyMap<string, ResultForm>
-  readonly #patterns: readonly (readonly [RegExp, ResultForm])[]
-  /** What holds for fields that are not named; without it they are not sent. */
-  readonly #others: ResultForm | undefined
-  readonly #areOwnNames: boolean
-  #pickNamed: PickNamed | undefined
+/** Returns an object with those fields of another one that are sent. */
+type PickFields = (object: object, options: PickOptions) => object
 
-  constructor(
-    named: ReadonlyMap<string, ResultForm>,
-    patterns: ReadonlyMap<string, ResultForm>,
-    others: ResultForm | undefined,
-  ) {
-    this.#named = named
-    this.#patterns = [...patterns].map(([pattern, form]) => [new RegExp(pattern, 'u'), form])
-    this.#others = others
-    this.#areOwnNames = ![...named.keys()].some((name) => name in Object.prototype)
+/** Returns what picks the fields of the objects of a place, `undefined` where it describes none. */
+function createFieldPicker(
+  place: Place,
+  model: SchemaModel,
+  formOf: (place: Place) => ResultForm,
+): PickFields | undefined {
+  const describes = [...NAMING, 'additionalProperties']
+  const isDescribed = place.parts.some((part) => describes.some((one) => part[one] !== undefined))
+  if (!isDescribed) return undefined
+  // A field that several parts describe has what any of them names.
+  const named = new Map(
+    [...place.namedSchemas('properties')].map(([name, schemas]) => [
+      name,
+      formOf(model.place(schemas)),
+    ]),
+  )
+  const hasOthers = OTHER_PROPERTIES.some((keyword) =>
+    place.schemas(keyword).some((schema) => schema !== false),
+  )
+  const isClosed = !hasOthers && place.namedSchemas('patternProperties').size === 0
+  const hasInherited = [...named.keys()].some((name) => name in Object.prototype)
+  const findUnnamed = (name: string): ResultForm | undefined => {
+    const other = isClosed ? undefined : place.property(name)
+    return other === undefined || other.isUnknown ? undefined : formOf(other)
   }
-
-  pick(object: object, options: PickOptions): object {
-    if (options.asJSON && this.#isClosed && Object.getPrototypeOf(object) === Object.prototype) {
-      this.#pickNamed ??= compilePick(this.#named)
-      return this.#pickNamed(object, options)
+  let pickNamed: PickFields | undefined
+  return (object, options) => {
+    const isPlain = Object.getPrototypeOf(object) === Object.prototype
+    if (options.asJSON && isClosed && !hasInherited && isPlain) {
+      pickNamed ??= compilePick(named)
+      return pickNamed(object, options)
     }
     const picked: Record<string, unknown> = {}
     for (const name of Object.keys(object)) {
-      const form = this.#named.get(name) ?? this.#findUnnamed(name)
+      const form = named.get(name) ?? findUnnamed(name)
       if (form === undefined) continue
       const value = (object as Keywords)[name]
       // Most fields are scalars of the type that is meant: nothing is called for them.
@@ -149,22 +176,13 @@ class ResultFields {
     }
     return picked
   }
-
-  /** Whether fields are sent by their names alone, none of which every object inherits. */
-  get #isClosed(): boolean {
-    return this.#areOwnNames && this.#others === undefined && this.#patterns.length === 0
-  }
-
-  #findUnnamed(name: string): ResultForm | undefined {
-    return this.#patterns.find(([pattern]) => pattern.test(name))?.[1] ?? this.#others
-  }
 }
 
-/** Returns an object with named fields of another one; `undefined` for those that it lacks. */
-type PickNamed = (object: object, options: PickOptions) => object
-
-/** Returns a function with the names in its code: objects of one shape are read and made in one step. */
-function compilePick(named: ReadonlyMap<string, ResultForm>): PickNamed {
+/**
+ * Returns a function with the names in its code: objects of one shape are read and made in one step. Fields
+ * that an object lacks are `undefined`.
+ */
+function compilePick(named: ReadonlyMap<string, ResultForm>): PickFields {
   const forms = [...named.values()]
   const fields = [...named.keys()].map((name, index) => {
     const key = JSON.stringify(name)
@@ -174,73 +192,6 @@ function compilePick(named: ReadonlyMap<string, ResultForm>): PickNamed {
   })
   const code = `return (object, options) => { let value; return { ${fields.join(', ')} } }`
   return new Function('forms', code)(forms)
-}
-
-/** Reads the forms of a schema. */
-class ResultFormReader {
-  readonly #model: SchemaModel
-  readonly #forms = new Map<Place, ResultForm>()
-
-  constructor(schema: Keywords) {
-    this.#model = new SchemaModel(schema, JOINED)
-  }
-
-  read(): ResultForm {
-    return this.#readPlace(this.#model.root)
-  }
-
-  readonly #readSchemas = (schemas: readonly unknown[]): ResultForm => {
-    const place = this.#model.place(schemas)
-    return this.#forms.get(place) ?? this.#readPlace(place)
-  }
-
-  #readPlace(place: Place): ResultForm {
-    const form = new ResultForm()
-    // Before what is in it is read: it may contain itself.
-    this.#forms.set(place, form)
-    const types = new Set(place.parts.flatMap(toTypes))
-    this.#checkReferences(place)
-    form.fields = this.#readFields(place)
-    form.items = this.#readItems(place)
-    for (const type of types) if (SCALARS.has(type)) form.scalars.add(SCALARS.get(type) ?? type)
-    form.scalar = [...form.scalars][0]
-    const isOpenObject = types.has('object') && form.fields === undefined
-    const isOpenList = types.has('array') && form.items === undefined
-    const isUntyped = form.fields === undefined && form.items === undefined && types.size === 0
-    form.isOpen = isOpenObject || isOpenList || types.has('any') || isUntyped
-    return form
-  }
-
-  #readFields(place: Place): ResultFields | undefined {
-    if (!place.parts.some((part) => NAMING.some((keyword) => part[keyword] !== undefined))) {
-      return undefined
-    }
-    const others = [
-      ...place.schemas('additionalProperties'),
-      ...place.schemas('unevaluatedProperties'),
-    ].filter((schema) => schema !== false)
-    return new ResultFields(
-      this.#readNamed(place, 'properties'),
-      this.#readNamed(place, 'patternProperties'),
-      others.length > 0 ? this.#readSchemas(others) : undefined,
-    )
-  }
-
-  /** A field that several parts describe has what any of them names. */
-  #readNamed(place: Place, keyword: string): ReadonlyMap<string, ResultForm> {
-    const groups = [...place.namedSchemas(keyword)]
-    return new Map(groups.map(([name, schemas]) => [name, this.#readSchemas(schemas)]))
-  }
-
-  #readItems(place: Place): ResultForm | undefined {
-    const items = ['items', 'prefixItems', 'additionalItems'].flatMap((one) => place.schemas(one))
-    return items.some(hasKeywords) ? this.#readSchemas(items) : undefined
-  }
-
-  #checkReferences({ parts }: Place): void {
-    const { $ref } = parts.find((part) => typeof part['$ref'] === 'string') ?? {}
-    if ($ref !== undefined) throw new TypeError(`The reference '${$ref}' leads nowhere`)
-  }
 }
 
 const { toJSON: DATE_TO_JSON, toISOString: DATE_TO_ISO } = Date.prototype
@@ -268,15 +219,4 @@ function isPlainDate(value: object): value is Date {
 function isListOf(list: readonly unknown[], type: string | undefined): boolean {
   for (const item of list) if (typeof item !== type) return false
   return true
-}
-
-/** The types of a value, without `null`; those of its constants where it says none. */
-function toTypes(schema: Keywords): readonly string[] {
-  const types = [schema['type'] ?? listValues(schema)?.map(toType) ?? []].flat().map(String)
-  return types.filter((one) => one !== 'null')
-}
-
-function toType(value: unknown): string {
-  if (value === null) return 'null'
-  return typeof value === 'object' ? 'any' : typeof value
 }

@@ -1,12 +1,11 @@
 import type { ValidateFunction } from 'ajv'
-
 import type { JSONSchema } from '../../services/service-schemas.ts'
 import { isObject, isPlainObject } from '../../value-kind.ts'
 import type { Keywords } from '../model/keywords.ts'
 import type { Place, SchemaModel } from '../model/places.ts'
 import { oncePerPlace } from '../model/places.ts'
 import { copyPlain } from '../plain-objects.ts'
-import type { AjvOptions } from './ajv.ts'
+import type { CompileOptions } from './ajv.ts'
 import { compileSchema } from './ajv.ts'
 
 /** Of data with more values than that, the first fault is told. */
@@ -44,12 +43,11 @@ interface Limits {
 export function createFaultSearch(
   schema: JSONSchema,
   model: SchemaModel,
-  options: Pick<AjvOptions, 'useDefaults'>,
+  options: CompileOptions,
 ): (data: unknown) => readonly object[] | undefined {
-  let isSmall: ((data: unknown) => boolean) | undefined
+  const isSmall = createSizeCheck(model)
   let validate: ValidateFunction | undefined
   return (data) => {
-    isSmall ??= createSizeCheck(model)
     if (!isSmall(data)) return undefined
     validate ??= compileSchema(schema, { ...options, allErrors: true })
     try {

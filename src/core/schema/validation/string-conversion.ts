@@ -1,9 +1,9 @@
 import { isPlainObject } from '../../value-kind.ts'
 import type { Keywords } from '../model/keywords.ts'
-import { listValues } from '../model/keywords.ts'
+import { ALTERNATIVES, CERTAIN, listTypes, listValues } from '../model/keywords.ts'
 import type { Place, SchemaModel } from '../model/places.ts'
 import { oncePerPlace } from '../model/places.ts'
-import { isConverted } from './formats.ts'
+import { isConverted } from './ajv.ts'
 
 /** A number as JSON has it. `Number()` takes `' 1 '`, `'0x10'` and `'Infinity'` as well. */
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/i
@@ -16,10 +16,9 @@ const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
 ])
 
 /** Returns what a string stands for where a schema asks for a type, `undefined` for nothing of it. */
-const CONVERSIONS: ReadonlyMap<unknown, (text: string) => unknown> = new Map<
-  unknown,
-  (text: string) => unknown
->([
+type Convert = (text: string) => unknown
+
+const CONVERSIONS: ReadonlyMap<string, Convert> = new Map<string, Convert>([
   ['string', (text) => text],
   ['number', toNumber],
   ['integer', toNumber],
@@ -27,11 +26,11 @@ const CONVERSIONS: ReadonlyMap<unknown, (text: string) => unknown> = new Map<
 ])
 
 /** Keywords that say which values there are: a schema with none of them takes any string. */
-const NAMING_VALUES = ['type', 'const', 'enum', '$ref', 'allOf', 'anyOf', 'oneOf'] as const
+const NAMING_VALUES = ['type', 'const', 'enum', ...CERTAIN, ...ALTERNATIVES]
 
 /** A type that a value may have, and which values, if they are named. */
 interface ScalarType {
-  readonly convert: (text: string) => unknown
+  readonly convert: Convert
   readonly values: readonly unknown[] | undefined
 }
 
@@ -103,11 +102,9 @@ function takesEmptyString(part: Keywords): boolean {
 }
 
 function toScalarTypes(part: Keywords): readonly ScalarType[] {
-  const listed = listValues(part)
-  const types = [part['type'] ?? listed?.map((value) => typeof value) ?? []].flat()
-  return [...new Set(types)].flatMap((type) => {
+  return [...new Set(listTypes(part))].flatMap((type) => {
     const convert = CONVERSIONS.get(type)
-    return convert === undefined ? [] : [{ convert, values: listed }]
+    return convert === undefined ? [] : [{ convert, values: listValues(part) }]
   })
 }
 

@@ -2,6 +2,7 @@ import { isObject, isPlainObject } from '../../value-kind.ts'
 import type { Keywords } from '../model/keywords.ts'
 import {
   ALTERNATIVES,
+  CERTAIN,
   hasKeywords,
   listSchemas,
   listValues,
@@ -9,7 +10,7 @@ import {
 } from '../model/keywords.ts'
 import type { Place, SchemaModel } from '../model/places.ts'
 import { namesProperty, oncePerPlace } from '../model/places.ts'
-import { isConverted } from './formats.ts'
+import { isConverted } from './ajv.ts'
 
 /** A name that no schema has, and that no pattern is meant for. */
 const ANY_NAME = '\0'
@@ -59,7 +60,7 @@ function refusesField(
   const { additionalProperties, unevaluatedProperties } = schema
   if (additionalProperties === false && !namesProperty(schema, name)) return true
   if (unevaluatedProperties === false && !mayKnow(model.place([schema]), name)) return true
-  if (['$ref', 'allOf'].some((keyword) => listSchemas(schema, keyword).some(isRefused))) return true
+  if (CERTAIN.some((keyword) => listSchemas(schema, keyword).some(isRefused))) return true
   return ALTERNATIVES.some((keyword) => {
     const alternatives = listSchemas(schema, keyword)
     return alternatives.length > 0 && alternatives.every(isRefused)

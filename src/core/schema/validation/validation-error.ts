@@ -34,31 +34,32 @@ export function createValidationError(found: readonly unknown[]): BadRequest {
 }
 
 /**
- * Returns an error of validation for one item of a list, with its index in the paths, and any other
- * error as it is.
+ * Returns the error of a list for that of the items before, if there is one, and that of an item, with its
+ * index in the paths.
+ * @throws {unknown} the first error, where it is none of the validation
  */
-export function addIndex(error: unknown, index: number): unknown {
+export function joinFaults(
+  before: BadRequest | undefined,
+  error: unknown,
+  index: number,
+): BadRequest {
   const issues = readIssues(error)
-  if (issues === undefined || !(error instanceof BadRequest)) return error
+  if (issues === undefined || !(error instanceof BadRequest)) {
+    if (before === undefined) throw error
+    return before
+  }
   const placed = issues.map((issue) => ({
     ...issue,
     instancePath: `/${index}${issue.instancePath}`,
   }))
-  return new BadRequest(error.message, placed, { cause: error.cause })
-}
-
-/** Returns the error of a list for that of the items before, if there is one, and that of the next. */
-export function joinFaults(before: unknown, next: unknown): unknown {
-  const issues = readIssues(next)
-  if (before === undefined || issues === undefined) return before ?? next
-  const all = [...(readIssues(before) ?? []), ...issues]
+  if (before === undefined) return new BadRequest(error.message, placed, { cause: error.cause })
+  const all = [...(readIssues(before) ?? []), ...placed]
   return new BadRequest('validation failed', all.slice(0, MAX_ISSUES))
 }
 
-/** Whether an error has room for the faults of further items. */
-export function isIncomplete(error: unknown): boolean {
-  const issues = readIssues(error)
-  return issues !== undefined && issues.length < MAX_ISSUES
+/** Whether an error has no room for the faults of further items. */
+export function isFull(error: BadRequest): boolean {
+  return (readIssues(error)?.length ?? 0) >= MAX_ISSUES
 }
 
 /** Returns what an error of validation tells, `undefined` for any other. */

@@ -1,4 +1,6 @@
+import type { OperatorPlace } from '../../checked-query.ts'
 import { setCheckedQuery } from '../../checked-query.ts'
+import type { BadRequest } from '../../errors/index.ts'
 import { describeFunction } from '../../function-metadata.ts'
 import type { HookContext, HookType } from '../../hooks/hook-context.ts'
 import { toMethodSpec } from '../../method-table.ts'
@@ -10,9 +12,10 @@ import { linkReferences } from '../model/references.ts'
 import { copyPlain } from '../plain-objects.ts'
 import { readOperatorPlaces } from '../queries/operator-places.ts'
 import { readLists } from '../queries/query-lists.ts'
-import { addWithheld, withoutSelection } from '../resolvers/selection.ts'
+import { whenReady } from '../resolvers/resolver.ts'
+import { checkWithheld } from '../resolvers/selection.ts'
 import { createStandardValidator, isStandardSchema } from './standard-schema.ts'
-import { addIndex, isIncomplete, joinFaults, toValidationError } from './validation-error.ts'
+import { isFull, joinFaults, toValidationError } from './validation-error.ts'
 import type { Check } from './validator.ts'
 import { compileCheck, findSchemaOf, isCompiledSchema, toValidator } from './validator.ts'
 
@@ -143,16 +146,16 @@ export async function validateEach(data: unknown, validate: Check): Promise<unkn
 /** One after the other, until there are as many faults as callers are told, or another error. */
 async function validateItems(items: readonly unknown[], validate: Check): Promise<unknown[]> {
   const validated: unknown[] = []
-  let faults: unknown
+  let fault: BadRequest | undefined
   for (const [index, item] of items.entries()) {
     try {
       validated.push(await validate(item))
     } catch (error) {
-      faults = joinFaults(faults, addIndex(error, index))
-      if (!isIncomplete(faults)) break
+      fault = joinFaults(fault, error, index)
+      if (isFull(fault)) break
     }
   }
-  if (faults !== undefined) throw faults
+  if (fault !== undefined) throw fault
   return validated
 }
 
@@ -224,13 +227,25 @@ export function validateQuery(
   return async (context, next) => {
     checkHookType('validateQuery', context)
     // The type of a query differs from service to service.
-    const call = context as ValidationCall & Pick<HookContext, 'params' | 'service'>
-    const query = readLists(call.params.query ?? {})
-    const isAdded = addWithheld(context, query)
-    const validated = (await validate(query)) as Query
-    setCheckedQuery(call, isAdded ? withoutSelection(validated) : validated, places)
+    await checkCallQuery(context as QueryCall, validate, places)
     await next?.()
   }
+}
+
+/** What {@link checkCallQuery} uses of a context. */
+type QueryCall = Pick<HookContext, 'params' | 'service'> & { readonly self?: object | undefined }
+
+/**
+ * Checks the query of a call and puts what becomes of it into the params. Returns a promise where the check
+ * returns one.
+ */
+export function checkCallQuery(
+  call: QueryCall,
+  check: Check,
+  places: OperatorPlace | undefined,
+): unknown {
+  const checked = checkWithheld(call, readLists(call.params.query ?? {}), check)
+  return whenReady(checked, (query) => setCheckedQuery(call, query as Query, places))
 }
 
 describeFunction(validateQuery, { hookFactory: 'validateQuery(schema)' })

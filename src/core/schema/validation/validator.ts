@@ -2,12 +2,12 @@ import type { Static, TSchema } from 'typebox'
 import { checkOptions } from '../../options/option-check.ts'
 import type { JSONSchema } from '../../services/service-schemas.ts'
 import { hasMethod, isObject, isPromise } from '../../value-kind.ts'
-import { visitSchemas } from '../model/keywords.ts'
+import { toPatchSchema } from '../model/derived-schemas.ts'
+import { ALTERNATIVES, CERTAIN, visitSchemas } from '../model/keywords.ts'
 import { namesProperty, SchemaModel } from '../model/places.ts'
 import { linkReferences, writeReferences } from '../model/references.ts'
 import { compileSchema } from './ajv.ts'
 import { createFaultSearch } from './all-faults.ts'
-import { toPatchSchema } from './patch-schema.ts'
 import { isStandardSchema } from './standard-schema.ts'
 import { createStringConversion } from './string-conversion.ts'
 import { createFieldDrop } from './unknown-fields.ts'
@@ -120,12 +120,12 @@ export function getValidator(schema: JSONSchema, ajv?: SchemaCompiler): Validato
   if (ajv !== undefined && !hasMethod(ajv, 'compile')) {
     throw new TypeError('getValidator() takes an Ajv of your own, and not its options')
   }
-  const validate =
-    ajv === undefined ? toAsync(compileCheck(schema, { tellsAll: true })) : compileWith(ajv, schema)
+  const validate = ajv === undefined ? compileOwn(schema) : compileWith(ajv, schema)
   return Object.defineProperty(validate, SCHEMA, { value: schema })
 }
 
-function toAsync(check: Check): Validator {
+function compileOwn(schema: JSONSchema): Validator {
+  const check = compileCheck(schema, { tellsAll: true })
   return async (data) => check(data)
 }
 
@@ -140,14 +140,13 @@ export function toValidator(compiled: unknown): Validator {
   return async (data) => {
     const outcome = compiled(data)
     // Of a schema that says `$async`.
-    if (isPromise(outcome)) await Promise.resolve(outcome).catch(throwValidationError)
-    else if (outcome !== true) throw createValidationError(compiled.errors ?? [])
+    if (isPromise(outcome)) {
+      await outcome.then(undefined, (thrown) => {
+        throw toValidationError(thrown)
+      })
+    } else if (outcome !== true) throw createValidationError(compiled.errors ?? [])
     return data
   }
-}
-
-function throwValidationError(thrown: unknown): never {
-  throw toValidationError(thrown)
 }
 
 /** The schemas of the data of a service. */
@@ -185,11 +184,8 @@ export function getDataValidator(
   ajv?: SchemaCompiler,
 ): DataValidatorMap {
   const map = isDataSchemaMap(schema) ? schema : { create: schema }
-  checkOptions('getDataValidator()', map, {
-    create: SCHEMA_RULE,
-    update: SCHEMA_RULE,
-    patch: SCHEMA_RULE,
-  })
+  const rules = { create: SCHEMA_RULE, update: SCHEMA_RULE, patch: SCHEMA_RULE }
+  checkOptions('getDataValidator()', map, rules)
   const create = getValidator(map.create, ajv)
   const update = map.update === undefined ? create : getValidator(map.update, ajv)
   const patch =
@@ -207,10 +203,6 @@ function withOwnId(schema: JSONSchema, ajv: SchemaCompiler | undefined): JSONSch
   return { ...schema, $id: `${schema['$id']}?patch` }
 }
 
-/** Keywords that lead to schemas which hold for a value in any case, and to those that may as well. */
-const JOINED = ['$ref', 'allOf']
-const POSSIBLE = [...JOINED, 'anyOf', 'oneOf', 'then', 'else']
-
 const ADVICE =
   'leave that out of the parts, and close the whole: ' +
   'Type.Intersect([…], { additionalProperties: false }) with the Type of remex/schema, or ' +
@@ -224,8 +216,8 @@ const ADVICE =
  */
 export function checkClosedParts(schema: JSONSchema): void {
   if (!isObject(schema)) return
-  const joined = new SchemaModel(schema, JOINED)
-  const possible = new SchemaModel(schema, POSSIBLE)
+  const joined = new SchemaModel(schema, CERTAIN)
+  const possible = new SchemaModel(schema, [...CERTAIN, ...ALTERNATIVES, 'then', 'else'])
   visitSchemas(schema, (whole) => {
     if (!Array.isArray(whole['allOf'])) return
     const closed = joined

@@ -5,8 +5,7 @@ import { checkSync } from 'recheck'
 import t from 'tap'
 
 import { Ajv, addFormats, getValidator } from '../../../../src/core/schema/index.ts'
-import { compileSchema } from '../../../../src/core/schema/validation/ajv.ts'
-import { FORMATS } from '../../../../src/core/schema/validation/formats.ts'
+import { compileSchema, FORMATS } from '../../../../src/core/schema/validation/ajv.ts'
 import { growthOf, LINEAR_GROWTH } from '../../../support/growth.ts'
 
 /** Of time, so that a slow machine comes to the same end as a fast one. */

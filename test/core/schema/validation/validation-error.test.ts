@@ -3,8 +3,8 @@ import { ObjectIdSchema } from '../../../../src/adapter/index.ts'
 import { BadRequest, NotFound } from '../../../../src/core/index.ts'
 import { Ajv, DateSchema, getValidator, Type } from '../../../../src/core/schema/index.ts'
 import {
-  addIndex,
   createValidationError,
+  joinFaults,
   toValidationError,
 } from '../../../../src/core/schema/validation/validation-error.ts'
 import { compileCheck } from '../../../../src/core/schema/validation/validator.ts'
@@ -123,9 +123,16 @@ t.test('keeps the order of Ajv where there are no alternatives', async (t) => {
 
 t.test('has an index put before the paths, and other errors are left alone', async (t) => {
   const error = createValidationError([{ instancePath: '/a', keyword: 'type' }, {}])
-  t.match(addIndex(error, 3), { data: [{ instancePath: '/3/a' }, { instancePath: '/3' }] })
+  const first = joinFaults(undefined, error, 3)
+  t.match(first, { data: [{ instancePath: '/3/a' }, { instancePath: '/3' }] })
   const others = [new NotFound('x'), new BadRequest('x', [1]), new BadRequest('x', { a: 1 }), null]
-  for (const other of others) t.equal(addIndex(other, 3), other)
+  for (const other of others) {
+    const thrown = await Promise.resolve()
+      .then(() => joinFaults(undefined, other, 3))
+      .catch((thrown: unknown) => thrown)
+    t.equal(thrown, other)
+    t.equal(joinFaults(first, other, 4), first)
+  }
 })
 
 t.test('is made of what validators of Ajv throw, and of nothing else', async (t) => {

@@ -1,17 +1,17 @@
 import type { JSONSchema } from '../../services/service-schemas.ts'
-import type { Keywords } from '../model/keywords.ts'
+import type { Keywords } from './keywords.ts'
 import {
   createCopier,
   hasKeywords,
   listSchemas,
   mapSchema,
+  NAMING,
   OTHER_PROPERTIES,
+  POSSIBLE,
   SAME_VALUE,
-} from '../model/keywords.ts'
-import { SchemaModel } from '../model/places.ts'
-
-/** Keywords that name the properties of an object. */
-const NAMING = ['properties', 'patternProperties']
+} from './keywords.ts'
+import { SchemaModel } from './places.ts'
+import { toRecordSchema } from './references.ts'
 
 /** Keywords whose schemas describe no value that is sent. */
 const NO_VALUE = ['not', 'contains', 'propertyNames']
@@ -66,4 +66,34 @@ function isOnlyUnion(schema: Keywords): boolean {
   const isChoice = schema['anyOf'] !== undefined || schema['oneOf'] !== undefined
   const describesMore = ['properties', 'allOf', '$ref'].some((name) => schema[name] !== undefined)
   return isChoice && !describesMore
+}
+
+/**
+ * Returns the schema of the data of a patch: that of a whole record, of which nothing is required and no
+ * default is set. A property that is itself an object is replaced by a patch as a whole, so its own
+ * schema stays as it is; a part that means the record, as trees have it, means a whole record still.
+ */
+export function toPatchSchema(schema: JSONSchema): JSONSchema {
+  if (!hasKeywords(schema)) return schema
+  const toPartial = createCopier((record) => {
+    const kept = Object.entries(record).filter(([keyword]) => !OF_WHOLE_RECORDS.includes(keyword))
+    const { oneOf, ...partial } = mapSchema(Object.fromEntries(kept), (inner, keyword) => {
+      if (keyword === 'properties') return withoutDefault(inner)
+      return POSSIBLE.includes(keyword) ? toPartial(inner) : inner
+    })
+    // Where nothing is required, a patch may fit several of the kinds that a record has one of.
+    return oneOf === undefined ? partial : { ...partial, anyOf: oneOf }
+  })
+  const { $id } = schema
+  const partial = toPartial(toRecordSchema(schema)) as Keywords
+  return $id === undefined ? partial : { ...partial, $id }
+}
+
+/** Keywords that ask for properties of the record as a whole. */
+const OF_WHOLE_RECORDS: readonly string[] = ['required', 'minProperties', 'default', '$id']
+
+function withoutDefault(schema: unknown): unknown {
+  if (!hasKeywords(schema) || schema['default'] === undefined) return schema
+  const { default: _default, ...keywords } = schema
+  return keywords
 }

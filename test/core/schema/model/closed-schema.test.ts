@@ -1,7 +1,7 @@
 import t from 'tap'
 import { Type } from '../../../../src/core/schema/index.ts'
+import { toClosedSchema } from '../../../../src/core/schema/model/derived-schemas.ts'
 import { linkReferences } from '../../../../src/core/schema/model/references.ts'
-import { toClosedSchema } from '../../../../src/core/schema/service/closed-schema.ts'
 import { compileLinkedCheck } from '../../../../src/core/schema/validation/validator.ts'
 import type { JSONSchema } from '../../../../src/core/services/service-schemas.ts'
 
