@@ -82,12 +82,8 @@ export function listSchemas(schema: Keywords, keyword: string): readonly unknown
   return Object.values(toNamedSchemas(value)).filter((one) => !Array.isArray(one))
 }
 
-/**
- * Returns what takes the place of a schema inside another one.
- * @param keyword the keyword that it belongs to
- * @param name its name in `properties` and the like
- */
-type SchemaMapping = (schema: unknown, keyword: string, name?: string) => unknown
+/** Returns what takes the place of a schema that belongs to a keyword of another one. */
+type SchemaMapping = (schema: unknown, keyword: string) => unknown
 
 /** Returns a copy of a schema in which each schema inside it, one level deep, is replaced. */
 export function mapSchema(schema: Keywords, map: SchemaMapping): Record<string, unknown> {
@@ -101,7 +97,7 @@ function mapKeyword(keyword: string, value: unknown, map: SchemaMapping): unknow
   if (MAPS.has(keyword) && isPlainObject(value)) {
     const entries = Object.entries(value)
     return Object.fromEntries(
-      entries.map(([name, one]) => [name, Array.isArray(one) ? one : map(one, keyword, name)]),
+      entries.map(([name, one]) => [name, Array.isArray(one) ? one : map(one, keyword)]),
     )
   }
   return SINGLE.has(keyword) ? map(value, keyword) : value

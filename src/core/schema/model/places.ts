@@ -25,10 +25,7 @@ export class SchemaModel {
   readonly #places = new Map<string, Place>()
   readonly #ids = new Map<unknown, number>()
 
-  /**
-   * @param sameValue the keywords that lead to further schemas of the same value. Default: all of
-   *   `SAME_VALUE`
-   */
+  /** @param sameValue the keywords that lead to further schemas of the same value. Default: all */
   constructor(root: JSONSchema, sameValue: readonly string[] = SAME_VALUE) {
     this.#sameValue = sameValue
     this.root = this.place([root])

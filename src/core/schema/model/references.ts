@@ -13,25 +13,18 @@ import {
 /** Where the references of a schema without an absolute `$id` start from. */
 const BASE = 'schema://here/'
 
-/** How references are read. */
-interface ReferenceOptions {
-  /**
-   * Whether a reference from a part with an `$id` to what that part lacks leads nowhere, as JSON
-   * Schema has it. Default: `false`, it is looked for in the whole: authors mean its definitions.
-   */
-  readonly isStrict?: boolean
-}
-
 /**
  * Returns a schema in which each `$ref` is the schema that it means, and not its name, so that
  * whoever reads or changes a schema comes to it as to any other part. A reference out of the schema
  * stays a string. {@link writeReferences} makes JSON Schema of it again. A schema without references
  * stays the same object.
+ * @param options `isStrict`: whether a reference from a part with an `$id` to what that part lacks leads
+ *   nowhere, as JSON Schema has it. Default: `false`, authors mean the definitions of the whole
  * @throws {TypeError} two different schemas have the same `$id`
  */
 export function linkReferences(
   root: JSONSchema,
-  { isStrict = false }: ReferenceOptions = {},
+  { isStrict = false }: { readonly isStrict?: boolean } = {},
 ): JSONSchema {
   if (!hasKeywords(root)) return root
   const { named, bases, hasReferences } = readNames(root)
@@ -173,9 +166,7 @@ interface WritingOptions {
 }
 
 /** Keywords that may stand beside the reference of a schema that is nothing but that. */
-const BESIDE: ReadonlySet<string> = new Set([
-  ...['$ref', '$comment', 'title', 'description', 'type', ...OF_DOCUMENTS],
-])
+const BESIDE = new Set([...OF_DOCUMENTS, '$ref', '$comment', 'title', 'description', 'type'])
 
 /** Returns the keywords of a record, also where its schema is nothing but a reference to them. */
 export function toRecordSchema(schema: Keywords): Keywords {

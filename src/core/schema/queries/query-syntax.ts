@@ -2,7 +2,15 @@ import type { Static, TOptional, TSchema, TUnsafe } from 'typebox'
 import { Type } from 'typebox'
 import type { JSONSchema } from '../../services/service-schemas.ts'
 import { isPlainObject } from '../../value-kind.ts'
-import { mapSchema, someSchema, toPrefixItems, withoutRepeated } from '../model/keywords.ts'
+import {
+  ALTERNATIVES,
+  listSchemas,
+  listValues,
+  mapSchema,
+  someSchema,
+  toPrefixItems,
+  withoutRepeated,
+} from '../model/keywords.ts'
 import { writeReferences } from '../model/references.ts'
 import type { EntityProperties } from './entity-properties.ts'
 import { isSchema, readEntity } from './entity-properties.ts'
@@ -26,9 +34,6 @@ export interface QuerySyntaxOptions {
 
 /** Keywords that say what the syntax says. */
 const OWN_KEYWORDS = ['type', 'properties']
-
-/** The names of a query that the syntax gives, by the names of the properties. */
-type Syntax = Readonly<Record<string, object>>
 
 /**
  * Returns the schema of the queries for records of a schema: conditions on the properties, as
@@ -69,8 +74,7 @@ export function querySyntax(
 export function toDerivedQuery(record: object): JSONSchema {
   const owner = 'querySyntax()'
   const entity = readEntity(owner, record, true)
-  const properties = toQueries(owner, entity, {})
-  return { type: 'object', additionalProperties: false, properties, ...entity.definitions }
+  return { ...toObject(toQueries(owner, entity, {})), ...entity.definitions }
 }
 
 function toQueries(
@@ -79,22 +83,35 @@ function toQueries(
   extensions: QueryExtensions,
 ): Record<string, object> {
   const queries = toPropertyQueries(owner, entity, extensions)
+  const top = Object.entries(extensions).filter(([name]) => name.startsWith('$'))
+  for (const [name, schema] of top) {
+    if (!isSchema(schema)) throw new TypeError(`${owner} takes a schema for '${name}'`)
+  }
+  const names = [...entity.properties.keys()]
+  const direction = { type: 'integer', enum: [1, -1] }
+  const name = { type: 'string', ...(names.length > 0 && { enum: names }) }
+  // Any condition can be written with `$and` inside of `$or`, or the other way round. Deeper ones would
+  // need references, which do not lead anywhere in a schema that this one is put into.
+  const plain = toListOf(toObject(queries))
   return {
-    ...toSyntax([...entity.properties.keys()]),
-    ...toLogical(queries),
+    $limit: { type: 'integer', minimum: 0 },
+    $skip: { type: 'integer', minimum: 0 },
+    $sort: toObject(Object.fromEntries(names.map((one) => [one, direction]))),
+    $select: { ...toListOf(name), maxItems: names.length },
+    $or: toListOf(toObject({ ...queries, $and: plain })),
+    $and: toListOf(toObject({ ...queries, $or: plain })),
     ...queries,
-    ...toTop(owner, extensions),
+    ...Object.fromEntries(top),
   }
 }
 
 /** Returns the schema of an object as its author can put it into others, with references by name. */
 function toWritten(
-  properties: Syntax,
+  properties: Record<string, object>,
   { definitions }: EntityProperties,
   options: QuerySyntaxOptions = {},
 ): TSchema {
-  const schema = { type: 'object', additionalProperties: false, ...options, properties }
-  const whole = { ...schema, ...definitions }
+  const whole = { ...toObject(properties), ...options, ...definitions }
   // Linking names parts by anchors, which could not stand twice in a schema that takes two of these.
   const isLinked = someSchema(
     whole,
@@ -103,42 +120,12 @@ function toWritten(
   return Type.Unsafe(isLinked ? (writeReferences(whole) as object) : whole)
 }
 
-function toSyntax(names: readonly string[]): Syntax {
-  const direction = { type: 'integer', enum: [1, -1] }
-  return {
-    $limit: { type: 'integer', minimum: 0 },
-    $skip: { type: 'integer', minimum: 0 },
-    $sort: toObject(Object.fromEntries(names.map((name) => [name, direction]))),
-    $select: toListOf({ type: 'string', ...(names.length > 0 ? { enum: names } : {}) }, names),
-  }
-}
-
-/**
- * Any condition can be written with `$and` inside of `$or`, or the other way round. Deeper ones would
- * need references, which do not lead anywhere in a schema that this one is put into.
- */
-function toLogical(queries: Syntax): Syntax {
-  const plain = toListOf(toObject(queries))
-  return {
-    $or: toListOf(toObject({ ...queries, $and: plain })),
-    $and: toListOf(toObject({ ...queries, $or: plain })),
-  }
-}
-
-function toTop(owner: string, extensions: QueryExtensions): Syntax {
-  const entries = Object.entries(extensions).filter(([name]) => name.startsWith('$'))
-  for (const [name, schema] of entries) {
-    if (!isSchema(schema)) throw new TypeError(`${owner} takes a schema for '${name}'`)
-  }
-  return Object.fromEntries(entries)
-}
-
-function toObject(properties: Syntax): object {
+function toObject(properties: Record<string, unknown>): object {
   return { type: 'object', properties, additionalProperties: false }
 }
 
-function toListOf(items: object, names?: readonly string[]): object {
-  return { type: 'array', items, ...(names === undefined ? {} : { maxItems: names.length }) }
+function toListOf(items: unknown): object {
+  return { type: 'array', items }
 }
 
 /** The schema of an object, whose properties are read. */
@@ -193,14 +180,10 @@ export function queryProperties(
   const top = Object.keys(extensions).find((name) => name.startsWith('$'))
   if (top !== undefined) throw new TypeError(`${owner} takes no '${top}': querySyntax() does`)
   const queries = toPropertyQueries(owner, entity, extensions)
-  if (entity.isMap) return queries
-  return toWritten(queries, entity)
+  return entity.isMap ? queries : toWritten(queries, entity)
 }
 
-/**
- * Returns the conditions on the properties of an entity, by name.
- * @throws {TypeError} an extension is for no property
- */
+/** @throws {TypeError} an extension is for no property */
 function toPropertyQueries(
   owner: string,
   { properties }: EntityProperties,
@@ -210,11 +193,11 @@ function toPropertyQueries(
     if (properties.has(name) || name.startsWith('$')) continue
     throw new TypeError(`${owner} has an extension for '${name}', which is no property`)
   }
-  const entries = [...properties].map(([name, property]): [string, object] => [
-    name,
-    toPropertyQuery(owner, property, Object.hasOwn(extensions, name) ? extensions[name] : {}),
-  ])
-  return Object.fromEntries(entries)
+  const queries = [...properties].map(([name, property]) => {
+    const own = Object.hasOwn(extensions, name) ? extensions[name] : {}
+    return [name, toPropertyQuery(owner, property, own)] as const
+  })
+  return Object.fromEntries(queries)
 }
 
 function toPropertyQuery(
@@ -230,14 +213,13 @@ function toPropertyQuery(
     throw new TypeError(`${owner} has an operator '${plain}': did you mean '$${plain}'?`)
   }
   const { ordered, equal } = toValueSchemas(schema, isOptional)
-  const list = { type: 'array', items: toUnion(equal) }
-  const operators = {
+  const list = toListOf(toUnion(equal))
+  const query = toObject({
     ...Object.fromEntries(EQUALITY.map((name) => [name, toUnion(equal)])),
     ...Object.fromEntries(ORDER.map((name) => [name, toUnion(ordered)])),
     ...Object.fromEntries(LISTS.map((name) => [name, list])),
     ...extensions,
-  }
-  const query = { type: 'object', properties: operators, additionalProperties: false }
+  })
   // Where an object may be a value, one with operators in it might be taken for that.
   return { anyOf: mayBeObject(schema) ? [query, ...equal] : [...equal, query] }
 }
@@ -250,7 +232,6 @@ interface ValueSchemas {
   readonly equal: readonly unknown[]
 }
 
-/** Returns the schemas of what a property is compared with. */
 function toValueSchemas(schema: unknown, isOptional: boolean): ValueSchemas {
   const definition = close(toQuerySchema(schema))
   const items = toItems(definition)
@@ -312,12 +293,7 @@ function toQuerySchema(schema: unknown): unknown {
 
 function isNullable(schema: unknown): boolean {
   if (!isPlainObject(schema)) return schema === true
-  const { type, anyOf, oneOf, enum: values } = schema
-  if (type === 'null' || schema['const'] === null || schema['nullable'] === true) return true
-  if ([type, values].some((list) => Array.isArray(list) && hasNull(list))) return true
-  return [anyOf, oneOf].some((list) => Array.isArray(list) && list.some(isNullable))
-}
-
-function hasNull(list: readonly unknown[]): boolean {
-  return list.includes('null') || list.includes(null)
+  const isNull = schema['nullable'] === true || [schema['type']].flat().includes('null')
+  if (isNull || listValues(schema)?.includes(null)) return true
+  return ALTERNATIVES.some((keyword) => listSchemas(schema, keyword).some(isNullable))
 }

@@ -51,14 +51,11 @@ interface ResolverCall {
   dispatch?: unknown
 }
 
-/** Works on a call before its method. Returns a promise where it has to wait. */
-type BeforeWork = (call: ResolverCall) => unknown
-
-/** @throws {TypeError} a resolver that is none: one that is missing would let everything pass */
+/** @param work works on a call before its method. Returns a promise where it has to wait */
 function createBeforeHook<C>(
   name: string,
   resolvers: readonly unknown[],
-  work: BeforeWork,
+  work: (call: ResolverCall) => unknown,
 ): ResolverHook<C> {
   checkResolvers(name, resolvers)
   return (context, next) => {
@@ -71,14 +68,11 @@ function createBeforeHook<C>(
   }
 }
 
-/** Works on a call before its method. Returns what works on its result. */
-type AroundWork = (call: ResolverCall) => (result: object) => Promise<void>
-
-/** @throws {TypeError} a resolver that is none: one that is missing would let everything pass */
+/** @param work works on a call before its method. Returns what works on its result */
 function createAroundHook<C>(
   name: string,
   resolvers: readonly unknown[],
-  work: AroundWork,
+  work: (call: ResolverCall) => (result: object) => Promise<void>,
 ): AroundResolverHook<C> {
   checkResolvers(name, resolvers)
   return async (context, next) => {
@@ -92,6 +86,7 @@ function createAroundHook<C>(
   }
 }
 
+/** @throws {TypeError} a resolver that is none: one that is missing would let everything pass */
 function checkResolvers(hook: string, resolvers: readonly unknown[]): void {
   for (const resolver of resolvers) {
     if (isObject(resolver) && hasMethod(resolver, 'resolve')) continue
@@ -260,17 +255,15 @@ function createExternal(
   call: ResolverCall,
   status: Status,
 ): (record: unknown) => unknown {
-  const run = prepareResolvers(resolvers, call, status)
+  const runAll = prepareResolvers(resolvers, call, status)
   return (record) => {
     if (!isObject(record) || isSingleValue(record)) return record
     const existing = getDispatch(record)
-    if (existing === null) {
-      return whenReady(run(record), (resolved) => keepDispatch(record, resolved, resolvers))
-    }
     const applied = (isObject(existing) && (existing as Dispatch)[APPLIED]) || []
     const further = resolvers.filter((resolver) => !applied.includes(resolver))
-    if (further.length === 0) return existing
-    return whenReady(prepareResolvers(further, call, status)(existing), (resolved) =>
+    if (existing !== null && further.length === 0) return existing
+    const run = applied.length === 0 ? runAll : prepareResolvers(further, call, status)
+    return whenReady(run(existing ?? record), (resolved) =>
       keepDispatch(record, resolved, [...applied, ...further]),
     )
   }

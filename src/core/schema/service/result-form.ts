@@ -151,11 +151,17 @@ function createFieldPicker(
   const hasOthers = OTHER_PROPERTIES.some((keyword) =>
     place.schemas(keyword).some((schema) => schema !== false),
   )
-  const isClosed = !hasOthers && place.namedSchemas('patternProperties').size === 0
+  const hasPatterns = place.namedSchemas('patternProperties').size > 0
+  const isClosed = !hasOthers && !hasPatterns
   const hasInherited = [...named.keys()].some((name) => name in Object.prototype)
+  let others: ResultForm | undefined
   const findUnnamed = (name: string): ResultForm | undefined => {
-    const other = isClosed ? undefined : place.property(name)
-    return other === undefined || other.isUnknown ? undefined : formOf(other)
+    if (isClosed || others !== undefined) return others
+    const other = place.property(name)
+    const form = other.isUnknown ? undefined : formOf(other)
+    // One for all names, where nothing depends on them.
+    if (!hasPatterns) others = form
+    return form
   }
   let pickNamed: PickFields | undefined
   return (object, options) => {

@@ -83,19 +83,13 @@ export function checkServiceSchemas(entry: ServiceEntryFace, schemas: ServiceSch
  * may be the one of `create`, of which nothing is required then.
  */
 export function toDataSchema(schemas: ServiceSchemas, method: string): DataSchema | undefined {
-  const { create, update = create, patch } = schemas
-  if (!isStandardMethod(method)) return toCustomSchemas(schemas, method)?.data
+  const { create, update = create, patch, methods = {} } = schemas
+  const own: Partial<CustomMethodSchemas> | undefined = methods[method]
+  if (!isStandardMethod(method)) return own?.data
   if (method === 'create') return create
   if (method === 'update') return update
   // Of what another library checks no part can be taken away.
   return patch ?? (isStandardSchema(create) ? undefined : create)
-}
-
-function toCustomSchemas(
-  { methods }: ServiceSchemas,
-  name: string,
-): Partial<CustomMethodSchemas> | undefined {
-  return methods?.[name]
 }
 
 function isJSONSchema(value: unknown): boolean {

@@ -68,7 +68,7 @@ interface Budget {
   left: number
 }
 
-function spend(budget: Budget, count: number): void {
+function spendReads(budget: Budget, count: number): void {
   budget.left -= count
   if (budget.left < 0) throw TOO_MANY_READS
 }
@@ -83,12 +83,12 @@ function watch(value: unknown, budget: Budget): unknown {
   if (!Array.isArray(value) && !isPlainObject(value)) return value
   return new Proxy(value, {
     get: (target, name) => {
-      spend(budget, 1)
+      spendReads(budget, 1)
       return watch(Reflect.get(target, name), budget)
     },
     ownKeys: (target) => {
       const keys = Reflect.ownKeys(target)
-      spend(budget, keys.length)
+      spendReads(budget, keys.length)
       return keys
     },
   })

@@ -16,7 +16,7 @@ import { whenReady } from '../resolvers/resolver.ts'
 import { checkWithheld } from '../resolvers/selection.ts'
 import { createStandardValidator, isStandardSchema } from './standard-schema.ts'
 import { isFull, joinFaults, toValidationError } from './validation-error.ts'
-import type { Check } from './validator.ts'
+import type { Check, CheckOptions } from './validator.ts'
 import { compileCheck, findSchemaOf, isCompiledSchema, toValidator } from './validator.ts'
 
 /** Params of a method, whatever the type of its queries. */
@@ -64,25 +64,30 @@ function checkHookType(name: string, { type }: ValidationCall): void {
   throw new TypeError(`The ${name} hook must be used as a before or an around hook`)
 }
 
-/** Returns what validates by a schema or function of whatever kind; a JSON Schema is compiled first. */
-function toValidation(
-  owner: string,
-  input: ValidationInput,
-  compile: (schema: JSONSchema) => Check,
-): Check {
-  if (isStandardSchema(input)) return createStandardValidator(input)
-  if (isCompiledSchema(input)) return toValidator(input)
-  if (typeof input === 'function') return callValidator(owner, input as ValidatorFunction)
-  if (hasValidate(input)) return callValidator(owner, (value) => input.validate(value))
-  if (isObject(input) || typeof input === 'boolean') return compile(input)
-  throw new TypeError(`${owner} needs a JSON Schema, a schema of another library, or a function`)
+interface Validation {
+  readonly check: Check
+  /** The JSON Schema that is checked by, where it is known. */
+  readonly schema?: JSONSchema | undefined
 }
 
-/** Returns the JSON Schema that is behind a schema or function, `undefined` where there is none known. */
-export function findJSONSchema(input: ValidationInput): JSONSchema | undefined {
-  if (isStandardSchema(input)) return undefined
-  if (typeof input === 'function') return findSchemaOf(input)
-  return hasValidate(input) ? undefined : input
+/** Returns what validates by a schema or function of whatever kind; a JSON Schema is compiled first. */
+export function readInput(
+  owner: string,
+  input: ValidationInput,
+  options: CheckOptions,
+): Validation {
+  if (isStandardSchema(input)) return { check: createStandardValidator(input) }
+  if (typeof input === 'function') {
+    const check = isCompiledSchema(input)
+      ? toValidator(input)
+      : callValidator(owner, input as ValidatorFunction)
+    return { check, schema: findSchemaOf(input) }
+  }
+  if (hasValidate(input)) return { check: callValidator(owner, (value) => input.validate(value)) }
+  if (isObject(input) || typeof input === 'boolean') {
+    return { check: compileCheck(input, options), schema: input }
+  }
+  throw new TypeError(`${owner} needs a JSON Schema, a schema of another library, or a function`)
 }
 
 /** Whether a schema brings its own `validate`. */
@@ -161,14 +166,14 @@ async function validateItems(items: readonly unknown[], validate: Check): Promis
 
 function toFinder(schema: ValidationInput | ValidationMap): (method: string) => Check | undefined {
   if (!isValidationMap(schema)) {
-    const validate = toValidation('validateData()', schema, compileData)
-    return () => validate
+    const { check } = readInput('validateData()', schema, { tellsAll: true })
+    return () => check
   }
   const byMethod = new Map(
     Object.entries(schema).map(([method, input]) => {
       const owner = `validateData({ ${method} })`
       if (!hasData(method)) throw new TypeError(`${owner}: calls of ${method} have no data`)
-      return [method, toValidation(owner, input, compileData)]
+      return [method, readInput(owner, input, { tellsAll: true }).check]
     }),
   )
   return (method) => byMethod.get(method)
@@ -179,10 +184,6 @@ function isValidationMap(schema: ValidationInput | ValidationMap): schema is Val
   // Not enumerable in the schemas of TypeBox.
   const names = Object.getOwnPropertyNames(schema)
   return names.length > 0 && !names.some((name) => KEYWORDS.has(name))
-}
-
-function compileData(schema: JSONSchema): Check {
-  return compileCheck(schema, { tellsAll: true })
 }
 
 function hasData(method: string): boolean {
@@ -216,18 +217,16 @@ export function validateQuery(
   options: ValidateQueryOptions = {},
 ): ValidationHook {
   checkOptions('validateQuery()', options, { skipSanitize: ALWAYS_SANITIZED })
-  const validate = toValidation('validateQuery()', schema, (given) =>
-    compileCheck(given, { convertsStrings: true, useDefaults: false }),
-  )
-  const jsonSchema = findJSONSchema(schema)
+  const { check, schema: known } = readInput('validateQuery()', schema, {
+    convertsStrings: true,
+    useDefaults: false,
+  })
   const places =
-    jsonSchema === undefined
-      ? undefined
-      : readOperatorPlaces(linkReferences(jsonSchema, { isStrict: true }))
+    known === undefined ? undefined : readOperatorPlaces(linkReferences(known, { isStrict: true }))
   return async (context, next) => {
     checkHookType('validateQuery', context)
     // The type of a query differs from service to service.
-    await checkCallQuery(context as QueryCall, validate, places)
+    await checkCallQuery(context as QueryCall, check, places)
     await next?.()
   }
 }

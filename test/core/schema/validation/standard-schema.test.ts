@@ -3,13 +3,13 @@ import t from 'tap'
 import { z } from 'zod'
 
 import type { BadRequest } from '../../../../src/core/index.ts'
-import type { StandardSchema } from '../../../../src/core/schema/index.ts'
+import type { StandardSchema, ValidationInput } from '../../../../src/core/schema/index.ts'
 import { Ajv, getValidator, Type, validateData } from '../../../../src/core/schema/index.ts'
 import {
   createStandardValidator,
   isStandardSchema,
 } from '../../../../src/core/schema/validation/standard-schema.ts'
-import { findJSONSchema } from '../../../../src/core/schema/validation/validation-hooks.ts'
+import { readInput } from '../../../../src/core/schema/validation/validation-hooks.ts'
 
 /** A schema that answers with a result. */
 function withResult(result: unknown): StandardSchema {
@@ -106,15 +106,16 @@ t.test('says so when a schema returns no result', async (t) => {
 })
 
 t.test('the JSON Schema behind a validator is known, that of other libraries is not', (t) => {
+  const findSchema = (input: ValidationInput) => readInput('it', input, {}).schema
   const schema = { $id: 'A', type: 'object', properties: { a: { type: 'number' } } } as const
   const theirs = feathers.getValidator({ ...schema, $id: 'B' }, new feathers.Ajv())
-  t.equal(findJSONSchema(schema), schema)
-  t.equal(findJSONSchema(getValidator(schema)), schema)
-  t.equal(findJSONSchema(getValidator(schema, new Ajv())), schema)
-  t.equal(findJSONSchema(new Ajv().compile(schema)), schema)
-  t.match(findJSONSchema(theirs), { $id: 'B', properties: schema.properties })
+  t.equal(findSchema(schema), schema)
+  t.equal(findSchema(getValidator(schema)), schema)
+  t.equal(findSchema(getValidator(schema, new Ajv())), schema)
+  t.equal(findSchema(new Ajv().compile(schema)), schema)
+  t.match(findSchema(theirs), { $id: 'B', properties: schema.properties })
   for (const other of [z.object({}), () => 1, { validate: () => 1 }]) {
-    t.equal(findJSONSchema(other), undefined)
+    t.equal(findSchema(other), undefined)
   }
   t.end()
 })
