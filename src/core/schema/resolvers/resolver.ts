@@ -123,11 +123,8 @@ const OPTION_RULES: OptionRules = {
 }
 const CONFIG_RULES: OptionRules = { ...OPTION_RULES, properties: OPTION.object }
 
-/** The function of a property with its status, which is `null` if the function is running. */
-interface PropertyStep<T, C> {
-  readonly resolver: PropertyResolver<T, unknown, C>
-  readonly status: ResolverStatus<C> | null
-}
+/** Calls the function of a property; `null` if that is running. */
+type PropertyStep = ((value: unknown, record: unknown) => unknown) | null
 
 /** Turns records into others, property by property: what {@link resolve} returns. */
 export class Resolver<T, C> {
@@ -177,10 +174,11 @@ export class Resolver<T, C> {
     const { converter, schema, validate } = this.options
     const { path = [], stack = [] } = given
     const status: ResolverStatus<C> = { ...given, path, stack }
-    const steps = new Map<string, PropertyStep<T, C>>()
+    const steps = new Map<string, PropertyStep>()
     for (const [name, resolver] of this.#functions) {
       const own = { ...status, path: [...path, name], stack: [...stack, resolver] }
-      steps.set(name, { resolver, status: stack.includes(resolver) ? null : own })
+      const call: PropertyStep = (value, record) => resolver(value, record as T, context, own)
+      steps.set(name, stack.includes(resolver) ? null : call)
     }
     const check: Step = (record) => schema?.validate(record)
     const run = chain([
@@ -196,7 +194,7 @@ export class Resolver<T, C> {
   // Most results are lists: what is made for each record is as little as can be.
   #resolveFields(
     record: unknown,
-    steps: ReadonlyMap<string, PropertyStep<T, C>>,
+    steps: ReadonlyMap<string, PropertyStep>,
     context: C,
     selected: readonly string[] | undefined,
   ): unknown {
@@ -211,13 +209,13 @@ export class Resolver<T, C> {
       const step = steps.get(name)
       const value = readField(record, name)
       if (step === undefined) values[index] = value
-      else if (step.status !== null) {
+      else if (step !== null) {
         try {
-          const returned = step.resolver(value, record as T, context, step.status)
+          const returned = step(value, record)
           values[index] = returned
           if (isPromise(returned)) {
             pending ??= []
-            pending.push(settle(values, index, returned))
+            pending.push(settle(values, index))
           }
         } catch (error) {
           values[index] = new Failure(error)
@@ -297,13 +295,9 @@ class Failure {
 }
 
 /** Replaces a promise among values by what it is fulfilled with. It is never rejected itself. */
-async function settle(
-  values: unknown[],
-  index: number,
-  value: PromiseLike<unknown>,
-): Promise<void> {
+async function settle(values: unknown[], index: number): Promise<void> {
   try {
-    values[index] = await value
+    values[index] = await values[index]
   } catch (error) {
     values[index] = new Failure(error)
   }

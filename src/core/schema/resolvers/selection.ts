@@ -1,8 +1,8 @@
+import { toList } from '../../checked-query.ts'
 import type { Query } from '../../params.ts'
-import { isObject, isPlainObject, isStringList } from '../../value-kind.ts'
+import { isObject, isStringList } from '../../value-kind.ts'
 import { whenReady } from './resolver.ts'
 
-const DIGITS = /^\d{1,15}$/
 /** The names of ids where a service does not say its own. */
 const USUAL_IDS: readonly string[] = ['_id', 'id']
 
@@ -24,16 +24,10 @@ export function toProperty(name: string): string {
   return name.split('.', 1)[0] ?? name
 }
 
-/**
- * Returns the names in `$select`, `undefined` for what is no list of names. A long list in a URL becomes
- * an object with the positions as its keys.
- */
+/** Returns the names in `$select`, `undefined` for what is no list of names. */
 export function readNames(select: unknown): readonly string[] | undefined {
   if (typeof select === 'string') return [select]
-  const names =
-    isPlainObject(select) && Object.keys(select).every((key) => DIGITS.test(key))
-      ? Object.values(select)
-      : select
+  const names = toList(select)
   return isStringList(names) ? names : undefined
 }
 

@@ -1,4 +1,3 @@
-import type { OperatorPlace } from '../../checked-query.ts'
 import type { HookContext } from '../../hooks/hook-context.ts'
 import { isStandardMethod } from '../../method-table.ts'
 import type { Params } from '../../params.ts'
@@ -17,19 +16,12 @@ import { readOperatorPlaces } from '../queries/operator-places.ts'
 import { toDerivedQuery } from '../queries/query-syntax.ts'
 import { whenReady } from '../resolvers/resolver.ts'
 import { createStandardValidator, isStandardSchema } from '../validation/standard-schema.ts'
-import { checkCallQuery, validateEach } from '../validation/validation-hooks.ts'
+import type { QueryCheck } from '../validation/validation-hooks.ts'
+import { createQueryCheck, validateEach } from '../validation/validation-hooks.ts'
 import type { Check } from '../validation/validator.ts'
 import { checkClosedParts, compileLinkedCheck } from '../validation/validator.ts'
 import { toDataSchema } from './schemas-check.ts'
 import { toPublicSchema, toWireSchema } from './wire-schema.ts'
-
-/** What a query is checked by. */
-interface QueryCheck {
-  /** Checks a query and converts its values. @throws {BadRequest} it does not fit */
-  readonly check: Check
-  /** Where the schema names operators. */
-  readonly places: OperatorPlace
-}
 
 /**
  * Returns what checks the data of a call with these params. The check returns the data, with what the
@@ -37,30 +29,22 @@ interface QueryCheck {
  */
 type DataCheck = (params: Params) => Check
 
-/**
- * The schemas of one method as its service declares them, with what follows from others, and what calls from
- * outside are checked by. Objects in what is sent are closed, unless they say otherwise.
- */
+/** What calls of one method from outside are checked by. */
 interface CompiledMethod {
-  /** What one call, or one item of a list, sends; `undefined` for methods without data. */
-  readonly data: DataSchema | undefined
-  readonly query: JSONSchema
-  /** One record of what comes back; `undefined` where nothing is known of it. */
-  readonly result: JSONSchema | undefined
-  /** Whether `result` describes the whole answer. */
-  readonly isWhole: boolean
-  readonly dataCheck: DataCheck | undefined
-  readonly queryCheck: QueryCheck
+  readonly query: QueryCheck
+  /** `undefined` for methods without data. */
+  readonly data: DataCheck | undefined
+  /** Returns the schemas as they hold over HTTP. */
+  readonly toSchemas: () => MethodSchemas
 }
 
-/** The schemas of a service, compiled. */
+/** The schemas of a service, compiled. Objects in what is sent are closed, unless they say otherwise. */
 export class CompiledSchemas {
   readonly #methods = new Map<string, CompiledMethod>()
-  readonly #dropsUnknown: boolean
 
   /** @throws {TypeError} a schema can't be compiled; says which */
   constructor(entry: ServiceEntryFace, given: ServiceSchemas) {
-    this.#dropsUnknown = given.unknown === 'drop'
+    const dropsUnknown = given.unknown === 'drop'
     const service = `the schemas of service '${entry.path}'`
     const schemas = compile(service, () => linkSchemas(given))
     for (const [name, schema] of listResults(schemas)) {
@@ -74,10 +58,6 @@ export class CompiledSchemas {
     const close = (schema: JSONSchema) => getOrAdd(closed, schema, () => toClosedSchema(schema))
     const queries = new Map<JSONSchema, QueryCheck>()
     const datas = new Map<DataSchema, DataCheck>()
-    const toDataCheck = (name: string, data: DataSchema): DataCheck =>
-      compile(`the data of '${name}' in ${service}`, () =>
-        createDataCheck(data, this.#dropsUnknown),
-      )
     const defaultQuery = compile(service, () => schemas.query ?? toDefaultQuery(schemas))
     for (const method of entry.methods.values()) {
       if (!method.external) continue
@@ -89,16 +69,20 @@ export class CompiledSchemas {
       const sent = toMethodData(method, schemas)
       const data = sent === undefined || isStandardSchema(sent) ? sent : close(sent)
       const query = close(own?.query ?? defaultQuery)
+      const result = isStandard && !isWhole ? (schemas.result ?? schemas.entity) : own?.result
+      const owner = `of '${name}' in ${service}`
+      const compileQuery = () => compileQueryCheck(query, `the query ${owner}`, isDerived)
+      const compileData = (schema: DataSchema) =>
+        compile(`the data ${owner}`, () => createDataCheck(schema, dropsUnknown))
       this.#methods.set(name, {
-        data,
-        query,
-        result: isStandard && !isWhole ? (schemas.result ?? schemas.entity) : own?.result,
-        isWhole,
-        queryCheck: getOrAdd(queries, query, () =>
-          createQueryCheck(query, `the query of '${name}' in ${service}`, isDerived),
-        ),
-        dataCheck:
-          data === undefined ? undefined : getOrAdd(datas, data, () => toDataCheck(name, data)),
+        query: getOrAdd(queries, query, compileQuery),
+        data: data === undefined ? data : getOrAdd(datas, data, () => compileData(data)),
+        toSchemas: () => ({
+          data: data === undefined ? data : toPublicSchema(data, { dropsUnknown }),
+          query: toWireSchema(query),
+          result: result === undefined ? result : toWireSchema(result),
+          isWhole,
+        }),
       })
     }
   }
@@ -111,10 +95,9 @@ export class CompiledSchemas {
   check(context: HookContext): unknown {
     const method = this.#methods.get(context.method)
     if (method === undefined) return undefined
-    const { queryCheck, dataCheck } = method
-    checkCallQuery(context, queryCheck.check, queryCheck.places)
-    if (dataCheck === undefined) return undefined
-    const check = dataCheck(context.params)
+    method.query(context)
+    if (method.data === undefined) return undefined
+    const check = method.data(context.params)
     const isList = context.method === 'create' && Array.isArray(context.data)
     if (isList) checkList(context)
     const data = isList ? validateEach(context.data, check) : check(context.data)
@@ -125,14 +108,8 @@ export class CompiledSchemas {
 
   /** Returns the schemas of a method as they hold over HTTP. */
   toMethodSchemas(name: string): MethodSchemas {
-    const { data, query = true, result, isWhole = false } = this.#methods.get(name) ?? {}
-    const options = { dropsUnknown: this.#dropsUnknown }
-    return {
-      data: data === undefined ? undefined : toPublicSchema(data, options),
-      query: toWireSchema(query),
-      result: result === undefined ? undefined : toWireSchema(result),
-      isWhole,
-    }
+    const nothing = { data: undefined, query: true, result: undefined }
+    return this.#methods.get(name)?.toSchemas() ?? nothing
   }
 }
 
@@ -202,18 +179,16 @@ function toDefaultQuery({ entity, result: record = entity }: ServiceSchemas): JS
  * Returns the check of a query. One that follows from the schema of a record takes longest to compile: with
  * many services the start would wait for it. The fault that it can have of its own is looked for at once.
  */
-function createQueryCheck(schema: JSONSchema, name: string, isDerived: boolean): QueryCheck {
+function compileQueryCheck(schema: JSONSchema, name: string, isDerived: boolean): QueryCheck {
   const compileQuery = (): Check =>
     compile(name, () => compileLinkedCheck(schema, { convertsStrings: true, useDefaults: false }))
   if (isDerived) compile(name, () => checkClosedParts(schema))
   let compiled = isDerived ? undefined : compileQuery()
-  return {
-    places: readOperatorPlaces(schema),
-    check: (query) => {
-      compiled ??= compileQuery()
-      return compiled(query)
-    },
+  const check: Check = (query) => {
+    compiled ??= compileQuery()
+    return compiled(query)
   }
+  return createQueryCheck(check, readOperatorPlaces(schema))
 }
 
 /** The content type of forms, where numbers and booleans are strings. */

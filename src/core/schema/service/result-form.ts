@@ -110,7 +110,7 @@ export class ResultForm {
   #pickList(list: readonly unknown[], field: string, options: PickOptions): unknown {
     const { items } = this
     if (items !== undefined) {
-      if (isListOf(list, items.scalar)) return list
+      if (list.every((item) => typeof item === items.scalar)) return list
       return list.map((item) => items.pick(item, field, options))
     }
     if (this.isOpen) return list
@@ -220,9 +220,4 @@ function isPlainDate(value: object): value is Date {
     value.toISOString === DATE_TO_ISO &&
     !Number.isNaN(value.getTime())
   )
-}
-
-function isListOf(list: readonly unknown[], type: string | undefined): boolean {
-  for (const item of list) if (typeof item !== type) return false
-  return true
 }

@@ -53,8 +53,13 @@ export function checkServiceSchemas(entry: ServiceEntryFace, schemas: ServiceSch
   const owner = `The schemas of service '${entry.path}'`
   checkOptions(owner, schemas, RULES)
   for (const [name, method] of Object.entries(schemas.methods ?? {})) {
-    checkMethodName(owner, entry, name)
-    const rules = isStandardMethod(name) ? STANDARD_RULES : CUSTOM_RULES
+    const isStandard = isStandardMethod(name)
+    const isThere = isStandard ? entry.methods.get(name)?.external : entry.methods.has(name)
+    if (!isThere) {
+      const hint = "its option 'methods' lists them"
+      throw new TypeError(`${owner}: the service has no method '${name}'; ${hint}`)
+    }
+    const rules = isStandard ? STANDARD_RULES : CUSTOM_RULES
     checkOptions(`${owner}, method '${name}'`, method, rules)
   }
   const withData = [...entry.methods.values()]
@@ -95,16 +100,6 @@ export function toDataSchema(schemas: ServiceSchemas, method: string): DataSchem
 function isJSONSchema(value: unknown): boolean {
   if (typeof value === 'boolean') return true
   return isObject(value) && !Array.isArray(value) && !isStandardSchema(value)
-}
-
-function checkMethodName(owner: string, entry: ServiceEntryFace, name: string): void {
-  const isThere = isStandardMethod(name)
-    ? entry.methods.get(name)?.external === true
-    : entry.methods.has(name)
-  if (isThere) return
-  throw new TypeError(
-    `${owner}: the service has no method '${name}'; its option 'methods' lists them`,
-  )
 }
 
 function createMissing(owner: string, schemas: ServiceSchemas, name: string): TypeError {

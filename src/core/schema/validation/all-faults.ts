@@ -23,16 +23,6 @@ const MAX_PATTERN_LENGTH = 256
 /** The name of a property stands in each of the faults that are inside of it. */
 const MAX_NAME_LENGTH = 256
 
-/** How large the values of a place may be. */
-interface Limits {
-  /** As how many values one counts. */
-  readonly weight: number
-  readonly length: number
-  readonly items: number
-  readonly properties: number
-  readonly name: number
-}
-
 /**
  * Returns a function that finds all faults of data that does not fit a schema; `undefined` where that
  * would take long. A check that goes on behind a fault tries the pattern on a string that is too long for
@@ -94,7 +84,8 @@ function watch(value: unknown, budget: Budget): unknown {
   })
 }
 
-function toLimits({ parts }: Place): Limits {
+/** Returns how large the values of a place may be, and as how many of them one counts. */
+function toLimits({ parts }: Place) {
   const names = parts.map((part) => part['propertyNames']).filter(isObject)
   return {
     weight: Math.max(1, parts.length / SCHEMAS_PER_VALUE),

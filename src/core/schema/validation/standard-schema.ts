@@ -28,11 +28,13 @@ export function isStandardSchema(schema: unknown): schema is StandardSchema {
 export function createStandardValidator(
   schema: StandardSchema,
 ): (data: unknown) => Promise<unknown> {
-  const validate = isZod(schema) ? toZodValidate(schema) : schema['~standard'].validate
+  const { validate: validateAny, vendor } = schema['~standard']
+  const isZod = vendor === 'zod' && hasMethod(schema, 'safeParseAsync')
+  const validate = isZod ? toZodValidate(schema as ZodSchema) : validateAny
   return async (data) => {
     const result = await validate(data)
     if (!isObject(result)) {
-      throw new TypeError(`The schema of ${schema['~standard'].vendor} has returned no result`)
+      throw new TypeError(`The schema of ${vendor} has returned no result`)
     }
     const { issues, value } = result
     if (issues === undefined) return value
@@ -42,16 +44,10 @@ export function createStandardValidator(
 
 /** What Zod has beside the interface. */
 interface ZodSchema extends StandardSchema {
-  safeParseAsync(data: unknown): Promise<ZodResult>
-}
-
-interface ZodResult {
-  readonly data?: unknown
-  readonly error?: { readonly issues: readonly StandardIssue[] }
-}
-
-function isZod(schema: StandardSchema): schema is ZodSchema {
-  return schema['~standard'].vendor === 'zod' && hasMethod(schema, 'safeParseAsync')
+  safeParseAsync(data: unknown): Promise<{
+    readonly data?: unknown
+    readonly error?: { readonly issues: readonly StandardIssue[] }
+  }>
 }
 
 /**
@@ -66,13 +62,11 @@ function toZodValidate(schema: ZodSchema): (data: unknown) => Promise<unknown> {
   }
 }
 
-function toFinding({ message, path = [] }: StandardIssue): object {
-  const keys = path.map((part) => (isObject(part) ? part['key'] : part))
-  const pointer = keys.map((key) => `/${toPointerPart(String(key))}`).join('')
-  return { instancePath: pointer, schemaPath: '', keyword: 'standard', params: {}, message }
-}
-
 /** @see RFC 6901 §3 */
-function toPointerPart(key: string): string {
-  return key.replaceAll('~', '~0').replaceAll('/', '~1')
+function toFinding({ message, path = [] }: StandardIssue): object {
+  const instancePath = path
+    .map((part) => String(isObject(part) ? part['key'] : part))
+    .map((key) => `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`)
+    .join('')
+  return { instancePath, schemaPath: '', keyword: 'standard', params: {}, message }
 }

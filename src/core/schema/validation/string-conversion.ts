@@ -28,18 +28,6 @@ const CONVERSIONS: ReadonlyMap<string, Convert> = new Map<string, Convert>([
 /** Keywords that say which values there are: a schema with none of them takes any string. */
 const NAMING_VALUES = ['type', 'const', 'enum', ...CERTAIN, ...ALTERNATIVES]
 
-/** A type that a value may have, and which values, if they are named. */
-interface ScalarType {
-  readonly convert: Convert
-  readonly values: readonly unknown[] | undefined
-}
-
-/** What strings of a place become. */
-interface Conversion {
-  readonly types: readonly ScalarType[]
-  readonly emptyIsNull: boolean
-}
-
 /**
  * Returns a function that converts the strings in data from a URL or a form, in the data itself: where a
  * schema asks for a number or a boolean, a string that is one in JSON becomes it. Of alternatives the
@@ -63,27 +51,25 @@ export function createStringConversion({ root }: SchemaModel): (data: unknown) =
     }
   }
   const convert = (value: unknown, place: Place): unknown => {
-    if (typeof value === 'string') return convertString(value, conversionOf(place))
+    if (typeof value === 'string') return conversionOf(place)(value)
     convertInside(value, place)
     return value
   }
   return (data) => convertInside(data, root)
 }
 
-function toConversion({ parts }: Place): Conversion {
-  return {
-    types: parts.flatMap(toScalarTypes),
-    emptyIsNull: parts.some(takesNull) && !parts.some(takesEmptyString),
+/** Returns what makes of a string of a place what it stands for, else the string itself. */
+function toConversion({ parts }: Place): Convert {
+  const conversions = parts.flatMap(toConversions)
+  const emptyIsNull = parts.some(takesNull) && !parts.some(takesEmptyString)
+  return (text) => {
+    if (text === '' && emptyIsNull) return null
+    for (const convert of conversions) {
+      const converted = convert(text)
+      if (converted !== undefined) return converted
+    }
+    return text
   }
-}
-
-function convertString(value: string, { types, emptyIsNull }: Conversion): unknown {
-  if (value === '' && emptyIsNull) return null
-  for (const type of types) {
-    const converted = type.convert(value)
-    if (converted !== undefined && type.values?.includes(converted) !== false) return converted
-  }
-  return value
 }
 
 function takesNull(part: Keywords): boolean {
@@ -96,15 +82,19 @@ function takesEmptyString(part: Keywords): boolean {
   // Strings for another value, an id or a date, are not empty.
   if (isConverted(part)) return false
   if (!NAMING_VALUES.some((keyword) => part[keyword] !== undefined)) return true
-  return toScalarTypes(part).some(
-    ({ convert, values }) => convert('') === '' && values?.includes('') !== false,
-  )
+  return toConversions(part).some((convert) => convert('') === '')
 }
 
-function toScalarTypes(part: Keywords): readonly ScalarType[] {
+/** Returns the conversion to each type that a schema names, to the values alone that it lists. */
+function toConversions(part: Keywords): readonly Convert[] {
+  const values = listValues(part)
   return [...new Set(listTypes(part))].flatMap((type) => {
     const convert = CONVERSIONS.get(type)
-    return convert === undefined ? [] : [{ convert, values: listValues(part) }]
+    if (convert === undefined || values === undefined) return convert ?? []
+    return (text: string) => {
+      const converted = convert(text)
+      return values.includes(converted) ? converted : undefined
+    }
   })
 }
 

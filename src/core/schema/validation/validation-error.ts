@@ -69,6 +69,10 @@ function readIssues(error: unknown): readonly ValidationIssue[] | undefined {
   return issues.every(isIssue) ? issues : undefined
 }
 
+function isIssue(value: unknown): value is ValidationIssue {
+  return isObject(value) && typeof value['instancePath'] === 'string'
+}
+
 /**
  * Returns the error that callers get for one that a validator has thrown: those of Ajv, and of validators
  * of `@feathersjs/schema` with it, become a `BadRequest`, others stay what they are.
@@ -78,27 +82,18 @@ export function toValidationError(thrown: unknown): unknown {
   return createValidationError(thrown['errors'])
 }
 
-/** Whether one entry of an error's data has the path that all issues have. */
-function isIssue(value: unknown): value is ValidationIssue {
-  return isObject(value) && typeof value['instancePath'] === 'string'
-}
-
 /** Copies what is public: with some options, the errors of Ajv hold the value and the schema too. */
 function toIssue(error: Readonly<Record<string, unknown>>): ValidationIssue {
   const { instancePath = '', schemaPath = '', keyword = '', params, message = '' } = error
+  // Of a discriminator, Ajv repeats the value that was sent.
+  const { tagValue: _value, ...publicParams } = isObject(params) ? params : {}
   return {
     instancePath: String(instancePath),
     schemaPath: String(schemaPath),
     keyword: String(keyword),
-    params: toPublicParams(params),
+    params: publicParams,
     message: String(message),
   }
-}
-
-/** Of a discriminator, Ajv repeats the value that was sent. */
-function toPublicParams(params: unknown): Readonly<Record<string, unknown>> {
-  const { tagValue: _value, ...rest } = isObject(params) ? params : {}
-  return rest
 }
 
 /**

@@ -223,28 +223,29 @@ export function validateQuery(
   })
   const places =
     known === undefined ? undefined : readOperatorPlaces(linkReferences(known, { isStrict: true }))
+  const checkQuery = createQueryCheck(check, places)
   return async (context, next) => {
     checkHookType('validateQuery', context)
     // The type of a query differs from service to service.
-    await checkCallQuery(context as QueryCall, check, places)
+    await checkQuery(context as Parameters<QueryCheck>[0])
     await next?.()
   }
 }
 
-/** What {@link checkCallQuery} uses of a context. */
-type QueryCall = Pick<HookContext, 'params' | 'service'> & { readonly self?: object | undefined }
-
 /**
- * Checks the query of a call and puts what becomes of it into the params. Returns a promise where the check
+ * Checks the query of a call and puts what becomes of it into the params. Returns a promise where its check
  * returns one.
  */
-export function checkCallQuery(
-  call: QueryCall,
-  check: Check,
-  places: OperatorPlace | undefined,
-): unknown {
-  const checked = checkWithheld(call, readLists(call.params.query ?? {}), check)
-  return whenReady(checked, (query) => setCheckedQuery(call, query as Query, places))
+export type QueryCheck = (
+  call: Pick<HookContext, 'params' | 'service'> & { readonly self?: object | undefined },
+) => unknown
+
+/** @param places where operators are allowed */
+export function createQueryCheck(check: Check, places: OperatorPlace | undefined): QueryCheck {
+  return (call) => {
+    const checked = checkWithheld(call, readLists(call.params.query ?? {}), check)
+    return whenReady(checked, (query) => setCheckedQuery(call, query as Query, places))
+  }
 }
 
 describeFunction(validateQuery, { hookFactory: 'validateQuery(schema)' })
