@@ -42,20 +42,16 @@ export function toClosedSchema(schema: JSONSchema): JSONSchema {
     const saysMore = OTHER_PROPERTIES.some((keyword) => keywords[keyword] !== undefined)
     if (isUnion || saysMore || !describesObject(keywords)) return copy
     if (isJoined) return { type: 'object', ...copy, unevaluatedProperties: false }
-    return hasReference(keywords) ? copy : { ...copy, additionalProperties: false }
+    return keywords['$ref'] === undefined ? { ...copy, additionalProperties: false } : copy
   })
   /** Closes the objects inside of a value, and leaves the value itself open for others to close. */
   const closeInside = createCopier((keywords) => closeParts(keywords, () => false))
   return close(schema) as Keywords
 }
 
-function hasReference({ $ref }: Keywords): boolean {
-  return $ref !== undefined
-}
-
 /** Whether a value is described by several schemas together. */
 function describesTogether(keywords: Keywords): boolean {
-  if (hasReference(keywords) && keywords['properties'] !== undefined) return true
+  if (keywords['$ref'] !== undefined && keywords['properties'] !== undefined) return true
   return SAME_VALUE.some(
     (keyword) => keyword !== '$ref' && listSchemas(keywords, keyword).length > 0,
   )

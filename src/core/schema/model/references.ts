@@ -75,7 +75,8 @@ function readNames(root: Keywords) {
   const read = (schema: unknown, outer: string): void => {
     if (!hasKeywords(schema) || seen.has(schema)) return
     seen.add(schema)
-    const base = hasId(schema) ? toBase(schema, outer) : outer
+    const id = String(schema['$id']).replace(/#$/, '')
+    const base = hasId(schema) ? resolveUri(id, outer) : outer
     if (schema === root || hasId(schema)) {
       checkSame(
         getOrAdd(named, base, () => schema),
@@ -105,10 +106,6 @@ function checkSame(one: Keywords, other: Keywords): void {
   throw new TypeError(`two different schemas have the $id '${name}': give one of them another`)
 }
 
-function toBase({ $id }: Keywords, outer: string): string {
-  return resolveUri(String($id).replace(/#$/, ''), outer)
-}
-
 /** @see RFC 3986 §5.2 */
 function resolveUri(reference: string, base: string): string {
   if (reference === '') return base
@@ -136,12 +133,9 @@ function followPointer(schema: unknown, pointer: string): unknown {
 }
 
 function decodePointer(part: string): string {
-  return decodePercent(part).replaceAll('~1', '/').replaceAll('~0', '~')
-}
-
-/** A `%` that encodes nothing stands for itself: authors forget to encode the names of definitions. */
-function decodePercent(part: string): string {
-  return /%(?![\da-f]{2})/i.test(part) ? part : decodeURIComponent(part)
+  // A `%` that encodes nothing stands for itself: authors forget to encode the names of definitions.
+  const decoded = /%(?![\da-f]{2})/i.test(part) ? part : decodeURIComponent(part)
+  return decoded.replaceAll('~1', '/').replaceAll('~0', '~')
 }
 
 /** Keywords that name a schema, or a place in it: written references lead by neither of them. */

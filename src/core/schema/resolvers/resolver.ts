@@ -1,5 +1,6 @@
 import type { ServiceError } from '../../errors/index.ts'
 import { BadRequest, GeneralError, toServiceError } from '../../errors/index.ts'
+import type { HookContext } from '../../hooks/hook-context.ts'
 import type { OptionRules } from '../../options/option-check.ts'
 import { checkOptions, OPTION } from '../../options/option-check.ts'
 import { hasMethod, isObject, isPromise, isSingleValue } from '../../value-kind.ts'
@@ -136,10 +137,7 @@ export class Resolver<T, C> {
   readonly virtualNames: readonly (keyof T & string)[]
   readonly #functions: ReadonlyMap<string, PropertyResolver<T, unknown, C>>
 
-  /**
-   * @throws {TypeError} an unknown option, `validate` without `schema`, or a property whose resolver is
-   *   no function
-   */
+  /** @throws {TypeError} for what {@link resolve} refuses */
   constructor(options: ResolverConfig<T, C>) {
     checkOptions('resolve()', options, CONFIG_RULES)
     if (options.validate && options.schema === undefined) {
@@ -322,11 +320,6 @@ function toResolvedRecord(
   return record
 }
 
-/** The part of an application that takes what no caller may see. */
-interface LoggingContext {
-  readonly app?: { readonly logger?: { error(details: object, message?: string): void } }
-}
-
 const MESSAGE = 'Error resolving data'
 
 /**
@@ -350,8 +343,9 @@ function createResolverError(
   const cause = thrown.length === 1 ? thrown[0] : new AggregateError(thrown, MESSAGE)
   const ofSelected = selected === undefined ? '' : `  ${selected.map(String).join('.')}`
   const err = new BadRequest(`${MESSAGE}${ofSelected}`, null, { cause })
-  if (isObject(context) && failures.some(({ error }) => error.code >= 500)) {
-    ;(context as LoggingContext).app?.logger?.error({ err }, MESSAGE)
+  if (failures.some(({ error }) => error.code >= 500)) {
+    const { app } = (context ?? {}) as Pick<HookContext, 'app'>
+    app?.logger?.error({ err }, MESSAGE)
   }
   const data = Object.fromEntries(
     failures.map(({ name, thrown, error }) => [name, toData(error, thrown)]),

@@ -21,8 +21,22 @@ const ANY_NAME = '\0'
  * one is meant, the validation tells.
  */
 export function createFieldDrop(model: SchemaModel): (data: unknown) => unknown {
+  /** Whether an object with a field never fits a schema, whatever its value and the other fields are. */
+  const refuses = (schema: unknown, name: string, above: readonly unknown[] = []): boolean => {
+    if (!hasKeywords(schema) || above.includes(schema)) return false
+    if (!takesObjects(schema)) return true
+    const isRefused = (one: unknown): boolean => refuses(one, name, [...above, schema])
+    const { additionalProperties, unevaluatedProperties } = schema
+    if (additionalProperties === false && !namesProperty(schema, name)) return true
+    if (unevaluatedProperties === false && !mayKnow(model.place([schema]), name)) return true
+    if (CERTAIN.some((keyword) => listSchemas(schema, keyword).some(isRefused))) return true
+    return ALTERNATIVES.some((keyword) => {
+      const alternatives = listSchemas(schema, keyword)
+      return alternatives.length > 0 && alternatives.every(isRefused)
+    })
+  }
   const isUnknown = (place: Place, name: string): boolean =>
-    place.given.every((one) => refusesField(one, name, model))
+    place.given.every((one) => refuses(one, name))
   /** Whether an alternative takes any object, with whatever is in it. */
   const takesAny = oncePerPlace(
     (place) =>
@@ -45,26 +59,6 @@ export function createFieldDrop(model: SchemaModel): (data: unknown) => unknown 
     return isWhole ? data : Object.fromEntries(known)
   }
   return (data) => drop(data, model.root)
-}
-
-/** Whether an object with a field never fits a schema, whatever its value and the other fields are. */
-function refusesField(
-  schema: unknown,
-  name: string,
-  model: SchemaModel,
-  above: readonly unknown[] = [],
-): boolean {
-  if (!hasKeywords(schema) || above.includes(schema)) return false
-  if (!takesObjects(schema)) return true
-  const isRefused = (one: unknown): boolean => refusesField(one, name, model, [...above, schema])
-  const { additionalProperties, unevaluatedProperties } = schema
-  if (additionalProperties === false && !namesProperty(schema, name)) return true
-  if (unevaluatedProperties === false && !mayKnow(model.place([schema]), name)) return true
-  if (CERTAIN.some((keyword) => listSchemas(schema, keyword).some(isRefused))) return true
-  return ALTERNATIVES.some((keyword) => {
-    const alternatives = listSchemas(schema, keyword)
-    return alternatives.length > 0 && alternatives.every(isRefused)
-  })
 }
 
 /** Whether a schema, or one that may hold for the same value, says something of a field. */

@@ -143,16 +143,15 @@ export function validateData(schema: ValidationInput | ValidationMap): Validatio
   }
 }
 
-/** Resolves to validated data, of a list each item; errors of an item have its index in their paths. */
+/**
+ * Resolves to validated data, of a list each item, one after the other, until there are as many faults as
+ * callers are told, or another error. Errors of an item have its index in their paths.
+ */
 export async function validateEach(data: unknown, validate: Check): Promise<unknown> {
-  return Array.isArray(data) ? validateItems(data, validate) : validate(data)
-}
-
-/** One after the other, until there are as many faults as callers are told, or another error. */
-async function validateItems(items: readonly unknown[], validate: Check): Promise<unknown[]> {
+  if (!Array.isArray(data)) return validate(data)
   const validated: unknown[] = []
   let fault: BadRequest | undefined
-  for (const [index, item] of items.entries()) {
+  for (const [index, item] of data.entries()) {
     try {
       validated.push(await validate(item))
     } catch (error) {

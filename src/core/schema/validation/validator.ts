@@ -64,8 +64,7 @@ export function findSchemaOf(validator: object): JSONSchema | undefined {
 
 /**
  * Returns a function that checks data by a JSON Schema at once, with the Ajv of Remex.
- * @throws {TypeError} a schema whose parts refuse each other's properties, or have one `$id`
- * @throws {Error} an invalid schema, with the place
+ * @throws {Error} an invalid schema, with the place, or one whose parts refuse each other's properties
  * @throws {BadRequest} in calls: the data does not fit, with the list of what is wrong as its `data`
  */
 export function compileCheck(schema: JSONSchema, options?: CheckOptions): Check {
