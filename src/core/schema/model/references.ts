@@ -178,8 +178,14 @@ export function writeReferences(
   { sharesParts = false, toReference = toLocal }: WritingOptions = {},
 ): JSONSchema {
   if (!hasKeywords(root)) return root
-  const definitions = readDefinitions(root)
-  const names = new Set(DEFINITIONS.flatMap((one) => Object.keys(toNamedSchemas(root[one]))))
+  const definitions: Definitions = new Map()
+  const names = new Set<string>()
+  for (const keyword of DEFINITIONS) {
+    for (const [name, definition] of Object.entries(toNamedSchemas(root[keyword]))) {
+      definitions.set(definition, [keyword, name])
+      names.add(name)
+    }
+  }
   const shared = sharesParts ? findShared(root, definitions) : new Set()
   const copies = new Map<Keywords, unknown>()
   const refer = (target: unknown): string => {
@@ -217,15 +223,6 @@ export function writeReferences(
 
 /** The keyword and the name of each definition. */
 type Definitions = Map<unknown, readonly [keyword: string, name: string]>
-
-function readDefinitions(root: Keywords): Definitions {
-  const entries = DEFINITIONS.flatMap((keyword) =>
-    Object.entries(toNamedSchemas(root[keyword])).map(
-      ([name, definition]) => [definition, [keyword, name]] as const,
-    ),
-  )
-  return new Map(entries)
-}
 
 /** Returns the large parts that stand in several places, each of which is written as a reference. */
 function findShared(root: Keywords, definitions: Definitions): ReadonlySet<unknown> {

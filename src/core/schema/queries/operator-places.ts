@@ -5,12 +5,6 @@ import { ALTERNATIVES, CERTAIN } from '../model/keywords.ts'
 import type { Place } from '../model/places.ts'
 import { createPlaceReader, SchemaModel } from '../model/places.ts'
 
-/** The same, to be filled. */
-interface OpenPlace extends OperatorPlace {
-  readonly names: Map<string, OperatorPlace>
-  items: OperatorPlace | undefined
-}
-
 /**
  * Returns the operators that the schema of a query, with linked references, names, each at its place.
  * It reads `properties`, `items` and `prefixItems`, what `allOf`, `anyOf` and `oneOf` join, and
@@ -19,7 +13,10 @@ interface OpenPlace extends OperatorPlace {
 export function readOperatorPlaces(schema: JSONSchema): OperatorPlace {
   const model = new SchemaModel(schema, [...CERTAIN, ...ALTERNATIVES])
   const read: (place: Place) => OperatorPlace = createPlaceReader(
-    (): OpenPlace => ({ names: new Map(), items: undefined }),
+    () => ({
+      names: new Map<string, OperatorPlace>(),
+      items: undefined as OperatorPlace | undefined,
+    }),
     (operators, place) => {
       for (const [name, schemas] of place.namedSchemas('properties')) {
         const inner = model.place(schemas)

@@ -1,4 +1,3 @@
-import type { ServiceError } from '../../errors/index.ts'
 import { BadRequest, GeneralError, toServiceError } from '../../errors/index.ts'
 import type { HookContext } from '../../hooks/hook-context.ts'
 import type { OptionRules } from '../../options/option-check.ts'
@@ -347,15 +346,11 @@ function createResolverError(
     const { app } = (context ?? {}) as Pick<HookContext, 'app'>
     app?.logger?.error({ err }, MESSAGE)
   }
-  const data = Object.fromEntries(
-    failures.map(({ name, thrown, error }) => [name, toData(error, thrown)]),
-  )
+  // An error of a service has more to tell than its message, and any other one no more than that.
+  const data = failures.map(({ name, thrown, error }) => {
+    const isOther = error !== thrown && error instanceof GeneralError
+    return [name, isOther ? { message: error.message } : error.toJSON()]
+  })
   // Not by the constructor, to which a key `errors` says something else than a property of this name.
-  return Object.assign(err, { data })
-}
-
-/** An error of a service has more to tell than its message, and any other one no more than that. */
-function toData(error: ServiceError, thrown: unknown): object {
-  const isOther = error !== thrown && error instanceof GeneralError
-  return isOther ? { message: error.message } : error.toJSON()
+  return Object.assign(err, { data: Object.fromEntries(data) })
 }

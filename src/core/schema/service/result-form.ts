@@ -36,7 +36,8 @@ export function createResultForm(schema: JSONSchema): ResultForm {
   const formOf: (place: Place) => ResultForm = createPlaceReader(
     () => new ResultForm(),
     (form, place) => {
-      checkReferences(place)
+      const { $ref } = place.parts.find((part) => typeof part['$ref'] === 'string') ?? {}
+      if ($ref !== undefined) throw new TypeError(`The reference '${$ref}' leads nowhere`)
       const types = new Set(place.parts.flatMap(listTypes).filter((type) => type !== 'null'))
       const items = ['items', 'prefixItems', 'additionalItems'].flatMap((one) => place.schemas(one))
       form.pickFields = createFieldPicker(place, model, formOf)
@@ -51,11 +52,6 @@ export function createResultForm(schema: JSONSchema): ResultForm {
     },
   )
   return formOf(model.root)
-}
-
-function checkReferences({ parts }: Place): void {
-  const { $ref } = parts.find((part) => typeof part['$ref'] === 'string') ?? {}
-  if ($ref !== undefined) throw new TypeError(`The reference '${$ref}' leads nowhere`)
 }
 
 /** What the values of one place of a result may be: objects with some fields, lists, scalars, or anything. */
