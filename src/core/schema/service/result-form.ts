@@ -137,12 +137,12 @@ function createFieldPicker(
   const describes = [...NAMING, 'additionalProperties']
   const isDescribed = place.parts.some((part) => describes.some((one) => part[one] !== undefined))
   if (!isDescribed) return undefined
-  // A field that several parts describe has what any of them names.
+  // A field that several parts describe has what any of them names. One with the schema `false` is not
+  // there for anybody.
   const named = new Map(
-    [...place.namedSchemas('properties')].map(([name, schemas]) => [
-      name,
-      formOf(model.place(schemas)),
-    ]),
+    [...place.namedSchemas('properties')]
+      .filter(([, schemas]) => schemas.some((schema) => schema !== false))
+      .map(([name, schemas]) => [name, formOf(model.place(schemas))]),
   )
   const hasOthers = OTHER_PROPERTIES.some((keyword) =>
     place.schemas(keyword).some((schema) => schema !== false),

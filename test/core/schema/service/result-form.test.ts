@@ -37,6 +37,18 @@ const CASES: readonly Case[] = [
   },
   { title: 'records that lack a field', schema: named, value: {} },
   {
+    title: 'no field whose schema is false, also where others are open',
+    schema: { type: 'object', properties: { password: false, name: text } },
+    value: { name: 'a', ...secret },
+    sent: { name: 'a' },
+  },
+  {
+    title: 'no field whose pattern has the schema false',
+    schema: { type: 'object', patternProperties: { '^pass': false, '^n': text } },
+    value: { name: 'a', ...secret },
+    sent: { name: 'a' },
+  },
+  {
     title: 'null for every type',
     schema: { type: 'object', properties: { a: text, b: aged, c: { type: 'array', items: text } } },
     value: { a: null, b: null, c: null },
