@@ -18,10 +18,11 @@ interface ErrorRow {
   readonly message: string
   /** What a program can go by; a key `errors` becomes `error.errors`. */
   readonly data?: ErrorData
-  /** Codes of the server, and of Node where the driver throws the error as it is. */
-  readonly codes: readonly (number | string)[]
-  /** Names of error classes: of the driver, and of BSON, which throws before a command is sent. */
-  readonly names: readonly string[]
+  /**
+   * Codes of the server, and of Node where the driver throws the error as it is. Names of error classes: of
+   * the driver, and of BSON, which throws before a command is sent.
+   */
+  readonly signs: readonly (number | string)[]
 }
 
 /** The write may have happened: who repeats it may do it twice. */
@@ -44,22 +45,19 @@ const ERROR_TABLE: readonly ErrorRow[] = [
   {
     ErrorClass: Conflict,
     message: 'A record with the same values exists already',
-    codes: [11000, 11001, 12582],
-    names: [],
+    signs: [11000, 11001, 12582],
   },
   {
     ErrorClass: Conflict,
     message: 'Another call changed the record at the same time',
     // In seconds, as in the header that is made of it.
     data: { retryAfter: 1 },
-    codes: [24, 112, 251],
-    names: [],
+    signs: [24, 112, 251],
   },
   {
     ErrorClass: Unprocessable,
     message: 'The data does not fit the rules of the collection',
-    codes: [121],
-    names: [],
+    signs: [121],
   },
   {
     // Bad value, parse, type, overflow, length, BSON; path not viable, conflicting updates, dollar,
@@ -69,72 +67,61 @@ const ERROR_TABLE: readonly ErrorRow[] = [
     // overlapping paths, negative number.
     ErrorClass: BadRequest,
     message: 'The database refuses a value of the query or the data',
-    codes: [
+    signs: [
       ...[2, 9, 14, 15, 16, 22, 28, 40, 52, 53, 54, 55, 56, 57, 66, 72, 73, 171, 241, 292],
       ...[13026, 13027, 13068, 13103, 15998, 16410, 16411, 16412, 16755, 16766, 16804],
       ...[17261, 17262, 17280, 31249, 31250, 40352, 40353, 51024, 51091, 51108],
+      ...['BSONError', 'BSONVersionError', 'BSONRuntimeError', 'BSONOffsetError'],
     ],
-    names: ['BSONError', 'BSONVersionError', 'BSONRuntimeError', 'BSONOffsetError'],
   },
   {
     ErrorClass: BadRequest,
     message: 'The query or the data has no value for the shard key',
-    codes: [61],
-    names: [],
+    signs: [61],
   },
   {
     ErrorClass: PayloadTooLarge,
     message: 'The record is larger than the database allows',
-    codes: [TOO_LARGE, 17419, 17420, 'ERR_OUT_OF_RANGE'],
-    names: [],
+    signs: [TOO_LARGE, 17419, 17420, 'ERR_OUT_OF_RANGE'],
   },
   {
     ErrorClass: Timeout,
     message: 'The database took too long',
-    codes: [50, 262],
-    names: ['MongoOperationTimeoutError'],
+    signs: [50, 262, 'MongoOperationTimeoutError'],
   },
   {
     ErrorClass: NotImplemented,
     message: 'Transactions need a replica set or a sharded cluster',
-    codes: [STANDALONE],
-    names: [],
+    signs: [STANDALONE],
   },
   {
     // Written by the primary, and not confirmed by as many servers as was asked for.
     ErrorClass: Unavailable,
     message: 'The database has not confirmed the write',
     data: OUTCOME_UNKNOWN,
-    codes: [64, 75, 79, 100],
-    names: ['MongoWriteConcernError'],
+    signs: [64, 75, 79, 100, 'MongoWriteConcernError'],
   },
   {
     // Server codes: a cursor that is gone, no server for a read preference, no majority to read from;
     // no primary, stepping down, shutting down, overloaded.
     ErrorClass: Unavailable,
     message: 'The database is not available',
-    codes: [
+    signs: [
       ...[6, 7, 43, 89, 91, 133, 134, 189],
       ...[462, 9001, 10107, 11600, 11602, 13435, 13436],
       // Node's own, where a connection breaks while the driver writes to it.
       ...['ECONNRESET', 'EPIPE', 'ECONNABORTED', 'ETIMEDOUT', 'ENETDOWN', 'ENETUNREACH'],
       ...['EHOSTUNREACH', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_WRITE_AFTER_END'],
-    ],
-    names: [
       ...['MongoNetworkError', 'MongoNetworkTimeoutError', 'MongoServerSelectionError'],
       ...['MongoPoolClearedError', 'PoolClearedOnNetworkError', 'MongoPoolClosedError'],
-      'MongoWaitQueueTimeoutError',
-      ...['MongoNotConnectedError', 'MongoTopologyClosedError', 'MongoServerClosedError'],
-      ...['MongoClientClosedError', 'MongoStalePrimaryError'],
+      ...['MongoWaitQueueTimeoutError', 'MongoNotConnectedError', 'MongoTopologyClosedError'],
+      ...['MongoServerClosedError', 'MongoClientClosedError', 'MongoStalePrimaryError'],
     ],
   },
 ]
 
-const ROW_BY_CODE: ReadonlyMap<unknown, ErrorRow> = new Map(
-  ERROR_TABLE.flatMap((row) => row.codes.map((code): [unknown, ErrorRow] => [code, row])),
-)
-const ROW_BY_NAME: ReadonlyMap<unknown, ErrorRow> = new Map(
-  ERROR_TABLE.flatMap((row) => row.names.map((name): [string, ErrorRow] => [name, row])),
+const ROW_BY_SIGN: ReadonlyMap<unknown, ErrorRow> = new Map(
+  ERROR_TABLE.flatMap((row) => row.signs.map((sign): [unknown, ErrorRow] => [sign, row])),
 )
 
 /**
@@ -152,7 +139,7 @@ export function toDatabaseError(
   // In `insertMany` the driver wraps its own errors, of the network for example.
   const { errorResponse } = readDriverFacts(thrown)
   const fault = errorResponse instanceof Error ? errorResponse : thrown
-  const row = ROW_BY_NAME.get(readDriverFacts(fault).name) ?? ROW_BY_CODE.get(findErrorCode(fault))
+  const row = ROW_BY_SIGN.get(readDriverFacts(fault).name) ?? ROW_BY_SIGN.get(findErrorCode(fault))
   if (row === undefined) return new GeneralError('Internal error', null, { cause: thrown })
   const fields = row.ErrorClass === Conflict ? createFieldData(keyPattern) : null
   return new row.ErrorClass(row.message, fields ?? row.data, { cause: thrown })
