@@ -157,12 +157,12 @@ function checkUpdateOperator(name: string, fields: unknown, settings: MongoDBSet
     throw new BadRequest(`The operator ${name} is not allowed`)
   }
   if (!isPlainObject(fields)) throw new BadRequest(`The operator ${name} takes an object of fields`)
-  const { modifiers, isDeep, takesPath } = operator
+  const { modifiers = NO_NAMES, reads } = operator
   for (const [path, value] of Object.entries(fields)) {
     checkPath(name, path, settings)
-    if (takesPath) checkTarget(name, value, settings)
-    else checkValue(value, 1, modifiers, isDeep ? modifiers : NO_NAMES)
-    checkHidden(name, operator, path, value, settings.hidden)
+    if (operator.takesPath) checkTarget(name, value, settings)
+    else checkValue(value, 1, modifiers, reads === 'conditions' ? modifiers : NO_NAMES)
+    checkHidden(name, reads, path, value, settings.hidden)
   }
 }
 
@@ -188,7 +188,7 @@ function checkPath(name: string, path: string, settings: MongoDBSettings): void 
  */
 function checkHidden(
   name: string,
-  { reads }: UpdateOperator,
+  reads: UpdateOperator['reads'],
   path: string,
   value: unknown,
   hidden: readonly string[],
@@ -207,12 +207,12 @@ function refuseHidden(name: string, path: string): never {
 
 /** What an update operator takes for a field, and how callers outside may use it. */
 interface UpdateOperator {
-  /** Keys that say how and not what: `{ $push: { tags: { $each: […] } } }`. */
-  readonly modifiers: ReadonlySet<string>
-  /** Whether the modifiers may stand at any depth. */
-  readonly isDeep: boolean
+  /**
+   * Keys that say how and not what, `{ $push: { tags: { $each: […] } } }`; in conditions at any depth.
+   */
+  readonly modifiers?: ReadonlySet<string>
   /** Whether the value is the path of another field. */
-  readonly takesPath: boolean
+  readonly takesPath?: true
   /**
    * What it reads of the field, and so may reveal of a hidden field in it: `conditions` read the
    * fields that they name, `all` is compared or moved as a whole.
@@ -222,29 +222,22 @@ interface UpdateOperator {
 
 /** Operators by name; what any other one would do with a field is not known. */
 export const UPDATE_OPERATORS: ReadonlyMap<string, UpdateOperator> = new Map([
-  row('$set', { reads: 'nothing' }),
-  row('$setOnInsert', { reads: 'nothing' }),
-  row('$unset', { reads: 'nothing' }),
-  row('$pop', { reads: 'nothing' }),
-  row('$currentDate', { reads: 'nothing', modifiers: new Set(['$type']) }),
-  row('$push', {
-    reads: 'nothing',
-    modifiers: new Set(['$each', '$position', '$slice', '$sort']),
-  }),
-  row('$addToSet', { modifiers: new Set(['$each']) }),
-  row('$pull', { reads: 'conditions', modifiers: COMPARING, isDeep: true }),
-  row('$pullAll'),
-  row('$rename', { takesPath: true }),
-  row('$inc'),
-  row('$mul'),
-  row('$min'),
-  row('$max'),
-  row('$bit'),
+  ['$set', { reads: 'nothing' }],
+  ['$setOnInsert', { reads: 'nothing' }],
+  ['$unset', { reads: 'nothing' }],
+  ['$pop', { reads: 'nothing' }],
+  ['$currentDate', { reads: 'nothing', modifiers: new Set(['$type']) }],
+  ['$push', { reads: 'nothing', modifiers: new Set(['$each', '$position', '$slice', '$sort']) }],
+  ['$addToSet', { reads: 'all', modifiers: new Set(['$each']) }],
+  ['$pull', { reads: 'conditions', modifiers: COMPARING }],
+  ['$pullAll', { reads: 'all' }],
+  ['$rename', { reads: 'all', takesPath: true }],
+  ['$inc', { reads: 'all' }],
+  ['$mul', { reads: 'all' }],
+  ['$min', { reads: 'all' }],
+  ['$max', { reads: 'all' }],
+  ['$bit', { reads: 'all' }],
 ])
-
-function row(name: string, more: Partial<UpdateOperator> = {}): [string, UpdateOperator] {
-  return [name, { modifiers: new Set(), isDeep: false, takesPath: false, reads: 'all', ...more }]
-}
 
 /**
  * Returns a new document to insert. A string of 24 hexadecimal digits in `_id` becomes an ObjectId,
@@ -254,12 +247,11 @@ function row(name: string, more: Partial<UpdateOperator> = {}): [string, UpdateO
 export function createDocument(data: WriteData, settings: MongoDBSettings): Document {
   const { id, disableObjectify } = settings
   const { _id, ...fields } = data
-  const generated =
-    id !== '_id' && data[id] === undefined ? new ObjectId().toHexString() : undefined
+  const isGenerated = id !== '_id' && data[id] === undefined
   return {
     ...(_id === undefined ? {} : { _id: disableObjectify ? _id : toObjectId(_id) }),
     ...fields,
-    ...(generated === undefined ? {} : { [id]: generated }),
+    ...(isGenerated ? { [id]: new ObjectId().toHexString() } : {}),
   }
 }
 
