@@ -38,10 +38,12 @@ export async function runTransaction<R>(
   const { client, driver, getSignal } = settings
   const outer = findTransaction(client)
   if (outer !== undefined) return fn(outer.session)
+  // The URL may have the client read from secondaries, which no transaction can.
+  const options: TransactionOptions = { readPreference: 'primary', ...driver }
   const session = client.startSession()
   const attempts: RunningTransaction<R>[] = []
   try {
-    await runAttempts(session, withPrimaryReads(driver), OF_FUNCTION, async () => {
+    await runAttempts(session, options, OF_FUNCTION, async () => {
       const signal = attempts.pop() === undefined ? undefined : getSignal()
       if (signal?.aborted) throw toAbortError(signal.reason)
       const attempt = startAttempt<R>(session, client)
@@ -148,11 +150,6 @@ function isExpired({ code, writeConcernError }: DriverError): boolean {
 /** Whether no server has answered. */
 function isGone(error: unknown): boolean {
   return !isAnswer(error) && toDatabaseError(error) instanceof Unavailable
-}
-
-/** The URL may have the client read from secondaries, which no transaction can. */
-function withPrimaryReads(options: TransactionOptions): TransactionOptions {
-  return { readPreference: 'primary', ...options }
 }
 
 /**

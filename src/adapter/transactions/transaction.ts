@@ -108,10 +108,10 @@ function createHook(options: TransactionOptions = {}): AroundHook {
   return async (context, next) => {
     const client = given ?? (await findClientOf(context.service)) ?? (await findClient(context.app))
     const getSignal = (): AbortSignal | undefined => context.params.signal
-    const snapshot = new ContextSnapshot(context)
+    const restore = takeSnapshot(context)
     let isRepeated = false
     await runTransaction({ client, driver, getSignal }, async () => {
-      if (isRepeated) snapshot.restore()
+      if (isRepeated) restore()
       isRepeated = true
       // What failed may have been the commit, after a run that has succeeded.
       await (next as (reason: typeof TAKEN_BACK) => Promise<void>)(TAKEN_BACK)
@@ -141,33 +141,21 @@ async function findClient({ entries }: AnyApplication): Promise<MongoClient> {
   throw new TypeError(`transaction(): the option 'client' is required, since ${reason}`)
 }
 
-type Properties = Readonly<Record<string, unknown>>
-
 /** What is copied with all that is in it. Other properties may hold what many calls share. */
 const COPIED = { context: ['data', 'http'], params: ['query', 'pipeline'] }
 
-/** What a context has at one moment, to be given back to it before a call is run again. */
-export class ContextSnapshot {
-  readonly #context: HookContext
-  readonly #properties: Properties
-  readonly #params: Properties
-
-  constructor(context: HookContext) {
-    this.#context = context
-    this.#properties = copyProperties(context.toObject(), COPIED.context)
-    this.#params = copyProperties(context.params, COPIED.params)
-  }
-
-  /**
-   * Gives the context and its params the properties that they had, with copies of what was in `data`,
-   * `http` and the query. Not in place: one object may be the data of several calls, and another of
-   * them may be about to write what its hooks have set there.
-   */
-  restore(): void {
-    const context = this.#context
-    replaceProperties(context, copyProperties(this.#properties, COPIED.context))
+/**
+ * Returns what gives a context and its params the properties that they have now, before the call is run
+ * again, with copies of what is in `data`, `http` and the query. Not in place: one object may be the data of
+ * several calls, and another of them may be about to write what its hooks have set there.
+ */
+export function takeSnapshot(context: HookContext): () => void {
+  const properties = copyProperties(context.toObject(), COPIED.context)
+  const paramsThen = copyProperties(context.params, COPIED.params)
+  return () => {
+    replaceProperties(context, copyProperties(properties, COPIED.context))
     const { params: given } = context
-    const params = copyProperties(this.#params, COPIED.params)
+    const params = copyProperties(paramsThen, COPIED.params)
     // Those of a transport have a class, and are of one call alone.
     if (!isPlainObject(given)) replaceProperties(given, params)
     else {
@@ -187,7 +175,7 @@ function copyProperties(object: object, names: readonly string[]): Record<string
 }
 
 /** Properties that are not enumerable stay: a snapshot has none of them. */
-function replaceProperties(object: object, properties: Properties): void {
+function replaceProperties(object: object, properties: object): void {
   for (const name of Reflect.ownKeys(object)) {
     const isEnumerable = Object.prototype.propertyIsEnumerable.call(object, name)
     if (isEnumerable && !Object.hasOwn(properties, name)) Reflect.deleteProperty(object, name)

@@ -1,6 +1,6 @@
 import t from 'tap'
 
-import { ContextSnapshot } from '../../../src/adapter/transactions/transaction.ts'
+import { takeSnapshot } from '../../../src/adapter/transactions/transaction.ts'
 import { addExternalForm, setDispatch, toExternalForm } from '../../../src/core/external-form.ts'
 import type { HookContext } from '../../../src/core/index.ts'
 import { createApp } from '../../../src/core/index.ts'
@@ -23,7 +23,7 @@ t.test('a record in restored data hides what it has hidden before', async (t) =>
   const resolvedUser = { name: 'ben', password: 'x' }
   setDispatch(resolvedUser, { name: 'ben' })
   const context = await createPatch({ users: [protectedUser, resolvedUser] })
-  new ContextSnapshot(context).restore()
+  takeSnapshot(context)()
   t.strictSame(context.data, { users: [protectedUser, resolvedUser] })
   t.strictSame(toExternalForm(context.data), { users: [{ name: 'ann' }, { name: 'ben' }] })
 })
@@ -35,9 +35,9 @@ t.test('restores data that holds itself, and keys that objects inherit', async (
   })
   data['self'] = data
   const context = await createPatch(data)
-  const snapshot = new ContextSnapshot(context)
+  const restore = takeSnapshot(context)
   inner.a = 2
-  snapshot.restore()
+  restore()
   const restored = context.data as Record<string, unknown>
   t.equal(restored['self'], restored)
   t.strictSame(Object.getOwnPropertyDescriptor(restored, '__proto__')?.value, { a: 1 })
@@ -49,9 +49,9 @@ t.test('restores data of any depth', async (t) => {
   let data: object = innermost
   for (let depth = 0; depth < 20_000; depth += 1) data = { data }
   const context = await createPatch(data)
-  const snapshot = new ContextSnapshot(context)
+  const restore = takeSnapshot(context)
   innermost.a = 2
-  snapshot.restore()
+  restore()
   let restored = context.data as { data?: object }
   while (restored.data !== undefined) restored = restored.data
   t.strictSame(restored, { a: 1 })
