@@ -31,16 +31,8 @@ const ALIASES: ReadonlyMap<string, string> = new Map([
 /** Operators for one field that services may allow. */
 const ALLOWABLE: ReadonlySet<string> = new Set([
   ...['$regex', '$options', '$exists', '$type', '$all', '$elemMatch', '$size', '$mod', '$not'],
-  ...[
-    '$nor',
-    '$text',
-    '$search',
-    '$near',
-    '$nearSphere',
-    '$geoWithin',
-    '$geoIntersects',
-    '$geometry',
-  ],
+  ...['$nor', '$text', '$search', '$near', '$nearSphere', '$geoWithin', '$geoIntersects'],
+  '$geometry',
 ])
 
 /** A `$` where the server or a careless parser may see an operator: never a field name. */
