@@ -3,26 +3,19 @@ import { BadRequest } from '../core/errors/index.ts'
 import { openModel } from './connection/model.ts'
 import { ReadSignal, toAbortError } from './connection/read-signal.ts'
 import { callDatabase, callWrite } from './driver-error.ts'
-import type { DriverOptions, Operation } from './driver-options.ts'
-import { createDriverOptions, takeReturning } from './driver-options.ts'
 import type { MongoDBSettings } from './mongodb-options.ts'
-import type { MongoDBParams } from './mongodb-params.ts'
-import { getHiddenFields, isExternal } from './mongodb-params.ts'
+import type { DriverOptions, MongoDBParams, Operation } from './mongodb-params.ts'
+import { createDriverOptions, getHiddenFields, isExternal, READS } from './mongodb-params.ts'
 import { checkPipelineUse } from './pipelines/framework-stages.ts'
 import type { Pipeline } from './pipelines/read-pipeline.ts'
 import { putTextFirst, readPipeline } from './pipelines/read-pipeline.ts'
 import type { SplitQuery } from './queries/split-query.ts'
 import { splitQuery } from './queries/split-query.ts'
+import { resolveCallSettings } from './resolve-options.ts'
 import { joinTransaction } from './transactions/running-transaction.ts'
 
 /** Reads that hand out a cursor. */
 const CURSORS: ReadonlySet<Operation> = new Set(['cursor', 'aggregate'])
-
-/**
- * What may be stopped halfway, and what may be read from any server. A write has no time limit of
- * ours: it would end with some records changed and others not; what it reads comes from the primary.
- */
-const READS: ReadonlySet<Operation> = new Set(['read', 'cursor', 'aggregate'])
 
 /** Everything that one call of a method needs. */
 export interface AdapterCall {
@@ -35,32 +28,31 @@ export interface AdapterCall {
   readonly pipeline: Pipeline | null
   /** Options for the driver, fresh for this call. */
   readonly driver: DriverOptions
-  /** Whether the records that a write to many has reached are the answer, or only their number. */
-  readonly isReturning: boolean
   /** How many ms the server may look for what is to be written; `undefined` for any time. */
   readonly searchLimitMs: number | undefined
 }
 
 /**
- * Resolves to what a function makes of a call.
- * @param settings the options for this call
+ * Resolves to what a function makes of a call. What the database returns is of the type that the method
+ * of the service states.
+ * @param options those of the service
  * @throws {ServiceError} what the database answers or the params are refused for
  * @throws {TypeError} a fault of the calling code: an option in `params.docdb` is not known, or `Model`
  *   turns out to be no collection
  */
 export async function callAdapter<R>(
   operation: Operation,
-  settings: MongoDBSettings,
+  options: MongoDBSettings,
   params: MongoDBParams = {},
-  run: (call: AdapterCall) => Promise<R>,
+  run: (call: AdapterCall) => unknown,
 ): Promise<R> {
+  const settings = resolveCallSettings(options, params)
   const { query, pipeline } = putTextFirst({
     query: splitQuery(params.query ?? {}, settings),
     pipeline: readPipeline(params.pipeline),
   })
   const driver = createDriverOptions(params, operation)
-  const isReturning = takeReturning(driver)
-  if (!isReturning) checkUnread(query, pipeline)
+  if (driver.returning === false) checkUnread(query, pipeline)
   const hidden = getHiddenFields(settings, params)
   checkPipelineUse(operation, { settings, query, hidden, pipeline, driver })
   // Outside of `callDatabase`: a `Model` that is no collection is a fault of the code, not of the
@@ -70,7 +62,7 @@ export async function callAdapter<R>(
   addServiceOptions(driver, settings, params, operation)
   const searchLimitMs = getReadLimit(settings, params)
   const start = async (): Promise<R> =>
-    run({ collection, settings, query, hidden, pipeline, driver, isReturning, searchLimitMs })
+    run({ collection, settings, query, hidden, pipeline, driver, searchLimitMs }) as R
   const runCall = (): Promise<R> => {
     if (operation === 'read') return callDatabase(() => runRead(params, driver, start))
     // What fails within a transaction is not written: the caller ends it by an abort.

@@ -2,9 +2,10 @@ import { findOperatorPlaces } from '../core/checked-query.ts'
 import { BadRequest } from '../core/errors/index.ts'
 import type { Query } from '../core/params.ts'
 import { allowsMany, createMultiError } from '../core/services/multi-option.ts'
+import { hasLazySignal } from './connection/read-signal.ts'
 import type { MongoDBSettings, MultiMethod } from './mongodb-options.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
-import { getHiddenFields, isExternal, withQuery } from './mongodb-params.ts'
+import { getHiddenFields, isExternal } from './mongodb-params.ts'
 import { checkHiddenQuery, checkRawQuery } from './queries/hidden-field-check.ts'
 import { withNamedSearch, withTextCondition } from './queries/query-filters.ts'
 import { sanitizeQuery } from './queries/query-operators.ts'
@@ -29,6 +30,26 @@ export function sanitizeParams<P extends MongoDBParams>(
   if (getHiddenFields(settings, params).length > 0) checkHiddenQuery(query, allowed)
   // The settings that are known for the call from here on are without what schemas allow.
   return withQuery(params, allowed === settings ? query : withTextCondition(query))
+}
+
+/** Returns a copy of params with another query, for the next step of a call. */
+export function withQuery<P extends MongoDBParams>(params: P | undefined, query: P['query']): P {
+  if (params === undefined) return { query } as P
+  if (!hasLazySignal(params)) return { ...params, query }
+  return Object.assign(new FollowedParams(params), params, { query }) as unknown as P
+}
+
+/** Params that know the signal of the original, which a spread of it would lose. */
+class FollowedParams {
+  readonly #original: MongoDBParams
+
+  constructor(original: MongoDBParams) {
+    this.#original = original
+  }
+
+  get signal(): AbortSignal | undefined {
+    return this.#original.signal
+  }
 }
 
 /** @throws {BadRequest} no id or a list of data: `update` replaces one record by one */

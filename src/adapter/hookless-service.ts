@@ -3,12 +3,9 @@ import type { AggregationCursor, Collection, Document, FindCursor } from 'mongod
 import { findServiceEntry } from '../core/index.ts'
 import type { Page, Query } from '../core/params.ts'
 import { allowsMany } from '../core/services/multi-option.ts'
-import type { AdapterCall } from './adapter-call.ts'
 import { callAdapter } from './adapter-call.ts'
 import { checkMulti, checkOne, sanitizeParams } from './call-checks.ts'
 import { createIndexes, openModel } from './connection/model.ts'
-import type { Operation } from './driver-options.ts'
-import { createDriverOptions } from './driver-options.ts'
 import type {
   MongoDBOptions,
   MongoDBSettings,
@@ -18,17 +15,27 @@ import type {
   ResolvedMongoDBOptions,
 } from './mongodb-options.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
-import { getHiddenFields, isExternal } from './mongodb-params.ts'
+import { createDriverOptions, getHiddenFields, isExternal } from './mongodb-params.ts'
 import type { AdapterId } from './object-id.ts'
 import { checkId, toStoredId } from './object-id.ts'
 import { createQueryStages, createStages } from './pipelines/framework-stages.ts'
-import { openAggregation } from './pipelines/pipeline-commands.ts'
 import { checkReadOnly, findWriting, NO_STAGES, readPipeline } from './pipelines/read-pipeline.ts'
 import { openCursor } from './queries/find.ts'
 import { checkRawQuery } from './queries/hidden-field-check.ts'
 import { splitQuery } from './queries/split-query.ts'
-import type { RecordCommands } from './record-commands.ts'
-import { selectCommands } from './record-commands.ts'
+import {
+  countRecords,
+  createRecord,
+  createRecords,
+  findRecords,
+  getRecord,
+  openAggregation,
+  patchRecord,
+  patchRecords,
+  removeRecord,
+  removeRecords,
+  updateRecord,
+} from './record-commands.ts'
 import { resolveCallSettings, resolveMongoDBOptions } from './resolve-options.ts'
 import { checkRecord, checkUnmixed, hasOperators, listRecords } from './writes/write-data.ts'
 import type { UnreadParams, WriteCount } from './writes/write-many.ts'
@@ -136,8 +143,8 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
    * asks of hidden fields is.
    */
   async findRaw(params?: P): Promise<FindCursor> {
-    const settings = resolveRawSettings(this.options, params)
-    return callAdapter('cursor', settings, params, async (call) => openCursor(call))
+    checkRawParams(this.options, params)
+    return callAdapter('cursor', this.options, params, openCursor)
   }
 
   /**
@@ -148,13 +155,11 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
   async aggregateRaw(params?: P): Promise<AggregationCursor> {
     const pipeline = readPipeline(params?.pipeline) ?? NO_STAGES
     if (isExternal(params)) checkReadOnly(pipeline)
-    const settings = resolveRawSettings(this.options, params)
+    checkRawParams(this.options, params)
     const isWrite = findWriting(pipeline) !== undefined
-    return callAdapter(
-      isWrite ? 'aggregate into a collection' : 'aggregate',
-      settings,
-      params,
-      async (call) => openAggregation(call, createStages(call)),
+    const operation = isWrite ? 'aggregate into a collection' : 'aggregate'
+    return callAdapter(operation, this.options, params, (call) =>
+      openAggregation(call, createStages(call)),
     )
   }
 
@@ -164,11 +169,12 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
    * {@link findRaw}.
    */
   makeFeathersPipeline(params?: P): Document[] {
-    const settings = resolveRawSettings(this.options, params)
+    const settings = checkRawParams(this.options, params)
     return createQueryStages({
       settings,
       query: splitQuery(params?.query ?? {}, settings),
       hidden: getHiddenFields(settings, params),
+      pipeline: null,
       driver: createDriverOptions({ ...params, pipeline: undefined }, 'aggregate'),
     })
   }
@@ -178,8 +184,8 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
    * The query is checked as in {@link findRaw}.
    */
   async countDocuments(params?: P): Promise<number> {
-    const settings = resolveRawSettings(this.options, params)
-    return callAdapter('read', settings, params, (call) => selectCommands(call).count(call))
+    checkRawParams(this.options, params)
+    return callAdapter('read', this.options, params, countRecords)
   }
 
   /** `find` without hooks and without a check of the query. */
@@ -187,23 +193,13 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
   _find(params: P & PagesOption): Promise<Found<T, Paged<Kind>>>
   _find(params?: P): Promise<Found<T, Kind>>
   async _find(params?: P): Promise<Page<T> | T[]> {
-    return runCommands(
-      resolveCallSettings(this.options, params),
-      'read',
-      params,
-      (commands, call) => commands.find(call),
-    )
+    return callAdapter('read', this.options, params, findRecords)
   }
 
   /** `get` without hooks and without a check of the query. */
   async _get(id: AdapterId, params?: P): Promise<T> {
     checkId(id)
-    return runCommands(
-      resolveCallSettings(this.options, params),
-      'read',
-      params,
-      (commands, call) => commands.get(call, id),
-    )
+    return callAdapter('read', this.options, params, (call) => getRecord(call, id))
   }
 
   /** `create` without hooks and without a check of the data. */
@@ -213,17 +209,11 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
   async _create(data: D | NewRecord<T> | (D | NewRecord<T>)[], params?: P): Promise<T | T[]> {
     const records = listRecords(data)
     const settings = resolveCallSettings(this.options, params)
+    if (Array.isArray(data)) checkMulti('create', settings)
     // Of the query, only the fields of the result matter: nothing is looked up.
     const selecting = { ...params, query: { $select: params?.query?.$select } }
-    if (Array.isArray(data)) {
-      checkMulti('create', settings)
-      return runCommands(settings, 'create', selecting, (commands, call) =>
-        commands.createMany(call, records),
-      )
-    }
-    const [record = {}] = records
-    return runCommands(settings, 'create', selecting, (commands, call) =>
-      commands.create(call, record),
+    return callAdapter('create', settings, selecting, (call) =>
+      Array.isArray(data) ? createRecords(call, records) : createRecord(call, records[0] ?? {}),
     )
   }
 
@@ -233,12 +223,7 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
     checkId(id)
     checkUnmixed(data)
     const operation = hasOperators(data) ? 'patch' : 'update'
-    return runCommands(
-      resolveCallSettings(this.options, params),
-      operation,
-      params,
-      (commands, call) => commands.update(call, id, data),
-    )
+    return callAdapter(operation, this.options, params, (call) => updateRecord(call, id, data))
   }
 
   /** `patch` without hooks and without a check of query and data. */
@@ -260,17 +245,12 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
     params?: P,
   ): Promise<T | T[] | WriteCount> {
     checkRecord(data)
-    const settings = resolveCallSettings(this.options, params)
     if (id === null) {
-      checkMulti('patch', settings)
-      return runCommands(settings, 'patch of many', params, (commands, call) =>
-        commands.patchMany(call, data),
-      )
+      checkMulti('patch', resolveCallSettings(this.options, params))
+      return callAdapter('patch of many', this.options, params, (call) => patchRecords(call, data))
     }
     checkId(id)
-    return runCommands(settings, 'patch', params, (commands, call) =>
-      commands.patch(call, id, data),
-    )
+    return callAdapter('patch', this.options, params, (call) => patchRecord(call, id, data))
   }
 
   /** `remove` without hooks and without a check of the query. */
@@ -279,41 +259,23 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
   _remove(id: AdapterId, params?: P): Promise<T>
   _remove(id: AdapterId | null, params?: P): Promise<T | T[]>
   async _remove(id: AdapterId | null, params?: P): Promise<T | T[] | WriteCount> {
-    const settings = resolveCallSettings(this.options, params)
     if (id === null) {
-      checkMulti('remove', settings)
-      return runCommands(settings, 'remove of many', params, (commands, call) =>
-        commands.removeMany(call),
-      )
+      checkMulti('remove', resolveCallSettings(this.options, params))
+      return callAdapter('remove of many', this.options, params, removeRecords)
     }
     checkId(id)
-    return runCommands(settings, 'remove', params, (commands, call) => commands.remove(call, id))
+    return callAdapter('remove', this.options, params, (call) => removeRecord(call, id))
   }
 }
 
 /** Custom methods hand the params of their caller on: what he asks there goes outside as well. */
-function resolveRawSettings(
+function checkRawParams(
   options: MongoDBSettings,
   params: MongoDBParams | undefined,
 ): MongoDBSettings {
   const settings = resolveCallSettings(options, params)
   if (getHiddenFields(settings, params).length > 0) checkRawQuery(params?.query ?? {}, settings)
   return settings
-}
-
-/**
- * Runs the commands of one call: what the database returns is of the type that the method states. No
- * private method, since objects that only inherit from a service have none.
- */
-function runCommands<R>(
-  settings: MongoDBSettings,
-  operation: Operation,
-  params: MongoDBParams | undefined,
-  run: (commands: RecordCommands, call: AdapterCall) => Promise<unknown>,
-): Promise<R> {
-  return callAdapter(operation, settings, params, (call) =>
-    run(selectCommands(call), call),
-  ) as Promise<R>
 }
 
 /**

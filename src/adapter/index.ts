@@ -5,7 +5,6 @@
 
 export type { ConnectOptions } from './connection/connect-mongodb.ts'
 export { connectMongoDB } from './connection/connect-mongodb.ts'
-export type { DriverOptions, PipelineStage } from './driver-options.ts'
 export type { NewRecord, PatchData } from './hookless-service.ts'
 export type {
   AnyCollection,
@@ -19,7 +18,12 @@ export type {
   QueryFilter,
   QueryLimits,
 } from './mongodb-options.ts'
-export type { MongoDBParams, MongoDBParams as MongoDBAdapterParams } from './mongodb-params.ts'
+export type {
+  DriverOptions,
+  MongoDBParams,
+  MongoDBParams as MongoDBAdapterParams,
+  PipelineStage,
+} from './mongodb-params.ts'
 export type { InferredMongoDBService } from './mongodb-service.ts'
 export { MongoDBListService, MongoDBService } from './mongodb-service.ts'
 export type { AdapterId, NullableAdapterId, ObjectIdQuery } from './object-id.ts'

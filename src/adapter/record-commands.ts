@@ -1,142 +1,263 @@
-import type { Document } from 'mongodb'
-
+import type { AggregateOptions, AggregationCursor, Document } from 'mongodb'
+import { NotFound } from '../core/errors/index.ts'
+import { copyEventNote } from '../core/hooks/method-call.ts'
 import type { Page } from '../core/params.ts'
 import type { AdapterCall } from './adapter-call.ts'
+import { callDatabase } from './driver-error.ts'
 import type { AdapterId } from './object-id.ts'
-import { absorbMatches } from './pipelines/framework-stages.ts'
+import { getIdKey } from './object-id.ts'
 import {
-  changePipelineRecord,
-  countPipeline,
-  createPipelineRecord,
-  createPipelineRecords,
-  findPipelinePage,
-  getPipelineRecord,
-  patchPipelineRecords,
-  removePipelineRecord,
-  removePipelineRecords,
-} from './pipelines/pipeline-commands.ts'
-import { countRecords, findPage, getRecord } from './queries/find.ts'
+  absorbMatches,
+  createAnswerStages,
+  createCountStages,
+  createStages,
+  findSelecting,
+} from './pipelines/framework-stages.ts'
+import {
+  ALL_IN_ONE_BATCH,
+  countMatching,
+  createIdFilter,
+  findById,
+  findIds,
+  findPage,
+} from './queries/find.ts'
 import {
   checkShardKeyKept,
   checkShardValues,
   checkTarget,
-  createMissingConditions,
+  createShardConditions,
+  withShardValues,
 } from './shard-key.ts'
-import {
-  createRecord,
-  createRecords,
-  patchRecord,
-  removeRecord,
-  updateRecord,
-} from './writes/write.ts'
+import { runIsolated } from './transactions/run-transaction.ts'
+import { changeById, deleteById, insertRecord, insertRecords, replaceById } from './writes/write.ts'
 import type { WriteData } from './writes/write-data.ts'
-import { hasOperators } from './writes/write-data.ts'
+import { createUpdate, hasOperators } from './writes/write-data.ts'
 import type { WriteCount } from './writes/write-many.ts'
-import { patchRecords, patchUnread, removeRecords, removeUnread } from './writes/write-many.ts'
+import {
+  changeAll,
+  changeMatching,
+  changeUnread,
+  deleteAll,
+  deleteMatching,
+  deleteUnread,
+  keepById,
+  search,
+} from './writes/write-many.ts'
 
-/** How the methods of a service do what they do. */
-export interface RecordCommands {
-  find(call: AdapterCall): Promise<Page<Document> | Document[]>
-  get(call: AdapterCall, id: AdapterId): Promise<Document>
-  count(call: AdapterCall): Promise<number>
-  create(call: AdapterCall, data: WriteData): Promise<Document>
-  createMany(call: AdapterCall, list: readonly WriteData[]): Promise<Document[]>
-  update(call: AdapterCall, id: AdapterId, data: WriteData): Promise<Document>
-  patch(call: AdapterCall, id: AdapterId, data: WriteData): Promise<Document>
-  patchMany(call: AdapterCall, data: WriteData): Promise<Document[] | WriteCount>
-  remove(call: AdapterCall, id: AdapterId): Promise<Document>
-  removeMany(call: AdapterCall): Promise<Document[] | WriteCount>
+/** Resolves to a page, or to an array when the query asks for none. */
+export async function findRecords(call: AdapterCall): Promise<Page<Document> | Document[]> {
+  if (call.pipeline === null) return findPage(call)
+  const find = async (): Promise<Document[]> => (call.query.limit === 0 ? [] : aggregateAll(call))
+  return findPage(call, find, countRecords)
 }
 
-const PLAIN: RecordCommands = {
-  find: findPage,
-  get: getRecord,
-  count: countRecords,
-  create: createRecord,
-  createMany: createRecords,
-  update: updateRecord,
-  patch: patchRecord,
-  patchMany: patchRecords,
-  remove: removeRecord,
-  removeMany: removeRecords,
+/** Resolves to how many records match, or documents the pipeline yields, over all pages. */
+export async function countRecords(call: AdapterCall): Promise<number> {
+  if (call.pipeline === null) return countMatching(call)
+  const [counted] = await aggregateAll(call, createCountStages(call))
+  return counted?.['total'] ?? 0
 }
 
-const WITH_PIPELINE: RecordCommands = {
-  find: findPipelinePage,
-  get: getPipelineRecord,
-  count: countPipeline,
-  create: createPipelineRecord,
-  createMany: createPipelineRecords,
-  update: (call, id, data) =>
-    changePipelineRecord(call, id, (change) => updateRecord(change, id, data)),
-  patch: (call, id, data) =>
-    changePipelineRecord(call, id, (change) => patchRecord(change, id, data)),
-  patchMany: patchPipelineRecords,
-  remove: removePipelineRecord,
-  removeMany: removePipelineRecords,
+/**
+ * Resolves to the record with an id, or the first document that the pipeline makes of it.
+ * @throws {NotFound} none has this id, or the query or the pipeline excludes it
+ */
+export async function getRecord(call: AdapterCall, id: AdapterId): Promise<Document> {
+  checkTarget(call)
+  return call.pipeline === null ? findById(call, id) : aggregateById(call, id)
 }
 
-const WITHOUT_ANSWER: RecordCommands = {
-  ...PLAIN,
-  patchMany: patchUnread,
-  removeMany: removeUnread,
+/** Resolves to the new record; with a pipeline to what that makes of it, by a second command. */
+export async function createRecord(call: AdapterCall, data: WriteData): Promise<Document> {
+  checkShardValues(data, call.settings)
+  if (call.pipeline === null) return insertRecord(call, data)
+  return readAnswer(call, await insertRecord(createInsertCall(call), data))
 }
 
-/** Returns how a call does what it does: by commands of its own, or by aggregation as well. */
-export function selectCommands({ pipeline, isReturning, settings }: AdapterCall): RecordCommands {
-  const read = isReturning ? PLAIN : WITHOUT_ANSWER
-  const commands = pipeline === null ? read : WITH_PIPELINE
-  return settings.shardKey.length === 0 ? commands : withShardChecks(commands)
+/** The same for many, in the order of the data. */
+export async function createRecords(
+  call: AdapterCall,
+  list: readonly WriteData[],
+): Promise<Document[]> {
+  for (const data of list) checkShardValues(data, call.settings)
+  if (call.pipeline === null) return insertRecords(call, list)
+  const created = await insertRecords(createInsertCall(call), list)
+  if (created.length === 0) return []
+  const ids = created.map(({ _id }) => _id)
+  const places = new Map(ids.map((id, place) => [getIdKey(id), place]))
+  const placeOf = ({ _id }: Document): number => places.get(getIdKey(_id)) ?? places.size
+  const records = await aggregateAll(call, createAnswerStages(call, { _id: { $in: ids } }))
+  return records.sort((one, other) => placeOf(one) - placeOf(other))
 }
 
-/** Returns commands that go to one shard when they are about one record, and move none to another. */
-function withShardChecks(commands: RecordCommands): RecordCommands {
+/**
+ * Resolves to the record after it was replaced, or changed when the data holds update operators.
+ * @throws {NotFound} no record has this id, or the query or the pipeline excludes it
+ */
+export async function updateRecord(
+  call: AdapterCall,
+  id: AdapterId,
+  data: WriteData,
+): Promise<Document> {
+  if (hasOperators(data)) return patchRecord(call, id, data)
+  const targeted = withShardValues(call, data)
+  checkTarget(targeted)
+  checkShardKeyKept(targeted, data)
+  return changeRecord(targeted, id, (change) => replaceById(change, id, data))
+}
+
+/**
+ * Resolves to the record after the change.
+ * @throws {NotFound} no record has this id, or the query or the pipeline excludes it
+ */
+export async function patchRecord(
+  call: AdapterCall,
+  id: AdapterId,
+  data: WriteData,
+): Promise<Document> {
+  checkTarget(call)
+  checkShardKeyKept(call, data)
+  return changeRecord(call, id, (change) => changeById(change, id, data))
+}
+
+/**
+ * Resolves to the record as it was; with a pipeline to what that has made of it before, by a first command.
+ * @throws {NotFound} no record has this id, or the query or the pipeline excludes it
+ */
+export async function removeRecord(call: AdapterCall, id: AdapterId): Promise<Document> {
+  checkTarget(call)
+  if (call.pipeline === null) return deleteById(call, id)
+  const record = await callDatabase(() => aggregateById(call, id))
+  await deleteById(selectIdsOnly(absorbMatches(call)), id)
+  return record
+}
+
+/**
+ * Resolves to all records that matched, after the change, or to their number. With a pipeline to what it
+ * makes of them: three commands in one transaction, however many records they are.
+ */
+export async function patchRecords(
+  call: AdapterCall,
+  data: WriteData,
+): Promise<Document[] | WriteCount> {
+  checkShardKeyKept(call, data)
+  if (call.driver.returning === false) return changeUnread(call, data)
+  if (call.pipeline === null) return changeMatching(call, data)
+  const update = createUpdate(data, call.settings.id)
+  return writeThroughPipeline(call, async (absorbed, ids) => {
+    const changed = await changeAll(absorbed, ids, update)
+    const answer = await aggregateAll(absorbed, createAnswerStages(absorbed, changed))
+    return keepById(answer, ids, absorbed)
+  })
+}
+
+/** The same for all records that matched, as they were when they were removed. */
+export async function removeRecords(call: AdapterCall): Promise<Document[] | WriteCount> {
+  if (call.driver.returning === false) return deleteUnread(call)
+  if (call.pipeline === null) return deleteMatching(call)
+  return writeThroughPipeline(call, async (absorbed, ids) => {
+    const found = createAnswerStages(absorbed, { _id: { $in: ids } })
+    const records = await search(absorbed, (limited) => aggregateAll(limited, found))
+    return deleteAll(absorbed, ids, keepById(records, ids, absorbed))
+  })
+}
+
+/** Returns a cursor over what stages make of the collection of a call. */
+export function openAggregation(
+  { collection, driver }: AdapterCall,
+  stages: Document[],
+): AggregationCursor {
+  return collection.aggregate(stages, driver as AggregateOptions)
+}
+
+/** Resolves to all that stages yield, by one command unless it is more than 16 MiB. */
+async function aggregateAll(
+  call: AdapterCall,
+  stages: Document[] = createStages(call),
+): Promise<Document[]> {
+  const { driver } = call
+  const { batchSize = ALL_IN_ONE_BATCH } = driver
+  return openAggregation({ ...call, driver: { ...driver, batchSize } }, stages).toArray()
+}
+
+/** @param further stages behind those of the call */
+async function aggregateById(
+  call: AdapterCall,
+  id: AdapterId,
+  ...further: Document[]
+): Promise<Document> {
+  const filter = createIdFilter(call, id)
+  const query = { ...call.query, filter, sort: undefined, skip: 0, limit: 1 }
+  const stages = [...createStages({ ...call, query }), { $limit: 1 }, ...further]
+  const [record] = await aggregateAll(call, stages)
+  if (record === undefined) throw new NotFound(`No record found for id '${id}'`)
+  return record
+}
+
+/**
+ * Changes a record by one command. With a pipeline a second one makes the answer, and where stages could
+ * leave the record out, another one comes first and tells whether they do.
+ */
+async function changeRecord(
+  call: AdapterCall,
+  id: AdapterId,
+  change: (call: AdapterCall) => Promise<Document>,
+): Promise<Document> {
+  if (call.pipeline === null) return change(call)
+  const absorbed = absorbMatches(call)
+  const isSelecting = findSelecting(absorbed) !== undefined
+  if (isSelecting) await callDatabase(() => aggregateById(call, id, { $project: { _id: 1 } }))
+  const written = await change(selectIdsOnly(absorbed))
+  return copyEventNote(written, await readAnswer(absorbed, written))
+}
+
+/** Returns a call that knows of its records by their ids, for what nobody reads. */
+function selectIdsOnly(call: AdapterCall): AdapterCall {
+  const { settings, query, driver } = call
+  const projection = { _id: 1, [settings.id]: 1 }
   return {
-    ...commands,
-    get: async (call, id) => {
-      checkTarget(getFullFilter(call), call.settings)
-      return commands.get(call, id)
-    },
-    create: async (call, data) => {
-      checkShardValues(data, call.settings)
-      return commands.create(call, data)
-    },
-    createMany: async (call, list) => {
-      for (const data of list) checkShardValues(data, call.settings)
-      return commands.createMany(call, list)
-    },
-    update: async (call, id, data) => {
-      const targeted = hasOperators(data) ? call : withValuesOf(data, call)
-      checkTarget(getFullFilter(targeted), call.settings)
-      checkShardKeyKept(data, getFullFilter(targeted), call.settings)
-      return commands.update(targeted, id, data)
-    },
-    patch: async (call, id, data) => {
-      checkTarget(getFullFilter(call), call.settings)
-      checkShardKeyKept(data, getFullFilter(call), call.settings)
-      return commands.patch(call, id, data)
-    },
-    patchMany: async (call, data) => {
-      checkShardKeyKept(data, getFullFilter(call), call.settings)
-      return commands.patchMany(call, data)
-    },
-    remove: async (call, id) => {
-      checkTarget(getFullFilter(call), call.settings)
-      return commands.remove(call, id)
-    },
+    ...call,
+    query: { ...query, select: undefined },
+    hidden: [],
+    driver: { ...driver, projection },
   }
 }
 
-/** A record that is replaced tells its shard itself, where the query does not. */
-function withValuesOf(data: WriteData, call: AdapterCall): AdapterCall {
+/**
+ * The record was written: where the pipeline makes nothing of what it has become, its ids tell so,
+ * and nothing else that the pipeline was to leave out.
+ */
+async function readAnswer(call: AdapterCall, written: Document): Promise<Document> {
   const { settings, query } = call
-  checkShardValues(data, settings)
-  const conditions = createMissingConditions(data, getFullFilter(call), settings)
-  const filter = { $and: [query.filter, conditions] }
-  return Object.keys(conditions).length === 0 ? call : { ...call, query: { ...query, filter } }
+  const { id } = settings
+  const { _id } = written
+  const filter = { _id, ...createShardConditions(written, query.filter, settings) }
+  const [answer] = await aggregateAll(call, createAnswerStages(call, filter))
+  return answer ?? { _id, [id]: written[id] }
 }
 
-/** Returns all conditions that the records of a call are found by. */
-function getFullFilter(call: AdapterCall): Document {
-  return absorbMatches(call).query.filter
+/** The answer is read back: nothing of the new record is made up from its data. */
+function createInsertCall(call: AdapterCall): AdapterCall {
+  const { collation, ...driver } = call.driver
+  return { ...call, hidden: [], driver, query: { ...call.query, select: undefined } }
+}
+
+/** @param write takes the call with its pipeline absorbed, and the ids of the records that matched */
+async function writeThroughPipeline(
+  call: AdapterCall,
+  write: (absorbed: AdapterCall, ids: readonly unknown[]) => Promise<Document[]>,
+): Promise<Document[]> {
+  return runIsolated(call, async (isolated) => {
+    const ids = await search(isolated, findPipelineIds)
+    return ids.length === 0 ? [] : write(absorbMatches(isolated), ids)
+  })
+}
+
+/** Resolves to the `_id` of all records of the collection that a pipeline does not leave out. */
+async function findPipelineIds(call: AdapterCall): Promise<unknown[]> {
+  const absorbed = absorbMatches(call)
+  if (findSelecting(absorbed) === undefined) return findIds(absorbed)
+  const query = { ...call.query, limit: undefined }
+  const stages = [...createStages({ ...call, query }), { $group: { _id: '$_id' } }]
+  return (await aggregateAll(call, stages)).map(({ _id }) => _id)
 }

@@ -2,25 +2,23 @@ import type { Document } from 'mongodb'
 
 import { BadRequest } from '../core/errors/index.ts'
 import { isObject, isPlainObject } from '../core/value-kind.ts'
+import type { AdapterCall } from './adapter-call.ts'
+import type { MongoDBSettings } from './mongodb-options.ts'
 import { getIdKey } from './object-id.ts'
+import { absorbMatches } from './pipelines/framework-stages.ts'
 import type { WriteData } from './writes/write-data.ts'
-
-/** The options that say how records are spread over shards. */
-interface ShardSettings {
-  /** The field that ids refer to. */
-  readonly id: string
-  readonly shardKey: readonly string[]
-}
 
 /** Operators that may give a field of the shard key the value which it has. */
 const SETTING: ReadonlySet<string> = new Set(['$set', '$setOnInsert'])
 
 /**
- * Checks that a command on one record goes to one shard. The id is in each such command.
- * @param filter the conditions of the query, and of `$match` stages that are taken for conditions
- * @throws {BadRequest} it has no equality for a field of the shard key; names the field
+ * Checks that the command of a call on one record goes to one shard. The id is in each such command.
+ * @throws {BadRequest} its conditions have no equality for a field of the shard key; names the field
  */
-export function checkTarget(filter: Document, { id, shardKey }: ShardSettings): void {
+export function checkTarget(call: AdapterCall): void {
+  const { id, shardKey } = call.settings
+  if (shardKey.length === 0) return
+  const filter = getFullFilter(call)
   const missing = shardKey.find(
     (field) => field !== id && findEquality(filter, field) === undefined,
   )
@@ -34,7 +32,7 @@ export function checkTarget(filter: Document, { id, shardKey }: ShardSettings): 
  * Checks the data of a record that is stored as a whole.
  * @throws {BadRequest} it has no value for a field of the shard key; names the field
  */
-export function checkShardValues(data: WriteData, settings: ShardSettings): void {
+export function checkShardValues(data: WriteData, settings: MongoDBSettings): void {
   const missing = listDataFields(settings).find((field) => !isValue(findValue(data, field)))
   if (missing === undefined) return
   throw new BadRequest(
@@ -43,35 +41,34 @@ export function checkShardValues(data: WriteData, settings: ShardSettings): void
 }
 
 /**
- * Checks that data changes no field of the shard key: the record would have to move to another shard.
- * @param filter conditions whose equalities tell the values that the record has
+ * Checks that data changes no field of the shard key: the record would have to move to another shard. The
+ * equalities of the conditions tell the values that it has.
  * @throws {BadRequest} it does, or may; names the field
  */
-export function checkShardKeyKept(
-  data: WriteData,
-  filter: Document,
-  settings: ShardSettings,
-): void {
-  const fields = listDataFields(settings)
+export function checkShardKeyKept(call: AdapterCall, data: WriteData): void {
+  const { settings } = call
+  if (settings.shardKey.length === 0) return
+  const filter = getFullFilter(call)
   for (const [name, value] of Object.entries(data)) {
-    if (!name.startsWith('$')) checkField(name, value, filter, fields)
+    if (!name.startsWith('$')) checkField(name, value, filter, settings)
     else if (isObject(value)) checkOperator(name, value, filter, settings)
   }
 }
 
 /**
- * Returns the values of data for those fields of the shard key that a filter says nothing of, as
- * conditions.
+ * Returns a call that replaces a record, with conditions for those fields of the shard key that its query
+ * says nothing of: the new record tells its shard itself.
+ * @throws {BadRequest} as {@link checkShardValues}
  */
-export function createMissingConditions(
-  data: WriteData,
-  filter: Document,
-  settings: ShardSettings,
-): Document {
+export function withShardValues(call: AdapterCall, data: WriteData): AdapterCall {
+  const { settings, query } = call
+  checkShardValues(data, settings)
   const missing = listDataFields(settings).filter(
-    (field) => findEquality(filter, field) === undefined,
+    (field) => findEquality(getFullFilter(call), field) === undefined,
   )
-  return Object.fromEntries(missing.map((field) => [field, findValue(data, field)]))
+  if (missing.length === 0) return call
+  const conditions = Object.fromEntries(missing.map((field) => [field, findValue(data, field)]))
+  return { ...call, query: { ...query, filter: { $and: [query.filter, conditions] } } }
 }
 
 /**
@@ -81,7 +78,7 @@ export function createMissingConditions(
 export function createShardConditions(
   record: Document,
   filter: Document,
-  { shardKey }: ShardSettings,
+  { shardKey }: MongoDBSettings,
 ): Document {
   const values = shardKey.flatMap((field): [string, unknown][] => {
     const value = findValue(record, field) ?? findEquality(filter, field)
@@ -90,8 +87,13 @@ export function createShardConditions(
   return Object.fromEntries(values)
 }
 
+/** Returns all conditions that the records of a call are found by. */
+function getFullFilter(call: AdapterCall): Document {
+  return absorbMatches(call).query.filter
+}
+
 /** The id of a record is known, and it is taken out of data: data need not have it. */
-function listDataFields({ id, shardKey }: ShardSettings): readonly string[] {
+function listDataFields({ id, shardKey }: MongoDBSettings): readonly string[] {
   return shardKey.filter((field) => field !== id && field !== '_id')
 }
 
@@ -127,15 +129,13 @@ function checkOperator(
   name: string,
   operands: object,
   filter: Document,
-  settings: ShardSettings,
+  settings: MongoDBSettings,
 ): void {
   for (const [path, operand] of Object.entries(operands)) {
-    if (SETTING.has(name)) checkField(path, operand, filter, listDataFields(settings))
+    if (SETTING.has(name)) checkField(path, operand, filter, settings)
     else {
-      const paths = name === '$rename' ? [path, operand] : [path]
-      const changed = settings.shardKey.find((field) =>
-        paths.some((one) => isRelated(String(one), field)),
-      )
+      const paths = name === '$rename' ? [path, String(operand)] : [path]
+      const changed = settings.shardKey.find((field) => paths.some((one) => isRelated(one, field)))
       if (changed !== undefined) refuseChange(changed)
     }
   }
@@ -145,17 +145,16 @@ function checkField(
   path: string,
   value: unknown,
   filter: Document,
-  fields: readonly string[],
+  settings: MongoDBSettings,
 ): void {
   // `undefined` is left out of data.
   if (value === undefined) return
-  for (const field of fields.filter((one) => isRelated(path, one))) {
-    const isInside = path.startsWith(`${field}.`)
+  for (const field of listDataFields(settings).filter((one) => isRelated(path, one))) {
     const given = path === field ? value : findValue(value, field.slice(path.length + 1))
     const stored = findEquality(filter, field)
     const isSame =
       stored !== undefined && given !== undefined && getIdKey(given) === getIdKey(stored)
-    if (isInside || !isSame) refuseChange(field)
+    if (path.startsWith(`${field}.`) || !isSame) refuseChange(field)
   }
 }
 

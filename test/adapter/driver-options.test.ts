@@ -1,9 +1,8 @@
 import t from 'tap'
 
-import type { Operation } from '../../src/adapter/driver-options.ts'
-import { createDriverOptions } from '../../src/adapter/driver-options.ts'
-import type { MongoDBParams } from '../../src/adapter/index.ts'
 import { MongoDBService } from '../../src/adapter/index.ts'
+import type { MongoDBParams, Operation } from '../../src/adapter/mongodb-params.ts'
+import { createDriverOptions } from '../../src/adapter/mongodb-params.ts'
 import { NotFound } from '../../src/core/errors/index.ts'
 import { openDatabase } from '../support/database.ts'
 

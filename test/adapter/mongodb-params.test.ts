@@ -1,7 +1,7 @@
 import t from 'tap'
 
+import { withQuery } from '../../src/adapter/call-checks.ts'
 import type { MongoDBParams } from '../../src/adapter/mongodb-params.ts'
-import { withQuery } from '../../src/adapter/mongodb-params.ts'
 import { resolveCallSettings, resolveMongoDBOptions } from '../../src/adapter/resolve-options.ts'
 import { idleCollection } from '../support/idle-collection.ts'
 

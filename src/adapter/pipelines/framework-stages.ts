@@ -1,35 +1,47 @@
 import type { Document } from 'mongodb'
 import { isObject } from '../../core/value-kind.ts'
-import type { DriverOptions, Operation, PipelineStage } from '../driver-options.ts'
 import { selectOutermost } from '../field-path.ts'
 import type { MongoDBSettings } from '../mongodb-options.ts'
+import type { DriverOptions, Operation, PipelineStage } from '../mongodb-params.ts'
 import { createProjection } from '../queries/select.ts'
 import type { SplitQuery } from '../queries/split-query.ts'
 import type { Pipeline } from './read-pipeline.ts'
 import {
-  COUNTING_OUT,
   checkReadOnly,
   FIRST_ONLY,
   getStageName,
-  KEEPS_IDS,
-  KEEPS_RECORDS,
   listStages,
   NO_STAGES,
-  SETS_FIELDS,
   takeMatches,
 } from './read-pipeline.ts'
 
-/** What the stages of a query are made of. */
-interface StageSource {
+/** Stages that change fields of each record, the `_id` too where they name it. */
+const OF_FIELDS: readonly string[] = [
+  ...['$addFields', '$set', '$unset', '$project', '$lookup', '$graphLookup', '$fill'],
+  '$setWindowFields',
+]
+
+/** Stages that leave out records by their number, whichever these are. */
+const COUNTING_OUT: ReadonlySet<string> = new Set(['$skip', '$sample'])
+
+/** Stages after which each record is still there, once, whatever has become of it. */
+const KEEPS_RECORDS: ReadonlySet<string> = new Set([
+  ...[...OF_FIELDS, '$sort', '$replaceRoot', '$replaceWith'],
+])
+
+/** Stages after which an `_id` is still that of a record of the collection. */
+const KEEPS_IDS: ReadonlySet<string> = new Set([
+  ...[...OF_FIELDS, '$sort', '$match', '$limit', '$skip', '$sample', '$unwind', '$redact'],
+  ...['$geoNear', '$search', '$vectorSearch'],
+])
+
+/** What the stages of a call are made of. */
+interface StagedCall {
   readonly settings: MongoDBSettings
   readonly query: SplitQuery
   readonly hidden: readonly string[]
-  readonly driver: DriverOptions
-}
-
-/** What all stages of a call are made of. */
-interface StagedCall extends StageSource {
   readonly pipeline: Pipeline | null
+  readonly driver: DriverOptions
 }
 
 /** `$limit` takes no 0. */
@@ -39,14 +51,14 @@ const NOTHING: Document = { $match: { _id: { $in: [] } } }
  * Returns the stages that stand for the query of a call: `$match`, `$sort`, `$skip`, `$limit`, then
  * `$project` when fields are selected, and `$unset` for fields that the caller must not get.
  */
-export function createQueryStages(source: StageSource): Document[] {
-  const { filter, sort, skip, limit } = source.query
+export function createQueryStages(call: StagedCall): Document[] {
+  const { filter, sort, skip, limit } = call.query
   return [
     { $match: filter },
     ...(sort === undefined || Object.keys(sort).length === 0 ? [] : [{ $sort: sort }]),
     { $skip: skip },
     ...(limit === undefined ? [] : [limit === 0 ? NOTHING : { $limit: limit }]),
-    ...createFieldStages(source),
+    ...createFieldStages(call),
   ]
 }
 
@@ -81,18 +93,13 @@ export function createCountStages(call: StagedCall): Document[] {
   return [...surround(call, own), { $count: 'total' }]
 }
 
-/** Returns whether the stages of a query do more than to find records, so that later ones see less. */
-function hasFurtherStages(source: StageSource): boolean {
-  return source.query.skip > 0 || createFieldStages(source).length > 0
-}
-
 function surround({ pipeline, hidden }: StagedCall, own: readonly Document[]): Document[] {
   const { before, after } = pipeline ?? NO_STAGES
   // Again at the end: a stage may have brought a field back, by `$lookup` in the same collection.
   return [...before, ...own, ...after, ...(after.length === 0 ? [] : createUnsetStages(hidden))]
 }
 
-function createFieldStages({ settings, query, hidden, driver }: StageSource): Document[] {
+function createFieldStages({ settings, query, hidden, driver }: StagedCall): Document[] {
   const { select } = query
   const selected = select === undefined ? undefined : createProjection(select, settings.id)
   const projection = driver.projection ?? selected
@@ -114,7 +121,8 @@ function createUnsetStages(hidden: readonly string[]): Document[] {
 export function absorbMatches<Call extends StagedCall>(call: Call): Call {
   const { query, pipeline } = call
   const before = takeMatches(pipeline?.before ?? [])
-  const seesStored = before.rest.length === 0 && !hasFurtherStages(call)
+  const isWhole = query.skip === 0 && createFieldStages(call).length === 0
+  const seesStored = before.rest.length === 0 && isWhole
   const after = seesStored
     ? takeMatches(pipeline?.after ?? [])
     : { conditions: [], rest: pipeline?.after ?? [] }
@@ -145,28 +153,26 @@ export function checkPipelineUse(operation: Operation, call: StagedCall): void {
     throw new TypeError('findRaw takes no params.pipeline: aggregateRaw does')
   }
   checkReadOnly(pipeline)
-  if (driver.upsert) checkUpsertStages(absorbMatches(call).pipeline ?? NO_STAGES)
-  if (findSelecting(pipeline) === undefined) return
+  const leftOut = driver.upsert ? findSelecting(absorbMatches(call)) : undefined
+  if (leftOut !== undefined) {
+    throw new TypeError(
+      `params.docdb.upsert can not go with ${getStageName(leftOut)} in params.pipeline, unless it is a $match of stored records`,
+    )
+  }
+  if (!OF_MANY.has(operation) || findSelecting(call) === undefined) return
   const odd = listStages(pipeline).find(
     (stage) => !KEEPS_IDS.has(getStageName(stage)) || setsId(stage),
   )
-  if (odd === undefined || !OF_MANY.has(operation)) return
+  if (odd === undefined) return
   throw new TypeError(
     `A pipeline with ${getStageName(odd)} does not tell which records to ${operation.split(' ')[0]}`,
   )
 }
 
-function checkUpsertStages(pipeline: Pipeline): void {
-  const selecting = findSelecting(pipeline)
-  if (selecting === undefined) return
-  throw new TypeError(
-    `params.docdb.upsert can not go with ${getStageName(selecting)} in params.pipeline, unless it is a $match of stored records`,
-  )
-}
-
 /** Returns the first stage that may leave out a record, or return it more than once. */
-export function findSelecting(pipeline: Pipeline): PipelineStage | undefined {
-  return listStages(pipeline).find((stage) => !KEEPS_RECORDS.has(getStageName(stage)))
+export function findSelecting({ pipeline }: StagedCall): PipelineStage | undefined {
+  const stages = pipeline === null ? [] : listStages(pipeline)
+  return stages.find((stage) => !KEEPS_RECORDS.has(getStageName(stage)))
 }
 
 /** Whether a stage leaves another `_id` in a record than that by which it is found. */
@@ -174,15 +180,12 @@ function setsId(stage: PipelineStage): boolean {
   const name = getStageName(stage)
   const { [name]: spec } = stage as Readonly<Record<string, unknown>>
   if (name === '$unset') return [spec].flat().some(isOfId)
-  if (!isObject(spec) || !SETS_FIELDS.has(name)) return false
+  if (!isObject(spec) || ![...OF_FIELDS, '$unwind'].includes(name)) return false
   const { as, includeArrayIndex, output } = spec
   if (isOfId(as) || isOfId(includeArrayIndex)) return true
   if (isObject(output)) return Object.keys(output).some(isOfId)
-  return Object.entries(spec).some(([field, value]) => isOfId(field) && !isKept(name, value))
-}
-
-function isKept(name: string, value: unknown): boolean {
-  return name === '$project' && (value === 1 || value === true)
+  const isKept = (value: unknown): boolean => name === '$project' && (value === 1 || value === true)
+  return Object.entries(spec).some(([field, value]) => isOfId(field) && !isKept(value))
 }
 
 function isOfId(path: unknown): boolean {

@@ -3,10 +3,10 @@ import type { Document, EstimatedDocumentCountOptions, FindCursor, FindOptions }
 import { NotFound } from '../../core/errors/index.ts'
 import type { Page } from '../../core/params.ts'
 import type { AdapterCall } from '../adapter-call.ts'
+import { relate, selectOutermost } from '../field-path.ts'
 import type { AdapterId } from '../object-id.ts'
 import { toStoredId } from '../object-id.ts'
-import type { FieldChoice } from './select.ts'
-import { chooseFields, omitFields } from './select.ts'
+import { createProjection, omitFields } from './select.ts'
 import { createRecordFilter } from './split-query.ts'
 
 /**
@@ -18,7 +18,7 @@ export const ALL_IN_ONE_BATCH = 1_000_000
 /** Returns a cursor over the records of a query, in its order and with its fields. */
 export function openCursor(call: AdapterCall): FindCursor {
   const { filter, limit, skip, sort } = call.query
-  const fields = chooseCallFields(call)
+  const fields = chooseFields(call)
   const options: FindOptions = {
     ...fields.options,
     ...(call.driver as FindOptions),
@@ -58,7 +58,7 @@ export async function findIds(call: AdapterCall): Promise<unknown[]> {
 export async function findPage(
   call: AdapterCall,
   find: (call: AdapterCall) => Promise<Document[]> = findAll,
-  count: (call: AdapterCall) => Promise<number> = countRecords,
+  count: (call: AdapterCall) => Promise<number> = countMatching,
 ): Promise<Page<Document> | Document[]> {
   const { limit, skip, paged } = call.query
   if (!paged || limit === undefined) return find(call)
@@ -70,7 +70,7 @@ export async function findPage(
 }
 
 /** Resolves to the number of records that match, over all pages. */
-export async function countRecords(call: AdapterCall): Promise<number> {
+export async function countMatching(call: AdapterCall): Promise<number> {
   const { collection, settings, query, driver } = call
   const isEstimated =
     settings.useEstimatedDocumentCount &&
@@ -86,8 +86,8 @@ export async function countRecords(call: AdapterCall): Promise<number> {
  * Resolves to the record with an id.
  * @throws {NotFound} none has this id, or the query excludes it
  */
-export async function getRecord(call: AdapterCall, id: AdapterId): Promise<Document> {
-  const fields = chooseCallFields(call)
+export async function findById(call: AdapterCall, id: AdapterId): Promise<Document> {
+  const fields = chooseFields(call)
   const options = { ...fields.options, ...call.driver } as FindOptions
   return checkFound(await call.collection.findOne(createIdFilter(call, id), options), id, fields)
 }
@@ -97,9 +97,26 @@ export function createIdFilter({ settings, query }: AdapterCall, id: AdapterId):
   return createRecordFilter(query.filter, settings.id, toStoredId(id, settings))
 }
 
-/** Returns which fields the records of a call have. */
-export function chooseCallFields({ settings, query, hidden, driver }: AdapterCall): FieldChoice {
-  return chooseFields(query.select, settings.id, hidden, driver.projection)
+/** Which fields of its records a call returns, and who leaves out the others. */
+export interface FieldChoice {
+  /** For the options of the driver. */
+  readonly options: { readonly projection?: Document }
+  /** What the server can not leave out, as it returns what is around it. */
+  readonly omitted: readonly string[]
+}
+
+/** Returns which fields the records of a call have. A projection for the driver wins over `$select`. */
+export function chooseFields({ settings, query, hidden, driver }: AdapterCall): FieldChoice {
+  const { select } = query
+  if (driver.projection !== undefined) return { options: {}, omitted: hidden }
+  if (select !== undefined) {
+    // A projection either names what is returned or what is not: what is below a name stays.
+    const omitted = hidden.filter((path) => select.some((name) => relate(name, [path]) !== 'apart'))
+    return { options: { projection: createProjection(select, settings.id) }, omitted }
+  }
+  if (hidden.length === 0) return { options: {}, omitted: hidden }
+  const excluded = selectOutermost(hidden).map((path) => [path, 0])
+  return { options: { projection: Object.fromEntries(excluded) }, omitted: [] }
 }
 
 /**

@@ -1,36 +1,5 @@
 import type { Document } from 'mongodb'
 import { isObject, isPlainObject, isSingleValue } from '../../core/value-kind.ts'
-import { relate, selectOutermost } from '../field-path.ts'
-
-/** Which fields of its records a call returns, and who leaves out the others. */
-export interface FieldChoice {
-  /** For the options of the driver. */
-  readonly options: { readonly projection?: Document }
-  /** What the server can not leave out, as it returns what is around it. */
-  readonly omitted: readonly string[]
-}
-
-/**
- * Returns the choice of fields for a read.
- * @param hidden fields that the caller must not get
- * @param projection that of the driver's options, which wins over `$select`
- */
-export function chooseFields(
-  select: readonly string[] | undefined,
-  id: string,
-  hidden: readonly string[],
-  projection: Document | undefined,
-): FieldChoice {
-  if (projection !== undefined) return { options: {}, omitted: hidden }
-  if (select !== undefined) {
-    // A projection either names what is returned or what is not: what is below a name stays.
-    const omitted = hidden.filter((path) => select.some((name) => relate(name, [path]) !== 'apart'))
-    return { options: { projection: createProjection(select, id) }, omitted }
-  }
-  if (hidden.length === 0) return { options: {}, omitted: hidden }
-  const excluded = selectOutermost(hidden).map((path) => [path, 0])
-  return { options: { projection: Object.fromEntries(excluded) }, omitted: [] }
-}
 
 /**
  * Returns a record without the fields at some paths, in lists as well. What is not on the way to

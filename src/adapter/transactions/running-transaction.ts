@@ -9,7 +9,7 @@ import {
   toDatabaseError,
   toTransactionError,
 } from '../driver-error.ts'
-import type { DriverOptions } from '../driver-options.ts'
+import type { DriverOptions } from '../mongodb-params.ts'
 
 /** What a transaction runs, with the session for commands of its own. */
 export type TransactionFunction<R> = (session: ClientSession) => R | Promise<R>

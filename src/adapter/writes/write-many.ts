@@ -4,8 +4,8 @@ import { ServiceError, Unavailable } from '../../core/errors/index.ts'
 import { noteEvent } from '../../core/hooks/method-call.ts'
 import type { AdapterCall } from '../adapter-call.ts'
 import { callDatabase, withUnknownOutcome } from '../driver-error.ts'
-import type { DriverOptions } from '../driver-options.ts'
-import { createWriteOptions } from '../driver-options.ts'
+import type { DriverOptions } from '../mongodb-params.ts'
+import { createWriteOptions } from '../mongodb-params.ts'
 import { getIdKey } from '../object-id.ts'
 import { findAll, findIds } from '../queries/find.ts'
 import { createRecordFilter } from '../queries/split-query.ts'
@@ -17,33 +17,19 @@ import { createUpdate } from './write-data.ts'
 /** How many records a transaction of our own changes, without a pipeline. */
 const SLICE = 1_000
 
-/** How records are found, and what is done to them then. */
-interface ManyWrite {
-  find(call: AdapterCall): Promise<Document[]>
-  /** Resolves to the answer for records that were found. */
-  write(call: AdapterCall, found: Document[]): Promise<Document[]>
-}
-
 /** Resolves to all records that matched, after the change, each as it was written. */
-export async function patchRecords(call: AdapterCall, data: WriteData): Promise<Document[]> {
+export async function changeMatching(call: AdapterCall, data: WriteData): Promise<Document[]> {
   const update = createUpdate(data, call.settings.id)
-  return writeInSlices(call, {
-    find: findOnlyIds,
-    async write(slice, found) {
-      const ids = listIds(found)
-      const filter = await changeAll(slice, ids, update)
-      const read = withQuery(slice, { filter, limit: undefined, skip: 0 })
-      return keepById(await findAll(read), ids, slice)
-    },
+  return writeInSlices(call, findOnlyIds, async (slice, ids) => {
+    const filter = await changeAll(slice, ids, update)
+    const read = withQuery(slice, { filter, limit: undefined, skip: 0 })
+    return keepById(await findAll(read), ids, slice)
   })
 }
 
 /** Resolves to all records that matched, as they were when they were removed. */
-export async function removeRecords(call: AdapterCall): Promise<Document[]> {
-  return writeInSlices(call, {
-    find: findWithIds,
-    write: (slice, found) => removeAll(slice, listIds(found), found),
-  })
+export async function deleteMatching(call: AdapterCall): Promise<Document[]> {
+  return writeInSlices(call, findWithIds, deleteAll)
 }
 
 /** Changes records that were found before. Resolves to the filter for those that were changed. */
@@ -63,7 +49,7 @@ export async function changeAll(
 }
 
 /** Removes records that were found before. Resolves to those of them that were removed. */
-export async function removeAll(
+export async function deleteAll(
   call: AdapterCall,
   ids: readonly unknown[],
   records: Document[],
@@ -81,14 +67,28 @@ export async function removeAll(
 /**
  * Writes to all records that match: in one transaction, and in one for each slice when they are many,
  * as a transaction locks what it writes and has its time. Which records they are is fixed before then.
+ * @param write resolves to the answer for records that were found
  */
-async function writeInSlices(call: AdapterCall, { find, write }: ManyWrite): Promise<Document[]> {
+async function writeInSlices(
+  call: AdapterCall,
+  find: (call: AdapterCall) => Promise<Document[]>,
+  write: (call: AdapterCall, ids: readonly unknown[], found: Document[]) => Promise<Document[]>,
+): Promise<Document[]> {
+  const writeFound = async (isolated: AdapterCall, found: Document[]): Promise<Document[]> =>
+    found.length === 0 ? [] : write(isolated, listIds(found), found)
+  const writeSlice = async (
+    isolated: AdapterCall,
+    ids: readonly unknown[],
+  ): Promise<Document[]> => {
+    const filter = createIdsFilter(ids, call.query.filter)
+    const slice = withQuery(isolated, { filter, skip: 0, limit: undefined })
+    return writeFound(isolated, keepById(await search(slice, find), ids, isolated))
+  }
   let size = SLICE
   const few = await runIsolated(call, async (isolated) => {
     size = getSliceSize(isolated)
     const found = await search(isolated, (limited) => find(withQuery(limited, { limit: size + 1 })))
-    if (found.length > size) return null
-    return found.length === 0 ? [] : write(isolated, found)
+    return found.length > size ? null : writeFound(isolated, found)
   })
   if (few !== null) return few
   const ids = await search(call, findIds)
@@ -96,25 +96,12 @@ async function writeInSlices(call: AdapterCall, { find, write }: ManyWrite): Pro
   for (let start = 0; start < ids.length; start += size) {
     const slice = ids.slice(start, start + size)
     try {
-      written.push(...(await writeSlice(call, slice, { find, write })))
+      written.push(...(await runIsolated(call, (isolated) => writeSlice(isolated, slice))))
     } catch (error) {
       throw start > 0 ? withPartialOutcome(error) : error
     }
   }
   return written
-}
-
-async function writeSlice(
-  call: AdapterCall,
-  ids: readonly unknown[],
-  { find, write }: ManyWrite,
-): Promise<Document[]> {
-  const filter = createIdsFilter(ids, call.query.filter)
-  return runIsolated(call, async (isolated) => {
-    const slice = withQuery(isolated, { filter, skip: 0, limit: undefined })
-    const found = keepById(await search(slice, find), ids, isolated)
-    return found.length === 0 ? [] : write(isolated, found)
-  })
 }
 
 /**
@@ -221,7 +208,7 @@ export type UnreadParams =
     }
 
 /** Changes all records that match: one command. It emits no event. */
-export async function patchUnread(call: AdapterCall, data: WriteData): Promise<WriteCount> {
+export async function changeUnread(call: AdapterCall, data: WriteData): Promise<WriteCount> {
   const { collection, query, driver, settings } = call
   const update = createUpdate(data, settings.id)
   const { acknowledged, matchedCount, modifiedCount } = await collection.updateMany(
@@ -233,7 +220,7 @@ export async function patchUnread(call: AdapterCall, data: WriteData): Promise<W
 }
 
 /** Removes all records that match: one command. It emits no event. */
-export async function removeUnread({
+export async function deleteUnread({
   collection,
   query,
   driver,

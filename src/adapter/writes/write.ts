@@ -8,13 +8,12 @@ import type {
 import { noteEvent } from '../../core/hooks/method-call.ts'
 import type { AdapterCall } from '../adapter-call.ts'
 import { toDatabaseError } from '../driver-error.ts'
-import { createWriteOptions } from '../driver-options.ts'
+import { createWriteOptions } from '../mongodb-params.ts'
 import type { AdapterId } from '../object-id.ts'
-import { checkFound, chooseCallFields, createIdFilter } from '../queries/find.ts'
-import type { FieldChoice } from '../queries/select.ts'
+import { checkFound, chooseFields, createIdFilter } from '../queries/find.ts'
 import { omitFields, pickSelected } from '../queries/select.ts'
 import type { WriteData } from './write-data.ts'
-import { createDocument, createReplacement, createUpdate, hasOperators } from './write-data.ts'
+import { createDocument, createReplacement, createUpdate } from './write-data.ts'
 
 type ChangeOptions = FindOneAndUpdateOptions & {
   hint?: Exclude<FindOneAndUpdateOptions['hint'], string>
@@ -22,7 +21,7 @@ type ChangeOptions = FindOneAndUpdateOptions & {
 }
 
 /** Resolves to the new record, put together from the data and its id: one command. */
-export async function createRecord(call: AdapterCall, data: WriteData): Promise<Document> {
+export async function insertRecord(call: AdapterCall, data: WriteData): Promise<Document> {
   const document = createDocument(data, call.settings)
   const { insertedId } = await call.collection.insertOne(document, createWriteOptions(call.driver))
   return pickCreated(call, document, insertedId)
@@ -32,7 +31,7 @@ export async function createRecord(call: AdapterCall, data: WriteData): Promise<
  * Resolves to the new records in the order of the data: one command, none for an empty list.
  * @throws {Conflict} a duplicate; a second command has told the fields
  */
-export async function createRecords(
+export async function insertRecords(
   call: AdapterCall,
   list: readonly WriteData[],
 ): Promise<Document[]> {
@@ -43,53 +42,65 @@ export async function createRecords(
 }
 
 /**
- * Resolves to the record after it was replaced, or changed when the data holds update operators:
- * one command.
+ * Resolves to the record after it was replaced: one command.
  * @throws {NotFound} no record has this id, or the query excludes it
  */
-export async function updateRecord(
+export async function replaceById(
   call: AdapterCall,
   id: AdapterId,
   data: WriteData,
 ): Promise<Document> {
-  if (hasOperators(data)) return patchRecord(call, id, data)
   const replacement = createReplacement(data, call.settings.id, id)
-  const fields = chooseCallFields(call)
-  const options = createChangeOptions(call, fields)
-  const filter = createIdFilter(call, id)
-  const result = await call.collection.findOneAndReplace(filter, replacement, options)
-  return readChanged(result, id, fields)
+  return writeById(call, id, (filter, options) =>
+    call.collection.findOneAndReplace(filter, replacement, options),
+  )
 }
 
 /**
  * Resolves to the record after the change: one command.
  * @throws {NotFound} no record has this id, or the query excludes it
  */
-export async function patchRecord(
+export async function changeById(
   call: AdapterCall,
   id: AdapterId,
   data: WriteData,
 ): Promise<Document> {
   const update = createUpdate(data, call.settings.id)
-  const fields = chooseCallFields(call)
-  const options = createChangeOptions(call, fields)
-  const result = await call.collection.findOneAndUpdate(createIdFilter(call, id), update, options)
-  return readChanged(result, id, fields)
+  return writeById(call, id, (filter, options) =>
+    call.collection.findOneAndUpdate(filter, update, options),
+  )
 }
 
 /**
- * Resolves to the record as it was: one command.
+ * Resolves to the record as it was when it was removed: one command.
  * @throws {NotFound} no record has this id, or the query excludes it
  */
-export async function removeRecord(call: AdapterCall, id: AdapterId): Promise<Document> {
-  const fields = chooseCallFields(call)
-  const options = { ...fields.options, ...createWriteOptions(call.driver) }
-  const filter = createIdFilter(call, id)
-  const removed = await call.collection.findOneAndDelete(filter, {
-    ...options,
+export async function deleteById(call: AdapterCall, id: AdapterId): Promise<Document> {
+  const fields = chooseFields(call)
+  const removed = await call.collection.findOneAndDelete(createIdFilter(call, id), {
+    ...fields.options,
+    ...createWriteOptions(call.driver),
     includeResultMetadata: false,
   })
   return checkFound(removed, id, fields)
+}
+
+/** Resolves to a record after a write, with the event of a new one where an upsert has added it. */
+async function writeById(
+  call: AdapterCall,
+  id: AdapterId,
+  write: (filter: Document, options: ChangeOptions) => Promise<ModifyResult>,
+): Promise<Document> {
+  const fields = chooseFields(call)
+  const { value, lastErrorObject } = await write(createIdFilter(call, id), {
+    ...fields.options,
+    ...createWriteOptions(call.driver),
+    returnDocument: 'after',
+    includeResultMetadata: true,
+  })
+  const record = checkFound(value ?? null, id, fields)
+  if (lastErrorObject?.['updatedExisting'] === false) noteEvent(record, 'created')
+  return record
 }
 
 async function insertAll(
@@ -109,22 +120,6 @@ function pickCreated(call: AdapterCall, document: Document, insertedId: unknown)
   const { select } = call.query
   const selected = select === undefined ? created : pickSelected(created, select, call.settings.id)
   return omitFields(selected, call.hidden)
-}
-
-/** Returns the record of a change, with the event of a new one where an upsert has added it. */
-function readChanged(result: ModifyResult, id: AdapterId, fields: FieldChoice): Document {
-  const record = checkFound(result.value ?? null, id, fields)
-  if (result.lastErrorObject?.['updatedExisting'] === false) noteEvent(record, 'created')
-  return record
-}
-
-function createChangeOptions(call: AdapterCall, fields: FieldChoice): ChangeOptions {
-  return {
-    ...fields.options,
-    ...createWriteOptions(call.driver),
-    returnDocument: 'after',
-    includeResultMetadata: true,
-  }
 }
 
 const DUPLICATE = 11000
