@@ -87,14 +87,12 @@ function checkStage(stage: unknown): void {
   if (!isPlainObject(stage) || names.length !== 1 || !name.startsWith('$')) {
     throw new TypeError('params.pipeline must be a list of stages, each an object with one $name')
   }
-  if (MARKERS.has(name) && !isMark(stage[name])) {
+  const mark = stage[name]
+  const isMark = mark === true || (isPlainObject(mark) && Object.keys(mark).length === 0)
+  if (MARKERS.has(name) && !isMark) {
     throw new TypeError(`params.pipeline: ${name} marks a place and must be {}`)
   }
-  checkDefined(stage[name], name, name)
-}
-
-function isMark(value: unknown): boolean {
-  return value === true || (isPlainObject(value) && Object.keys(value).length === 0)
+  checkDefined(mark, name, name)
 }
 
 /** The driver sends `undefined` as `null`, or not at all: then `{ tenant: undefined }` is all tenants. */
@@ -133,14 +131,11 @@ export function putTextFirst(parts: StageParts): StageParts {
   return { query: { ...query, filter }, pipeline: { ...pipeline, before: [] } }
 }
 
-/** `$match` stages as conditions, and what comes after them. */
-interface TakenMatches {
+/** Returns the conditions of the `$match` stages that stages begin with, apart from the other stages. */
+export function takeMatches(stages: readonly PipelineStage[]): {
   readonly conditions: readonly Document[]
   readonly rest: readonly PipelineStage[]
-}
-
-/** Returns the `$match` stages that stages begin with apart from the others. */
-export function takeMatches(stages: readonly PipelineStage[]): TakenMatches {
+} {
   const other = stages.findIndex((stage) => !Object.hasOwn(stage, '$match'))
   const end = other === -1 ? stages.length : other
   return {

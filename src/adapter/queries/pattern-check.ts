@@ -39,7 +39,8 @@ const PATTERN_RULES: readonly PatternRule[] = [
   { fault: 'is not valid', isBroken: (pattern, flags) => !isCompilable(pattern, flags) },
   {
     fault: 'has an escape that is not allowed',
-    isBroken: (pattern) => FOREIGN_ESCAPE.test(withoutEscapedMarks(pattern)),
+    // `\\Q` is a backslash and a letter.
+    isBroken: (pattern) => FOREIGN_ESCAPE.test(pattern.replaceAll('\\\\', '')),
   },
   {
     fault: 'repeats a group that has a quantifier or alternatives in it',
@@ -89,11 +90,6 @@ function isCompilable(pattern: string, flags: string): boolean {
   } catch {
     return false
   }
-}
-
-/** `\\Q` is a backslash and a letter. */
-function withoutEscapedMarks(pattern: string): string {
-  return pattern.replaceAll('\\\\', '')
 }
 
 /**

@@ -7,7 +7,6 @@ import { isPlainObject } from '../../core/value-kind.ts'
 import { isFieldPath, relate, selectOutermost } from '../field-path.ts'
 import type { MongoDBSettings } from '../mongodb-options.ts'
 
-/** What `$limit`, `$skip`, `$sort` and `$select` of a query say, after they were read. */
 type SortOrder = Readonly<Record<string, 1 | -1>>
 
 /** What the server sorts by at most. */

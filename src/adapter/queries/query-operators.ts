@@ -47,14 +47,8 @@ interface Check {
   values: number
 }
 
-/** Returns the checked operand of an operator in the object at a place. */
-type OperandReader = (value: unknown, operator: string, outer: QueryPlace, check: Check) => unknown
-
-/** What operators with a list take; the operands of others are values. */
-const LIST_READERS: ReadonlyMap<string, OperandReader> = new Map([
-  ...[...LOGICAL].map((name): [string, OperandReader] => [name, readConditionList]),
-  ...['$in', '$nin', '$all'].map((name): [string, OperandReader] => [name, readValueList]),
-])
+/** Operators with a list of values. */
+const OF_VALUES: ReadonlySet<string> = new Set(['$in', '$nin', '$all'])
 
 type Reader = (value: unknown, check: Check, place: QueryPlace) => unknown
 
@@ -83,7 +77,7 @@ export function sanitizeQuery(
 ): Query {
   if (!isPlainObject(query)) throw new BadRequest('The query must be an object')
   const check: Check = { settings, patternLength, conditions: 0, values: 0 }
-  const top = createTop(named)
+  const top: QueryPlace = { depth: 0, field: '', own: named, outer: NONE }
   const entries = Object.entries(query)
   const conditions = entries.filter(([name]) => findReader(name, settings) === undefined)
   const filters = entries.flatMap(([name, value]): [string, unknown][] => {
@@ -131,11 +125,7 @@ function checkObject(object: Query, kind: string, place: QueryPlace, check: Chec
       throw new BadRequest(`Invalid ${kind} ${key}`, undefined, findHint(operator, kind))
     }
     if (Object.hasOwn(copy, operator)) throw new BadRequest(`${operator} is given twice`)
-    const read = LIST_READERS.get(operator)
-    copy[operator] =
-      read === undefined
-        ? checkValue(value, operator, getValuePlace(place, operator), check)
-        : read(value, operator, place, check)
+    copy[operator] = checkOperand(value, operator, place, check)
   }
   const { patternLength } = check
   if (place.depth > 0 && patternLength !== null) checkPattern(copy, place.field, patternLength)
@@ -163,31 +153,21 @@ function isAllowed(operator: string, { $regex }: Query, { settings }: Check): bo
   return operator === '$options' && $regex !== undefined && settings.operators.includes('$regex')
 }
 
-/** Reads `$or`, `$and` and `$nor`. */
-function readConditionList(
-  value: unknown,
-  operator: string,
-  outer: QueryPlace,
-  check: Check,
-): unknown {
-  const list = readList(value, operator)
-  const place = getConditionsPlace(outer, operator)
+/** @param outer the place of the object that the operator stands in */
+function checkOperand(value: unknown, operator: string, outer: QueryPlace, check: Check): unknown {
+  const isLogical = LOGICAL.has(operator)
+  if (!isLogical && !OF_VALUES.has(operator)) {
+    return checkValue(value, operator, getValuePlace(outer, operator), check)
+  }
+  const list = toList(value)
+  if (list === undefined) throw new BadRequest(`${operator} must be a list`)
+  if (!isLogical) return checkList(list, operator, getValuePlace(outer, operator), check)
   checkConditionList(operator, list)
+  const place = getConditionsPlace(outer, operator)
   return list.map((item) => {
     if (!isPlainObject(item)) throw new BadRequest(`${operator} must be a list of conditions`)
     return checkConditions(item, 'query parameter', place, check)
   })
-}
-
-/** Reads `$in`, `$nin` and `$all`. */
-function readValueList(value: unknown, operator: string, outer: QueryPlace, check: Check): unknown {
-  return checkList(readList(value, operator), operator, getValuePlace(outer, operator), check)
-}
-
-function readList(value: unknown, operator: string): readonly unknown[] {
-  const list = toList(value)
-  if (list === undefined) throw new BadRequest(`${operator} must be a list`)
-  return list
 }
 
 /**
@@ -267,11 +247,6 @@ interface QueryPlace {
 }
 
 const NONE: readonly never[] = []
-
-/** Returns the top of a query whose schemas name operators. */
-function createTop(own: readonly OperatorPlace[]): QueryPlace {
-  return { depth: 0, field: '', own, outer: NONE }
-}
 
 /** Returns the place of the value of a field or an operator. */
 function getValuePlace(place: QueryPlace, name: string): QueryPlace {

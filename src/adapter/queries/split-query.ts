@@ -9,9 +9,13 @@ import { isTextSearch, readCount, readSelect, withTextCondition } from './query-
 import { COMPARING, checkConditionList, checkDefined, LOGICAL } from './query-operators.ts'
 
 /** A query in the parts that the driver takes. */
-export interface SplitQuery extends PageSize {
+export interface SplitQuery {
   /** The conditions, with ObjectIds in `_id`. */
   readonly filter: Document
+  /** How many records one `find` returns, `undefined` for all of them. */
+  readonly limit: number | undefined
+  /** Whether the result is `{ total, limit, skip, data }` rather than an array. */
+  readonly paged: boolean
   readonly skip: number
   readonly sort: Document | undefined
   /** Field names, without the id, which is always there. */
@@ -90,19 +94,14 @@ function toOperand(value: unknown, name: string, isId: boolean): unknown {
   return Object.fromEntries(copy)
 }
 
-/** How many records one `find` returns, and in which form. */
-export interface PageSize {
-  /** `undefined`: all of them. */
-  readonly limit: number | undefined
-  /** Whether the result is `{ total, limit, skip, data }` rather than an array. */
-  readonly paged: boolean
-}
-
 /**
  * Returns the page size for a `$limit`. Pages come with `paginate.default`; `paginate.max` alone
  * bounds an array.
  */
-function resolvePageSize(limit: number | undefined, paginate: Paginate | false): PageSize {
+function resolvePageSize(
+  limit: number | undefined,
+  paginate: Paginate | false,
+): Pick<SplitQuery, 'limit' | 'paged'> {
   const { default: size, max } = paginate || {}
   const wanted = limit ?? (size || max)
   const bounded = wanted === undefined || max === undefined ? wanted : Math.min(wanted, max)
