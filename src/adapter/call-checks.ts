@@ -1,6 +1,5 @@
 import { findOperatorPlaces } from '../core/checked-query.ts'
 import { BadRequest } from '../core/errors/index.ts'
-import type { Query } from '../core/params.ts'
 import { allowsMany, createMultiError } from '../core/services/multi-option.ts'
 import { hasLazySignal } from './connection/read-signal.ts'
 import type { MongoDBSettings, MultiMethod } from './mongodb-options.ts'
@@ -11,7 +10,12 @@ import { withNamedSearch, withTextCondition } from './queries/query-filters.ts'
 import { sanitizeQuery } from './queries/query-operators.ts'
 import { isEmptyFilter, splitQuery } from './queries/split-query.ts'
 import { resolveCallSettings } from './resolve-options.ts'
-import { checkChange, checkReservedNames, createIdError } from './writes/write-data.ts'
+import {
+  checkChange,
+  checkNewRecords,
+  checkReservedNames,
+  createIdError,
+} from './writes/write-data.ts'
 
 /**
  * Returns params whose query is a checked copy.
@@ -59,12 +63,21 @@ export function checkOne(id: unknown, data: unknown): void {
 }
 
 /**
- * Checks the `$select` of a caller outside who creates a record; nothing else of the query is used.
- * @throws {BadRequest} it names a hidden field
+ * Checks the data of `create`, that of a caller outside in full, and of his query the `$select`: nothing
+ * else of it is used.
+ * @throws {BadRequest} data that is not allowed, or a hidden field is selected
  */
-export function checkSelect(query: Query | undefined, settings: MongoDBSettings): void {
-  if (settings.hidden.length === 0) return
-  checkRawQuery({ $select: query?.['$select'] }, settings)
+export function checkNewData(
+  settings: MongoDBSettings,
+  data: unknown,
+  params: MongoDBParams | undefined,
+): void {
+  if (!isExternal(params)) {
+    checkReservedNames(data)
+    return
+  }
+  if (settings.hidden.length > 0) checkRawQuery({ $select: params?.query?.['$select'] }, settings)
+  checkNewRecords(data, settings)
 }
 
 /**

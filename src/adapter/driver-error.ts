@@ -141,8 +141,9 @@ export function toDatabaseError(
   const fault = errorResponse instanceof Error ? errorResponse : thrown
   const row = ROW_BY_SIGN.get(readDriverFacts(fault).name) ?? ROW_BY_SIGN.get(findErrorCode(fault))
   if (row === undefined) return new GeneralError('Internal error', null, { cause: thrown })
-  const fields = row.ErrorClass === Conflict ? createFieldData(keyPattern) : null
-  return new row.ErrorClass(row.message, fields ?? row.data, { cause: thrown })
+  const hasFields = row.ErrorClass === Conflict && isObject(keyPattern)
+  const data = hasFields ? { fields: Object.keys(keyPattern) } : row.data
+  return new row.ErrorClass(row.message, data, { cause: thrown })
 }
 
 /**
@@ -159,13 +160,11 @@ export async function callDatabase<R>(operation: () => Promise<R>): Promise<R> {
 
 /** Returns the code of an error, or the one that stands for it where the driver left it out. */
 function findErrorCode(thrown: unknown): unknown {
-  if (isTooLarge(thrown)) return TOO_LARGE
+  // In `insertMany` the driver measures each record itself.
+  if (thrown instanceof Error && thrown.message.startsWith('Document is larger than')) {
+    return TOO_LARGE
+  }
   return isStandalone(thrown) ? STANDALONE : readDriverFacts(thrown).code
-}
-
-/** In `insertMany` the driver measures each record itself; its error has no code then. */
-function isTooLarge(thrown: unknown): boolean {
-  return thrown instanceof Error && thrown.message.startsWith('Document is larger than')
 }
 
 /**
@@ -187,10 +186,6 @@ interface DriverFacts {
 
 function readDriverFacts(thrown: unknown): DriverFacts {
   return thrown instanceof Error ? (thrown as DriverFacts) : {}
-}
-
-function createFieldData(keyPattern: unknown): { readonly fields: readonly string[] } | null {
-  return isObject(keyPattern) ? { fields: Object.keys(keyPattern) } : null
 }
 
 /** An error of the driver, with labels that say what may be tried again. */
@@ -291,7 +286,9 @@ export async function callWrite<R>(client: MongoClient, operation: () => Promise
     const error = toDatabaseError(thrown)
     // The error of a service was thrown before anything was written: by a read, or by a check.
     const isClear = thrown instanceof ServiceError || !(error instanceof Unavailable)
-    if (isClear || error.errors !== undefined || isUnwritten(thrown)) throw error
+    // Of several attempts the driver throws an error with this label only when those before had it too.
+    const isUnwritten = isDriverError(thrown) && thrown.hasErrorLabel('NoWritesPerformed')
+    if (isClear || error.errors !== undefined || isUnwritten) throw error
     if (facts.checkouts === before && !client.options.loadBalanced) throw error
     throw withUnknownOutcome(error)
   }
@@ -300,12 +297,4 @@ export async function callWrite<R>(client: MongoClient, operation: () => Promise
 /** Returns an `Unavailable` for a call that may have written something. */
 export function withUnknownOutcome(error: Unavailable): Unavailable {
   return new Unavailable(error.message, OUTCOME_UNKNOWN, { cause: error.cause })
-}
-
-/**
- * Whether the server says that nothing was written. Of several attempts the driver throws an error
- * with this label only when those before had it too.
- */
-function isUnwritten(thrown: unknown): boolean {
-  return isDriverError(thrown) && thrown.hasErrorLabel('NoWritesPerformed')
 }

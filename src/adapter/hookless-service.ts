@@ -16,7 +16,7 @@ import type {
 } from './mongodb-options.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
 import { createDriverOptions, getHiddenFields, isExternal } from './mongodb-params.ts'
-import type { AdapterId } from './object-id.ts'
+import type { AdapterId, NullableAdapterId } from './object-id.ts'
 import { checkId, toStoredId } from './object-id.ts'
 import { createQueryStages, createStages } from './pipelines/framework-stages.ts'
 import { checkReadOnly, findWriting, NO_STAGES, readPipeline } from './pipelines/read-pipeline.ts'
@@ -52,6 +52,10 @@ export type NewRecord<T> = string extends keyof T
 export type PatchData<D> =
   | Partial<D>
   | { readonly [name: `$${string}` | `${string}.${string}`]: unknown }
+
+/** The methods for trusted callers take whole records, too. */
+type AnyData<T, D> = D | NewRecord<T>
+type AnyPatch<T, D> = PatchData<D> | PatchData<NewRecord<T>>
 
 /** What `find` resolves to: a page or a list, either where nothing is known of its paging. */
 export type Found<T, Kind extends Paging> = Kind extends 'pages' ? Page<T> : T[]
@@ -203,10 +207,10 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
   }
 
   /** `create` without hooks and without a check of the data. */
-  _create(data: D | NewRecord<T>, params?: P): Promise<T>
-  _create(data: (D | NewRecord<T>)[], params?: P): Promise<T[]>
-  _create(data: D | NewRecord<T> | (D | NewRecord<T>)[], params?: P): Promise<T | T[]>
-  async _create(data: D | NewRecord<T> | (D | NewRecord<T>)[], params?: P): Promise<T | T[]> {
+  _create(data: AnyData<T, D>, params?: P): Promise<T>
+  _create(data: AnyData<T, D>[], params?: P): Promise<T[]>
+  _create(data: AnyData<T, D> | AnyData<T, D>[], params?: P): Promise<T | T[]>
+  async _create(data: AnyData<T, D> | AnyData<T, D>[], params?: P): Promise<T | T[]> {
     const records = listRecords(data)
     const settings = resolveCallSettings(this.options, params)
     if (Array.isArray(data)) checkMulti('create', settings)
@@ -218,7 +222,7 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
   }
 
   /** `update` without hooks and without a check of query and data. */
-  async _update(id: AdapterId, data: D | NewRecord<T>, params?: P): Promise<T> {
+  async _update(id: AdapterId, data: AnyData<T, D>, params?: P): Promise<T> {
     checkOne(id, data)
     checkId(id)
     checkUnmixed(data)
@@ -227,21 +231,13 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
   }
 
   /** `patch` without hooks and without a check of query and data. */
-  _patch(
-    id: null,
-    data: PatchData<D> | PatchData<NewRecord<T>>,
-    params: P & UnreadParams,
-  ): Promise<WriteCount>
-  _patch(id: null, data: PatchData<D> | PatchData<NewRecord<T>>, params?: P): Promise<T[]>
-  _patch(id: AdapterId, data: PatchData<D> | PatchData<NewRecord<T>>, params?: P): Promise<T>
-  _patch(
-    id: AdapterId | null,
-    data: PatchData<D> | PatchData<NewRecord<T>>,
-    params?: P,
-  ): Promise<T | T[]>
+  _patch(id: null, data: AnyPatch<T, D>, params: P & UnreadParams): Promise<WriteCount>
+  _patch(id: null, data: AnyPatch<T, D>, params?: P): Promise<T[]>
+  _patch(id: AdapterId, data: AnyPatch<T, D>, params?: P): Promise<T>
+  _patch(id: NullableAdapterId, data: AnyPatch<T, D>, params?: P): Promise<T | T[]>
   async _patch(
-    id: AdapterId | null,
-    data: PatchData<D> | PatchData<NewRecord<T>>,
+    id: NullableAdapterId,
+    data: AnyPatch<T, D>,
     params?: P,
   ): Promise<T | T[] | WriteCount> {
     checkRecord(data)
@@ -257,8 +253,8 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
   _remove(id: null, params: P & UnreadParams): Promise<WriteCount>
   _remove(id: null, params?: P): Promise<T[]>
   _remove(id: AdapterId, params?: P): Promise<T>
-  _remove(id: AdapterId | null, params?: P): Promise<T | T[]>
-  async _remove(id: AdapterId | null, params?: P): Promise<T | T[] | WriteCount> {
+  _remove(id: NullableAdapterId, params?: P): Promise<T | T[]>
+  async _remove(id: NullableAdapterId, params?: P): Promise<T | T[] | WriteCount> {
     if (id === null) {
       checkMulti('remove', resolveCallSettings(this.options, params))
       return callAdapter('remove of many', this.options, params, removeRecords)
@@ -291,8 +287,7 @@ function checkOffered(service: object, path: string, inner: object): void {
     ({ name, external, original }) => external && original === Reflect.get(inner, name),
   )
   if (offered === undefined) return
-  const { name } = offered
   throw new TypeError(
-    `'${name}' of service '${path}' is for calls inside: callers outside would set its params. Offer a custom method (data, params) that calls it`,
+    `'${offered.name}' of service '${path}' is for calls inside: callers outside would set its params. Offer a custom method (data, params) that calls it`,
   )
 }

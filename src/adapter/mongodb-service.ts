@@ -5,8 +5,8 @@ import type { FieldName, RecordQuery, Selected, Selecting } from '../core/servic
 import {
   checkChangeData,
   checkMulti,
+  checkNewData,
   checkOne,
-  checkSelect,
   checkWriteToMany,
   sanitizeParams,
 } from './call-checks.ts'
@@ -23,10 +23,8 @@ import type {
   Paging,
 } from './mongodb-options.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
-import { isExternal } from './mongodb-params.ts'
-import type { AdapterId } from './object-id.ts'
+import type { AdapterId, NullableAdapterId } from './object-id.ts'
 import { resolveCallSettings } from './resolve-options.ts'
-import { checkNewRecords, checkReservedNames } from './writes/write-data.ts'
 import type { UnreadParams, WriteCount } from './writes/write-many.ts'
 
 /** The methods of a service, with the kind of paging that {@link MongoDBService} leaves to the options. */
@@ -86,10 +84,7 @@ export class CheckedService<
   async create(data: D | D[], params?: P): Promise<T | T[]> {
     const settings = resolveCallSettings(this.options, params)
     if (Array.isArray(data)) checkMulti('create', settings)
-    if (isExternal(params)) {
-      checkSelect(params?.query, settings)
-      checkNewRecords(data, settings)
-    } else checkReservedNames(data)
+    checkNewData(settings, data, params)
     return this._create(data, params)
   }
 
@@ -130,8 +125,12 @@ export class CheckedService<
   ): Promise<Selected<T, Name>>
   patch(id: null, data: PatchData<D>, params?: P): Promise<T[]>
   patch(id: AdapterId, data: PatchData<D>, params?: P): Promise<T>
-  patch(id: AdapterId | null, data: PatchData<D>, params?: P): Promise<T | T[]>
-  async patch(id: AdapterId | null, data: PatchData<D>, params?: P): Promise<T | T[] | WriteCount> {
+  patch(id: NullableAdapterId, data: PatchData<D>, params?: P): Promise<T | T[]>
+  async patch(
+    id: NullableAdapterId,
+    data: PatchData<D>,
+    params?: P,
+  ): Promise<T | T[] | WriteCount> {
     const settings = resolveCallSettings(this.options, params)
     const checked = sanitizeParams(params, this, settings)
     if (id === null) checkWriteToMany('patch', settings, checked)
@@ -156,8 +155,8 @@ export class CheckedService<
   ): Promise<Selected<T, Name>>
   remove(id: null, params?: P): Promise<T[]>
   remove(id: AdapterId, params?: P): Promise<T>
-  remove(id: AdapterId | null, params?: P): Promise<T | T[]>
-  async remove(id: AdapterId | null, params?: P): Promise<T | T[] | WriteCount> {
+  remove(id: NullableAdapterId, params?: P): Promise<T | T[]>
+  async remove(id: NullableAdapterId, params?: P): Promise<T | T[] | WriteCount> {
     const settings = resolveCallSettings(this.options, params)
     const checked = sanitizeParams(params, this, settings)
     if (id === null) checkWriteToMany('remove', settings, checked)
@@ -234,8 +233,14 @@ interface InferringConstructor<Kind extends Paging, PagingOption> {
   ): InferredMongoDBService<T, D, P, K>
 }
 
+/** What `instanceof` tells: a service of records of any type. */
+interface WithPrototype {
+  // biome-ignore lint/suspicious/noExplicitAny: as the prototype of every generic class
+  readonly prototype: CheckedService<any, any, any, Paging>
+}
+
 /** Makes services whose types are stated, and is the class to extend. */
-interface StatedConstructor {
+interface StatedConstructor extends WithPrototype {
   /** @throws {TypeError} an option is missing, unknown, or has an invalid value */
   new <
     T extends Document = Document,
@@ -244,13 +249,10 @@ interface StatedConstructor {
   >(
     options: MongoDBOptions & DefaultPagingOption<T>,
   ): MongoDBService<T, D, P>
-  /** What `instanceof` tells: a service of records of any type. */
-  // biome-ignore lint/suspicious/noExplicitAny: as the prototype of every generic class
-  readonly prototype: CheckedService<any, any, any, Paging>
 }
 
 /** The same for services without pages. */
-interface ListConstructor {
+interface ListConstructor extends WithPrototype {
   /** @throws {TypeError} an option is missing, unknown, or has an invalid value */
   new <
     T extends Document = Document,
@@ -259,9 +261,6 @@ interface ListConstructor {
   >(
     options: MongoDBOptions & ListOption,
   ): MongoDBListService<T, D, P>
-  /** What `instanceof` tells: a service of records of any type. */
-  // biome-ignore lint/suspicious/noExplicitAny: as the prototype of every generic class
-  readonly prototype: CheckedService<any, any, any, Paging>
 }
 
 /** The class of the services. */

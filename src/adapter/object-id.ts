@@ -145,13 +145,6 @@ export interface ObjectIdQuery {
   $ne?: ObjectId
 }
 
-/** How the value of each operator is resolved. */
-const OPERATORS: ReadonlyMap<string, (value: unknown, operator: string) => unknown> = new Map([
-  ['$in', resolveList],
-  ['$nin', resolveList],
-  ['$ne', resolveObjectId],
-])
-
 /**
  * Returns the ObjectId that a string of 24 hexadecimal digits or an ObjectId of another copy of the
  * driver stands for, an ObjectId as it is. `undefined` and `null` stay what they are: no id is ever
@@ -173,18 +166,14 @@ export function resolveObjectId<Value>(value: Value): Resolved<Value> {
  */
 export function resolveQueryObjectId<Value>(value: Value): Resolved<Value> | ObjectIdQuery {
   if (!isPlainObject(value)) return resolveObjectId(value)
-  const conditions = Object.entries(value).map(([operator, operand]) => {
-    const resolveOperand = OPERATORS.get(operator)
-    if (resolveOperand === undefined) {
+  const conditions = Object.entries(value).map(([operator, operand]): [string, unknown] => {
+    if (operator === '$ne') return [operator, resolveObjectId(operand)]
+    if (operator !== '$in' && operator !== '$nin') {
       throw new BadRequest(`Invalid query parameter ${operator}: ids take $in, $nin and $ne`)
     }
-    return [operator, resolveOperand(operand, operator)]
+    const list = toList(operand)
+    if (list === undefined) throw new BadRequest(`${operator} must be a list`)
+    return [operator, list.map(resolveObjectId)]
   })
   return Object.fromEntries(conditions)
-}
-
-function resolveList(value: unknown, operator: string): unknown {
-  const list = toList(value)
-  if (list === undefined) throw new BadRequest(`${operator} must be a list`)
-  return list.map(resolveObjectId)
 }

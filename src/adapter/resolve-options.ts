@@ -19,37 +19,10 @@ const MODES: readonly unknown[] = [
 ]
 const LEVELS: readonly unknown[] = ['local', 'majority', 'linearizable', 'available', 'snapshot']
 
-/** Which servers read; with tags, it is a `ReadPreference` of the driver. */
-const READ_PREFERENCE: OptionRule = {
-  expected: `one of ${MODES.join(', ')}, or a ReadPreference of the driver`,
-  isValid: (value) => MODES.includes(isObject(value) ? value['mode'] : value),
-}
-
-/** Which writes a read sees. */
-const READ_CONCERN: OptionRule = {
-  expected: `{ level } with one of ${LEVELS.join(', ')}`,
-  isValid: (value) => isObject(value) && LEVELS.includes(value['level']),
-  keys: { level: { expected: `one of ${LEVELS.join(', ')}`, isValid: isAnything } },
-}
-
-/** How many servers have to confirm a write: at least one, or nobody knows what it has returned. */
-const WRITE_CONCERN: OptionRule = {
-  expected: '{ w, journal, wtimeoutMS }',
-  isValid: isObject,
-  keys: {
-    w: {
-      expected: "a whole number from 1 on, 'majority' or a tag",
-      isValid: (value) => isNonEmptyString(value) || (OPTION.count.isValid(value) && value !== 0),
-    },
-    journal: OPTION.boolean,
-    wtimeoutMS: OPTION.count,
-  },
-}
-
 /** One option of the service: what it may be, and what it is when it is not given. */
 interface OptionRow<Value> extends OptionRule {
-  /** `undefined` for an option that must be given. */
-  readonly default: Value | undefined
+  /** None for an option that must be given, and for those of the collection. */
+  readonly default?: Value
   /** Whether `params.adapter` can not change it for one call. */
   readonly isFixed?: true
 }
@@ -84,11 +57,7 @@ const SWITCH: OptionRow<boolean> = { ...OPTION.boolean, default: false }
 const OPTION_RULES: {
   readonly [Name in keyof MongoDBSettings]-?: OptionRow<MongoDBSettings[Name]>
 } = {
-  Model: {
-    default: undefined,
-    expected: MODEL_EXPECTED,
-    isValid: isModel,
-  },
+  Model: { expected: MODEL_EXPECTED, isValid: isModel },
   id: {
     default: '_id',
     expected: 'the name of a field',
@@ -159,9 +128,30 @@ const OPTION_RULES: {
     expected: 'a list of field paths that are not hidden, without places in lists',
     isValid: (value) => isListOf(value, isPlainPath),
   },
-  readPreference: { ...READ_PREFERENCE, default: undefined },
-  readConcern: { ...READ_CONCERN, default: undefined },
-  writeConcern: { ...WRITE_CONCERN, default: undefined },
+  // With tags, it is a `ReadPreference` of the driver.
+  readPreference: {
+    expected: `one of ${MODES.join(', ')}, or a ReadPreference of the driver`,
+    isValid: (value) => MODES.includes(isObject(value) ? value['mode'] : value),
+  },
+  readConcern: {
+    expected: `{ level } with one of ${LEVELS.join(', ')}`,
+    isValid: (value) => isObject(value) && LEVELS.includes(value['level']),
+    // What it is has been checked already.
+    keys: { level: { expected: '', isValid: () => true } },
+  },
+  writeConcern: {
+    expected: '{ w, journal, wtimeoutMS }',
+    isValid: isObject,
+    keys: {
+      // At least one server has to confirm a write, or nobody knows what it has returned.
+      w: {
+        expected: "a whole number from 1 on, 'majority' or a tag",
+        isValid: (value) => isNonEmptyString(value) || (OPTION.count.isValid(value) && value !== 0),
+      },
+      journal: OPTION.boolean,
+      wtimeoutMS: OPTION.count,
+    },
+  },
   events: { ...OPTION.stringList, default: [], isFixed: true },
 }
 
@@ -256,9 +246,4 @@ function isHideable(path: unknown): boolean {
 
 function isPlainPath(path: unknown): boolean {
   return isFieldPath(path) && withoutPositions(path) === path
-}
-
-/** For what has been checked already. */
-function isAnything(): boolean {
-  return true
 }

@@ -80,7 +80,7 @@ async function writeInSlices(
     isolated: AdapterCall,
     ids: readonly unknown[],
   ): Promise<Document[]> => {
-    const filter = createIdsFilter(ids, call.query.filter)
+    const filter = createRecordFilter(call.query.filter, '_id', { $in: ids })
     const slice = withQuery(isolated, { filter, skip: 0, limit: undefined })
     return writeFound(isolated, keepById(await search(slice, find), ids, isolated))
   }
@@ -115,7 +115,7 @@ function createTarget(
 ): { readonly filter: Document; readonly driver: DriverOptions } {
   const { collation, ...driver } = call.driver
   if (collation !== undefined && isIsolated(call)) return { filter: { _id: { $in: ids } }, driver }
-  return { filter: createIdsFilter(ids, call.query.filter), driver: call.driver }
+  return { filter: createRecordFilter(call.query.filter, '_id', { $in: ids }), driver: call.driver }
 }
 
 /** Returns those records of a read by ids that have one of them: by a collation others are found too. */
@@ -176,10 +176,6 @@ function listIds(records: readonly Document[]): unknown[] {
   return records.map(({ _id }) => _id)
 }
 
-function createIdsFilter(ids: readonly unknown[], filter: Document): Document {
-  return createRecordFilter(filter, '_id', { $in: ids })
-}
-
 /** What `patch` and `remove` of many resolve to with `params.docdb.returning: false`. */
 export interface WriteCount {
   /** Whether the server has answered: `false` with the write concern `{ w: 0 }`. */
@@ -216,7 +212,7 @@ export async function changeUnread(call: AdapterCall, data: WriteData): Promise<
     update,
     createWriteOptions(driver),
   )
-  return createWriteCount({ acknowledged, matched: matchedCount, modified: modifiedCount })
+  return createWriteCount(acknowledged, matchedCount, modifiedCount)
 }
 
 /** Removes all records that match: one command. It emits no event. */
@@ -227,19 +223,12 @@ export async function deleteUnread({
 }: AdapterCall): Promise<WriteCount> {
   const options = createWriteOptions(driver)
   const { acknowledged, deletedCount } = await collection.deleteMany(query.filter, options)
-  return createWriteCount({ acknowledged, matched: deletedCount, modified: deletedCount })
+  return createWriteCount(acknowledged, deletedCount, deletedCount)
 }
 
-/** It is no record that listeners could take. */
-function createWriteCount({ acknowledged, matched = 0, modified = 0 }: DriverCount): WriteCount {
+/** The driver leaves the numbers out where the server has not answered. No listener takes it for a record. */
+function createWriteCount(acknowledged: boolean, matched = 0, modified = 0): WriteCount {
   const count = { acknowledged, matched, modified }
   noteEvent(count, null)
   return count
-}
-
-/** What the driver says, which leaves the numbers out where the server has not answered. */
-interface DriverCount {
-  readonly acknowledged: boolean
-  readonly matched?: number | undefined
-  readonly modified?: number | undefined
 }

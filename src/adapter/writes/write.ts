@@ -1,13 +1,7 @@
-import type {
-  Collection,
-  Document,
-  FindOneAndUpdateOptions,
-  InsertManyResult,
-  ModifyResult,
-} from 'mongodb'
+import type { Collection, Document, FindOneAndUpdateOptions, ModifyResult } from 'mongodb'
 import { noteEvent } from '../../core/hooks/method-call.ts'
 import type { AdapterCall } from '../adapter-call.ts'
-import { toDatabaseError } from '../driver-error.ts'
+import { isAnswer, toDatabaseError } from '../driver-error.ts'
 import { createWriteOptions } from '../mongodb-params.ts'
 import type { AdapterId } from '../object-id.ts'
 import { checkFound, chooseFields, createIdFilter } from '../queries/find.ts'
@@ -36,9 +30,15 @@ export async function insertRecords(
   list: readonly WriteData[],
 ): Promise<Document[]> {
   if (list.length === 0) return []
-  const documents = list.map((data) => createDocument(data, call.settings))
-  const { insertedIds } = await insertAll(call, documents)
-  return documents.map((document, index) => pickCreated(call, document, insertedIds[index]))
+  const { collection, settings, driver } = call
+  const documents = list.map((data) => createDocument(data, settings))
+  try {
+    const { insertedIds } = await collection.insertMany(documents, createWriteOptions(driver))
+    return documents.map((document, index) => pickCreated(call, document, insertedIds[index]))
+  } catch (error) {
+    const key = await findDuplicateKey(collection, error)
+    throw key === undefined ? error : toDatabaseError(error, key)
+  }
 }
 
 /**
@@ -103,18 +103,6 @@ async function writeById(
   return record
 }
 
-async function insertAll(
-  { collection, driver }: AdapterCall,
-  documents: Document[],
-): Promise<InsertManyResult> {
-  try {
-    return await collection.insertMany(documents, createWriteOptions(driver))
-  } catch (error) {
-    const key = await findDuplicateKey(collection, error)
-    throw key === undefined ? error : toDatabaseError(error, key)
-  }
-}
-
 function pickCreated(call: AdapterCall, document: Document, insertedId: unknown): Document {
   const created = { _id: insertedId, ...document }
   const { select } = call.query
@@ -122,6 +110,7 @@ function pickCreated(call: AdapterCall, document: Document, insertedId: unknown)
   return omitFields(selected, call.hidden)
 }
 
+/** The server's code for a duplicate. */
 const DUPLICATE = 11000
 
 /**
@@ -135,7 +124,8 @@ export async function findDuplicateKey(
   collection: Collection,
   thrown: unknown,
 ): Promise<object | undefined> {
-  if (!isDuplicate(thrown)) return undefined
+  const isDuplicate = isAnswer(thrown) && thrown.code === DUPLICATE
+  if (!isDuplicate) return undefined
   const start = `E11000 duplicate key error collection: ${collection.namespace} index: `
   const ends = [' dup key: ', ' collation: ']
   try {
@@ -148,8 +138,4 @@ export async function findDuplicateKey(
     // The names are an addition: what the caller has to learn of is the duplicate.
     return undefined
   }
-}
-
-function isDuplicate(thrown: unknown): thrown is Error {
-  return thrown instanceof Error && (thrown as { readonly code?: unknown }).code === DUPLICATE
 }
