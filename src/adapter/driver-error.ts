@@ -203,12 +203,14 @@ export function isDriverError(error: unknown): error is DriverError {
   )
 }
 
-/**
- * Returns whether the database has given up a transaction by an error: it has answered it, by a code,
- * or the connection broke. What the driver refuses before it sends anything has neither.
- */
-export function endsTransaction(error: DriverError): boolean {
-  return typeof error.code === 'number' || error.hasErrorLabel('TransientTransactionError')
+/** What the driver says of its errors: what may be tried again, and that nothing was written. */
+type ErrorLabel =
+  | ('TransientTransactionError' | 'UnknownTransactionCommitResult')
+  | 'NoWritesPerformed'
+
+/** Returns whether an error is one of the driver with a label. */
+export function hasLabel(thrown: unknown, label: ErrorLabel): thrown is DriverError {
+  return isDriverError(thrown) && thrown.hasErrorLabel(label)
 }
 
 /** Returns whether the server has answered with an error, rather than that nothing came of it. */
@@ -222,7 +224,9 @@ export function isAnswer(error: unknown): error is DriverError & { readonly code
  */
 export function toTransactionError(thrown: unknown): unknown {
   if (!isDriverError(thrown)) return thrown
-  return isUnconfirmed(thrown) ? createUnconfirmedError(thrown) : toDatabaseError(thrown)
+  return hasLabel(thrown, 'UnknownTransactionCommitResult')
+    ? createUnconfirmedError(thrown)
+    : toDatabaseError(thrown)
 }
 
 /**
@@ -233,11 +237,6 @@ export function toCommitError(thrown: unknown): unknown {
   const error = toTransactionError(thrown)
   const isKnown = isAnswer(thrown) || !(error instanceof Unavailable)
   return isKnown || error.errors !== undefined ? error : createUnconfirmedError(thrown)
-}
-
-/** Returns whether a commit may have happened without an answer of the server. */
-export function isUnconfirmed(thrown: unknown): thrown is DriverError {
-  return isDriverError(thrown) && thrown.hasErrorLabel('UnknownTransactionCommitResult')
 }
 
 function createUnconfirmedError(thrown: unknown): Unavailable {
@@ -287,7 +286,7 @@ export async function callWrite<R>(client: MongoClient, operation: () => Promise
     // The error of a service was thrown before anything was written: by a read, or by a check.
     const isClear = thrown instanceof ServiceError || !(error instanceof Unavailable)
     // Of several attempts the driver throws an error with this label only when those before had it too.
-    const isUnwritten = isDriverError(thrown) && thrown.hasErrorLabel('NoWritesPerformed')
+    const isUnwritten = hasLabel(thrown, 'NoWritesPerformed')
     if (isClear || error.errors !== undefined || isUnwritten) throw error
     if (facts.checkouts === before && !client.options.loadBalanced) throw error
     throw withUnknownOutcome(error)

@@ -6,10 +6,9 @@ import { toAbortError } from '../connection/read-signal.ts'
 import type { DriverError } from '../driver-error.ts'
 import {
   getClientFacts,
+  hasLabel,
   isAnswer,
-  isDriverError,
   isStandalone,
-  isUnconfirmed,
   toCommitError,
   toDatabaseError,
 } from '../driver-error.ts'
@@ -41,21 +40,23 @@ export async function runTransaction<R>(
   // The URL may have the client read from secondaries, which no transaction can.
   const options: TransactionOptions = { readPreference: 'primary', ...driver }
   const session = client.startSession()
-  const attempts: RunningTransaction<R>[] = []
+  const attempts: RunningTransaction[] = []
+  let result: R
   try {
-    await runAttempts(session, options, OF_FUNCTION, async () => {
+    result = await runAttempts(session, options, OF_FUNCTION, async () => {
       const signal = attempts.pop() === undefined ? undefined : getSignal()
       if (signal?.aborted) throw toAbortError(signal.reason)
-      const attempt = startAttempt<R>(session, client)
+      const attempt = startAttempt(session, client)
       attempts.push(attempt)
-      await attempt.run(fn)
+      return attempt.run(fn)
     })
   } catch (error) {
     throw attempts[0]?.toError(error) ?? error
   } finally {
     await session.endSession()
   }
-  return (attempts[0] as RunningTransaction<R>).finish()
+  attempts[0]?.finish()
+  return result
 }
 
 /** How often and how long a transaction is tried, and after which errors. */
@@ -74,7 +75,7 @@ interface Patience {
 const OF_FUNCTION: Patience = {
   attempts: Number.POSITIVE_INFINITY,
   longestMs: 120_000,
-  isTransient: (error) => isDriverError(error) && error.hasErrorLabel('TransientTransactionError'),
+  isTransient: (error) => hasLabel(error, 'TransientTransactionError'),
   repeatsCommit: true,
   mayBeEnded: true,
 }
@@ -83,7 +84,7 @@ const OF_FUNCTION: Patience = {
 const OF_CALL: Patience = {
   attempts: 8,
   longestMs: 10_000,
-  isTransient: (error) => isAnswer(error) && error.hasErrorLabel('TransientTransactionError'),
+  isTransient: (error) => isAnswer(error) && hasLabel(error, 'TransientTransactionError'),
   repeatsCommit: false,
   // Another call with the same session may have ended it: then nothing of this one is written.
   mayBeEnded: false,
@@ -134,7 +135,7 @@ async function commit(session: ClientSession, patience: Patience, end: number): 
     } catch (error) {
       const isRepeated =
         patience.repeatsCommit &&
-        isUnconfirmed(error) &&
+        hasLabel(error, 'UnknownTransactionCommitResult') &&
         !isExpired(error) &&
         performance.now() < end
       if (!isRepeated) throw patience.isTransient(error) ? error : toCommitError(error)

@@ -3,7 +3,8 @@ import type { ClientSession, Collection, MongoClient } from 'mongodb'
 import { setEventGate } from '../../core/services/run-method.ts'
 import type { DriverError } from '../driver-error.ts'
 import {
-  endsTransaction,
+  hasLabel,
+  isAnswer,
   isDriverError,
   toCommitError,
   toDatabaseError,
@@ -15,10 +16,9 @@ import type { DriverOptions } from '../mongodb-params.ts'
 export type TransactionFunction<R> = (session: ClientSession) => R | Promise<R>
 
 /** One attempt of a transaction: what was left of the one before takes no part in the next. */
-export class RunningTransaction<R = unknown> {
+export class RunningTransaction {
   readonly client: MongoClient
   readonly session: ClientSession
-  #result: R | undefined
   /** What the function threw, hooks and all; the database may have ended the attempt before. */
   #thrown: { readonly error: unknown } | undefined
   /** The first error that has ended the attempt at the database: nothing of it can be kept. */
@@ -41,12 +41,13 @@ export class RunningTransaction<R = unknown> {
   }
 
   /**
-   * Runs the function, and everything below it as a part of the transaction.
+   * Resolves to what the function returns, with everything below it as a part of the transaction.
    * @throws what the function throws, or what the database has ended the attempt by
    */
-  async run(fn: TransactionFunction<R>): Promise<void> {
+  async run<R>(fn: TransactionFunction<R>): Promise<R> {
+    let result: R | undefined
     try {
-      this.#result = await running.run(this, () => fn(this.session))
+      result = await running.run(this, () => fn(this.session))
     } catch (error) {
       this.#thrown = { error }
     }
@@ -59,6 +60,7 @@ export class RunningTransaction<R = unknown> {
     // be refused with the request to run it all again.
     if (this.#failure !== undefined) throw this.#failure
     if (this.#thrown !== undefined) throw this.#thrown.error
+    return result as R
   }
 
   /** Returns the error of the call for what has ended the attempt, or its commit. */
@@ -69,16 +71,11 @@ export class RunningTransaction<R = unknown> {
     return isDriverError(error) ? toCommitError(error) : error
   }
 
-  /**
-   * Returns the result, and emits the events that were held back, in their order. To be called after
-   * the commit.
-   */
-  finish(): R {
-    if (this.#state !== 'aborted') {
-      this.#state = 'committed'
-      for (const emit of this.#events) if (!this.hold(emit)) emit()
-    }
-    return this.#result as R
+  /** Emits the events that were held back, in their order. To be called after the commit. */
+  finish(): void {
+    if (this.#state === 'aborted') return
+    this.#state = 'committed'
+    for (const emit of this.#events) if (!this.hold(emit)) emit()
   }
 
   /**
@@ -115,7 +112,10 @@ export class RunningTransaction<R = unknown> {
       return await call()
     } catch (error) {
       const { cause } = error as Error
-      if (isDriverError(cause) && endsTransaction(cause)) this.#failure ??= cause
+      // The database has given the transaction up: it has answered by a code, or the connection broke. What
+      // the driver refuses before it sends anything has neither.
+      const isEnded = isAnswer(cause) || hasLabel(cause, 'TransientTransactionError')
+      if (isEnded) this.#failure ??= cause
       throw error
     }
   }
@@ -144,10 +144,7 @@ export function joinTransaction(
 }
 
 /** Returns a new attempt of a transaction, inside of what is running here. */
-export function startAttempt<R>(
-  session: ClientSession,
-  client: MongoClient,
-): RunningTransaction<R> {
+export function startAttempt(session: ClientSession, client: MongoClient): RunningTransaction {
   // Programs without transactions have no gate: emitting costs them nothing.
   setEventGate((emit) => running.getStore()?.hold(emit) ?? false)
   return new RunningTransaction(session, client, running.getStore())
