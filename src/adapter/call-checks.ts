@@ -8,7 +8,7 @@ import { getHiddenFields, isExternal } from './mongodb-params.ts'
 import { checkHiddenQuery, checkRawQuery } from './queries/hidden-field-check.ts'
 import { withNamedSearch, withTextCondition } from './queries/query-filters.ts'
 import { sanitizeQuery } from './queries/query-operators.ts'
-import { isEmptyFilter, splitQuery } from './queries/split-query.ts'
+import { isEmptyFilter } from './queries/split-query.ts'
 import { resolveCallSettings } from './resolve-options.ts'
 import {
   checkChange,
@@ -118,11 +118,11 @@ export function checkWriteToMany(
 ): void {
   checkMulti(method, settings)
   if (!isExternal(params)) return
-  if (params.query?.['$limit'] !== undefined) {
+  const { $limit, $skip, $sort, $select, ...conditions } = params.query ?? {}
+  if ($limit !== undefined) {
     throw new BadRequest(`$limit is not possible in ${method} of many: name the ids by $in`)
   }
-  if (settings.allowEmptyFilter) return
-  if (isEmptyFilter(splitQuery(params.query ?? {}, settings).filter)) {
+  if (!settings.allowEmptyFilter && isEmptyFilter(conditions)) {
     throw new BadRequest(`Can not ${method} all entries: the query has no condition`)
   }
 }

@@ -61,11 +61,7 @@ type AnyPatch<T, D> = PatchData<D> | PatchData<NewRecord<T>>
 export type Found<T, Kind extends Paging> = Kind extends 'pages' ? Page<T> : T[]
 
 /** The paging of calls with a page size of their own: pages, where the service states what it has. */
-export type Paged<Kind extends Paging> = [Kind] extends ['pages']
-  ? 'pages'
-  : [Kind] extends ['list']
-    ? 'pages'
-    : Kind
+export type Paged<Kind extends Paging> = Paging extends Kind ? Kind : 'pages'
 
 /** What the service needs of its application. */
 interface WithReadiness {

@@ -37,10 +37,7 @@ export function toObjectId(value: unknown): unknown {
   return new ObjectId(value.toHexString())
 }
 
-/**
- * Returns an id as it is stored: an ObjectId for 24 hexadecimal digits, where `_id` is the id and the
- * option `disableObjectify` is off, and any other id as it is.
- */
+/** Returns an id as it is stored by a service with these options. */
 export function toStoredId(
   id: AdapterId,
   settings: { readonly id: string; readonly disableObjectify: boolean },

@@ -14,6 +14,7 @@ import type { MongoDBParams } from './mongodb-params.ts'
 import { findSearchLeak, isTextSearch } from './queries/query-filters.ts'
 import { UPDATE_OPERATORS } from './writes/write-data.ts'
 
+const METHODS: readonly unknown[] = ['create', 'patch', 'remove']
 const MODES: readonly unknown[] = [
   ...['primary', 'primaryPreferred', 'secondary', 'secondaryPreferred', 'nearest'],
 ]
@@ -72,7 +73,8 @@ const OPTION_RULES: {
   multi: {
     default: false,
     expected: "true, false, or a list of 'create', 'patch' and 'remove'",
-    isValid: (value) => typeof value === 'boolean' || isListOf(value, isMultiMethod),
+    isValid: (value) =>
+      typeof value === 'boolean' || isListOf(value, (name) => METHODS.includes(name)),
   },
   operators: {
     default: [],
@@ -96,7 +98,8 @@ const OPTION_RULES: {
   hidden: {
     default: [],
     expected: 'a list of field paths, without the id and without places in lists',
-    isValid: (value) => isListOf(value, isHideable),
+    // Paths are compared without places in lists, so that a hidden `tags.0` would match nothing.
+    isValid: (value) => isListOf(value, (path) => path !== '_id' && isPlainPath(path)),
   },
   allowClientId: SWITCH,
   allowEmptyFilter: SWITCH,
@@ -226,10 +229,6 @@ function isListOf(value: unknown, isItem: (item: unknown) => boolean): boolean {
   return Array.isArray(value) && value.every(isItem)
 }
 
-function isMultiMethod(name: unknown): boolean {
-  return ['create', 'patch', 'remove'].includes(name as string)
-}
-
 function isOperator(name: unknown): boolean {
   return typeof name === 'string' && /^\$[^$.]+$/.test(name)
 }
@@ -237,11 +236,6 @@ function isOperator(name: unknown): boolean {
 function isUpdateName(name: unknown): boolean {
   if (typeof name !== 'string') return false
   return UPDATE_OPERATORS.has(name) || (!name.startsWith('$') && name.includes('.'))
-}
-
-/** Paths are compared without places in lists, so that a hidden `tags.0` would match nothing. */
-function isHideable(path: unknown): boolean {
-  return path !== '_id' && isPlainPath(path)
 }
 
 function isPlainPath(path: unknown): boolean {

@@ -43,11 +43,14 @@ export async function findAll(call: AdapterCall): Promise<Document[]> {
   return cursor.toArray()
 }
 
+/** The same with nothing but their `_id`. */
+export async function findOnlyIds(call: AdapterCall): Promise<Document[]> {
+  return findAll({ ...call, hidden: [], driver: { ...call.driver, projection: { _id: 1 } } })
+}
+
 /** Resolves to the `_id` of all records of a query, whatever its `$limit`. */
 export async function findIds(call: AdapterCall): Promise<unknown[]> {
-  const driver = { ...call.driver, projection: { _id: 1 } }
-  const query = { ...call.query, limit: undefined }
-  const records = await findAll({ ...call, driver, hidden: [], query })
+  const records = await findOnlyIds({ ...call, query: { ...call.query, limit: undefined } })
   return records.map(({ _id }) => _id)
 }
 

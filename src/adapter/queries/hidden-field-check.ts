@@ -5,7 +5,7 @@ import { relate } from '../field-path.ts'
 import type { MongoDBSettings } from '../mongodb-options.ts'
 import { isObjectId } from '../object-id.ts'
 import { findSearchLeak, isTextSearch, readSelect, readSort } from './query-filters.ts'
-import { LOGICAL } from './query-operators.ts'
+import { LOGICAL, REFUSED } from './query-operators.ts'
 
 /** Operators that hold conditions on the same field, or on fields of its items. */
 const NESTING: ReadonlySet<string> = new Set(['$not', '$elemMatch'])
@@ -14,9 +14,7 @@ const NESTING: ReadonlySet<string> = new Set(['$not', '$elemMatch'])
 const OUTLINE: ReadonlySet<string> = new Set(['$exists', '$size', '$type'])
 
 /** Operators that read fields which are named inside their value, or all of them. */
-const READS_ANY_FIELD: ReadonlySet<string> = new Set([
-  ...['$expr', '$where', '$text', '$jsonSchema', '$function', '$accumulator'],
-])
+const READS_ANY_FIELD: ReadonlySet<string> = new Set([...REFUSED, '$text'])
 
 /** What stands at the top of a query without being a condition. */
 const NO_CONDITION: ReadonlySet<string> = new Set([

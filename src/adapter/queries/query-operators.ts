@@ -18,7 +18,7 @@ export const COMPARING: ReadonlySet<string> = new Set([
 ])
 
 /** Operators that run code or expressions: no schema allows them, and nobody is told how to. */
-const REFUSED: ReadonlySet<string> = new Set([
+export const REFUSED: ReadonlySet<string> = new Set([
   ...['$where', '$expr', '$function', '$accumulator', '$jsonSchema'],
 ])
 

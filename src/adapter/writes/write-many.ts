@@ -7,7 +7,7 @@ import { callDatabase, withUnknownOutcome } from '../driver-error.ts'
 import type { DriverOptions } from '../mongodb-params.ts'
 import { createWriteOptions } from '../mongodb-params.ts'
 import { getIdKey } from '../object-id.ts'
-import { findAll, findIds } from '../queries/find.ts'
+import { findAll, findIds, findOnlyIds } from '../queries/find.ts'
 import { createRecordFilter } from '../queries/split-query.ts'
 import { createShardConditions } from '../shard-key.ts'
 import { isIsolated, runIsolated } from '../transactions/run-transaction.ts'
@@ -74,8 +74,10 @@ async function writeInSlices(
   find: (call: AdapterCall) => Promise<Document[]>,
   write: (call: AdapterCall, ids: readonly unknown[], found: Document[]) => Promise<Document[]>,
 ): Promise<Document[]> {
-  const writeFound = async (isolated: AdapterCall, found: Document[]): Promise<Document[]> =>
-    found.length === 0 ? [] : write(isolated, listIds(found), found)
+  const writeFound = async (isolated: AdapterCall, found: Document[]): Promise<Document[]> => {
+    const ids = found.map(({ _id }) => _id)
+    return ids.length === 0 ? [] : write(isolated, ids, found)
+  }
   const writeSlice = async (
     isolated: AdapterCall,
     ids: readonly unknown[],
@@ -161,19 +163,11 @@ function withQuery(call: AdapterCall, changes: Partial<AdapterCall['query']>): A
   return { ...call, query: { ...call.query, ...changes } }
 }
 
-function findOnlyIds(call: AdapterCall): Promise<Document[]> {
-  return findAll({ ...call, hidden: [], driver: { ...call.driver, projection: { _id: 1 } } })
-}
-
 /** Records are told apart by their ids, also where the caller wants none. */
 function findWithIds(call: AdapterCall): Promise<Document[]> {
   const { driver } = call
   if (driver.projection === undefined) return findAll(call)
   return findAll({ ...call, driver: { ...driver, projection: { ...driver.projection, _id: 1 } } })
-}
-
-function listIds(records: readonly Document[]): unknown[] {
-  return records.map(({ _id }) => _id)
 }
 
 /** What `patch` and `remove` of many resolve to with `params.docdb.returning: false`. */
