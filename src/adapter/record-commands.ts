@@ -45,7 +45,7 @@ import {
 } from './writes/write-many.ts'
 
 /** Resolves to a page, or to an array when the query asks for none. */
-export async function findRecords(call: AdapterCall): Promise<Page<Document> | Document[]> {
+export function findRecords(call: AdapterCall): Promise<Page<Document> | Document[]> {
   if (call.pipeline === null) return findPage(call)
   const find = async (): Promise<Document[]> => (call.query.limit === 0 ? [] : aggregateAll(call))
   return findPage(call, find, countRecords)
@@ -62,7 +62,7 @@ export async function countRecords(call: AdapterCall): Promise<number> {
  * Resolves to the record with an id, or the first document that the pipeline makes of it.
  * @throws {NotFound} none has this id, or the query or the pipeline excludes it
  */
-export async function getRecord(call: AdapterCall, id: AdapterId): Promise<Document> {
+export function getRecord(call: AdapterCall, id: AdapterId): Promise<Document> {
   checkTarget(call)
   return call.pipeline === null ? findById(call, id) : aggregateById(call, id)
 }
@@ -94,11 +94,7 @@ export async function createRecords(
  * Resolves to the record after it was replaced, or changed when the data holds update operators.
  * @throws {NotFound} no record has this id, or the query or the pipeline excludes it
  */
-export async function updateRecord(
-  call: AdapterCall,
-  id: AdapterId,
-  data: WriteData,
-): Promise<Document> {
+export function updateRecord(call: AdapterCall, id: AdapterId, data: WriteData): Promise<Document> {
   if (hasOperators(data)) return patchRecord(call, id, data)
   const targeted = withShardValues(call, data)
   checkTarget(targeted)
@@ -110,11 +106,7 @@ export async function updateRecord(
  * Resolves to the record after the change.
  * @throws {NotFound} no record has this id, or the query or the pipeline excludes it
  */
-export async function patchRecord(
-  call: AdapterCall,
-  id: AdapterId,
-  data: WriteData,
-): Promise<Document> {
+export function patchRecord(call: AdapterCall, id: AdapterId, data: WriteData): Promise<Document> {
   checkTarget(call)
   checkShardKeyKept(call, data)
   return changeRecord(call, id, (change) => changeById(change, id, data))

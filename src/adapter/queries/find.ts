@@ -44,7 +44,7 @@ export async function findAll(call: AdapterCall): Promise<Document[]> {
 }
 
 /** The same with nothing but their `_id`. */
-export async function findOnlyIds(call: AdapterCall): Promise<Document[]> {
+export function findOnlyIds(call: AdapterCall): Promise<Document[]> {
   return findAll({ ...call, hidden: [], driver: { ...call.driver, projection: { _id: 1 } } })
 }
 
@@ -101,7 +101,7 @@ export function createIdFilter({ settings, query }: AdapterCall, id: AdapterId):
 }
 
 /** Which fields of its records a call returns, and who leaves out the others. */
-export interface FieldChoice {
+interface FieldChoice {
   /** For the options of the driver. */
   readonly options: { readonly projection?: Document }
   /** What the server can not leave out, as it returns what is around it. */

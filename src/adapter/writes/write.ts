@@ -45,11 +45,7 @@ export async function insertRecords(
  * Resolves to the record after it was replaced: one command.
  * @throws {NotFound} no record has this id, or the query excludes it
  */
-export async function replaceById(
-  call: AdapterCall,
-  id: AdapterId,
-  data: WriteData,
-): Promise<Document> {
+export function replaceById(call: AdapterCall, id: AdapterId, data: WriteData): Promise<Document> {
   const replacement = createReplacement(data, call.settings.id, id)
   return writeById(call, id, (filter, options) =>
     call.collection.findOneAndReplace(filter, replacement, options),
@@ -60,11 +56,7 @@ export async function replaceById(
  * Resolves to the record after the change: one command.
  * @throws {NotFound} no record has this id, or the query excludes it
  */
-export async function changeById(
-  call: AdapterCall,
-  id: AdapterId,
-  data: WriteData,
-): Promise<Document> {
+export function changeById(call: AdapterCall, id: AdapterId, data: WriteData): Promise<Document> {
   const update = createUpdate(data, call.settings.id)
   return writeById(call, id, (filter, options) =>
     call.collection.findOneAndUpdate(filter, update, options),
