@@ -1,4 +1,3 @@
-import type { JWTPayload } from 'jose'
 import type { AuthenticationRequest } from '../../core/index.ts'
 import { NotAuthenticated } from '../../core/index.ts'
 import { isNonEmptyString } from '../../core/value-kind.ts'
@@ -85,21 +84,13 @@ async function verifyIdToken(
     currentDate: new Date(Date.now()),
     requiredClaims: ['iss', 'sub', 'iat', 'exp'],
   })
-  checkIssuer(payload, server.issuer)
-  checkParty(payload, key)
-  if (payload['nonce'] !== nonce) throw new Error('unexpected nonce')
-  if (!isNonEmptyString(payload.sub)) throw new Error('unexpected subject')
-  return { ...payload }
-}
-
-/** The tenants of Microsoft share a discovery document, which has a placeholder for theirs. */
-function checkIssuer({ iss, tid }: JWTPayload, issuer: string): void {
-  const expected = issuer.replace('{tenantid}', String(tid))
-  if (iss !== expected) throw new Error('unexpected issuer')
-}
-
-/** Of several audiences one has asked for the token. */
-function checkParty({ aud, azp }: JWTPayload, key: string): void {
+  const { iss, tid, aud, azp, sub } = payload
+  // The tenants of Microsoft share a discovery document, which has a placeholder for theirs.
+  if (iss !== server.issuer.replace('{tenantid}', String(tid))) throw new Error('unexpected issuer')
+  // Of several audiences one has asked for the token.
   const isShared = Array.isArray(aud) && aud.length > 1
   if (isShared && azp !== key) throw new Error('unexpected authorized party')
+  if (payload['nonce'] !== nonce) throw new Error('unexpected nonce')
+  if (!isNonEmptyString(sub)) throw new Error('unexpected subject')
+  return { ...payload }
 }

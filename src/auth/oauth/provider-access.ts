@@ -23,7 +23,8 @@ export class ProviderAccess {
   /** The name of the strategy. */
   readonly name: string
   readonly #used = new MemoryRevocationList(MAX_USED)
-  readonly #providers = new Map<string | null, OAuthProvider>()
+  /** By the name of the override, `null` for none; made anew of each state of the settings. */
+  #providers: ReadonlyMap<string | null, OAuthProvider> = new Map()
   #oauth: Readonly<OAuthSettings> | null = null
 
   constructor(authentication: Authentication, name: string) {
@@ -81,10 +82,9 @@ export class ProviderAccess {
 
   /** @throws {TypeError} a setting of the provider, or of an override, is not valid */
   verify(): void {
-    const { settings } = this.getProvider()
-    const others = Object.keys(settings.overrides).map((name) => this.getProvider(name).settings)
     const { configKey, configuration } = this.authentication
-    const givesCode = [settings, ...others].some((one) => one.givesCode)
+    this.getProvider()
+    const givesCode = [...this.#providers.values()].some(({ settings }) => settings.givesCode)
     if (givesCode && !configuration.authStrategies.includes(this.name)) {
       throw new TypeError(
         `'${configKey}.authStrategies' must name '${this.name}': the codes of its logins are exchanged by it`,
@@ -99,29 +99,23 @@ export class ProviderAccess {
    */
   getProvider(override: string | null = null): OAuthProvider {
     const { oauth } = this
-    if (this.#oauth !== oauth) this.#providers.clear()
-    this.#oauth = oauth
-    const known = this.#providers.get(override)
-    if (known !== undefined) return known
-    const { configKey } = this.authentication
-    const place = `${configKey}.oauth.${this.name}`
-    const base = resolveProvider(place, oauth, this.name)
-    // Names come from callers: what is kept for each of them must not grow with what they think of.
-    if (override !== null && !Object.hasOwn(base.overrides, override)) {
-      throw new NotFound(`There are no settings '${override}' for ${this.name}`)
+    if (this.#oauth !== oauth) {
+      this.#providers = this.#createProviders(oauth)
+      this.#oauth = oauth
     }
-    const provider = new OAuthProvider(
-      override === null
-        ? base
-        : resolveProvider(
-            `${place}.overrides.${override}`,
-            oauth,
-            this.name,
-            base.overrides[override],
-          ),
-    )
-    this.#providers.set(override, provider)
-    return provider
+    const provider = this.#providers.get(override)
+    if (provider !== undefined) return provider
+    throw new NotFound(`There are no settings '${override}' for ${this.name}`)
+  }
+
+  #createProviders(oauth: Readonly<OAuthSettings>): Map<string | null, OAuthProvider> {
+    const place = `${this.authentication.configKey}.oauth.${this.name}`
+    const base = resolveProvider(place, oauth, this.name)
+    const others = Object.entries(base.overrides).map(([name, override]) => {
+      const settings = resolveProvider(`${place}.overrides.${name}`, oauth, this.name, override)
+      return [name, new OAuthProvider(settings)] as const
+    })
+    return new Map([[null, new OAuthProvider(base)], ...others])
   }
 
   /** Returns a code for an entity that has logged in: exchanged for a token once, within a minute. */

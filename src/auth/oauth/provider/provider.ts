@@ -16,10 +16,6 @@ export const REQUEST_MS = 5000
 /** Beyond that, so that the error which names the provider comes first. */
 const TIMEOUT_SECONDS = 10
 
-/** Unknown keys of forged tokens must not have the keys fetched each time. */
-const REFETCH_AFTER_MS = 30_000
-const KEYS_LIFETIME_MS = 600_000
-
 /**
  * One provider: what all logins there share. The protocol is that of `openid-client`, which is loaded
  * with the first flow, as is the discovery document.
@@ -78,13 +74,14 @@ export class OAuthProvider {
     if (keys !== undefined && keys.uat >= (this.#keys?.uat ?? 0)) this.#keys = keys
   }
 
-  /** Returns what finds the keys of id tokens that callers send; they are fetched with the first. */
+  /**
+   * Returns what finds the keys of id tokens that callers send; they are fetched with the first. An
+   * unknown key has jose fetch them anew at most twice a minute: forged tokens may have any.
+   */
   async getKeys(url: string): Promise<JWTVerifyGetKey> {
     if (this.#keySet?.url === url) return this.#keySet.getKey
     const { createRemoteJWKSet, customFetch } = await import('jose')
     const getKey = createRemoteJWKSet(new URL(url), {
-      cooldownDuration: REFETCH_AFTER_MS,
-      cacheMaxAge: KEYS_LIFETIME_MS,
       // The limit of the provider's requests names the provider in its error.
       timeoutDuration: 2 * REQUEST_MS,
       [customFetch]: this.fetch,

@@ -70,26 +70,24 @@ export interface FlowAnswer {
   readonly cookie: string
 }
 
-/** What becomes of a login that has failed. */
-interface FailureDetails {
-  /** The page that is told of it; default `null`: there is none, and the error is the answer. */
-  readonly location?: string | null
-  /** The header that has the browser forget the flow, sent where there is a page. */
-  readonly cookie?: string | null
-  /** Whether somebody else has logged it; default `false`. */
-  readonly isLogged?: boolean
-}
-
-/** A login that has failed. */
+/** A login that has failed, and what becomes of it. */
 export class FlowFailure extends Error {
   override readonly name = 'FlowFailure'
   readonly error: ServiceError
-  readonly details: FailureDetails
+  /** The page that is told of it; `null` where there is none, and the error is the answer. */
+  readonly location: string | null = null
+  /** The header that has the browser forget the flow, sent where there is a page. */
+  readonly cookie: string | null = null
+  /** Whether somebody else has logged it. */
+  readonly isLogged: boolean = false
 
-  constructor(error: unknown, details: FailureDetails = {}) {
+  constructor(
+    error: unknown,
+    details: Partial<Pick<FlowFailure, 'location' | 'cookie' | 'isLogged'>> = {},
+  ) {
     super('A login by OAuth has failed')
     this.error = toServiceError(error)
-    this.details = details
+    Object.assign(this, details)
   }
 }
 
@@ -115,8 +113,7 @@ export async function sendAnswer(context: HookContext, next: () => Promise<void>
     context.result = { ...result, location }
   } catch (failure) {
     if (!(failure instanceof FlowFailure)) throw failure
-    const { error, details } = failure
-    const { location = null, cookie = null } = details
+    const { error, location, cookie } = failure
     logFailure(context, failure)
     // Without a page the browser keeps its flow: a forged callback must not end it.
     setHttp(context, location, location === null ? null : cookie)
@@ -137,13 +134,14 @@ function setHttp(context: HookContext, location: string | null, cookie: string |
   if (location !== null) http.location = location
 }
 
-function logFailure({ app, params, path }: HookContext, { error, details }: FlowFailure): void {
+function logFailure(context: HookContext, { error, location, isLogged }: FlowFailure): void {
+  const { app, params, path } = context
   const { address, route } = params
   const line = { event: 'oauth', strategy: route?.['provider'], address, path }
   if (error.code >= 500) {
     // Without a page, it is logged as any error that a service throws.
-    if (details.location) app.logger.error({ ...line, err: error.cause ?? error }, 'Login failed')
-  } else if (!details.isLogged) {
+    if (location) app.logger.error({ ...line, err: error.cause ?? error }, 'Login failed')
+  } else if (!isLogged) {
     app.logger.warn({ ...line, ...describeRefusal(error) }, 'Login refused')
   }
 }
