@@ -20,8 +20,9 @@ export type ProviderFailure =
   | 'answer'
 
 /**
- * A provider that is down, slow or lying. The message is a line for the log. Neither it nor the
- * cause has any header, body, path or query, where codes, tokens and secrets travel.
+ * A provider that is down, slow or lying. The message is a line for the log. It has no header, body,
+ * path or query, where codes, tokens and secrets travel, and there is no cause: errors of Node carry
+ * received bytes and certificates.
  */
 export class ProviderError extends Error {
   override readonly name = 'ProviderError'
@@ -31,9 +32,9 @@ export class ProviderError extends Error {
   readonly failure: ProviderFailure
 
   /** @param problem completes the sentence `The provider at https://accounts.example …` */
-  constructor(url: URL, failure: ProviderFailure, problem: string, cause?: Error) {
+  constructor(url: URL, failure: ProviderFailure, problem: string) {
     const origin = getSafeOrigin(url)
-    super(`The provider at ${origin} ${problem}`, cause === undefined ? undefined : { cause })
+    super(`The provider at ${origin} ${problem}`)
     this.origin = origin
     this.failure = failure
   }
@@ -87,18 +88,7 @@ export function createProviderError(url: URL, error: unknown): unknown {
   const found = TECHNICAL_FAILURES.find(({ pattern }) => pattern.test(text))
   if (found === undefined) return error
   const problem = code === '' ? found.problem : `${found.problem} (${code})`
-  return new ProviderError(url, found.failure, problem, createSafeCause(error, code))
-}
-
-const MAX_MESSAGE = 300
-
-/**
- * Errors of Node carry received bytes and certificates, which no log should have; the message of a
- * certificate's names is as long as the provider likes.
- */
-function createSafeCause(error: Error, code: string): Error {
-  const cause = new Error(error.message.slice(0, MAX_MESSAGE))
-  return code === '' ? cause : Object.assign(cause, { code })
+  return new ProviderError(url, found.failure, problem)
 }
 
 /** Options of `createProviderFetch()`: where requests may go, and their limits. */

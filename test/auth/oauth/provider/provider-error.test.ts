@@ -55,8 +55,7 @@ t.test('technical errors become one, without what Node adds to them', async (t) 
     const made = createProviderError(url, cause) as ProviderError
     t.equal(made.failure, failure, code)
     t.match(made.message, `(${code})`)
-    t.match(made.cause, { code, message: /^x{300}$/ })
-    t.strictSame(Object.keys(made.cause as Error), ['code'])
+    t.notOk('cause' in made)
   }
 })
 
