@@ -1,4 +1,5 @@
 import type { FastifyReply } from 'fastify'
+import { toCheckedStream } from './checked-stream.ts'
 import type { BodySerializer } from './result-serializer.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
@@ -20,7 +21,7 @@ export function sendBody(
   else if (typeof body !== 'object') {
     reply.header('content-type', JSON_TYPE).send(toJSONText(body))
   } else if (hasNoJSON(body)) throw new TypeError('toJSON() of the result returns nothing')
-  else if (isSentAsItIs(body)) reply.send(body)
+  else if (isSentAsItIs(body)) reply.send(toCheckedStream(body))
   // With another content type Fastify refuses objects, by an error that nothing can catch.
   else if (!isJsonOrNoType(reply)) reply.send((serialize ?? JSON.stringify)(body))
   else {

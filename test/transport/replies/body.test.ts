@@ -119,6 +119,55 @@ t.test('bytes and streams are sent as they are', async (t) => {
   }
 })
 
+/** Streams with what no answer can carry. */
+const NO_BYTES: Readonly<Record<string, () => object>> = {
+  'a stream of objects': () => Readable.from([{ a: 1 }]),
+  'a stream of numbers': () => Readable.from([1, 2]),
+  'a stream of wider numbers': () => Readable.from([new Uint16Array(1)]),
+  'a web stream of objects': () => toWebStream({ a: 1 }),
+  'a response of objects': () => new Response(toWebStream({ a: 1 }) as never),
+}
+
+for (const [title, create] of Object.entries(NO_BYTES)) {
+  t.test(`${title} is a 500, and does not end the process`, async (t) => {
+    t.match(await answer(t, { result: create() }), { status: 500, text: JSON.stringify(GENERIC) })
+  })
+}
+
+t.test('streams of strings are sent as they are', async (t) => {
+  for (const result of [
+    Readable.from(['a,', 'b']),
+    toWebStream('a,b'),
+    new Response('a,b', { status: 200, headers: { 'content-type': 'text/plain' } }),
+  ]) {
+    t.match(await answer(t, { result }), { status: 200, text: 'a,b' })
+  }
+})
+
+t.test('a stream ends when its caller goes, also between two chunks', async (t) => {
+  const idle = new Readable({ objectMode: true, read: () => undefined })
+  idle.push('first')
+  const server = await startServer(t, 'standalone', {
+    services: (app) => addService(app, idle, undefined),
+  })
+  const leaving = new AbortController()
+  const closed = new Promise((resolve) => idle.once('close', resolve))
+  const received = await fetch(`${server.url}/case`, { signal: leaving.signal })
+  await received.body?.getReader().read()
+  leaving.abort()
+  await closed
+  t.ok(idle.destroyed)
+})
+
+function toWebStream(chunk: unknown): ReadableStream {
+  return new ReadableStream({
+    start(controller) {
+      controller.enqueue(chunk)
+      controller.close()
+    },
+  })
+}
+
 t.test('text is sent as it is with a content type of a hook, and as JSON without', async (t) => {
   const http = { headers: { 'content-type': 'text/csv' } }
   const csv = await answer(t, { result: 'a,b', change: { http } })
