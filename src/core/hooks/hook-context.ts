@@ -190,12 +190,16 @@ export class HookContext<S = object, M extends string = string, A = HookApplicat
 
   /**
    * Returns what can be logged: all but `app`, `service` and `self`, which hold settings
-   * and secrets.
+   * and secrets; of `original` as well.
    */
   toJSON(): Record<string, unknown> {
-    const { app, service, self, ...call } = this.toObject()
-    return { ...call, arguments: this.arguments }
+    return { ...omitOwners(this), arguments: this.arguments }
   }
+}
+
+function omitOwners(context: object): object {
+  const { app, service, self, original, ...call } = context as HookContext
+  return original ? { ...call, original: omitOwners(original) } : call
 }
 
 // Beside the class, where only an accessor can be set to more than it returns: `data` is a property of

@@ -223,6 +223,19 @@ t.test('an around hook that catches an error finds the type as it was', async (t
   }
 })
 
+t.test('the JSON of a context in an error hook has no settings of the application', async (t) => {
+  const { app } = createBrokenApp()
+  app.set('authentication', { secret: 'kept' } as never)
+  const seen: string[] = []
+  app.service('todos').hooks({ error: [(context) => void seen.push(JSON.stringify(context))] })
+  await app
+    .service('todos')
+    .get(7)
+    .catch(() => undefined)
+  t.match(seen, [/"original":\{.*"id":7/])
+  t.notMatch(seen[0], /kept|"app"|"service"|"self"/)
+})
+
 t.test('throw undefined stays an error, with and without error hooks', async (t) => {
   const app = createApp().use('todos', { get: () => Promise.reject(undefined) })
   const call = (): Promise<unknown> =>
