@@ -7,6 +7,7 @@ import type { AnyApplication, AnyServices, MethodName, ServiceOptions } from '..
 import { Application } from '../../core/index.ts'
 import { checkOptionNames, withDefaults } from '../../core/options/option-check.ts'
 import type { Named, ServiceInput, Unserved } from '../../core/services/service-map.ts'
+import { isObject } from '../../core/value-kind.ts'
 import type { Middleware } from '../middleware.ts'
 import { addDecorators } from '../request-params.ts'
 import type { ServiceLookup } from '../routing/service-router.ts'
@@ -119,6 +120,10 @@ export function fastifyApp(
   if (app === undefined) return fastify()
   if (!(app instanceof Application)) {
     throw new TypeError('fastifyApp() needs an application made by createApp()')
+  }
+  const given: unknown = server
+  if (!isObject(given)) {
+    throw new TypeError('fastifyApp() takes a Fastify instance, or an object of its options')
   }
   if ('route' in server) return addMembers(app, checkProtocol(server), null)
   const { closeDelayMs, closeTimeoutMs, writeTimeoutMs = 60_000, ...serverOptions } = server

@@ -183,6 +183,14 @@ t.test('refuses what is no application', (t) => {
   t.end()
 })
 
+t.test('refuses options that are no object', (t) => {
+  for (const value of [null, 5, 'options', true]) {
+    const start = () => fastifyApp(createApp(), value as never)
+    t.throws(start, /takes a Fastify instance, or an object of its options/)
+  }
+  t.end()
+})
+
 t.test('an existing Fastify server keeps its routes, decorators and limits', async (t) => {
   const server = fastify({ bodyLimit: 10 })
   server.get('/own', async () => ({ own: true }))
