@@ -7,12 +7,12 @@ import type { MongoDBSettings } from './mongodb-options.ts'
 import type { DriverOptions, MongoDBParams, Operation } from './mongodb-params.ts'
 import { createDriverOptions, getHiddenFields, isExternal, READS } from './mongodb-params.ts'
 import { checkPipelineUse } from './pipelines/framework-stages.ts'
-import type { Pipeline } from './pipelines/read-pipeline.ts'
-import { putTextFirst, readPipeline } from './pipelines/read-pipeline.ts'
+import type { Pipeline } from './pipelines/pipeline-option.ts'
+import { putTextFirst, readPipeline } from './pipelines/pipeline-option.ts'
 import type { SplitQuery } from './queries/split-query.ts'
 import { splitQuery } from './queries/split-query.ts'
 import { resolveCallSettings } from './resolve-options.ts'
-import { joinTransaction } from './transactions/running-transaction.ts'
+import { joinTransaction } from './transactions/transaction-attempt.ts'
 
 /** Reads that hand out a cursor. */
 const CURSORS: ReadonlySet<Operation> = new Set(['cursor', 'aggregate'])

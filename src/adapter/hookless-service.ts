@@ -19,7 +19,7 @@ import { createDriverOptions, getHiddenFields, isExternal } from './mongodb-para
 import type { AdapterId, NullableAdapterId } from './object-id.ts'
 import { checkId, toStoredId } from './object-id.ts'
 import { createQueryStages, createStages } from './pipelines/framework-stages.ts'
-import { checkReadOnly, findWriting, NO_STAGES, readPipeline } from './pipelines/read-pipeline.ts'
+import { checkReadOnly, findWriting, NO_STAGES, readPipeline } from './pipelines/pipeline-option.ts'
 import { openCursor } from './queries/find.ts'
 import { checkRawQuery } from './queries/hidden-field-check.ts'
 import { splitQuery } from './queries/split-query.ts'

@@ -34,7 +34,7 @@ export {
   resolveQueryObjectId,
 } from './object-id.ts'
 export { resolveMongoDBOptions } from './resolve-options.ts'
-export type { TransactionFunction } from './transactions/running-transaction.ts'
 export type { TransactionOptions } from './transactions/transaction.ts'
 export { transaction } from './transactions/transaction.ts'
+export type { TransactionFunction } from './transactions/transaction-attempt.ts'
 export type { UnreadParams, WriteCount } from './writes/write-many.ts'

@@ -3,9 +3,9 @@ import { BadRequest, UnsupportedMediaType } from '../core/index.ts'
 import { keepPrivate, setPrivate } from './replies/headers.ts'
 import type { RestTransport } from './rest-transport.ts'
 import { hasRoute, isPathTarget, isServerTarget, MALFORMED_TARGET } from './routing/request-path.ts'
+import { findMethod, toAllow } from './routing/service-method.ts'
 import type { ServiceMatch } from './routing/service-router.ts'
 import { handleServiceRequest } from './service-handler.ts'
-import { findMethod, toAllow } from './service-method.ts'
 import { answerError, answerNotFound } from './service-reply.ts'
 
 /** Adds the routes for requests that match no route of a service, after those were added. */

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ServiceEntry } from '../core/index.ts'
 import { fromFastifyError } from './errors/fastify-error.ts'
 import { isAnswered, watchSend } from './replies/reply-state.ts'
-import { createPathTest } from './routing/path-matcher.ts'
+import { createPathTest } from './routing/guarded-paths.ts'
 
 /**
  * A function around the services of one path, or before all requests: it may put params into

@@ -7,7 +7,7 @@ import { isPrivate, keepPrivate, removeHeaders, setPrivate } from './replies/hea
 import { isAnswered, markAnswered } from './replies/reply-state.ts'
 import { getFeathersParams } from './request-params.ts'
 import type { RestTransport } from './rest-transport.ts'
-import { toAllow } from './service-method.ts'
+import { toAllow } from './routing/service-method.ts'
 
 /** What a request that is answered with an error was for, as far as that is known. */
 interface FailedCall {

@@ -15,11 +15,11 @@ import type { RestOptions } from './rest-options.ts'
 import { REST_RULES } from './rest-options.ts'
 import type { ScopeOptions } from './rest-transport.ts'
 import { RestTransport } from './rest-transport.ts'
-import { findLoginPaths } from './routing/path-matcher.ts'
+import { findLoginPaths } from './routing/guarded-paths.ts'
+import { checkMethodPaths } from './routing/service-method.ts'
 import { toPatterns } from './routing/service-router.ts'
+import { addServiceRoutes } from './routing/service-routes.ts'
 import { addHealthRoutes } from './server/health-routes.ts'
-import { checkMethodPaths } from './service-method.ts'
-import { addServiceRoutes } from './service-routes.ts'
 
 /** Options of the plugin. */
 export interface RemexOptions extends RestOptions {

@@ -5,7 +5,7 @@ import type { MongoDBSettings } from '../mongodb-options.ts'
 import type { DriverOptions, Operation, PipelineStage } from '../mongodb-params.ts'
 import { createProjection } from '../queries/select.ts'
 import type { SplitQuery } from '../queries/split-query.ts'
-import type { Pipeline } from './read-pipeline.ts'
+import type { Pipeline } from './pipeline-option.ts'
 import {
   checkReadOnly,
   FIRST_ONLY,
@@ -13,7 +13,7 @@ import {
   listStages,
   NO_STAGES,
   takeMatches,
-} from './read-pipeline.ts'
+} from './pipeline-option.ts'
 
 /** Stages that change fields of each record, the `_id` too where they name it. */
 const OF_FIELDS: readonly string[] = [

@@ -12,8 +12,8 @@ import {
   toCommitError,
   toDatabaseError,
 } from '../driver-error.ts'
-import type { RunningTransaction, TransactionFunction } from './running-transaction.ts'
-import { findTransaction, startAttempt } from './running-transaction.ts'
+import type { TransactionAttempt, TransactionFunction } from './transaction-attempt.ts'
+import { findTransaction, startAttempt } from './transaction-attempt.ts'
 
 /** How a transaction runs. */
 interface TransactionSettings {
@@ -40,7 +40,7 @@ export async function runTransaction<R>(
   // The URL may have the client read from secondaries, which no transaction can.
   const options: TransactionOptions = { readPreference: 'primary', ...driver }
   const session = client.startSession()
-  const attempts: RunningTransaction[] = []
+  const attempts: TransactionAttempt[] = []
   let result: R
   try {
     result = await runAttempts(session, options, OF_FUNCTION, async () => {

@@ -17,7 +17,7 @@ import { carryFacts } from '../../core/transport-facts.ts'
 import { isObject, isPlainObject } from '../../core/value-kind.ts'
 import { HooklessService } from '../hookless-service.ts'
 import { runTransaction } from './run-transaction.ts'
-import type { TransactionFunction } from './running-transaction.ts'
+import type { TransactionFunction } from './transaction-attempt.ts'
 
 /** Options of {@link transaction}. Those of the driver have its defaults. */
 export interface TransactionOptions {

@@ -1,9 +1,10 @@
+import { emitEvent } from '../events/event-gate.ts'
 import { noteExternalForm } from '../external-form.ts'
 import { WATCH_RESTS, watchRests } from '../hooks/around-hooks.ts'
 import type { CalledMethod } from '../hooks/hook-context.ts'
 import { HookContext } from '../hooks/hook-context.ts'
 import { readArguments, setReturned, startMethod } from '../hooks/method-call.ts'
-import type { MethodEntry, ServiceEntryFace } from './method-entry.ts'
+import type { MethodEntry } from './method-entry.ts'
 
 /**
  * Returns the context of a call with the given arguments, in the order of the method table.
@@ -66,33 +67,6 @@ export function finishCall(method: MethodEntry, context: HookContext, returned: 
   emitEvent(method.entry, context)
   if (context.dispatch !== undefined) noteExternalForm(context.result)
   return context.result
-}
-
-/** Takes what would emit the events of a call. Returns whether it does so itself, later or never. */
-type EventGate = (emit: () => void) => boolean
-
-/** For all applications of the process: a call may go from one to another, or to a mounted one. */
-let gate: EventGate | null = null
-
-/** Lets a function hold back the events of calls, whichever service they belong to. */
-export function setEventGate(hold: EventGate): void {
-  gate = hold
-}
-
-/**
- * Emits `context.event` on the service, after every hook: once for each item of an array, else once
- * with the result; later, where they are held back. Events that the service says it emits itself are
- * left to it.
- */
-function emitEvent(entry: ServiceEntryFace, context: HookContext): void {
-  const { event } = context
-  if (typeof event !== 'string' || entry.options.events.includes(event)) return
-  const result: unknown = context.result
-  const items = Array.isArray(result) ? result : [result]
-  const emit = (): void => {
-    for (const item of items) entry.emit(event, item, context)
-  }
-  if (gate === null || !gate(emit)) emit()
 }
 
 /**

@@ -2,7 +2,7 @@ import { validateHeaderName, validateHeaderValue } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { HttpAnswer } from '../../core/index.ts'
 import { redactText } from '../logging/redact.ts'
-import type { LoginPaths } from '../routing/path-matcher.ts'
+import type { LoginPaths } from '../routing/guarded-paths.ts'
 
 /** Headers that tell where an answer ends, which the server sets. */
 const FRAMING: ReadonlySet<string> = new Set(['transfer-encoding', 'trailer'])

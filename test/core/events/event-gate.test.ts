@@ -1,7 +1,6 @@
 import t from 'tap'
-
+import { setEventGate } from '../../../src/core/events/event-gate.ts'
 import { createApp } from '../../../src/core/index.ts'
-import { setEventGate } from '../../../src/core/services/run-method.ts'
 
 t.test('hands the events of a call to the gate, and emits what it lets pass', async (t) => {
   const app = createApp().use('echo', { create: async (data: unknown) => data })

@@ -2,7 +2,7 @@ import t from 'tap'
 
 import type { MongoDBParams } from '../../../src/adapter/index.ts'
 import { MongoDBService } from '../../../src/adapter/index.ts'
-import { readPipeline } from '../../../src/adapter/pipelines/read-pipeline.ts'
+import { readPipeline } from '../../../src/adapter/pipelines/pipeline-option.ts'
 import { idleCollection } from '../../support/idle-collection.ts'
 
 const SET = { $set: { a: 1 } }

@@ -1,11 +1,11 @@
 import t from 'tap'
 
-import type { Application } from '../../src/transport/index.ts'
-import { createApp, MethodNotAllowed } from '../../src/transport/index.ts'
-import { findMethod, toAllow } from '../../src/transport/service-method.ts'
-import type { ListeningServer } from '../support/http.ts'
-import { injectServer, MODES, startServer } from '../support/http.ts'
-import { TODO_METHODS, TodoService } from '../support/todo-service.ts'
+import type { Application } from '../../../src/transport/index.ts'
+import { createApp, MethodNotAllowed } from '../../../src/transport/index.ts'
+import { findMethod, toAllow } from '../../../src/transport/routing/service-method.ts'
+import type { ListeningServer } from '../../support/http.ts'
+import { injectServer, MODES, startServer } from '../../support/http.ts'
+import { TODO_METHODS, TodoService } from '../../support/todo-service.ts'
 
 const ALL_VERBS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
 

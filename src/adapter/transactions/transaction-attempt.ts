@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { ClientSession, Collection, MongoClient } from 'mongodb'
-import { setEventGate } from '../../core/services/run-method.ts'
+import { setEventGate } from '../../core/events/event-gate.ts'
 import type { DriverError } from '../driver-error.ts'
 import {
   hasLabel,
@@ -16,7 +16,7 @@ import type { DriverOptions } from '../mongodb-params.ts'
 export type TransactionFunction<R> = (session: ClientSession) => R | Promise<R>
 
 /** One attempt of a transaction: what was left of the one before takes no part in the next. */
-export class RunningTransaction {
+export class TransactionAttempt {
   readonly client: MongoClient
   readonly session: ClientSession
   /** What the function threw, hooks and all; the database may have ended the attempt before. */
@@ -24,19 +24,19 @@ export class RunningTransaction {
   /** The first error that has ended the attempt at the database: nothing of it can be kept. */
   #failure: DriverError | undefined
   /** The transaction of another client that this one runs inside of. */
-  readonly #outer: RunningTransaction | undefined
+  readonly #outer: TransactionAttempt | undefined
   readonly #events: (() => void)[] = []
   #state: 'open' | 'closed' | 'committed' | 'aborted' = 'open'
   #last: Promise<unknown> = Promise.resolve()
 
-  constructor(session: ClientSession, client: MongoClient, outer: RunningTransaction | undefined) {
+  constructor(session: ClientSession, client: MongoClient, outer: TransactionAttempt | undefined) {
     this.session = session
     this.client = client
     this.#outer = outer
   }
 
   /** Returns the transaction of a client: this one, or one around it. */
-  findFor(client: MongoClient): RunningTransaction | undefined {
+  findFor(client: MongoClient): TransactionAttempt | undefined {
     return this.client === client ? this : this.#outer?.findFor(client)
   }
 
@@ -122,10 +122,10 @@ export class RunningTransaction {
 }
 
 /** The transaction that the code which is running belongs to. */
-const running = new AsyncLocalStorage<RunningTransaction>()
+const running = new AsyncLocalStorage<TransactionAttempt>()
 
 /** Returns the transaction of a client that is running here. */
-export function findTransaction(client: MongoClient): RunningTransaction | undefined {
+export function findTransaction(client: MongoClient): TransactionAttempt | undefined {
   return running.getStore()?.findFor(client)
 }
 
@@ -136,7 +136,7 @@ export function findTransaction(client: MongoClient): RunningTransaction | undef
 export function joinTransaction(
   collection: Collection,
   driver: DriverOptions,
-): RunningTransaction | undefined {
+): TransactionAttempt | undefined {
   const transaction = findTransaction(collection.db.client)
   if (transaction === undefined) return undefined
   driver.session ??= transaction.session
@@ -144,8 +144,8 @@ export function joinTransaction(
 }
 
 /** Returns a new attempt of a transaction, inside of what is running here. */
-export function startAttempt(session: ClientSession, client: MongoClient): RunningTransaction {
+export function startAttempt(session: ClientSession, client: MongoClient): TransactionAttempt {
   // Programs without transactions have no gate: emitting costs them nothing.
   setEventGate((emit) => running.getStore()?.hold(emit) ?? false)
-  return new RunningTransaction(session, client, running.getStore())
+  return new TransactionAttempt(session, client, running.getStore())
 }

@@ -5,13 +5,13 @@ import type {
   FastifyRequest,
   HTTPMethods,
 } from 'fastify'
-import type { MethodEntry, MethodSpec, ServiceEntry } from '../core/index.ts'
-import { handleAnyRequest } from './catch-all-routes.ts'
-import type { RestTransport } from './rest-transport.ts'
-import { getRouting, hasRoute } from './routing/request-path.ts'
-import { ID_PLACEHOLDER, toPatterns } from './routing/service-router.ts'
-import { handleServiceRequest } from './service-handler.ts'
+import type { MethodEntry, MethodSpec, ServiceEntry } from '../../core/index.ts'
+import { handleAnyRequest } from '../catch-all-routes.ts'
+import type { RestTransport } from '../rest-transport.ts'
+import { handleServiceRequest } from '../service-handler.ts'
+import { getRouting, hasRoute } from './request-path.ts'
 import { findByVerb, hasCustomMethod, VERBS } from './service-method.ts'
+import { ID_PLACEHOLDER, toPatterns } from './service-router.ts'
 
 /** One form of URL of a service: all of its records, or one of them. */
 interface ServiceUrl {

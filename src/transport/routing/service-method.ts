@@ -1,9 +1,9 @@
-import { withHint } from '../core/errors/hint.ts'
-import type { MethodEntry, MethodSpec, ServiceEntry } from '../core/index.ts'
-import { isStandardMethod, METHOD_TABLE, MethodNotAllowed } from '../core/index.ts'
-import { allowsMany } from '../core/services/multi-option.ts'
-import { isMethodName } from '../core/services/service-options.ts'
-import { hasMethod } from '../core/value-kind.ts'
+import { withHint } from '../../core/errors/hint.ts'
+import type { MethodEntry, MethodSpec, ServiceEntry } from '../../core/index.ts'
+import { isStandardMethod, METHOD_TABLE, MethodNotAllowed } from '../../core/index.ts'
+import { allowsMany } from '../../core/services/multi-option.ts'
+import { isMethodName } from '../../core/services/service-options.ts'
+import { hasMethod } from '../../core/value-kind.ts'
 
 /** A service, as its methods know it. */
 type CalledEntry = MethodEntry['entry']

@@ -1,6 +1,6 @@
 import fastify from 'fastify'
 import t from 'tap'
-import { createPathTest } from '../../../src/transport/routing/path-matcher.ts'
+import { createPathTest } from '../../../src/transport/routing/guarded-paths.ts'
 
 t.test('a path fits every spelling that the routers take for it', async (t) => {
   const fits = createPathTest('/admin', fastify())

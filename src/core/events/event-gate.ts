@@ -1,0 +1,35 @@
+import type { HookContext } from '../hooks/hook-context.ts'
+
+/** Takes what would emit the events of a call. Returns whether it does so itself, later or never. */
+type EventGate = (emit: () => void) => boolean
+
+/** For all applications of the process: a call may go from one to another, or to a mounted one. */
+let gate: EventGate | null = null
+
+/** Lets a function hold back the events of calls, whichever service they belong to. */
+export function setEventGate(hold: EventGate): void {
+  gate = hold
+}
+
+/** What emits the events of a service. */
+interface EventSource {
+  /** `events` are those that the service emits itself. */
+  readonly options: { readonly events: readonly string[] }
+  emit(event: string, ...values: unknown[]): void
+}
+
+/**
+ * Emits `context.event` on the service, after every hook: once for each item of an array, else once
+ * with the result; later, where they are held back. Events that the service says it emits itself are
+ * left to it.
+ */
+export function emitEvent(source: EventSource, context: HookContext): void {
+  const { event } = context
+  if (typeof event !== 'string' || source.options.events.includes(event)) return
+  const result: unknown = context.result
+  const items = Array.isArray(result) ? result : [result]
+  const emit = (): void => {
+    for (const item of items) source.emit(event, item, context)
+  }
+  if (gate === null || !gate(emit)) emit()
+}
