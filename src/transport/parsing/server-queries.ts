@@ -35,10 +35,10 @@ export function keepQuery(raw: string): Record<string, unknown> {
  * unsuspecting handlers.
  */
 export function readKeptQuery(request: ReadRequest): void {
-  const { query: kept, raw, routeOptions } = request
+  const { query: kept, raw } = request
   // The router of 404s reads queries by itself.
   if (typeof kept !== 'string') return
-  const { [PARSE_QUERY]: parse } = routeOptions.config as { [PARSE_QUERY]?: QueryParser }
+  const { [PARSE_QUERY]: parse } = request.routeOptions.config as { [PARSE_QUERY]?: QueryParser }
   // After a `#` there is no query, whatever the router takes for one.
   if (parse !== undefined && raw.url?.includes('#') !== true) {
     try {
