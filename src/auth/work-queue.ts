@@ -94,20 +94,24 @@ export class WorkQueue {
    * of one that is not; never the other way round.
    */
   #makeRoom(caller: Caller, isUrgent: boolean): boolean {
+    if (this.#running < this.#concurrency) return true
     const limited = this.#waiting.filter((task) => task.caller !== PATIENT)
-    if (this.#running < this.#concurrency || limited.length < this.#maxQueued) return true
-    const count = (asking: Caller) => limited.filter((task) => task.caller === asking).length
-    const own = count(caller)
-    const [victim] = limited
-      .filter((task) => isUrgent || !task.isUrgent)
-      .map((task) => ({ task, size: count(task.caller) }))
-      .filter(({ task, size }) => size > own + 1 || (isUrgent && !task.isUrgent && size >= own))
-      .reverse()
-      .sort(
-        (one, other) =>
-          other.size - one.size || Number(one.task.isUrgent) - Number(other.task.isUrgent),
-      )
-    victim?.task.refuse(createOverload())
+    if (limited.length < this.#maxQueued) return true
+    const sizes = new Map<Caller, number>()
+    for (const task of limited) sizes.set(task.caller, (sizes.get(task.caller) ?? 0) + 1)
+    const own = sizes.get(caller) ?? 0
+    let victim: Task | undefined
+    let most = 0
+    for (const task of limited.reverse()) {
+      const size = sizes.get(task.caller) ?? 0
+      const isDisplaced = isUrgent && !task.isUrgent && size >= own
+      if (!isDisplaced && (size <= own + 1 || (task.isUrgent && !isUrgent))) continue
+      const isPlainer = size === most && victim?.isUrgent === true && !task.isUrgent
+      if (size <= most && !isPlainer) continue
+      victim = task
+      most = size
+    }
+    victim?.refuse(createOverload())
     return victim !== undefined
   }
 
@@ -120,8 +124,10 @@ export class WorkQueue {
     this.#remove(task)
     // What else its caller waits for comes after everybody else.
     const others = this.#waiting.filter(({ caller }) => caller !== task.caller)
-    const own = this.#waiting.filter(({ caller }) => caller === task.caller)
-    this.#waiting = [...others, ...own]
+    if (others.length > 0 && others.length < this.#waiting.length) {
+      const own = this.#waiting.filter(({ caller }) => caller === task.caller)
+      this.#waiting = [...others, ...own]
+    }
     this.#urgentInRow = task.isUrgent ? this.#urgentInRow + 1 : 0
     this.#running += 1
     task.start()

@@ -2,6 +2,7 @@ import t from 'tap'
 import type { Turn } from '../../src/auth/work-queue.ts'
 import { WorkQueue } from '../../src/auth/work-queue.ts'
 import { Gate } from '../support/gate.ts'
+import { growthOf, LINEAR_GROWTH } from '../support/growth.ts'
 
 const REFUSED = { name: 'Unavailable', code: 503, data: { retryAfter: 1 } }
 
@@ -105,4 +106,18 @@ t.test('RES-11: what is ended by its signal leaves its place to others', async (
   ask('b2')
   t.equal(await finish(), 'b1 b2')
   t.strictSame(refused, [])
+})
+
+t.test('RES-11: a full queue costs each who asks as much as it is long, no more', async (t) => {
+  const growth = await growthOf((size) => {
+    const queue = new WorkQueue(1, size)
+    const never = new Promise<never>(() => undefined)
+    const ask = (caller: string, isUrgent = false) =>
+      void queue.run(() => never, { caller, isUrgent }).catch(() => undefined)
+    for (let index = 0; index <= size; index += 1) ask(`caller ${index % 7}`)
+    return () => {
+      for (let index = 0; index < 20; index += 1) ask('another', true)
+    }
+  }, 500)
+  t.ok(growth < LINEAR_GROWTH, `${growth.toFixed(1)} times as long for 16 times as many`)
 })
