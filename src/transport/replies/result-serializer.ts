@@ -95,7 +95,7 @@ function toReplacer(body: object, result: MethodResult): (key: string, value: un
 function pickBody(body: object, result: MethodResult, options: PickOptions): unknown {
   if (Array.isArray(body)) return pickEach(body, result, options)
   if (!isPage(body, result)) return result.form.pick(body, '', options)
-  return { ...toPage(body, result), data: pickEach(body.data, result, options) }
+  return pickPage(body, result, options)
 }
 
 function pickEach(
@@ -106,14 +106,16 @@ function pickEach(
   return records.map((record) => (isObject(record) ? form.pick(record, '', options) : record))
 }
 
-/** Returns a page without what its own fields and the schema do not name. */
-function toPage(body: PageBody, { form }: MethodResult): object {
-  // The schema `true` names everything.
-  if (form.isAnything) return body
-  const page = Object.entries(body).filter(
-    ([name, value]) => PAGE_FIELDS.has(name) && (name === 'data' || !isObject(value)),
-  )
-  return Object.fromEntries(page)
+/** Returns a page with its own fields alone, unless the schema `true` names everything. */
+function pickPage(body: PageBody, result: MethodResult, options: PickOptions): object {
+  const data = pickEach(body.data, result, options)
+  if (result.form.isAnything) return { ...body, data }
+  const page: Record<string, unknown> = {}
+  for (const name of Object.keys(body)) {
+    if (name === 'data') page[name] = data
+    else if (PAGE_FIELDS.has(name) && !isObject(body[name])) page[name] = body[name]
+  }
+  return page
 }
 
 function isPage(body: object, { method, isWhole }: MethodResult): body is PageBody {

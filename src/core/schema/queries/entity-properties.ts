@@ -93,10 +93,12 @@ function readProperties(owner: string, entity: Keywords): Map<string, EntityProp
 }
 
 function checkPart(owner: string, part: Keywords, whole: Keywords): void {
-  if (part !== whole && !isObjectSchema(part)) {
+  const { properties = {}, allOf = [], required = [] } = part
+  // The model leaves `false` and what is no schema out of the parts.
+  const joinsOthers = Array.isArray(allOf) && !allOf.every(isPlainObject)
+  if (joinsOthers || (part !== whole && !isObjectSchema(part))) {
     throw new TypeError(`${owner} can only join schemas of objects, with their 'properties'`)
   }
-  const { properties = {}, allOf = [], required = [] } = part
   if (!isSchemaMap(properties) || !Array.isArray(allOf) || !Array.isArray(required)) {
     throw new TypeError(`${owner} takes the schema of an object, with its 'properties'`)
   }

@@ -139,11 +139,12 @@ function createFieldPicker(
   if (!isDescribed) return undefined
   // A field that several parts describe has what any of them names. One with the schema `false` is not
   // there for anybody.
-  const named = new Map(
-    [...place.namedSchemas('properties')]
-      .filter(([, schemas]) => schemas.some((schema) => schema !== false))
-      .map(([name, schemas]) => [name, formOf(model.place(schemas))]),
-  )
+  const named = new Map<string, ResultForm>()
+  const hidden = new Set<string>()
+  for (const [name, schemas] of place.namedSchemas('properties')) {
+    if (schemas.every((schema) => schema === false)) hidden.add(name)
+    else named.set(name, formOf(model.place(schemas)))
+  }
   const hasOthers = OTHER_PROPERTIES.some((keyword) =>
     place.schemas(keyword).some((schema) => schema !== false),
   )
@@ -152,7 +153,8 @@ function createFieldPicker(
   const hasInherited = [...named.keys()].some((name) => name in Object.prototype)
   let others: ResultForm | undefined
   const findUnnamed = (name: string): ResultForm | undefined => {
-    if (isClosed || others !== undefined) return others
+    if (isClosed || hidden.has(name)) return undefined
+    if (others !== undefined) return others
     const other = place.property(name)
     const form = other.isUnknown ? undefined : formOf(other)
     // One for all names, where nothing depends on them.

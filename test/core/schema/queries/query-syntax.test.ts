@@ -207,6 +207,8 @@ const MISTAKES: readonly (readonly [() => unknown, string])[] = [
   [() => querySyntax(Type.Union([country]) as never), 'no schema of a property'],
   [() => querySyntax(Type.Intersect([country, Type.Union([country])])), 'only join schemas'],
   [() => querySyntax({ type: 'object' } as never), "needs the 'properties'"],
+  [() => querySyntax({ ...country, allOf: [false] } as never), 'only join schemas'],
+  [() => querySyntax({ ...country, allOf: ['x'] } as never), 'only join schemas'],
   [() => querySyntax(null as never), 'takes the schema of an object'],
   [() => querySyntax(country, { name: { $regex: 'string' as never } }), 'with their schemas'],
   [() => querySyntax(country, { $search: 'string' as never }), "a schema for '$search'"],

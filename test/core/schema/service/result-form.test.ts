@@ -43,6 +43,12 @@ const CASES: readonly Case[] = [
     sent: { name: 'a' },
   },
   {
+    title: 'no field whose schema is false, after one that nothing names',
+    schema: { type: 'object', properties: { password: false }, additionalProperties: text },
+    value: { first: 'a', ...secret, last: 'b' },
+    sent: { first: 'a', last: 'b' },
+  },
+  {
     title: 'no field whose pattern has the schema false',
     schema: { type: 'object', patternProperties: { '^pass': false, '^n': text } },
     value: { name: 'a', ...secret },
