@@ -159,7 +159,7 @@ export class TokenIssuer {
       ...(rules.notBefore === undefined ? {} : { nbf: iat + rules.notBefore }),
       aud: rules.audience,
       iss: rules.issuer,
-      ...(subject === undefined ? {} : { sub: subject }),
+      ...(subject == null ? {} : { sub: subject }),
       jti: jwtid ?? randomUUID(),
       ...(rules.authority === null ? {} : { [AUTHORITY_CLAIM]: rules.authority }),
     }
@@ -308,7 +308,9 @@ function checkClaims(claims: Claims, rules: TokenRules): asserts claims is Acces
   if ((claims[AUTHORITY_CLAIM] ?? null) !== rules.authority) {
     throw createTokenError('jwt is for another service')
   }
-  if (sub !== (rules.subject ?? sub)) throw createTokenError('jwt subject invalid')
+  if (rules.subject !== undefined && sub !== rules.subject) {
+    throw createTokenError('jwt subject invalid')
+  }
   if (jti !== (rules.jwtid ?? jti)) throw createTokenError('jwt jwtid invalid')
 }
 

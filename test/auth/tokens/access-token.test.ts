@@ -50,6 +50,14 @@ t.test('lets options of a call replace those of the settings', async (t) => {
   t.match(await authentication.verifyAccessToken(other, undefined, secret), { sub: '7' })
 })
 
+t.test('a subject that is null is none, as one that is left out', async (t) => {
+  const { authentication } = await startLoginApp()
+  for (const options of [{}, { subject: null as never }]) {
+    const creating = authentication.createAccessToken({}, options)
+    await t.rejects(creating, { name: 'TypeError', message: /jwt sub claim is required/ })
+  }
+})
+
 t.test('accepts a token that another library made by the same rules', async (t) => {
   const { authentication } = await startLoginApp()
   t.match(await authentication.verifyAccessToken(await forge()), { sub: '1' })
