@@ -63,8 +63,9 @@ export function checkShardKeyKept(call: AdapterCall, data: WriteData): void {
 export function withShardValues(call: AdapterCall, data: WriteData): AdapterCall {
   const { settings, query } = call
   checkShardValues(data, settings)
+  const filter = getFullFilter(call)
   const missing = listDataFields(settings).filter(
-    (field) => findEquality(getFullFilter(call), field) === undefined,
+    (field) => findEquality(filter, field) === undefined,
   )
   if (missing.length === 0) return call
   const conditions = Object.fromEntries(missing.map((field) => [field, findValue(data, field)]))

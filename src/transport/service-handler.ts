@@ -96,7 +96,7 @@ class RestCall extends TimedCall {
     try {
       const caller = await parsing
       setCaller(this.#request, caller)
-      // They may answer by themselves.
+      // Functions before the service may answer by themselves.
       setCommonHeaders(this.#transport, this.#request, this.#reply, this.#method.entry.service)
       const goesOn = await runMiddleware(before, this.#request, this.#reply)
       // The call may have timed out meanwhile.

@@ -167,6 +167,8 @@ function followServices(transport: RestTransport, scope: FastifyInstance): void 
   const { app, options } = transport
   const hasMethodPaths = options.methodPaths === true
   if (hasMethodPaths) app.entries.forEach(checkMethodPaths)
+  // Services may have come while the scope was made.
+  transport.loginPaths = findLoginPaths(app, scope)
   const unfollow = app.observe((change, path, entry) => {
     transport.router.rebuild()
     transport.loginPaths = findLoginPaths(app, scope)

@@ -36,9 +36,10 @@ interface WithEntry {
 export function findServiceEntry<A extends EntryApplication = EntryApplication>(
   service: object,
 ): ServiceEntry<A> | undefined {
-  // What is derived from a service is not registered. Nobody knows the type of its application here.
-  const entry = Object.hasOwn(service, ENTRY) ? (service as WithEntry)[ENTRY] : undefined
-  return entry as ServiceEntry<A> | undefined
+  const entry = (service as WithEntry | undefined)?.[ENTRY]
+  // What is derived from a service, or a proxy of it, is not registered. Nobody knows the type of its
+  // application here.
+  return entry?.service === service ? (entry as ServiceEntry<A> | undefined) : undefined
 }
 
 /** A service as its application holds it: its methods with their chains, its hooks and events. */

@@ -1,6 +1,6 @@
 import { feathers } from '@feathersjs/feathers'
 import t from 'tap'
-import { createApp } from '../../../src/core/index.ts'
+import { createApp, findServiceEntry } from '../../../src/core/index.ts'
 import { createConfigurator } from '../../../src/core/options/configurator.ts'
 
 class UserService {
@@ -43,4 +43,16 @@ t.test('use() says what stands where a service is meant', async (t) => {
     t.throws(() => app.use('users', value as object), { name: 'TypeError', message })
   }
   t.equal(app.entries.size, 0)
+})
+
+t.test('what stands for a registered service is none itself, and may be registered', async (t) => {
+  const app = createApp().use('users', new UserService())
+  const users = app.service('users')
+  for (const other of [new Proxy(users, {}), Object.create(users)]) {
+    t.equal(findServiceEntry(other), undefined)
+  }
+  t.equal(findServiceEntry(undefined as never), undefined)
+  t.equal(findServiceEntry(users)?.path, 'users')
+  app.use('people', new Proxy(users, {}))
+  t.strictSame(await app.service('people').get(1), { id: 1 })
 })
