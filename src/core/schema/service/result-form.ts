@@ -29,7 +29,8 @@ export interface PickOptions {
  * Returns what picks the fields of records that a schema names, those of all its parts and alternatives
  * together. It demands nothing: a record of which some fields were selected lacks others, and an old
  * one has `null` where a string is meant; both are sent as they are.
- * @throws {TypeError} a reference leads nowhere
+ * @throws {TypeError} the reference of a named field leads nowhere; of fields that match a pattern, when the
+ *   first one is picked
  */
 export function createResultForm(schema: JSONSchema): ResultForm {
   const model = new SchemaModel(schema, POSSIBLE)
