@@ -1,10 +1,11 @@
 import type { Document } from 'bson'
-import { deserialize, serialize } from 'bson'
-import { CommandError } from '../errors.ts'
+import { ByteUtils, DBRef, deserialize, onDemand, serialize } from 'bson'
+import { CommandError, notSupported } from '../errors.ts'
 import { MAX_MESSAGE_BYTES } from '../limits.ts'
 import { isDocument } from '../values/bson-type.ts'
+import { isIndex, setField } from '../values/field-paths.ts'
 
-const MAX_DEPTH = 200
+const MAX_LEVELS = 200
 const OP_REPLY = 1
 const OP_QUERY = 2004
 const OP_MSG = 2013
@@ -128,7 +129,7 @@ function decode(bytes: Buffer): Document {
   try {
     // Regular expressions stay data (BSONRegExp): only code with a time limit may compile them.
     const document = deserialize(bytes, { bsonRegExp: true, promoteBuffers: false })
-    checkDepth(document, 0)
+    if (prepareDocument(document, MAX_LEVELS)) checkOrder(bytes, 0, document)
     return document
   } catch (error) {
     if (error instanceof CommandError) throw error
@@ -137,11 +138,39 @@ function decode(bytes: Buffer): Document {
   }
 }
 
-function checkDepth(value: object, depth: number): void {
-  if (depth > MAX_DEPTH) throw new CommandError(15, `BSON nested deeper than ${MAX_DEPTH} levels`)
-  for (const child of Object.values(value)) {
+/**
+ * Makes documents of the DBRefs in a document. Returns whether its fields may have come in another
+ * order.
+ * @throws {CommandError} 15 more documents and arrays are inside of one another
+ */
+export function prepareDocument(value: Document, levels: number): boolean {
+  if (levels === 0) throw new CommandError(15, 'The document exceeds the levels of nesting')
+  const names = Object.keys(value)
+  let isDoubtful = names.length > 1 && isIndex(names[0] ?? '') && !Array.isArray(value)
+  for (const name of names) {
+    const child: unknown = value[name]
     if (typeof child !== 'object' || child === null) continue
-    if (Array.isArray(child) || isDocument(child)) checkDepth(child, depth + 1)
+    const isReference = child instanceof DBRef
+    const inner: object = isReference ? child.toJSON() : child
+    if (isReference) setField(value, name, inner)
+    if (!Array.isArray(inner) && !isDocument(inner)) continue
+    isDoubtful = prepareDocument(inner, levels - 1) || isReference || isDoubtful
+  }
+  return isDoubtful
+}
+
+/**
+ * JavaScript puts names like '2' before all others, and bson those of a DBRef before its others.
+ * @throws {CommandError} 2 the fields of a document have come in another order
+ */
+function checkOrder(bytes: Uint8Array, start: number, value: Document): void {
+  const elements = Array.from(onDemand.parseToElements(bytes, start))
+  const names = elements.map(([, at, length]) => ByteUtils.toUTF8(bytes, at, at + length, true))
+  if (names.join('\0') !== Object.keys(value).join('\0')) {
+    throw notSupported(`The order of the fields '${names.join("', '")}'`)
+  }
+  for (const [index, [type, , , at]] of elements.entries()) {
+    if (type === 3 || type === 4) checkOrder(bytes, at, value[names[index] ?? ''])
   }
 }
 

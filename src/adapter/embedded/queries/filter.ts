@@ -4,7 +4,7 @@ import { CommandError } from '../errors.ts'
 import { isDocument, isNumeric, TYPE_ORDER, typeNameOf, typeOrderOf } from '../values/bson-type.ts'
 import type { Collation } from '../values/compare.ts'
 import { compareValues, isEqual, isTrue, keyOf, keysOf } from '../values/compare.ts'
-import { valuesAt } from '../values/field-paths.ts'
+import { startsWithOperator, valuesAt } from '../values/field-paths.ts'
 import { toWhole } from '../values/numbers.ts'
 import { isRegex, toRegExp } from '../values/regular-expression.ts'
 
@@ -59,7 +59,7 @@ export function compileItem(condition: unknown, { text, ...options }: FilterOpti
   }
   const matches = compileFilter(condition, options)
   // An array inside the array is searched like a document whose fields are its indexes.
-  return (item) => (isDocument(item) || Array.isArray(item)) && matches(item as Document)
+  return (item) => (Array.isArray(item) ? matches({ ...item }) : isDocument(item) && matches(item))
 }
 
 function compileField(path: string, condition: unknown, options: FilterOptions): Predicate {
@@ -95,6 +95,9 @@ function unknownOperator(what: string): CommandError {
   return new CommandError(2, `${what}: it is not supported by the embedded server`)
 }
 
+/** Names that are no operators although they start with a dollar. */
+export const DBREF_FIELDS: readonly string[] = ['$ref', '$id', '$db']
+
 /** Returns an operator of a whole filter as a function. */
 export type LogicalOperator = (operand: unknown, options: FilterOptions, name: string) => Predicate
 
@@ -107,6 +110,7 @@ export const LOGICAL_OPERATORS: ReadonlyMap<string, LogicalOperator> = new Map<
   ['$or', combine((document, tests) => tests.some((test) => test(document)))],
   ['$nor', combine((document, tests) => !tests.some((test) => test(document)))],
   ['$comment', () => () => true],
+  ...DBREF_FIELDS.map((name): [string, LogicalOperator] => [name, equalField]),
   [
     '$text',
     (_operand, { text }) => {
@@ -122,6 +126,11 @@ export const LOGICAL_OPERATORS: ReadonlyMap<string, LogicalOperator> = new Map<
     },
   ],
 ])
+
+/** Here a field of a DBRef has a value, and no operators. */
+function equalField(operand: unknown, options: FilterOptions, name: string): Predicate {
+  return compileField(name, { $eq: checkNotRegex(operand) }, options)
+}
 
 function combine(
   join: (document: Document, tests: readonly Predicate[]) => boolean,
@@ -167,9 +176,8 @@ export function isLogical(operators: Document): boolean {
 /** Returns whether a filter's condition is operators and not a value to be equal to. */
 export function isOperators(condition: unknown): condition is Document {
   if (!isDocument(condition)) return false
-  const first = Object.keys(condition)[0]
   // A DBRef is a value although its fields start with a dollar.
-  return first?.startsWith('$') === true && first !== '$ref' && first !== '$id'
+  return startsWithOperator(condition) && !('$ref' in condition && '$id' in condition)
 }
 
 const someValue =
@@ -190,16 +198,15 @@ const not =
 
 function ordered(accept: (order: number) => boolean, orEqual: boolean): FieldOperator {
   return (operand, { collation }) => {
-    const type = typeOrderOf(operand)
+    const type = typeOrderOf(checkNotRegex(operand))
     const anyType = type === TYPE_ORDER.minKey || type === TYPE_ORDER.maxKey
-    const operandIsNan = Number.isNaN(operand)
+    const operandIsNan = isEqual(operand, Number.NaN)
     return anyValue((value) => {
       if (!anyType && typeOrderOf(value) !== type) return false
-      // NaN is neither above nor below anything, whatever its place when sorting.
-      if (operandIsNan || Number.isNaN(value)) {
-        return orEqual && operandIsNan && Number.isNaN(value)
-      }
-      return accept(compareValues(value, operand, collation))
+      const order = compareValues(value, operand, collation)
+      if (order === 0) return orEqual
+      // NaN is neither above nor below a number, whatever its place when sorting.
+      return accept(order) && !operandIsNan && (anyType || !isEqual(value, Number.NaN))
     })
   }
 }
@@ -235,7 +242,7 @@ function compileElemMatch(operand: unknown, options: FilterOptions): FieldTest {
 }
 
 function checkNotRegex(operand: unknown): unknown {
-  if (isRegex(operand)) throw new CommandError(2, "Can't have regex as arg to $ne.")
+  if (isRegex(operand)) throw new CommandError(2, "Can't have RegEx as arg to $ne or a range")
   return operand
 }
 

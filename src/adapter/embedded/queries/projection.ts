@@ -1,9 +1,10 @@
 import type { Document } from 'bson'
 import { CommandError, notSupported } from '../errors.ts'
-import { isDocument } from '../values/bson-type.ts'
+import { isDocument, isNumeric } from '../values/bson-type.ts'
 import { isTrue } from '../values/compare.ts'
 import { setField, startsWithOperator, withField } from '../values/field-paths.ts'
 import type { CompileExpression } from './filter.ts'
+import { DBREF_FIELDS } from './filter.ts'
 import type { TextScore } from './text-query.ts'
 import { readTextScore } from './text-query.ts'
 
@@ -76,11 +77,12 @@ function setComputed(target: Document, fields: readonly Computed[], document: Do
 function flatten(spec: Document, prefix = ''): [string, unknown][] {
   return Object.entries(spec).flatMap(([name, value]): [string, unknown][] => {
     const path = `${prefix}${name}`
-    if (path.endsWith('.$')) throw notSupported(`The positional projection '${path}'`, 16410)
-    if (name.startsWith('$')) {
+    const parts = name.split('.')
+    if (parts.includes('$')) throw notSupported(`The positional projection '${path}'`, 16410)
+    if (parts.some((part) => part.startsWith('$') && !DBREF_FIELDS.includes(part))) {
       throw new CommandError(16410, `FieldPath field names may not start with '$': '${name}'`)
     }
-    if (name === '' || path.split('.').includes('')) {
+    if (parts.includes('')) {
       const message = `FieldPath must not end with a '.' or hold empty names: '${path}'`
       throw new CommandError(40353, message)
     }
@@ -95,8 +97,7 @@ function flatten(spec: Document, prefix = ''): [string, unknown][] {
 
 /** Returns the rule of a field, `undefined` where its value is an expression. */
 function toRule(value: unknown, { find }: ProjectionOptions): 'keep' | 'drop' | undefined {
-  if (typeof value === 'boolean' || typeof value === 'number')
-    return isTrue(value) ? 'keep' : 'drop'
+  if (typeof value === 'boolean' || isNumeric(value)) return isTrue(value) ? 'keep' : 'drop'
   // With other operands it is the aggregation operator of the same name.
   const operand: unknown = isDocument(value) ? value.$slice : undefined
   if (find !== undefined && [operand].flat().every((one) => typeof one === 'number')) {

@@ -4,7 +4,7 @@ import { readPath } from '../protocol/read-fields.ts'
 import { isDocument, typeOrderOf } from '../values/bson-type.ts'
 import type { Collation } from '../values/compare.ts'
 import { compareValues } from '../values/compare.ts'
-import { valuesAt } from '../values/field-paths.ts'
+import { arrayOn, getField, isIndex } from '../values/field-paths.ts'
 import type { TextScore } from './text-query.ts'
 import { readTextScore } from './text-query.ts'
 
@@ -31,14 +31,23 @@ export function compileSort(
     return { parts: readPath('a sort', path), direction: Number(direction), score: undefined }
   })
   if (fields.length === 0) return (documents) => [...documents]
+  if (fields.length > 32) throw new CommandError(13103, 'too many compound keys')
   return (documents) =>
     documents
-      .map((document) => ({
-        document,
-        keys: fields.map(({ parts, direction, score }) =>
-          score === undefined ? toSortKey(document, parts, direction, collation) : score(document),
-        ),
-      }))
+      .map((document) => {
+        checkArrays(fields.flatMap(({ parts }) => arrayOn(document, parts) ?? []))
+        return {
+          document,
+          // An array sorts by its lowest item when ascending and by its highest when descending.
+          keys: fields.map(({ parts, direction, score }) =>
+            score === undefined
+              ? keysAt(document, parts).reduce((best, key) =>
+                  direction * compareKeys(key, best, collation) < 0 ? key : best,
+                )
+              : score(document),
+          ),
+        }
+      })
       .sort((a, b) => {
         for (const [index, { direction }] of fields.entries()) {
           const order = compareKeys(a.keys[index], b.keys[index], collation)
@@ -49,23 +58,34 @@ export function compileSort(
       .map(({ document }) => document)
 }
 
+/** @throws {CommandError} 2 the fields of a sort lead to or through several arrays, or to one twice */
+function checkArrays([array, ...others]: readonly string[]): void {
+  if (others.some((path) => path !== array)) {
+    throw new CommandError(2, 'cannot sort with keys that are parallel arrays')
+  }
+  if (others.length > 0) throw notSupported(`A sort by several fields of the array '${array}'`)
+}
+
 /** An empty array stands below null, where BSON's old type `undefined` stands. */
 const EMPTY_ARRAY: unique symbol = Symbol('empty array')
 
-/** An array sorts by its lowest item when ascending and by its highest when descending. */
-function toSortKey(
-  document: Document,
-  parts: readonly string[],
-  direction: number,
-  collation: Collation | undefined,
-): unknown {
-  const values = valuesAt(document, parts)
-  const keys = values.flatMap((value): unknown[] =>
-    Array.isArray(value) ? (value.length === 0 ? [EMPTY_ARRAY] : value) : [value],
-  )
-  return keys.length < 2
-    ? keys[0]
-    : keys.reduce((best, key) => (direction * compareKeys(key, best, collation) < 0 ? key : best))
+/**
+ * Returns the values that an index of one field would have, one for each item of the array on its
+ * path. An array in an array is one value, and its fields do not count.
+ * @throws {CommandError} 16746 a name in the path is both an index and a field of an item
+ */
+function keysAt(value: unknown, parts: readonly string[], isItem = false): unknown[] {
+  const [name, ...rest] = parts
+  if (Array.isArray(value) && !isItem) {
+    if (name !== undefined && isIndex(name)) {
+      const isAmbiguous = value.some((item) => isDocument(item) && Object.hasOwn(item, name))
+      if (!isAmbiguous) return keysAt(value[Number(name)], rest, true)
+      throw new CommandError(16746, `Ambiguous field name found in array: '${name}'`)
+    }
+    return (value.length === 0 ? [EMPTY_ARRAY] : value).flatMap((item) => keysAt(item, parts, true))
+  }
+  if (name === undefined) return [value]
+  return isDocument(value) ? keysAt(getField(value, name), rest) : [undefined]
 }
 
 function compareKeys(a: unknown, b: unknown, collation: Collation | undefined): number {

@@ -1,5 +1,5 @@
 import type { Document } from 'mongodb'
-import { Decimal128, Double, Long, MaxKey, MinKey, ObjectId, Timestamp } from 'mongodb'
+import { DBRef, Decimal128, Double, Long, MaxKey, MinKey, ObjectId, Timestamp } from 'mongodb'
 import t from 'tap'
 import {
   FIELD_OPERATORS,
@@ -106,6 +106,46 @@ const CASES: readonly Case[] = [
     matches: [1],
   },
   {
+    title: 'NaN is equal to NaN of any type and beyond that in no range of numbers',
+    documents: [{ a: Number.NaN }, { a: new Decimal128('NaN') }, { a: 5 }, { a: -Infinity }],
+    filter: { a: { $gte: Number.NaN, $lte: new Decimal128('NaN') } },
+    matches: [0, 1],
+  },
+  {
+    title: 'a decimal NaN is neither above nor below a number',
+    documents: [{ a: new Decimal128('NaN') }, { a: 5 }],
+    filter: { $or: [{ a: { $lt: 9 } }, { a: { $gt: new Decimal128('NaN') } }] },
+    matches: [1],
+  },
+  {
+    title: 'NaN is above MinKey and below MaxKey, and MinKey not above itself',
+    documents: [{ a: Number.NaN }, { a: new MinKey() }, { a: new MaxKey() }, {}],
+    filter: { a: { $gt: new MinKey(), $lt: new MaxKey() } },
+    matches: [0, 3],
+  },
+  {
+    // The parser of matches takes a document with both names for a value (`isDBRefDocument`).
+    title: 'a DBRef is a value, and its fields have paths',
+    documents: [{ r: new DBRef('users', 5 as never) }, { r: new DBRef('users', 6 as never) }],
+    filter: { r: { $ref: 'users', $id: 5 }, 'r.$id': 5, 'r.$ref': { $in: ['users'] } },
+    matches: [0],
+  },
+  {
+    title: 'the $db of a DBRef has a path, also in a list',
+    documents: [
+      { r: [new DBRef('users', 5 as never, 'one'), new DBRef('users', 6 as never)] },
+      { r: [] },
+    ],
+    filter: { 'r.$db': 'one', r: { $elemMatch: { $id: 6 } } },
+    matches: [0],
+  },
+  {
+    title: '$elemMatch takes the fields of a DBRef for names, not for operators',
+    documents: [{ r: [new DBRef('users', 5 as never, 'one')] }, { r: [{ $ref: 'users' }] }],
+    filter: { r: { $elemMatch: { $ref: 'users', $db: 'one' } } },
+    matches: [0],
+  },
+  {
     title: '$lte of null finds null and missing',
     documents: [{ a: null }, {}, { a: 1 }],
     filter: { a: { $lte: null } },
@@ -158,6 +198,12 @@ const CASES: readonly Case[] = [
     documents: [{ a: [{ x: 1, y: 2 }] }, { a: [{ x: 1 }, { y: 2 }] }, { a: { x: 1, y: 2 } }],
     filter: { a: { $elemMatch: { x: 1, y: 2 } } },
     matches: [0],
+  },
+  {
+    title: '$elemMatch with names looks at documents only, of an array at its indexes',
+    documents: [{ a: [1, null] }, { a: [{}] }, { a: [[]] }, { a: [[{ b: 1 }]] }, { a: [{ b: 1 }] }],
+    filter: { a: { $elemMatch: { b: null } } },
+    matches: [1, 2, 3],
   },
   {
     title: '$elemMatch takes operators on plain items',
@@ -312,6 +358,10 @@ const REFUSALS: readonly Refusal[] = [
   ['an anchor that only PCRE knows', { a: { $regex: '\\Ax' } }, 51091],
   ['a class that only PCRE knows', { a: { $regex: '[[:alpha:]]' } }, 51091],
   ['$ne of a regular expression', { a: { $ne: /x/ } }, 2],
+  ...['$gt', '$gte', '$lt', '$lte'].map(
+    (name): Refusal => [`${name} of a regular expression`, { a: { [name]: /x/ } }, 2],
+  ),
+  ['half a DBRef', { a: { $id: 5 } }, 2],
   ['$in of an operator', { a: { $in: [{ $gt: 1 }] } }, 2],
   ['$all of an operator', { a: { $all: [{ $gt: 1 }] } }, 2],
   ['$elemMatch of a number', { a: { $elemMatch: 5 } }, 2],

@@ -1,4 +1,5 @@
 import type { Document } from 'mongodb'
+import { Decimal128 } from 'mongodb'
 import t from 'tap'
 import { openDatabase } from '../open-database.ts'
 
@@ -32,6 +33,16 @@ const PROJECTIONS: readonly Projection[] = [
     result: { _id: 1, list: [{ n: 1 }, { n: 2 }, { n: 3 }] },
   },
   {
+    title: 'takes a decimal zero for "leave out"',
+    projection: { list: new Decimal128('0'), inner: new Decimal128('0.00') },
+    result: { _id: 1, a: 1, c: 3 },
+  },
+  {
+    title: 'takes any other decimal for "keep"',
+    projection: { a: new Decimal128('1') },
+    result: { _id: 1, a: 1 },
+  },
+  {
     title: 'computes fields',
     projection: { a: 1, double: { $multiply: ['$c', 2] } },
     result: { _id: 1, a: 1, double: 6 },
@@ -62,7 +73,19 @@ t.test('a projection', async (t) => {
       { list: { $elemMatch: { n: 1 } } },
       /'\$elemMatch': it is not supported by the embedded server/,
     ],
+    [{ list: { $slice: [0, 0] } }, /The projection \$slice is not supported/],
+    [{ 'inner.x': { $elemMatch: { n: 1 } } }, /'\$elemMatch': it is not supported/],
     [{ 'list.$': 1 }, /projection 'list\.\$' is not supported by the embedded server/],
+    [{ 'list.$': 0 }, /projection 'list\.\$' is not supported/],
+    [{ 'list.$.n': 1 }, /projection 'list\.\$\.n' is not supported/],
+    [{ 'list.$.$': 1 }, /projection 'list\.\$\.\$' is not supported/],
+    [{ 'list.$': 1, 'inner.$': 1 }, /projection 'list\.\$' is not supported/],
+    [{ a: { $slice: 1 }, 'list.$': 1 }, /is not supported/],
+    [{ list: { $: 1 } }, /'\$': it is not supported/],
+    [{ 'list.$n': 1 }, /must not|may not start with '\$'/],
+    [{ inner: { x: 1 }, 'inner.x': 1 }, /Path collision at inner\.x/],
+    [{ inner: { x: { z: 1 } }, 'inner.x': 1 }, /Path collision at inner\.x/],
+    [{ 'inner.x': 1, inner: 1 }, /Path collision at inner/],
   ]
   for (const [projection, message] of refusals) {
     await t.test(`refuses ${JSON.stringify(projection)}`, async (t) => {

@@ -13,6 +13,26 @@ t.test('a sort is refused', async (t) => {
     t.rejects(run({ $natural: 1 }), { code: 2, message: /'\$natural' is not supported/ }),
   )
   await t.test('by an operator', (t) => t.rejects(run({ $nope: 1 }), { code: 2 }))
+  await t.test('by 33 fields', async (t) => {
+    const by = (count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, index) => [`f${index}`, 1]))
+    await t.resolves(run(by(32)))
+    await t.rejects(run(by(33)), { code: 13103 })
+  })
+  await t.test('by two fields that are arrays', async (t) => {
+    await collection.insertOne({ p: [1, 2], q: [3] })
+    await t.rejects(run({ p: 1, q: 1 }), { code: 2, message: /parallel arrays/ })
+    await t.rejects(run({ p: 1, 'q.n': -1 }), { code: 2, message: /parallel arrays/ })
+  })
+  await t.test('by two fields of one array', async (t) => {
+    await collection.insertOne({ s: [{ x: 1, y: 1 }] })
+    const message = /several fields of the array 's' is not supported by the embedded server/
+    await t.rejects(run({ 's.x': 1, 's.y': 1 }), { code: 2, message })
+  })
+  await t.test('by an index that is also a name in the array', async (t) => {
+    await collection.insertOne({ n: [{ 0: 1 }] })
+    await t.rejects(run({ 'n.0': 1 }), { code: 16746 })
+  })
   await t.test('by $meta', (t) => t.rejects(run({ a: { $meta: 'textScore' } }), { code: 40218 }))
 })
 
@@ -62,4 +82,61 @@ t.test('an array sorts by its lowest item upwards and by its highest downwards',
     down.map(({ _id }) => _id),
     [0, 1, 2, 3],
   )
+})
+
+/** What a document sorts by is its lowest key in an index of the same field. */
+const SORTS: readonly (readonly [
+  title: string,
+  documents: readonly Document[],
+  sort: Document,
+  order: readonly number[],
+])[] = [
+  ['a position in an array', [{ v: [3, 0] }, { v: [1, 9] }, { v: [2] }], { 'v.0': 1 }, [1, 2, 0]],
+  [
+    'a position that is not there as null',
+    [{ v: [1, 2] }, { v: [1] }, {}],
+    { 'v.1': 1 },
+    [1, 2, 0],
+  ],
+  [
+    'a field at a position',
+    [{ v: [{ n: 2 }, { n: 0 }] }, { v: [{ n: 1 }] }],
+    { 'v.0.n': 1 },
+    [1, 0],
+  ],
+  [
+    'items without the field as null',
+    [{ v: [1, { n: 5 }] }, { v: [{ n: 2 }] }],
+    { 'v.n': 1 },
+    [0, 1],
+  ],
+  [
+    'an array in an array as a whole',
+    [{ v: [[1], 8] }, { v: [9] }, { v: [7] }],
+    { v: 1 },
+    [2, 0, 1],
+  ],
+  [
+    'an array in an array without its fields',
+    [{ v: [[{ n: 1 }]] }, { v: [] }, { v: [{ n: 0 }] }],
+    { 'v.n': -1 },
+    [2, 0, 1],
+  ],
+]
+
+t.test('a sort by arrays takes', async (t) => {
+  const database = await openDatabase(t)
+  for (const [number, [title, documents, sort, order]] of SORTS.entries()) {
+    await t.test(title, async (t) => {
+      const collection = database.collection<{ _id: number }>(`sort${number}`)
+      await collection.insertMany(documents.map((document, _id) => ({ _id, ...document })))
+      const found = await collection.find({}, { sort: sort as never }).toArray()
+      t.same(
+        found.map(({ _id }) => _id),
+        order,
+      )
+      const piped = await collection.aggregate([{ $sort: sort }]).toArray()
+      t.same(piped, found)
+    })
+  }
 })
