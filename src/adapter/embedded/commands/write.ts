@@ -9,7 +9,7 @@ import { whenUnlocked } from '../storage/collection.ts'
 import type { Entry } from '../storage/select-records.ts'
 import { select } from '../storage/select-records.ts'
 import { applyUpdates, insertDocument, planUpdates, planUpsert } from '../storage/write-records.ts'
-import { isReplacement } from '../updates/update.ts'
+import { isReplacement, stampEmptyTimestamps } from '../updates/update.ts'
 import { isDocument } from '../values/bson-type.ts'
 import type { Command, CommandContext, Commands } from './command.ts'
 import { readView, writeView } from './command.ts'
@@ -135,7 +135,7 @@ function toWriteError(index: number, error: unknown): Document {
 }
 
 function insert(document: Document, command: Document, context: CommandContext): Outcome {
-  insertDocument(writeView(command, 'insert', context), document)
+  insertDocument(writeView(command, 'insert', context), stampEmptyTimestamps(document, new Date()))
   return { n: 1 }
 }
 

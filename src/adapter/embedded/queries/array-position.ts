@@ -1,57 +1,83 @@
 import type { Document } from 'bson'
-import { CommandError } from '../errors.ts'
+import { CommandError, notSupported } from '../errors.ts'
 import { isDocument } from '../values/bson-type.ts'
-import { valuesAt } from '../values/field-paths.ts'
+import { arrayOn, fieldAt } from '../values/field-paths.ts'
+import { isRegex, toRegExp } from '../values/regular-expression.ts'
 import type { FilterOptions } from './filter.ts'
-import { compileFilter, compileItem } from './filter.ts'
+import { compileFilter, compileItem, isOperators } from './filter.ts'
 
-/**
- * Returns the index of the first item of an array that the filter's condition on it accepts: what
- * the positional `$` stands for.
- * @throws {CommandError} the filter has no condition on the array
- */
-export function findPosition(
-  filter: Document,
-  path: string,
-  document: Document,
-  options: FilterOptions,
-): number {
-  for (const [name, condition] of conditionsOf(filter, document, options)) {
-    const index = searchCondition(name, condition, path, document, options)
-    if (index !== undefined) return index
-  }
-  throw new CommandError(2, 'The positional operator did not find the match needed from the query.')
+/** One operator on one field. */
+interface Condition {
+  readonly path: string
+  readonly operator: string
+  readonly operand: unknown
 }
 
-/** All clauses of `$and` match, since the document was found; of `$or` those that do count. */
-function conditionsOf(
+/**
+ * Returns the conditions of a filter on fields, as MongoDB joins them by "and": a value is an `$eq`,
+ * and so is each value of `$all`, and that of an `$in` of one.
+ */
+export function conditionsOf(
   filter: Document,
-  document: Document,
-  options: FilterOptions,
-): [string, unknown][] {
-  return Object.entries(filter).flatMap(([name, condition]): [string, unknown][] => {
-    if (name !== '$and' && name !== '$or') return [[name, condition]]
-    return (condition as Document[])
-      .filter((clause) => name === '$and' || compileFilter(clause, options)(document))
-      .flatMap((clause) => conditionsOf(clause, document, options))
+  chooseOr: (clauses: readonly Document[]) => readonly Document[],
+): Condition[] {
+  return Object.entries(filter).flatMap(([path, condition]): Condition[] => {
+    if (path === '$and' || path === '$or') {
+      const clauses: readonly Document[] = path === '$or' ? chooseOr(condition) : condition
+      return clauses.flatMap((clause) => conditionsOf(clause, chooseOr))
+    }
+    if (path.startsWith('$')) return [{ path, operator: path, operand: condition }]
+    if (isRegex(condition)) return [{ path, operator: '$in', operand: [condition] }]
+    if (!isOperators(condition)) return [{ path, operator: '$eq', operand: condition }]
+    return Object.entries(condition).flatMap(([operator, operand]): Condition[] => {
+      if (operator === '$options') return []
+      if (operator === '$all') {
+        return operand.flatMap((one: unknown) => conditionsOf({ [path]: one }, chooseOr))
+      }
+      if (operator !== '$regex') return [{ path, operator, operand }]
+      return [{ path, operator: '$in', operand: [toRegExp(operand, condition.$options)] }]
+    })
   })
 }
 
-function searchCondition(
-  name: string,
-  condition: unknown,
-  path: string,
+/** Operators that hold for a whole array or for no item of it. */
+const WITHOUT_ITEM: ReadonlySet<string> = new Set(['$ne', '$nin', '$not', '$exists', '$size'])
+
+/**
+ * Returns what the positional `$` stands for: the index of the array item by which the filter found
+ * the document. In MongoDB it is that of one condition, whatever array the path of the update has.
+ * @throws {CommandError} 2 no condition is on an item, or two are met by items of different indexes
+ */
+export function findPosition(filter: Document, document: Document, options: FilterOptions): number {
+  const conditions = conditionsOf(filter, (clauses) =>
+    clauses.filter((clause) => compileFilter(clause, options)(document)),
+  )
+  const indexes = conditions
+    .filter(({ operator }) => !WITHOUT_ITEM.has(operator))
+    .map((condition) => findItem(condition, document, options))
+  const [position, ...others] = new Set(indexes.filter((index) => index >= 0))
+  if (others.length > 0) {
+    throw notSupported('The positional operator with conditions that different items meet')
+  }
+  if (position !== undefined) return position
+  throw new CommandError(2, 'The positional operator did not find the match needed from the query.')
+}
+
+/** Returns the index in the first array on the path, -1 where there is none. */
+function findItem(
+  { path, operator, operand }: Condition,
   document: Document,
   options: FilterOptions,
-): number | undefined {
-  if (name !== path && !name.startsWith(`${path}.`)) return undefined
-  const [array] = valuesAt(document, path.split('.'))
-  if (!Array.isArray(array)) return undefined
-  const rest = name.slice(path.length)
-  const isElemMatch = rest === '' && isDocument(condition) && '$elemMatch' in condition
-  const matches = isElemMatch
-    ? compileItem(condition.$elemMatch, options)
-    : compileFilter({ [`item${rest}`]: condition }, options)
-  const index = array.findIndex((item) => matches(isElemMatch ? item : { item }))
-  return index < 0 ? undefined : index
+): number {
+  const parts = path.split('.')
+  const outer = arrayOn(document, parts)?.split('.') ?? parts
+  const array: unknown = fieldAt(document, outer)
+  if (!Array.isArray(array)) return -1
+  const rest = parts.slice(outer.length).join('.')
+  if (rest === '') {
+    const condition = operator === '$elemMatch' ? operand : { [operator]: operand }
+    return array.findIndex(compileItem(condition, options))
+  }
+  const matches = compileFilter({ [rest]: { [operator]: operand } }, options)
+  return array.findIndex((item) => isDocument(item) && matches(item))
 }

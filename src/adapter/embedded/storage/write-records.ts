@@ -1,12 +1,14 @@
 import type { Document } from 'bson'
-import { calculateObjectSize, ObjectId } from 'bson'
+import { calculateObjectSize, ObjectId, serialize } from 'bson'
 import { CommandError, duplicateKey } from '../errors.ts'
 import { MAX_DOCUMENT_BYTES } from '../limits.ts'
-import { isOperators } from '../queries/filter.ts'
+import { prepareDocument } from '../protocol/message.ts'
+import { conditionsOf } from '../queries/array-position.ts'
 import { modifyField } from '../updates/field-changes.ts'
 import type { Updater } from '../updates/update.ts'
+import { checkConflicts } from '../updates/update.ts'
 import { isDocument, TYPE_ORDER, typeOrderOf } from '../values/bson-type.ts'
-import { isEqual } from '../values/compare.ts'
+import { isEqual, keysOf } from '../values/compare.ts'
 import { clone } from '../values/field-paths.ts'
 import { isRegex } from '../values/regular-expression.ts'
 import type { View } from './collection.ts'
@@ -17,6 +19,8 @@ export interface PlannedUpdate {
   readonly key: string
   readonly before: Document
   readonly after: Document
+  /** Why the change fails, after which no other is planned. */
+  readonly error?: unknown
 }
 
 /** Stores a new document and returns it, with an `_id`. */
@@ -33,9 +37,17 @@ export function insertDocument(view: View, document: Document): Document {
   return stored
 }
 
-/** Returns what an update makes of each entry, without storing it. */
+/** Returns what an update makes of each entry, up to the first error, without storing it. */
 export function planUpdates(entries: readonly Entry[], update: Updater): PlannedUpdate[] {
-  return entries.map(([key, before]) => ({ key, before, after: update(before, false) }))
+  const planned: PlannedUpdate[] = []
+  for (const [key, before] of entries) {
+    try {
+      planned.push({ key, before, after: update(before, false) })
+    } catch (error) {
+      return [...planned, { key, before, after: before, error }]
+    }
+  }
+  return planned
 }
 
 /** Returns the document an upsert makes where nothing matched, without storing it. */
@@ -43,18 +55,34 @@ export function planUpsert(filter: Document, update: Updater, isReplacement: boo
   return withId(update(toUpsertBase(filter, isReplacement), true))
 }
 
-/** Stores planned updates and returns how many documents have changed. */
+/**
+ * Stores planned updates and returns how many documents have changed. What is stored before an error
+ * stays, as in MongoDB: outside of a transaction nothing is taken back.
+ */
 export function applyUpdates(view: View, updates: readonly PlannedUpdate[]): number {
-  const changed = updates.filter(({ before, after }) => !isEqual(before, after))
-  for (const { after } of changed) checkDocument(after)
+  const changed = updates.filter(
+    // The number 1 and Decimal128 1 are equal, and are not the same.
+    ({ before, after, error }) =>
+      error !== undefined ||
+      !isEqual(before, after) ||
+      Buffer.compare(serialize(before), serialize(after)) !== 0,
+  )
   // Checked before the first write: a statement that has to wait is run again as a whole.
   for (const { key, after } of changed) view.check(key, after)
-  for (const { key, after } of changed) view.put(key, after)
+  for (const { key, after, error } of changed) {
+    if (error !== undefined) throw error
+    checkDocument(after)
+    view.put(key, after)
+  }
   return changed.length
 }
 
-/** @throws {CommandError} 53, 10334 the document must not be stored */
+/** How many documents and arrays of a stored document may be inside of one another. */
+const MAX_LEVELS = 180
+
+/** @throws {CommandError} 15, 52, 53, 10334 the document must not be stored */
 function checkDocument(document: Document): void {
+  prepareDocument(document, MAX_LEVELS)
   const id: unknown = document._id
   const type = typeOrderOf(id)
   if (type === TYPE_ORDER.array || type === TYPE_ORDER.regex || id === undefined) {
@@ -71,12 +99,22 @@ function checkDocument(document: Document): void {
   }
 }
 
-/** Returns the document an upsert starts from: the equalities of its filter. */
+/**
+ * Returns the document an upsert starts from: the equalities of its filter, ordered by their paths.
+ * @throws {CommandError} 54, 111 two of them are in conflict, or a replacement's is a part of `_id`
+ */
 function toUpsertBase(filter: Document, isReplacement: boolean): Document {
   const base: Document = {}
-  for (const [path, value] of readEqualities(filter)) {
-    const isWanted = !isReplacement || path === '_id'
-    if (isWanted) modifyField(base, path.split('.'), true, () => clone(value))
+  const equalities = readEqualities(filter).filter(
+    ([path]) => !isReplacement || path.split('.')[0] === '_id',
+  )
+  const paths = equalities.map(([path]) => path)
+  checkConflicts(paths, 54)
+  if (isReplacement && paths.some((path) => path !== '_id')) {
+    throw new CommandError(111, "The field '_id' must be given as a whole")
+  }
+  for (const [path, value] of equalities.toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+    modifyField(base, path.split('.'), 'create', () => clone(value))
   }
   return base
 }
@@ -86,15 +124,13 @@ function withId({ _id = new ObjectId(), ...fields }: Document): Document {
   return { _id, ...fields }
 }
 
-/** Returns the fields that a filter says are equal to one value. */
-function readEqualities(filter: Document): [string, unknown][] {
-  return Object.entries(filter).flatMap(([name, condition]): [string, unknown][] => {
-    const isAlone = Array.isArray(condition) && condition.length === 1
-    if (name === '$and' || (name === '$or' && isAlone)) return condition.flatMap(readEqualities)
-    if (name.startsWith('$') || isRegex(condition)) return []
-    if (!isOperators(condition)) return [[name, condition]]
-    if ('$eq' in condition) return [[name, condition.$eq]]
-    const all: unknown = condition.$all
-    return Array.isArray(all) && all.length === 1 && !isOperators(all[0]) ? [[name, all[0]]] : []
+/** Returns the fields that a filter says are equal to one value. @throws {CommandError} 224 `$expr` */
+function readEqualities(filter: Document): [path: string, value: unknown][] {
+  const conditions = conditionsOf(filter, (clauses) => (clauses.length === 1 ? clauses : []))
+  return conditions.flatMap(({ path, operator, operand }): [string, unknown][] => {
+    if (operator === '$expr') throw new CommandError(224, '$expr is not allowed with an upsert')
+    if (operator === '$eq') return [[path, operand]]
+    const list: unknown[] = operator === '$in' && Array.isArray(operand) ? operand : []
+    return keysOf(list).size === 1 && !isRegex(list[0]) ? [[path, list[0]]] : []
   })
 }

@@ -57,10 +57,9 @@ export function expandPath(
   if (at < 0) return [[...parts]]
   const placeholder = parts[at] ?? ''
   const head = parts.slice(0, at)
-  const path = head.join('.')
   const indexes =
     placeholder === '$'
-      ? [findPosition(context.filter, path, original, context)]
+      ? [findPosition(context.filter, original, context)]
       : matchingIndexes(document, head, placeholder.slice(2, -1), placeholders)
   return indexes.flatMap((index) =>
     expandPath(
@@ -99,24 +98,26 @@ const MAX_ARRAY_PADDING = 1_500_000
 
 /**
  * Changes one field, in place, to what `change` returns for its old value: `undefined` removes it,
- * and an item of an array becomes null. Missing documents on the way are created if `creates`.
- * @throws {CommandError} 28 the path leads through a value that has no fields
+ * and an item of an array becomes null. A missing field, with the documents on the way, is created
+ * or left.
+ * @throws {CommandError} 28 the path leads through a value that can have no such field, unless any
+ *   path may be left
  */
 export function modifyField(
   document: Document,
   parts: readonly string[],
-  creates: boolean,
+  missing: 'create' | 'leave' | 'leave any',
   change: (old: unknown) => unknown,
 ): void {
   let target: Document | unknown[] = document
   for (const [at, part] of parts.entries()) {
     if (!canHold(target, part)) {
-      if (!creates) return
+      if (missing === 'leave any') return
       const holder = parts.slice(0, at).join('.')
       throw new CommandError(28, `Cannot create field '${part}' in element '${holder}'`)
     }
     const old = getField(target, part)
-    if (old === undefined && !creates) return
+    if (old === undefined && missing !== 'create') return
     if (at === parts.length - 1) {
       const value = change(old)
       if (value === undefined) remove(target, part)

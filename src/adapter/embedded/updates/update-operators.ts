@@ -1,5 +1,5 @@
 import type { Document } from 'bson'
-import { Long, Timestamp } from 'bson'
+import { Timestamp } from 'bson'
 import { CommandError, notSupported } from '../errors.ts'
 import type { FilterOptions } from '../queries/filter.ts'
 import { compileFilter, isLogical, isOperators } from '../queries/filter.ts'
@@ -7,6 +7,7 @@ import { compileSort } from '../queries/sort.ts'
 import { isDocument, isNumeric, typeNameOf } from '../values/bson-type.ts'
 import type { Collation } from '../values/compare.ts'
 import { compareValues, isEqual } from '../values/compare.ts'
+import { arrayOn } from '../values/field-paths.ts'
 import { calculate } from '../values/numbers.ts'
 import { isRegex } from '../values/regular-expression.ts'
 
@@ -75,10 +76,13 @@ function toCurrentDate(_old: unknown, operand: unknown, { now }: UpdateOptions):
   if (typeof operand === 'boolean') return now
   const type = isDocument(operand) && Object.keys(operand).length === 1 ? operand.$type : undefined
   if (type === 'date') return now
-  if (type === 'timestamp') {
-    return new Timestamp(Long.fromBits(now.getMilliseconds(), Math.floor(now.getTime() / 1000)))
-  }
+  if (type === 'timestamp') return toTimestamp(now)
   throw new CommandError(2, "$currentDate takes a bool, or { $type: 'date' or 'timestamp' }")
+}
+
+/** Returns a time as a timestamp: its seconds, with the milliseconds as their count. */
+export function toTimestamp(time: Date): Timestamp {
+  return new Timestamp({ t: Math.floor(time.getTime() / 1000), i: time.getMilliseconds() + 1 })
 }
 
 const PUSH_MODIFIERS: ReadonlySet<string> = new Set(['$each', '$position', '$slice', '$sort'])
@@ -107,7 +111,14 @@ function isModified(operand: Document): boolean {
 }
 
 function sortItems(items: unknown[], sort: unknown, collation: Collation | undefined): unknown[] {
-  if (isDocument(sort)) return compileSort(sort, collation)(items as Document[])
+  if (isDocument(sort) && Object.keys(sort).length > 0) {
+    const paths = Object.keys(sort).map((path) => path.split('.'))
+    // MongoDB compares whole arrays here, and not their items as where it sorts documents.
+    if (items.some((item) => Array.isArray(item) || paths.some((path) => arrayOn(item, path)))) {
+      throw notSupported('$sort by an array in $push')
+    }
+    return compileSort(sort, collation)(items as Document[])
+  }
   if (sort !== 1 && sort !== -1)
     throw new CommandError(2, 'The $sort element value must be 1 or -1')
   return items.sort((a, b) => sort * compareValues(a, b, collation))

@@ -1,4 +1,5 @@
 import type { Document } from 'bson'
+import { Timestamp } from 'bson'
 import { CommandError } from '../errors.ts'
 import { isDocument } from '../values/bson-type.ts'
 import { isEqual } from '../values/compare.ts'
@@ -6,7 +7,7 @@ import { arrayOn, clone, isIndex, startsWithOperator } from '../values/field-pat
 import type { PlaceholderContext } from './field-changes.ts'
 import { compileArrayFilters, expandPath, modifyField } from './field-changes.ts'
 import type { UpdateOptions } from './update-operators.ts'
-import { NEVER_CREATING, UPDATE_OPERATORS } from './update-operators.ts'
+import { NEVER_CREATING, toTimestamp, UPDATE_OPERATORS } from './update-operators.ts'
 
 /** What an update needs beside itself. */
 export interface UpdateContext extends UpdateOptions, PlaceholderContext {
@@ -25,7 +26,7 @@ export function compileUpdate(update: unknown, context: UpdateContext): Updater 
     const id: unknown = document._id
     if (id !== undefined && !isEqual(id, updated._id)) {
       const message =
-        "Performing an update on the path '_id' would modifyField the immutable field '_id'"
+        "Performing an update on the path '_id' would modify the immutable field '_id'"
       throw new CommandError(66, message)
     }
     return updated
@@ -38,7 +39,7 @@ function compileChange(update: unknown, context: UpdateContext): Updater {
       throw new CommandError(9, 'arrayFilters may not be specified for pipeline-style updates')
     }
     const run = context.compilePipeline(update)
-    return (document) => run(document)
+    return (document) => replace(document, run(document))
   }
   if (!isDocument(update)) throw new CommandError(9, 'The update must be an object or an array')
   if (isReplacement(update)) return compileReplacement(update, context)
@@ -55,7 +56,7 @@ export function isReplacement(update: unknown): update is Document {
   return isDocument(update) && !startsWithOperator(update)
 }
 
-function compileReplacement(update: Document, { arrayFilters }: UpdateContext): Updater {
+function compileReplacement(update: Document, { arrayFilters, now }: UpdateContext): Updater {
   const dollar = Object.keys(update).find((name) => name.startsWith('$'))
   if (dollar !== undefined) {
     const message = `The dollar ($) prefixed field '${dollar}' is not allowed in the context of a replacement`
@@ -64,12 +65,22 @@ function compileReplacement(update: Document, { arrayFilters }: UpdateContext): 
   if (arrayFilters !== undefined) {
     throw new CommandError(9, 'arrayFilters may not be specified for a replacement')
   }
-  return (document) => replace(document, update)
+  const stamped = stampEmptyTimestamps(update, now)
+  return (document) => replace(document, stamped)
 }
 
-function replace(document: Document, replacement: Document): Document {
-  const id: unknown = document._id ?? replacement._id
-  return id === undefined ? { ...replacement } : { _id: id, ...replacement }
+/** The `_id` stands first, and stays where the replacement has none. */
+function replace({ _id: old }: Document, { _id = old, ...fields }: Document): Document {
+  return _id === undefined ? fields : { _id, ...fields }
+}
+
+/** Returns a document in which fields that are an empty timestamp, but for `_id`, have the time. */
+export function stampEmptyTimestamps(document: Document, now: Date): Document {
+  const fields = Object.entries(document).map(([name, value]) => {
+    const isEmpty = name !== '_id' && value instanceof Timestamp && value.isZero()
+    return [name, isEmpty ? toTimestamp(now) : value]
+  })
+  return Object.fromEntries(fields)
 }
 
 type Step = (copy: Document, isInsert: boolean, original: Document) => void
@@ -87,38 +98,42 @@ function readSteps(update: Document, context: UpdateContext): Step[] {
     operator === '$rename' ? [path, String(operand)] : [path],
   )
   for (const path of paths) checkPath(path)
-  checkConflicts(paths)
+  checkConflicts(paths, 40)
   const placeholders = compileArrayFilters(paths, context)
   // MongoDB goes through the paths in this order, and so adds new fields in it.
   targets.sort((a, b) => comparePaths(a.path.split('.'), b.path.split('.')))
   return targets.map(({ operator, path, operand }) => {
     if (operator === '$rename') return (copy) => rename(copy, path, operand)
     const apply = UPDATE_OPERATORS.get(operator)
-    const creates = !NEVER_CREATING.has(operator)
+    const kept = operator === '$unset' ? 'leave any' : 'leave'
+    const missing = NEVER_CREATING.has(operator) ? kept : 'create'
+    // An operand that is not valid is refused even where no document is found.
+    apply?.(missing === 'leave' ? [] : undefined, operand, context, path)
     return (copy, isInsert, original) => {
       if (operator === '$setOnInsert' && !isInsert) return
       for (const parts of expandPath(copy, path.split('.'), placeholders, context, original)) {
-        modifyField(copy, parts, creates, (old) => apply?.(old, clone(operand), context, path))
+        modifyField(copy, parts, missing, (old) => apply?.(old, clone(operand), context, path))
       }
     }
   })
 }
 
 function rename(document: Document, from: string, to: unknown): void {
-  if (typeof to !== 'string')
-    throw new CommandError(2, `The 'to' field for $rename must be a string`)
+  if (typeof to !== 'string' || [from, to].some((path) => path.includes('.$'))) {
+    throw new CommandError(2, 'The fields of $rename must be strings without placeholders')
+  }
   if ([from, to].some((path) => arrayOn(document, path.split('.').slice(0, -1)))) {
     throw new CommandError(2, 'The source and target field for $rename must not be in an array')
   }
   let moved: unknown
-  modifyField(document, from.split('.'), false, (old) => {
+  modifyField(document, from.split('.'), 'leave any', (old) => {
     moved = old
     return undefined
   })
-  if (moved !== undefined) modifyField(document, to.split('.'), true, () => moved)
+  if (moved !== undefined) modifyField(document, to.split('.'), 'create', () => moved)
 }
 
-/** @throws {CommandError} 52, 56 the path has an empty part or an operator */
+/** @throws {CommandError} 52, 56, 2 the path has an empty part, an operator, or `$` twice */
 function checkPath(path: string): void {
   const parts = path.split('.')
   if (parts.includes('')) {
@@ -126,22 +141,26 @@ function checkPath(path: string): void {
     throw new CommandError(56, message)
   }
   const wrong = parts.find(
-    (part, at) => part.startsWith('$') && (at === 0 || !/^\$(\[\w*\])?$/.test(part)),
+    (part, at) =>
+      part.startsWith('$') && (at === 0 || !/^\$(\[([a-z][a-zA-Z0-9]*)?\])?$/.test(part)),
   )
   if (wrong !== undefined) {
     const message = `The dollar ($) prefixed field '${wrong}' in '${path}' is not allowed.`
-    throw new CommandError(52, message)
+    throw new CommandError(wrong.startsWith('$[') ? 2 : 52, message)
+  }
+  if (parts.filter((part) => part === '$').length > 1) {
+    throw new CommandError(2, `Too many positional (i.e. '$') elements found in path '${path}'`)
   }
 }
 
-/** @throws {CommandError} 40 a path is given twice, or leads into another one */
-function checkConflicts(paths: readonly string[]): void {
+/** @throws {CommandError} `code` a path is given twice, or leads into another one */
+export function checkConflicts(paths: readonly string[], code: number): void {
   const sorted = paths.toSorted((a, b) => comparePaths(a.split('.'), b.split('.')))
   for (const [index, path] of sorted.entries()) {
     const previous = sorted[index - 1]
     if (previous !== undefined && (path === previous || path.startsWith(`${previous}.`))) {
-      const message = `Updating the path '${path}' would create a conflict at '${previous}'`
-      throw new CommandError(40, message)
+      const message = `Setting the path '${path}' would create a conflict at '${previous}'`
+      throw new CommandError(code, message)
     }
   }
 }

@@ -165,6 +165,80 @@ const CASES: readonly Case[] = [
     after: { a: [1, 12, 3] },
   },
   {
+    title: 'the positional $ is the item of the outermost array on the path of the condition',
+    before: { a: [{ b: [1] }, { b: [2, 3] }] },
+    filter: { 'a.b': { $gte: 3 }, a: { $ne: 7 } },
+    update: { $set: { 'a.$.hit': true } },
+    after: { a: [{ b: [1] }, { b: [2, 3], hit: true }] },
+  },
+  {
+    title: 'the positional $ is the index that two conditions have in common',
+    before: { a: [{ k: 1 }, { k: 2, m: 5 }], b: [0, 9] },
+    filter: { 'a.k': 2, 'a.m': { $gt: 4, $lt: 6 }, b: { $elemMatch: { $gt: 8 } } },
+    update: { $set: { 'a.$.v': 7 } },
+    after: { a: [{ k: 1 }, { k: 2, m: 5, v: 7 }], b: [0, 9] },
+  },
+  {
+    title: 'the positional $ looks at the items and not into them',
+    before: { a: [[5], 5] },
+    filter: { a: 5 },
+    update: { $set: { 'a.$': 0 } },
+    after: { a: [[5], 0] },
+  },
+  {
+    title: 'a value of another type of numbers is stored, although it is equal',
+    before: { a: 1 },
+    update: { $set: { a: new Decimal128('1') } },
+    after: { a: new Decimal128('1') },
+  },
+  {
+    title: '$unset leads through anything',
+    before: { a: 1, b: [{ c: 1 }] },
+    update: { $unset: { 'a.x': '', 'b.c': '', d: '' } },
+    after: { a: 1, b: [{ c: 1 }] },
+  },
+  {
+    title: '$pull, $pullAll and $pop leave a missing field and a missing item',
+    before: { a: {}, b: [] },
+    update: { $pull: { 'a.x.y': 1 }, $pullAll: { c: [1] }, $pop: { 'b.0.c': 1 } },
+    after: { a: {}, b: [] },
+  },
+  {
+    title: '$pull takes the fields of a DBRef for names',
+    before: {
+      r: [
+        { $ref: 'users', $id: 5 },
+        { $ref: 'users', $id: 6 },
+      ],
+    },
+    update: { $pull: { r: { $id: 5 } } },
+    after: { r: [{ $ref: 'users', $id: 6 }] },
+  },
+  {
+    title: '$pull takes null for null and for a missing field of documents',
+    before: { a: [null, {}, { b: null }, { b: 1 }, 5] },
+    update: { $pull: { a: { b: null } } },
+    after: { a: [null, { b: 1 }, 5] },
+  },
+  {
+    title: '$push sorts documents by a dotted path, other items as if they had no field',
+    before: { a: [{ n: { m: 2 } }, 5] },
+    update: { $push: { a: { $each: [{ n: { m: 1 } }], $sort: { 'n.m': 1 } } } },
+    after: { a: [5, { n: { m: 1 } }, { n: { m: 2 } }] },
+  },
+  {
+    title: '$push takes $slice of 0 and a $position beyond either end',
+    before: { a: [1], b: [1], c: [1] },
+    update: {
+      $push: {
+        a: { $each: [2], $slice: 0 },
+        b: { $each: [2], $position: 9 },
+        c: { $each: [2], $position: -9 },
+      },
+    },
+    after: { a: [], b: [1, 2], c: [2, 1] },
+  },
+  {
     title: '$[] is every item',
     before: { a: [1, 2] },
     update: { $inc: { 'a.$[]': 10 } },
@@ -227,6 +301,20 @@ const REFUSALS: readonly (readonly [
   ['$set far beyond an array', { a: [] }, { $set: { 'a.1000000000': 1 } }, 2],
   ['$[] without an array', {}, { $set: { 'a.$[]': 1 } }, 2],
   ['$ without a condition', { a: [1] }, { $set: { 'a.$': 1 } }, 2],
+  ['$ twice', { a: [1] }, { $set: { 'a.$.b.$': 1 } }, 2],
+  ['$pull through an array', { a: [{ b: [1] }] }, { $pull: { 'a.b': 1 } }, 28],
+  ['$pullAll through a scalar', { a: 1 }, { $pullAll: { 'a.b': [1] } }, 28],
+  ['$pop through null', { a: null }, { $pop: { 'a.b': 1 } }, 28],
+  ['$pop of two from nothing', {}, { $pop: { a: 2 } }, 9],
+  ['$pull from nothing with an unknown operator', {}, { $pull: { a: { $near: 1 } } }, 2],
+  ['$push sorted by nothing', { a: [] }, { $push: { a: { $each: [1], $sort: {} } } }, 2],
+  [
+    '$push sorted by a field that is an array',
+    { a: [] },
+    { $push: { a: { $each: [{ n: [1] }], $sort: { n: 1 } } } },
+    2,
+  ],
+  ['$rename of a placeholder', { a: [1], b: 1 }, { $rename: { b: 'c.$' } }, 2],
   ['another _id', {}, { $set: { _id: 2 } }, 66],
   ['the same path twice', {}, { $set: { a: 1 }, $inc: { a: 1 } }, 40],
   ['a path inside another', {}, { $set: { a: {}, 'a.b': 1 } }, 40],
@@ -266,6 +354,31 @@ t.test('an update is refused with MongoDB’s code for', async (t) => {
       code: 9,
     }),
   )
+  for (const name of ['E', '_e', 'e_', '1', 'é']) {
+    await t.test(`an array filter named ${name}`, (t) => {
+      const update = { $set: { [`a.$[${name}]`]: 1 } }
+      return t.rejects(collection.updateOne({}, update, { arrayFilters: [{ [name]: 1 }] }), {
+        code: 2,
+      })
+    })
+  }
+  await t.test('an operand that is not valid, even where nothing matches', async (t) => {
+    const update = (update: Document) => collection.updateOne({ _id: 9 }, update)
+    await t.rejects(update({ $inc: { a: 'x' } }), { code: 14 })
+    await t.rejects(update({ $pop: { a: 2 } }), { code: 9 })
+  })
+  await t.test('$ of conditions that different items meet, or only a negation', async (t) => {
+    await collection.replaceOne({ _id: 1 }, { a: [1, 2, 3], b: [5, 6] })
+    const hit = (filter: Document) => collection.updateOne(filter, { $set: { 'a.$': 0 } })
+    const message = /different items meet is not supported by the embedded server/
+    await t.rejects(hit({ a: 1, b: 6 }), { code: 2, message })
+    await t.rejects(hit({ a: { $gt: 1, $lt: 3 } }), { code: 2, message })
+    await t.rejects(hit({ a: { $all: [1, 2] } }), { code: 2, message })
+    for (const condition of [{ $ne: 9 }, { $nin: [9] }, { $not: { $gt: 9 } }, { $size: 3 }]) {
+      await t.rejects(hit({ a: condition }), { code: 2, message: /did not find the match/ })
+    }
+    t.same(await collection.findOne({ _id: 1 }), { _id: 1, a: [1, 2, 3], b: [5, 6] })
+  })
 })
 
 t.test('an upsert', async (t) => {
@@ -286,6 +399,44 @@ t.test('an upsert', async (t) => {
       e: 3,
       f: 4,
     })
+  })
+  await t.test(
+    'has the fields of its filter by their names, then those of the update',
+    async (t) => {
+      const filter = { z: 1, $or: [{ y: { $in: [2, 2] } }], 'b.d': { $all: [3] }, 'b.c': null }
+      const options = { upsert: true, returnDocument: 'after' } as const
+      const made = await collection.findOneAndUpdate(filter, { $set: { a: 5, 'b.a': 6 } }, options)
+      const { _id, ...fields } = made ?? {}
+      t.equal(JSON.stringify(fields), '{"b":{"c":null,"d":3,"a":6},"y":2,"z":1,"a":5}')
+      t.equal(Object.keys(made ?? {})[0], '_id')
+    },
+  )
+  await t.test('takes no equality from a list of several values and from patterns', async (t) => {
+    const filter = { a: { $in: [1, 2] }, b: { $in: [/x/] }, c: /x/, $nor: [{ d: 1 }], e: 9 }
+    const { upsertedId } = await collection.updateOne(filter, { $set: { f: 1 } }, { upsert: true })
+    t.same(await collection.findOne({ e: 9 }), { _id: upsertedId, e: 9, f: 1 })
+  })
+  const conflicts: readonly Document[] = [
+    { $and: [{ q: 1 }, { q: 1 }] },
+    { q: { $all: [1, 2] } },
+    { q: { $eq: 1, $in: [1] } },
+    { q: { c: 1 }, 'q.c': 1 },
+    { 'q.c': 1, q: { d: 1 }, 'q-c': 1 },
+  ]
+  for (const filter of conflicts) {
+    await t.test(`refuses ${JSON.stringify(filter)}`, async (t) => {
+      const count = await collection.countDocuments()
+      const options = { upsert: true }
+      await t.rejects(collection.updateOne(filter, { $set: { a: 1 } }, options), { code: 54 })
+      t.equal(await collection.countDocuments(), count)
+      await t.resolves(collection.replaceOne(filter, { a: 1 }, options))
+    })
+  }
+  await t.test('refuses $expr, and with a replacement a part of the _id', async (t) => {
+    const options = { upsert: true }
+    const expression = { $and: [{ $expr: { $eq: ['$a', 'none'] } }] }
+    await t.rejects(collection.updateOne(expression, { $set: { a: 1 } }, options), { code: 224 })
+    await t.rejects(collection.replaceOne({ '_id.x': 1 }, { a: 1 }, options), { code: 111 })
   })
   await t.test('with a replacement takes the _id only', async (t) => {
     const id = new ObjectId()
@@ -309,6 +460,25 @@ t.test('an update with a pipeline sees the old document', async (t) => {
   ])
   t.same(await collection.findOne(), { _id: 1, b: { c: 1, d: 1 }, sum: 3 })
   await t.rejects(collection.updateOne({}, [{ $match: {} }]), { code: 72 })
+})
+
+t.test('an update with a pipeline keeps the _id, in the first place', async (t) => {
+  const database = await openDatabase(t)
+  const collection = database.collection<Document & { _id: number }>('kept')
+  const pipelines: readonly (readonly [pipeline: Document[], after: string])[] = [
+    [[{ $replaceWith: { b: '$a' } }], '{"_id":1,"b":2}'],
+    [[{ $replaceRoot: { newRoot: { b: '$a', _id: '$_id' } } }], '{"_id":1,"b":2}'],
+    [[{ $project: { _id: 0, a: 1 } }], '{"_id":1,"a":2}'],
+    [[{ $unset: ['_id', 'a'] }], '{"_id":1}'],
+  ]
+  for (const [pipeline, after] of pipelines) {
+    await collection.replaceOne({ _id: 1 }, { a: 2 }, { upsert: true })
+    await collection.updateOne({ _id: 1 }, pipeline)
+    t.equal(JSON.stringify(await collection.findOne()), after)
+  }
+  await t.rejects(collection.updateOne({}, [{ $replaceWith: { _id: 2 } }]), { code: 66 })
+  await collection.updateOne({ _id: 3 }, [{ $replaceWith: { b: 1 } }], { upsert: true })
+  t.same(await collection.findOne({ _id: 3 }), { _id: 3, b: 1 })
 })
 
 t.test('no update operator is allowed that has no case here', (t) => {
