@@ -95,9 +95,6 @@ function unknownOperator(what: string): CommandError {
   return new CommandError(2, `${what}: it is not supported by the embedded server`)
 }
 
-/** Names that are no operators although they start with a dollar. */
-export const DBREF_FIELDS: readonly string[] = ['$ref', '$id', '$db']
-
 /** Returns an operator of a whole filter as a function. */
 export type LogicalOperator = (operand: unknown, options: FilterOptions, name: string) => Predicate
 
@@ -110,7 +107,6 @@ export const LOGICAL_OPERATORS: ReadonlyMap<string, LogicalOperator> = new Map<
   ['$or', combine((document, tests) => tests.some((test) => test(document)))],
   ['$nor', combine((document, tests) => !tests.some((test) => test(document)))],
   ['$comment', () => () => true],
-  ...DBREF_FIELDS.map((name): [string, LogicalOperator] => [name, equalField]),
   [
     '$text',
     (_operand, { text }) => {
@@ -126,11 +122,6 @@ export const LOGICAL_OPERATORS: ReadonlyMap<string, LogicalOperator> = new Map<
     },
   ],
 ])
-
-/** Here a field of a DBRef has a value, and no operators. */
-function equalField(operand: unknown, options: FilterOptions, name: string): Predicate {
-  return compileField(name, { $eq: checkNotRegex(operand) }, options)
-}
 
 function combine(
   join: (document: Document, tests: readonly Predicate[]) => boolean,

@@ -4,7 +4,6 @@ import { isDocument, isNumeric } from '../values/bson-type.ts'
 import { isTrue } from '../values/compare.ts'
 import { setField, startsWithOperator, withField } from '../values/field-paths.ts'
 import type { CompileExpression } from './filter.ts'
-import { DBREF_FIELDS } from './filter.ts'
 import type { TextScore } from './text-query.ts'
 import { readTextScore } from './text-query.ts'
 
@@ -79,7 +78,7 @@ function flatten(spec: Document, prefix = ''): [string, unknown][] {
     const path = `${prefix}${name}`
     const parts = name.split('.')
     if (parts.includes('$')) throw notSupported(`The positional projection '${path}'`, 16410)
-    if (parts.some((part) => part.startsWith('$') && !DBREF_FIELDS.includes(part))) {
+    if (parts.some((part) => part.startsWith('$'))) {
       throw new CommandError(16410, `FieldPath field names may not start with '$': '${name}'`)
     }
     if (parts.includes('')) {

@@ -77,12 +77,9 @@ export function applyUpdates(view: View, updates: readonly PlannedUpdate[]): num
   return changed.length
 }
 
-/** How many documents and arrays of a stored document may be inside of one another. */
-const MAX_LEVELS = 180
-
 /** @throws {CommandError} 15, 52, 53, 10334 the document must not be stored */
 function checkDocument(document: Document): void {
-  prepareDocument(document, MAX_LEVELS)
+  prepareDocument(document, 180)
   const id: unknown = document._id
   const type = typeOrderOf(id)
   if (type === TYPE_ORDER.array || type === TYPE_ORDER.regex || id === undefined) {

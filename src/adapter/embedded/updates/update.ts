@@ -1,7 +1,7 @@
 import type { Document } from 'bson'
 import { Timestamp } from 'bson'
 import { CommandError } from '../errors.ts'
-import { isDocument } from '../values/bson-type.ts'
+import { isDocument, typeNameOf } from '../values/bson-type.ts'
 import { isEqual } from '../values/compare.ts'
 import { arrayOn, clone, isIndex, startsWithOperator } from '../values/field-paths.ts'
 import type { PlaceholderContext } from './field-changes.ts'
@@ -24,7 +24,8 @@ export function compileUpdate(update: unknown, context: UpdateContext): Updater 
   return (document, isInsert) => {
     const updated = change(document, isInsert)
     const id: unknown = document._id
-    if (id !== undefined && !isEqual(id, updated._id)) {
+    const isKept = isEqual(id, updated._id) && typeNameOf(id) === typeNameOf(updated._id)
+    if (id !== undefined && !isKept) {
       const message =
         "Performing an update on the path '_id' would modify the immutable field '_id'"
       throw new CommandError(66, message)

@@ -20,6 +20,9 @@ export function toRegExp(value: unknown, options?: unknown): RegExp {
   const ownFlags =
     value instanceof BSONRegExp ? value.options : value instanceof RegExp ? value.flags : ''
   if (typeof source !== 'string') throw new CommandError(2, '$regex has to be a string')
+  if (options !== undefined && ownFlags !== '') {
+    throw new CommandError(51075, 'options set in both $regex and $options')
+  }
   const inline = /^\(\?([imsx]+)\)/.exec(source)
   const flags = new Set(`${options ?? ownFlags}${inline?.[1] ?? ''}`)
   const wrong = [...flags].find((flag) => !'imsxu'.includes(flag))

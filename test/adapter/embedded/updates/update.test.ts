@@ -204,17 +204,6 @@ const CASES: readonly Case[] = [
     after: { a: {}, b: [] },
   },
   {
-    title: '$pull takes the fields of a DBRef for names',
-    before: {
-      r: [
-        { $ref: 'users', $id: 5 },
-        { $ref: 'users', $id: 6 },
-      ],
-    },
-    update: { $pull: { r: { $id: 5 } } },
-    after: { r: [{ $ref: 'users', $id: 6 }] },
-  },
-  {
     title: '$pull takes null for null and for a missing field of documents',
     before: { a: [null, {}, { b: null }, { b: 1 }, 5] },
     update: { $pull: { a: { b: null } } },
@@ -302,6 +291,7 @@ const REFUSALS: readonly (readonly [
   ['$[] without an array', {}, { $set: { 'a.$[]': 1 } }, 2],
   ['$ without a condition', { a: [1] }, { $set: { 'a.$': 1 } }, 2],
   ['$ twice', { a: [1] }, { $set: { 'a.$.b.$': 1 } }, 2],
+  ['$pull of half a DBRef', { r: [] }, { $pull: { r: { $id: 1 } } }, 2],
   ['$pull through an array', { a: [{ b: [1] }] }, { $pull: { 'a.b': 1 } }, 28],
   ['$pullAll through a scalar', { a: 1 }, { $pullAll: { 'a.b': [1] } }, 28],
   ['$pop through null', { a: null }, { $pop: { 'a.b': 1 } }, 28],
@@ -316,6 +306,7 @@ const REFUSALS: readonly (readonly [
   ],
   ['$rename of a placeholder', { a: [1], b: 1 }, { $rename: { b: 'c.$' } }, 2],
   ['another _id', {}, { $set: { _id: 2 } }, 66],
+  ['an _id of another type', {}, { $set: { _id: new Decimal128('1') } }, 66],
   ['the same path twice', {}, { $set: { a: 1 }, $inc: { a: 1 } }, 40],
   ['a path inside another', {}, { $set: { a: {}, 'a.b': 1 } }, 40],
   ['an empty name in a path', {}, { $set: { 'a..b': 1 } }, 56],
