@@ -40,11 +40,9 @@ export function compileSort(
           document,
           // An array sorts by its lowest item when ascending and by its highest when descending.
           keys: fields.map(({ parts, direction, score }) =>
-            score === undefined
-              ? keysAt(document, parts).reduce((best, key) =>
-                  direction * compareKeys(key, best, collation) < 0 ? key : best,
-                )
-              : score(document),
+            keysAt(score?.(document) ?? document, parts).reduce((best, key) =>
+              direction * compareKeys(key, best, collation) < 0 ? key : best,
+            ),
           ),
         }
       })

@@ -6,7 +6,7 @@ import { compileFilter, isLogical, isOperators } from '../queries/filter.ts'
 import { compileSort } from '../queries/sort.ts'
 import { isDocument, isNumeric, typeNameOf } from '../values/bson-type.ts'
 import type { Collation } from '../values/compare.ts'
-import { compareValues, isEqual } from '../values/compare.ts'
+import { compareValues, isEqual, keyOf, keysOf } from '../values/compare.ts'
 import { arrayOn } from '../values/field-paths.ts'
 import { calculate } from '../values/numbers.ts'
 import { isRegex } from '../values/regular-expression.ts'
@@ -131,13 +131,16 @@ function addToSet(old: unknown, operand: unknown, options: UpdateOptions, path: 
     throw new CommandError(2, message)
   }
   const set = [...(old ?? [])]
+  const keys = keysOf(set, options.collation)
   const isList = isDocument(operand) && '$each' in operand
   const extra = isList ? Object.keys(operand).find((name) => name !== '$each') : undefined
   if (extra !== undefined) {
     throw new CommandError(2, `Found unexpected fields after $each in $addToSet: ${extra}`)
   }
   for (const item of isList ? checkArray('$addToSet', operand.$each) : [operand]) {
-    if (!set.some((other) => isEqual(other, item, options.collation))) set.push(item)
+    const key = keyOf(item, options.collation)
+    if (!keys.has(key)) set.push(item)
+    keys.add(key)
   }
   return set
 }
@@ -165,10 +168,8 @@ function pull(old: unknown, operand: unknown, options: UpdateOptions): unknown {
 }
 
 function pullAll(old: unknown, operand: unknown, { collation }: UpdateOptions): unknown {
-  const items = checkArray('$pullAll', operand)
-  const isListed = (item: unknown): boolean =>
-    items.some((other) => isEqual(item, other, collation))
-  return checkArray('$pullAll', old).filter((item) => !isListed(item))
+  const keys = keysOf(checkArray('$pullAll', operand), collation)
+  return checkArray('$pullAll', old).filter((item) => !keys.has(keyOf(item, collation)))
 }
 
 function checkArray(name: string, value: unknown): unknown[] {
