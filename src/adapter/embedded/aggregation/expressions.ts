@@ -1,5 +1,5 @@
 import type { Document } from 'bson'
-import { CommandError } from '../errors.ts'
+import { CommandError, notSupported } from '../errors.ts'
 import type { CompileExpression } from '../queries/filter.ts'
 import { isDocument } from '../values/bson-type.ts'
 import type { Collation } from '../values/compare.ts'
@@ -85,7 +85,7 @@ function compile(expression: unknown, scope: Scope): Evaluate {
 function compilePath(path: string, scope: Scope): Evaluate {
   const isVariable = path.startsWith('$$')
   const parts = path.slice(isVariable ? 2 : 1).split('.')
-  if (parts.some((part) => part === '' || part.startsWith('$'))) {
+  if (parts.some((part) => /^$|^\$|\0/.test(part))) {
     throw new CommandError(16410, `'${path}' is not a valid field path`)
   }
   const name = isVariable ? (parts.shift() ?? '') : 'ROOT'
@@ -124,13 +124,14 @@ function compileOperator(expression: Document, scope: Scope): Evaluate {
     throw new CommandError(15983, message)
   }
   const operator = EXPRESSION_OPERATORS.get(name)
-  if (operator === undefined) {
-    const message = `Unrecognized expression '${name}': it is not supported by the embedded server`
-    throw new CommandError(168, message)
-  }
+  if (operator === undefined) throw notSupported(`Unrecognized expression '${name}': it`, 168)
   const operands = readOperands(name, expression[name], operator)
   if (operator.build !== undefined) return operator.build(operands, scope, compile)
-  const values = operands.map((operand) => compile(operand, scope))
+  const isNamed = operator.names !== undefined
+  const values = operands.map((operand) =>
+    // By name a missing value is null, and `undefined` an argument that is not given.
+    compile(isNamed && operand !== undefined ? { $ifNull: [operand, null] } : operand, scope),
+  )
   return (root, bindings) =>
     operator.compute?.(
       values.map((value) => value(root, bindings)),

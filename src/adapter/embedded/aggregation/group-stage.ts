@@ -1,12 +1,12 @@
 import type { Document } from 'bson'
 import { Decimal128, Long } from 'bson'
 import { CommandError, notSupported } from '../errors.ts'
+import type { CompileExpression } from '../queries/filter.ts'
 import { compileSort } from '../queries/sort.ts'
 import { isDocument, isNullish, isNumeric, typeNameOf } from '../values/bson-type.ts'
 import type { Collation } from '../values/compare.ts'
 import { compareValues, keyOf, valuesByKey } from '../values/compare.ts'
 import { isPlainName, setField, startsWithOperator } from '../values/field-paths.ts'
-import { calculate } from '../values/numbers.ts'
 import type { Stage } from './stage.ts'
 
 /** The stage `$group`. */
@@ -14,17 +14,14 @@ export const group: Stage = (spec, { collation, compileExpression }) => {
   if (!isDocument(spec)) throw new CommandError(15947, "a group's fields must be an object")
   const { _id: id, ...fields } = spec
   if (id === undefined) throw new CommandError(15955, 'a group specification must include an _id')
-  const readId = compileExpression(id)
+  const readId = compileId(id, compileExpression)
   const outputs = Object.entries(fields).map(([name, field]) => {
     if (!isPlainName(name)) {
       throw new CommandError(40235, `'${name}' is not a valid field name in a group`)
     }
     const [operator, operand] = readAccumulator(name, field)
     const accumulate = ACCUMULATORS.get(operator)
-    if (accumulate === undefined) {
-      const message = `unknown group operator '${operator}': it is not supported by the embedded server`
-      throw new CommandError(15952, message)
-    }
+    if (accumulate === undefined) throw notSupported(`The group operator '${operator}'`, 15952)
     if (operator === '$count' && !(isDocument(operand) && Object.keys(operand).length === 0)) {
       throw new CommandError(14, '$count takes no arguments, i.e. $count:{}')
     }
@@ -33,7 +30,7 @@ export const group: Stage = (spec, { collation, compileExpression }) => {
   return (documents) => {
     const groups = new Map<string, { readonly id: unknown; readonly members: Document[] }>()
     for (const document of documents) {
-      const value = readId(document) ?? null
+      const value = readId(document)
       const key = keyOf(value, collation)
       const known = groups.get(key)
       if (known === undefined) groups.set(key, { id: value, members: [document] })
@@ -47,6 +44,18 @@ export const group: Stage = (spec, { collation, compileExpression }) => {
       return result
     })
   }
+}
+
+/** A missing key is null, and so is the value of the only field of an object. */
+function compileId(id: unknown, compile: CompileExpression): (document: Document) => unknown {
+  const evaluate = compile(id)
+  if (!isDocument(id) || startsWithOperator(id)) return (document) => evaluate(document) ?? null
+  if (Object.values(id).some((value) => typeof value === 'boolean' || isNumeric(value))) {
+    throw new CommandError(17390, '$group does not support inclusion-style expressions')
+  }
+  const [only, ...others] = Object.keys(id)
+  if (only === undefined || others.length > 0) return evaluate
+  return (document) => ({ [only]: null, ...(evaluate(document) as Document) })
 }
 
 /** The stage `$sortByCount`. */
@@ -93,20 +102,39 @@ export const ACCUMULATORS: ReadonlyMap<string, Accumulator> = new Map<string, Ac
   ['$count', (values) => values.length],
 ])
 
+/** A sum of integers is a long as far as it is in the range of one, and a double beyond. */
 function sum(values: readonly unknown[]): unknown {
-  return values.filter(isNumeric).reduce((total, value) => {
-    if (value instanceof Decimal128) throw notSupported('$sum with Decimal128')
-    const result = calculate(total, value, 'add')
-    if (result === undefined) throw new CommandError(2, 'long overflow in $sum')
-    return result
-  }, 0)
+  const numbers = values.filter(isNumeric)
+  const { total, rest } = addExactly(numbers)
+  const isWhole = numbers.every((value) => value instanceof Long || Number.isSafeInteger(value))
+  if (!isWhole || (rest === 0 && Number.isSafeInteger(total))) return total
+  const whole = BigInt(total) + BigInt(rest)
+  return BigInt.asIntN(64, whole) === whole ? Long.fromBigInt(whole) : total
 }
 
 function average(values: readonly unknown[]): unknown {
-  const count = values.filter(isNumeric).length
-  const total = count === 0 ? 0 : sum(values)
-  if (total instanceof Long) throw notSupported('$avg of a sum beyond 2^53')
-  return count === 0 ? null : Number(total) / count
+  const numbers = values.filter(isNumeric)
+  return numbers.length === 0 ? null : addExactly(numbers).total / numbers.length
+}
+
+/** Returns a sum and what it has lost to rounding, as 2Sum and Fast2Sum do: ten times 0.1 is 1. */
+function addExactly(numbers: readonly unknown[]): { total: number; rest: number } {
+  let [total, rest, simple] = [0, 0, 0]
+  const add = (number: number): void => {
+    simple += number
+    const small = number + rest
+    const next = total + small
+    const before = next - small
+    rest = rest - (small - number) + (total - before + (small - (next - before)))
+    total = next
+  }
+  for (const number of numbers) {
+    if (number instanceof Decimal128) throw notSupported('$sum with Decimal128')
+    if (number instanceof Long) add(number.getLowBitsUnsigned())
+    add(number instanceof Long ? number.getHighBits() * 2 ** 32 : Number(number))
+  }
+  // With an infinite number among them, what is lost is no number.
+  return { total: Number.isNaN(total) ? simple : total, rest }
 }
 
 function extreme(

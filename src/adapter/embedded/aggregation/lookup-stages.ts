@@ -150,6 +150,7 @@ export const graphLookup: Stage = (spec, scope) => {
   const as = readPath('$graphLookup.as', given.as ?? '')
   const connectFrom = readPath('$graphLookup.connectFromField', connectFromField)
   const connectTo = readPath('$graphLookup.connectToField', connectToField)
+  if (Number(given.maxDepth) < 0) throw new CommandError(40101, 'maxDepth must not be negative')
   const maxDepth = readCount('maxDepth', given.maxDepth, Number.POSITIVE_INFINITY)
   const startWith = compileExpression(given.startWith)
   return (documents) => {

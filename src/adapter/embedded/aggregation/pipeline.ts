@@ -1,7 +1,7 @@
 import type { Document } from 'bson'
 import { CommandError, notSupported } from '../errors.ts'
 import { spendItems } from '../limits.ts'
-import { readFields } from '../protocol/read-fields.ts'
+import { fieldsOf, readFields, readPath } from '../protocol/read-fields.ts'
 import { compileFilter } from '../queries/filter.ts'
 import type { Projector } from '../queries/projection.ts'
 import { compileAddFields, compileProjection } from '../queries/projection.ts'
@@ -45,8 +45,7 @@ function compileStage(stage: unknown, scope: StageScope): Run {
   }
   const compile = STAGES.get(name)
   if (compile !== undefined) return compile(spec, scope)
-  const what = `Unrecognized pipeline stage name: '${name}': here it`
-  throw notSupported(what, 40324)
+  throw notSupported(`Unrecognized pipeline stage name: '${name}': here it`, 40324)
 }
 
 const addFields: Stage = each((spec, scope) =>
@@ -66,20 +65,15 @@ export const STAGES: ReadonlyMap<string, Stage> = new Map<string, Stage>([
       return (documents) => documents.filter(matches)
     },
   ],
-  [
-    '$project',
-    each((spec, { compileExpression }) =>
-      compileProjection(checkNotEmpty('$project', spec), { compileExpression }),
-    ),
-  ],
+  ['$project', each((spec, scope) => compileProjection(checkNotEmpty('$project', spec), scope))],
   ['$addFields', addFields],
   ['$set', addFields],
   ['$unset', each(compileUnset)],
   ['$replaceRoot', (spec, scope) => replaceRoot(toNewRoot(spec), scope)],
   ['$replaceWith', replaceRoot],
-  ['$sort', (spec, { collation }) => compileSort(checkNotEmpty('$sort', spec), collation)],
-  ['$limit', (spec) => withCount('$limit', spec, 1, (count, all) => all.slice(0, count))],
-  ['$skip', (spec) => withCount('$skip', spec, 0, (count, all) => all.slice(count))],
+  ['$sort', (spec, { collation }) => compileSort(checkNotEmpty('$sort', spec, 15976), collation)],
+  ['$limit', limit],
+  ['$skip', (spec) => withCount('$skip', spec, 5107200, (count, all) => all.slice(count))],
   ['$sample', sample],
   ['$unwind', unwind],
   ['$group', group],
@@ -108,30 +102,36 @@ function checkNoText(spec: unknown): void {
   for (const clause of clauses) checkNoText(clause)
 }
 
-function checkNotEmpty(name: string, spec: unknown): unknown {
+function checkNotEmpty(name: string, spec: unknown, code = 51272): unknown {
   if (isDocument(spec) && Object.keys(spec).length > 0) return spec
-  throw new CommandError(51272, `${name} must be an object with at least one field`)
+  throw new CommandError(code, `${name} must be an object with at least one field`)
 }
 
 function withCount(
   name: string,
   spec: unknown,
-  least: number,
+  code: number,
   cut: (count: number, documents: readonly Document[]) => Document[],
 ): Run {
-  if (typeof spec !== 'number' || !Number.isInteger(spec) || spec < least) {
-    throw new CommandError(15958, `The ${name} must be a whole number of at least ${least}`)
+  if (typeof spec !== 'number' || !Number.isInteger(spec) || spec < 0) {
+    throw new CommandError(code, `The ${name} must be a whole number of at least 0`)
   }
   return (documents) => cut(spec, documents)
 }
 
-function compileUnset(spec: unknown, { compileExpression }: StageScope): Projector {
+function limit(spec: unknown): Run {
+  if (spec === 0) throw new CommandError(15958, 'the limit must be positive')
+  return withCount('$limit', spec, 5107201, (count, all) => all.slice(0, count))
+}
+
+function compileUnset(spec: unknown, scope: StageScope): Projector {
   const paths: readonly unknown[] = Array.isArray(spec) ? spec : [spec]
   if (paths.length === 0 || !paths.every((path) => typeof path === 'string' && path !== '')) {
     throw new CommandError(31002, '$unset must be a non-empty string or a non-empty array of them')
   }
   const fields = Object.fromEntries(paths.map((path) => [path, 0]))
-  return compileProjection(fields, { compileExpression })
+  if (Object.keys(fields).length < paths.length) throw new CommandError(31250, 'Path collision')
+  return compileProjection(fields, scope)
 }
 
 function toNewRoot(spec: unknown): unknown {
@@ -152,7 +152,8 @@ function replaceRoot(expression: unknown, { compileExpression }: StageScope): Ru
 
 function sample(spec: unknown): Run {
   const { size } = readFields('$sample', spec, { size: 'number' }, { unknown: 28748 })
-  return withCount('$sample size', size, 0, (wanted, documents) => {
+  if (size === 0) throw new CommandError(28747, 'size argument to $sample must be positive')
+  return withCount('$sample size', size, 28747, (wanted, documents) => {
     const lots = documents.map((document) => ({ document, lot: Math.random() }))
     const drawn = lots.sort((a, b) => a.lot - b.lot).slice(0, wanted)
     return drawn.map(({ document }) => document)
@@ -160,8 +161,7 @@ function sample(spec: unknown): Run {
 }
 
 const UNWIND_FIELDS = {
-  path: 'string',
-  includeArrayIndex: 'string',
+  ...fieldsOf('string', 'path', 'includeArrayIndex'),
   preserveNullAndEmptyArrays: 'bool',
 } as const
 
@@ -169,17 +169,16 @@ function unwind(spec: unknown): Run {
   const given = typeof spec === 'string' ? { path: spec } : spec
   const options = readFields('$unwind', given, UNWIND_FIELDS, { unknown: 28811 })
   const { path = '', includeArrayIndex, preserveNullAndEmptyArrays: keepsEmpty = false } = options
-  if (!path.startsWith('$') || path.startsWith('$$') || path.length < 2) {
+  if (!path.startsWith('$')) {
     throw new CommandError(28818, "path option to $unwind stage should be prefixed with a '$'")
   }
   if (includeArrayIndex === '' || includeArrayIndex?.startsWith('$') === true) {
     throw new CommandError(28822, 'includeArrayIndex must be a name that does not start with $')
   }
-  const parts = path.slice(1).split('.')
+  const parts = readPath('$unwind', path.slice(1))
+  const indexPath = includeArrayIndex && readPath('includeArrayIndex', includeArrayIndex)
   const withIndex = (document: unknown, index: number | null): Document =>
-    includeArrayIndex === undefined
-      ? (document as Document)
-      : (placeField(document, includeArrayIndex.split('.'), index) as Document)
+    (indexPath ? placeField(document, indexPath, index) : document) as Document
   return (documents) =>
     documents.flatMap((document) => {
       // Unlike the path of an expression, this one does not lead through arrays.
@@ -190,29 +189,42 @@ function unwind(spec: unknown): Run {
       }
       const isEmpty = isNullish(value) || Array.isArray(value)
       if (isEmpty && !keepsEmpty) return []
-      return [
-        withIndex(Array.isArray(value) ? withField(document, parts, undefined) : document, null),
-      ]
+      const left = Array.isArray(value) ? withField(document, parts, undefined) : document
+      return [withIndex(left, null)]
     })
 }
 
+const COUNT_FAULTS: readonly (readonly [fault: RegExp, code: number])[] = [
+  [/^$/, 40157],
+  [/^\$/, 40158],
+  [/\0/, 40159],
+  [/\./, 40160],
+  [/^_id$/, 15948],
+]
+
 function count(spec: unknown): Run {
-  if (typeof spec !== 'string' || !isPlainName(spec)) {
-    throw new CommandError(40156, 'the count field must be a non-empty string without $ and dots')
-  }
+  if (typeof spec !== 'string') throw new CommandError(40156, 'the count field must be a string')
+  const fault = COUNT_FAULTS.find(([pattern]) => pattern.test(spec))
+  if (fault !== undefined) throw new CommandError(fault[1], `the count field cannot be '${spec}'`)
   return (documents) => (documents.length === 0 ? [] : [{ [spec]: documents.length }])
 }
 
 function facet(spec: unknown, scope: StageScope): Run {
-  const facets = Object.entries(checkNotEmpty('$facet', spec) as Document).map(([name, inner]) => {
+  const given = checkNotEmpty('$facet', spec, 40169) as Document
+  const facets = Object.entries(given).map(([name, inner]) => {
     if (!isPlainName(name)) {
       throw new CommandError(16410, `'${name}' is not a valid field name`)
     }
-    const stages: unknown[] = Array.isArray(inner) ? inner : []
-    if (stages.some((stage) => isDocument(stage) && '$facet' in stage)) {
+    if (!Array.isArray(inner)) throw new CommandError(40170, 'arguments to $facet must be arrays')
+    if (holdsFacet(inner)) {
       throw new CommandError(40600, '$facet is not allowed to be used within a $facet stage')
     }
     return { name, run: scope.compileInner(inner, scope.variables) }
   })
   return (all) => [Object.fromEntries(facets.map(({ name, run }) => [name, run(all)]))]
+}
+
+function holdsFacet(stages: unknown): boolean {
+  const all: unknown[] = Array.isArray(stages) ? stages : []
+  return all.filter(isDocument).some((one) => '$facet' in one || holdsFacet(one.$lookup?.pipeline))
 }

@@ -32,14 +32,16 @@ async function aggregate(command: Document, context: CommandContext): Promise<Do
   if (pipeline === undefined) throw new CommandError(40414, "BSON field 'pipeline' is missing")
   if (command.cursor === undefined) throw new CommandError(9, "The 'cursor' option is required")
   const batchSize = readBatchSize(command)
-  // The number 1 in place of a collection.
-  if (command.aggregate === 1) throw notSupported('A pipeline that begins with $documents', 73)
-  const view = readView(command, 'aggregate', context)
   const first: Document = isDocument(pipeline[0]) ? pipeline[0] : {}
+  const [stage = '$documents'] = Object.keys(first)
+  if (stage === '$changeStream') throw notSupported("watch(), a stream by '$changeStream',", 40324)
+  // The number 1 in place of a collection.
+  if (command.aggregate === 1) throw notSupported(`A pipeline on a database, by ${stage}`, 73)
+  const view = readView(command, 'aggregate', context)
   const { $match: filter } = first
   const statement = readStatement(command, view.collection, command.let, filter)
   const last: unknown = pipeline.at(-1)
-  const output = isDocument(last) && isOutputStage(last) ? last : undefined
+  const output = isDocument(last) && ('$out' in last || '$merge' in last) ? last : undefined
   const stages: Document[] = output === undefined ? pipeline : pipeline.slice(0, -1)
   const results = withTimeLimit(command, command.maxTimeMS, () => {
     const options = readPipelineOptions(statement, context)
@@ -53,11 +55,6 @@ async function aggregate(command: Document, context: CommandContext): Promise<Do
   if (output === undefined) return context.cursors.open(namespace, results, { batchSize, context })
   await whenUnlocked(() => writeOutput(results, output, context))
   return context.cursors.open(namespace, [], { batchSize, context })
-}
-
-/** Returns whether a stage writes the results of a pipeline to a collection. */
-function isOutputStage(stage: Document): boolean {
-  return '$out' in stage || '$merge' in stage
 }
 
 /** Writes the results of a pipeline as its last stage, `$out` or `$merge`, says. */

@@ -103,6 +103,9 @@ function checkKey(path: string, value: unknown): void {
   }
 }
 
+/** Of one collection, with the one on `_id`. */
+const MAX_INDEXES = 64
+
 function addIndex(collection: Collection, spec: Document): void {
   const { name, key } = spec
   const text = collection.textIndex?.spec
@@ -121,6 +124,7 @@ function addIndex(collection: Collection, spec: Document): void {
   if (twin !== undefined && hasSameOptions({ ...twin, name }, spec)) {
     throw new CommandError(85, `Index already exists with a different name: ${twin.name}`)
   }
+  if (collection.indexes.size >= MAX_INDEXES) throw new CommandError(67, 'too many indexes')
   collection.addIndex(spec)
 }
 

@@ -5,7 +5,7 @@ import { fieldsOf, readCount, refuse } from '../protocol/read-fields.ts'
 import { compileProjection } from '../queries/projection.ts'
 import { compileSort } from '../queries/sort.ts'
 import { select } from '../storage/select-records.ts'
-import { keyOf } from '../values/compare.ts'
+import { valuesByKey } from '../values/compare.ts'
 import { valuesAt } from '../values/field-paths.ts'
 import type { CommandContext, Commands } from './command.ts'
 import { readView } from './command.ts'
@@ -81,10 +81,7 @@ function distinct(command: Document, context: CommandContext): Document {
   const found = withTimeLimit(command, command.maxTimeMS, () => [
     ...select(view, command.query ?? {}, statement),
   ])
-  const values = new Map<string, unknown>()
-  for (const value of found.flatMap(([, document]) => valuesAt(document, parts)).flat()) {
-    const key = keyOf(value, statement.collation)
-    if (value !== undefined && !values.has(key)) values.set(key, value)
-  }
-  return { values: [...values.values()], ok: 1 }
+  const all = found.flatMap(([, document]) => valuesAt(document, parts)).flat()
+  const present = all.filter((value) => value !== undefined)
+  return { values: [...valuesByKey(present, statement.collation).values()], ok: 1 }
 }

@@ -86,11 +86,12 @@ export function readFields<Types extends FieldTypes>(
   return given as Fields<Types>
 }
 
-/** Returns a field that is a count. @throws {CommandError} 2 it is not a whole number from 0 on */
+/** Returns a field that is a count. @throws {CommandError} 2 it is not whole, 51024 below 0 */
 export function readCount(name: string, value: unknown, fallback: number): number {
   if (value === undefined) return fallback
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value
-  throw new CommandError(2, `The ${name} must be a whole number of at least 0`)
+  const code = Number(value) < 0 ? 51024 : 2
+  throw new CommandError(code, `The ${name} must be a whole number of at least 0`)
 }
 
 const PATH_FAULTS: readonly (readonly [fault: RegExp, code: number, rule: string])[] = [

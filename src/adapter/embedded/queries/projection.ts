@@ -1,5 +1,6 @@
 import type { Document } from 'bson'
 import { CommandError, notSupported } from '../errors.ts'
+import { readPath } from '../protocol/read-fields.ts'
 import { isDocument, isNumeric } from '../values/bson-type.ts'
 import { isTrue } from '../values/compare.ts'
 import { setField, startsWithOperator, withField } from '../values/field-paths.ts'
@@ -17,8 +18,8 @@ export interface ProjectionOptions {
   readonly find?: { readonly textScore?: TextScore }
 }
 
-/** What happens to a field: it is kept or dropped, or its own fields have rules. */
-type Rule = 'keep' | 'drop' | Rules
+/** What happens to a field: it is kept, dropped or computed, or its own fields have rules. */
+type Rule = 'keep' | 'drop' | 'compute' | Rules
 type Rules = Map<string, Rule>
 interface Computed {
   readonly parts: readonly string[]
@@ -44,7 +45,7 @@ export function compileProjection(spec: unknown, options: ProjectionOptions): Pr
         : options.compileExpression(value)
       computed.push({ parts: name.split('.'), evaluate })
     }
-    addRule(rules, name, rule ?? 'drop')
+    addRule(rules, name, rule ?? 'compute')
   }
   const keeps = (mode ?? (rules.get('_id') === 'keep' ? 'keep' : 'drop')) === 'keep'
   if (keeps && !rules.has('_id')) rules.set('_id', 'keep')
@@ -58,8 +59,8 @@ export function compileProjection(spec: unknown, options: ProjectionOptions): Pr
 export function compileAddFields(spec: unknown, compileExpression: CompileExpression): Projector {
   if (!isDocument(spec)) throw new CommandError(40272, '$addFields specification must be an object')
   const rules: Rules = new Map()
-  const fields = flatten(spec).map(([path, expression]) => {
-    addRule(rules, path, 'keep')
+  const fields = flatten(spec, true).map(([path, expression]) => {
+    addRule(rules, path, 'compute', 40176)
     return { parts: path.split('.'), evaluate: compileExpression(expression) }
   })
   return (document) => setComputed(document, fields, document)
@@ -73,24 +74,21 @@ function setComputed(target: Document, fields: readonly Computed[], document: Do
 }
 
 /** Returns the fields of a specification by their dotted paths, which nested documents mean too. */
-function flatten(spec: Document, prefix = ''): [string, unknown][] {
+function flatten(spec: Document, isAdding = false, prefix = ''): [string, unknown][] {
   return Object.entries(spec).flatMap(([name, value]): [string, unknown][] => {
     const path = `${prefix}${name}`
-    const parts = name.split('.')
-    if (parts.includes('$')) throw notSupported(`The positional projection '${path}'`, 16410)
-    if (parts.some((part) => part.startsWith('$'))) {
-      throw new CommandError(16410, `FieldPath field names may not start with '$': '${name}'`)
+    if (path.split('.').includes('$')) {
+      throw notSupported(`The positional projection '${path}'`, 16410)
     }
-    if (parts.includes('')) {
-      const message = `FieldPath must not end with a '.' or hold empty names: '${path}'`
-      throw new CommandError(40353, message)
+    if (isAdding && prefix !== '' && name.includes('.')) {
+      throw new CommandError(40183, `cannot use dotted field name '${name}' in a sub object`)
     }
-    const isNested = isDocument(value) && !startsWithOperator(value)
-    if (!isNested) return [[path, value]]
-    const inner = flatten(value, `${path}.`)
-    if (inner.length === 0)
-      throw new CommandError(51270, 'An empty sub-projection is not a valid value')
-    return inner
+    readPath('a projection', path)
+    if (!isDocument(value) || startsWithOperator(value)) return [[path, value]]
+    const inner = flatten(value, isAdding, `${path}.`)
+    if (inner.length > 0) return inner
+    if (isAdding) return [[path, value]]
+    throw new CommandError(51270, 'An empty sub-projection is not a valid value')
   })
 }
 
@@ -116,17 +114,17 @@ function mixed(name: string, wanted: 'keep' | 'drop'): CommandError {
     : new CommandError(31253, `Cannot do inclusion on field ${name} in exclusion projection`)
 }
 
-function addRule(rules: Rules, path: string, rule: Rule): void {
+function addRule(rules: Rules, path: string, rule: Rule, code?: number): void {
   const parts = path.split('.')
   const last = parts.pop() ?? ''
   let level = rules
   for (const part of parts) {
     const next = level.get(part) ?? new Map<string, Rule>()
-    if (!(next instanceof Map)) throw new CommandError(31249, `Path collision at ${path}`)
+    if (!(next instanceof Map)) throw new CommandError(code ?? 31249, `Path collision at ${path}`)
     level.set(part, next)
     level = next
   }
-  if (level.has(last)) throw new CommandError(31250, `Path collision at ${path}`)
+  if (level.has(last)) throw new CommandError(code ?? 31250, `Path collision at ${path}`)
   level.set(last, rule)
 }
 
@@ -145,10 +143,15 @@ function applyRules(source: Document, rules: Rules, keeps: boolean, document: Do
 
 function applyRule(value: unknown, rule: Rule, keeps: boolean, document: Document): unknown {
   if (rule === 'keep') return value
-  if (rule === 'drop') return undefined
+  if (rule === 'drop' || rule === 'compute') return undefined
   if (isDocument(value)) return applyRules(value, rule, keeps, document)
-  if (!Array.isArray(value)) return keeps ? undefined : value
+  if (!Array.isArray(value)) return keeps ? (isComputed(rule) ? {} : undefined) : value
   return value
     .map((item) => applyRule(item, rule, keeps, document))
     .filter((item) => item !== undefined)
+}
+
+/** Returns whether a field below is computed: then a document takes the place of any other value. */
+function isComputed(rule: Rule): boolean {
+  return rule instanceof Map ? [...rule.values()].some(isComputed) : rule === 'compute'
 }

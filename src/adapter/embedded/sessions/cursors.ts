@@ -43,10 +43,8 @@ export class Cursors {
   open(namespace: string, documents: readonly Document[], options: BatchOptions): Document {
     const { session } = options.context
     const cursor = { namespace, session, documents, position: 0, usedAt: this.#now() }
-    const firstBatch = takeBatch(
-      cursor,
-      readCount('batchSize', options.batchSize, FIRST_BATCH_SIZE),
-    )
+    const size = readCount('batchSize', options.batchSize, FIRST_BATCH_SIZE)
+    const firstBatch = takeBatch(cursor, size)
     const isDone = cursor.position >= documents.length || options.singleBatch === true
     const id = isDone ? 0 : this.#keep(cursor)
     return { cursor: { id: Long.fromNumber(id), ns: namespace, firstBatch }, ok: 1 }
@@ -60,8 +58,7 @@ export class Cursors {
       throw new CommandError(13, `cursor id ${String(id)} belongs to another session`)
     }
     if (cursor.namespace !== namespace) {
-      const message = `cursor id ${String(id)} belongs to another namespace than ${namespace}`
-      throw new CommandError(13, message)
+      throw new CommandError(13, `cursor id ${String(id)} is not one of ${namespace}`)
     }
     cursor.usedAt = this.#now()
     const nextBatch = takeBatch(cursor, readCount('batchSize', batchSize, Number.POSITIVE_INFINITY))

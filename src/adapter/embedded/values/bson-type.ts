@@ -1,6 +1,5 @@
 import type { Document } from 'bson'
 import { Binary } from 'bson'
-import { MAX_INT32 } from './numbers.ts'
 
 /** MongoDB's order of the BSON types, lowest first. */
 export const TYPE_ORDER = {
@@ -82,9 +81,7 @@ export function isNullish(value: unknown): value is null | undefined {
 export function typeNameOf(value: unknown): string {
   if (value === undefined) return 'missing'
   if (value === null) return 'null'
-  if (typeof value === 'number') {
-    return Number.isInteger(value) && Math.abs(value) <= MAX_INT32 ? 'int' : 'double'
-  }
+  if (typeof value === 'number') return Object.is(value, value | 0) ? 'int' : 'double'
   if (typeof value === 'boolean') return 'bool'
   if (typeof value !== 'object') return typeof value
   if (Array.isArray(value)) return 'array'

@@ -24,12 +24,17 @@ export function keysOf(values: readonly unknown[], collation?: Collation): Set<s
   return new Set(values.map((value) => keyOf(value, collation)))
 }
 
-/** Returns values by their keys, without duplicates: of equal ones the last is kept. */
+/** Returns values by their keys, without duplicates: of equal ones the first is kept. */
 export function valuesByKey(
   values: readonly unknown[],
   collation?: Collation,
 ): Map<string, unknown> {
-  return new Map(values.map((value) => [keyOf(value, collation), value]))
+  const found = new Map<string, unknown>()
+  for (const value of values) {
+    const key = keyOf(value, collation)
+    if (!found.has(key)) found.set(key, value)
+  }
+  return found
 }
 
 type Compare = (a: unknown, b: unknown, collation?: Collation) => number

@@ -96,7 +96,7 @@ export function valueAt(source: unknown, parts: readonly string[], from = 0): un
 
 /**
  * Returns a copy with one field set, or removed where the value is `undefined`. For an array on the
- * way this is done in each of its items.
+ * way this is done in each of its items. What is no document gives way to one, also for no value.
  */
 export function withField(
   source: unknown,
@@ -107,7 +107,6 @@ export function withField(
   const name = parts[at]
   if (name === undefined) return value
   if (Array.isArray(source)) return source.map((item) => withField(item, parts, value, at))
-  if (value === undefined && !isDocument(source)) return source
   const copy: Document = isDocument(source) ? { ...source } : {}
   const field = withField(getField(copy, name), parts, value, at + 1)
   if (field === undefined) delete copy[name]

@@ -44,8 +44,9 @@ export function calculate(
 ): number | Long | undefined {
   if (typeof a === 'number' && typeof b === 'number') {
     const result = operation === 'add' ? a + b : a * b
-    // Beyond 2^53 a double would lose digits of what are two integers.
-    if (!Number.isInteger(a) || !Number.isInteger(b) || Number.isSafeInteger(result)) return result
+    if (!Number.isInteger(a) || !Number.isInteger(b)) return result
+    // Integers have no -0, and beyond 2^53 a double would lose digits of them.
+    if (Number.isSafeInteger(result)) return result + 0
   }
   if (!isInteger(a) || !isInteger(b)) {
     return isReal(a) && isReal(b) ? calculateReal(Number(a), Number(b), operation) : undefined

@@ -1,4 +1,5 @@
 import type { Document } from 'mongodb'
+import { Decimal128 } from 'mongodb'
 import t from 'tap'
 import { EXPRESSION_OPERATORS } from '../../../../src/adapter/embedded/aggregation/expressions.ts'
 import { openDatabase } from '../open-database.ts'
@@ -126,13 +127,29 @@ const REFUSALS: readonly (readonly [title: string, expression: unknown, code: nu
   ['$size of null', { $size: '$nil' }, 17124],
   ['$slice of no items', { $slice: ['$list', 0, 0] }, 28729],
   ['$range with a step of zero', { $range: [0, 1, 0] }, 34449],
-  ['$range to infinity', { $range: [0, Number.POSITIVE_INFINITY] }, 34445],
+  ['$range to infinity', { $range: [0, Number.POSITIVE_INFINITY] }, 34446],
+  ['$range to null', { $range: [0, '$nil'] }, 34445],
+  ['$range with a missing step', { $range: [0, 2, '$gone'] }, 34447],
+  ['$arrayElemAt at a string', { $arrayElemAt: ['$list', '$s'] }, 28690],
+  ['$arrayElemAt at a fraction', { $arrayElemAt: ['$list', 0.5] }, 28691],
+  ['$arrayElemAt beyond 32 bits', { $arrayElemAt: ['$list', 2 ** 31] }, 28691],
+  ['$slice beyond 32 bits', { $slice: ['$list', 2 ** 31] }, 28726],
+  ['$add of a string in front of null', { $add: ['$s', '$nil'] }, 14],
+  ['$multiply of a string in front of null', { $multiply: ['$s', '$nil'] }, 14],
+  ['$concat of a number in front of null', { $concat: ['$n', '$nil'] }, 16702],
+  ['$concatArrays of a number in front of null', { $concatArrays: ['$n', '$nil'] }, 28664],
+  ['a part of a millisecond', { $add: ['$d', 0.5] }, 2],
   ['$in without an array', { $in: [1, 2] }, 40081],
   ['$mergeObjects of a number', { $mergeObjects: ['$n'] }, 40400],
   ['$concat of a number', { $concat: ['$s', '$n'] }, 16702],
   ['$split by nothing', { $split: ['$s', ''] }, 40087],
   ['$strLenCP of null', { $strLenCP: '$nil' }, 34471],
-  ['$substrCP of a negative length', { $substrCP: ['$s', 0, -1] }, 34455],
+  ['$substrCP of a negative length', { $substrCP: ['$s', 0, -1] }, 34454],
+  ['$substrCP from a negative position', { $substrCP: ['$s', -1, 1] }, 34455],
+  ['$substrCP of half a length', { $substrCP: ['$s', 0, 0.5] }, 34453],
+  ['$toLower of a bool', { $toLower: '$yes' }, 16007],
+  ['$toUpper of an ObjectId', { $toUpper: '$id' }, 16007],
+  ['$toLower of a number of 17 digits', { $toLower: 0.1 + 0.2 }, 2],
   ['$toUpper of an array', { $toUpper: ['$list'] }, 16007],
   ['a date part of a string', { $year: '$s' }, 16006],
   ['the name of a time zone', { $year: { date: '$d', timezone: 'Europe/Berlin' } }, 40485],
@@ -140,7 +157,9 @@ const REFUSALS: readonly (readonly [title: string, expression: unknown, code: nu
   ['$toObjectId of a number', { $toObjectId: '$n' }, 241],
   ['an unknown letter of a format', { $dateToString: { date: '$d', format: '%q' } }, 18536],
   ['a week in a format', { $dateToString: { date: '$d', format: '%V' } }, 18536],
-  ['$round to a fraction of a place', { $round: [1, 0.5] }, 51083],
+  ['$round to a fraction of a place', { $round: [1, 0.5] }, 51082],
+  ['$round of a string', { $round: '$s' }, 51081],
+  ['$round to a place too far', { $round: [1, 101] }, 51083],
   ['$switch without a branch that fits', { $switch: { branches: [branch('$no', 1)] } }, 40066],
   ['a date in words', { $toDate: 'July 4 2024' }, 2],
   ['$toDate of an int', { $toDate: '$n' }, 241],
@@ -148,8 +167,20 @@ const REFUSALS: readonly (readonly [title: string, expression: unknown, code: nu
   ['$toInt of an empty string', { $toInt: '' }, 241],
   ['$toInt of hexadecimal digits', { $toInt: '0x10' }, 241],
   ['$toInt beyond 32 bits', { $toInt: 3e9 }, 241],
+  ['$toInt of a fraction beyond 32 bits', { $toInt: 2147483647.5 }, 241],
+  ['$toInt below 32 bits', { $toInt: -2147483649 }, 241],
+  ['$toDouble of a string too large', { $toDouble: '1e400' }, 241],
+  ['$toDouble of a string too small', { $toDouble: '1e-400' }, 241],
+  ['$toDouble of a decimal too large', { $toDouble: new Decimal128('1e400') }, 241],
+  ['$toDate beyond the dates of JavaScript', { $toDate: 1e17 }, 241],
+  ['$toString of a year of five digits', { $toString: new Date(253402300800000) }, 18537],
+  ['a year before 0 in a format', { $dateToString: { date: new Date(-1e15) } }, 18537],
+  ['a map of a name that is null', { $map: { input: '$list', as: null, in: 1 } }, 16867],
+  ['a null byte in a path', '$a\0b', 16410],
   ['$toString of a document', { $toString: '$doc' }, 241],
   ['$toString of an exponent', { $toString: 1e-9 }, 2],
+  ['$toString of what MongoDB writes with an exponent', { $toString: 0.00001 }, 2],
+  ['$toString of 17 digits', { $toString: 1e16 }, 2],
   ['a huge $range', { $range: [0, 30_000_000] }, 2],
 ]
 
@@ -167,6 +198,15 @@ t.test('an expression is refused with MongoDB’s code for', async (t) => {
       await t.rejects(collection.aggregate([stage]).toArray(), refusal)
       await t.rejects(collection.find({ $expr: expression as Document }).toArray(), refusal)
     })
+  }
+})
+
+t.test('an integer is never -0', async (t) => {
+  const collection = (await openDatabase(t)).collection('zeros')
+  await collection.insertOne({ zero: 0 })
+  for (const value of [{ $multiply: ['$zero', -1] }, { $mod: [-6, 3] }, { $sum: ['$zero', -0] }]) {
+    const [found] = await collection.aggregate([{ $project: { value } }]).toArray()
+    t.ok(Object.is(found?.['value'], 0), JSON.stringify(value))
   }
 })
 

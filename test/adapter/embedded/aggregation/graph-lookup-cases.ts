@@ -303,7 +303,7 @@ export const GRAPH_REFUSALS: readonly (readonly [
   ['a connectToField with a dollar', { connectToField: 'a.$b' }, 16410, /\$b/],
   ['a maxDepth that is no number', { maxDepth: '1' }, 2, /maxDepth/],
   ['a maxDepth of null', { maxDepth: null }, 2, /maxDepth/],
-  ['a maxDepth below 0', { maxDepth: -1 }, 2, /maxDepth/],
+  ['a maxDepth below 0', { maxDepth: -1 }, 40101, /maxDepth/],
   ['a maxDepth of a fraction', { maxDepth: 2.5 }, 2, /maxDepth/],
   ['a maxDepth that is not a number', { maxDepth: Number.NaN }, 2, /maxDepth/],
   ['a maxDepth beyond 64 bits', { maxDepth: 1e300 }, 2, /maxDepth/],

@@ -104,6 +104,57 @@ const CASES: readonly Case[] = [
     result: [{ a: { b: 1, c: 2 }, list: [{ x: 1, y: 3 }] }],
   },
   {
+    title: '$set and $project make a document on the way to what has no value',
+    documents: [{}, { x: 5 }, { x: [1, { z: 1 }] }, { x: { y: 1, z: 2 } }],
+    pipeline: [
+      {
+        $facet: {
+          set: [{ $set: { 'x.y': '$gone' } }, { $unset: '_id' }],
+          project: [{ $project: { _id: 0, 'x.y': '$gone' } }],
+          value: [{ $project: { _id: 0, x: { y: '$_id' } } }],
+          empty: [{ $set: { x: {}, w: { v: {} } } }, { $unset: '_id' }, { $limit: 1 }],
+        },
+      },
+    ],
+    result: [
+      {
+        set: [{ x: {} }, { x: {} }, { x: [{}, { z: 1 }] }, { x: { z: 2 } }],
+        project: [{ x: {} }, { x: {} }, { x: [{}, {}] }, { x: {} }],
+        value: [{ x: { y: 0 } }, { x: { y: 1 } }, { x: [{ y: 2 }, { y: 2 }] }, { x: { y: 3 } }],
+        empty: [{ x: {}, w: { v: {} } }],
+      },
+    ],
+  },
+  {
+    // @see jstests/aggregation/sources/group/groupMissing.js of MongoDB
+    title: '$group takes a missing value for null where it is the only one of its key',
+    documents: [{ a: null, b: 1 }, { b: 1 }],
+    pipeline: [
+      {
+        $facet: {
+          one: [{ $group: { _id: { a: '$a' }, n: { $sum: 1 } } }],
+          two: [{ $group: { _id: { a: '$a', b: '$b' } } }],
+          none: [{ $group: { _id: {}, first: { $first: '$gone' }, all: { $push: '$gone' } } }],
+          list: [{ $group: { _id: ['$gone', '$b'] } }],
+        },
+      },
+    ],
+    result: [
+      {
+        one: [{ _id: { a: null }, n: 2 }],
+        two: [{ _id: { a: null, b: 1 } }, { _id: { b: 1 } }],
+        none: [{ _id: {}, first: null, all: [] }],
+        list: [{ _id: [null, 1] }],
+      },
+    ],
+  },
+  {
+    title: '$sum and $avg keep what rounding would lose',
+    documents: Array.from({ length: 10 }, () => ({ n: 0.1 })),
+    pipeline: [{ $group: { _id: null, sum: { $sum: '$n' }, avg: { $avg: '$n' } } }],
+    result: [{ _id: null, sum: 1, avg: 0.1 }],
+  },
+  {
     title: '$facet runs several pipelines over the same documents',
     documents: [{ n: 1 }, { n: 2 }],
     pipeline: [
@@ -327,8 +378,13 @@ const REFUSALS: readonly Refusal[] = [
   ['$out to another database', [{ $out: { db: 'x', coll: 'y' } }], 2],
   ['$merge into another database', [{ $merge: { into: { db: 'x', coll: 'y' } } }], 2],
   ['a $limit of 0', [{ $limit: 0 }], 15958],
-  ['a $skip below 0', [{ $skip: -1 }], 15958],
-  ['a $limit of a fraction', [{ $limit: 1.5 }], 15958],
+  ['a $skip below 0', [{ $skip: -1 }], 5107200],
+  ['a $skip of a string', [{ $skip: '1' }], 5107200],
+  ['a $limit below 0', [{ $limit: -1 }], 5107201],
+  ['a $limit of a fraction', [{ $limit: 1.5 }], 5107201],
+  ['a $sample of nothing', [{ $sample: { size: 0 } }], 28747],
+  ['a $sample below 0', [{ $sample: { size: -1 } }], 28747],
+  ['a key of $group that looks like a projection', [{ $group: { _id: { a: 1 } } }], 17390],
   ['a $group without _id', [{ $group: { n: { $sum: 1 } } }], 15955],
   ['a $group of no object', [{ $group: 5 }], 15947],
   ['a field of $group without an accumulator', [{ $group: { _id: 1, a: '$a' } }], 40234],
@@ -362,6 +418,14 @@ const REFUSALS: readonly Refusal[] = [
   ),
   ['an unknown field of $unwind', [{ $unwind: { path: '$a', deep: true } }], 28811],
   ['$unwind of a name without a dollar', [{ $unwind: 'a' }], 28818],
+  ['$unwind of a variable', [{ $unwind: '$$ROOT' }], 16410],
+  ['$unwind of a path that ends with a dot', [{ $unwind: '$a.' }], 40353],
+  ['$unwind of a path with an empty name', [{ $unwind: '$a..b' }], 15998],
+  [
+    'an includeArrayIndex with a dollar inside',
+    [{ $unwind: { path: '$a', includeArrayIndex: 'i.$j' } }],
+    16410,
+  ],
   [
     'an includeArrayIndex with a dollar',
     [{ $unwind: { path: '$a', includeArrayIndex: '$i' } }],
@@ -394,16 +458,39 @@ const REFUSALS: readonly Refusal[] = [
     40324,
   ],
   ['$facet inside $facet', [{ $facet: { a: [{ $facet: { b: [] } }] } }], 40600],
+  [
+    '$facet inside $lookup inside $facet',
+    [{ $facet: { a: [{ $lookup: { from: 'b', as: 'x', pipeline: [{ $facet: { b: [] } }] } }] } }],
+    40600,
+  ],
+  ['an empty $facet', [{ $facet: {} }], 40169],
+  ['a $facet of no pipeline', [{ $facet: { a: 5 } }], 40170],
+  ['an empty $sort', [{ $sort: {} }], 15976],
   ['$out inside $facet', [{ $facet: { a: [{ $out: 'x' }] } }], 40324],
-  ['a $count with a dollar', [{ $count: '$n' }], 40156],
+  ['a $count of a number', [{ $count: 1 }], 40156],
+  ['an empty $count', [{ $count: '' }], 40157],
+  ['a $count with a dollar', [{ $count: '$n' }], 40158],
+  ['a $count with a null byte', [{ $count: 'a\0b' }], 40159],
+  ['a $count with a dot', [{ $count: 'a.b' }], 40160],
+  ['a $count as _id', [{ $count: '_id' }], 15948],
   ['an empty $project', [{ $project: {} }], 51272],
   ['an empty $unset', [{ $unset: [] }], 31002],
+  ['an $unset of a path twice', [{ $unset: ['a', 'a'] }], 31250],
+  ['an $unset of a field and of one below it', [{ $unset: ['a', 'a.b'] }], 31249],
+  ['an $unset with a dollar inside', [{ $unset: 'a.$b' }], 16410],
+  ['a $project of a field and of one below it', [{ $project: { a: 1, 'a.b': 1 } }], 31249],
+  ['a $project of a field twice', [{ $project: { 'a.b': 1, a: { b: 1 } } }], 31250],
+  ['a $project of an empty document', [{ $project: { a: {} } }], 51270],
+  ['a $project of an empty name', [{ $project: { 'a..b': 1 } }], 15998],
   ['$replaceRoot to a number', [{ $replaceRoot: { newRoot: '$a' } }], 40228],
   ['$replaceWith nothing', [{ $replaceWith: '$gone' }], 40228],
   ['an unknown field of $replaceRoot', [{ $replaceRoot: { newRoot: '$a', x: 1 } }], 40415],
   ['an empty $addFields', [{ $addFields: {} }], 51272],
-  ['a $set of a field and of one below it', [{ $set: { o: 1, 'o.p': 1 } }], 31249],
-  ['a $set of a field twice', [{ $set: { 'o.p': 1, o: { p: 1 } } }], 31250],
+  ['a $set of a field and of one below it', [{ $set: { o: 1, 'o.p': 1 } }], 40176],
+  ['a $set of a field and of one above it', [{ $set: { 'o.p': 1, o: 1 } }], 40176],
+  ['a $set of a field twice', [{ $set: { 'o.p': 1, o: { p: 1 } } }], 40176],
+  ['a $set of a path inside a document', [{ $set: { o: { 'p.q': 1 } } }], 40183],
+  ['a $set of a path with a dollar', [{ $set: { 'o.$p': 1 } }], 16410],
   ['a sort by an empty name', [{ $sort: { 'a..b': 1 } }], 15998],
   ['a sort by an unknown order', [{ $sort: { a: 2 } }], 15975],
   [
@@ -450,6 +537,28 @@ t.test('a pipeline that names no collection is refused, as its $documents are', 
   const refusal = { code: 73, message: /\$documents is not supported by the embedded server/ }
   await t.rejects(database.aggregate([{ $documents: [{ x: 1 }] }]).toArray(), refusal)
   await t.rejects(database.aggregate([]).toArray(), refusal)
+  const message = /\$currentOp is not supported by the embedded server/
+  await t.rejects(database.aggregate([{ $currentOp: {} }]).toArray(), { code: 73, message })
+})
+
+t.test('a change stream is refused by its name, whatever it watches', async (t) => {
+  const database = await openDatabase(t)
+  for (const watched of [database.collection('watched'), database, database.client]) {
+    const stream = watched.watch()
+    t.teardown(() => stream.close())
+    const message = /watch\(\).*'\$changeStream', is not supported by the embedded server/
+    await t.rejects(stream.next(), { code: 40324, message })
+  }
+})
+
+t.test('of equal values $addToSet keeps the first', async (t) => {
+  const collection = (await openDatabase(t)).collection('sets')
+  await collection.insertMany(['A', 'b', 'a'].map((name) => ({ name })))
+  const pipeline = [{ $group: { _id: null, names: { $addToSet: '$name' } } }]
+  const options = { collation: { locale: 'en', strength: 2 } }
+  t.same(await collection.aggregate(pipeline, options).toArray(), [
+    { _id: null, names: ['A', 'b'] },
+  ])
 })
 
 t.test('stages that multiply documents are stopped before the memory is full', async (t) => {

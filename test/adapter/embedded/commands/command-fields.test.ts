@@ -91,8 +91,12 @@ const remove = (fields: Document): Document => ({
 const REFUSALS: readonly Refusal[] = [
   ['a filter that is a string', { ...FIND, filter: 'a' }, 14],
   ['a limit that is a string', { ...FIND, limit: '1' }, 14],
-  ['a negative skip', { ...FIND, skip: -1 }, 2],
-  ['a negative batchSize', { ...FIND, batchSize: -1 }, 2],
+  ['a negative skip', { ...FIND, skip: -1 }, 51024],
+  ['a negative limit', { ...FIND, limit: -1 }, 51024],
+  ['a negative batchSize', { ...FIND, batchSize: -1 }, 51024],
+  ['a limit of a fraction', { ...FIND, limit: 1.5 }, 2],
+  ['a time limit that is a string', { ...FIND, maxTimeMS: '5' }, 14],
+  ['a time limit of 2^31', { ...FIND, maxTimeMS: 2 ** 31 }, 2],
   ['a singleBatch that is a string', { ...FIND, singleBatch: 'yes' }, 14],
   ...['tailable', 'awaitData', 'noCursorTimeout', 'returnKey', 'showRecordId'].map(
     (name): Refusal => [`find with ${name}`, { ...FIND, [name]: true }, 72],

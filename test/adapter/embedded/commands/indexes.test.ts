@@ -58,6 +58,20 @@ t.test('an index is refused with MongoDB’s code for', async (t) => {
   }
 })
 
+t.test('a collection has 64 indexes at most', async (t) => {
+  const collection = (await openDatabase(t)).collection('many')
+  const toSpec = (_: unknown, n: number): { key: { [name: string]: 1 } } => ({
+    key: { [`f${n}`]: 1 },
+  })
+  await collection.createIndexes(Array.from({ length: 62 }, toSpec))
+  const twoMore = [{ key: { x: 1 as const } }, { key: { y: 1 as const } }]
+  await t.rejects(collection.createIndexes(twoMore), { code: 67 })
+  t.equal((await collection.indexes()).length, 63)
+  await collection.createIndex({ x: 1 })
+  await collection.createIndex({ x: 1 })
+  await t.rejects(collection.createIndex({ y: 1 }), { code: 67 })
+})
+
 t.test('of several indexes all are made or none', async (t) => {
   const database = await openDatabase(t)
   const collection = database.collection('several')

@@ -1,9 +1,9 @@
 import { Decimal128 } from 'bson'
 import { CommandError, notSupported } from '../../errors.ts'
-import { isNullish, isNumeric, typeNameOf } from '../../values/bson-type.ts'
+import { isNumeric, typeNameOf } from '../../values/bson-type.ts'
 import { calculate, roundNumber } from '../../values/numbers.ts'
 import type { Compute, Operator, Operators } from './operator.ts'
-import { checkInteger, checkNumber, orNull, positional } from './operator.ts'
+import { checkDomain, checkInteger, checkNumber, orNull, positional } from './operator.ts'
 
 const MANY = Number.POSITIVE_INFINITY
 
@@ -14,7 +14,7 @@ export const ARITHMETIC: Operators = {
   $ceil: numeric('$ceil', Math.ceil),
   $divide: numeric('$divide', (a, b) => a / checkDomain(b, b !== 0, 2, "can't $divide by zero"), 2),
   $floor: numeric('$floor', Math.floor),
-  $mod: numeric('$mod', (a, b) => a % checkDomain(b, b !== 0, 16610, "can't $mod by zero"), 2),
+  $mod: numeric('$mod', modulo, 2),
   $multiply: orNull(
     positional(0, MANY, (values) => values.reduce(combine('$multiply', 'multiply'), 1)),
   ),
@@ -31,18 +31,21 @@ function numeric(name: string, compute: (...numbers: number[]) => number, count 
   )
 }
 
-function checkDomain(value: number, isValid: boolean, code: number, message: string): number {
-  if (isValid) return value
-  throw new CommandError(code, message)
+/** Integers have no -0. */
+function modulo(a: number, b: number): number {
+  return (a % checkDomain(b, b !== 0, 16610, "can't $mod by zero")) + 0
 }
 
 function rounding(name: string, mode: 'even' | 'zero'): Operator {
-  return positional(1, 2, ([value, place = 0]) => {
-    if (isNullish(value) || place === null) return null
-    const digits = checkInteger(`${name}'s place`, place, 51083, -20)
-    checkDomain(digits, digits <= 100, 51083, `cannot apply ${name} with the place ${digits}`)
-    return roundNumber(checkNumber(name, value), digits, mode)
-  })
+  return orNull(
+    positional(1, 2, ([value, place = 0]) => {
+      const number = checkNumber(name, value, 51081)
+      const digits = checkInteger(`${name}'s place`, place, 51081)
+      const rule = `cannot apply ${name} with the place ${digits}`
+      checkDomain(digits, digits >= -20 && digits <= 100, 51083, rule)
+      return roundNumber(number, digits, mode)
+    }),
+  )
 }
 
 function add(values: Parameters<Compute>[0]): unknown {
@@ -74,7 +77,8 @@ function combine(name: string, operation: 'add' | 'multiply') {
 }
 
 function toDate(time: number): Date {
-  const date = new Date(Math.trunc(time))
+  if (time % 1 !== 0 && Number.isFinite(time)) throw notSupported('A date and a part of a ms')
+  const date = new Date(time)
   if (Number.isNaN(date.getTime())) throw new CommandError(15, 'date overflow')
   return date
 }

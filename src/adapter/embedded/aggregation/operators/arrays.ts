@@ -1,7 +1,7 @@
-import { CommandError, notSupported } from '../../errors.ts'
+import { notSupported } from '../../errors.ts'
 import { spendItems } from '../../limits.ts'
 import type { Operators } from './operator.ts'
-import { checkArray, checkInteger, orNull, positional } from './operator.ts'
+import { checkArray, checkDomain, checkInteger, orNull, positional } from './operator.ts'
 
 const MAX_RANGE = 1_000_000
 const MANY = Number.POSITIVE_INFINITY
@@ -31,11 +31,11 @@ export const ARRAYS: Operators = {
   $slice: orNull(positional(2, 3, slice)),
 }
 
-function range([start, end, step = 1]: readonly unknown[]): number[] {
+function range([start, end, ...steps]: readonly unknown[]): number[] {
   const first = checkInteger("$range's start", start, 34443)
   const last = checkInteger("$range's end", end, 34445)
-  const by = checkInteger("$range's step", step, 34447)
-  if (by === 0) throw new CommandError(34449, '$range requires a non-zero step value')
+  const by = steps.length === 0 ? 1 : checkInteger("$range's step", steps[0], 34447)
+  checkDomain(by, by !== 0, 34449, '$range requires a non-zero step value')
   const count = Math.max(Math.ceil((last - first) / by), 0)
   if (count > MAX_RANGE) throw notSupported(`A $range of more than ${MAX_RANGE} items`)
   spendItems(count)
@@ -46,7 +46,8 @@ function slice([array, first, count]: readonly unknown[]): unknown[] {
   const list = checkArray('$slice', array, 28724)
   const position = checkInteger("$slice's second argument", first, 28725)
   if (count === undefined) return position < 0 ? list.slice(position) : list.slice(0, position)
-  const most = checkInteger("$slice's third argument", count, 28729, 1)
+  const most = checkInteger("$slice's third argument", count, 28727)
+  checkDomain(most, most > 0, 28729, "$slice's third argument must be positive")
   const from = position < 0 ? Math.max(list.length + position, 0) : position
   return list.slice(from, from + most)
 }

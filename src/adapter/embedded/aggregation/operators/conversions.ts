@@ -27,19 +27,22 @@ function converting(convert: (value: unknown) => unknown): Operator {
 }
 
 function toDouble(value: unknown): unknown {
-  if (typeof value === 'string' && REAL.test(value)) return Number(value)
   if (typeof value === 'number' || typeof value === 'boolean') return Number(value)
   if (value instanceof Date) return value.getTime()
-  if (value instanceof Long || value instanceof Decimal128) return Number(value.toString())
+  if (value instanceof Long) return value.toNumber()
+  const text = String(value)
+  const number = Number(text)
+  const isNumber = value instanceof Decimal128 || (typeof value === 'string' && REAL.test(text))
+  const isLost = (number === 0 || !Number.isFinite(number)) && /^[^e]*[1-9]/i.test(text)
+  if (isNumber && !isLost) return number
   throw conversionFailed(value, 'double')
 }
 
 function toInt(value: unknown): unknown {
   if (typeof value === 'boolean') return Number(value)
   const whole = value instanceof Date ? undefined : readWhole(value)
-  if (whole === undefined || Math.abs(Number(whole)) > MAX_INT32) {
-    throw conversionFailed(value, 'int')
-  }
+  const isInt = Number(value) >= -MAX_INT32 - 1 && Number(value) <= MAX_INT32
+  if (whole === undefined || !isInt) throw conversionFailed(value, 'int')
   return Number(whole)
 }
 
@@ -67,8 +70,9 @@ function toDate(value: unknown): unknown {
   if (typeof value === 'string') return parseDate(value)
   if (value instanceof Decimal128) throw notSupported('Converting a Decimal128 to a date')
   // MongoDB converts longs and doubles to dates, but not ints.
-  const isTime = isNumeric(value) && typeNameOf(value) !== 'int' && Number.isFinite(Number(value))
-  if (isTime) return new Date(Math.trunc(Number(value)))
+  const isTime = isNumeric(value) && typeNameOf(value) !== 'int'
+  const time = new Date(isTime ? Math.trunc(Number(value)) : Number.NaN)
+  if (!Number.isNaN(time.getTime())) return time
   throw conversionFailed(value, 'date')
 }
 
@@ -78,18 +82,26 @@ function toObjectId(value: unknown): unknown {
   throw conversionFailed(value, 'objectId')
 }
 
-/** Returns a value as MongoDB's string for it. @throws {CommandError} `code` there is none */
-export function toMongoString(value: unknown, code = 241): string {
-  if (value instanceof Date) return value.toISOString()
+/** Returns a number in decimal digits, filled up with zeros. @throws {CommandError} 18537 */
+export function padNumber(number: number, digits: number): string {
+  if (number >= 0 && number <= 9999) return String(number).padStart(digits, '0')
+  throw new CommandError(18537, `${number} in a date is outside of the range of 0-9999`)
+}
+
+/** Returns a value as MongoDB's string for it. @throws {CommandError} 241 there is none */
+export function toMongoString(value: unknown): string {
+  if (value instanceof Date) {
+    return `${padNumber(value.getUTCFullYear(), 4)}${value.toISOString().slice(4)}`
+  }
   const isConvertible =
     typeof value !== 'object' ||
     ['ObjectId', 'Long', 'Decimal128'].includes(bsonTagOf(value ?? {}) ?? '')
   if (!isConvertible) {
-    throw new CommandError(code, `Unsupported conversion from ${typeNameOf(value)} to string`)
+    throw new CommandError(241, `Unsupported conversion from ${typeNameOf(value)} to string`)
   }
-  const text = String(value)
-  // MongoDB and JavaScript write exponents differently.
-  if (typeof value === 'number' && /\de/.test(text))
+  const text = Object.is(value, -0) ? '-0' : String(value)
+  // MongoDB writes exponents in another way, below 0.0001 and from 17 digits on.
+  if (typeof value === 'number' && /e|^-?(?:0\.0{4}|\d{17})/.test(text))
     throw notSupported(`Converting ${text} to a string`)
   return text
 }

@@ -1,6 +1,6 @@
 import { CommandError, notSupported } from '../../errors.ts'
 import { isNullish, typeNameOf } from '../../values/bson-type.ts'
-import { dateOf } from './conversions.ts'
+import { dateOf, padNumber } from './conversions.ts'
 import type { Operator, Operators } from './operator.ts'
 import { checkString, named } from './operator.ts'
 
@@ -11,23 +11,26 @@ const OFFSET = /^([+-])(\d{2})(?::?(\d{2}))?$/
 
 type Part = (local: Date) => number
 
-/** The parts of a date, read from one whose UTC fields show the local time. */
-const PARTS = {
-  year: (local) => local.getUTCFullYear(),
-  month: (local) => local.getUTCMonth() + 1,
-  dayOfMonth: (local) => local.getUTCDate(),
-  hour: (local) => local.getUTCHours(),
-  minute: (local) => local.getUTCMinutes(),
-  second: (local) => local.getUTCSeconds(),
-  millisecond: (local) => local.getUTCMilliseconds(),
-  dayOfYear: (local) => daysSince(local, Date.UTC(local.getUTCFullYear(), 0, 1)) + 1,
-  dayOfWeek: (local) => local.getUTCDay() + 1,
-} satisfies Readonly<Record<string, Part>>
+/**
+ * The parts of a date, read from one whose UTC fields show the local time: the specifier of each in
+ * a format and how many digits it has there.
+ */
+const PARTS: Readonly<Record<string, readonly [letter: string, digits: number, read: Part]>> = {
+  year: ['Y', 4, (local) => local.getUTCFullYear()],
+  month: ['m', 2, (local) => local.getUTCMonth() + 1],
+  dayOfMonth: ['d', 2, (local) => local.getUTCDate()],
+  hour: ['H', 2, (local) => local.getUTCHours()],
+  minute: ['M', 2, (local) => local.getUTCMinutes()],
+  second: ['S', 2, (local) => local.getUTCSeconds()],
+  millisecond: ['L', 3, (local) => local.getUTCMilliseconds()],
+  dayOfYear: ['j', 3, (local) => 1 + (+local - new Date(local).setUTCMonth(0, 1)) / MS_PER_DAY],
+  dayOfWeek: ['w', 1, (local) => local.getUTCDay() + 1],
+}
 
 /** Operators on dates; each is null where the date is null or missing. */
 export const DATES: Operators = {
   ...Object.fromEntries(
-    Object.entries(PARTS).map(([name, part]): [string, Operator] => [
+    Object.entries(PARTS).map(([name, [, , part]]): [string, Operator] => [
       `$${name}`,
       {
         ...named(['date', 'timezone?'], ([date, zone = 'UTC']) =>
@@ -47,39 +50,21 @@ function toLocal(value: unknown, offset: number): Date {
   throw new CommandError(16006, `can't convert from BSON type ${typeNameOf(value)} to Date`)
 }
 
-function daysSince(local: Date, start: number): number {
-  return Math.floor((local.getTime() - start) / MS_PER_DAY)
-}
-
-/** The specifiers of a format: the part of the date and how many digits it has. */
-const FORMATS: Readonly<Record<string, readonly [Part, number]>> = {
-  Y: [PARTS.year, 4],
-  m: [PARTS.month, 2],
-  d: [PARTS.dayOfMonth, 2],
-  H: [PARTS.hour, 2],
-  M: [PARTS.minute, 2],
-  S: [PARTS.second, 2],
-  L: [PARTS.millisecond, 3],
-  j: [PARTS.dayOfYear, 3],
-}
-
 function formatDate([date, format, timezone = 'UTC', onNull]: readonly unknown[]): unknown {
   if (format === null || timezone === null) return null
   if (isNullish(date)) return onNull === undefined ? null : onNull
   const offset = readOffset(timezone)
   const local = toLocal(date, offset)
-  const fallback = `%Y-%m-%dT%H:%M:%S.%L${timezone === 'UTC' ? 'Z' : ''}`
+  const isUtc = timezone === 'UTC' || (offset === 0 && OFFSET.test(String(timezone)))
+  const fallback = `%Y-%m-%dT%H:%M:%S.%L${isUtc ? 'Z' : ''}`
   return checkString("$dateToString's format", format ?? fallback, 18533).replace(
     /%(.?)/gs,
     (_text, letter: string) => {
       if (letter === '%') return '%'
       if (letter === 'z') return writeOffset(offset)
-      const [part, digits] = FORMATS[letter] ?? []
-      if (part !== undefined && digits !== undefined) {
-        return String(part(local)).padStart(digits, '0')
-      }
-      const message = `Invalid format character '%${letter}' in format string: it is not supported by the embedded server`
-      throw new CommandError(18536, message)
+      const part = Object.values(PARTS).find(([specifier]) => specifier === letter)
+      if (part !== undefined) return padNumber(part[2](local), part[1])
+      throw notSupported(`Invalid format character '%${letter}' in format string: it`, 18536)
     },
   )
 }
@@ -95,7 +80,6 @@ function readOffset(zone: unknown): number {
 }
 
 function writeOffset(minutes: number): string {
-  const [hours, rest] = [Math.floor(Math.abs(minutes) / 60), Math.abs(minutes) % 60]
-  const digits = [hours, rest].map((part) => String(part).padStart(2, '0')).join('')
-  return `${minutes < 0 ? '-' : '+'}${digits}`
+  const hours = Math.trunc(Math.abs(minutes) / 60)
+  return `${minutes < 0 ? '-' : '+'}${padNumber(hours * 100 + Math.abs(minutes % 60), 4)}`
 }

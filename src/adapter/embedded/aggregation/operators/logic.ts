@@ -156,8 +156,8 @@ function buildLet([vars, body]: readonly unknown[], scope: Scope, compile: Compi
 }
 
 function buildMap(operands: readonly unknown[], scope: Scope, compile: Compile): Evaluate {
-  const [input, as, body] = operands
-  const name = checkVariable(as ?? 'this')
+  const [input, as = 'this', body] = operands
+  const name = checkVariable(as)
   const items = compile(input, scope)
   const run = compile(body, extendScope(scope, [name]))
   return (root, bindings) => {
@@ -169,8 +169,8 @@ function buildMap(operands: readonly unknown[], scope: Scope, compile: Compile):
 }
 
 function buildFilter(operands: readonly unknown[], scope: Scope, compile: Compile): Evaluate {
-  const [input, as, condition] = operands
-  const name = checkVariable(as ?? 'this')
+  const [input, as = 'this', condition] = operands
+  const name = checkVariable(as)
   const items = compile(input, scope)
   const accepts = compile(condition, extendScope(scope, [name]))
   return (root, bindings) => {

@@ -1,7 +1,7 @@
 import type { Document } from 'bson'
 import { Decimal128, Long } from 'bson'
 import { CommandError, notSupported } from '../../errors.ts'
-import { isNullish, typeNameOf } from '../../values/bson-type.ts'
+import { isNullish, isNumeric, typeNameOf } from '../../values/bson-type.ts'
 import type { Collation } from '../../values/compare.ts'
 
 /** The variables an expression sees, the innermost first. */
@@ -55,10 +55,16 @@ export function named(names: readonly string[], compute: Compute): Operator {
 
 /** Returns the same operator with the result null where an argument is null or missing. */
 export function orNull(operator: Operator): Operator {
-  const { compute } = operator
+  const { compute, count } = operator
   return {
     ...operator,
-    compute: (values, collation) => (values.some(isNullish) ? null : compute?.(values, collation)),
+    compute: (values, collation) => {
+      const at = values.findIndex(isNullish)
+      if (at < 0) return compute?.(values, collation)
+      // Of any number of arguments those in front of it are checked first.
+      if (count?.[1] === Number.POSITIVE_INFINITY) compute?.(values.slice(0, at), collation)
+      return null
+    },
   }
 }
 
@@ -74,26 +80,31 @@ export function checkString(name: string, value: unknown, code: number): string 
   throw new CommandError(code, `${name} requires a string, not ${typeNameOf(value)}`)
 }
 
-/** @throws {CommandError} `code` the value is not a whole number of at least `least` */
-export function checkInteger(
-  name: string,
-  value: unknown,
-  code: number,
-  least: number = Number.NEGATIVE_INFINITY,
-): number {
+/**
+ * Returns a whole number of 32 bits.
+ * @throws {CommandError} `code` the value is no number, the code after that it is another number
+ */
+export function checkInteger(name: string, value: unknown, code: number): number {
   const number = toSafe(value)
-  if (typeof number === 'number' && Number.isInteger(number) && number >= least) return number
-  throw new CommandError(code, `${name} requires a whole number, not ${String(value)}`)
+  if (typeof number === 'number' && number === (number | 0)) return number
+  const message = `${name} requires a whole number of 32 bits, not ${String(value)}`
+  throw new CommandError(isNumeric(value) ? code + 1 : code, message)
 }
 
-/** @throws {CommandError} 28765 the value is no number, 2 JavaScript cannot compute with it */
-export function checkNumber(name: string, value: unknown): number {
+/** Returns a value that is valid. @throws {CommandError} `code` it is not */
+export function checkDomain(value: number, isValid: boolean, code: number, rule: string): number {
+  if (isValid) return value
+  throw new CommandError(code, rule)
+}
+
+/** @throws {CommandError} `code` the value is no number, 2 JavaScript cannot compute with it */
+export function checkNumber(name: string, value: unknown, code = 28765): number {
   const number = toSafe(value)
   if (typeof number === 'number') return number
   if (value instanceof Decimal128 || value instanceof Long) {
     throw notSupported(`${name} with Decimal128 or a long beyond 2^53`)
   }
-  throw new CommandError(28765, `${name} only supports numeric types, not ${typeNameOf(value)}`)
+  throw new CommandError(code, `${name} only supports numeric types, not ${typeNameOf(value)}`)
 }
 
 /** Returns a long up to 2^53, such as a depth of `$graphLookup`, as the number that it is. */

@@ -1,8 +1,8 @@
-import { CommandError } from '../../errors.ts'
-import { isNullish } from '../../values/bson-type.ts'
+import { CommandError, notSupported } from '../../errors.ts'
+import { isNullish, isNumeric, typeNameOf } from '../../values/bson-type.ts'
 import { toMongoString } from './conversions.ts'
 import type { Operators } from './operator.ts'
-import { checkInteger, checkString, orNull, positional } from './operator.ts'
+import { checkDomain, checkInteger, checkString, orNull, positional } from './operator.ts'
 
 const MANY = Number.POSITIVE_INFINITY
 const MAX_STRING = 16_777_216
@@ -12,7 +12,8 @@ export const STRINGS: Operators = {
   $concat: orNull(
     positional(0, MANY, (values) => {
       const texts = values.map((value) => checkString('$concat', value, 16702))
-      checkLength(texts.reduce((length, text) => length + text.length, 0))
+      const length = texts.reduce((sum, text) => sum + text.length, 0)
+      checkDomain(length, length <= MAX_STRING, 10334, `A string of ${length} bytes is too long`)
       return texts.join('')
     }),
   ),
@@ -25,8 +26,10 @@ export const STRINGS: Operators = {
   ),
   $strLenCP: positional(1, 1, ([text]) => [...checkString('$strLenCP', text, 34471)].length),
   $substrCP: positional(3, 3, ([value, start, count]) => {
-    const from = checkInteger('$substrCP', start, 34451, 0)
-    const length = checkInteger('$substrCP', count, 34455, 0)
+    const from = checkInteger("$substrCP's start", start, 34450)
+    const length = checkInteger("$substrCP's length", count, 34452)
+    checkDomain(length, length >= 0, 34454, "$substrCP's length must not be negative")
+    checkDomain(from, from >= 0, 34455, "$substrCP's start must not be negative")
     return [...coerce(value)].slice(from, from + length).join('')
   }),
   $toLower: positional(1, 1, ([value]) =>
@@ -39,10 +42,12 @@ export const STRINGS: Operators = {
 
 /** Returns a value as a string: these operators take numbers, dates and null as well. */
 function coerce(value: unknown): string {
-  return isNullish(value) ? '' : toMongoString(value, 16007)
-}
-
-function checkLength(length: number): void {
-  if (length > MAX_STRING)
-    throw new CommandError(10334, `A string is longer than ${MAX_STRING} bytes`)
+  if (isNullish(value)) return ''
+  if (typeof value !== 'string' && !isNumeric(value) && !(value instanceof Date)) {
+    throw new CommandError(16007, `can't convert from BSON type ${typeNameOf(value)} to String`)
+  }
+  // MongoDB writes 16 digits here.
+  const isExact = typeof value !== 'number' || Number(value.toPrecision(16)) === value
+  if (isExact) return toMongoString(value)
+  throw notSupported(`Converting ${value} to a string of 16 digits`)
 }
