@@ -52,6 +52,8 @@ export const CONVERSION_CASES: readonly Case[] = [
     ['$toLower of null', { $toLower: '$nil' }, ''],
     ['$toLower of a number', { $toLower: '$n' }, '5'],
     ['$toLower of a date', { $toLower: '$d' }, '2024-02-29t23:05:06.789z'],
+    ['$toLower of an ObjectId', { $toLower: '$id' }, fails(16007)],
+    ['$toUpper of a bool', { $toUpper: '$yes' }, fails(16007)],
     ['$toUpper', { $toUpper: '$s' }, 'APPLE PIE'],
     ['$toUpper of ASCII only', { $toUpper: 'é' }, 'é'],
     ['$toUpper of an array', { $toUpper: ['$list'] }, fails(16007)],

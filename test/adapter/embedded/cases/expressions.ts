@@ -101,6 +101,7 @@ export const EXPRESSION_CASES: readonly Case[] = [
   ...ofOperator('trunc', [
     ['$trunc', { $trunc: '$minus' }, -2],
     ['$trunc to a place', { $trunc: [7.896, 2] }, 7.89],
+    ['$trunc of a string', { $trunc: '$s' }, fails(51081)],
     ['$ceil', { $ceil: '$half' }, 3],
     ['$ceil of a negative number', { $ceil: '$minus' }, -2],
     ['$floor', { $floor: '$half' }, 2],

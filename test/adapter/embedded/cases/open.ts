@@ -94,4 +94,8 @@ export const OPEN: ReadonlySet<string> = new Set([
   'upsert_fields.js: a path and its parent',
   'upsert_fields.js: a document and its path',
   'index-unique: an empty array is not null',
+  'toLower: $toLower of an ObjectId',
+  'toLower: $toUpper of a bool',
+  'trunc: $trunc of a string',
+  'upsert_fields.js: fields in the order of their paths',
 ])

@@ -82,6 +82,11 @@ export const WRITE_CASES: readonly Case[] = [
         ['$all of two', [{ x: { $all: [1, 2] } }, { $set: { a: 1 } }], fails(54)],
         ['two values', [{ $and: [{ x: 1 }, { x: 2 }] }, { $set: { a: 1 } }], fails(54)],
         ['a path', [{ 'x.y': 1 }, { $set: { a: 1 } }], { x: { y: 1 }, a: 1 }],
+        [
+          'fields in the order of their paths',
+          [{ z: 1, y: 2 }, { $set: { a: 1 } }],
+          { y: 2, z: 1, a: 1 },
+        ],
         ['a path and its parent', [{ x: 1, 'x.y': 1 }, { $set: { a: 1 } }], fails(54)],
         ['a document and its path', [{ x: { y: 1 }, 'x.z': 1 }, { $set: { a: 1 } }], fails(54)],
         ['a replacement', [{ x: 1 }, { a: 1 }], { a: 1 }],
