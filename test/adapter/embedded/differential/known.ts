@@ -115,4 +115,15 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     matches: (command, _embedded, other) =>
       command.startsWith('{"distinct"') && other.answer.includes('$numberDecimal'),
   },
+  {
+    name: '$all of null finds what null finds',
+    source: `${MANUAL}/reference/operator/query/all/`,
+    matches: holds(/"\$all":\[null/),
+  },
+  {
+    name: 'a replacement takes nothing but the _id of a filter, and so fails by no other field',
+    source: `${SERVER}/28eb8d299bd690c0194a28f045bc6c2c7e46c626/jstests/core/write/update/upsert_fields.js`,
+    matches: (command, _embedded, other) =>
+      /"(u|update)":\{"[^$]/.test(command) && other.answer === 'error 54',
+  },
 ]
