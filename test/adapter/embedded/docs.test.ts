@@ -155,9 +155,10 @@ t.test('what docs/embedded.md refuses is refused by its name', async (t) => {
   const database = await openDatabase(t)
   await database.collection('refused').insertOne({ a: 1 })
   const tables = Object.values(KINDS).flat()
+  const all = REFUSALS.flatMap(([, names]) => names)
+  t.ok(all.length > 80, `${all.length} names`)
   for (const [kind, names, use, code] of REFUSALS) {
     await t.test(`${names.length} of the kind ${kind}`, async (t) => {
-      t.ok(names.length > 0)
       for (const name of names) {
         const error = await errorOf(use(database, name))
         t.equal(error.code, code, `the code of ${name}`)

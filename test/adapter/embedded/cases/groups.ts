@@ -66,7 +66,16 @@ export const GROUP_CASES: readonly Case[] = [
         [{ $group: { _id: '$gone', n: { $sum: 1 } } }],
         [{ _id: null, n: 4 }],
       ],
-      ['by a document without a value', [{ $group: { _id: { g: '$gone' } } }], [{ _id: {} }]],
+      [
+        'by a document without one of two values',
+        [{ $match: { item: 'jkl' } }, { $group: { _id: { g: '$gone', i: '$item' } } }],
+        [{ _id: { i: 'jkl' } }],
+      ],
+      [
+        'by a document without a value',
+        [{ $group: { _id: { g: '$gone' } } }],
+        [{ _id: { g: null } }],
+      ],
       ['by a constant', [{ $group: { _id: 'x', n: { $sum: '$n' } } }], [{ _id: 'x', n: 18 }]],
       [
         'by an array',

@@ -98,4 +98,5 @@ export const OPEN: ReadonlySet<string> = new Set([
   'toLower: $toUpper of a bool',
   'trunc: $trunc of a string',
   'upsert_fields.js: fields in the order of their paths',
+  'group: by a document without a value',
 ])
