@@ -1,0 +1,129 @@
+import { MANUAL, SERVER } from '../cases/case.ts'
+import type { Outcome } from './sides.ts'
+import { print } from './sides.ts'
+
+/** Where a second server answers otherwise, although the embedded server is right. */
+export interface KnownDifference {
+  readonly name: string
+  /** The page that says that the embedded server is right. */
+  readonly source: string
+  readonly matches: (command: string, embedded: Outcome, other: Outcome) => boolean
+}
+
+/** Returns whether a command holds one of these, and is one of these. */
+const holds =
+  (pattern: RegExp, name = /^/) =>
+  (command: string): boolean =>
+    name.test(command) && pattern.test(command)
+
+const AGGREGATE = /^\{"aggregate"/
+
+const ARRAY_PATHS = `${MANUAL}/core/field-paths/`
+
+/** Returns the lines of an outcome with the fields of each document in one order. */
+function withoutOrder({ answer, documents }: Outcome): string {
+  const sort = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(sort)
+    if (typeof value !== 'object' || value === null || '_bsontype' in value) return value
+    if (value instanceof Date) return value
+    const fields = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))
+    return Object.fromEntries(fields.map(([name, child]) => [name, sort(child)]))
+  }
+  const lines = answer.split('\n').map((line) => {
+    return line.startsWith('{') ? JSON.stringify(sort(JSON.parse(line))) : line
+  })
+  return [...lines, ...documents.map((document) => print(sort(document)))].join('\n')
+}
+
+/** Differences of servers that speak MongoDB's protocol and are none. */
+export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
+  {
+    name: '$count of nothing gives no document',
+    source: `${MANUAL}/reference/operator/aggregation/count/`,
+    matches: (command, _embedded, other) =>
+      holds(/"\$count":"/, AGGREGATE)(command) && /"(n|count)":0\}/.test(other.answer),
+  },
+  {
+    name: 'two arrays cannot be in one index',
+    source: `${MANUAL}/core/indexes/index-types/index-multikey/#compound-multikey-indexes`,
+    matches: (_command, embedded) => embedded.answer === 'error 171',
+  },
+  {
+    name: 'the path of an expression goes through arrays, and an index is no part of it',
+    source: ARRAY_PATHS,
+    matches: holds(/"\$(a|d|l|m|o\.k)\.\w|"localField":"d\.k"/),
+  },
+  {
+    name: 'a path goes through arrays in distinct',
+    source: `${MANUAL}/reference/command/distinct/`,
+    matches: holds(/"key":"\w+\.\w/, /^\{"distinct"/),
+  },
+  {
+    name: '$project and $unset leave fields out in the items of arrays',
+    source: `${MANUAL}/reference/operator/aggregation/unset/`,
+    matches: holds(/"\w+\.\w+":0|"\$unset":"d\.v"/),
+  },
+  {
+    name: '$ and $[] need an array',
+    source: `${MANUAL}/reference/operator/update/positional-all/`,
+    matches: (command, embedded) => embedded.answer === 'error 2' && command.includes('.$'),
+  },
+  {
+    name: 'a path is changed twice, even where no document is found',
+    source: `${MANUAL}/reference/operator/update/`,
+    matches: (_command, embedded) => embedded.answer === 'error 40',
+  },
+  {
+    name: 'new fields come in the order of their names',
+    source: `${MANUAL}/reference/operator/update/#update-operators-and-field-order`,
+    matches: (command, embedded, other) =>
+      command.includes('"$') && withoutOrder(embedded) === withoutOrder(other),
+  },
+  {
+    name: '$first, $last and $arrayElemAt have no value where there is no item',
+    source: `${MANUAL}/reference/operator/aggregation/first/`,
+    matches: holds(/"\$(first|last|arrayElemAt)":\[/),
+  },
+  {
+    name: 'null is not found at an index that an array does not have',
+    source: `${SERVER}/05a0f8e98b633a6e6c26c10576a1044f9da161b5/jstests/core/null_query_semantics.js`,
+    matches: holds(/"[dlm]\.\d(\.k)?":/),
+  },
+  {
+    name: 'a variable in an array',
+    source: `${MANUAL}/reference/operator/aggregation/let/`,
+    matches: (command, _embedded, other) => command.includes('$$v') && other.answer === 'error 1',
+  },
+  {
+    name: 'a whole number is an int, which docs/embedded.md says',
+    source: `${MANUAL}/reference/operator/aggregation/type/`,
+    matches: holds(/"\$type":/),
+  },
+  {
+    name: 'an empty array on the way of a path sorts as null',
+    source: `${SERVER}/master/src/mongo/db/index/btree_key_generator.cpp`,
+    matches: holds(/"sort":\{[^}]*"d\.[kvw]"|"\$sort":\{[^}]*"d\.[kvw]"/),
+  },
+  {
+    name: '$push sorts items without the field as null, and leaves equal ones where they are',
+    source: `${MANUAL}/reference/operator/update/sort/`,
+    matches: holds(/"\$sort":\{"k":1\}/, /^\{"(update|findAndModify)"/),
+  },
+  {
+    name: 'equal numbers of two types are one value',
+    source: `${MANUAL}/reference/bson-type-comparison-order/`,
+    matches: (command, _embedded, other) =>
+      command.startsWith('{"distinct"') && other.answer.includes('$numberDecimal'),
+  },
+  {
+    name: '$all of null finds what null finds',
+    source: `${MANUAL}/reference/operator/query/all/`,
+    matches: holds(/"\$all":\[null/),
+  },
+  {
+    name: 'a replacement takes nothing but the _id of a filter, and so fails by no other field',
+    source: `${SERVER}/28eb8d299bd690c0194a28f045bc6c2c7e46c626/jstests/core/write/update/upsert_fields.js`,
+    matches: (command, _embedded, other) =>
+      /"(u|update)":\{"[^$]/.test(command) && other.answer === 'error 54',
+  },
+]
