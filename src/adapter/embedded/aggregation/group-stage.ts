@@ -17,7 +17,8 @@ export const group: Stage = (spec, { collation, compileExpression }) => {
   const readId = compileId(id, compileExpression)
   const outputs = Object.entries(fields).map(([name, field]) => {
     if (!isPlainName(name)) {
-      throw new CommandError(40235, `'${name}' is not a valid field name in a group`)
+      const code = name.startsWith('$') ? 40236 : 40235
+      throw new CommandError(code, `'${name}' is not a valid field name in a group`)
     }
     const [operator, operand] = readAccumulator(name, field)
     const accumulate = ACCUMULATORS.get(operator)
@@ -63,7 +64,8 @@ export const sortByCount: Stage = (spec, scope) => {
   const isPath = typeof spec === 'string' && spec.startsWith('$')
   if (!isPath && !(isDocument(spec) && startsWithOperator(spec))) {
     const message = '$sortByCount must be a path that starts with $, or an expression'
-    throw new CommandError(40149, message)
+    const code = typeof spec === 'string' ? 40148 : isDocument(spec) ? 40147 : 40149
+    throw new CommandError(code, message)
   }
   const run = group({ _id: spec, count: { $sum: 1 } }, scope)
   const sort = compileSort({ count: -1 }, scope.collation)
@@ -79,7 +81,7 @@ function readAccumulator(name: string, field: unknown): [string, unknown] {
   if (operators.length > 1) {
     throw new CommandError(40238, `The field '${name}' must specify one accumulator`)
   }
-  if (Array.isArray(first[1]) && first[0] !== '$push' && first[0] !== '$addToSet') {
+  if (Array.isArray(first[1])) {
     throw new CommandError(40237, `The ${first[0]} accumulator is a unary operator`)
   }
   return first

@@ -35,8 +35,9 @@ export const CATALOG_COMMANDS: Commands = {
   },
 }
 
-function create(command: Document, { store, database }: CommandContext): Document {
-  const name = readName(command, 'create')
+function create(command: Document, context: CommandContext): Document {
+  const { store, database } = context
+  const name = readName(command, 'create', context)
   const { collation } = command
   const options = collation === undefined ? {} : { collation }
   const existing = store.find(database, name)
@@ -47,8 +48,9 @@ function create(command: Document, { store, database }: CommandContext): Documen
   return { ok: 1 }
 }
 
-function drop(command: Document, { store, database }: CommandContext): Document {
-  const name = readName(command, 'drop')
+function drop(command: Document, context: CommandContext): Document {
+  const { store, database } = context
+  const name = readName(command, 'drop', context)
   store.drop(database, name)
   return { ns: `${database}.${name}`, ok: 1 }
 }

@@ -6,6 +6,7 @@ import type { Cursors } from '../sessions/cursors.ts'
 import type { Session, Sessions } from '../sessions/sessions.ts'
 import type { View } from '../storage/collection.ts'
 import type { Store } from '../storage/store.ts'
+import { checkNamespace } from '../storage/store.ts'
 import type { Transaction } from '../storage/transaction.ts'
 
 /** What a command works with beside its own fields. */
@@ -35,20 +36,29 @@ export interface Command {
 export type Commands = Readonly<Record<string, Command>>
 
 /** Returns the collection that a field names. @throws {CommandError} 73 it names none */
-export function readName(command: Document, field: string): string {
+export function readName(
+  command: Document,
+  field: string,
+  { database }: CommandContext,
+): string {
   const name: unknown = command[field]
-  if (typeof name === 'string' && name !== '') return name
-  throw new CommandError(73, `The command ${field} needs the name of a collection`)
+  if (typeof name !== 'string') {
+    throw new CommandError(73, `The command ${field} needs the name of a collection`)
+  }
+  checkNamespace(database, name)
+  return name
 }
 
 /** Returns the collection that a field names, as the command sees it. @throws {CommandError} 73 */
 export function readView(command: Document, field: string, context: CommandContext): View {
-  return context.store.read(context.database, readName(command, field), context.transaction)
+  const name = readName(command, field, context)
+  return context.store.read(context.database, name, context.transaction)
 }
 
 /** The same for writing: a collection that does not exist is created. */
 export function writeView(command: Document, field: string, context: CommandContext): View {
-  return context.store.write(context.database, readName(command, field), context.transaction)
+  const name = readName(command, field, context)
+  return context.store.write(context.database, name, context.transaction)
 }
 
 /** Returns the size that a command's `cursor` asks for. @throws {CommandError} it is not valid */

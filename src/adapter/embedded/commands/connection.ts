@@ -4,7 +4,6 @@ import { CommandError } from '../errors.ts'
 import { MAX_DOCUMENT_BYTES, MAX_MESSAGE_BYTES, MAX_WRITE_BATCH } from '../limits.ts'
 import { SESSION_TIMEOUT_MINUTES } from '../sessions/sessions.ts'
 import type { CommandContext, Commands } from './command.ts'
-import { readName } from './command.ts'
 
 /** MongoDB 7.0: the newest whose commands are all here (8.0 adds `bulkWrite`). */
 const MAX_WIRE_VERSION = 21
@@ -30,7 +29,7 @@ export const CONNECTION_COMMANDS: Commands = {
   getMore: {
     fields: { collection: 'string', batchSize: 'number' },
     run: (command, context) => {
-      const namespace = `${context.database}.${readName(command, 'collection')}`
+      const namespace = `${context.database}.${command.collection}`
       return context.cursors.next(command.getMore, namespace, command.batchSize, context.session)
     },
   },

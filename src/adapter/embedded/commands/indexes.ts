@@ -8,6 +8,7 @@ import { checkExpiry } from '../storage/store.ts'
 import { checkNoTextOptions, isTextIndex, toTextIndex } from '../storage/text-index.ts'
 import { isDocument } from '../values/bson-type.ts'
 import { isEqual } from '../values/compare.ts'
+import { isIndex } from '../values/field-paths.ts'
 import type { CommandContext, Commands } from './command.ts'
 import { readBatchSize, readName } from './command.ts'
 
@@ -34,8 +35,9 @@ const INDEX_FIELDS = {
   ...refuse('storageEngine', 'prepareUnique', 'clustered'),
 } as const
 
-function createIndexes(command: Document, { store, database }: CommandContext): Document {
-  const name = readName(command, 'createIndexes')
+function createIndexes(command: Document, context: CommandContext): Document {
+  const { store, database } = context
+  const name = readName(command, 'createIndexes', context)
   const specs: unknown[] = command.indexes ?? []
   if (specs.length === 0) throw new CommandError(2, 'Must specify at least one index to create')
   const existing = store.find(database, name)
@@ -68,6 +70,7 @@ function toSpec(given: unknown, collection: Collection): Document {
   const { key = {}, name, ns: _ns, background: _background, v = 2, ...options } = fields
   if (name === undefined || name === '') throw new CommandError(9, 'An index needs a name')
   if (name === '*') throw new CommandError(2, "The index name '*' is not valid")
+  if (name.includes('\0')) throw new CommandError(67, 'The name of an index has a zero byte')
   if (v !== 2) throw notSupported(`An index of the version ${v}`, 67)
   const paths = Object.keys(key)
   if (paths.length === 0) throw new CommandError(67, 'An index needs a key pattern')
@@ -78,12 +81,12 @@ function toSpec(given: unknown, collection: Collection): Document {
   }
   checkNoTextOptions(options)
   for (const path of paths) checkKey(path, key[path])
+  if (paths.length > 32) throw new CommandError(13103, 'too many compound keys')
   if (options.sparse && options.partialFilterExpression !== undefined) {
     throw new CommandError(67, 'cannot mix "partialFilterExpression" and "sparse" options')
   }
-  if (isEqual(key, { _id: 1 }) && Object.keys(options).some((option) => option !== 'collation')) {
-    throw new CommandError(197, 'An _id index takes no options')
-  }
+  const isIdIndex = paths.join() === '_id' && Math.abs(Math.trunc(key._id)) === 1
+  if (isIdIndex) checkIdIndex(key, options, collection)
   checkExpiry({ key, ...options })
   createCollation(options.collation)
   const { collation } = collection.options
@@ -91,8 +94,20 @@ function toSpec(given: unknown, collection: Collection): Document {
   return { v: 2, key, name, ...options, ...inherited }
 }
 
+/** @throws {CommandError} 2, 197 it is another index on `_id` than the one of every collection */
+function checkIdIndex(key: Document, options: Document, { options: own }: Collection): void {
+  if (Object.keys(options).some((option) => option !== 'collation')) {
+    throw new CommandError(197, 'An _id index takes no options')
+  }
+  const { collation = { locale: 'simple' } } = own
+  if (!isEqual(key, { _id: 1 }) || !isEqual(options.collation ?? collation, collation)) {
+    throw new CommandError(2, 'An _id index has the key { _id: 1 } and the collation of all')
+  }
+}
+
 function checkKey(path: string, value: unknown): void {
   const names = path.split('.')
+  if (names.slice(1).some(isIndex)) throw notSupported(`An index on the item '${path}'`, 67)
   if (names.at(-1) === '$**') throw notSupported(`The wildcard '${path}' of an index`, 67)
   if (names.some((name) => name === '' || name.startsWith('$'))) {
     throw new CommandError(67, `'${path}' is not a valid path of an index`)
@@ -134,7 +149,7 @@ function hasSameOptions(a: Document, b: Document): boolean {
 }
 
 function dropIndexes(command: Document, context: CommandContext): Document {
-  const collection = findCollection(readName(command, 'dropIndexes'), context)
+  const collection = findCollection(command, 'dropIndexes', context)
   const nIndexesWas = collection.indexes.size
   for (const name of toNames(command.index, collection)) {
     if (name === '_id_') throw new CommandError(72, 'cannot drop _id index')
@@ -154,13 +169,15 @@ function toNames(index: unknown, collection: Collection): string[] {
 }
 
 function listIndexes(command: Document, context: CommandContext): Document {
-  const collection = findCollection(readName(command, 'listIndexes'), context)
+  const collection = findCollection(command, 'listIndexes', context)
   const batchSize = readBatchSize(command)
   const specs = [...collection.indexes.values()]
   return context.cursors.open(collection.namespace, specs, { batchSize, context })
 }
 
-function findCollection(name: string, { store, database }: CommandContext): Collection {
+function findCollection(command: Document, field: string, context: CommandContext): Collection {
+  const { store, database } = context
+  const name = readName(command, field, context)
   const collection = store.find(database, name)
   if (collection !== undefined) return collection
   throw new CommandError(26, `ns does not exist: ${database}.${name}`)

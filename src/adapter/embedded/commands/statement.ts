@@ -7,6 +7,7 @@ import { createCollation } from '../protocol/collation-option.ts'
 import type { CompileExpression, FilterOptions } from '../queries/filter.ts'
 import type { Collection, View } from '../storage/collection.ts'
 import { checkHint } from '../storage/select-records.ts'
+import { checkNamespace } from '../storage/store.ts'
 import { readTextSearch } from '../storage/text-index.ts'
 import type { Updater } from '../updates/update.ts'
 import { compileUpdate } from '../updates/update.ts'
@@ -65,7 +66,7 @@ export function readPipelineOptions(
     collation,
     variables: variables(),
     readCollection: (name) => {
-      if (name === '') throw new CommandError(73, `Invalid namespace specified '${database}.'`)
+      checkNamespace(database, name)
       return readDocuments(store.read(database, name, transaction))
     },
   }

@@ -51,8 +51,17 @@ export function compileFilter(filter: unknown, options: FilterOptions): Predicat
   return (document) => tests.every((test) => test(document))
 }
 
+/** Returns the options of a filter that must not have an `$expr`, which fails with this code. */
+export function withoutExpression(options: FilterOptions, code: number): FilterOptions {
+  const compileExpression = (): never => {
+    throw new CommandError(code, '$expr can only be applied to the top-level document of a query')
+  }
+  return { collation: options.collation, compileExpression }
+}
+
 /** Returns the condition of one array item: operators on the item, or a filter over its fields. */
-export function compileItem(condition: unknown, { text, ...options }: FilterOptions): ValueTest {
+export function compileItem(condition: unknown, filterOptions: FilterOptions): ValueTest {
+  const options = withoutExpression(filterOptions, 2)
   if (isOperators(condition) && !isLogical(condition)) {
     const test = compileOperators(condition, options)
     return (item) => test([item], true)
@@ -129,6 +138,9 @@ function combine(
   return (operand, options, name) => {
     if (!Array.isArray(operand) || operand.length === 0) {
       throw new CommandError(2, `${name} must be a nonempty array`)
+    }
+    if (!operand.every(isDocument)) {
+      throw new CommandError(2, `${name} entries need to be full objects`)
     }
     const tests = operand.map((filter) => compileFilter(filter, options))
     return (document) => join(document, tests)
@@ -217,12 +229,15 @@ function compileNegated(operand: unknown, options: FilterOptions): FieldTest {
 
 function compileAll(operand: unknown, options: FilterOptions): FieldTest {
   if (!Array.isArray(operand)) throw new CommandError(2, '$all needs an array')
-  const tests = operand.map((item) => {
-    if (isOperators(item) && Object.keys(item)[0] !== '$elemMatch') {
-      throw new CommandError(2, 'no $ expressions in $all')
-    }
-    return compileCondition(item, options)
+  const [isElemMatch, ...others] = operand.map((item) => {
+    if (!isOperators(item)) return false
+    if (Object.keys(item)[0] === '$elemMatch') return true
+    throw new CommandError(2, 'no $ expressions in $all')
   })
+  if (others.some((other) => other !== isElemMatch)) {
+    throw new CommandError(2, '$all/$elemMatch has to be consistent')
+  }
+  const tests = operand.map((item) => compileCondition(item, options))
   return (values, isItem) => tests.length > 0 && tests.every((test) => test(values, isItem))
 }
 

@@ -35,8 +35,9 @@ export function compileProjection(spec: unknown, options: ProjectionOptions): Pr
   for (const [name, value] of flatten(spec)) {
     const rule = toRule(value, options)
     const wanted = isMeta(value, options) ? undefined : rule === 'drop' ? 'drop' : 'keep'
-    if (name !== '_id' && wanted !== undefined) {
-      if (mode !== undefined && mode !== wanted) throw mixed(name, wanted)
+    // Kept or dropped as it is, the id may stand in either kind of projection.
+    if ((name !== '_id' || rule === undefined) && wanted !== undefined) {
+      if (mode !== undefined && mode !== wanted) throw mixed(name, rule, value)
       mode = wanted
     }
     if (rule === undefined) {
@@ -108,10 +109,12 @@ function isMeta(value: unknown, { find }: ProjectionOptions): value is Document 
   return find !== undefined && isDocument(value) && '$meta' in value
 }
 
-function mixed(name: string, wanted: 'keep' | 'drop'): CommandError {
-  return wanted === 'drop'
-    ? new CommandError(31254, `Cannot do exclusion on field ${name} in inclusion projection`)
-    : new CommandError(31253, `Cannot do inclusion on field ${name} in exclusion projection`)
+function mixed(name: string, rule: 'keep' | 'drop' | undefined, value: unknown): CommandError {
+  if (rule === 'drop') {
+    return new CommandError(31254, `Cannot do exclusion on field ${name} in inclusion projection`)
+  }
+  const message = `Cannot do inclusion on field ${name} in exclusion projection`
+  return new CommandError(rule === 'keep' ? 31253 : isDocument(value) ? 31252 : 31310, message)
 }
 
 function addRule(rules: Rules, path: string, rule: Rule, code?: number): void {

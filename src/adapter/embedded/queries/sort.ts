@@ -1,10 +1,10 @@
 import type { Document } from 'bson'
 import { CommandError, notSupported } from '../errors.ts'
 import { readPath } from '../protocol/read-fields.ts'
-import { isDocument, typeOrderOf } from '../values/bson-type.ts'
+import { isDocument, isNumeric } from '../values/bson-type.ts'
 import type { Collation } from '../values/compare.ts'
 import { compareValues } from '../values/compare.ts'
-import { arrayOn, getField, isIndex } from '../values/field-paths.ts'
+import { arrayOn, indexValuesAt } from '../values/field-paths.ts'
 import type { TextScore } from './text-query.ts'
 import { readTextScore } from './text-query.ts'
 
@@ -19,16 +19,16 @@ export function compileSort(
 ): Sorter {
   if (!isDocument(spec)) throw new CommandError(14, 'A sort must be an object')
   const fields = Object.entries(spec).map(([path, direction]) => {
-    if (path.startsWith('$')) throw notSupported(`A sort by '${path}'`)
+    if (path === '$natural') throw notSupported(`A sort by '${path}'`)
     if (isDocument(direction)) {
       // The best comes first.
       return { parts: [], direction: -1, score: readTextScore(direction, textScore) }
     }
-    if (direction !== 1 && direction !== -1 && direction !== true) {
+    if (direction !== 1 && direction !== -1) {
       const message = '$sort key ordering must be 1 (for ascending) or -1 (for descending)'
-      throw new CommandError(15975, message)
+      throw new CommandError(isNumeric(direction) ? 15975 : 15974, message)
     }
-    return { parts: readPath('a sort', path), direction: Number(direction), score: undefined }
+    return { parts: readPath('a sort', path), direction, score: undefined }
   })
   if (fields.length === 0) return (documents) => [...documents]
   if (fields.length > 32) throw new CommandError(13103, 'too many compound keys')
@@ -40,15 +40,15 @@ export function compileSort(
           document,
           // An array sorts by its lowest item when ascending and by its highest when descending.
           keys: fields.map(({ parts, direction, score }) =>
-            keysAt(score?.(document) ?? document, parts).reduce((best, key) =>
-              direction * compareKeys(key, best, collation) < 0 ? key : best,
+            indexValuesAt(score?.(document) ?? document, parts).reduce((best, key) =>
+              direction * compareValues(key, best, collation) < 0 ? key : best,
             ),
           ),
         }
       })
       .sort((a, b) => {
         for (const [index, { direction }] of fields.entries()) {
-          const order = compareKeys(a.keys[index], b.keys[index], collation)
+          const order = compareValues(a.keys[index], b.keys[index], collation)
           if (order !== 0) return order * direction
         }
         return 0
@@ -62,34 +62,4 @@ function checkArrays([array, ...others]: readonly string[]): void {
     throw new CommandError(2, 'cannot sort with keys that are parallel arrays')
   }
   if (others.length > 0) throw notSupported(`A sort by several fields of the array '${array}'`)
-}
-
-/** An empty array stands below null, where BSON's old type `undefined` stands. */
-const EMPTY_ARRAY: unique symbol = Symbol('empty array')
-
-/**
- * Returns the values that an index of one field would have, one for each item of the array on its
- * path. An array in an array is one value, and its fields do not count.
- * @throws {CommandError} 16746 a name in the path is both an index and a field of an item
- */
-function keysAt(value: unknown, parts: readonly string[], isItem = false): unknown[] {
-  const [name, ...rest] = parts
-  if (Array.isArray(value) && !isItem) {
-    if (name !== undefined && isIndex(name)) {
-      const isAmbiguous = value.some((item) => isDocument(item) && Object.hasOwn(item, name))
-      if (!isAmbiguous) return keysAt(value[Number(name)], rest, true)
-      throw new CommandError(16746, `Ambiguous field name found in array: '${name}'`)
-    }
-    return (value.length === 0 ? [EMPTY_ARRAY] : value).flatMap((item) => keysAt(item, parts, true))
-  }
-  if (name === undefined) return [value]
-  return isDocument(value) ? keysAt(getField(value, name), rest) : [undefined]
-}
-
-function compareKeys(a: unknown, b: unknown, collation: Collation | undefined): number {
-  if (a !== EMPTY_ARRAY && b !== EMPTY_ARRAY) return compareValues(a, b, collation)
-  if (a === b) return 0
-  const other = typeOrderOf(a === EMPTY_ARRAY ? b : a)
-  const below = other === 0 ? 1 : -1
-  return a === EMPTY_ARRAY ? below : -below
 }

@@ -3,10 +3,10 @@ import { CommandError } from '../errors.ts'
 import { createCollation } from '../protocol/collation-option.ts'
 import type { Predicate } from '../queries/filter.ts'
 import { compileFilter, isOperators } from '../queries/filter.ts'
-import { isDocument, TYPE_ORDER, typeOrderOf } from '../values/bson-type.ts'
+import { EMPTY_ARRAY, isDocument, TYPE_ORDER, typeOrderOf } from '../values/bson-type.ts'
 import type { Collation } from '../values/compare.ts'
 import { keyOf } from '../values/compare.ts'
-import { arrayOn, valuesAt, withField } from '../values/field-paths.ts'
+import { arrayOn, indexValuesAt, valuesAt, withField } from '../values/field-paths.ts'
 import { isRegex } from '../values/regular-expression.ts'
 
 /** The keys of records by the keys that their documents have in a unique index. */
@@ -74,9 +74,6 @@ export class IndexKeys {
   }
 
   #addKeys(document: Document, keys: Map<string, Document>): void {
-    const found = this.#fields.map((parts) => valuesAt(document, parts))
-    const missing = found.every((values) => values.every((value) => value === undefined))
-    if (this.spec.sparse === true && missing) return
     const through = this.#fields.flatMap((parts) => arrayOn(document, parts) ?? [])
     const [array] = through
     if (through.some((path) => path !== array)) {
@@ -86,12 +83,14 @@ export class IndexKeys {
       this.#addItemKeys(document, array.split('.'), keys)
       return
     }
-    const columns = found.map(toIndexed)
+    const columns = this.#fields.map((parts) => indexValuesAt(document, parts))
+    const names = Object.keys(this.spec.key)
     // At most one column has several values: one key for each of them.
     for (let row = 0; row < Math.max(...columns.map((values) => values.length)); row += 1) {
       const values = columns.map((column) => (column.length === 1 ? column[0] : column[row]))
-      const names = Object.keys(this.spec.key)
-      const keyValue = Object.fromEntries(names.map((name, at) => [name, values[at] ?? null]))
+      if (this.spec.sparse === true && values.every((value) => value === undefined)) continue
+      const shown = values.map((value) => (value === EMPTY_ARRAY ? null : (value ?? null)))
+      const keyValue = Object.fromEntries(names.map((name, at) => [name, shown[at]]))
       keys.set(values.map((value) => keyOf(value, this.collation)).join('|'), keyValue)
     }
   }
@@ -100,15 +99,10 @@ export class IndexKeys {
   #addItemKeys(document: Document, path: readonly string[], keys: Map<string, Document>): void {
     const items = valuesAt(document, path).flat()
     if (items.some(Array.isArray)) throw new CommandError(171, 'cannot index parallel arrays')
-    for (const item of items.length === 0 ? [undefined] : items) {
+    for (const item of items.length === 0 ? [EMPTY_ARRAY] : items) {
       this.#addKeys(withField(document, path, item) as Document, keys)
     }
   }
-}
-
-function toIndexed(values: readonly unknown[]): readonly unknown[] {
-  const items = values.flat()
-  return items.length === 0 ? [undefined] : items
 }
 
 const LISTS: ReadonlySet<string> = new Set(['$and', '$or'])

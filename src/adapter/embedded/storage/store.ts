@@ -37,7 +37,8 @@ export class Store {
 
   /** Returns a new collection, which `put` may add to the store. */
   createDetached(database: string, name: string, options: Document): Collection {
-    checkName(database, name)
+    checkNamespace(database, name)
+    if (name.startsWith('system.')) throw invalidNamespace(database, name)
     return new Collection(`${database}.${name}`, options, this.clock)
   }
 
@@ -57,11 +58,14 @@ export class Store {
   }
 }
 
-function checkName(database: string, name: string): void {
-  const isValid = name !== '' && !/[$\0]/.test(name) && !name.startsWith('.') && !name.endsWith('.')
-  if (!isValid || name.startsWith('system.') || !/^[^/\\. "$\0]{1,63}$/.test(database)) {
-    throw new CommandError(73, `Invalid namespace specified '${database}.${name}'`)
-  }
+/** @throws {CommandError} 73 no collection can have this name */
+export function checkNamespace(database: string, name: string): void {
+  const isValid = name !== '' && !/[$\0]|^\.|\.$/.test(name)
+  if (!isValid || !/^[^/\\. "$\0]{1,63}$/.test(database)) throw invalidNamespace(database, name)
+}
+
+function invalidNamespace(database: string, name: string): CommandError {
+  return new CommandError(73, `Invalid namespace specified '${database}.${name}'`)
 }
 
 /** How often expired records are removed, in ms: as often as MongoDB does. */

@@ -2,7 +2,7 @@ import type { Document } from 'bson'
 import { CommandError } from '../errors.ts'
 import { findPosition } from '../queries/array-position.ts'
 import type { FilterOptions, Predicate } from '../queries/filter.ts'
-import { compileFilter } from '../queries/filter.ts'
+import { compileFilter, withoutExpression } from '../queries/filter.ts'
 import { isDocument } from '../values/bson-type.ts'
 import { getField, isIndex, setField } from '../values/field-paths.ts'
 
@@ -24,6 +24,7 @@ export function compileArrayFilters(
   const filters: unknown[] = Array.isArray(context.arrayFilters) ? context.arrayFilters : []
   for (const filter of filters) {
     if (!isDocument(filter)) throw new CommandError(14, 'An array filter must be an object')
+    const matches = compileFilter(filter, withoutExpression(context, 224))
     const names = new Set(readPaths(filter).map((path) => path.split('.')[0] ?? ''))
     const [name = ''] = names
     if (names.size !== 1 || placeholders.has(name)) {
@@ -34,7 +35,7 @@ export function compileArrayFilters(
       const message = `The array filter for identifier '${name}' was not used in the update`
       throw new CommandError(9, message)
     }
-    placeholders.set(name, compileFilter(filter, context))
+    placeholders.set(name, matches)
   }
   return placeholders
 }

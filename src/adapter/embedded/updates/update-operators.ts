@@ -2,7 +2,7 @@ import type { Document } from 'bson'
 import { Timestamp } from 'bson'
 import { CommandError, notSupported } from '../errors.ts'
 import type { FilterOptions } from '../queries/filter.ts'
-import { compileFilter, isLogical, isOperators } from '../queries/filter.ts'
+import { compileFilter, isLogical, isOperators, withoutExpression } from '../queries/filter.ts'
 import { compileSort } from '../queries/sort.ts'
 import { isDocument, isNumeric, typeNameOf } from '../values/bson-type.ts'
 import type { Collation } from '../values/compare.ts'
@@ -159,7 +159,7 @@ function pull(old: unknown, operand: unknown, options: UpdateOptions): unknown {
   const isCondition = isRegex(operand) || (isOperators(operand) && !isLogical(operand))
   const matches =
     isCondition || isDocument(operand)
-      ? compileFilter(isCondition ? { item: operand } : operand, options)
+      ? compileFilter(isCondition ? { item: operand } : operand, withoutExpression(options, 224))
       : undefined
   return checkArray('$pull', old).filter((item) => {
     if (matches === undefined) return !isEqual(item, operand, options.collation)

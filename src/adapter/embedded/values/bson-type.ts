@@ -4,19 +4,20 @@ import { Binary } from 'bson'
 /** MongoDB's order of the BSON types, lowest first. */
 export const TYPE_ORDER = {
   minKey: 0,
-  null: 1,
-  number: 2,
-  string: 3,
-  object: 4,
-  array: 5,
-  binData: 6,
-  objectId: 7,
-  bool: 8,
-  date: 9,
-  timestamp: 10,
-  regex: 11,
-  code: 12,
-  maxKey: 13,
+  emptyArray: 1,
+  null: 2,
+  number: 3,
+  string: 4,
+  object: 5,
+  array: 6,
+  binData: 7,
+  objectId: 8,
+  bool: 9,
+  date: 10,
+  timestamp: 11,
+  regex: 12,
+  code: 13,
+  maxKey: 14,
 } as const
 
 /** What the classes of BSON stand for, by their tags. */
@@ -35,7 +36,11 @@ const CLASSES: Readonly<Record<string, { readonly order: number; readonly name?:
   BSONRegExp: { order: TYPE_ORDER.regex, name: 'regex' },
 }
 
+/** What an empty array is in an index and in an order: there it stands below null. */
+export const EMPTY_ARRAY: unique symbol = Symbol('empty array')
+
 const TYPEOF_ORDER: Readonly<Record<string, number>> = {
+  symbol: TYPE_ORDER.emptyArray,
   string: TYPE_ORDER.string,
   number: TYPE_ORDER.number,
   bigint: TYPE_ORDER.number,

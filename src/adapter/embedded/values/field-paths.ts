@@ -1,5 +1,6 @@
 import type { Document } from 'bson'
-import { isDocument } from './bson-type.ts'
+import { CommandError } from '../errors.ts'
+import { EMPTY_ARRAY, isDocument } from './bson-type.ts'
 
 /** Returns a deep copy. Instances of BSON's classes are shared, since nobody changes them. */
 export function clone<Value>(value: Value): Value {
@@ -59,6 +60,32 @@ export function valuesAt(source: unknown, parts: readonly string[], from = 0): u
     found.push(...valuesAt(source[Number(name)], parts, from + 1))
   }
   return found
+}
+
+/**
+ * Returns the values that an index of one field has, and a sort chooses from: one for each item of
+ * an array on its path. An array in an array is one value, and its fields do not count.
+ * @throws {CommandError} 16746 a name in the path is both an index and a field of an item
+ */
+export function indexValuesAt(
+  source: unknown,
+  parts: readonly string[],
+  from = 0,
+  isItem = false,
+): unknown[] {
+  const name = parts[from]
+  if (Array.isArray(source) && !isItem) {
+    if (name === undefined || !isIndex(name)) {
+      const items: readonly unknown[] = source.length === 0 ? [EMPTY_ARRAY] : source
+      return items.flatMap((item) => indexValuesAt(item, parts, from, true))
+    }
+    if (source.some((item) => isDocument(item) && Object.hasOwn(item, name))) {
+      throw new CommandError(16746, `Ambiguous field name found in array: '${name}'`)
+    }
+    return indexValuesAt(source[Number(name)], parts, from + 1, from + 1 === parts.length)
+  }
+  if (name === undefined) return [source]
+  return isDocument(source) ? indexValuesAt(getField(source, name), parts, from + 1) : [undefined]
 }
 
 /** Returns the path of the first array on the way along another path, or at its end. */

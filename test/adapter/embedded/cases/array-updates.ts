@@ -188,6 +188,7 @@ export const ARRAY_UPDATE_CASES: readonly Case[] = [
     ['of a missing field', [{ b: 1 }], { $pull: { a: 5 } }, [{ b: 1 }]],
     ['of a number', [{ a: 1 }], { $pull: { a: 1 } }, fails(2)],
     ['an unknown operator', [{ a: [1] }], { $pull: { a: { $above: 1 } } }, fails(2)],
+    ['$expr', [{ a: [{ n: 1 }] }], { $pull: { a: { $expr: { $eq: ['$n', 1] } } } }, fails(224)],
   ]),
   ...casesOf(`${UPDATE}/pullAll/`, updated, [
     ['values', [{ a: [0, 2, 5, 5, 1, 0] }], { $pullAll: { a: [0, 5] } }, [{ a: [2, 1] }]],

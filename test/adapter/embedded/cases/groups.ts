@@ -120,6 +120,8 @@ export const GROUP_CASES: readonly Case[] = [
       ['a dot in a name', [{ $group: { _id: 1, 'a.b': { $sum: 1 } } }], fails(40235)],
       ['a dollar in a name', [{ $group: { _id: 1, $n: { $sum: 1 } } }], fails(40236)],
       ['an array as an operand', [{ $group: { _id: 1, n: { $sum: [1, 2] } } }], fails(40237)],
+      ['an array to $push', [{ $group: { _id: 1, n: { $push: ['$a', '$b'] } } }], fails(40237)],
+      ['an array to $addToSet', [{ $group: { _id: 1, n: { $addToSet: [1] } } }], fails(40237)],
       ['$count of a field', [{ $group: { _id: 1, n: { $count: '$n' } } }], fails(14)],
       ['no document', [{ $group: 5 }], fails(15947)],
       ['an unknown expression', [{ $group: { _id: { $nope: 1 } } }], fails(168)],

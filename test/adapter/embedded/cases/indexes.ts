@@ -92,6 +92,18 @@ export const INDEX_CASES: readonly Case[] = [
     ['an item twice in one array', [], { ...NAME, inserts: [{ name: ['a', 'a'] }] }, 'ok'],
     ['an empty array is not null', [{ name: [] }], { ...NAME, inserts: [{ name: null }] }, 'ok'],
     [
+      'an empty array with its fields',
+      [{ a: [] }],
+      { key: { a: 1, 'a.b': 1 }, options: UNIQUE, inserts: [{}] },
+      'ok',
+    ],
+    [
+      'an item that is no document',
+      [{ a: [1, { b: 2 }] }],
+      { key: { 'a.b': 1 }, options: UNIQUE, inserts: [{ a: [2, { b: 3 }] }] },
+      taken({ 'a.b': 1 }, { 'a.b': null }),
+    ],
+    [
       'documents in another order',
       [{ name: { a: 1, b: 2 } }],
       { ...NAME, inserts: [{ name: { b: 2, a: 1 } }] },
@@ -140,6 +152,12 @@ export const INDEX_CASES: readonly Case[] = [
       [{ a: 1 }],
       { key: { a: 1, b: 1 }, options: { unique: true, sparse: true }, inserts: [{ a: 1 }] },
       taken({ a: 1, b: 1 }, { a: 1, b: null }),
+    ],
+    [
+      'an item without the field',
+      [{ a: [{ b: 1 }, {}] }],
+      { key: { 'a.b': 1 }, options: { unique: true, sparse: true }, inserts: [{ a: [{ b: 2 }, {}] }] },
+      'ok',
     ],
     [
       'none of two fields',

@@ -112,6 +112,8 @@ export const PROJECTION_CASES: readonly Case[] = [
         ['an unknown expression', { x: { $nope: 1 } }, fails(31325)],
         ['two operators', { x: { $add: [1], $abs: 1 } }, fails(16410)],
         ['an expression in an exclusion', { name: 0, x: { $add: [1, 2] } }, fails(31252)],
+        ['a computed _id', { _id: '$size.w' }, { _id: 1 }],
+        ['a computed _id in an exclusion', { name: 0, _id: { $add: [1, 2] } }, fails(31252)],
         ['a string in an exclusion', { name: 0, x: 'y' }, fails(31310)],
         ['an exclusion beside an expression', { x: { $add: [1, 2] }, name: 0 }, fails(31254)],
         [

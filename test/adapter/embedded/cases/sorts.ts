@@ -96,6 +96,7 @@ export const SORT_CASES: readonly Case[] = [
     over(PEOPLE, [
       ['a direction of zero', { sort: { a: 0 } }, fails(15975)],
       ['a direction of two', { sort: { a: 2 } }, fails(15975)],
+      ['a direction that is true', { sort: { a: true } }, fails(15974)],
       ['a direction in words', { sort: { a: 'asc' } }, fails(15974)],
       ['no order', { sort: 'a' }, fails(14)],
       ['an empty name', { sort: { 'a..b': 1 } }, fails(15998)],

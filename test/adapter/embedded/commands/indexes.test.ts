@@ -45,6 +45,15 @@ const REFUSALS: readonly Refusal[] = [
   ['a version of long ago', { v: 0 }, 67],
   ['no name', { name: '' }, 9],
   ['the name of all', { name: '*' }, 2],
+  // Its source: MongoDB's jstests/core/index_create_with_nul_in_name.js
+  ['a zero byte in the name', { name: 'a\0b' }, 67],
+  // Its source: MongoDB's jstests/core/compound_index_max_fields.js
+  ['33 fields', { key: Object.fromEntries(Array.from({ length: 33 }, (_, at) => [`f${at}`, 1])) }, 13103],
+  // Their source: validateIdIndexSpec in MongoDB's src/mongo/db/catalog/index_key_validate.cpp
+  ['_id downwards', { key: { _id: -1 } }, 2],
+  ['options on _id downwards', { key: { _id: -1 }, sparse: true }, 197],
+  ['_id with a collation of its own', { key: { _id: 1 }, collation: { locale: 'en' } }, 2],
+  ['an item of an array', { key: { 'a.0': 1 } }, 67],
 ]
 
 t.test('an index is refused with MongoDB’s code for', async (t) => {
