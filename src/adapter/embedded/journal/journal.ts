@@ -5,8 +5,6 @@ import { CommandError } from '../errors.ts'
 import type { Store } from '../storage/store.ts'
 import { RecordFile } from './record-file.ts'
 
-/** The version is that of the format. */
-const FILE_NAME = 'journal-v1'
 /** About how many bytes of changes a record of a snapshot has. */
 const RECORD_BYTES = 1_000_000
 /** A file below this size is not worth a snapshot. */
@@ -23,7 +21,7 @@ export class Journal {
   /** Reads the file of a folder, if there is one, into a store. @throws {Error} it is damaged */
   constructor(directory: string, store: Store) {
     this.#store = store
-    this.#path = join(directory, FILE_NAME)
+    this.#path = join(directory, 'journal-v1')
     this.#file = new RecordFile(this.#path)
     this.#file.read((change) => replay(store, change))
     syncFolder(directory)
@@ -31,7 +29,6 @@ export class Journal {
     store.clock.changes.flush = (isDurable) => this.#flush(isDurable)
   }
 
-  /** Leaves a snapshot. */
   close(): void {
     this.#flush(true)
     if (this.#file.end !== this.#snapshotEnd) this.#takeSnapshot()
@@ -41,17 +38,15 @@ export class Journal {
   #flush(isDurable: boolean): void {
     try {
       this.#file.write()
-      if (isDurable && this.#syncedEnd !== this.#file.end) this.#sync()
+      if (isDurable && this.#syncedEnd !== this.#file.end) {
+        fs.fdatasyncSync(this.#file.descriptor)
+        this.#syncedEnd = this.#file.end
+      }
     } catch (error) {
       const message = `Cannot write to '${this.#path}': ${(error as Error).message}`
       throw new CommandError(14031, message, {}, { cause: error })
     }
     if (this.#file.end > Math.max(2 * this.#snapshotEnd, LEAST_BYTES)) this.#takeSnapshot()
-  }
-
-  #sync(): void {
-    fs.fdatasyncSync(this.#file.descriptor)
-    this.#syncedEnd = this.#file.end
   }
 
   /** Replaces the file by one of the records that there are, without what they were before. */

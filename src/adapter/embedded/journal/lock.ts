@@ -11,19 +11,16 @@ export function lockDirectory(directory: string): () => void {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   const own = `lock-${identify(process.pid)}`
   const path = join(directory, own)
-  const unlock = (): void => rmSync(path, { force: true })
   if (existsSync(path)) throw inUse(directory, own)
   writeFileSync(path, '', { mode: 0o600 })
   for (const name of readdirSync(directory)) {
     const pid = /^lock-(\d+)/.exec(name)?.[1]
     if (pid === undefined || name === own) continue
-    if (name === `lock-${identify(Number(pid))}`) {
-      unlock()
-      throw inUse(directory, name)
-    }
-    rmSync(join(directory, name), { force: true })
+    const isHeld = name === `lock-${identify(Number(pid))}`
+    rmSync(isHeld ? path : join(directory, name), { force: true })
+    if (isHeld) throw inUse(directory, name)
   }
-  return unlock
+  return () => rmSync(path, { force: true })
 }
 
 function inUse(directory: string, lock: string): Error {

@@ -7,7 +7,7 @@ import { STORED_VALUES } from '../protocol/message.ts'
 /** The length of the changes, a checksum of that length, and one of the changes: 4 bytes each. */
 const HEADER_BYTES = 12
 
-/** A file of records. Each is a header and some changes in BSON, which belong together. */
+/** A file of records: each is a header, and changes in BSON that belong together. */
 export class RecordFile {
   readonly descriptor: number
   /** Where the last record ends. */
@@ -24,8 +24,7 @@ export class RecordFile {
   }
 
   /**
-   * Calls `apply` with each change. A last record that is not whole is cut off: the process has ended
-   * while it wrote.
+   * Calls `apply` with each change. A last record that is not whole is cut off.
    * @throws {Error} a record is not what was written
    */
   read(apply: (change: Document) => void): void {
@@ -67,10 +66,9 @@ export class RecordFile {
     header.writeUInt32LE(crc32(header.subarray(0, 4)), 4)
     const checksum = this.#pending.reduce((sum, bytes) => crc32(bytes, sum), 0)
     header.writeUInt32LE(checksum, 8)
-    const size = HEADER_BYTES + this.pendingBytes
     const written = fs.writevSync(this.descriptor, [header, ...this.#pending])
-    if (written < size) throw new Error(`no more than ${written} of ${size} bytes could be written`)
-    this.end += size
+    if (written < HEADER_BYTES + this.pendingBytes) throw new Error(`only ${written} bytes fit`)
+    this.end += written
     this.pendingBytes = 0
     this.#pending = []
   }
