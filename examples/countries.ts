@@ -1,7 +1,9 @@
 // Serves the 250 countries of the world from MongoDB: try the lines it prints.
 // `npx tsx node_modules/remex/examples/countries.ts`, after `npm install world-countries`. Reads
-// PORT (3030), HOST (127.0.0.1) and MONGODB_URL (an embedded database when it is not set).
+// PORT (3030), HOST (127.0.0.1) and MONGODB_URL. When that is not set, an embedded database keeps its
+// data in DATA_DIRECTORY (`.data`, in the current directory).
 import { createRequire } from 'node:module'
+import { resolve } from 'node:path'
 import { MongoClient } from 'mongodb'
 import type { Formatter } from 'remex'
 import { createApp, fastifyApp, openapi, rest } from 'remex'
@@ -48,8 +50,9 @@ const countries: Country[] = worldCountries.map((country) => ({
   flag: country.flag,
 }))
 
-const { PORT = '3030', HOST = '127.0.0.1', MONGODB_URL } = process.env
-const embedded = MONGODB_URL === undefined ? await startEmbeddedMongo() : undefined
+const { PORT = '3030', HOST = '127.0.0.1', DATA_DIRECTORY = '.data', MONGODB_URL } = process.env
+const embedded =
+  MONGODB_URL === undefined ? await startEmbeddedMongo({ directory: DATA_DIRECTORY }) : undefined
 const mongo = await MongoClient.connect(MONGODB_URL ?? embedded?.url ?? '')
 const collection = mongo.db('remex_countries').collection<Country>('countries')
 if ((await collection.estimatedDocumentCount()) === 0) await collection.insertMany(countries)
@@ -87,6 +90,10 @@ app.fastify.get('/', (_request, reply) => reply.headers(PAGE_HEADERS).send(rende
 
 await app.listen({ port: Number(PORT), host: HOST })
 const address = app.server.address()
+const place =
+  embedded === undefined
+    ? 'the database of MONGODB_URL'
+    : `${resolve(DATA_DIRECTORY)}, which you may remove`
 const port = typeof address === 'object' ? address?.port : PORT
 const url = `http://${HOST}:${port}`
 console.log(`${countries.length} countries at ${url}/countries, and a page to start from at ${url}/
@@ -97,7 +104,7 @@ The API, with a form for each call, at ${url}/docs
   curl -g '${url}/countries?area[$gt]=1000000&landlocked=true&$select[]=name'
   curl -g -X PATCH '${url}/countries/FRA' -H 'content-type: application/json' -d '{"capital":["Lyon"]}'
 
-Ctrl-C ends it.`)
+What you write is kept in ${place}. Ctrl-C ends it.`)
 
 async function stop(): Promise<void> {
   await app.close()

@@ -3,7 +3,8 @@
 // answer over HTTP, interrupts the example, and expects it to end: with status 0 or, where it does not
 // catch the signal, by the signal. An example that serves nothing has to end with status 0.
 import { spawn } from 'node:child_process'
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { findFreePort } from './free-port.mjs'
@@ -14,7 +15,8 @@ const STOP_MS = 10_000
 
 async function checkExample(file, attempts = 3) {
   const port = await findFreePort()
-  const env = { ...process.env, PORT: String(port), HOST: '127.0.0.1' }
+  const data = mkdtempSync(join(tmpdir(), 'remex-example-'))
+  const env = { ...process.env, PORT: String(port), HOST: '127.0.0.1', DATA_DIRECTORY: data }
   const child = spawn(process.execPath, [join(FOLDER, file)], { env })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text))
@@ -30,6 +32,7 @@ async function checkExample(file, attempts = 3) {
   if (status !== undefined) child.kill('SIGINT')
   const result = await Promise.race([end, delay(STOP_MS, 'still running', { ref: false })])
   if (!ended) child.kill('SIGKILL')
+  rmSync(data, { recursive: true, force: true })
 
   // Somebody else has taken the port since it was found.
   if (attempts > 1 && output.includes('EADDRINUSE')) return checkExample(file, attempts - 1)

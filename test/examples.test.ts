@@ -1,6 +1,8 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import t from 'tap'
@@ -44,10 +46,10 @@ Server.prototype.listen = function (...args) {
 }`
 
 /** Starts an example on a free port. Resolves to what sends requests to it, without an answer `null`. */
-async function startExample(t: Test, name: string) {
+async function startExample(t: Test, name: string, variables: Record<string, string> = {}) {
   const { MONGODB_URL: _own, ...env } = process.env
   const child = fork(fileURLToPath(new URL(`build/examples/${name}.js`, ROOT)), {
-    env: { ...env, PORT: '0' },
+    env: { ...env, PORT: '0', ...variables },
     execArgv: ['--import', `data:text/javascript,${encodeURIComponent(TELL_PORT)}`],
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   })
@@ -63,6 +65,10 @@ async function startExample(t: Test, name: string) {
   const port = once(child, 'message').then(([port]) => String(port))
   port.catch(() => undefined)
   return {
+    async kill(): Promise<void> {
+      child.kill('SIGKILL')
+      await ended
+    },
     ended: ended.then(([status]) => ({ status, output })),
     async send(path: string, data?: object, token = ''): Promise<unknown[]> {
       const response = await fetch(`http://127.0.0.1:${await port}${path}`, {
@@ -134,3 +140,17 @@ for (const [page, [example, check]] of Object.entries(PAGES)) {
     await check(t)
   })
 }
+
+t.test('the countries keep what is written to them', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'remex-countries-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const variables = { DATA_DIRECTORY: join(folder, 'data') }
+  const first = await startExample(t, 'countries', variables)
+  const [, france] = await first.send('/countries/FRA')
+  const own = { ...(france as object), _id: 'XYZ', name: 'Own' }
+  t.match(await first.send('/countries', own), [201, own])
+  await first.kill()
+  const second = await startExample(t, 'countries', variables)
+  t.strictSame(await second.send('/countries/XYZ'), [200, own])
+  t.match(await second.send('/countries'), [200, { total: 251 }])
+})

@@ -13,6 +13,7 @@ import { Cursors } from './sessions/cursors.ts'
 import type { Session } from './sessions/sessions.ts'
 import { readNumbering, readTransaction, Sessions } from './sessions/sessions.ts'
 import { Store, startExpiry } from './storage/store.ts'
+import { isTrue } from './values/compare.ts'
 
 /** The commands that a transaction may have. */
 const IN_TRANSACTIONS: ReadonlySet<string> = new Set([
@@ -22,15 +23,16 @@ const IN_TRANSACTIONS: ReadonlySet<string> = new Set([
 
 /** Runs commands on the data of one server. */
 export class Dispatcher {
-  readonly #store = new Store()
+  readonly #store: Store
   readonly #cursors: Cursors
   readonly #sessions: Sessions
   readonly #expiry: NodeJS.Timeout
   readonly #address: string
 
   /** `now` returns the time in ms, by which idle sessions, cursors and expired records go. */
-  constructor(address: string, now: () => number = Date.now) {
+  constructor(address: string, now: () => number = Date.now, store: Store = new Store()) {
     this.#address = address
+    this.#store = store
     this.#cursors = new Cursors(now)
     this.#expiry = startExpiry(this.#store, now)
     this.#sessions = new Sessions(this.#store.clock, now, (session) => {
@@ -57,8 +59,13 @@ export class Dispatcher {
       const name = Object.keys(body)[0] ?? ''
       const { fields } = findCommand(name)
       const command = fields === undefined ? body : (readFields(name, body, fields) as Document)
-      if (fields !== undefined) checkCommonFields(command)
+      if (fields !== undefined) {
+        checkCommonFields(command)
+        // What the disk has refused before must not be read either: it may be gone at the next start.
+        this.#store.clock.changes.flush(false)
+      }
       const reply = await this.#runNumbered(name, command)
+      if (fields !== undefined) this.#store.clock.changes.flush(isJournaled(command))
       return { ...reply, ...this.#createTimes(), ...reportWriteConcern(command) }
     } catch (error) {
       return { ...toErrorReply(toCommandError(error), isTransaction), ...this.#createTimes() }
@@ -142,6 +149,14 @@ export class Dispatcher {
     const signature = { hash: new Binary(new Uint8Array(20)), keyId: Long.ZERO }
     return { $clusterTime: { clusterTime, signature }, operationTime: clusterTime }
   }
+}
+
+/**
+ * Returns whether a write has to be on the disk before it is acknowledged.
+ * @see https://www.mongodb.com/docs/v7.0/reference/write-concern/#acknowledgment-behavior
+ */
+function isJournaled({ writeConcern }: Document): boolean {
+  return isTrue(writeConcern?.j) || writeConcern?.w === 'majority'
 }
 
 /** Returns the reply's `writeConcernError` where more members are asked for than there are. */

@@ -102,6 +102,7 @@ const CODE_NAMES: ReadonlyMap<number, string> = new Map([
   [322, 'APIVersionError'],
   [10334, 'BSONObjectTooLarge'],
   [11000, 'DuplicateKey'],
+  [14031, 'OutOfDiskSpace'],
 ])
 
 /** Returns MongoDB's name for an error code; one without a name is `Location…` there. */

@@ -1,75 +1,114 @@
 import cluster from 'node:cluster'
-import type { AddressInfo, Server, Socket } from 'node:net'
-import { createServer } from 'node:net'
-import type { Document } from 'bson'
-import { Dispatcher } from './dispatch.ts'
-import { toCommandError, toErrorReply } from './errors.ts'
-import type { Request } from './protocol/message.ts'
-import { createMessageReader, encodeReply, parseMessage } from './protocol/message.ts'
+import { once } from 'node:events'
+import { totalmem } from 'node:os'
+import { resolve } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { lockDirectory } from './journal/lock.ts'
 
 const HOST = '127.0.0.1'
+const MEGABYTE = 1024 * 1024
 
-/** Where the embedded server listens; without options, on a free port of 127.0.0.1. */
+/** Where the embedded server listens, and what it keeps. */
 export interface EmbeddedMongoOptions {
   /** The port on 127.0.0.1; default 0, any free one. There is no way to listen on another host. */
   readonly port?: number
+  /** How many bytes of BSON it stores at most; default 512 MiB. */
+  readonly maxBytes?: number
+  /** A folder for its data, made if need be, in which only one server may be; default: in memory. */
+  readonly directory?: string
+  /** Whether it starts where `NODE_ENV` is `production`; default false. */
+  readonly allowProduction?: boolean
 }
 
 /** A running embedded server. */
 export interface EmbeddedMongo {
   /** What `new MongoClient(url)` takes. */
   readonly url: string
-  /** Ends all connections and forgets all data; resolves when the port is free again. */
+  /** Ends all connections; resolves when the port is free again and all data is in the directory. */
   readonly close: () => Promise<void>
 }
 
+/** What the thread of a server is started with. */
+export interface WorkerOptions {
+  readonly host: string
+  readonly port: number
+  readonly maxBytes: number
+  readonly directory: string | undefined
+}
+
 /**
- * Returns a server in this process that speaks MongoDB's protocol and keeps its data in memory.
- * It does not keep the process alive.
- * @throws {TypeError} an option is unknown or has a wrong value, or this process is a worker of
- *   `node:cluster`
+ * Returns a server that speaks MongoDB's protocol, in a thread of its own, so that nothing it computes
+ * holds up this one. It does not keep the process alive.
+ * @throws {TypeError} an option is unknown or has a wrong value, this process is a worker of
+ *   `node:cluster`, or it is in production
+ * @throws {Error} the port or the directory is taken, or what is in the directory is damaged
  */
 export async function startEmbeddedMongo(
   options: EmbeddedMongoOptions = {},
 ): Promise<EmbeddedMongo> {
   checkOptions(options)
-  checkProcess()
-  const server = createServer()
-  const address = await listen(server, options.port ?? 0)
-  const dispatcher = new Dispatcher(address)
-  const sockets = new Set<Socket>()
-  server.on('connection', (socket: Socket) => {
-    sockets.add(socket)
-    socket.on('close', () => sockets.delete(socket))
-    serveConnection(socket, dispatcher)
+  checkProcess(options)
+  const directory = options.directory === undefined ? undefined : resolve(options.directory)
+  const unlock = directory === undefined ? () => undefined : lockDirectory(directory)
+  const { port = 0, maxBytes = 512 * MEGABYTE } = options
+  const worker = startWorker({ host: HOST, port, maxBytes, directory })
+  const ended = new Promise<void>((done) => {
+    worker.once('exit', () => {
+      unlock()
+      done()
+    })
   })
-  server.unref()
+  const [address] = await once(worker, 'message').catch(async (error: unknown) => {
+    await ended
+    throw error
+  })
+  worker.on('error', warn)
+  worker.unref()
   return {
     url: `mongodb://${address}/?replicaSet=rs0`,
     async close() {
-      dispatcher.close()
-      for (const socket of sockets) socket.destroy()
-      if (!server.listening) return
-      await new Promise((resolve) => server.close(resolve))
+      worker.ref()
+      worker.postMessage('close')
+      await ended
     },
   }
 }
 
 const OWNER = 'startEmbeddedMongo()'
 
+/** The options there are, which values they may have, and that in words. */
+const OPTIONS: ReadonlyMap<string, readonly [isValid: (value: unknown) => boolean, rule: string]> =
+  new Map([
+    ['port', [(value) => isWhole(value, 0, 65_535), 'a whole number from 0 to 65535']],
+    ['maxBytes', [(value) => isWhole(value, 1, 2 ** 53), 'a whole number of at least 1']],
+    ['directory', [(value) => typeof value === 'string' && value !== '', 'a non-empty string']],
+    ['allowProduction', [(value) => typeof value === 'boolean', 'a boolean']],
+  ])
+
+function isWhole(value: unknown, least: number, most: number): boolean {
+  return Number.isInteger(value) && Number(value) >= least && Number(value) <= most
+}
+
 function checkOptions(options: EmbeddedMongoOptions): void {
-  const unknown = Object.keys(options).find((name) => name !== 'port')
-  if (unknown !== undefined) {
-    throw new TypeError(`${OWNER}: unknown option '${unknown}', allowed is port`)
-  }
-  const { port = 0 } = options
-  if (!Number.isInteger(port) || port < 0 || port > 65_535) {
-    throw new TypeError(`${OWNER}: the option 'port' must be a whole number from 0 to 65535`)
+  for (const [name, value] of Object.entries(options)) {
+    const [isValid, rule] = OPTIONS.get(name) ?? []
+    if (isValid === undefined) {
+      const names = [...OPTIONS.keys()].join(', ')
+      throw new TypeError(`${OWNER}: unknown option '${name}', allowed are ${names}`)
+    }
+    if (value === undefined || isValid(value)) continue
+    throw new TypeError(`${OWNER}: the option '${name}' must be ${rule}`)
   }
 }
 
-/** Workers share what they listen on: a client would reach the database of any of them. */
-function checkProcess(): void {
+function checkProcess({ allowProduction = false }: EmbeddedMongoOptions): void {
+  if (process.env['NODE_ENV'] === 'production' && !allowProduction) {
+    throw new TypeError(
+      `${OWNER}: it is for development and tests, and NODE_ENV is 'production': connect to ` +
+        'MongoDB, or set the option allowProduction to true',
+    )
+  }
+  // Workers share what they listen on: a client would reach the database of any of them.
   if (!cluster.isWorker) return
   throw new TypeError(
     `${OWNER}: not in a worker of node:cluster, where each would have a database of its own: ` +
@@ -77,72 +116,19 @@ function checkProcess(): void {
   )
 }
 
-async function listen(server: Server, port: number): Promise<string> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen({ host: HOST, port }, () => {
-      server.off('error', reject)
-      resolve()
-    })
-  })
-  return `${HOST}:${(server.address() as AddressInfo).port}`
-}
-
-/** How many commands of one connection may wait before the server stops reading from it. */
-const MAX_WAITING = 100
-
-/** Answers the commands that a client sends over a socket, one after another. */
-export function serveConnection(socket: Socket, dispatcher: Dispatcher): void {
-  const read = createMessageReader()
-  let last = Promise.resolve()
-  let waiting = 0
-  socket.unref()
-  socket.setNoDelay(true)
-  // Without a listener a broken connection would end the process.
-  socket.on('error', () => socket.destroy())
-  socket.on('data', (chunk: Buffer) => {
-    try {
-      for (const message of read(chunk)) {
-        const request = parseMessage(message)
-        waiting += 1
-        // The protocol wants the replies of a connection in the order of its commands.
-        last = last
-          .then(() => answer(socket, request, dispatcher))
-          .catch(() => socket.destroy())
-          .then(() => {
-            waiting -= 1
-            if (waiting === 0) socket.resume()
-          })
-      }
-      // A client that sends without reading its replies would fill the memory.
-      if (waiting > MAX_WAITING) socket.pause()
-    } catch {
-      // After bytes that are no message, nobody knows where the next message begins.
-      socket.destroy()
-    }
+function startWorker(options: WorkerOptions): Worker {
+  // A record of short fields takes about ten times its BSON in memory. Beyond, the thread ends alone.
+  const memory = Math.min(512 * MEGABYTE + 10 * options.maxBytes, 0.75 * totalmem())
+  return new Worker(new URL('./worker.js', import.meta.url), {
+    name: 'embedded MongoDB',
+    workerData: options,
+    resourceLimits: { maxOldGenerationSizeMb: Math.ceil(memory / MEGABYTE) },
+    // What the process was started with, such as `--import`, is for its own code.
+    execArgv: [],
+    env: {},
   })
 }
 
-async function answer(socket: Socket, request: Request, dispatcher: Dispatcher): Promise<void> {
-  const reply = await dispatcher.run(request.readBody)
-  if (!request.wantsReply || socket.destroyed) return
-  if (socket.write(toBytes(request, reply))) return
-  // The socket's buffer is full: the next command waits until the client has read.
-  await new Promise<void>((resolve) => {
-    const goOn = (): void => {
-      socket.off('drain', goOn)
-      socket.off('close', goOn)
-      resolve()
-    }
-    socket.on('drain', goOn)
-    socket.on('close', goOn)
-  })
-}
-
-function toBytes(request: Request, reply: Document): Buffer {
-  try {
-    return encodeReply(request, reply)
-  } catch (error) {
-    return encodeReply(request, toErrorReply(toCommandError(error), false))
-  }
+function warn(error: Error): void {
+  process.emitWarning(`The embedded server has ended: ${error.message}`)
 }

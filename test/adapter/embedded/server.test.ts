@@ -2,6 +2,7 @@ import cluster from 'node:cluster'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { fileURLToPath } from 'node:url'
+import { Worker } from 'node:worker_threads'
 import type { Document } from 'bson'
 import { deserialize, serialize } from 'bson'
 import { MongoClient } from 'mongodb'
@@ -152,6 +153,46 @@ t.test('a regular expression cannot stop the process', async (t) => {
   t.equal(await collection.countDocuments({ text: /!$/ }), 1)
 })
 
+t.test('the process goes on while a command computes', async (t) => {
+  const database = await openDatabase(t)
+  await database.collection('regex').insertOne({ text: `${'a'.repeat(40)}!` })
+  let turns = 0
+  let isOver = false
+  const count = (): void => {
+    turns += 1
+    if (!isOver) setImmediate(count)
+  }
+  setImmediate(count)
+  // It computes until its time is over, however fast the machine is.
+  await t.rejects(database.collection('regex').findOne({ text: { $regex: '^(a+)+$' } }), {
+    code: 50,
+  })
+  isOver = true
+  t.ok(turns > 200, `${turns} turns`)
+})
+
+t.test('a server that fails ends its connections, and the process goes on', async (t) => {
+  const started = once(process, 'worker')
+  const server = await startEmbeddedMongo()
+  const [thread] = (await started) as [Worker]
+  const client = new MongoClient(server.url)
+  t.teardown(() => client.close())
+  await client.db('x').command({ ping: 1 })
+  const warned = once(process, 'warning')
+  thread.emit('error', new Error('out of memory'))
+  t.match(await warned, [{ message: 'The embedded server has ended: out of memory' }])
+  await thread.terminate()
+  await t.rejects(client.db('x').command({ ping: 1 }, { timeoutMS: 100 }))
+  await server.close()
+})
+
+t.test('it starts in a thread too', async (t) => {
+  const thread = new Worker(new URL('server-thread.js', import.meta.url))
+  const [answer] = await once(thread, 'message')
+  t.match(answer, { ok: 1 })
+  await once(thread, 'exit')
+})
+
 t.test('no field name reaches the prototype of objects', async (t) => {
   const database = await openDatabase(t)
   const collection = database.collection('proto')
@@ -191,15 +232,39 @@ t.test('listening', async (t) => {
   })
   await t.test('refuses options it does not know, above all a host', async (t) => {
     const cases: readonly (readonly [options: object, message: string])[] = [
-      [{ host: '0.0.0.0' }, "unknown option 'host', allowed is port"],
-      [{ path: '/tmp/mongo.sock' }, "unknown option 'path', allowed is port"],
+      [
+        { host: '0.0.0.0' },
+        "unknown option 'host', allowed are port, maxBytes, directory, allowProduction",
+      ],
+      [
+        { path: '/tmp/mongo.sock' },
+        "unknown option 'path', allowed are port, maxBytes, directory, allowProduction",
+      ],
       [{ port: -1 }, "the option 'port' must be a whole number from 0 to 65535"],
       [{ port: '27017' }, "the option 'port' must be a whole number from 0 to 65535"],
+      [{ maxBytes: 0 }, "the option 'maxBytes' must be a whole number of at least 1"],
+      [{ directory: '' }, "the option 'directory' must be a non-empty string"],
+      [{ allowProduction: 'yes' }, "the option 'allowProduction' must be a boolean"],
     ]
     for (const [options, message] of cases) {
       const expected = new TypeError(`startEmbeddedMongo(): ${message}`)
       await t.rejects(startEmbeddedMongo(options), expected)
     }
+  })
+  await t.test('refuses to start in production unless it is told to', async (t) => {
+    const { NODE_ENV } = process.env
+    t.teardown(() => {
+      if (NODE_ENV === undefined) delete process.env['NODE_ENV']
+      else process.env['NODE_ENV'] = NODE_ENV
+    })
+    process.env['NODE_ENV'] = 'production'
+    const message =
+      "startEmbeddedMongo(): it is for development and tests, and NODE_ENV is 'production': connect " +
+      'to MongoDB, or set the option allowProduction to true'
+    await t.rejects(startEmbeddedMongo(), new TypeError(message))
+    await t.rejects(startEmbeddedMongo({ allowProduction: false }), new TypeError(message))
+    const server = await startEmbeddedMongo({ allowProduction: true })
+    await server.close()
   })
   await t.test('is left to the primary of a cluster: its workers would share a port', async (t) => {
     const server = await startEmbeddedMongo()

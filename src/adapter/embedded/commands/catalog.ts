@@ -58,7 +58,7 @@ function drop(command: Document, context: CommandContext): Document {
 function dropDatabase({ store, database }: CommandContext): Document {
   const collections = store.databases.get(database)
   for (const collection of collections?.values() ?? []) collection.checkUnlocked()
-  store.databases.delete(database)
+  for (const name of [...(collections?.keys() ?? [])]) store.drop(database, name)
   return { ...(collections === undefined ? {} : { dropped: database }), ok: 1 }
 }
 

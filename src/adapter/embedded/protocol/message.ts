@@ -15,6 +15,12 @@ const KNOWN_FLAGS = CHECKSUM_PRESENT | MORE_TO_COME
 /** A message with an unknown flag among the lower 16 bits must be refused. */
 const REQUIRED_FLAGS = 0xffff
 
+/**
+ * How BSON becomes the values that are kept. Regular expressions stay data (BSONRegExp): only code
+ * with a time limit may compile them.
+ */
+export const STORED_VALUES = { bsonRegExp: true, promoteBuffers: false } as const
+
 /** One message from a client: what was asked, and how the reply must be framed. */
 export interface Request {
   readonly requestId: number
@@ -127,8 +133,7 @@ function parseOpQuery(message: Buffer): Request {
 
 function decode(bytes: Buffer): Document {
   try {
-    // Regular expressions stay data (BSONRegExp): only code with a time limit may compile them.
-    const document = deserialize(bytes, { bsonRegExp: true, promoteBuffers: false })
+    const document = deserialize(bytes, STORED_VALUES)
     if (prepareDocument(document, MAX_LEVELS)) checkOrder(bytes, 0, document)
     return document
   } catch (error) {

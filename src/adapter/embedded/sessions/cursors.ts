@@ -5,7 +5,8 @@ import { readCount } from '../protocol/read-fields.ts'
 import type { Session } from './sessions.ts'
 
 const FIRST_BATCH_SIZE = 101
-const MAX_BATCH_BYTES = 16_000_000
+/** A client decodes a batch at once, and would stand still for as long. */
+const MAX_BATCH_BYTES = 256_000
 const IDLE_MS = 600_000
 
 interface Cursor {
@@ -96,7 +97,7 @@ export class Cursors {
   }
 }
 
-/** A reply must stay below 16 MiB, but has at least one document. */
+/** Takes as many documents as a batch may have, and at least one. */
 function takeBatch(cursor: Cursor, size: number): Document[] {
   const batch: Document[] = []
   let bytes = 0

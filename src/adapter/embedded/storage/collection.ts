@@ -3,6 +3,8 @@ import { duplicateKey } from '../errors.ts'
 import { createCollation } from '../protocol/collation-option.ts'
 import type { Collation } from '../values/compare.ts'
 import { keyOf } from '../values/compare.ts'
+import type { Changes } from './changes.ts'
+import { sizeOf } from './changes.ts'
 import type { Holders } from './index-keys.ts'
 import { IndexKeys } from './index-keys.ts'
 import { isTextIndex, TextIndex } from './text-index.ts'
@@ -45,6 +47,7 @@ export class Overlay {
 /** What all collections of a server share: the count of writes, by which snapshots are taken. */
 export interface Clock {
   time: number
+  readonly changes: Changes
   /** The open transactions. */
   readonly open: Set<Owner>
   /** What each write has replaced, as long as a transaction is open that may have to see it. */
@@ -70,6 +73,8 @@ export class Collection implements View {
   readonly pending: Map<Owner, Overlay> = new Map()
   /** Whether the store has it: to read a missing collection means to read an empty one. */
   isStored = false
+  /** The BSON bytes of its records. */
+  bytes = 0
   readonly #clock: Clock
   /** Indexes that are not unique and yet refuse some documents. */
   readonly #checkingIndexes: Map<string, IndexKeys> = new Map()
@@ -127,11 +132,33 @@ export class Collection implements View {
   apply(key: string, document: Document | undefined): void {
     const before = this.records.get(key)
     const clock = this.#clock
+    this.#report(before, document)
     clock.time += 1
     if (clock.open.size > 0) clock.history.push({ collection: this, key, before })
     for (const index of this.uniqueIndexes.values()) index.replace(key, before, document)
     if (document === undefined) this.records.delete(key)
     else this.records.set(key, document)
+  }
+
+  #report(before: Document | undefined, document: Document | undefined): void {
+    const growth = sizeOf(document) - sizeOf(before)
+    if (this.isStored) {
+      const { changes, open } = this.#clock
+      changes.reserve(open.size > 0 ? sizeOf(document) : growth)
+      const change = document === undefined ? { remove: before?._id } : { put: document }
+      changes.record({ ns: this.namespace, ...change })
+    }
+    this.bytes += growth
+  }
+
+  /** Yields the changes that would make it what it is. */
+  *toChanges(): Generator<Document> {
+    const ns = this.namespace
+    yield { ns, create: this.options }
+    for (const spec of this.indexes.values()) {
+      if (spec.name !== '_id_') yield { ns, createIndex: spec }
+    }
+    for (const [, put] of this.entries()) yield { ns, put }
   }
 
   /** @throws {CommandError} 11000 two documents have the same key; the index is not added */
@@ -140,6 +167,7 @@ export class Collection implements View {
     if (isTextIndex(spec)) this.#addTextIndex(spec)
     else this.#addKeyIndex(spec)
     this.indexes.set(spec.name, spec)
+    if (this.isStored) this.#clock.changes.record({ ns: this.namespace, createIndex: spec })
   }
 
   #addKeyIndex(spec: Document): void {
@@ -159,6 +187,7 @@ export class Collection implements View {
 
   removeIndex(name: string): void {
     this.checkUnlocked()
+    if (this.isStored) this.#clock.changes.record({ ns: this.namespace, dropIndex: name })
     this.indexes.delete(name)
     this.uniqueIndexes.delete(name)
     this.#checkingIndexes.delete(name)

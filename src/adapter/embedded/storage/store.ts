@@ -1,6 +1,7 @@
 import type { Document } from 'bson'
 import { CommandError } from '../errors.ts'
 import { valuesAt } from '../values/field-paths.ts'
+import { Changes } from './changes.ts'
 import type { Clock, View } from './collection.ts'
 import { Collection } from './collection.ts'
 import { IndexKeys } from './index-keys.ts'
@@ -8,7 +9,7 @@ import type { Transaction } from './transaction.ts'
 
 /** All databases of one server; a database exists while it has a collection. */
 export class Store {
-  readonly clock: Clock = { time: 0, open: new Set(), history: [] }
+  readonly clock: Clock = { time: 0, changes: new Changes(), open: new Set(), history: [] }
   readonly databases: Map<string, Map<string, Collection>> = new Map()
 
   /** Returns a collection, `undefined` where there is none. */
@@ -42,8 +43,11 @@ export class Store {
     return new Collection(`${database}.${name}`, options, this.clock)
   }
 
+  /** Adds a collection, in the place of the one with its name. */
   put(database: string, name: string, collection: Collection): void {
     const collections = this.databases.get(database) ?? new Map<string, Collection>()
+    this.clock.changes.reserve(collection.bytes - (collections.get(name)?.bytes ?? 0))
+    for (const change of collection.toChanges()) this.clock.changes.record(change)
     collection.isStored = true
     this.databases.set(database, collections.set(name, collection))
   }
@@ -51,10 +55,15 @@ export class Store {
   /** Removes a collection and returns whether there was one. */
   drop(database: string, name: string): boolean {
     const collections = this.databases.get(database)
-    collections?.get(name)?.checkUnlocked()
-    const dropped = collections?.delete(name) ?? false
+    const collection = collections?.get(name)
+    if (collection === undefined) return false
+    collection.checkUnlocked()
+    collection.isStored = false
+    this.clock.changes.reserve(-collection.bytes)
+    this.clock.changes.record({ ns: collection.namespace, drop: true })
+    collections?.delete(name)
     if (collections?.size === 0) this.databases.delete(database)
-    return dropped
+    return true
   }
 }
 

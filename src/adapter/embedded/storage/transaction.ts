@@ -1,5 +1,6 @@
 import type { Document } from 'bson'
 import { CommandError } from '../errors.ts'
+import { sizeOf } from './changes.ts'
 import type { Clock, Collection, Owner, View } from './collection.ts'
 import { Overlay } from './collection.ts'
 
@@ -19,6 +20,8 @@ export class Transaction implements Owner {
   #read: number
   readonly #written: Set<Collection> = new Set()
   readonly #expiry: NodeJS.Timeout
+  /** The BSON bytes of what it has written. */
+  #bytes = 0
   #markEnded: () => void = () => undefined
 
   constructor(clock: Clock) {
@@ -51,6 +54,7 @@ export class Transaction implements Owner {
         collection.checkIndexable(document)
         this.#checkUnique(collection, key, document, { past, own, get })
       }
+      this.#reserve(sizeOf(document) - sizeOf(own.records.get(key)))
       own.set(key, document, collection)
       collection.pending.set(this, own)
       this.#written.add(collection)
@@ -83,6 +87,7 @@ export class Transaction implements Owner {
   }
 
   commit(): void {
+    this.#reserve(-this.#bytes)
     for (const collection of this.#written) {
       const entries = collection.pending.get(this)?.records ?? []
       for (const [key, document] of entries) collection.apply(key, document)
@@ -96,8 +101,17 @@ export class Transaction implements Owner {
     for (const collection of this.#written) collection.pending.delete(this)
     this.#past.clear()
     this.#clock.open.delete(this)
-    if (this.#clock.open.size === 0) this.#clock.history.length = 0
+    this.#reserve(-this.#bytes)
+    if (this.#clock.open.size === 0) {
+      for (const { before } of this.#clock.history) this.#clock.changes.reserve(-sizeOf(before))
+      this.#clock.history.length = 0
+    }
     this.#markEnded()
+  }
+
+  #reserve(growth: number): void {
+    this.#clock.changes.reserve(growth)
+    this.#bytes += growth
   }
 
   /** Returns what the records that others changed since the snapshot were at that time. */

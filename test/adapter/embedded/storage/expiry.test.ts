@@ -1,10 +1,19 @@
+import { MongoClient } from 'mongodb'
+import type { Test } from 'tap'
 import t from 'tap'
 import { holdIntervals } from '../../../support/clock.ts'
-import { openClient } from '../open-database.ts'
+import { runAll, startScriptedServer } from '../../../support/scripted-server.ts'
 
 const NOW = new Date()
 const LATER = new Date(NOW.getTime() + 3_600_000)
 const EARLIER = new Date(NOW.getTime() - 3_600_000)
+
+/** Returns a client of a server in this thread, whose timers the test holds. */
+async function openClient(t: Test): Promise<MongoClient> {
+  const client = new MongoClient(await startScriptedServer(t, runAll))
+  t.teardown(() => client.close())
+  return client.connect()
+}
 
 t.test('records expire by an index, once a minute', async (t) => {
   const sweeps = holdIntervals(t)

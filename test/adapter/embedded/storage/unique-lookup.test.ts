@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { CommandError } from '../../../../src/adapter/embedded/errors.ts'
 import { createCollation } from '../../../../src/adapter/embedded/protocol/collation-option.ts'
+import { Changes } from '../../../../src/adapter/embedded/storage/changes.ts'
 import type { Clock, View } from '../../../../src/adapter/embedded/storage/collection.ts'
 import { Collection, LockedError } from '../../../../src/adapter/embedded/storage/collection.ts'
 import { IndexKeys } from '../../../../src/adapter/embedded/storage/index-keys.ts'
@@ -23,7 +24,12 @@ function createCollection(clock: Clock, ...indexes: readonly Document[]): Collec
   return collection
 }
 
-const createClock = (): Clock => ({ time: 0, open: new Set(), history: [] })
+const createClock = (): Clock => ({
+  time: 0,
+  changes: new Changes(),
+  open: new Set(),
+  history: [],
+})
 
 function find(view: View, filter: Document, collation?: Document): Document[] {
   const options = {

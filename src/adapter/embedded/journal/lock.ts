@@ -1,0 +1,50 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/**
+ * Takes a folder for this process, makes it if need be, and returns what gives it back. Each process
+ * makes a file of its own and then looks for others: of two that start together one at most goes on.
+ * The file of a process that has ended counts for nothing.
+ * @throws {Error} a server that runs has it
+ */
+export function lockDirectory(directory: string): () => void {
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  const own = `lock-${identify(process.pid)}`
+  const path = join(directory, own)
+  if (existsSync(path)) throw inUse(directory, own)
+  writeFileSync(path, '', { mode: 0o600 })
+  for (const name of readdirSync(directory)) {
+    const pid = /^lock-(\d+)/.exec(name)?.[1]
+    if (pid === undefined || name === own) continue
+    const isHeld = name === `lock-${identify(Number(pid))}`
+    rmSync(isHeld ? path : join(directory, name), { force: true })
+    if (isHeld) throw inUse(directory, name)
+  }
+  return () => rmSync(path, { force: true })
+}
+
+function inUse(directory: string, lock: string): Error {
+  return new Error(
+    `startEmbeddedMongo(): a server already uses the directory '${directory}': give its 'url' to ` +
+      `this process, or remove the file '${lock}' there if no server runs`,
+  )
+}
+
+/**
+ * Returns what tells a process from all others, `undefined` where it does not run. The ids of processes
+ * are given out again, above all in containers: on Linux the time of its start comes with it.
+ */
+function identify(pid: number): string | undefined {
+  try {
+    if (process.platform !== 'linux') return process.kill(pid, 0) ? String(pid) : undefined
+    // The 22nd field; the second one is a name, which may hold spaces.
+    const start = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[19]
+    return `${pid}-${start}`
+  } catch (error) {
+    const { code } = error as { readonly code?: unknown }
+    if (code === 'ENOENT' || code === 'ESRCH') return undefined
+    // It runs, and belongs to somebody else.
+    if (code === 'EPERM') return String(pid)
+    throw error
+  }
+}
