@@ -34,11 +34,10 @@ export function createCollation(spec: unknown): Collation | undefined {
   }
   const sensitivity = SENSITIVITY[strength]
   if (sensitivity === undefined) throw notSupported(`The collation's strength ${strength}`)
-  const { compare } = createCollator(locale, {
-    sensitivity,
-    numeric: options.numericOrdering === true,
-  })
-  return { compare, canonical: createCanonical(compare) }
+  const numeric = options.numericOrdering === true
+  const { compare } = createCollator(locale, { sensitivity, numeric })
+  const name = `${locale} ${strength} ${numeric}`
+  return { name, compare, canonical: createCanonical(compare) }
 }
 
 function createCollator(locale: string, options: Intl.CollatorOptions): Intl.Collator {

@@ -100,7 +100,7 @@ function removeByIndex(collection: Collection, spec: Document, now: number): voi
   const index = new IndexKeys(spec)
   const [path = ''] = Object.keys(spec.key)
   const latest = now - spec.expireAfterSeconds * 1_000
-  for (const [key, document] of collection.records) {
+  for (const [key, document] of collection.entries()) {
     // Of several dates in a list the earliest counts; what is no date never expires.
     const values = valuesAt(document, path.split('.')).flat()
     const hasExpired = values.some((value) => value instanceof Date && value.getTime() <= latest)

@@ -1,6 +1,7 @@
 import type { Document } from 'mongodb'
 import { MaxKey, MinKey, ObjectId, Timestamp } from 'mongodb'
 import t from 'tap'
+import { compileSort } from '../../../../src/adapter/embedded/queries/sort.ts'
 import { openDatabase } from '../open-database.ts'
 
 t.test('a sort is refused', async (t) => {
@@ -62,4 +63,15 @@ t.test('an array sorts by its lowest item upwards and by its highest downwards',
     down.map(({ _id }) => _id),
     [0, 1, 2, 3],
   )
+})
+
+t.test('the first documents of a sort are those of the whole one', (t) => {
+  const documents = Array.from({ length: 3_000 }, (_, _id) => ({ _id, a: (_id * 7_919) % 101 }))
+  for (const sort of [{ a: 1 }, { a: -1 }, {}]) {
+    const sorter = compileSort(sort, undefined)
+    for (const limit of [1, 10, 1_000, 5_000]) {
+      t.strictSame(sorter(documents, limit), sorter(documents).slice(0, limit))
+    }
+  }
+  t.end()
 })
