@@ -62,17 +62,21 @@ export class IndexKeys {
 
   /** Returns the order of two keys by the first of their fields. */
   compare(a: IndexKey, b: IndexKey, count: number = this.fields.length): number {
-    for (const [at, { direction }] of this.fields.entries()) {
-      const order = at < count ? compareValues(a[at], b[at], this.collation) : 0
-      if (order !== 0) return order * direction
+    let order = 0
+    for (let at = 0; at < count && order === 0; at += 1) {
+      order = compareValues(a[at], b[at], this.collation) * (this.fields[at]?.direction ?? 1)
     }
-    return 0
+    return order
   }
 
-  createList(): SortedList<IndexEntry> {
-    return new SortedList(
-      (a, b) => this.compare(a.values, b.values) || Number(a.key > b.key) - Number(a.key < b.key),
-    )
+  /** Whether it is there for reads, and has all documents but those without any field of a sparse one. */
+  get isReadable(): boolean {
+    return this.spec.hidden !== true && this.spec.partialFilterExpression === undefined
+  }
+
+  createList(entries: readonly IndexEntry[]): SortedList<IndexEntry> {
+    // A record has one place: its entries differ in their values.
+    return new SortedList((a, b) => this.compare(a.values, b.values) || a.place - b.place, entries)
   }
 
   #addKeys(document: Document, keys: IndexKey[]): void {

@@ -20,7 +20,7 @@ t.test('a sorted list of many blocks has what was added and not removed, in orde
       fc.array(change, { maxLength: 6 }),
       fc.array(fc.tuple(bound, bound), { minLength: 5, maxLength: 5 }),
       (changes, runs) => {
-        const list = new SortedList<number>((a, b) => a - b)
+        const list = new SortedList<number>((a, b) => a - b, [])
         const items = new Set<number>()
         for (const { start, step, count, adds } of changes) {
           for (let number = 0; number < count; number += 1) {
