@@ -57,15 +57,11 @@ async function aggregate(command: Document, context: CommandContext): Promise<Do
   return context.cursors.open(namespace, [], { batchSize, context })
 }
 
-/** Returns how many documents the first stages need, and in which order; they may have any, without a limit. */
-function readPage(stages: readonly Document[]): Page {
-  const rest = [...stages]
-  const sort = rest[0]?.$sort
-  if (sort !== undefined) rest.shift()
-  const skip = rest[0]?.$skip
-  if (skip !== undefined) rest.shift()
-  const limit = rest[0]?.$limit
-  return limit === undefined ? {} : { sort: sort ?? {}, limit: (skip ?? 0) + limit }
+/** Returns how many documents the first stages leave, and in which order, where they have a limit. */
+function readPage([first = {}, second = {}]: readonly Document[]): Page {
+  const { $sort: sort = {} } = first
+  const { $limit: limit } = '$sort' in first ? second : first
+  return limit === undefined ? {} : { sort, limit }
 }
 
 /** Returns whether a stage writes the results of a pipeline to a collection. */

@@ -9,7 +9,7 @@ import type { TextScore } from './text-query.ts'
 import { readTextScore } from './text-query.ts'
 
 /** Returns the first documents in order, at most `limit`; those that are equal keep their places. */
-export type Sorter = (documents: Iterable<Document>, limit?: number) => Document[]
+export type Sorter = (documents: readonly Document[], limit?: number) => Document[]
 
 /** Returns a sort specification as a function. @throws {CommandError} it is not valid */
 export function compileSort(
@@ -30,13 +30,6 @@ export function compileSort(
     }
     return { parts: readPath('a sort', path), direction: Number(direction), score: undefined }
   })
-  if (fields.length === 0) return take
-  const toKeyed = (document: Document): Keyed => ({
-    document,
-    keys: fields.map(({ parts, direction, score }) =>
-      score === undefined ? toSortKey(document, parts, direction, collation) : score(document),
-    ),
-  })
   const compare = (a: Keyed, b: Keyed): number => {
     for (const [index, { direction }] of fields.entries()) {
       const order = compareKeys(a.keys[index], b.keys[index], collation)
@@ -47,35 +40,24 @@ export function compileSort(
   return (documents, limit = Number.POSITIVE_INFINITY) => {
     let first: Keyed[] = []
     for (const document of documents) {
-      first.push(toKeyed(document))
-      // What stands behind the limit now will not come before it.
+      const keys = fields.map(({ parts, direction, score }) =>
+        score === undefined ? toSortKey(document, parts, direction, collation) : score(document),
+      )
+      first.push({ document, keys })
+      // What is behind the limit now will not come before it.
       if (first.length > 2 * limit + SPARE) first = first.sort(compare).slice(0, limit)
     }
-    return first
-      .sort(compare)
-      .slice(0, limit)
-      .map(({ document }) => document)
+    const sorted = first.sort(compare).slice(0, limit)
+    return sorted.map(({ document }) => document)
   }
 }
 
-/** How many documents more than twice the limit are sorted at once. */
+/** By how many documents more than twice the limit are sorted at once. */
 const SPARE = 256
 
 interface Keyed {
   readonly document: Document
   readonly keys: readonly unknown[]
-}
-
-/** Returns the first documents, at most `limit` of at least 1, and reads no others. */
-export function take(
-  documents: Iterable<Document>,
-  limit: number = Number.POSITIVE_INFINITY,
-): Document[] {
-  const first: Document[] = []
-  for (const document of documents) {
-    if (first.push(document) >= limit) break
-  }
-  return first
 }
 
 /** An empty array stands below null, where BSON's old type `undefined` stands. */

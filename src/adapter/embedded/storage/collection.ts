@@ -3,9 +3,9 @@ import { duplicateKey } from '../errors.ts'
 import { createCollation } from '../protocol/collation-option.ts'
 import type { Collation } from '../values/compare.ts'
 import { keyOf } from '../values/compare.ts'
+import type { SortedList } from '../values/sorted-list.ts'
 import type { IndexEntry, IndexKey } from './index-keys.ts'
 import { IndexKeys } from './index-keys.ts'
-import type { SortedList } from './sorted-list.ts'
 import { isTextIndex, TextIndex } from './text-index.ts'
 
 /** The documents one command sees and changes: a collection, or a transaction's view of it. */
@@ -46,11 +46,11 @@ export class Layer {
   entriesOf(index: IndexKeys): SortedList<IndexEntry> {
     const known = this.lists.get(index)
     if (known !== undefined) return known
-    const list = index.createList()
-    for (const [key, document] of this.records) {
+    const entries = Array.from(this.records, ([key, document]) => {
       const place = this.places.get(key) ?? 0
-      for (const values of index.keysOf(document)) list.add({ values, key, place })
-    }
+      return index.keysOf(document).map((values) => ({ values, key, place }))
+    })
+    const list = index.createList(entries.flat())
     this.lists.set(index, list)
     return list
   }
@@ -181,12 +181,13 @@ export class Collection extends Layer implements View {
 
   #addKeyIndex(spec: Document): void {
     const index = new IndexKeys(spec)
-    this.entriesOf(index)
-    for (const [key, document] of spec.unique === true ? this.entries() : []) {
-      const taken = this.takenKey(index, key, document)
-      if (taken === undefined) continue
-      this.lists.delete(index)
-      throw this.duplicate(index, taken)
+    const list = this.entriesOf(index)
+    let last: IndexKey | undefined
+    for (const { values } of spec.unique === true ? list.run(() => 0) : []) {
+      const isDuplicate = last !== undefined && index.compare(last, values) === 0
+      if (isDuplicate) this.lists.delete(index)
+      if (isDuplicate) throw this.duplicate(index, values)
+      last = values
     }
     this.keyIndexes.set(spec.name, index)
     if (spec.unique === true) this.uniqueIndexes.set(spec.name, index)

@@ -8,7 +8,7 @@ import type { Collation } from '../values/compare.ts'
 import { compareValues } from '../values/compare.ts'
 import { arrayOn, valuesAt, withField } from '../values/field-paths.ts'
 import { isRegex } from '../values/regular-expression.ts'
-import { SortedList } from './sorted-list.ts'
+import { SortedList } from '../values/sorted-list.ts'
 
 /** The values that a document has for the fields of an index, `undefined` for a missing one. */
 export type IndexKey = readonly unknown[]
@@ -62,17 +62,16 @@ export class IndexKeys {
 
   /** Returns the order of two keys by the first of their fields. */
   compare(a: IndexKey, b: IndexKey, count: number = this.fields.length): number {
-    for (const [at, { direction }] of this.fields.entries()) {
-      const order = at < count ? compareValues(a[at], b[at], this.collation) : 0
-      if (order !== 0) return order * direction
+    let order = 0
+    for (let at = 0; at < count && order === 0; at += 1) {
+      order = compareValues(a[at], b[at], this.collation) * (this.fields[at]?.direction ?? 1)
     }
-    return 0
+    return order
   }
 
-  createList(): SortedList<IndexEntry> {
-    return new SortedList(
-      (a, b) => this.compare(a.values, b.values) || Number(a.key > b.key) - Number(a.key < b.key),
-    )
+  createList(entries: readonly IndexEntry[]): SortedList<IndexEntry> {
+    // A record has one place: its entries differ in their values.
+    return new SortedList((a, b) => this.compare(a.values, b.values) || a.place - b.place, entries)
   }
 
   #addKeys(document: Document, keys: IndexKey[]): void {

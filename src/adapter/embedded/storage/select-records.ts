@@ -1,8 +1,8 @@
 import type { Document } from 'bson'
 import { CommandError, notSupported } from '../errors.ts'
-import type { FilterOptions, Predicate } from '../queries/filter.ts'
+import type { FilterOptions } from '../queries/filter.ts'
 import { compileFilter } from '../queries/filter.ts'
-import { compileSort, take } from '../queries/sort.ts'
+import { compileSort } from '../queries/sort.ts'
 import type { TextScore } from '../queries/text-query.ts'
 import { isDocument } from '../values/bson-type.ts'
 import { isEqual } from '../values/compare.ts'
@@ -36,22 +36,18 @@ export function select(
   const sorter = compileSort(sort, options.collation, textScore)
   const wanted = limit === 0 ? Number.POSITIVE_INFINITY : skip + limit
   const { keys, isSorted } = planRead(view, filter as Document, options.collation, sort, wanted)
-  const found = findMatches(view, keys, matches)
-  return (isSorted ? take(found, wanted) : sorter(found, wanted)).slice(skip)
+  const found: Document[] = []
+  for (const [, document] of keys === undefined ? view.entries() : lookUp(view, keys)) {
+    if (matches(document)) found.push(document)
+    if (isSorted && found.length === wanted) break
+  }
+  return (isSorted ? found : sorter(found, wanted)).slice(skip)
 }
 
-function* findMatches(
-  view: View,
-  keys: Iterable<string> | undefined,
-  matches: Predicate,
-): Generator<Document> {
-  if (keys === undefined) {
-    for (const [, document] of view.entries()) if (matches(document)) yield document
-    return
-  }
+function* lookUp(view: View, keys: Iterable<string>): Generator<Entry> {
   for (const key of keys) {
     const document = view.get(key)
-    if (document !== undefined && matches(document)) yield document
+    if (document !== undefined) yield [key, document]
   }
 }
 

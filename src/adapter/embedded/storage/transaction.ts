@@ -2,7 +2,6 @@ import type { Document } from 'bson'
 import { CommandError } from '../errors.ts'
 import type { Clock, Collection, Owner, View } from './collection.ts'
 import { Layer } from './collection.ts'
-import type { IndexKey, IndexKeys } from './index-keys.ts'
 
 const LIFETIME_MS = 60_000
 
@@ -45,13 +44,30 @@ export class Transaction implements Owner {
       layers()
         .find(({ records }) => records.has(key))
         ?.records.get(key)
+    /** @throws {CommandError} 112, 11000 a unique key of the document is taken */
+    const checkUnique = (key: string, document: Document, own: Layer): void => {
+      if (collection.claimantOf(key, document, this) !== undefined) throw writeConflict()
+      for (const index of collection.uniqueIndexes.values()) {
+        for (const values of index.keysOf(document)) {
+          const holder = collection.holderOf(index, values, key)
+          const seen = index.keysOf(holder === undefined ? undefined : get(holder))
+          const isHeld = seen.some((one) => index.compare(one, values) === 0)
+          if (isHeld || own.holderOf(index, values, key) !== undefined) {
+            throw collection.duplicate(index, values)
+          }
+          // Taken or left after the snapshot: this transaction can not see that, and must not take it.
+          const isTaken = holder !== undefined && !own.records.has(holder)
+          if (isTaken || past.holderOf(index, values, key) !== undefined) throw writeConflict()
+        }
+      }
+    }
     const write = (key: string, document: Document | undefined): void => {
       if (past.records.has(key) || collection.ownerOf(key, this) !== undefined)
         throw writeConflict()
       const own = pending() ?? new Layer()
       if (document !== undefined) {
         collection.checkIndexable(document)
-        this.#checkUnique(collection, key, document, { past, own, get })
+        checkUnique(key, document, own)
       }
       this.#clock.time += 1
       own.set(key, document, collection.places.get(key) ?? this.#clock.time)
@@ -109,38 +125,6 @@ export class Transaction implements Owner {
     this.#read = history.length
     return this.#past.get(collection) ?? new Layer()
   }
-
-  #checkUnique(
-    collection: Collection,
-    key: string,
-    document: Document,
-    { past, own, get }: Snapshot,
-  ): void {
-    if (collection.claimantOf(key, document, this) !== undefined) throw writeConflict()
-    for (const index of collection.uniqueIndexes.values()) {
-      for (const values of index.keysOf(document)) {
-        const holder = collection.holderOf(index, values, key)
-        const seen = holder === undefined ? undefined : get(holder)
-        const isHeld = seen !== undefined && hasKey(index, seen, values)
-        if (isHeld || own.holderOf(index, values, key) !== undefined) {
-          throw collection.duplicate(index, values)
-        }
-        // Taken or left after the snapshot: this transaction can not see that, and must not take it.
-        const isTaken = holder !== undefined && !own.records.has(holder)
-        if (isTaken || past.holderOf(index, values, key) !== undefined) throw writeConflict()
-      }
-    }
-  }
-}
-
-function hasKey(index: IndexKeys, document: Document, values: IndexKey): boolean {
-  return index.keysOf(document).some((one) => index.compare(one, values) === 0)
-}
-
-interface Snapshot {
-  readonly past: Layer
-  readonly own: Layer
-  readonly get: View['get']
 }
 
 function writeConflict(): CommandError {

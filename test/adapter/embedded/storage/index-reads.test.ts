@@ -353,3 +353,16 @@ t.test('an index does not hide', async (t) => {
     })
   }
 })
+
+t.test('a transaction reads what an index that was made since would refuse', async (t) => {
+  const clock = createClock()
+  const collection = new Collection('test.c', {}, clock)
+  write(collection, 1, { a: [1], b: [1] })
+  const transaction = new Transaction(clock)
+  t.teardown(() => transaction.abort())
+  write(collection, 1, undefined)
+  addIndex(collection, { key: { a: 1, b: 1 } })
+  addIndex(collection, { key: { a: 1 } })
+  const view = transaction.view(collection)
+  t.match(select(view, { a: 1 }, toOptions(undefined)), [{ _id: 1 }])
+})

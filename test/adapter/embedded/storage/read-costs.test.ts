@@ -66,10 +66,10 @@ const READS: readonly (readonly [looks: number, command: Document])[] = [
   [20, { aggregate: 'c', pipeline: [{ $match: range('a', 100, 120) }], cursor: {} }],
   [10, { aggregate: 'c', pipeline: [{ $sort: { a: 1 } }, { $limit: 10 }], cursor: {} }],
   [
-    12,
+    10,
     {
       aggregate: 'c',
-      pipeline: [{ $match: { b: 3 } }, { $sort: { a: -1 } }, { $skip: 2 }, { $limit: 10 }],
+      pipeline: [{ $match: { b: 3 } }, { $sort: { a: -1 } }, { $limit: 10 }],
       cursor: {},
     },
   ],

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { SortedList } from '../../../../src/adapter/embedded/storage/sorted-list.ts'
+import { SortedList } from '../../../../src/adapter/embedded/values/sorted-list.ts'
 
 /** Returns the numbers of a run the plain way. */
 function filterRun(items: ReadonlySet<number>, low: number, high: number): number[] {
@@ -20,7 +20,7 @@ t.test('a sorted list of many blocks has what was added and not removed, in orde
       fc.array(change, { maxLength: 6 }),
       fc.array(fc.tuple(bound, bound), { minLength: 5, maxLength: 5 }),
       (changes, runs) => {
-        const list = new SortedList<number>((a, b) => a - b)
+        const list = new SortedList<number>((a, b) => a - b, [])
         const items = new Set<number>()
         for (const { start, step, count, adds } of changes) {
           for (let number = 0; number < count; number += 1) {

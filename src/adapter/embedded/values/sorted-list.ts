@@ -10,53 +10,48 @@ export class SortedList<Item> {
   /** Only the last one can be empty. */
   readonly #blocks: Item[][] = [[]]
 
-  constructor(compare: (a: Item, b: Item) => number) {
+  constructor(compare: (a: Item, b: Item) => number, items: readonly Item[]) {
     this.#compare = compare
+    for (const item of items.toSorted(compare)) this.add(item)
   }
 
   add(item: Item): void {
-    const { block, items, at, isThere } = this.#find(item)
-    if (!isThere) items.splice(at, 0, item)
+    const { block, at, items } = this.#seek((other) => this.#compare(other, item) >= 0)
+    if (at < items.length && this.#compare(items[at] as Item, item) === 0) return
+    items.splice(at, 0, item)
     if (items.length > BLOCK_SIZE) this.#blocks.splice(block + 1, 0, items.splice(BLOCK_SIZE / 2))
   }
 
   remove(item: Item): void {
-    const { block, items, at, isThere } = this.#find(item)
-    if (isThere) items.splice(at, 1)
+    const { block, at, items } = this.#seek((other) => this.#compare(other, item) >= 0)
+    if (at === items.length || this.#compare(items[at] as Item, item) !== 0) return
+    items.splice(at, 1)
     if (items.length === 0 && this.#blocks.length > 1) this.#blocks.splice(block, 1)
   }
 
   /** Returns how many items are in a run. */
   count(side: Side<Item>): number {
-    const [from, to] = this.#ends(side)
-    const blocks = this.#blocks.slice(from.block, to.block)
-    return blocks.reduce((count, { length }) => count + length, to.at - from.at)
+    return this.#pieces(side).reduce((count, { from, to }) => count + to - from, 0)
   }
 
   /** Yields the items of a run, in order or backwards. */
   *run(side: Side<Item>, backwards = false): Generator<Item> {
-    const [from, to] = this.#ends(side)
-    for (let step = 0; step <= to.block - from.block; step += 1) {
-      const block = backwards ? to.block - step : from.block + step
-      const end = block === to.block ? to.at : BLOCK_SIZE
-      const items = (this.#blocks[block] ?? []).slice(block === from.block ? from.at : 0, end)
-      yield* backwards ? items.reverse() : items
+    const pieces = this.#pieces(side)
+    for (const { items, from, to } of backwards ? pieces.reverse() : pieces) {
+      const piece = items.slice(from, to)
+      yield* backwards ? piece.reverse() : piece
     }
   }
 
-  #find(item: Item) {
-    const { block, at } = this.#seek((other) => this.#compare(other, item) >= 0)
-    const items = this.#blocks[block] ?? []
-    return {
-      block,
+  /** Returns the blocks of a run, and where it begins and ends in each. */
+  #pieces(side: Side<Item>) {
+    const start = this.#seek((item) => side(item) >= 0)
+    const end = this.#seek((item) => side(item) > 0)
+    return this.#blocks.slice(start.block, end.block + 1).map((items, at) => ({
       items,
-      at,
-      isThere: at < items.length && this.#compare(items[at] as Item, item) === 0,
-    }
-  }
-
-  #ends(side: Side<Item>) {
-    return [this.#seek((item) => side(item) >= 0), this.#seek((item) => side(item) > 0)] as const
+      from: at === 0 ? start.at : 0,
+      to: start.block + at === end.block ? end.at : items.length,
+    }))
   }
 
   /** Returns the place of the first item that meets a test, as all behind it do. */
@@ -64,7 +59,7 @@ export class SortedList<Item> {
     const last = this.#blocks.length - 1
     const block = findFirst(last, (at) => meets(this.#blocks[at]?.at(-1) as Item))
     const items = this.#blocks[block] ?? []
-    return { block, at: findFirst(items.length, (at) => meets(items[at] as Item)) }
+    return { block, items, at: findFirst(items.length, (at) => meets(items[at] as Item)) }
   }
 }
 
