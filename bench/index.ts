@@ -8,6 +8,7 @@ const BENCHES = [
   'ticks',
   'adapter',
   'adapter-memory',
+  'embedded',
   'rest',
   'rest-schemas',
   'auth',

@@ -156,7 +156,7 @@ t.test('what docs/embedded.md refuses is refused by its name', async (t) => {
   await database.collection('refused').insertOne({ a: 1 })
   const tables = Object.values(KINDS).flat()
   const all = REFUSALS.flatMap(([, names]) => names)
-  t.ok(all.length > 80, `${all.length} names`)
+  t.ok(all.length >= 80, `${all.length} names`)
   for (const [kind, names, use, code] of REFUSALS) {
     await t.test(`${names.length} of the kind ${kind}`, async (t) => {
       for (const name of names) {
@@ -267,7 +267,7 @@ const OTHERS: readonly Refusal[] = [
     stage({ $set: { x: { $filter: { input: [], cond: 1, limit: 1 } } } }),
     9,
   ],
-  ...['%U', '%V', '%G', '%u', '%w'].map(
+  ...['%U', '%V', '%G', '%u'].map(
     (format): Refusal => [format, stage({ $set: { x: formatted(format) } }), 18536],
   ),
   [
@@ -275,7 +275,11 @@ const OTHERS: readonly Refusal[] = [
     stage({ $set: { x: { $hour: { date: '$$NOW', timezone: 'Europe/Rome' } } } }),
     40485,
   ],
-  ['`$toString` of numbers with an exponent', stage({ $set: { x: { $toString: 1e-9 } } }), 2],
+  [
+    '`$toString` of numbers that MongoDB writes with an exponent',
+    stage({ $set: { x: { $toString: 1e-9 } } }),
+    2,
+  ],
   ['`$toDate` of other texts than ISO 8601', stage({ $set: { x: { $toDate: 'May 4 2024' } } }), 2],
   ['Text indexes of any language but `none`', indexed({ key: { x: 'text' } }), 67],
   ['text indexes on `$**`', indexed({ key: { '$**': 'text' }, default_language: 'none' }), 67],
@@ -302,7 +306,7 @@ const OTHERS: readonly Refusal[] = [
   ],
   ['the option `x`', findWith({ filter: { a: { $regex: 'x', $options: 'x' } } }), 51108],
   [
-    'a `$range` of more than a million items',
+    'A `$range` of more than a million items',
     stage({ $set: { x: { $range: [0, 2_000_000] } } }),
     2,
   ],

@@ -4,12 +4,13 @@ import { CommandError, notSupported } from '../errors.ts'
 import { withTimeLimit } from '../limits.ts'
 import { fieldsOf, readFields, refuse } from '../protocol/read-fields.ts'
 import { whenUnlocked } from '../storage/collection.ts'
+import type { Page } from '../storage/select-records.ts'
 import { select } from '../storage/select-records.ts'
 import { applyUpdates, insertDocument } from '../storage/write-records.ts'
 import { isDocument } from '../values/bson-type.ts'
 import type { CommandContext, Commands } from './command.ts'
 import { readBatchSize, readView } from './command.ts'
-import { readDocuments, readPipelineOptions, readStatement } from './statement.ts'
+import { readPipelineOptions, readStatement } from './statement.ts'
 
 /** The command that runs a pipeline. */
 export const AGGREGATE_COMMANDS: Commands = {
@@ -46,15 +47,23 @@ async function aggregate(command: Document, context: CommandContext): Promise<Do
   const results = withTimeLimit(command, command.maxTimeMS, () => {
     const options = readPipelineOptions(statement, context)
     // Compiled as a whole, so that an error in a later stage is found before any work.
-    if (filter === undefined) return compilePipeline(stages, options)(readDocuments(view))
-    // The first filter can find records by key and by words, as `find` does.
-    const run = compilePipeline([{ ...first, $match: {} }, ...stages.slice(1)], options)
-    return run(Array.from(select(view, filter, statement), ([, document]) => document))
+    const rest = stages.slice(filter === undefined ? 0 : 1)
+    const matched = filter === undefined ? rest : [{ ...first, $match: {} }, ...rest]
+    const run = compilePipeline(matched, options)
+    // The first stages are told to the collection, and change nothing about what it returns.
+    return run(select(view, filter ?? {}, statement, readPage(rest)))
   })
   const { namespace } = view.collection
   if (output === undefined) return context.cursors.open(namespace, results, { batchSize, context })
   await whenUnlocked(() => writeOutput(results, output, context))
   return context.cursors.open(namespace, [], { batchSize, context })
+}
+
+/** Returns how many documents the first stages leave, and in which order, where they have a limit. */
+function readPage([first = {}, second = {}]: readonly Document[]): Page {
+  const { $sort: sort = {} } = first
+  const { $limit: limit } = '$sort' in first ? second : first
+  return limit === undefined ? {} : { sort, limit }
 }
 
 /** Writes the results of a pipeline as its last stage, `$out` or `$merge`, says. */

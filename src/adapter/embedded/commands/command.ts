@@ -36,11 +36,7 @@ export interface Command {
 export type Commands = Readonly<Record<string, Command>>
 
 /** Returns the collection that a field names. @throws {CommandError} 73 it names none */
-export function readName(
-  command: Document,
-  field: string,
-  { database }: CommandContext,
-): string {
+export function readName(command: Document, field: string, { database }: CommandContext): string {
   const name: unknown = command[field]
   if (typeof name !== 'string') {
     throw new CommandError(73, `The command ${field} needs the name of a collection`)

@@ -12,7 +12,7 @@ import { isIndex } from '../values/field-paths.ts'
 import type { CommandContext, Commands } from './command.ts'
 import { readBatchSize, readName } from './command.ts'
 
-/** Commands about indexes: a unique one refuses duplicates, and none changes an order. */
+/** Commands about indexes: they refuse duplicates and make reads faster, and change no order. */
 export const INDEX_COMMANDS: Commands = {
   createIndexes: {
     // The quorum counts members of a replica set, and there is only one here.

@@ -3,7 +3,6 @@ import { CommandError } from '../errors.ts'
 import { withTimeLimit } from '../limits.ts'
 import { fieldsOf, readCount, refuse } from '../protocol/read-fields.ts'
 import { compileProjection } from '../queries/projection.ts'
-import { compileSort } from '../queries/sort.ts'
 import { select } from '../storage/select-records.ts'
 import { valuesByKey } from '../values/compare.ts'
 import { valuesAt } from '../values/field-paths.ts'
@@ -52,9 +51,7 @@ function find(command: Document, context: CommandContext): Document {
       compileExpression: statement.compileExpression,
       find: { textScore },
     })
-    const sorter = compileSort(sort, statement.collation, textScore)
-    const found = Array.from(select(view, filter, statement), ([, document]) => document)
-    const page = sorter(found).slice(skip, limit === 0 ? undefined : skip + limit)
+    const page = select(view, filter, statement, { sort, skip, limit, textScore })
     return Object.keys(projection).length === 0 ? page : page.map(project)
   })
   const { namespace } = view.collection
@@ -64,13 +61,12 @@ function find(command: Document, context: CommandContext): Document {
 function count(command: Document, context: CommandContext): Document {
   const view = readView(command, 'count', context)
   const statement = readStatement(command, view.collection, undefined, command.query)
-  const found = withTimeLimit(command, command.maxTimeMS, () => [
-    ...select(view, command.query ?? {}, statement),
-  ])
   const skip = readCount('skip', command.skip, 0)
   const limit = readCount('limit', Math.abs(Number(command.limit ?? 0)), 0)
-  const left = Math.max(found.length - skip, 0)
-  return { n: limit === 0 ? left : Math.min(left, limit), ok: 1 }
+  const found = withTimeLimit(command, command.maxTimeMS, () =>
+    select(view, command.query ?? {}, statement, { skip, limit }),
+  )
+  return { n: found.length, ok: 1 }
 }
 
 function distinct(command: Document, context: CommandContext): Document {
@@ -78,10 +74,10 @@ function distinct(command: Document, context: CommandContext): Document {
   const statement = readStatement(command, view.collection, undefined, command.query)
   if (command.key === undefined) throw new CommandError(40414, "BSON field 'key' is missing")
   const parts = command.key.split('.')
-  const found = withTimeLimit(command, command.maxTimeMS, () => [
-    ...select(view, command.query ?? {}, statement),
-  ])
-  const all = found.flatMap(([, document]) => valuesAt(document, parts)).flat()
+  const found = withTimeLimit(command, command.maxTimeMS, () =>
+    select(view, command.query ?? {}, statement),
+  )
+  const all = found.flatMap((document) => valuesAt(document, parts)).flat()
   const present = all.filter((value) => value !== undefined)
   return { values: [...valuesByKey(present, statement.collation).values()], ok: 1 }
 }

@@ -4,7 +4,6 @@ import { MAX_WRITE_BATCH, withTimeLimit } from '../limits.ts'
 import type { FieldTypes } from '../protocol/read-fields.ts'
 import { fieldsOf, readFields } from '../protocol/read-fields.ts'
 import { compileProjection } from '../queries/projection.ts'
-import { compileSort } from '../queries/sort.ts'
 import { whenUnlocked } from '../storage/collection.ts'
 import type { Entry } from '../storage/select-records.ts'
 import { select } from '../storage/select-records.ts'
@@ -148,7 +147,10 @@ function update(statement: Document, command: Document, context: CommandContext)
   const plan = withTimeLimit([statement, command.let], command.maxTimeMS, () => {
     const options = readStatement(statement, view.collection, command.let, filter)
     const updater = readUpdate(change, filter, statement.arrayFilters, options, context)
-    const updates = planUpdates(takeEntries(select(view, filter, options), multi), updater)
+    const updates = planUpdates(
+      findEntries(view, filter, options, { limit: multi ? 0 : 1 }),
+      updater,
+    )
     const isInsert = upsert && updates.length === 0
     const insert = isInsert ? planUpsert(filter, updater, isReplacement(change)) : undefined
     return { updates, insert }
@@ -165,17 +167,16 @@ function remove(statement: Document, command: Document, context: CommandContext)
   const view = readView(command, 'delete', context)
   const entries = withTimeLimit([statement, command.let], command.maxTimeMS, () => {
     const options = readStatement(statement, view.collection, command.let, filter)
-    return takeEntries(select(view, filter, options), limit === 0)
+    return findEntries(view, filter, options, { limit })
   })
   for (const [key] of entries) view.check(key, undefined)
   for (const [key] of entries) view.remove(key)
   return { n: entries.length }
 }
 
-function takeEntries(entries: Generator<Entry>, all: boolean): Entry[] {
-  if (all) return [...entries]
-  const first = entries.next()
-  return first.done === true ? [] : [first.value]
+/** Returns the records that `select` finds. */
+function findEntries(...[view, ...query]: Parameters<typeof select>): Entry[] {
+  return select(view, ...query).map((document) => [view.collection.keyOf(document._id), document])
 }
 
 /** Options that have no meaning where a document is removed. */
@@ -193,9 +194,7 @@ function findAndModify(command: Document, context: CommandContext): Document {
   const view = readView(command, 'findAndModify', context)
   const statement = readStatement(command, view.collection, command.let, filter)
   const plan = withTimeLimit(command, command.maxTimeMS, () => {
-    const entries = [...select(view, filter, statement)]
-    const sorted = compileSort(sort, statement.collation)(entries.map(([, document]) => document))
-    const found = entries.filter(([, document]) => document === sorted[0])
+    const found = findEntries(view, filter, statement, { sort, limit: 1 })
     const project = compileProjection(command.fields ?? {}, {
       compileExpression: statement.compileExpression,
       find: {},

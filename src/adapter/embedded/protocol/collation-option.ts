@@ -1,6 +1,7 @@
 import { CommandError, notSupported } from '../errors.ts'
 import { isNullish } from '../values/bson-type.ts'
 import type { Collation } from '../values/compare.ts'
+import { SortedList } from '../values/sorted-list.ts'
 import { readFields, refuse } from './read-fields.ts'
 
 const FIELDS = {
@@ -34,11 +35,10 @@ export function createCollation(spec: unknown): Collation | undefined {
   }
   const sensitivity = SENSITIVITY[strength]
   if (sensitivity === undefined) throw notSupported(`The collation's strength ${strength}`)
-  const { compare } = createCollator(locale, {
-    sensitivity,
-    numeric: options.numericOrdering === true,
-  })
-  return { compare, canonical: createCanonical(compare) }
+  const numeric = options.numericOrdering === true
+  const { compare } = createCollator(locale, { sensitivity, numeric })
+  const name = `${locale} ${strength} ${numeric}`
+  return { name, compare, canonical: createCanonical(compare) }
 }
 
 function createCollator(locale: string, options: Intl.CollatorOptions): Intl.Collator {
@@ -56,18 +56,10 @@ function createCollator(locale: string, options: Intl.CollatorOptions): Intl.Col
 
 /** Intl has no sort keys: of all strings that are equal, the first one seen stands for them. */
 function createCanonical(compare: (a: string, b: string) => number): (value: string) => string {
-  const sorted: string[] = []
+  const seen = new SortedList(compare, [])
   return (value) => {
-    let low = 0
-    let high = sorted.length
-    while (low < high) {
-      const middle = (low + high) >> 1
-      const order = compare(sorted[middle] ?? '', value)
-      if (order === 0) return sorted[middle] ?? value
-      if (order < 0) low = middle + 1
-      else high = middle
-    }
-    sorted.splice(low, 0, value)
-    return value
+    const [same] = seen.run((other) => compare(other, value))
+    if (same === undefined) seen.add(value)
+    return same ?? value
   }
 }

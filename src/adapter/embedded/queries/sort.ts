@@ -8,8 +8,8 @@ import { arrayOn, indexValuesAt } from '../values/field-paths.ts'
 import type { TextScore } from './text-query.ts'
 import { readTextScore } from './text-query.ts'
 
-/** Returns a sorted copy; documents that are equal under the order keep their places. */
-export type Sorter = (documents: readonly Document[]) => Document[]
+/** Returns the first documents in order, at most `limit`; those that are equal keep their places. */
+export type Sorter = (documents: readonly Document[], limit?: number) => Document[]
 
 /** Returns a sort specification as a function. @throws {CommandError} it is not valid */
 export function compileSort(
@@ -30,30 +30,41 @@ export function compileSort(
     }
     return { parts: readPath('a sort', path), direction, score: undefined }
   })
-  if (fields.length === 0) return (documents) => [...documents]
   if (fields.length > 32) throw new CommandError(13103, 'too many compound keys')
-  return (documents) =>
-    documents
-      .map((document) => {
-        checkArrays(fields.flatMap(({ parts }) => arrayOn(document, parts) ?? []))
-        return {
-          document,
-          // An array sorts by its lowest item when ascending and by its highest when descending.
-          keys: fields.map(({ parts, direction, score }) =>
-            indexValuesAt(score?.(document) ?? document, parts).reduce((best, key) =>
-              direction * compareValues(key, best, collation) < 0 ? key : best,
-            ),
-          ),
-        }
-      })
-      .sort((a, b) => {
-        for (const [index, { direction }] of fields.entries()) {
-          const order = compareValues(a.keys[index], b.keys[index], collation)
-          if (order !== 0) return order * direction
-        }
-        return 0
-      })
-      .map(({ document }) => document)
+  const toKeys = (document: Document): unknown[] => {
+    checkArrays(fields.flatMap(({ parts }) => arrayOn(document, parts) ?? []))
+    // An array sorts by its lowest item when ascending and by its highest when descending.
+    return fields.map(({ parts, direction, score }) =>
+      indexValuesAt(score?.(document) ?? document, parts).reduce((best, key) =>
+        direction * compareValues(key, best, collation) < 0 ? key : best,
+      ),
+    )
+  }
+  const compare = (a: Keyed, b: Keyed): number => {
+    for (const [index, { direction }] of fields.entries()) {
+      const order = compareValues(a.keys[index], b.keys[index], collation)
+      if (order !== 0) return order * direction
+    }
+    return 0
+  }
+  return (documents, limit = Number.POSITIVE_INFINITY) => {
+    let first: Keyed[] = []
+    for (const document of documents) {
+      first.push({ document, keys: toKeys(document) })
+      // What is behind the limit now will not come before it.
+      if (first.length > 2 * limit + SPARE) first = first.sort(compare).slice(0, limit)
+    }
+    const sorted = first.sort(compare).slice(0, limit)
+    return sorted.map(({ document }) => document)
+  }
+}
+
+/** By how many documents more than twice the limit are sorted at once. */
+const SPARE = 256
+
+interface Keyed {
+  readonly document: Document
+  readonly keys: readonly unknown[]
 }
 
 /** @throws {CommandError} 2 the fields of a sort lead to or through several arrays, or to one twice */

@@ -3,9 +3,10 @@ import { duplicateKey } from '../errors.ts'
 import { createCollation } from '../protocol/collation-option.ts'
 import type { Collation } from '../values/compare.ts'
 import { keyOf } from '../values/compare.ts'
+import type { SortedList } from '../values/sorted-list.ts'
 import type { Changes } from './changes.ts'
 import { sizeOf } from './changes.ts'
-import type { Holders } from './index-keys.ts'
+import type { IndexEntry, IndexKey } from './index-keys.ts'
 import { IndexKeys } from './index-keys.ts'
 import { isTextIndex, TextIndex } from './text-index.ts'
 
@@ -14,8 +15,8 @@ export interface View {
   readonly collection: Collection
   readonly get: (key: string) => Document | undefined
   readonly entries: () => Iterable<[string, Document]>
-  /** Returns the keys of all records that may have a key in a unique index. */
-  readonly holdersOf: (index: IndexKeys, indexKey: string) => Iterable<string | undefined>
+  /** Returns what it consists of: a record is what the first layer that knows it says. */
+  readonly layers: () => readonly Layer[]
   /** @throws {LockedError} the write would have to wait for a transaction */
   readonly check: (key: string, document: Document | undefined) => void
   /** Stores a document that is never changed afterwards. */
@@ -23,24 +24,48 @@ export interface View {
   readonly remove: (key: string) => void
 }
 
-/** Records by their keys as a transaction sees them, and which of them have which unique keys. */
-export class Overlay {
-  /** `undefined` stands for a record that is not there. */
+/** Records by their keys, with their entries in indexes: a collection, or what is laid over one. */
+export class Layer {
+  /** `undefined` stands for a record that is not there, whatever the layers below have. */
   readonly records: Map<string, Document | undefined> = new Map()
-  readonly #holders: Map<IndexKeys, Holders> = new Map()
+  /** Where each record stands in the natural order. */
+  readonly places: Map<string, number> = new Map()
+  /** The entries of the indexes that were asked for. */
+  readonly lists: Map<IndexKeys, SortedList<IndexEntry>> = new Map()
 
-  set(key: string, document: Document | undefined, { uniqueIndexes }: Collection): void {
-    for (const index of uniqueIndexes.values()) {
-      const holders = this.#holders.get(index) ?? new Map()
-      index.replace(key, this.records.get(key), document, holders)
-      this.#holders.set(index, holders)
+  /** Stores what is known of a record; one that is there keeps its place. */
+  set(key: string, document: Document | undefined, newPlace: number): void {
+    const place = this.places.get(key) ?? newPlace
+    for (const [index, list] of this.lists) {
+      for (const values of index.keysOf(this.records.get(key))) list.remove({ values, key, place })
+      for (const values of index.keysOf(document)) list.add({ values, key, place })
     }
+    this.places.set(key, place)
     this.records.set(key, document)
   }
 
-  /** Returns the key of the record that has a key of a unique index. */
-  holderOf(index: IndexKeys, indexKey: string): string | undefined {
-    return this.#holders.get(index)?.get(indexKey)
+  /** Returns the entries of all records in an index, which are kept from now on. */
+  entriesOf(index: IndexKeys): SortedList<IndexEntry> {
+    const known = this.lists.get(index)
+    if (known !== undefined) return known
+    const entries = Array.from(this.records, ([key, document]) => {
+      const place = this.places.get(key) ?? 0
+      return index.keysOf(document).map((values) => ({ values, key, place }))
+    })
+    const list = index.createList(entries.flat())
+    this.lists.set(index, list)
+    return list
+  }
+
+  /** Returns the key of a record, other than one, that has a key of an index. */
+  holderOf(index: IndexKeys, values: IndexKey, other: string): string | undefined {
+    const list = this.entriesOf(index).run((entry) => index.compare(entry.values, values))
+    return [...list].find(({ key }) => key !== other)?.key
+  }
+
+  /** Returns a key of a document in an index that another record has. */
+  takenKey(index: IndexKeys, key: string, document: Document): IndexKey | undefined {
+    return index.keysOf(document).find((one) => this.holderOf(index, one, key) !== undefined)
   }
 }
 
@@ -55,36 +80,40 @@ export interface Clock {
     readonly collection: Collection
     readonly key: string
     readonly before: Document | undefined
+    readonly place: number
   }[]
 }
 
 /** One collection: records by the key of their `_id`, in the order of their insertion. */
-export class Collection implements View {
+export class Collection extends Layer implements View {
   readonly collection: Collection = this
   readonly namespace: string
   readonly options: Document
   readonly collation: Collation | undefined
-  readonly records: Map<string, Document> = new Map()
   readonly indexes: Map<string, Document> = new Map()
+  /** All indexes but the one for texts. */
+  readonly keyIndexes: Map<string, IndexKeys> = new Map()
+  /** Those that are unique, apart from that of the `_id`. */
   readonly uniqueIndexes: Map<string, IndexKeys> = new Map()
   /** There is one at most. */
   textIndex: TextIndex | undefined
   /** Writes of open transactions: they lock the records and claim the unique keys they name. */
-  readonly pending: Map<Owner, Overlay> = new Map()
+  readonly pending: Map<Owner, Layer> = new Map()
   /** Whether the store has it: to read a missing collection means to read an empty one. */
   isStored = false
   /** The BSON bytes of its records. */
   bytes = 0
   readonly #clock: Clock
-  /** Indexes that are not unique and yet refuse some documents. */
-  readonly #checkingIndexes: Map<string, IndexKeys> = new Map()
 
   constructor(namespace: string, options: Document, clock: Clock) {
+    super()
     this.namespace = namespace
     this.options = options
     this.collation = createCollation(options.collation)
     this.#clock = clock
-    this.indexes.set('_id_', { v: 2, key: { _id: 1 }, name: '_id_' })
+    const spec = { v: 2, key: { _id: 1 }, name: '_id_' }
+    this.indexes.set('_id_', spec)
+    this.#addKeyIndex({ ...spec, collation: options.collation })
   }
 
   /** Returns the key under which the record with this `_id` is kept. */
@@ -97,11 +126,12 @@ export class Collection implements View {
   }
 
   entries(): Iterable<[string, Document]> {
-    return this.records
+    // Below a collection there is no layer: it has no record that is not there.
+    return this.records as Map<string, Document>
   }
 
-  holdersOf(index: IndexKeys, indexKey: string): Iterable<string | undefined> {
-    return [index.holders.get(indexKey)]
+  layers(): readonly Layer[] {
+    return [this]
   }
 
   check(key: string, document: Document | undefined): void {
@@ -113,7 +143,10 @@ export class Collection implements View {
   put(key: string, document: Document): void {
     this.check(key, document)
     this.checkIndexable(document)
-    for (const index of this.uniqueIndexes.values()) this.#checkKeys(index, key, document)
+    for (const index of this.uniqueIndexes.values()) {
+      const taken = this.takenKey(index, key, document)
+      if (taken !== undefined) throw this.duplicate(index, taken)
+    }
     this.apply(key, document)
   }
 
@@ -125,19 +158,23 @@ export class Collection implements View {
   /** @throws {CommandError} 171, 17261, 17262 an index cannot hold the document */
   checkIndexable(document: Document): void {
     this.textIndex?.textsOf(document)
-    for (const index of this.#checkingIndexes.values()) index.keysOf(document)
+    // Only an index on several fields refuses documents.
+    for (const index of this.keyIndexes.values())
+      if (index.fields.length > 1) index.keysOf(document)
   }
 
   /** Writes or removes a record whose locks and unique keys have been checked. */
   apply(key: string, document: Document | undefined): void {
-    const before = this.records.get(key)
     const clock = this.#clock
+    const before = this.records.get(key)
     this.#report(before, document)
     clock.time += 1
-    if (clock.open.size > 0) clock.history.push({ collection: this, key, before })
-    for (const index of this.uniqueIndexes.values()) index.replace(key, before, document)
-    if (document === undefined) this.records.delete(key)
-    else this.records.set(key, document)
+    const place = this.places.get(key) ?? clock.time
+    if (clock.open.size > 0) clock.history.push({ collection: this, key, before, place })
+    this.set(key, document, place)
+    if (document !== undefined) return
+    this.records.delete(key)
+    this.places.delete(key)
   }
 
   #report(before: Document | undefined, document: Document | undefined): void {
@@ -172,25 +209,25 @@ export class Collection implements View {
 
   #addKeyIndex(spec: Document): void {
     const index = new IndexKeys(spec)
-    if (spec.unique !== true && index.refusesDocuments) {
-      for (const document of this.records.values()) index.keysOf(document)
-      this.#checkingIndexes.set(spec.name, index)
+    const list = this.entriesOf(index)
+    let last: IndexKey | undefined
+    for (const { values } of spec.unique === true ? list.run(() => 0) : []) {
+      const isDuplicate = last !== undefined && index.compare(last, values) === 0
+      if (isDuplicate) this.lists.delete(index)
+      if (isDuplicate) throw this.duplicate(index, values)
+      last = values
     }
-    if (spec.unique === true) {
-      for (const [key, document] of this.records) {
-        this.#checkKeys(index, key, document)
-        index.replace(key, undefined, document)
-      }
-      this.uniqueIndexes.set(spec.name, index)
-    }
+    this.keyIndexes.set(spec.name, index)
+    if (spec.unique === true) this.uniqueIndexes.set(spec.name, index)
   }
 
   removeIndex(name: string): void {
     this.checkUnlocked()
     if (this.isStored) this.#clock.changes.record({ ns: this.namespace, dropIndex: name })
     this.indexes.delete(name)
+    for (const index of this.lists.keys()) if (index.spec.name === name) this.lists.delete(index)
+    this.keyIndexes.delete(name)
     this.uniqueIndexes.delete(name)
-    this.#checkingIndexes.delete(name)
     if (this.textIndex?.spec.name === name) this.textIndex = undefined
   }
 
@@ -211,31 +248,23 @@ export class Collection implements View {
   claimantOf(key: string, document: Document, self?: Owner): Owner | undefined {
     if (this.pending.size === 0) return undefined
     for (const index of this.uniqueIndexes.values()) {
-      const keys = [...index.keysOf(document).keys()]
       for (const [owner, pending] of this.pending) {
-        const holders = owner === self ? [] : keys.map((one) => pending.holderOf(index, one))
-        if (holders.some((holder) => holder !== undefined && holder !== key)) return owner
+        if (owner !== self && pending.takenKey(index, key, document) !== undefined) return owner
       }
     }
     return undefined
   }
 
   /** Returns MongoDB's error for a unique key that is taken. */
-  duplicate(spec: Document, values: Document): Error {
-    return duplicateKey(this.namespace, spec.name, spec.key, values)
+  duplicate({ spec, fields }: IndexKeys, values: IndexKey): Error {
+    const keyValue = Object.fromEntries(fields.map(({ path }, at) => [path, values[at] ?? null]))
+    return duplicateKey(this.namespace, spec.name, spec.key, keyValue)
   }
 
   #addTextIndex(spec: Document): void {
     const index = new TextIndex(spec)
-    for (const document of this.records.values()) index.textsOf(document)
+    for (const [, document] of this.entries()) index.textsOf(document)
     this.textIndex = index
-  }
-
-  #checkKeys(index: IndexKeys, key: string, document: Document): void {
-    for (const [indexKey, values] of index.keysOf(document)) {
-      const holder = index.holders.get(indexKey)
-      if (holder !== undefined && holder !== key) throw this.duplicate(index.spec, values)
-    }
   }
 }
 

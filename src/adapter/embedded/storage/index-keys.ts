@@ -3,27 +3,47 @@ import { CommandError } from '../errors.ts'
 import { createCollation } from '../protocol/collation-option.ts'
 import type { Predicate } from '../queries/filter.ts'
 import { compileFilter, isOperators } from '../queries/filter.ts'
-import { EMPTY_ARRAY, isDocument, TYPE_ORDER, typeOrderOf } from '../values/bson-type.ts'
+import { EMPTY_ARRAY, isDocument } from '../values/bson-type.ts'
 import type { Collation } from '../values/compare.ts'
-import { keyOf } from '../values/compare.ts'
+import { compareValues } from '../values/compare.ts'
 import { arrayOn, indexValuesAt, valuesAt, withField } from '../values/field-paths.ts'
 import { isRegex } from '../values/regular-expression.ts'
+import { SortedList } from '../values/sorted-list.ts'
 
-/** The keys of records by the keys that their documents have in a unique index. */
-export type Holders = Map<string, string>
+/** The values that a document has for the fields of an index, `undefined` for a missing one. */
+export type IndexKey = readonly unknown[]
 
-/** The keys that documents have in one index and, where it is unique, which record holds which. */
+/** One key of a record in an index; a record with several items in a list has several. */
+export interface IndexEntry {
+  readonly values: IndexKey
+  /** The key of the record. */
+  readonly key: string
+  /** Where the record stands in the natural order. */
+  readonly place: number
+}
+
+interface IndexField {
+  readonly path: string
+  readonly parts: readonly string[]
+  /** 1 or -1. */
+  readonly direction: number
+}
+
+/** The keys that documents have in one index, and their order. */
 export class IndexKeys {
   readonly spec: Document
-  readonly holders: Holders = new Map()
   readonly collation: Collation | undefined
-  readonly #fields: readonly (readonly string[])[]
+  readonly fields: readonly IndexField[]
   /** Returns whether a document is in the index, by its `partialFilterExpression`. */
   readonly covers: Predicate
+  /** Whether a path of any document led to a list: it may have several keys, as in MongoDB for good. */
+  isMultikey = false
 
   constructor(spec: Document) {
     this.spec = spec
-    this.#fields = Object.keys(spec.key).map((field) => field.split('.'))
+    this.fields = Object.entries(spec.key).map(([path, direction]) => {
+      return { path, parts: path.split('.'), direction: Math.sign(Number(direction)) }
+    })
     this.collation = createCollation(spec.collation)
     const { partialFilterExpression: filter = {} } = spec
     checkPartialFilter(filter)
@@ -33,49 +53,31 @@ export class IndexKeys {
     })
   }
 
-  /** Whether an index of this kind refuses some documents, even if it is not unique. */
-  get refusesDocuments(): boolean {
-    return this.#fields.length > 1
-  }
-
-  /** Returns the keys a document has in this index, each with its values for the error message. */
-  keysOf(document: Document): Map<string, Document> {
-    const keys = new Map<string, Document>()
-    if (this.covers(document)) this.#addKeys(document, keys)
+  /** Returns the keys a document has in this index; some may be equal. */
+  keysOf(document: Document | undefined): IndexKey[] {
+    const keys: IndexKey[] = []
+    if (document !== undefined && this.covers(document)) this.#addKeys(document, keys)
     return keys
   }
 
-  /** Moves the entries of a record from its old document to its new one. */
-  replace(
-    key: string,
-    before: Document | undefined,
-    after: Document | undefined,
-    holders: Holders = this.holders,
-  ): void {
-    for (const indexKey of before === undefined ? [] : this.keysOf(before).keys()) {
-      // A record that the same transaction wrote before may have taken the key over.
-      if (holders.get(indexKey) === key) holders.delete(indexKey)
+  /** Returns the order of two keys by the first of their fields. */
+  compare(a: IndexKey, b: IndexKey, count: number = this.fields.length): number {
+    let order = 0
+    for (let at = 0; at < count && order === 0; at += 1) {
+      order = compareValues(a[at], b[at], this.collation) * (this.fields[at]?.direction ?? 1)
     }
-    for (const indexKey of after === undefined ? [] : this.keysOf(after).keys()) {
-      holders.set(indexKey, key)
-    }
+    return order
   }
 
-  /**
-   * Returns the key of all documents whose field is equal to a value, or has an item that is;
-   * `undefined` where such a document may have another key, or none.
-   */
-  keyOfEqual(value: unknown, collation: Collation | undefined): string | undefined {
-    const type = typeOrderOf(value)
-    // An array is equal to a whole array, of which each item has a key; null also to no field.
-    const hasKey = type !== TYPE_ORDER.array && type !== TYPE_ORDER.null
-    const isWhole = this.#fields.length === 1 && this.spec.partialFilterExpression === undefined
-    return hasKey && isWhole && collation === this.collation ? keyOf(value, collation) : undefined
+  createList(entries: readonly IndexEntry[]): SortedList<IndexEntry> {
+    // A record has one place: its entries differ in their values.
+    return new SortedList((a, b) => this.compare(a.values, b.values) || a.place - b.place, entries)
   }
 
-  #addKeys(document: Document, keys: Map<string, Document>): void {
-    const through = this.#fields.flatMap((parts) => arrayOn(document, parts) ?? [])
+  #addKeys(document: Document, keys: IndexKey[]): void {
+    const through = this.fields.flatMap(({ parts }) => arrayOn(document, parts) ?? [])
     const [array] = through
+    if (array !== undefined) this.isMultikey = true
     if (through.some((path) => path !== array)) {
       throw new CommandError(171, 'cannot index parallel arrays')
     }
@@ -83,20 +85,17 @@ export class IndexKeys {
       this.#addItemKeys(document, array.split('.'), keys)
       return
     }
-    const columns = this.#fields.map((parts) => indexValuesAt(document, parts))
-    const names = Object.keys(this.spec.key)
+    const columns = this.fields.map(({ parts }) => indexValuesAt(document, parts))
     // At most one column has several values: one key for each of them.
     for (let row = 0; row < Math.max(...columns.map((values) => values.length)); row += 1) {
       const values = columns.map((column) => (column.length === 1 ? column[0] : column[row]))
       if (this.spec.sparse === true && values.every((value) => value === undefined)) continue
-      const shown = values.map((value) => (value === EMPTY_ARRAY ? null : (value ?? null)))
-      const keyValue = Object.fromEntries(names.map((name, at) => [name, shown[at]]))
-      keys.set(values.map((value) => keyOf(value, this.collation)).join('|'), keyValue)
+      keys.push(values)
     }
   }
 
   /** Adds the keys of an index on several fields of one array: each item has a key of its own. */
-  #addItemKeys(document: Document, path: readonly string[], keys: Map<string, Document>): void {
+  #addItemKeys(document: Document, path: readonly string[], keys: IndexKey[]): void {
     const items = valuesAt(document, path).flat()
     if (items.some(Array.isArray)) throw new CommandError(171, 'cannot index parallel arrays')
     for (const item of items.length === 0 ? [EMPTY_ARRAY] : items) {

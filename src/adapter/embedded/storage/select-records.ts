@@ -1,70 +1,54 @@
 import type { Document } from 'bson'
 import { CommandError, notSupported } from '../errors.ts'
 import type { FilterOptions } from '../queries/filter.ts'
-import { compileFilter, isOperators } from '../queries/filter.ts'
+import { compileFilter } from '../queries/filter.ts'
+import { compileSort } from '../queries/sort.ts'
+import type { TextScore } from '../queries/text-query.ts'
 import { isDocument } from '../values/bson-type.ts'
-import { compareValues, isEqual } from '../values/compare.ts'
-import { getField } from '../values/field-paths.ts'
-import { isRegex } from '../values/regular-expression.ts'
+import { isEqual } from '../values/compare.ts'
 import type { Collection, View } from './collection.ts'
+import { planRead } from './read-plan.ts'
 import { isTextIndex } from './text-index.ts'
 
 /** One record: its key in the collection and its document. */
 export type Entry = readonly [key: string, document: Document]
 
+/** Which of the matching documents are wanted. */
+export interface Page {
+  readonly sort?: Document
+  readonly skip?: number
+  /** 0 stands for no limit. */
+  readonly limit?: number
+  readonly textScore?: TextScore
+}
+
 /**
- * Yields the matching records in their natural order. Where the filter names the `_id`, or one value of
- * a unique index, they are looked up by key.
+ * Returns the matching documents in the order of `sort`. Those that are equal under it, or all
+ * without one, come in their natural order, or in that of their `_id`s where the filter names these.
  */
-export function* select(view: View, filter: unknown, options: FilterOptions): Generator<Entry> {
+export function select(
+  view: View,
+  filter: unknown,
+  options: FilterOptions,
+  { sort = {}, skip = 0, limit = 0, textScore }: Page = {},
+): Document[] {
   const matches = compileFilter(filter, options)
-  for (const entry of findCandidates(view, filter as Document, options)) {
-    if (matches(entry[1])) yield entry
+  const sorter = compileSort(sort, options.collation, textScore)
+  const wanted = limit === 0 ? Number.POSITIVE_INFINITY : skip + limit
+  const { keys, isSorted } = planRead(view, filter as Document, options.collation, sort, wanted)
+  const found: Document[] = []
+  for (const [, document] of keys === undefined ? view.entries() : lookUp(view, keys)) {
+    if (matches(document)) found.push(document)
+    if (isSorted && found.length === wanted) break
   }
+  return (isSorted ? found : sorter(found, wanted)).slice(skip)
 }
 
-function findCandidates(view: View, filter: Document, options: FilterOptions): Iterable<Entry> {
-  const keys = findById(view, filter, options) ?? findByIndex(view, filter, options)
-  if (keys === undefined) return view.entries()
-  return [...new Set(keys)].flatMap((key): Entry[] => {
-    const document = key === undefined ? undefined : view.get(key)
-    return key === undefined || document === undefined ? [] : [[key, document]]
-  })
-}
-
-type Keys = Iterable<string | undefined>
-
-function findById(view: View, filter: Document, { collation }: FilterOptions): Keys | undefined {
-  // Keys follow the collection's own collation: under another one each record is looked at.
-  if (collation !== view.collection.collation) return undefined
-  // Found in the order of the `_id` index, as MongoDB does.
-  const ids = findEquals(filter, '_id')?.toSorted((a, b) => compareValues(a, b, collation))
-  return ids?.map((id) => view.collection.keyOf(id))
-}
-
-/** One value is looked up, and no list: several records would come in another order. */
-function findByIndex(view: View, filter: Document, { collation }: FilterOptions): Keys | undefined {
-  for (const index of view.collection.uniqueIndexes.values()) {
-    const [path = ''] = Object.keys(index.spec.key)
-    const [value, ...others] = findEquals(filter, path) ?? []
-    const key = others.length > 0 ? undefined : index.keyOfEqual(value, collation)
-    if (key !== undefined) return view.holdersOf(index, key)
+function* lookUp(view: View, keys: Iterable<string>): Generator<Entry> {
+  for (const key of keys) {
+    const document = view.get(key)
+    if (document !== undefined) yield [key, document]
   }
-  return undefined
-}
-
-/** Returns the values that a filter leaves for a field, by a condition at its top or in `$and` there. */
-function findEquals(filter: Document, path: string): unknown[] | undefined {
-  const all: Document[] = Array.isArray(filter.$and) ? [filter, ...filter.$and] : [filter]
-  return all.map((one) => readValues(getField(one, path))).find((values) => values !== undefined)
-}
-
-function readValues(condition: unknown): unknown[] | undefined {
-  if (condition === undefined || isRegex(condition)) return undefined
-  if (!isOperators(condition)) return [condition]
-  if ('$eq' in condition) return [condition.$eq]
-  const list: unknown = condition.$in
-  return Array.isArray(list) && !list.some(isRegex) ? list : undefined
 }
 
 /**

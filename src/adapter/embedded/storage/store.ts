@@ -1,10 +1,10 @@
 import type { Document } from 'bson'
 import { CommandError } from '../errors.ts'
-import { valuesAt } from '../values/field-paths.ts'
+import { createCollation } from '../protocol/collation-option.ts'
 import { Changes } from './changes.ts'
 import type { Clock, View } from './collection.ts'
 import { Collection } from './collection.ts'
-import { IndexKeys } from './index-keys.ts'
+import { select } from './select-records.ts'
 import type { Transaction } from './transaction.ts'
 
 /** All databases of one server; a database exists while it has a collection. */
@@ -110,15 +110,17 @@ function removeExpired({ databases }: Store, now: number): void {
 }
 
 function removeByIndex(collection: Collection, spec: Document, now: number): void {
-  const index = new IndexKeys(spec)
-  const [path = ''] = Object.keys(spec.key)
-  const latest = now - spec.expireAfterSeconds * 1_000
-  for (const [key, document] of collection.records) {
-    // Of several dates in a list the earliest counts; what is no date never expires.
-    const values = valuesAt(document, path.split('.')).flat()
-    const hasExpired = values.some((value) => value instanceof Date && value.getTime() <= latest)
+  const { key, expireAfterSeconds, partialFilterExpression: partial = {} } = spec
+  const [path = ''] = Object.keys(key)
+  // Of several dates in a list the earliest counts; what is no date never expires.
+  const expired = { [path]: { $lte: new Date(now - expireAfterSeconds * 1_000) } }
+  const options = {
+    collation: createCollation(spec.collation),
+    compileExpression: () => () => undefined,
+  }
+  for (const { _id } of select(collection, { $and: [partial, expired] }, options)) {
+    const record = collection.keyOf(_id)
     // What a transaction has written waits for the next time.
-    const isFree = collection.ownerOf(key) === undefined
-    if (hasExpired && isFree && index.covers(document)) collection.remove(key)
+    if (collection.ownerOf(record) === undefined) collection.remove(record)
   }
 }

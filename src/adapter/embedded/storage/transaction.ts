@@ -2,7 +2,7 @@ import type { Document } from 'bson'
 import { CommandError } from '../errors.ts'
 import { sizeOf } from './changes.ts'
 import type { Clock, Collection, Owner, View } from './collection.ts'
-import { Overlay } from './collection.ts'
+import { Layer } from './collection.ts'
 
 const LIFETIME_MS = 60_000
 
@@ -15,7 +15,7 @@ export class Transaction implements Owner {
   readonly ended: Promise<void>
   readonly #clock: Clock
   /** What the records that others have changed since were at its snapshot. */
-  readonly #past: Map<Collection, Overlay> = new Map()
+  readonly #past: Map<Collection, Layer> = new Map()
   /** How much of the clock's history is in `#past`, or was before. */
   #read: number
   readonly #written: Set<Collection> = new Set()
@@ -40,45 +40,59 @@ export class Transaction implements Owner {
 
   view(collection: Collection): View {
     const past = this.#changedSince(collection)
-    const pending = (): Overlay | undefined => collection.pending.get(this)
-    const get = (key: string): Document | undefined => {
-      const own = pending()?.records
-      if (own?.has(key)) return own.get(key)
-      return (past.records.has(key) ? past : collection).records.get(key)
+    const pending = (): Layer | undefined => collection.pending.get(this)
+    const layers = (): Layer[] =>
+      [pending() ?? [], past, collection].flat().filter(({ records }) => records.size > 0)
+    const get = (key: string): Document | undefined =>
+      layers()
+        .find(({ records }) => records.has(key))
+        ?.records.get(key)
+    /** @throws {CommandError} 112, 11000 a unique key of the document is taken */
+    const checkUnique = (key: string, document: Document, own: Layer): void => {
+      if (collection.claimantOf(key, document, this) !== undefined) throw writeConflict()
+      for (const index of collection.uniqueIndexes.values()) {
+        for (const values of index.keysOf(document)) {
+          const holder = collection.holderOf(index, values, key)
+          const seen = index.keysOf(holder === undefined ? undefined : get(holder))
+          const isHeld = seen.some((one) => index.compare(one, values) === 0)
+          if (isHeld || own.holderOf(index, values, key) !== undefined) {
+            throw collection.duplicate(index, values)
+          }
+          // Taken or left after the snapshot: this transaction can not see that, and must not take it.
+          const isTaken = holder !== undefined && !own.records.has(holder)
+          if (isTaken || past.holderOf(index, values, key) !== undefined) throw writeConflict()
+        }
+      }
     }
     const write = (key: string, document: Document | undefined): void => {
       if (past.records.has(key) || collection.ownerOf(key, this) !== undefined)
         throw writeConflict()
-      const own = pending() ?? new Overlay()
+      const own = pending() ?? new Layer()
       if (document !== undefined) {
         collection.checkIndexable(document)
-        this.#checkUnique(collection, key, document, { past, own, get })
+        checkUnique(key, document, own)
       }
       this.#reserve(sizeOf(document) - sizeOf(own.records.get(key)))
-      own.set(key, document, collection)
+      this.#clock.time += 1
+      own.set(key, document, collection.places.get(key) ?? this.#clock.time)
       collection.pending.set(this, own)
       this.#written.add(collection)
     }
     return {
       collection,
       get,
+      layers,
       *entries() {
-        const keys = [
-          ...collection.records.keys(),
-          ...past.records.keys(),
-          ...(pending()?.records.keys() ?? []),
-        ]
-        for (const key of new Set(keys)) {
+        const places = new Map(
+          layers()
+            .toReversed()
+            .flatMap((layer) => [...layer.places]),
+        )
+        for (const [key] of [...places].sort(([, a], [, b]) => a - b)) {
           const document = get(key)
           if (document !== undefined) yield [key, document]
         }
       },
-      // Of the records that others have changed since, each may have had any key.
-      holdersOf: (index, indexKey) => [
-        index.holders.get(indexKey),
-        pending()?.holderOf(index, indexKey),
-        ...past.records.keys(),
-      ],
       // A transaction never waits: its write fails where another one holds the lock.
       check: () => undefined,
       put: write,
@@ -115,43 +129,16 @@ export class Transaction implements Owner {
   }
 
   /** Returns what the records that others changed since the snapshot were at that time. */
-  #changedSince(collection: Collection): Overlay {
+  #changedSince(collection: Collection): Layer {
     const { history } = this.#clock
     for (const change of history.slice(this.#read)) {
-      const past = this.#past.get(change.collection) ?? new Overlay()
-      if (!past.records.has(change.key)) past.set(change.key, change.before, change.collection)
+      const past = this.#past.get(change.collection) ?? new Layer()
+      if (!past.records.has(change.key)) past.set(change.key, change.before, change.place)
       this.#past.set(change.collection, past)
     }
     this.#read = history.length
-    return this.#past.get(collection) ?? new Overlay()
+    return this.#past.get(collection) ?? new Layer()
   }
-
-  #checkUnique(
-    collection: Collection,
-    key: string,
-    document: Document,
-    { past, own, get }: Snapshot,
-  ): void {
-    if (collection.claimantOf(key, document, this) !== undefined) throw writeConflict()
-    for (const index of collection.uniqueIndexes.values()) {
-      for (const [indexKey, values] of index.keysOf(document)) {
-        const holder = index.holders.get(indexKey)
-        const seen = holder === undefined || holder === key ? undefined : get(holder)
-        const isHeld = seen !== undefined && index.keysOf(seen).has(indexKey)
-        const taker = own.holderOf(index, indexKey) ?? key
-        if (isHeld || taker !== key) throw collection.duplicate(index.spec, values)
-        // Taken or left after the snapshot: this transaction can not see that, and must not take it.
-        const isTaken = holder !== undefined && holder !== key && !own.records.has(holder)
-        if (isTaken || past.holderOf(index, indexKey) !== undefined) throw writeConflict()
-      }
-    }
-  }
-}
-
-interface Snapshot {
-  readonly past: Overlay
-  readonly own: Overlay
-  readonly get: View['get']
 }
 
 function writeConflict(): CommandError {

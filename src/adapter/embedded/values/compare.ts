@@ -61,7 +61,8 @@ const COMPARERS: Readonly<Record<number, Compare>> = {
   ),
   [TYPE_ORDER.objectId]: (a, b) => ascending(String(a), String(b)),
   [TYPE_ORDER.bool]: (a, b) => Number(a) - Number(b),
-  [TYPE_ORDER.date]: comparing<Date>((a, b) => a.getTime() - b.getTime()),
+  // What lies beyond the dates of JavaScript has NaN for a time, and an order all the same.
+  [TYPE_ORDER.date]: comparing<Date>((a, b) => compareNumbers(a.getTime(), b.getTime())),
   [TYPE_ORDER.timestamp]: comparing<Timestamp>((a, b) => a.compare(b)),
   [TYPE_ORDER.regex]: (a, b) => ascending(regexKey(a), regexKey(b)),
   [TYPE_ORDER.code]: (a, b) => ascending(JSON.stringify(a), JSON.stringify(b)),
@@ -121,6 +122,8 @@ function regexKey(value: unknown): string {
 
 /** How strings are compared where a collation is given. */
 export interface Collation {
+  /** The same for all collations that compare alike. */
+  readonly name: string
   readonly compare: (a: string, b: string) => number
   /** Returns one and the same string for all strings that are equal under the collation. */
   readonly canonical: (value: string) => string

@@ -156,7 +156,11 @@ export const INDEX_CASES: readonly Case[] = [
     [
       'an item without the field',
       [{ a: [{ b: 1 }, {}] }],
-      { key: { 'a.b': 1 }, options: { unique: true, sparse: true }, inserts: [{ a: [{ b: 2 }, {}] }] },
+      {
+        key: { 'a.b': 1 },
+        options: { unique: true, sparse: true },
+        inserts: [{ a: [{ b: 2 }, {}] }],
+      },
       'ok',
     ],
     [

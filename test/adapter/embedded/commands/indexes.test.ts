@@ -48,7 +48,11 @@ const REFUSALS: readonly Refusal[] = [
   // Its source: MongoDB's jstests/core/index_create_with_nul_in_name.js
   ['a zero byte in the name', { name: 'a\0b' }, 67],
   // Its source: MongoDB's jstests/core/compound_index_max_fields.js
-  ['33 fields', { key: Object.fromEntries(Array.from({ length: 33 }, (_, at) => [`f${at}`, 1])) }, 13103],
+  [
+    '33 fields',
+    { key: Object.fromEntries(Array.from({ length: 33 }, (_, at) => [`f${at}`, 1])) },
+    13103,
+  ],
   // Their source: validateIdIndexSpec in MongoDB's src/mongo/db/catalog/index_key_validate.cpp
   ['_id downwards', { key: { _id: -1 } }, 2],
   ['options on _id downwards', { key: { _id: -1 }, sparse: true }, 197],

@@ -365,7 +365,7 @@ const REFUSALS: readonly Refusal[] = [
   ['$type of nothing', { a: { $type: [] } }, 9],
   ['$mod of one number', { a: { $mod: [1] } }, 2],
   ['$size of a fraction', { a: { $size: 1.5 } }, 2],
-  ['$and of no filters', { $and: [1] }, 14],
+  ['$and of no filters', { $and: [1] }, 2],
   ['an unknown expression', { $expr: { $nope: 1 } }, 168],
   ['an empty $or', { $or: [] }, 2],
   ['a negative $size', { a: { $size: -1 } }, 2],

@@ -1,6 +1,7 @@
 import type { Document } from 'mongodb'
 import { MaxKey, MinKey, ObjectId, Timestamp } from 'mongodb'
 import t from 'tap'
+import { compileSort } from '../../../../src/adapter/embedded/queries/sort.ts'
 import { openDatabase } from '../open-database.ts'
 
 t.test('a sort is refused', async (t) => {
@@ -12,7 +13,7 @@ t.test('a sort is refused', async (t) => {
   await t.test('by $natural', (t) =>
     t.rejects(run({ $natural: 1 }), { code: 2, message: /'\$natural' is not supported/ }),
   )
-  await t.test('by an operator', (t) => t.rejects(run({ $nope: 1 }), { code: 2 }))
+  await t.test('by an operator', (t) => t.rejects(run({ $nope: 1 }), { code: 16410 }))
   await t.test('by 33 fields', async (t) => {
     const by = (count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, index) => [`f${index}`, 1]))
@@ -139,4 +140,15 @@ t.test('a sort by arrays takes', async (t) => {
       t.same(piped, found)
     })
   }
+})
+
+t.test('the first documents of a sort are those of the whole one', (t) => {
+  const documents = Array.from({ length: 3_000 }, (_, _id) => ({ _id, a: (_id * 7_919) % 101 }))
+  for (const sort of [{ a: 1 }, { a: -1 }, {}]) {
+    const sorter = compileSort(sort, undefined)
+    for (const limit of [1, 10, 1_000, 5_000]) {
+      t.strictSame(sorter(documents, limit), sorter(documents).slice(0, limit))
+    }
+  }
+  t.end()
 })

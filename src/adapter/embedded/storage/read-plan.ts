@@ -1,0 +1,200 @@
+import type { Document } from 'bson'
+import { isOperators } from '../queries/filter.ts'
+import { TYPE_ORDER, typeOrderOf } from '../values/bson-type.ts'
+import type { Collation } from '../values/compare.ts'
+import { compareValues } from '../values/compare.ts'
+import type { Side, SortedList } from '../values/sorted-list.ts'
+import type { View } from './collection.ts'
+import type { IndexEntry, IndexKeys } from './index-keys.ts'
+
+/**
+ * Returns the keys of the records that a filter is tried on, `undefined` where they are all, and
+ * whether they come in the order of the sort, of which the first ones are wanted.
+ */
+export function planRead(
+  view: View,
+  filter: Document,
+  collation: Collation | undefined,
+  sort: Document,
+  wanted: number,
+): { readonly keys?: Iterable<string>; readonly isSorted: boolean } {
+  const { collection } = view
+  const isSorted = Object.keys(sort).length === 0
+  const conditions = readConditions(filter)
+  const ids = conditions.find(({ path, operator }) => path === '_id' && operator === '$in')
+  if (ids !== undefined && collation?.name === collection.collation?.name) {
+    const sorted = (ids.operand as unknown[]).toSorted((a, b) => compareValues(a, b, collation))
+    return { keys: new Set(sorted.map((id) => collection.keyOf(id))), isSorted }
+  }
+  const named = new Set([...conditions.map(({ path }) => path), ...Object.keys(sort)])
+  // What a transaction sees of the past may be such that an index on several fields refuses it.
+  const isPresent = view.layers().every((layer) => layer === collection)
+  const paths = [...collection.keyIndexes.values()]
+    .filter(({ fields }) => named.has(fields[0]?.path ?? '') && (isPresent || fields.length === 1))
+    .filter(({ spec }) => spec.hidden !== true && spec.partialFilterExpression === undefined)
+    .filter((index) => index.collation?.name === collation?.name)
+    .map((index) => toAccessPath(view, index, conditions, sort))
+    .toSorted((a, b) => a.size - b.size)
+  const narrow = paths.find(({ isBounded }) => isBounded)
+  const ordered = paths.find(({ isOrdered }) => isOrdered)
+  // The matches are among the entries of the one, and spread over those of the other, which is
+  // read until there are enough of them: where that is likely to be sooner.
+  const most = narrow?.size ?? collection.records.size
+  if (ordered !== undefined && wanted * ordered.size <= most * most) {
+    return { keys: readInOrder(ordered), isSorted: true }
+  }
+  return narrow === undefined ? { isSorted } : { keys: toKeys(readRuns(narrow)), isSorted }
+}
+
+/** What a filter asks of a field of each document that it finds; `$eq` is an `$in` of one. */
+interface Condition {
+  readonly path: string
+  readonly operator: string
+  readonly operand: unknown
+}
+
+/** Returns the conditions at the top of a valid filter, and in each `$and` there, that set bounds. */
+function readConditions(filter: Document): Condition[] {
+  return Object.entries(filter).flatMap(([path, condition]): Condition[] => {
+    if (path === '$and') return condition.flatMap(readConditions)
+    const operators = isOperators(condition) ? condition : { $eq: condition }
+    return Object.entries(operators)
+      .map(([name, operand]) =>
+        name === '$eq'
+          ? { path, operator: '$in', operand: [operand] }
+          : { path, operator: name, operand },
+      )
+      .filter(setsBounds)
+  })
+}
+
+/** Where an entry is, by the order of its value to the operand. */
+const SIDES: ReadonlyMap<string, (order: number) => number> = new Map([
+  ['$in', (order) => order],
+  ['$gt', (order) => (order > 0 ? 0 : -1)],
+  ['$gte', (order) => Math.min(order, 0)],
+  ['$lt', (order) => (order < 0 ? 0 : 1)],
+  ['$lte', (order) => Math.max(order, 0)],
+])
+
+/** Null also stands for a missing field, a list for its items, a pattern for strings. */
+const UNBOUND: ReadonlySet<number> = new Set([
+  ...[TYPE_ORDER.minKey, TYPE_ORDER.null, TYPE_ORDER.array, TYPE_ORDER.regex, TYPE_ORDER.maxKey],
+])
+
+function setsBounds({ operator, operand }: Condition): boolean {
+  const operands = operator === '$in' ? (operand as unknown[]) : [operand]
+  return SIDES.has(operator) && !operands.some((one) => UNBOUND.has(typeOrderOf(one)))
+}
+
+/** An index, and its entries that may be of matching documents. */
+interface AccessPath {
+  readonly index: IndexKeys
+  /** The entries in each layer of the view. */
+  readonly lists: readonly SortedList<IndexEntry>[]
+  /** Each matching document is in one of these. */
+  readonly runs: readonly Side<IndexEntry>[]
+  readonly size: number
+  /** Whether there is a condition on the first field: then each matching document has that field. */
+  readonly isBounded: boolean
+  /** Whether the entries come in the order of the sort, which is that of `count` fields. */
+  readonly isOrdered: boolean
+  readonly count: number
+  readonly isBackwards: boolean
+}
+
+function toAccessPath(
+  view: View,
+  index: IndexKeys,
+  conditions: readonly Condition[],
+  sort: Document,
+): AccessPath {
+  // Now the index has all entries that it may have, and knows whether there are lists among them.
+  const lists = view.layers().map((layer) => layer.entriesOf(index))
+  const { fields, isMultikey, spec } = index
+  let sides: Side<IndexEntry>[][] = [[]]
+  let fixed = 0
+  // Each condition on a list may be met by another item, which may have another entry.
+  for (const [at, { path }] of isMultikey && fields.length > 1 ? [] : fields.entries()) {
+    const own = conditions.filter((condition) => condition.path === path)
+    const values = own.find(({ operator }) => operator === '$in')?.operand as unknown[] | undefined
+    const ranges = own
+      .filter(({ operator }) => operator !== '$in')
+      .slice(0, isMultikey ? Number(values === undefined) : undefined)
+      .map(({ operator, operand }) => toSide(index, at, operator, operand))
+    const choices = values?.map((value) => [toSide(index, at, '$in', value), ...ranges]) ?? [ranges]
+    if (own.length === 0 || (at > 0 && choices.length !== 1)) break
+    sides = sides.flatMap((run) => choices.map((choice) => [...run, ...choice]))
+    if (values === undefined) break
+    // In all entries of a single run the field has the same value.
+    if (sides.length === 1) fixed += 1
+  }
+  const isBounded = sides[0]?.length !== 0
+  const runs = sides.map(allOf)
+  const counts = lists.flatMap((list) => runs.map((run) => list.count(run)))
+  const constant = fields.slice(0, fixed).map(({ path }) => path)
+  const turns = Object.entries(sort)
+    .filter(([path]) => !constant.includes(path))
+    .map(([path, direction], at) => {
+      const field = fields[fixed + at]
+      return field?.path === path ? field.direction * Number(direction) : Number.NaN
+    })
+  const isOne = lists.length === 1 && runs.length === 1 && !isMultikey
+  const hasAll = isBounded || (spec.sparse !== true && turns.length > 0)
+  return {
+    ...{ index, lists, runs, isBounded, count: fixed + turns.length },
+    size: counts.reduce((sum, count) => sum + count, 0),
+    isOrdered: isOne && hasAll && turns.every((turn) => turn === turns[0]),
+    isBackwards: turns[0] === -1,
+  }
+}
+
+/** Returns where entries are to a condition on a field, whose operator finds values of one type. */
+function toSide(
+  { fields, collation }: IndexKeys,
+  at: number,
+  operator: string,
+  operand: unknown,
+): Side<IndexEntry> {
+  const direction = fields[at]?.direction ?? 1
+  const type = typeOrderOf(operand)
+  const sideOf = SIDES.get(operator) ?? (() => 0)
+  return ({ values: { [at]: value } }) =>
+    direction * (typeOrderOf(value) - type || sideOf(compareValues(value, operand, collation)))
+}
+
+/** The first that is not zero decides: a second field counts where the first has one value. */
+function allOf(sides: readonly Side<IndexEntry>[]): Side<IndexEntry> {
+  return (entry) => {
+    for (const side of sides) {
+      const order = side(entry)
+      if (order !== 0) return order
+    }
+    return 0
+  }
+}
+
+function* readRuns({ lists, runs, isBackwards }: AccessPath): Generator<IndexEntry> {
+  for (const list of lists) for (const run of runs) yield* list.run(run, isBackwards)
+}
+
+/** Yields the keys of records in the order of an index; those that are equal in the natural one. */
+function* readInOrder(path: AccessPath): Generator<string> {
+  let equal: IndexEntry[] = []
+  for (const entry of readRuns(path)) {
+    const [first = entry] = equal
+    if (path.index.compare(first.values, entry.values, path.count) !== 0) {
+      yield* toKeys(equal)
+      equal = []
+    }
+    equal.push(entry)
+  }
+  yield* toKeys(equal)
+}
+
+/** Returns the keys of records in their natural order, each once: upper layers come first. */
+function toKeys(entries: Iterable<IndexEntry>): string[] {
+  const places = new Map<string, number>()
+  for (const { key, place } of entries) if (!places.has(key)) places.set(key, place)
+  return [...places].sort(([, a], [, b]) => a - b).map(([key]) => key)
+}
