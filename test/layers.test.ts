@@ -35,8 +35,9 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     packages: ['fast-jwt', 'openid-client', 'jose', 'bcryptjs', 'request-filtering-agent'],
     node: true,
   },
-  adapter: { layers: CORE, packages: ['mongodb'], node: true },
-  'adapter/embedded': { layers: [], packages: ['bson'], node: true },
+  adapter: { layers: [...CORE, 'adapter/matching'], packages: ['mongodb'], node: true },
+  'adapter/matching': { layers: [], packages: ['bson'], node: true },
+  'adapter/embedded': { layers: ['adapter/matching'], packages: ['bson'], node: true },
   client: { layers: ['core', 'core/errors'], packages: ['ofetch', 'qs'], node: false },
 }
 

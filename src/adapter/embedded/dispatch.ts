@@ -1,5 +1,7 @@
 import type { Document } from 'bson'
 import { Binary, Long, Timestamp } from 'bson'
+import { CommandError, notSupported } from '../matching/command-error.ts'
+import { isTrue } from '../matching/compare.ts'
 import { AGGREGATE_COMMANDS } from './commands/aggregate.ts'
 import { CATALOG_COMMANDS } from './commands/catalog.ts'
 import type { Command, CommandContext } from './commands/command.ts'
@@ -7,13 +9,12 @@ import { CONNECTION_COMMANDS } from './commands/connection.ts'
 import { INDEX_COMMANDS } from './commands/indexes.ts'
 import { READ_COMMANDS } from './commands/read.ts'
 import { WRITE_COMMANDS } from './commands/write.ts'
-import { CommandError, notSupported, toCommandError, toErrorReply } from './errors.ts'
+import { toCommandError, toErrorReply } from './errors.ts'
 import { COMMON_FIELDS, checkCommonFields, readFields } from './protocol/read-fields.ts'
 import { Cursors } from './sessions/cursors.ts'
 import type { Session } from './sessions/sessions.ts'
 import { readNumbering, readTransaction, Sessions } from './sessions/sessions.ts'
 import { Store, startExpiry } from './storage/store.ts'
-import { isTrue } from './values/compare.ts'
 
 /** The commands that a transaction may have. */
 const IN_TRANSACTIONS: ReadonlySet<string> = new Set([

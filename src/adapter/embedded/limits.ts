@@ -1,6 +1,6 @@
 import vm from 'node:vm'
-import { CommandError, notSupported } from './errors.ts'
-import { isRegex } from './values/regular-expression.ts'
+import { CommandError, notSupported } from '../matching/command-error.ts'
+import { isRegex } from '../matching/regular-expression.ts'
 
 const REGEX_TIME_LIMIT_MS = 1000
 const LOOP_TIME_LIMIT_MS = 30_000

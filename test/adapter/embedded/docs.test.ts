@@ -6,8 +6,8 @@ import { EXPRESSION_OPERATORS } from '../../../src/adapter/embedded/aggregation/
 import { ACCUMULATORS } from '../../../src/adapter/embedded/aggregation/group-stage.ts'
 import { STAGES } from '../../../src/adapter/embedded/aggregation/pipeline.ts'
 import { COMMANDS } from '../../../src/adapter/embedded/dispatch.ts'
-import { FIELD_OPERATORS, LOGICAL_OPERATORS } from '../../../src/adapter/embedded/queries/filter.ts'
 import { UPDATE_OPERATORS } from '../../../src/adapter/embedded/updates/update-operators.ts'
+import { FIELD_OPERATORS, LOGICAL_OPERATORS } from '../../../src/adapter/matching/filter.ts'
 import { openDatabase } from './open-database.ts'
 
 const page = readFileSync(new URL('../../../../docs/embedded.md', import.meta.url), 'utf8')

@@ -1,12 +1,12 @@
 import type { Document } from 'bson'
 import { Decimal128, Long } from 'bson'
-import { CommandError, notSupported } from '../errors.ts'
-import type { CompileExpression } from '../queries/filter.ts'
+import { isDocument, isNullish, isNumeric, typeNameOf } from '../../matching/bson-type.ts'
+import { CommandError, notSupported } from '../../matching/command-error.ts'
+import type { Collation } from '../../matching/compare.ts'
+import { compareValues, keyOf, valuesByKey } from '../../matching/compare.ts'
+import { isPlainName, setField, startsWithOperator } from '../../matching/field-paths.ts'
+import type { CompileExpression } from '../../matching/filter.ts'
 import { compileSort } from '../queries/sort.ts'
-import { isDocument, isNullish, isNumeric, typeNameOf } from '../values/bson-type.ts'
-import type { Collation } from '../values/compare.ts'
-import { compareValues, keyOf, valuesByKey } from '../values/compare.ts'
-import { isPlainName, setField, startsWithOperator } from '../values/field-paths.ts'
 import type { Stage } from './stage.ts'
 
 /** The stage `$group`. */

@@ -1,6 +1,6 @@
 import type { Document } from 'bson'
-import type { CompileExpression } from '../queries/filter.ts'
-import type { Collation } from '../values/compare.ts'
+import type { Collation } from '../../matching/compare.ts'
+import type { CompileExpression } from '../../matching/filter.ts'
 
 /** A stage or a pipeline made ready to run; the documents given to it stay as they are. */
 export type Run = (documents: readonly Document[]) => Document[]

@@ -1,5 +1,5 @@
 import type { Document } from 'bson'
-import { CommandError } from '../errors.ts'
+import { CommandError } from '../../matching/command-error.ts'
 import type { FieldTypes } from '../protocol/read-fields.ts'
 import { readFields } from '../protocol/read-fields.ts'
 import type { Cursors } from '../sessions/cursors.ts'

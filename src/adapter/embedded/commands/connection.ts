@@ -1,6 +1,6 @@
 import type { Document } from 'bson'
 import { ObjectId } from 'bson'
-import { CommandError } from '../errors.ts'
+import { CommandError } from '../../matching/command-error.ts'
 import { MAX_DOCUMENT_BYTES, MAX_MESSAGE_BYTES, MAX_WRITE_BATCH } from '../limits.ts'
 import { SESSION_TIMEOUT_MINUTES } from '../sessions/sessions.ts'
 import type { CommandContext, Commands } from './command.ts'

@@ -1,7 +1,7 @@
 import * as fs from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Document } from 'bson'
-import { CommandError } from '../errors.ts'
+import { CommandError } from '../../matching/command-error.ts'
 import type { Store } from '../storage/store.ts'
 import { RecordFile } from './record-file.ts'
 

@@ -1,9 +1,9 @@
 import type { Document } from 'bson'
 import { ByteUtils, DBRef, deserialize, onDemand, serialize } from 'bson'
-import { CommandError, notSupported } from '../errors.ts'
+import { isDocument } from '../../matching/bson-type.ts'
+import { CommandError, notSupported } from '../../matching/command-error.ts'
+import { isIndex, setField } from '../../matching/field-paths.ts'
 import { MAX_MESSAGE_BYTES } from '../limits.ts'
-import { isDocument } from '../values/bson-type.ts'
-import { isIndex, setField } from '../values/field-paths.ts'
 
 const MAX_LEVELS = 200
 const OP_REPLY = 1

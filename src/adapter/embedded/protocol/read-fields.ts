@@ -1,7 +1,7 @@
 import type { Document } from 'bson'
-import { CommandError, notSupported } from '../errors.ts'
-import { isDocument, isNullish, isNumeric, typeNameOf } from '../values/bson-type.ts'
-import { isTrue } from '../values/compare.ts'
+import { isDocument, isNullish, isNumeric, typeNameOf } from '../../matching/bson-type.ts'
+import { CommandError, notSupported } from '../../matching/command-error.ts'
+import { isTrue } from '../../matching/compare.ts'
 
 /**
  * What a field may hold. A field of type `refused` exists in MongoDB but not here: it may only be

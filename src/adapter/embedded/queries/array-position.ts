@@ -1,10 +1,10 @@
 import type { Document } from 'bson'
-import { CommandError, notSupported } from '../errors.ts'
-import { isDocument } from '../values/bson-type.ts'
-import { arrayOn, fieldAt } from '../values/field-paths.ts'
-import { isRegex, toRegExp } from '../values/regular-expression.ts'
-import type { FilterOptions } from './filter.ts'
-import { compileFilter, compileItem, isOperators } from './filter.ts'
+import { isDocument } from '../../matching/bson-type.ts'
+import { CommandError, notSupported } from '../../matching/command-error.ts'
+import { arrayOn, fieldAt } from '../../matching/field-paths.ts'
+import type { FilterOptions } from '../../matching/filter.ts'
+import { compileFilter, compileItem, isOperators } from '../../matching/filter.ts'
+import { isRegex, toRegExp } from '../../matching/regular-expression.ts'
 
 /** One operator on one field. */
 interface Condition {

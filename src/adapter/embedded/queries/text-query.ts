@@ -1,7 +1,7 @@
 import type { Document } from 'bson'
-import { CommandError, notSupported } from '../errors.ts'
+import { isDocument } from '../../matching/bson-type.ts'
+import { CommandError, notSupported } from '../../matching/command-error.ts'
 import { readFields, refuse } from '../protocol/read-fields.ts'
-import { isDocument } from '../values/bson-type.ts'
 
 /** One string of a document that is in a text index. */
 export interface IndexedText {

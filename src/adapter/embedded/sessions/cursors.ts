@@ -1,6 +1,6 @@
 import type { Document } from 'bson'
 import { calculateObjectSize, Long } from 'bson'
-import { CommandError } from '../errors.ts'
+import { CommandError } from '../../matching/command-error.ts'
 import { readCount } from '../protocol/read-fields.ts'
 import type { Session } from './sessions.ts'
 

@@ -1,6 +1,6 @@
 import type { Document } from 'bson'
 import { Binary, Long } from 'bson'
-import { CommandError } from '../errors.ts'
+import { CommandError } from '../../matching/command-error.ts'
 import { readFields } from '../protocol/read-fields.ts'
 import type { Clock } from '../storage/collection.ts'
 import { Transaction } from '../storage/transaction.ts'

@@ -1,6 +1,6 @@
 import type { Document } from 'bson'
 import { calculateObjectSize } from 'bson'
-import { CommandError } from '../errors.ts'
+import { CommandError } from '../../matching/command-error.ts'
 
 /** What every change of a store passes through: it is counted and, where a journal is kept, recorded. */
 export class Changes {

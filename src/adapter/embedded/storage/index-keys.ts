@@ -1,14 +1,14 @@
 import type { Document } from 'bson'
-import { CommandError } from '../errors.ts'
+import { EMPTY_ARRAY, isDocument } from '../../matching/bson-type.ts'
+import { CommandError } from '../../matching/command-error.ts'
+import type { Collation } from '../../matching/compare.ts'
+import { compareValues } from '../../matching/compare.ts'
+import { arrayOn, indexValuesAt, valuesAt, withField } from '../../matching/field-paths.ts'
+import type { Predicate } from '../../matching/filter.ts'
+import { compileFilter, isOperators } from '../../matching/filter.ts'
+import { isRegex } from '../../matching/regular-expression.ts'
 import { createCollation } from '../protocol/collation-option.ts'
-import type { Predicate } from '../queries/filter.ts'
-import { compileFilter, isOperators } from '../queries/filter.ts'
-import { EMPTY_ARRAY, isDocument } from '../values/bson-type.ts'
-import type { Collation } from '../values/compare.ts'
-import { compareValues } from '../values/compare.ts'
-import { arrayOn, indexValuesAt, valuesAt, withField } from '../values/field-paths.ts'
-import { isRegex } from '../values/regular-expression.ts'
-import { SortedList } from '../values/sorted-list.ts'
+import { SortedList } from './sorted-list.ts'
 
 /** The values that a document has for the fields of an index, `undefined` for a missing one. */
 export type IndexKey = readonly unknown[]

@@ -1,11 +1,11 @@
 import type { Document } from 'bson'
-import { isOperators } from '../queries/filter.ts'
-import { TYPE_ORDER, typeOrderOf } from '../values/bson-type.ts'
-import type { Collation } from '../values/compare.ts'
-import { compareValues } from '../values/compare.ts'
-import type { Side, SortedList } from '../values/sorted-list.ts'
+import { TYPE_ORDER, typeOrderOf } from '../../matching/bson-type.ts'
+import type { Collation } from '../../matching/compare.ts'
+import { compareValues } from '../../matching/compare.ts'
+import { isOperators } from '../../matching/filter.ts'
 import type { View } from './collection.ts'
 import type { IndexEntry, IndexKeys } from './index-keys.ts'
+import type { Side, SortedList } from './sorted-list.ts'
 
 /**
  * Returns the keys of the records that a filter is tried on, `undefined` where they are all, and

@@ -1,5 +1,5 @@
 import type { Document } from 'bson'
-import { CommandError } from '../errors.ts'
+import { CommandError } from '../../matching/command-error.ts'
 import { createCollation } from '../protocol/collation-option.ts'
 import { Changes } from './changes.ts'
 import type { Clock, View } from './collection.ts'

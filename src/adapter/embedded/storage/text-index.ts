@@ -1,9 +1,9 @@
 import type { Document } from 'bson'
-import { CommandError, notSupported } from '../errors.ts'
-import type { TextSearch } from '../queries/filter.ts'
+import { isDocument } from '../../matching/bson-type.ts'
+import { CommandError, notSupported } from '../../matching/command-error.ts'
+import type { TextSearch } from '../../matching/filter.ts'
 import type { IndexedText } from '../queries/text-query.ts'
 import { readTextQuery } from '../queries/text-query.ts'
-import { isDocument } from '../values/bson-type.ts'
 
 const MAX_WEIGHT = 100_000
 

@@ -1,5 +1,5 @@
 import type { Document } from 'bson'
-import { CommandError } from '../errors.ts'
+import { CommandError } from '../../matching/command-error.ts'
 import { sizeOf } from './changes.ts'
 import type { Clock, Collection, Owner, View } from './collection.ts'
 import { Layer } from './collection.ts'

@@ -1,10 +1,10 @@
 import type { Document } from 'bson'
-import { CommandError } from '../errors.ts'
+import { isDocument } from '../../matching/bson-type.ts'
+import { CommandError } from '../../matching/command-error.ts'
+import { getField, isIndex, setField } from '../../matching/field-paths.ts'
+import type { FilterOptions, Predicate } from '../../matching/filter.ts'
+import { compileFilter, withoutExpression } from '../../matching/filter.ts'
 import { findPosition } from '../queries/array-position.ts'
-import type { FilterOptions, Predicate } from '../queries/filter.ts'
-import { compileFilter, withoutExpression } from '../queries/filter.ts'
-import { isDocument } from '../values/bson-type.ts'
-import { getField, isIndex, setField } from '../values/field-paths.ts'
 
 /** What decides which array items the placeholders in an update's paths stand for. */
 export interface PlaceholderContext extends FilterOptions {

@@ -1,10 +1,7 @@
 import type { Document } from 'mongodb'
 import { DBRef, Decimal128, Double, Long, MaxKey, MinKey, ObjectId, Timestamp } from 'mongodb'
 import t from 'tap'
-import {
-  FIELD_OPERATORS,
-  LOGICAL_OPERATORS,
-} from '../../../../src/adapter/embedded/queries/filter.ts'
+import { FIELD_OPERATORS, LOGICAL_OPERATORS } from '../../../../src/adapter/matching/filter.ts'
 import { openDatabase } from '../open-database.ts'
 
 const LOW_ID = new ObjectId('000000000000000000000001')

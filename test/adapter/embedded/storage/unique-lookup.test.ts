@@ -1,7 +1,6 @@
 import type { Document } from 'bson'
 import fc from 'fast-check'
 import t from 'tap'
-import { CommandError } from '../../../../src/adapter/embedded/errors.ts'
 import { createCollation } from '../../../../src/adapter/embedded/protocol/collation-option.ts'
 import { Changes } from '../../../../src/adapter/embedded/storage/changes.ts'
 import type { Clock, View } from '../../../../src/adapter/embedded/storage/collection.ts'
@@ -13,7 +12,8 @@ import {
   applyUpdates,
   insertDocument,
 } from '../../../../src/adapter/embedded/storage/write-records.ts'
-import { keyOf } from '../../../../src/adapter/embedded/values/compare.ts'
+import { CommandError } from '../../../../src/adapter/matching/command-error.ts'
+import { keyOf } from '../../../../src/adapter/matching/compare.ts'
 import { scalar, value } from './arbitraries.ts'
 
 /** Returns an empty collection, with indexes on `a` and others by their options. */

@@ -1,7 +1,7 @@
 import { Decimal128 } from 'bson'
-import { CommandError, notSupported } from '../../errors.ts'
-import { isNumeric, typeNameOf } from '../../values/bson-type.ts'
-import { calculate, roundNumber } from '../../values/numbers.ts'
+import { isNumeric, typeNameOf } from '../../../matching/bson-type.ts'
+import { CommandError, notSupported } from '../../../matching/command-error.ts'
+import { calculate, roundNumber } from '../../../matching/numbers.ts'
 import type { Compute, Operator, Operators } from './operator.ts'
 import { checkDomain, checkInteger, checkNumber, orNull, positional } from './operator.ts'
 

@@ -1,4 +1,4 @@
-import { notSupported } from '../../errors.ts'
+import { notSupported } from '../../../matching/command-error.ts'
 import { spendItems } from '../../limits.ts'
 import type { Operators } from './operator.ts'
 import { checkArray, checkDomain, checkInteger, orNull, positional } from './operator.ts'

@@ -1,8 +1,8 @@
 import { Decimal128, Long, ObjectId, Timestamp } from 'bson'
-import { CommandError, notSupported } from '../../errors.ts'
-import { bsonTagOf, isNumeric, typeNameOf } from '../../values/bson-type.ts'
-import { isTrue } from '../../values/compare.ts'
-import { MAX_INT32, toWhole } from '../../values/numbers.ts'
+import { bsonTagOf, isNumeric, typeNameOf } from '../../../matching/bson-type.ts'
+import { CommandError, notSupported } from '../../../matching/command-error.ts'
+import { isTrue } from '../../../matching/compare.ts'
+import { MAX_INT32, toWhole } from '../../../matching/numbers.ts'
 import type { Operator, Operators } from './operator.ts'
 import { orNull, positional } from './operator.ts'
 

@@ -1,5 +1,5 @@
-import { CommandError, notSupported } from '../../errors.ts'
-import { isNullish, typeNameOf } from '../../values/bson-type.ts'
+import { isNullish, typeNameOf } from '../../../matching/bson-type.ts'
+import { CommandError, notSupported } from '../../../matching/command-error.ts'
 import { dateOf, padNumber } from './conversions.ts'
 import type { Operator, Operators } from './operator.ts'
 import { checkString, named } from './operator.ts'

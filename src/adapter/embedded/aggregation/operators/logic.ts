@@ -1,9 +1,9 @@
 import type { Document } from 'bson'
-import { CommandError } from '../../errors.ts'
+import { isDocument, isNullish } from '../../../matching/bson-type.ts'
+import { CommandError } from '../../../matching/command-error.ts'
+import type { Collation } from '../../../matching/compare.ts'
+import { compareValues, isEqual, isTrue } from '../../../matching/compare.ts'
 import { spendItems } from '../../limits.ts'
-import { isDocument, isNullish } from '../../values/bson-type.ts'
-import type { Collation } from '../../values/compare.ts'
-import { compareValues, isEqual, isTrue } from '../../values/compare.ts'
 import type { Bindings, Compile, Evaluate, Operator, Operators, Scope } from './operator.ts'
 import { checkArray, positional } from './operator.ts'
 

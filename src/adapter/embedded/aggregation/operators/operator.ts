@@ -1,8 +1,8 @@
 import type { Document } from 'bson'
 import { Decimal128, Long } from 'bson'
-import { CommandError, notSupported } from '../../errors.ts'
-import { isNullish, isNumeric, typeNameOf } from '../../values/bson-type.ts'
-import type { Collation } from '../../values/compare.ts'
+import { isNullish, isNumeric, typeNameOf } from '../../../matching/bson-type.ts'
+import { CommandError, notSupported } from '../../../matching/command-error.ts'
+import type { Collation } from '../../../matching/compare.ts'
 
 /** The variables an expression sees, the innermost first. */
 export interface Bindings {

@@ -1,5 +1,5 @@
-import { CommandError, notSupported } from '../../errors.ts'
-import { isNullish, isNumeric, typeNameOf } from '../../values/bson-type.ts'
+import { isNullish, isNumeric, typeNameOf } from '../../../matching/bson-type.ts'
+import { CommandError, notSupported } from '../../../matching/command-error.ts'
 import { toMongoString } from './conversions.ts'
 import type { Operators } from './operator.ts'
 import { checkDomain, checkInteger, checkString, orNull, positional } from './operator.ts'

@@ -1,12 +1,12 @@
 import type { Document } from 'bson'
 import { BSONRegExp } from 'bson'
-import { CommandError } from '../errors.ts'
-import { isDocument, isNumeric, TYPE_ORDER, typeNameOf, typeOrderOf } from '../values/bson-type.ts'
-import type { Collation } from '../values/compare.ts'
-import { compareValues, isEqual, isTrue, keyOf, keysOf } from '../values/compare.ts'
-import { startsWithOperator, valuesAt } from '../values/field-paths.ts'
-import { toWhole } from '../values/numbers.ts'
-import { isRegex, toRegExp } from '../values/regular-expression.ts'
+import { isDocument, isNumeric, TYPE_ORDER, typeNameOf, typeOrderOf } from './bson-type.ts'
+import { CommandError } from './command-error.ts'
+import type { Collation } from './compare.ts'
+import { compareValues, isEqual, isTrue, keyOf, keysOf } from './compare.ts'
+import { startsWithOperator, valuesAt } from './field-paths.ts'
+import { toWhole } from './numbers.ts'
+import { isRegex, toRegExp } from './regular-expression.ts'
 
 /** What the `$text` of a filter finds in whole documents. */
 export interface TextSearch {

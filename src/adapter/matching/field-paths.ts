@@ -1,6 +1,6 @@
 import type { Document } from 'bson'
-import { CommandError } from '../errors.ts'
 import { EMPTY_ARRAY, isDocument } from './bson-type.ts'
+import { CommandError } from './command-error.ts'
 
 /** Returns a deep copy. Instances of BSON's classes are shared, since nobody changes them. */
 export function clone<Value>(value: Value): Value {

@@ -1,5 +1,5 @@
 import { BSONRegExp } from 'bson'
-import { CommandError, notSupported } from '../errors.ts'
+import { CommandError, notSupported } from './command-error.ts'
 
 /** Syntax that has another meaning in PCRE, MongoDB's engine, than in JavaScript. */
 const FOREIGN = /(?<!\\)(?:\\\\)*\\(?:[AEGHKNQRVXZaeghoz]|[pP](?!\{)|x\{)|\[:\w+:\]/
