@@ -1,8 +1,8 @@
 import { isNullish } from '../../matching/bson-type.ts'
 import { CommandError, notSupported } from '../../matching/command-error.ts'
 import type { Collation } from '../../matching/compare.ts'
+import { SortedList } from '../sorted-list.ts'
 import { readFields, refuse } from './read-fields.ts'
-import { SortedList } from './sorted-list.ts'
 
 const FIELDS = {
   locale: 'string',

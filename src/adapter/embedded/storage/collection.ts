@@ -3,11 +3,11 @@ import type { Collation } from '../../matching/compare.ts'
 import { keyOf } from '../../matching/compare.ts'
 import { duplicateKey } from '../errors.ts'
 import { createCollation } from '../protocol/collation-option.ts'
+import type { SortedList } from '../sorted-list.ts'
 import type { Changes } from './changes.ts'
 import { sizeOf } from './changes.ts'
 import type { IndexEntry, IndexKey } from './index-keys.ts'
 import { IndexKeys } from './index-keys.ts'
-import type { SortedList } from './sorted-list.ts'
 import { isTextIndex, TextIndex } from './text-index.ts'
 
 /** The documents one command sees and changes: a collection, or a transaction's view of it. */

@@ -8,7 +8,7 @@ import type { Predicate } from '../../matching/filter.ts'
 import { compileFilter, isOperators } from '../../matching/filter.ts'
 import { isRegex } from '../../matching/regular-expression.ts'
 import { createCollation } from '../protocol/collation-option.ts'
-import { SortedList } from './sorted-list.ts'
+import { SortedList } from '../sorted-list.ts'
 
 /** The values that a document has for the fields of an index, `undefined` for a missing one. */
 export type IndexKey = readonly unknown[]

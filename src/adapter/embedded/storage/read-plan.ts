@@ -3,9 +3,9 @@ import { TYPE_ORDER, typeOrderOf } from '../../matching/bson-type.ts'
 import type { Collation } from '../../matching/compare.ts'
 import { compareValues } from '../../matching/compare.ts'
 import { isOperators } from '../../matching/filter.ts'
+import type { Side, SortedList } from '../sorted-list.ts'
 import type { View } from './collection.ts'
 import type { IndexEntry, IndexKeys } from './index-keys.ts'
-import type { Side, SortedList } from './sorted-list.ts'
 
 /**
  * Returns the keys of the records that a filter is tried on, `undefined` where they are all, and

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { SortedList } from '../../../../src/adapter/embedded/storage/sorted-list.ts'
+import { SortedList } from '../../../src/adapter/embedded/sorted-list.ts'
 
 /** Returns the numbers of a run the plain way. */
 function filterRun(items: ReadonlySet<number>, low: number, high: number): number[] {
