@@ -2,7 +2,7 @@ import * as fs from 'node:fs'
 import { crc32 } from 'node:zlib'
 import type { Document } from 'bson'
 import { deserialize, serialize } from 'bson'
-import { STORED_VALUES } from '../protocol/message.ts'
+import { MAX_LEVELS, prepareDocument, STORED_VALUES } from '../protocol/message.ts'
 
 /** The length of the changes, a checksum of that length, and one of the changes: 4 bytes each. */
 const HEADER_BYTES = 12
@@ -39,7 +39,9 @@ export class RecordFile {
       this.#check(changes, header.readUInt32LE(8), at)
       for (let start = 0; start < length; start += changes.readInt32LE(start)) {
         const end = start + changes.readInt32LE(start)
-        apply(deserialize(changes.subarray(start, end), STORED_VALUES))
+        const change = deserialize(changes.subarray(start, end), STORED_VALUES)
+        prepareDocument(change, MAX_LEVELS)
+        apply(change)
       }
       at = next
     }

@@ -5,7 +5,8 @@ import { CommandError, notSupported } from '../../matching/command-error.ts'
 import { isIndex, setField } from '../../matching/field-paths.ts'
 import { MAX_MESSAGE_BYTES } from '../limits.ts'
 
-const MAX_LEVELS = 200
+/** How many documents and arrays may be inside of one another. */
+export const MAX_LEVELS = 200
 const OP_REPLY = 1
 const OP_QUERY = 2004
 const OP_MSG = 2013

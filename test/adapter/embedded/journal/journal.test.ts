@@ -9,6 +9,7 @@ import type { Document } from 'mongodb'
 import {
   Binary,
   BSONRegExp,
+  DBRef,
   Decimal128,
   Long,
   MaxKey,
@@ -85,6 +86,7 @@ t.test('what was written is there after a restart, as it was', async (t) => {
     timestamp: new Timestamp({ t: 5, i: 6 }),
     regex: new BSONRegExp('^a', 'i'),
     keys: [new MinKey(), new MaxKey()],
+    reference: new DBRef('words', new ObjectId()),
     nested: { null: null, list: [[], {}, [1, 'two', true]] },
     ...JSON.parse('{"__proto__": {"a": 1}}'),
   }
@@ -92,7 +94,11 @@ t.test('what was written is there after a restart, as it was', async (t) => {
     const database = client.db('x')
     const collections = await database.listCollections().toArray()
     const names = collections.map(({ name }) => name).sort()
+    const path = { 'reference.$ref': 'words' }
     return {
+      referring: await Promise.all(
+        names.map((name) => database.collection(name).countDocuments(path)),
+      ),
       collections: collections.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
       documents: await Promise.all(
         names.map((name) => database.collection(name).find({}, { bsonRegExp: true }).toArray()),
