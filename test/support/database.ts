@@ -82,7 +82,7 @@ async function startContainer(): Promise<RunningDatabase> {
 
 async function startEmbedded(): Promise<RunningDatabase> {
   const { startEmbeddedMongo } = await import('../../src/adapter/embedded/index.ts')
-  const { url, close } = await startEmbeddedMongo({})
+  const { url, close } = await startEmbeddedMongo({ allowProduction: true })
   return { name: 'embedded', url, close }
 }
 

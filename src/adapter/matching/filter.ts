@@ -56,12 +56,12 @@ export function withoutExpression(options: FilterOptions, code: number): FilterO
   const compileExpression = (): never => {
     throw new CommandError(code, '$expr can only be applied to the top-level document of a query')
   }
-  return { collation: options.collation, compileExpression }
+  return { ...options, compileExpression }
 }
 
 /** Returns the condition of one array item: operators on the item, or a filter over its fields. */
-export function compileItem(condition: unknown, filterOptions: FilterOptions): ValueTest {
-  const options = withoutExpression(filterOptions, 2)
+export function compileItem(condition: unknown, { text, ...given }: FilterOptions): ValueTest {
+  const options = withoutExpression(given, 2)
   if (isOperators(condition) && !isLogical(condition)) {
     const test = compileOperators(condition, options)
     return (item) => test([item], true)

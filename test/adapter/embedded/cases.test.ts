@@ -71,6 +71,8 @@ const SERVERS = [
   })),
 ]
 
+t.setTimeout(300_000)
+
 for (const { name, open, isEmbedded } of SERVERS) {
   t.test(`${name} answers as MongoDB does:`, async (t) => {
     const server = await open()

@@ -39,13 +39,7 @@ const printAll = (documents: readonly Document[]): string => documents.map(print
 const isSame = (one: readonly Document[], other: readonly Document[]): boolean =>
   printAll(one) === printAll(other)
 
-/**
- * Returns whether two outcomes differ. An update of several documents that fails at one of them has
- * changed those before it or none: that is not compared.
- */
-function isDifferent(command: Document, left: Outcome, right: Outcome): boolean {
-  const isFailed = left.answer.startsWith('error') && right.answer.startsWith('error')
-  if (isFailed && command['updates']?.[0].multi === true) return false
+function isDifferent(left: Outcome, right: Outcome): boolean {
   return left.answer !== right.answer || !isSame(left.documents, right.documents)
 }
 
@@ -73,7 +67,7 @@ async function runRound(
     tally.operations += 1
     if (answer.startsWith('error')) tally.errors += 1
     if (answer === REFUSED) tally.refused += 1
-    else if (isDifferent(command, ...outcomes)) {
+    else if (isDifferent(...outcomes)) {
       tally.differences.push({ command, before, left: outcomes[0], right: outcome })
     }
     if (isWrite) before = documents

@@ -1,6 +1,7 @@
 import type { Document } from 'bson'
 import { isDocument } from '../../matching/bson-type.ts'
 import { CommandError } from '../../matching/command-error.ts'
+import { withoutExpression } from '../../matching/filter.ts'
 import { toCommandError } from '../errors.ts'
 import { MAX_WRITE_BATCH, withTimeLimit } from '../limits.ts'
 import type { FieldTypes } from '../protocol/read-fields.ts'
@@ -148,10 +149,10 @@ function update(statement: Document, command: Document, context: CommandContext)
   const plan = withTimeLimit([statement, command.let], command.maxTimeMS, () => {
     const options = readStatement(statement, view.collection, command.let, filter)
     const updater = readUpdate(change, filter, statement.arrayFilters, options, context)
-    const updates = planUpdates(
-      findEntries(view, filter, options, { limit: multi ? 0 : 1 }),
-      updater,
-    )
+    const found = findEntries(view, filter, upsert ? withoutExpression(options, 224) : options, {
+      limit: multi ? 0 : 1,
+    })
+    const updates = planUpdates(found, updater)
     const isInsert = upsert && updates.length === 0
     const insert = isInsert ? planUpsert(filter, updater, isReplacement(change)) : undefined
     return { updates, insert }
@@ -195,7 +196,8 @@ function findAndModify(command: Document, context: CommandContext): Document {
   const view = readView(command, 'findAndModify', context)
   const statement = readStatement(command, view.collection, command.let, filter)
   const plan = withTimeLimit(command, command.maxTimeMS, () => {
-    const found = findEntries(view, filter, statement, { sort, limit: 1 })
+    const options = command.upsert ? withoutExpression(statement, 224) : statement
+    const found = findEntries(view, filter, options, { sort, limit: 1 })
     const project = compileProjection(command.fields ?? {}, {
       compileExpression: statement.compileExpression,
       find: {},

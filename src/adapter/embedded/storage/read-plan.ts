@@ -3,6 +3,7 @@ import { TYPE_ORDER, typeOrderOf } from '../../matching/bson-type.ts'
 import type { Collation } from '../../matching/compare.ts'
 import { compareValues } from '../../matching/compare.ts'
 import { isOperators } from '../../matching/filter.ts'
+import { isRegex } from '../../matching/regular-expression.ts'
 import type { Side, SortedList } from '../sorted-list.ts'
 import type { View } from './collection.ts'
 import type { IndexEntry, IndexKeys } from './index-keys.ts'
@@ -20,12 +21,13 @@ export function planRead(
 ): { readonly keys?: Iterable<string>; readonly isSorted: boolean } {
   const { collection } = view
   const isSorted = Object.keys(sort).length === 0
-  const conditions = readConditions(filter)
-  const ids = conditions.find(({ path, operator }) => path === '_id' && operator === '$in')
-  if (ids !== undefined && collation?.name === collection.collation?.name) {
-    const sorted = (ids.operand as unknown[]).toSorted((a, b) => compareValues(a, b, collation))
+  const all = readConditions(filter)
+  const ids = readList(all.filter(({ path }) => path === '_id'))
+  if (ids?.some(isRegex) === false && collation?.name === collection.collation?.name) {
+    const sorted = ids.toSorted((a, b) => compareValues(a, b, collation))
     return { keys: new Set(sorted.map((id) => collection.keyOf(id))), isSorted }
   }
+  const conditions = all.filter(setsBounds)
   const named = new Set([...conditions.map(({ path }) => path), ...Object.keys(sort)])
   // What a transaction sees of the past may be such that an index on several fields refuses it.
   const isPresent = view.layers().every((layer) => layer === collection)
@@ -53,19 +55,21 @@ interface Condition {
   readonly operand: unknown
 }
 
-/** Returns the conditions at the top of a valid filter, and in each `$and` there, that set bounds. */
+/** Returns the conditions at the top of a valid filter, and in each `$and` there. */
 function readConditions(filter: Document): Condition[] {
   return Object.entries(filter).flatMap(([path, condition]): Condition[] => {
-    if (path === '$and') return condition.flatMap(readConditions)
+    if (path.startsWith('$')) return path === '$and' ? condition.flatMap(readConditions) : []
     const operators = isOperators(condition) ? condition : { $eq: condition }
-    return Object.entries(operators)
-      .map(([name, operand]) =>
-        name === '$eq'
-          ? { path, operator: '$in', operand: [operand] }
-          : { path, operator: name, operand },
-      )
-      .filter(setsBounds)
+    return Object.entries(operators).map(([operator, operand]) => {
+      const isOne = operator === '$eq'
+      return { path, operator: isOne ? '$in' : operator, operand: isOne ? [operand] : operand }
+    })
   })
+}
+
+/** Returns the values that conditions on one field leave. */
+function readList(conditions: readonly Condition[]): unknown[] | undefined {
+  return conditions.find(({ operator }) => operator === '$in')?.operand as unknown[] | undefined
 }
 
 /** Where an entry is, by the order of its value to the operand. */
@@ -117,7 +121,7 @@ function toAccessPath(
   // Each condition on a list may be met by another item, which may have another entry.
   for (const [at, { path }] of isMultikey && fields.length > 1 ? [] : fields.entries()) {
     const own = conditions.filter((condition) => condition.path === path)
-    const values = own.find(({ operator }) => operator === '$in')?.operand as unknown[] | undefined
+    const values = readList(own)
     const ranges = own
       .filter(({ operator }) => operator !== '$in')
       .slice(0, isMultikey ? Number(values === undefined) : undefined)

@@ -122,11 +122,10 @@ function withId({ _id = new ObjectId(), ...fields }: Document): Document {
   return { _id, ...fields }
 }
 
-/** Returns the fields that a filter says are equal to one value. @throws {CommandError} 224 `$expr` */
+/** Returns the fields that a filter says are equal to one value. */
 function readEqualities(filter: Document): [path: string, value: unknown][] {
   const conditions = conditionsOf(filter, (clauses) => (clauses.length === 1 ? clauses : []))
   return conditions.flatMap(({ path, operator, operand }): [string, unknown][] => {
-    if (operator === '$expr') throw new CommandError(224, '$expr is not allowed with an upsert')
     if (operator === '$eq') return [[path, operand]]
     const list: unknown[] = operator === '$in' && Array.isArray(operand) ? operand : []
     return keysOf(list).size === 1 && !isRegex(list[0]) ? [[path, list[0]]] : []

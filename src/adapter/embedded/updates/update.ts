@@ -93,18 +93,19 @@ function readSteps(update: Document, context: UpdateContext): Step[] {
       throw new CommandError(9, message)
     }
     if (!isDocument(fields)) throw new CommandError(9, `Modifiers operate on fields: ${operator}`)
-    return Object.entries(fields).map(([path, operand]) => ({ operator, path, operand }))
+    return Object.entries(fields).map(([path, operand]) => {
+      const target = operator === '$rename' ? checkRename(path, operand) : path
+      return { operator, path, operand, target }
+    })
   })
-  const paths = targets.flatMap(({ operator, path, operand }) =>
-    operator === '$rename' ? [path, String(operand)] : [path],
-  )
+  const paths = targets.flatMap(({ path, target }) => (target === path ? [path] : [path, target]))
   for (const path of paths) checkPath(path)
   checkConflicts(paths, 40)
   const placeholders = compileArrayFilters(paths, context)
   // MongoDB goes through the paths in this order, and so adds new fields in it.
-  targets.sort((a, b) => comparePaths(a.path.split('.'), b.path.split('.')))
-  return targets.map(({ operator, path, operand }) => {
-    if (operator === '$rename') return (copy) => rename(copy, path, operand)
+  targets.sort((a, b) => comparePaths(a.target.split('.'), b.target.split('.')))
+  return targets.map(({ operator, path, operand, target }) => {
+    if (operator === '$rename') return (copy) => rename(copy, path, target)
     const apply = UPDATE_OPERATORS.get(operator)
     const kept = operator === '$unset' ? 'leave any' : 'leave'
     const missing = NEVER_CREATING.has(operator) ? kept : 'create'
@@ -119,15 +120,23 @@ function readSteps(update: Document, context: UpdateContext): Step[] {
   })
 }
 
-function rename(document: Document, from: string, to: unknown): void {
+/** Returns the new path of a field. @throws {CommandError} 2 it is no other, or not a field's */
+function checkRename(from: string, to: unknown): string {
   if (typeof to !== 'string' || [from, to].some((path) => path.includes('.$'))) {
     throw new CommandError(2, 'The fields of $rename must be strings without placeholders')
   }
+  if (`${from}.`.startsWith(`${to}.`) || `${to}.`.startsWith(`${from}.`)) {
+    throw new CommandError(2, 'The source and target field for $rename must differ')
+  }
+  return to
+}
+
+function rename(document: Document, from: string, to: string): void {
   if ([from, to].some((path) => arrayOn(document, path.split('.').slice(0, -1)))) {
     throw new CommandError(2, 'The source and target field for $rename must not be in an array')
   }
   let moved: unknown
-  modifyField(document, from.split('.'), 'leave any', (old) => {
+  modifyField(document, from.split('.'), 'leave', (old) => {
     moved = old
     return undefined
   })

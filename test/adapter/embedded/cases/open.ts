@@ -5,10 +5,7 @@
 export const OPEN: ReadonlySet<string> = new Set([
   '#projection: an unknown expression',
   '#projection: two operators',
-  'rename: to itself',
   'addToSet: $each of a value',
-  'divide: $divide of a string',
-  'mod: $mod of a string',
   'cond: $cond with another name',
   'cond: $cond without if',
   'ifNull: $ifNull of one',

@@ -427,6 +427,11 @@ t.test('an upsert', async (t) => {
     const options = { upsert: true }
     const expression = { $and: [{ $expr: { $eq: ['$a', 'none'] } }] }
     await t.rejects(collection.updateOne(expression, { $set: { a: 1 } }, options), { code: 224 })
+    // Its source: MongoDB's src/mongo/db/ops/parsed_update.cpp
+    const found = { $expr: { $eq: [1, 1] } }
+    await t.rejects(collection.updateOne(found, { $set: { a: 1 } }, options), { code: 224 })
+    const change = collection.findOneAndUpdate(found, { $set: { a: 1 } }, options)
+    await t.rejects(change, { code: 224 })
     await t.rejects(collection.replaceOne({ '_id.x': 1 }, { a: 1 }, options), { code: 111 })
   })
   await t.test('with a replacement takes the _id only', async (t) => {

@@ -12,9 +12,14 @@ export const ARITHMETIC: Operators = {
   $abs: numeric('$abs', Math.abs),
   $add: orNull(positional(0, MANY, add)),
   $ceil: numeric('$ceil', Math.ceil),
-  $divide: numeric('$divide', (a, b) => a / checkDomain(b, b !== 0, 2, "can't $divide by zero"), 2),
+  $divide: numeric(
+    '$divide',
+    (a, b) => a / checkDomain(b, b !== 0, 2, "can't $divide by zero"),
+    2,
+    14,
+  ),
   $floor: numeric('$floor', Math.floor),
-  $mod: numeric('$mod', modulo, 2),
+  $mod: numeric('$mod', modulo, 2, 16611),
   $multiply: orNull(
     positional(0, MANY, (values) => values.reduce(combine('$multiply', 'multiply'), 1)),
   ),
@@ -23,10 +28,15 @@ export const ARITHMETIC: Operators = {
   $trunc: rounding('$trunc', 'zero'),
 }
 
-function numeric(name: string, compute: (...numbers: number[]) => number, count = 1): Operator {
+function numeric(
+  name: string,
+  compute: (...numbers: number[]) => number,
+  count = 1,
+  code = 28765,
+): Operator {
   return orNull(
     positional(count, count, (values) =>
-      compute(...values.map((value) => checkNumber(name, value))),
+      compute(...values.map((value) => checkNumber(name, value, code))),
     ),
   )
 }

@@ -98,7 +98,7 @@ export function checkDomain(value: number, isValid: boolean, code: number, rule:
 }
 
 /** @throws {CommandError} `code` the value is no number, 2 JavaScript cannot compute with it */
-export function checkNumber(name: string, value: unknown, code = 28765): number {
+export function checkNumber(name: string, value: unknown, code: number): number {
   const number = toSafe(value)
   if (typeof number === 'number') return number
   if (value instanceof Decimal128 || value instanceof Long) {
