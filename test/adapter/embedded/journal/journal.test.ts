@@ -55,7 +55,7 @@ async function withServer<Result>(
 function openJournal(directory: string) {
   const store = new Store()
   const journal = new Journal(directory, store)
-  const dispatcher = new Dispatcher('127.0.0.1:1', Date.now, store)
+  const dispatcher = new Dispatcher('127.0.0.1:1', () => 0, store)
   return {
     run: (command: Document) => dispatcher.run(() => ({ ...command, $db: 'x' })),
     close: () => dispatcher.close(),
