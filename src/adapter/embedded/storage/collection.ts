@@ -1,4 +1,5 @@
 import type { Document } from 'bson'
+import { EMPTY_ARRAY } from '../../matching/bson-type.ts'
 import type { Collation } from '../../matching/compare.ts'
 import { keyOf } from '../../matching/compare.ts'
 import { duplicateKey } from '../errors.ts'
@@ -257,7 +258,8 @@ export class Collection extends Layer implements View {
 
   /** Returns MongoDB's error for a unique key that is taken. */
   duplicate({ spec, fields }: IndexKeys, values: IndexKey): Error {
-    const keyValue = Object.fromEntries(fields.map(({ path }, at) => [path, values[at] ?? null]))
+    const shown = values.map((value) => (value === EMPTY_ARRAY ? null : (value ?? null)))
+    const keyValue = Object.fromEntries(fields.map(({ path }, at) => [path, shown[at]]))
     return duplicateKey(this.namespace, spec.name, spec.key, keyValue)
   }
 

@@ -31,6 +31,16 @@ t.test('a unique index', async (t) => {
     await collection.insertOne({ _id: 3 })
     await t.rejects(collection.insertOne({ _id: 4, tags: null }), { code: 11000 })
   })
+  await t.test('shows an empty array and a missing field as null in the error', async (t) => {
+    const collection = database.collection<Numbered>('empty')
+    await collection.createIndex({ a: 1, b: 1 }, { unique: true })
+    await collection.insertOne({ _id: 1, a: [] })
+    await t.rejects(collection.insertOne({ _id: 2, a: [] }), {
+      code: 11000,
+      message: /dup key: \{ a: null, b: null \}$/,
+      keyValue: { a: null, b: null },
+    })
+  })
   await t.test('leaves out documents when sparse or partial', async (t) => {
     const collection = database.collection<Numbered>('sparse')
     await collection.createIndex({ a: 1 }, { unique: true, sparse: true })
