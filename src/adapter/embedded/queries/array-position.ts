@@ -3,42 +3,9 @@ import { isDocument } from '../../matching/bson-type.ts'
 import { CommandError, notSupported } from '../../matching/command-error.ts'
 import { arrayOn, fieldAt } from '../../matching/field-paths.ts'
 import type { FilterOptions } from '../../matching/filter.ts'
-import { compileFilter, compileItem, isOperators } from '../../matching/filter.ts'
-import { isRegex, toRegExp } from '../../matching/regular-expression.ts'
-
-/** One operator on one field. */
-interface Condition {
-  readonly path: string
-  readonly operator: string
-  readonly operand: unknown
-}
-
-/**
- * Returns the conditions of a filter on fields, as MongoDB joins them by "and": a value is an `$eq`,
- * and so is each value of `$all`, and that of an `$in` of one.
- */
-export function conditionsOf(
-  filter: Document,
-  chooseOr: (clauses: readonly Document[]) => readonly Document[],
-): Condition[] {
-  return Object.entries(filter).flatMap(([path, condition]): Condition[] => {
-    if (path === '$and' || path === '$or') {
-      const clauses: readonly Document[] = path === '$or' ? chooseOr(condition) : condition
-      return clauses.flatMap((clause) => conditionsOf(clause, chooseOr))
-    }
-    if (path.startsWith('$')) return [{ path, operator: path, operand: condition }]
-    if (isRegex(condition)) return [{ path, operator: '$in', operand: [condition] }]
-    if (!isOperators(condition)) return [{ path, operator: '$eq', operand: condition }]
-    return Object.entries(condition).flatMap(([operator, operand]): Condition[] => {
-      if (operator === '$options') return []
-      if (operator === '$all') {
-        return operand.flatMap((one: unknown) => conditionsOf({ [path]: one }, chooseOr))
-      }
-      if (operator !== '$regex') return [{ path, operator, operand }]
-      return [{ path, operator: '$in', operand: [toRegExp(operand, condition.$options)] }]
-    })
-  })
-}
+import { compileFilter, compileItem } from '../../matching/filter.ts'
+import type { Condition } from './conditions.ts'
+import { conditionsOf } from './conditions.ts'
 
 /** Operators that hold for a whole array or for no item of it. */
 const WITHOUT_ITEM: ReadonlySet<string> = new Set(['$ne', '$nin', '$not', '$exists', '$size'])

@@ -2,8 +2,9 @@ import type { Document } from 'bson'
 import { TYPE_ORDER, typeOrderOf } from '../../matching/bson-type.ts'
 import type { Collation } from '../../matching/compare.ts'
 import { compareValues } from '../../matching/compare.ts'
-import { isOperators } from '../../matching/filter.ts'
 import { isRegex } from '../../matching/regular-expression.ts'
+import type { Condition } from '../queries/conditions.ts'
+import { conditionsOf } from '../queries/conditions.ts'
 import type { Side, SortedList } from '../sorted-list.ts'
 import type { View } from './collection.ts'
 import type { IndexEntry, IndexKeys } from './index-keys.ts'
@@ -48,23 +49,14 @@ export function planRead(
   return narrow === undefined ? { isSorted } : { keys: toKeys(readRuns(narrow)), isSorted }
 }
 
-/** What a filter asks of a field of each document that it finds; `$eq` is an `$in` of one. */
-interface Condition {
-  readonly path: string
-  readonly operator: string
-  readonly operand: unknown
-}
-
-/** Returns the conditions at the top of a valid filter, and in each `$and` there. */
+/** Returns what a filter asks of each document that it finds; `$eq` is an `$in` of one. */
 function readConditions(filter: Document): Condition[] {
-  return Object.entries(filter).flatMap(([path, condition]): Condition[] => {
-    if (path.startsWith('$')) return path === '$and' ? condition.flatMap(readConditions) : []
-    const operators = isOperators(condition) ? condition : { $eq: condition }
-    return Object.entries(operators).map(([operator, operand]) => {
-      const isOne = operator === '$eq'
-      return { path, operator: isOne ? '$in' : operator, operand: isOne ? [operand] : operand }
-    })
-  })
+  // Of an `$or` nothing holds for all of them.
+  return conditionsOf(filter, () => []).map((condition) =>
+    condition.operator === '$eq'
+      ? { path: condition.path, operator: '$in', operand: [condition.operand] }
+      : condition,
+  )
 }
 
 /** Returns the values that conditions on one field leave. */

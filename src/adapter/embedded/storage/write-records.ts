@@ -8,7 +8,7 @@ import { isRegex } from '../../matching/regular-expression.ts'
 import { duplicateKey } from '../errors.ts'
 import { MAX_DOCUMENT_BYTES } from '../limits.ts'
 import { prepareDocument } from '../protocol/message.ts'
-import { conditionsOf } from '../queries/array-position.ts'
+import { conditionsOf } from '../queries/conditions.ts'
 import { modifyField } from '../updates/field-changes.ts'
 import type { Updater } from '../updates/update.ts'
 import { checkConflicts } from '../updates/update.ts'
@@ -78,9 +78,12 @@ export function applyUpdates(view: View, updates: readonly PlannedUpdate[]): num
   return changed.length
 }
 
+/** How deep a stored document may be: MongoDB keeps twenty levels for what replies put around it. */
+const MAX_STORED_LEVELS = 180
+
 /** @throws {CommandError} 15, 52, 53, 10334 the document must not be stored */
 function checkDocument(document: Document): void {
-  prepareDocument(document, 180)
+  prepareDocument(document, MAX_STORED_LEVELS)
   const id: unknown = document._id
   const type = typeOrderOf(id)
   if (type === TYPE_ORDER.array || type === TYPE_ORDER.regex || id === undefined) {
