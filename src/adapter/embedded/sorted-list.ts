@@ -7,12 +7,18 @@ export type Side<Item> = (item: Item) => number
 /** Items in order, without duplicates, in blocks: what a write costs hardly grows with their number. */
 export class SortedList<Item> {
   readonly #compare: (a: Item, b: Item) => number
-  /** Only the last one can be empty. */
-  readonly #blocks: Item[][] = [[]]
+  /** There is one at least, and only the last one can be empty. */
+  readonly #blocks: Item[][] = []
 
   constructor(compare: (a: Item, b: Item) => number, items: readonly Item[]) {
     this.#compare = compare
-    for (const item of items.toSorted(compare)) this.add(item)
+    const sorted = items.toSorted(compare).filter((item, at, all) => {
+      const before = all[at - 1]
+      return at === 0 || compare(before as Item, item) !== 0
+    })
+    for (let at = 0; at === 0 || at < sorted.length; at += BLOCK_SIZE / 2) {
+      this.#blocks.push(sorted.slice(at, at + BLOCK_SIZE / 2))
+    }
   }
 
   add(item: Item): void {

@@ -19,9 +19,10 @@ t.test('a sorted list of many blocks has what was added and not removed, in orde
     fc.property(
       fc.array(change, { maxLength: 6 }),
       fc.array(fc.tuple(bound, bound), { minLength: 5, maxLength: 5 }),
-      (changes, runs) => {
-        const list = new SortedList<number>((a, b) => a - b, [])
-        const items = new Set<number>()
+      fc.array(fc.integer({ min: 0, max: 3_000 }), { maxLength: 2_000, size: 'max' }),
+      (changes, runs, first) => {
+        const list = new SortedList<number>((a, b) => a - b, first)
+        const items = new Set(first)
         for (const { start, step, count, adds } of changes) {
           for (let number = 0; number < count; number += 1) {
             const item = (((start + number * step) % 3_001) + 3_001) % 3_001
