@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import type { AddressInfo, Socket } from 'node:net'
 import { createServer } from 'node:net'
 import type { Document } from 'mongodb'
-import { serveConnection } from '../../src/adapter/embedded/connection.ts'
 import { Dispatcher } from '../../src/adapter/embedded/dispatch.ts'
+import { serveConnection } from '../../src/adapter/embedded/serve-connection.ts'
 import type { TestScope } from './http.ts'
 
 /**
