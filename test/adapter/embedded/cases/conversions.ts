@@ -1,33 +1,14 @@
 import type { Document } from 'mongodb'
-import { Decimal128, Long, ObjectId, Timestamp } from 'mongodb'
-import type { Case, RowOver } from './case.ts'
+import { Decimal128, Long } from 'mongodb'
+import type { Case } from './case.ts'
 import { casesOf, fails, MANUAL, over, value } from './case.ts'
-
-const AGGREGATION = `${MANUAL}/reference/operator/aggregation`
-const ID = new ObjectId('65e0f0000000000000000001')
-const DATE = new Date('2024-02-29T23:05:06.789Z')
+import { DATE, ID, operatorCases, VALUES } from './documents.ts'
 
 const DOCUMENT: Document = {
-  n: 5,
-  s: 'Apple Pie',
-  accents: 'café ☕ naïve',
-  list: [3, 1, 2],
-  doc: { x: 1, y: { z: 2 } },
+  ...VALUES,
   docs: [{ a: 1, b: { c: [1, 2] } }, { a: 2 }, { b: { c: 3 } }],
-  d: DATE,
-  old: new Date('1969-12-31T23:59:59.999Z'),
-  id: ID,
-  stamp: new Timestamp({ t: 1_709_247_906, i: 1 }),
-  long: Long.fromString('9007199254740993'),
-  decimal: new Decimal128('1.50'),
-  yes: true,
-  nil: null,
 }
-
-function ofOperator(name: string, rows: readonly RowOver<unknown>[]): Case[] {
-  return casesOf(`${AGGREGATION}/${name}/`, value, over([DOCUMENT], rows))
-}
-
+const ofOperator = operatorCases(DOCUMENT)
 const inZone = (timezone: string): Document => ({ date: '$d', timezone })
 
 /** Strings, dates and types in expressions. */

@@ -1,40 +1,10 @@
 import type { Document } from 'mongodb'
-import { Decimal128, Long, ObjectId, Timestamp } from 'mongodb'
-import type { Case, RowOver } from './case.ts'
-import { casesOf, fails, MANUAL, over, value } from './case.ts'
+import { Decimal128 } from 'mongodb'
+import type { Case } from './case.ts'
+import { fails } from './case.ts'
+import { DATE, operatorCases, VALUES } from './documents.ts'
 
-const AGGREGATION = `${MANUAL}/reference/operator/aggregation`
-const ID = new ObjectId('65e0f0000000000000000001')
-const DATE = new Date('2024-02-29T23:05:06.789Z')
-
-const DOCUMENT: Document = {
-  n: 5,
-  half: 2.5,
-  minus: -2.5,
-  zero: 0,
-  s: 'Apple Pie',
-  digits: '42',
-  list: [3, 1, 2],
-  words: ['b', 'A'],
-  mixed: [1, 'a', null, 1],
-  nested: [[1, 2], [3]],
-  docs: [{ a: 1, b: 'x' }, { a: 2 }, { b: 'y' }],
-  doc: { x: 1, y: { z: 2 } },
-  d: DATE,
-  old: new Date('1969-12-31T23:59:59.999Z'),
-  id: ID,
-  stamp: new Timestamp({ t: 1_709_247_906, i: 1 }),
-  long: Long.fromString('9007199254740993'),
-  decimal: new Decimal128('1.50'),
-  yes: true,
-  no: false,
-  nil: null,
-}
-
-/** Returns the cases of one operator of expressions. */
-function ofOperator(name: string, rows: readonly RowOver<unknown>[]): Case[] {
-  return casesOf(`${AGGREGATION}/${name}/`, value, over([DOCUMENT], rows))
-}
+const ofOperator = operatorCases(VALUES)
 
 /** Returns a branch of `$switch`. */
 function branch(condition: unknown, result: unknown): Document {

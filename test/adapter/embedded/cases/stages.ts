@@ -1,22 +1,9 @@
 import type { Case } from './case.ts'
-import { casesOf, fails, MANUAL, over, results } from './case.ts'
+import { casesOf, fails, over, results } from './case.ts'
+import { AGGREGATION, GAPS, SALES } from './documents.ts'
 
-const AGGREGATION = `${MANUAL}/reference/operator/aggregation`
 const NO_ID = { $unset: '_id' }
 
-const SALES = [
-  { item: 'abc', price: 10, n: 2, at: new Date('2024-01-01T08:00:00Z'), tags: ['x', 'y'] },
-  { item: 'jkl', price: 20, n: 1, at: new Date('2024-02-03T09:00:00Z'), tags: ['y'] },
-  { item: 'xyz', price: 5, n: 5, at: new Date('2024-02-03T09:05:00Z'), tags: [] },
-  { item: 'abc', price: 10, n: 10, at: new Date('2024-02-15T08:00:00Z') },
-]
-const GAPS = [
-  { k: 'a', n: 1 },
-  { k: 'a', n: null },
-  { k: 'a' },
-  { k: 'a', n: 'x' },
-  { k: 'b', n: 5 },
-]
 const LISTS = [
   { item: 'A', sizes: ['S', 'M'] },
   { item: 'B', sizes: [] },
