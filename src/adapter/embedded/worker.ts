@@ -32,5 +32,7 @@ parentPort?.once('message', () => {
   for (const socket of sockets) socket.destroy()
   dispatcher.close()
   journal?.close()
+  // Whatever may still be open in the thread ends with it: nobody waits for that.
+  process.exit()
 })
 parentPort?.postMessage(address)
