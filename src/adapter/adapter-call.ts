@@ -30,6 +30,8 @@ export interface AdapterCall {
   readonly driver: DriverOptions
   /** How many ms the server may look for what is to be written; `undefined` for any time. */
   readonly searchLimitMs: number | undefined
+  /** Whether the whole of what is removed is noted, for those who follow the records. */
+  readonly notesRemoved?: boolean
 }
 
 /**

@@ -79,6 +79,8 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
   readonly id: string
   /** Names of further events that this service emits. */
   readonly events: readonly string[]
+  /** Whether somebody follows the records. Not `#private`, which objects derived from a service lack. */
+  protected isFollowed = false
 
   /** @throws {TypeError} an option is missing, unknown, or has an invalid value */
   constructor(options: MongoDBOptions) {
@@ -251,12 +253,17 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
   _remove(id: AdapterId, params?: P): Promise<T>
   _remove(id: NullableAdapterId, params?: P): Promise<T | T[]>
   async _remove(id: NullableAdapterId, params?: P): Promise<T | T[] | WriteCount> {
+    const notesRemoved = this.isFollowed
     if (id === null) {
       checkMulti('remove', resolveCallSettings(this.options, params))
-      return callAdapter('remove of many', this.options, params, removeRecords)
+      return callAdapter('remove of many', this.options, params, (call) =>
+        removeRecords({ ...call, notesRemoved }),
+      )
     }
     checkId(id)
-    return callAdapter('remove', this.options, params, (call) => removeRecord(call, id))
+    return callAdapter('remove', this.options, params, (call) =>
+      removeRecord({ ...call, notesRemoved }, id),
+    )
   }
 }
 

@@ -1,7 +1,12 @@
 import type { Document } from 'mongodb'
 
+import { MethodNotAllowed } from '../core/errors/index.ts'
+import { findServiceEntry } from '../core/index.ts'
 import type { Page } from '../core/params.ts'
 import type { FieldName, RecordQuery, Selected, Selecting } from '../core/services/record-query.ts'
+import type { FollowableService, RecordView } from '../core/services/record-view.ts'
+import { isPromise } from '../core/value-kind.ts'
+import { callAdapter } from './adapter-call.ts'
 import {
   checkChangeData,
   checkMulti,
@@ -10,6 +15,7 @@ import {
   checkWriteToMany,
   sanitizeParams,
 } from './call-checks.ts'
+import { openModel } from './connection/model.ts'
 import type { Found, NewRecord, Paged, PatchData } from './hookless-service.ts'
 import { HooklessService } from './hookless-service.ts'
 import type {
@@ -24,16 +30,15 @@ import type {
 } from './mongodb-options.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
 import type { AdapterId, NullableAdapterId } from './object-id.ts'
+import { createRecordView } from './record-view.ts'
 import { resolveCallSettings } from './resolve-options.ts'
 import type { UnreadParams, WriteCount } from './writes/write-many.ts'
 
 /** The methods of a service, with the kind of paging that {@link MongoDBService} leaves to the options. */
-export class CheckedService<
-  T extends Document,
-  D,
-  P extends MongoDBParams,
-  Kind extends Paging,
-> extends HooklessService<T, D, P, Kind> {
+export class CheckedService<T extends Document, D, P extends MongoDBParams, Kind extends Paging>
+  extends HooklessService<T, D, P, Kind>
+  implements FollowableService
+{
   /**
    * Written out, because bundlers rename the class: its public name is that of another constant.
    */
@@ -161,6 +166,31 @@ export class CheckedService<
     const checked = sanitizeParams(params, this, settings)
     if (id === null) checkWriteToMany('remove', settings, checked)
     return this._remove(id, checked)
+  }
+
+  /**
+   * Resolves to what `find` shows with these params, for streams of its records.
+   * @throws {BadRequest} the query, or an option of the call, can't be judged outside of the database
+   * @throws {MethodNotAllowed} a subclass has a `find` of its own, of which nobody knows what it shows
+   */
+  async followRecords(params: P): Promise<RecordView> {
+    const { find, _find } = CheckedService.prototype
+    const { original = this.find } = findServiceEntry(this)?.methods.get('find') ?? {}
+    if (original !== find || this._find !== _find) {
+      throw new MethodNotAllowed('A service with a find of its own has no streams of records')
+    }
+    const checked = sanitizeParams(params, this)
+    const view = await callAdapter<RecordView>('read', this.options, checked, createRecordView)
+    this.isFollowed = true
+    return view
+  }
+
+  /** Returns the namespace of the collection of a call, `'database.collection'`. */
+  locateRecords(params: P): string | Promise<string> {
+    const collection = openModel(resolveCallSettings(this.options, params).Model)
+    return isPromise(collection)
+      ? collection.then(({ namespace }) => namespace)
+      : collection.namespace
   }
 }
 

@@ -10,6 +10,8 @@ interface RecordNotes {
   dispatch?: unknown
   /** The event that a result stands for, in the place of that of its method. */
   event?: string | null
+  /** A removed record as it was stored, where somebody follows the records of its service. */
+  stored?: object
 }
 
 /** The notes of each record. It gets no property for them: it may be frozen, compared or stored. */
@@ -65,10 +67,11 @@ export function readDispatch(record: object): unknown {
   return NOTES.get(record)?.dispatch ?? (record as WithDispatch)[DISPATCH]
 }
 
-/** Gives a copy of a record the forms that the record itself has. */
+/** Gives a copy of a record the forms that the record itself has, and how it was stored. */
 export function copyExternalForms(record: object, copy: object): void {
-  const forms = NOTES.get(record)?.forms
+  const { forms, stored } = NOTES.get(record) ?? NOTHING
   if (forms !== undefined) addNotes(copy, { forms })
+  if (stored !== undefined) addNotes(copy, { stored })
 }
 
 /** Notes whether the result, one of its items or one of a page holds its form itself. */

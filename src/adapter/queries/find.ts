@@ -1,12 +1,13 @@
 import type { Document, EstimatedDocumentCountOptions, FindCursor, FindOptions } from 'mongodb'
 
 import { NotFound } from '../../core/errors/index.ts'
+import { addNotes } from '../../core/external-form.ts'
 import type { Page } from '../../core/params.ts'
 import type { AdapterCall } from '../adapter-call.ts'
 import { relate, selectOutermost } from '../field-path.ts'
 import type { AdapterId } from '../object-id.ts'
 import { toStoredId } from '../object-id.ts'
-import { createProjection, omitFields } from './select.ts'
+import { createProjection, omitFields, pickSelected } from './select.ts'
 import { createRecordFilter } from './split-query.ts'
 
 /**
@@ -120,6 +121,30 @@ export function chooseFields({ settings, query, hidden, driver }: AdapterCall): 
   if (hidden.length === 0) return { options: {}, omitted: hidden }
   const excluded = selectOutermost(hidden).map((path) => [path, 0])
   return { options: { projection: Object.fromEntries(excluded) }, omitted: [] }
+}
+
+/** Returns a call for whole records, of which {@link showRemoved} makes what is asked for. */
+export function toWholeRecords(call: AdapterCall): AdapterCall {
+  return { ...call, hidden: [], query: { ...call.query, select: undefined } }
+}
+
+/** Returns a removed record with the fields of a call, and notes how it was stored. */
+export function showRemoved({ settings, query, hidden }: AdapterCall, stored: Document): Document {
+  const shown = showFields(stored, { select: query.select, hidden, id: settings.id })
+  addNotes(shown, { stored })
+  return shown
+}
+
+/** Returns a copy of a whole record with the fields that a projection would give. */
+export function showFields(stored: Document, fields: ShownFields): Document {
+  const { select, hidden, id } = fields
+  return omitFields(select === undefined ? { ...stored } : pickSelected(stored, select, id), hidden)
+}
+
+/** Which fields of a record a caller gets. */
+interface ShownFields extends Pick<AdapterCall, 'hidden'>, Pick<AdapterCall['query'], 'select'> {
+  /** The id field, which is always there. */
+  readonly id: string
 }
 
 /**

@@ -7,7 +7,7 @@ import { callDatabase, withUnknownOutcome } from '../driver-error.ts'
 import type { DriverOptions } from '../mongodb-params.ts'
 import { createWriteOptions } from '../mongodb-params.ts'
 import { getIdKey } from '../object-id.ts'
-import { findAll, findIds, findOnlyIds } from '../queries/find.ts'
+import { findAll, findIds, findOnlyIds, showRemoved, toWholeRecords } from '../queries/find.ts'
 import { createRecordFilter } from '../queries/split-query.ts'
 import { createShardConditions } from '../shard-key.ts'
 import { isIsolated, runIsolated } from '../transactions/run-transaction.ts'
@@ -29,7 +29,11 @@ export async function changeMatching(call: AdapterCall, data: WriteData): Promis
 
 /** Resolves to all records that matched, as they were when they were removed. */
 export async function deleteMatching(call: AdapterCall): Promise<Document[]> {
-  return writeInSlices(call, findWithIds, deleteAll)
+  if (!call.notesRemoved || call.driver.projection !== undefined) {
+    return writeInSlices(call, findWithIds, deleteAll)
+  }
+  const removed = await writeInSlices(toWholeRecords(call), findAll, deleteAll)
+  return removed.map((record) => showRemoved(call, record))
 }
 
 /** Changes records that were found before. Resolves to the filter for those that were changed. */
@@ -197,7 +201,7 @@ export type UnreadParams =
       readonly mongodb: UnreadOptions
     }
 
-/** Changes all records that match: one command. It emits no event. */
+/** Changes all records that match: one command. Its one event, `changed`, has no records. */
 export async function changeUnread(call: AdapterCall, data: WriteData): Promise<WriteCount> {
   const { collection, query, driver, settings } = call
   const update = createUpdate(data, settings.id)
@@ -209,7 +213,7 @@ export async function changeUnread(call: AdapterCall, data: WriteData): Promise<
   return createWriteCount(acknowledged, matchedCount, modifiedCount)
 }
 
-/** Removes all records that match: one command. It emits no event. */
+/** Removes all records that match: one command. Its one event, `changed`, has no records. */
 export async function deleteUnread({
   collection,
   query,
@@ -223,6 +227,6 @@ export async function deleteUnread({
 /** The driver leaves the numbers out where the server has not answered. No listener takes it for a record. */
 function createWriteCount(acknowledged: boolean, matched = 0, modified = 0): WriteCount {
   const count = { acknowledged, matched, modified }
-  noteEvent(count, null)
+  noteEvent(count, 'changed')
   return count
 }

@@ -4,8 +4,14 @@ import type { AdapterCall } from '../adapter-call.ts'
 import { isAnswer, toDatabaseError } from '../driver-error.ts'
 import { createWriteOptions } from '../mongodb-params.ts'
 import type { AdapterId } from '../object-id.ts'
-import { checkFound, chooseFields, createIdFilter } from '../queries/find.ts'
-import { omitFields, pickSelected } from '../queries/select.ts'
+import {
+  checkFound,
+  chooseFields,
+  createIdFilter,
+  showFields,
+  showRemoved,
+  toWholeRecords,
+} from '../queries/find.ts'
 import type { WriteData } from './write-data.ts'
 import { createDocument, createReplacement, createUpdate } from './write-data.ts'
 
@@ -68,6 +74,10 @@ export function changeById(call: AdapterCall, id: AdapterId, data: WriteData): P
  * @throws {NotFound} no record has this id, or the query excludes it
  */
 export async function deleteById(call: AdapterCall, id: AdapterId): Promise<Document> {
+  if (call.notesRemoved && call.driver.projection === undefined) {
+    const whole = { ...toWholeRecords(call), notesRemoved: false }
+    return showRemoved(call, await deleteById(whole, id))
+  }
   const fields = chooseFields(call)
   const removed = await call.collection.findOneAndDelete(createIdFilter(call, id), {
     ...fields.options,
@@ -96,10 +106,9 @@ async function writeById(
 }
 
 function pickCreated(call: AdapterCall, document: Document, insertedId: unknown): Document {
+  const { settings, query, hidden } = call
   const created = { _id: insertedId, ...document }
-  const { select } = call.query
-  const selected = select === undefined ? created : pickSelected(created, select, call.settings.id)
-  return omitFields(selected, call.hidden)
+  return showFields(created, { select: query.select, hidden, id: settings.id })
 }
 
 /** The server's code for a duplicate. */

@@ -1,0 +1,108 @@
+import type { Document } from 'bson'
+import { deserialize, serialize } from 'bson'
+import { BadRequest } from '../core/errors/index.ts'
+import type { RecordView } from '../core/services/record-view.ts'
+import { isPlainObject } from '../core/value-kind.ts'
+import type { AdapterCall } from './adapter-call.ts'
+import { CommandError } from './matching/command-error.ts'
+import type { Predicate } from './matching/filter.ts'
+import { compileFilter } from './matching/filter.ts'
+import type { DriverOptions } from './mongodb-params.ts'
+import { toStoredId } from './object-id.ts'
+import { showFields } from './queries/find.ts'
+
+/** Operators that mean the same here and in the database. */
+const JUDGED: ReadonlySet<string> = new Set([
+  ...['$and', '$or', '$nor', '$not', '$eq', '$ne', '$in', '$nin', '$gt', '$gte', '$lt', '$lte'],
+  ...['$exists', '$size', '$all', '$elemMatch', '$mod', '$regex', '$options'],
+])
+
+/** Patterns that the database and JavaScript read alike: plain text, perhaps from the start. */
+const PLAIN_PATTERN = /^\^?[\w\s\-@/:,;'"#%&<>=~!]*$/
+
+/** Options for the driver that change neither which records are found nor what they hold. */
+const HARMLESS: ReadonlySet<string> = new Set([
+  ...['comment', 'maxTimeMS', 'readPreference', 'readConcern', 'hint', 'batchSize', 'signal'],
+  ...['allowDiskUse', 'allowPartialResults', 'noCursorTimeout', 'singleBatch'],
+])
+
+/** How values are decoded to be compared: each keeps the type that it has in the database. */
+const COMPARED = { bsonRegExp: true, promoteBuffers: false } as const
+
+/**
+ * Returns what a call shows of the records of its collection.
+ * @throws {BadRequest} it has a pipeline, an option or an operator that can't be judged here
+ */
+export function createRecordView(call: AdapterCall): RecordView {
+  const { collection, settings, query, hidden, driver } = call
+  checkFollowed(call)
+  const { filter, select } = query
+  const matches = compileJudge(filter)
+  const shown = { select, hidden, id: settings.id }
+  return {
+    key: Buffer.from(serialize({ filter, select, hidden })).toString('latin1'),
+    place: collection.namespace,
+    matches: (stored) => matches(toCompared(stored)),
+    pick: (stored) => showFields(stored, shown),
+    async read(ids) {
+      const wanted = ids.map((id) => toStoredId(id as string, settings))
+      // Whatever replica the service reads from: only the primary is sure to have what was just written.
+      const options = { readPreference: 'primary', readConcern: { level: 'local' } } as const
+      const { comment } = driver
+      const found = collection.find(
+        { [settings.id]: { $in: wanted } },
+        { ...options, ...(comment === undefined ? {} : { comment }) },
+      )
+      return found.toArray()
+    },
+  }
+}
+
+/** @throws {BadRequest} what is found, or what it holds, depends on more than filter and fields */
+function checkFollowed({ pipeline, driver }: AdapterCall): void {
+  if (pipeline !== null) refuse('params.pipeline')
+  for (const [name, value] of Object.entries(driver as DriverOptions)) {
+    if (value !== undefined && !HARMLESS.has(name)) refuse(`the option ${name}`)
+  }
+}
+
+function refuse(what: string): never {
+  throw new BadRequest(`A stream of records is not possible with ${what}`)
+}
+
+function compileJudge(filter: Document): Predicate {
+  checkOperators(filter)
+  const compileExpression = (): never => refuse('$expr')
+  try {
+    return compileFilter(toCompared(filter), { collation: undefined, compileExpression })
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error
+    throw new BadRequest(`The query can't be followed: ${error.message}`, {}, { cause: error })
+  }
+}
+
+/** @throws {BadRequest} an operator whose meaning is the database's own */
+function checkOperators(value: unknown): void {
+  if (value instanceof RegExp) checkPattern(value.source, value.flags)
+  if (Array.isArray(value)) value.forEach(checkOperators)
+  if (!isPlainObject(value)) return
+  for (const [name, operand] of Object.entries(value)) {
+    if (name.startsWith('$') && !JUDGED.has(name)) refuse(name)
+    if (name === '$regex') checkPattern(operand, value['$options'] ?? '')
+    else checkOperators(operand)
+  }
+}
+
+function checkPattern(pattern: unknown, flags: unknown): void {
+  const source = pattern instanceof RegExp ? pattern.source : pattern
+  const given = pattern instanceof RegExp ? `${pattern.flags}${flags}` : flags
+  if (typeof source === 'string' && PLAIN_PATTERN.test(source) && ['', 'i'].includes(`${given}`)) {
+    return
+  }
+  refuse('a $regex that is more than plain text')
+}
+
+/** Returns a document as the database holds it: of instances of classes nothing but their fields. */
+function toCompared(document: object): Document {
+  return deserialize(serialize(document, { ignoreUndefined: true }), COMPARED)
+}

@@ -1,0 +1,38 @@
+import type { Params } from '../params.ts'
+
+/**
+ * What one caller's `find` shows of the records of a service, for those who follow them: which records,
+ * and which of their fields.
+ */
+export interface RecordView {
+  /** Equal for two views that show the same records with the same fields. */
+  readonly key: string
+  /** Where the records are, as {@link FollowableService.locateRecords} tells it. */
+  readonly place: string
+  /** Whether `find` would find a record. It is as it is stored. */
+  matches(stored: object): boolean
+  /** Returns a copy with the fields that `find` shows. */
+  pick(stored: object): object
+  /** Resolves to the records that have one of these ids now, as they are stored. */
+  read(ids: readonly unknown[]): Promise<readonly object[]>
+}
+
+/** A service whose records can be followed by a query: that of MongoDB is one. */
+export interface FollowableService {
+  /** The field that ids refer to. */
+  readonly id: string
+  /**
+   * Resolves to what a call of `find` with these params shows. From now on what the service removes is
+   * noted by `noteStored()`.
+   * @throws {BadRequest} the query has an operator that can't be judged outside of the database
+   */
+  followRecords(params: Params): Promise<RecordView>
+  /** Returns where a call with these params has its records; `''` for the usual place. */
+  locateRecords(params: Params): string | Promise<string>
+}
+
+/** Whether the records of a service can be followed by a query. */
+export function isFollowable(service: object): service is FollowableService {
+  const { followRecords, locateRecords } = service as Partial<FollowableService>
+  return typeof followRecords === 'function' && typeof locateRecords === 'function'
+}
