@@ -42,6 +42,7 @@ export function createRecordView(call: AdapterCall): RecordView {
   return {
     key: Buffer.from(serialize({ filter, select, hidden })).toString('latin1'),
     place: collection.namespace,
+    isPage: query.paged && query.limit !== undefined,
     matches: (stored) => matches(toCompared(stored)),
     pick: (stored) => showFields(stored, shown),
     async read(ids) {

@@ -47,8 +47,8 @@ export class RestTransport {
   isDynamic = false
   /** Whether the server is closing: requests in flight are answered, new ones are not. */
   isClosing = false
-  /** The answers under way that may have no end. */
-  readonly #endless = new Set<FastifyReply['raw']>()
+  /** What ends each of the answers under way that may have no end. */
+  readonly #endless = new Map<FastifyReply['raw'], () => void>()
   readonly #parseQuery: QueryParser
   readonly #queryDelimiter: RegExp
   /** Whether an authentication service is named, which has to be there. */
@@ -87,11 +87,14 @@ export class RestTransport {
     return getReadQuery(request) ?? this.#parseQuery(toRawQuery(url, this.#queryDelimiter))
   }
 
-  /** Has an answer that may have no end be cut off as soon as the server closes, which waits for it. */
-  followEndless({ raw }: FastifyReply): void {
-    if (this.isClosing) raw.destroy()
-    if (raw.destroyed) return
-    this.#endless.add(raw)
+  /**
+   * Has an answer that may have no end be ended as soon as the server closes, which waits for it.
+   * @param end ends it. Default: it is cut off
+   */
+  followEndless({ raw }: FastifyReply, end: () => void = () => raw.destroy()): void {
+    if (this.isClosing) end()
+    if (raw.destroyed || raw.writableEnded) return
+    this.#endless.set(raw, end)
     raw.once('close', () => this.#endless.delete(raw))
   }
 
@@ -99,7 +102,7 @@ export class RestTransport {
   close(): void {
     this.isClosing = true
     // Their end without a last chunk tells clients that something is missing.
-    for (const raw of this.#endless) raw.destroy()
+    for (const end of this.#endless.values()) end()
   }
 
   /** Whether any service can tell who calls. Many applications have none. */

@@ -15,6 +15,8 @@ import { isAnswered } from './replies/reply-state.ts'
 import type { BodySerializer } from './replies/result-serializer.ts'
 import { pickResult, toResultSerializer } from './replies/result-serializer.ts'
 import { getFeathersParams, RequestFacts, RestParams } from './request-params.ts'
+import type { RequestStreams } from './request-streams.ts'
+import { findStreams, wantsStream } from './request-streams.ts'
 import type { RestTransport } from './rest-transport.ts'
 import type { ServiceMatch } from './routing/service-router.ts'
 import { answerError, setCommonHeaders, toBody, toStatus } from './service-reply.ts'
@@ -115,6 +117,11 @@ class RestCall extends TimedCall {
     const id = method.spec.withId ? this.#target.id : undefined
     const context = new HookContext(method, method.entry.service, id, data, params)
     this.#context = context
+    const streams = findStreams(this.#transport.app)
+    if (streams !== null && wantsStream(this.#transport, method, this.#request)) {
+      this.#stream(streams, context)
+      return
+    }
     // Called from a microtask, where the stack is short: that halves the cost of an error.
     RESOLVED.then(() => this.#run(context))
   }
@@ -132,6 +139,19 @@ class RestCall extends TimedCall {
     } catch (error) {
       this.#fail(error)
     }
+  }
+
+  #stream(streams: RequestStreams, context: HookContext): void {
+    const [transport, method, request, reply] = [
+      this.#transport,
+      this.#method,
+      this.#request,
+      this.#reply,
+    ]
+    streams.open({ transport, method, context, request, reply }).then(
+      () => this.#end(),
+      (error: unknown) => this.#fail(error),
+    )
   }
 
   #createParams(): RestParams {

@@ -9,6 +9,8 @@ export interface RecordView {
   readonly key: string
   /** Where the records are, as {@link FollowableService.locateRecords} tells it. */
   readonly place: string
+  /** Whether `find` answers by a page, and not by a list. */
+  readonly isPage: boolean
   /** Whether `find` would find a record. It is as it is stored. */
   matches(stored: object): boolean
   /** Returns a copy with the fields that `find` shows. */

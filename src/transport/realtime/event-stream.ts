@@ -1,0 +1,70 @@
+import type { FastifyReply } from 'fastify'
+
+/** How soon a client whose connection has ended comes back, in milliseconds. */
+const RETRY_MS = 2_000
+
+/** Why a stream ends: `slow` is said to nobody, as it could not be heard. */
+export type EndReason = 'closing' | 'expired' | 'refused'
+
+/**
+ * The answer of a stream, in frames.
+ * @see https://html.spec.whatwg.org/multipage/server-sent-events.html
+ */
+export class EventStream {
+  /** When something was last written, in ms since the epoch. */
+  writtenAt: number = Date.now()
+  readonly #raw: FastifyReply['raw']
+  readonly #maxWaitingBytes: number
+
+  /**
+   * Begins the answer, with the headers that were set for it.
+   * @param onClose called once when it has ended, whoever has ended it
+   */
+  constructor(reply: FastifyReply, maxWaitingBytes: number, onClose: () => void) {
+    const { raw } = reply
+    this.#raw = raw
+    this.#maxWaitingBytes = maxWaitingBytes
+    reply.header('content-type', 'text/event-stream; charset=utf-8')
+    reply.header('cache-control', 'no-store')
+    reply.header('x-content-type-options', 'nosniff')
+    // nginx would collect frames to send them together.
+    reply.header('x-accel-buffering', 'no')
+    const headers = reply.getHeaders()
+    reply.hijack()
+    raw.once('close', onClose)
+    raw.writeHead(200, headers as Record<string, string | string[]>)
+    this.write(`retry: ${RETRY_MS}\n\n`)
+  }
+
+  get isOpen(): boolean {
+    return !this.#raw.writableEnded && !this.#raw.destroyed
+  }
+
+  /** Writes frames. A reader with too many bytes before him is cut off: he comes back for what he missed. */
+  write(frames: string): void {
+    if (!this.isOpen) return
+    this.#raw.write(frames)
+    this.writtenAt = Date.now()
+    if (this.#raw.writableLength > this.#maxWaitingBytes) this.#raw.destroy()
+  }
+
+  /** Writes what keeps proxies from taking the connection for dead. */
+  beat(): void {
+    this.write(':\n\n')
+  }
+
+  /** Says why the stream ends, and ends it. */
+  end(reason: EndReason, message?: string): void {
+    if (!this.isOpen) return
+    this.write(toFrame('end', JSON.stringify({ reason, message })))
+    this.#raw.end()
+  }
+}
+
+/** Returns an event without an id: whoever comes back after it has missed nothing by it. */
+export function toFrame(event: string, data: string): string {
+  return `event: ${event}\ndata: ${data}\n\n`
+}
+
+/** Makes clients forget where they are: they begin anew. */
+export const RESYNC: string = `id:\n${toFrame('resync', '{}')}`

@@ -1,0 +1,109 @@
+import { metadataOf } from '../../core/function-metadata.ts'
+import type { Chain } from '../../core/hooks/hook-chain.ts'
+import { compileChain } from '../../core/hooks/hook-chain.ts'
+import type { MethodEntry, Params } from '../../core/index.ts'
+import { HookContext } from '../../core/index.ts'
+import { finishCall, startCall } from '../../core/services/run-method.ts'
+import type { TransportParams } from '../../core/transport-facts.ts'
+import { carryFacts } from '../../core/transport-facts.ts'
+import { toBody } from '../service-reply.ts'
+
+/** What stands in the place of the method, in a call of the hooks of `find`. */
+type Run = (context: HookContext) => unknown
+
+/** Where a context keeps what stands in the place of its method. */
+const RUN: unique symbol = Symbol('remex.run')
+
+/**
+ * Calls of `find` for a stream: its hooks run as for any call, around something else than the method.
+ * They decide what a caller may read, and make what he is sent.
+ */
+export class FollowedFind {
+  readonly method: MethodEntry
+  /** The chain of the method and what was made of it: hooks may be added at any time. */
+  #compiled: { readonly of: Chain | null; readonly method: MethodEntry; readonly shapes: boolean }
+
+  constructor(method: MethodEntry) {
+    this.method = method
+    this.#compiled = this.#compile()
+  }
+
+  /** Whether a hook may change what is sent: around and after hooks may, but for those that log in. */
+  get shapes(): boolean {
+    return this.#current.shapes
+  }
+
+  /** Runs the hooks. Resolves to what a caller outside gets, and to the context. */
+  async call(context: HookContext, run: Run): Promise<{ body: unknown; context: HookContext }> {
+    const { method } = this.#current
+    Object.defineProperty(context, RUN, { value: run, configurable: true })
+    const pending = startCall(method, context)
+    finishCall(method, context, pending === undefined ? context.result : await pending)
+    const { dispatch, result } = context
+    return { body: toBody(dispatch === undefined ? result : dispatch), context }
+  }
+
+  /**
+   * Resolves to one record as `find` shows it, `undefined` where a hook leaves it out.
+   * @param params those that the hooks have made for this caller: who it is has been proven
+   * @param isPage whether `find` answers this caller by pages
+   * @throws {TypeError} the hooks make something else than a page or a list of it
+   */
+  async show(params: Params, record: object, isPage: boolean): Promise<unknown> {
+    const context = this.createContext(params)
+    const data = [record]
+    context.result = (isPage ? { total: 1, limit: 1, skip: 0, data } : data) as never
+    const { body } = await this.call(context, () => context.result)
+    const records = listRecords(body)
+    if (records !== null && records.length < 2) return records[0]
+    throw new TypeError(
+      'The hooks of find must leave a page or a list with the records given to them',
+    )
+  }
+
+  /** Returns the context of a new call. */
+  createContext(params: Params): HookContext {
+    const { service } = this.method.entry
+    return new HookContext(this.method, service, undefined, undefined, params)
+  }
+
+  get #current() {
+    if (this.#compiled.of !== this.method.chain) this.#compiled = this.#compile()
+    return this.#compiled
+  }
+
+  #compile() {
+    const { entry, chain } = this.method
+    const { app, hooks, schemas } = entry
+    const call = (context: unknown): unknown => (context as Running)[RUN](context as HookContext)
+    const sources = [{ hooks: app.hookRegistry }, { hooks, schemas }]
+    const method = { ...this.method, call, chain: compileChain(sources, 'find', call) }
+    const shaping = sources.flatMap(({ hooks: registry }) => [
+      ...registry.getAround('find').filter((hook) => metadataOf(hook).strategies === undefined),
+      ...registry.get('after', 'all'),
+      ...registry.get('after', 'find'),
+    ])
+    return { of: chain, method, shapes: shaping.length > 0 }
+  }
+}
+
+interface Running extends HookContext {
+  readonly [RUN]: Run
+}
+
+/** Returns the records of a page or a list, `null` of anything else. */
+export function listRecords(body: unknown): readonly unknown[] | null {
+  if (Array.isArray(body)) return body
+  const { data } = (body ?? {}) as { data?: unknown }
+  return Array.isArray(data) ? data : null
+}
+
+/**
+ * Returns params for one more call: hooks change those that they get.
+ * @param query the query as the caller has sent it
+ */
+export function copyParams(params: Params, query: Params['query']): Params {
+  const copy: Params = { ...params, query: structuredClone(query) }
+  carryFacts(params as TransportParams, copy)
+  return copy
+}

@@ -1,0 +1,47 @@
+import type { Params } from '../../core/index.ts'
+
+/** Who may hear of an event. */
+export interface Subscriber {
+  /** The params of the call of `find` that the stream is, as its hooks have made them: `user`, for one. */
+  readonly params: Params
+}
+
+/** The event that is to be told. */
+export interface PublishContext {
+  readonly app: object
+  /** The path of the service. */
+  readonly path: string
+  /** The name of the event: `patched`. */
+  readonly event: string
+}
+
+/**
+ * Says whether a subscriber hears of a record, which it could read. Called with the record as it is
+ * stored; returns `true` or `false`, and no promise.
+ */
+export type Publisher<T = Record<string, unknown>> = (
+  record: T,
+  context: PublishContext,
+  subscriber: Subscriber,
+) => boolean
+
+/** Where a service keeps its publisher. */
+const PUBLISHER: unique symbol = Symbol('remex.publisher')
+
+/**
+ * Narrows who hears of the records of a service, beyond what the hooks of `find` say. One that throws, or
+ * returns no boolean, tells nobody, and is logged.
+ * @throws {TypeError} no function
+ */
+export function publish<T = Record<string, unknown>>(
+  service: object,
+  publisher: Publisher<T>,
+): void {
+  if (typeof publisher !== 'function') throw new TypeError('publish() takes a function (record, …)')
+  Object.defineProperty(service, PUBLISHER, { value: publisher, configurable: true })
+}
+
+/** Returns the publisher of a service, `undefined` for one that tells everybody who may read. */
+export function publisherOf(service: object): Publisher | undefined {
+  return (service as { readonly [PUBLISHER]?: Publisher })[PUBLISHER]
+}

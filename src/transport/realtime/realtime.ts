@@ -1,0 +1,22 @@
+import type { AnyApplication, Application } from '../../core/index.ts'
+import { createConfigurator } from '../../core/options/configurator.ts'
+import { findStreams, setStreams } from '../request-streams.ts'
+import { EventHub } from './event-hub.ts'
+import type { RealtimeOptions } from './realtime-options.ts'
+import { resolveRealtimeOptions } from './realtime-options.ts'
+
+/**
+ * Answers `GET /tasks?team=7` with `Accept: text/event-stream` by a stream: what `find` answers, then each
+ * change of the records that match. `app.configure(realtime())`
+ * @throws {TypeError} an option is not known or invalid; when configured, a second time
+ */
+export function realtime(options: RealtimeOptions = {}): (app: AnyApplication) => void {
+  const configure = createConfigurator('realtime', options, (app: AnyApplication) => {
+    if (findStreams(app) !== null) {
+      throw new TypeError('realtime(): the application has realtime() already')
+    }
+    setStreams(app, new EventHub(app as unknown as Application, resolveRealtimeOptions(options)))
+  })
+  resolveRealtimeOptions(options)
+  return configure
+}
