@@ -106,6 +106,11 @@ const MONGODB = toNames({
   `,
 })
 
+const REALTIME = toNames({
+  values: 'publish realtime',
+  types: 'PublishContext Publisher RealtimeOptions Subscriber',
+})
+
 const EMBEDDED = toNames({
   values: 'startEmbeddedMongo',
   types: 'EmbeddedMongo EmbeddedMongoOptions',
@@ -135,6 +140,7 @@ const PUBLIC_NAMES: Readonly<Record<string, Names>> = {
   'remex/auth': AUTH,
   'remex/mongodb': MONGODB,
   'remex/embedded': EMBEDDED,
+  'remex/realtime': REALTIME,
   'remex/client': CLIENT,
 }
 
