@@ -1,5 +1,4 @@
-import type { Document } from 'mongodb'
-import type { ObjectId } from 'mongodb'
+import type { Document, ObjectId } from 'mongodb'
 import t from 'tap'
 import { MongoDBService } from '../../../src/adapter/index.ts'
 import type { HookContext } from '../../../src/core/index.ts'
