@@ -8,6 +8,7 @@ import { askForFrames, openFrames } from '../../support/event-frames.ts'
 import type { ListeningServer, TestScope } from '../../support/http.ts'
 import type { OwnServerOptions } from '../../support/own-server.ts'
 import { startOwnServer } from '../../support/own-server.ts'
+import { until } from '../../support/until.ts'
 
 type RequestHeaders = Readonly<Record<string, string | string[]>>
 
@@ -38,10 +39,20 @@ export async function startLiveServer(
     },
     others,
   )
+  const hub = findStreams(server.app) as EventHub
+  const opened: EventFrames[] = []
+  t.afterEach(async () => {
+    await Promise.all(opened.splice(0).map((stream) => stream.close()))
+    await until(() => hub.size === 0)
+  })
   return {
     ...server,
-    hub: findStreams(server.app) as EventHub,
-    open: (path, headers) => openFrames(t, `${server.url}${path}`, headers),
+    hub,
+    async open(path, headers) {
+      const stream = await openFrames(t, `${server.url}${path}`, headers)
+      opened.push(stream)
+      return stream
+    },
     async refusal(path, headers) {
       const answer = await askForFrames(t, `${server.url}${path}`, headers)
       if ('status' in answer) return answer
