@@ -105,13 +105,12 @@ export class Subscription implements Follower {
       onClose()
       return
     }
+    // Made first: what can't be sent is refused by an answer that is no stream.
+    const snapshot = isResumed ? '' : this.#createSnapshot(body)
     setCommonHeaders(transport, request, reply, context.service)
     setHeaders(reply, context.http)
     this.#stream = new EventStream(reply, this.#hub.options.maxWaitingBytes, onClose)
-    if (!isResumed) {
-      if (missed !== null) this.#stream.write(RESYNC)
-      this.#writeSnapshot(body)
-    }
+    if (!isResumed) this.#stream.write(`${missed === null ? '' : RESYNC}${snapshot}`)
     this.isBusy = false
     this.topic.add(this)
   }
@@ -222,10 +221,11 @@ export class Subscription implements Follower {
     this.#stream?.write(RESYNC)
     const context = this.topic.find.createContext(copyParams(this.#given, this.#given.query))
     const { body } = await this.#find(context, null)
-    this.#writeSnapshot(body)
+    this.#stream?.write(this.#createSnapshot(body))
   }
 
-  #writeSnapshot(body: unknown): void {
+  /** @throws {BadRequest} there are too many records */
+  #createSnapshot(body: unknown): string {
     const { idField, find, log } = this.topic
     const ids = (listRecords(body) ?? []).map(
       (record) => (record as Record<string, unknown>)[idField],
@@ -236,7 +236,7 @@ export class Subscription implements Follower {
     }
     this.sent = new Set(ids.filter((id) => id != null).map(toKey))
     const id = `id: ${log.toPosition(this.cursor)}.${this.token}\n`
-    this.#stream?.write(id + toFrame('snapshot', writeResult(find.method, body)))
+    return id + toFrame('snapshot', writeResult(find.method, body))
   }
 
   /** Returns where a client comes back to; `null` for one that begins. */
