@@ -24,6 +24,7 @@ export type { DeclaredTypes, DeclaredUser, ServiceExtensions } from './declared-
 export * from './errors/index.ts'
 export type { Listener } from './events/emitter.ts'
 export { Emitter } from './events/emitter.ts'
+export type { BusEvent, BusReceiver, EventBus } from './events/event-bus.ts'
 export type { ExternalForm } from './external-form.ts'
 export { addExternalForm, copyExternalForms, toExternalForm } from './external-form.ts'
 export type { HookType, HttpAnswer, Logger } from './hooks/hook-context.ts'

@@ -241,9 +241,10 @@ export class Subscription implements Follower {
   #findMissed({ headers }: FastifyRequest): MissedEvents | null {
     const last = headers['last-event-id']
     if (last === undefined || last === '') return null
-    const [epoch, digits, token = ''] = String(last).split('.')
-    const sequence = this.topic.log.fromPosition(`${epoch}.${digits}`)
-    return { sequence, sent: this.#hub.takeSent(token) }
+    const id = String(last)
+    const end = id.lastIndexOf('.')
+    const sequence = this.topic.log.fromPosition(id.slice(0, Math.max(0, end)))
+    return { sequence, sent: this.#hub.takeSent(id.slice(end + 1)) }
   }
 
   /** Returns what is to be told of some events; `null` where only a new snapshot can tell it. */
@@ -320,10 +321,10 @@ export class Subscription implements Follower {
 
   #write(tellings: readonly Telling[], toJSON: (record: object) => string): void {
     if (tellings.length === 0) return
-    const { log, idField } = this.topic
+    const { idField } = this.topic
     const frames = tellings.map(({ event, name, record }) => {
       const data = record === null ? JSON.stringify({ [idField]: event.id }) : toJSON(record)
-      return `id: ${log.toPosition(event.sequence)}.${this.token}\n${toFrame(name, data)}`
+      return `id: ${event.position}.${this.token}\n${toFrame(name, data)}`
     })
     this.#stream?.write(frames.join(''))
   }
