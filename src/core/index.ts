@@ -44,6 +44,7 @@ export type {
   Query,
 } from './params.ts'
 export type { RecordConditions, RecordQuery } from './services/record-query.ts'
+export type { FollowableService, RecordView } from './services/record-view.ts'
 export { callMethod, createContext, runMethod } from './services/run-method.ts'
 export { stripSlashes, toServicePath } from './services/service-input.ts'
 export type {

@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { deserialize, serialize } from 'bson'
 import type { ChangeStream, ClientSession, Collection } from 'mongodb'
-import { Binary, ObjectId } from 'mongodb'
+import { Binary, BSON, ObjectId } from 'mongodb'
 import { Unavailable } from '../../core/errors/index.ts'
 import type { BusEvent, BusReceiver, EventBus } from '../../core/events/event-bus.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
@@ -197,7 +196,7 @@ class MongoEvents implements EventBus {
     }
     if (isSeen) return
     const { record, at, ...event } = stored
-    const carried = record === undefined ? {} : { record: deserialize(toBytes(record)) }
+    const carried = record === undefined ? {} : { record: BSON.deserialize(toBytes(record)) }
     if (event.path === EVERYTHING.path) this.#receiver?.lose()
     else this.#receiver?.receive({ ...event, ...carried }, position, this.#newest || at.getTime())
   }
@@ -223,7 +222,7 @@ class MongoEvents implements EventBus {
 const EVERYTHING: BusEvent = { path: '', name: 'changed', id: null, place: '' }
 
 function toStored({ record, ...event }: BusEvent): StoredEvent {
-  const carried = record === undefined ? {} : { record: new Binary(serialize(record)) }
+  const carried = record === undefined ? {} : { record: new Binary(BSON.serialize(record)) }
   return { _id: new ObjectId(), at: new Date(), ...event, ...carried }
 }
 
