@@ -66,8 +66,8 @@ class MongoEvents implements EventBus {
   /** What is still to be written. */
   #waiting: StoredEvent[] = []
   #writing: Promise<void> | null = null
-  /** Why events do not arrive, or are not written; `null` where they are. */
-  #fault: unknown = null
+  /** Why events are not read, and not written; `null` where they are. */
+  readonly #faults: { read: unknown; write: unknown } = { read: null, write: null }
   /** Whether the server has change streams. */
   #hasStreams = true
 
@@ -101,8 +101,8 @@ class MongoEvents implements EventBus {
   }
 
   async check(): Promise<void> {
-    if (this.#fault === null) return
-    throw new Unavailable('Events of other processes do not arrive', null, { cause: this.#fault })
+    const cause = this.#faults.read ?? this.#faults.write
+    if (cause !== null) throw new Unavailable('Events do not reach all processes', null, { cause })
   }
 
   async close(): Promise<void> {
@@ -121,11 +121,11 @@ class MongoEvents implements EventBus {
     try {
       if (this.#hasStreams) await this.#watch(collection)
       await this.#poll(collection)
-      this.#fault = null
+      this.#faults.read = null
     } catch (error) {
-      this.#fault = error
+      this.#faults.read = error
     }
-    if (this.#receiver === null || (this.#stream !== null && this.#fault === null)) return
+    if (this.#receiver === null || (this.#stream !== null && this.#faults.read === null)) return
     this.#timer = setTimeout(() => void this.#connect(collection), this.#options.pollMs)
     this.#timer.unref()
   }
@@ -155,7 +155,7 @@ class MongoEvents implements EventBus {
         if (change.operationType === 'insert') this.#arrive(change.fullDocument)
       }
     } catch (error) {
-      this.#fault = error
+      this.#faults.read = error
     }
     if (this.#stream !== stream) return
     // The driver has given up. The next poll takes what has come meanwhile.
@@ -195,7 +195,7 @@ class MongoEvents implements EventBus {
       else if (Number.isFinite(time)) break
     }
     if (isSeen) return
-    const { record, at, ...event } = stored
+    const { _id, at, record, ...event } = stored
     const carried = record === undefined ? {} : { record: BSON.deserialize(toBytes(record)) }
     if (event.path === EVERYTHING.path) this.#receiver?.lose()
     else this.#receiver?.receive({ ...event, ...carried }, position, this.#newest || at.getTime())
@@ -208,8 +208,9 @@ class MongoEvents implements EventBus {
       try {
         if (this.#collection !== null) await write(this.#collection, events)
         this.#waiting = this.#waiting.slice(events.length)
+        this.#faults.write = null
       } catch (error) {
-        this.#fault = error
+        this.#faults.write = error
         if (this.#receiver === null) break
         await pause(this.#options.pollMs, undefined, { ref: false })
       }
