@@ -42,7 +42,9 @@ export function wantsStream(
   { method, headers }: FastifyRequest,
 ): boolean {
   const { accept } = headers
-  if (name !== 'find' || method !== 'GET' || !accept?.includes(EVENT_STREAM)) return false
+  if (name !== 'find' || method !== 'GET' || !accept?.toLowerCase().includes(EVENT_STREAM)) {
+    return false
+  }
   if (entry.options.singleton || options.formatter != null) return false
   if ((getMiddleware(entry)?.after.length ?? 0) > 0) return false
   const quality = toQuality(accept, EVENT_STREAM)

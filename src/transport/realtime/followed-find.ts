@@ -2,7 +2,7 @@ import { metadataOf } from '../../core/function-metadata.ts'
 import type { Chain } from '../../core/hooks/hook-chain.ts'
 import { compileChain } from '../../core/hooks/hook-chain.ts'
 import type { MethodEntry, Params } from '../../core/index.ts'
-import { HookContext } from '../../core/index.ts'
+import { HookContext, NotAcceptable } from '../../core/index.ts'
 import { finishCall, startCall } from '../../core/services/run-method.ts'
 import type { TransportParams } from '../../core/transport-facts.ts'
 import { carryFacts } from '../../core/transport-facts.ts'
@@ -33,12 +33,22 @@ export class FollowedFind {
     return this.#current.shapes
   }
 
-  /** Runs the hooks. Resolves to what a caller outside gets, and to the context. */
+  /**
+   * Runs the hooks. Resolves to what a caller outside gets, and to the context.
+   * @throws {NotAcceptable} a hook has set the result itself: nobody knows what this caller may read
+   */
   async call(context: HookContext, run: Run): Promise<{ body: unknown; context: HookContext }> {
     const { method } = this.#current
-    Object.defineProperty(context, RUN, { value: run, configurable: true })
+    let hasRun = false
+    const value = async (running: HookContext): Promise<unknown> => {
+      const returned = await run(running)
+      hasRun = true
+      return returned
+    }
+    Object.defineProperty(context, RUN, { value, configurable: true })
     const pending = startCall(method, context)
     finishCall(method, context, pending === undefined ? context.result : await pending)
+    if (!hasRun) throw new NotAcceptable('A hook of find sets the result: there is no stream')
     const { dispatch, result } = context
     return { body: toBody(dispatch === undefined ? result : dispatch), context }
   }
@@ -52,8 +62,8 @@ export class FollowedFind {
   async show(params: Params, record: object, isPage: boolean): Promise<unknown> {
     const context = this.createContext(params)
     const data = [record]
-    context.result = (isPage ? { total: 1, limit: 1, skip: 0, data } : data) as never
-    const { body } = await this.call(context, () => context.result)
+    const found = isPage ? { total: 1, limit: 1, skip: 0, data } : data
+    const { body } = await this.call(context, () => found)
     const records = listRecords(body)
     if (records !== null && records.length < 2) return records[0]
     throw new TypeError(

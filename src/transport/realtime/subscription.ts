@@ -35,6 +35,8 @@ interface Telling {
   readonly name: string
   /** `null` where the id alone is told. */
   readonly record: object | null
+  /** Whether the caller had the record before. */
+  readonly hadIt: boolean
 }
 
 /** The query of `find` that needs nobody to judge records by it. */
@@ -275,18 +277,19 @@ export class Subscription implements Follower {
     const record = isRemoved ? event.record : round.recordOf(event, this.view)
     // Gone by now: the event of that is on its way.
     if (record === undefined && !isRemoved) return null
+    const hadIt = this.sent?.has(key) === true
     if (record !== undefined && this.#isShown(record, name, round)) {
       if (isRemoved) this.sent?.delete(key)
       else if (STANDARD_EVENTS.includes(name)) this.sent?.add(key)
-      else return { event, name, record: event.record ?? record }
-      return { event, name, record }
+      else return { event, name, record: event.record ?? record, hadIt }
+      return { event, name, record, hadIt }
     }
     // It may have been sent before, by another process.
     if (this.sent === null) return undefined
-    if (!STANDARD_EVENTS.includes(name) || !this.sent.has(key)) return null
+    if (!STANDARD_EVENTS.includes(name) || !hadIt) return null
     if (!isRemoved && record !== undefined && round.matches(this.view, record)) return null
     this.sent.delete(key)
-    return { event, name: isRemoved ? name : 'left', record: null }
+    return { event, name: isRemoved ? name : 'left', record: null, hadIt }
   }
 
   #isShown(record: object, name: string, round: Round): boolean {
@@ -300,23 +303,33 @@ export class Subscription implements Follower {
     const { find } = this.topic
     const texts = new Map<object, string>()
     const shown: Telling[] = []
+    /** Of records that several events are about: whether the caller has them by now. */
+    const had = new Map<string, boolean>()
     for (const telling of tellings) {
-      const { record, event } = telling
-      if (record === null) {
-        shown.push(telling)
-        continue
-      }
-      const picked = this.view?.pick(record) ?? record
-      const params = copyParams(this.#params, this.#given.query)
-      const seen = await find.show(params, picked, this.#isPage)
-      if (seen !== undefined) {
+      const { record, event, name } = telling
+      const key = toKey(event.id)
+      const isOwn = record !== null && !STANDARD_EVENTS.includes(name)
+      const seen = record === null ? undefined : await this.#showRecord(record)
+      if (record !== null && seen !== undefined) {
         texts.set(record, writeRecord(find.method, seen))
         shown.push(telling)
-      } else if (this.sent?.delete(toKey(event.id))) {
-        shown.push({ event, name: 'left', record: null })
+      } else if (isOwn) continue
+      else if (this.sent === null) return this.#resync()
+      else if (had.get(key) ?? telling.hadIt) {
+        shown.push({ ...telling, name: name === 'removed' ? name : 'left', record: null })
       }
+      if (isOwn) continue
+      const hasIt = seen !== undefined && name !== 'removed'
+      had.set(key, hasIt)
+      if (hasIt) this.sent?.add(key)
+      else this.sent?.delete(key)
     }
     this.#write(shown, (record) => texts.get(record) ?? '')
+  }
+
+  #showRecord(record: object): Promise<unknown> {
+    const picked = this.view?.pick(record) ?? record
+    return this.topic.find.show(copyParams(this.#params, this.#given.query), picked, this.#isPage)
   }
 
   #write(tellings: readonly Telling[], toJSON: (record: object) => string): void {
