@@ -70,6 +70,12 @@ async function startExample(t: Test, name: string, variables: Record<string, str
       await ended
     },
     ended: ended.then(([status]) => ({ status, output })),
+    /** Resolves to the frames of a stream. */
+    async follow(path: string): Promise<AsyncIterator<string, undefined>> {
+      const headers = { accept: 'text/event-stream' }
+      const { body } = await fetch(`http://127.0.0.1:${await port}${path}`, { headers })
+      return readFrames(body as unknown as AsyncIterable<Uint8Array>)
+    },
     async send(path: string, data?: object, token = ''): Promise<unknown[]> {
       const response = await fetch(`http://127.0.0.1:${await port}${path}`, {
         method: data === undefined ? 'GET' : 'POST',
@@ -78,6 +84,17 @@ async function startExample(t: Test, name: string, variables: Record<string, str
       })
       return [response.status, await response.json()]
     },
+  }
+}
+
+async function* readFrames(body: AsyncIterable<Uint8Array>): AsyncGenerator<string, undefined> {
+  const decoder = new TextDecoder()
+  let text = ''
+  for await (const bytes of body) {
+    text += decoder.decode(bytes, { stream: true })
+    const frames = text.split('\n\n')
+    text = frames.pop() ?? ''
+    for (const frame of frames) if (frame.includes('data:')) yield frame
   }
 }
 
@@ -115,6 +132,18 @@ const PAGES: Readonly<
       t.match(await send('/notes', { text: 'Hello' }), [401])
       t.match(await send('/notes', { text: 'Hello' }, token), [201, { text: 'Hello' }])
       t.match(await send('/notes', undefined, token), [200, [{ text: 'Hello' }]])
+    },
+  ],
+  'docs/realtime.md': [
+    'live',
+    async (t) => {
+      const { follow, send } = await startExample(t, 'live')
+      const frames = await follow('/tasks?team=blue')
+      t.match(await frames.next(), { value: /event: snapshot\ndata: \[\]/ })
+      await send('/tasks', { team: 'red', text: 'Call Bob' })
+      const [, task] = await send('/tasks', { team: 'blue', text: 'Call Ann' })
+      const { value } = await frames.next()
+      t.ok(value?.includes(`event: created\ndata: ${JSON.stringify(task)}`))
     },
   ],
   'docs/schemas.md': [

@@ -36,6 +36,7 @@ const CORE = toNames({
   `,
   types: `
     AnyApplication AnyService AnyServices ApplicationHookOptions AroundHook AuthenticationRequest
+    BusEvent BusReceiver EventBus FollowableService RecordView
     DeclaredTypes DeclaredUser EventListener ExternalForm Headers Hook HookOptions HookType HttpAnswer Id IdObject LifecycleContext
     LifecycleHook Listener Logger MethodEntry MethodName MethodSpec NextFunction NullableId Page Paginated Params Query
     RecordConditions RecordQuery
@@ -97,12 +98,12 @@ const AUTH = toNames({
 const MONGODB = toNames({
   values: `
     MongoDBListService MongoDBService ObjectIdSchema connectMongoDB keywordObjectId resolveMongoDBOptions resolveObjectId
-    resolveQueryObjectId transaction
+    mongoEvents resolveQueryObjectId transaction watchCollection
   `,
   types: `
     AdapterId AnyCollection ConnectOptions DriverOptions InferredMongoDBService MongoDBAdapterOptions MongoDBAdapterParams MongoDBOptions MongoDBParams MongoDBSettings MultiMethod NewRecord NullableAdapterId
     ObjectIdQuery PageSize Paginate PaginationOptions PatchData UnreadParams WriteCount PipelineStage QueryFilter QueryLimits TransactionFunction
-    TransactionOptions
+    MongoEventsOptions TransactionOptions WatchOptions
   `,
 })
 

@@ -1,4 +1,4 @@
-import type { MongoClient } from 'mongodb'
+import type { ClientSession, MongoClient } from 'mongodb'
 import type { ErrorData } from '../core/errors/index.ts'
 import {
   BadRequest,
@@ -11,6 +11,7 @@ import {
   Unavailable,
   Unprocessable,
 } from '../core/errors/index.ts'
+import type { HookContext } from '../core/hooks/hook-context.ts'
 import { isObject } from '../core/value-kind.ts'
 
 interface ErrorRow {
@@ -251,6 +252,8 @@ interface ClientFacts {
   checkouts: number
   /** Whether its server takes no transactions, so that it is asked only once. */
   isStandalone: boolean
+  /** Writes the events of some calls by the session of the transaction that they belong to. */
+  outbox?: (contexts: readonly HookContext[], session: ClientSession) => Promise<void>
 }
 
 const CLIENTS = new WeakMap<MongoClient, ClientFacts>()
@@ -259,7 +262,7 @@ const CLIENTS = new WeakMap<MongoClient, ClientFacts>()
 export function getClientFacts(client: MongoClient): ClientFacts {
   const known = CLIENTS.get(client)
   if (known !== undefined) return known
-  const facts = { checkouts: 0, isStandalone: false }
+  const facts: ClientFacts = { checkouts: 0, isStandalone: false }
   CLIENTS.set(client, facts)
   client.on('connectionCheckedOut', () => {
     facts.checkouts += 1

@@ -79,8 +79,8 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
   readonly id: string
   /** Names of further events that this service emits. */
   readonly events: readonly string[]
-  /** Whether somebody follows the records. Not `#private`, which objects derived from a service lack. */
-  protected isFollowed = false
+  /** Whether somebody follows the records: what is removed is noted as it was stored then. */
+  isFollowed = false
 
   /** @throws {TypeError} an option is missing, unknown, or has an invalid value */
   constructor(options: MongoDBOptions) {

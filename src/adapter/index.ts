@@ -5,6 +5,10 @@
 
 export type { ConnectOptions } from './connection/connect-mongodb.ts'
 export { connectMongoDB } from './connection/connect-mongodb.ts'
+export type { MongoEventsOptions } from './events/mongo-events.ts'
+export { mongoEvents } from './events/mongo-events.ts'
+export type { WatchOptions } from './events/watch-collection.ts'
+export { watchCollection } from './events/watch-collection.ts'
 export type { NewRecord, PatchData } from './hookless-service.ts'
 export type {
   AnyCollection,

@@ -180,9 +180,7 @@ export class CheckedService<T extends Document, D, P extends MongoDBParams, Kind
       throw new MethodNotAllowed('A service with a find of its own has no streams of records')
     }
     const checked = sanitizeParams(params, this)
-    const view = await callAdapter<RecordView>('read', this.options, checked, createRecordView)
-    this.isFollowed = true
-    return view
+    return callAdapter('read', this.options, checked, createRecordView)
   }
 
   /** Returns the namespace of the collection of a call, `'database.collection'`. */

@@ -1,10 +1,11 @@
-import type { Document } from 'bson'
-import { deserialize, serialize } from 'bson'
+import type { Document } from 'mongodb'
+import { BSON } from 'mongodb'
 import { BadRequest } from '../core/errors/index.ts'
 import type { RecordView } from '../core/services/record-view.ts'
 import { isPlainObject } from '../core/value-kind.ts'
 import type { AdapterCall } from './adapter-call.ts'
 import { CommandError } from './matching/command-error.ts'
+import { decodeCompared } from './matching/decode.ts'
 import type { Predicate } from './matching/filter.ts'
 import { compileFilter } from './matching/filter.ts'
 import type { DriverOptions } from './mongodb-params.ts'
@@ -26,9 +27,6 @@ const HARMLESS: ReadonlySet<string> = new Set([
   ...['allowDiskUse', 'allowPartialResults', 'noCursorTimeout', 'singleBatch'],
 ])
 
-/** How values are decoded to be compared: each keeps the type that it has in the database. */
-const COMPARED = { bsonRegExp: true, promoteBuffers: false } as const
-
 /**
  * Returns what a call shows of the records of its collection.
  * @throws {BadRequest} it has a pipeline, an option or an operator that can't be judged here
@@ -40,7 +38,7 @@ export function createRecordView(call: AdapterCall): RecordView {
   const matches = compileJudge(filter)
   const shown = { select, hidden, id: settings.id }
   return {
-    key: Buffer.from(serialize({ filter, select, hidden })).toString('latin1'),
+    key: Buffer.from(BSON.serialize({ filter, select, hidden })).toString('latin1'),
     place: collection.namespace,
     isPage: query.paged && query.limit !== undefined,
     matches: (stored) => matches(toCompared(stored)),
@@ -105,5 +103,6 @@ function checkPattern(pattern: unknown, flags: unknown): void {
 
 /** Returns a document as the database holds it: of instances of classes nothing but their fields. */
 function toCompared(document: object): Document {
-  return deserialize(serialize(document, { ignoreUndefined: true }), COMPARED)
+  // Written by the driver, whose classes may be of another version of BSON than those that compare.
+  return decodeCompared(BSON.serialize(document, { ignoreUndefined: true }))
 }

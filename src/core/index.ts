@@ -24,6 +24,7 @@ export type { DeclaredTypes, DeclaredUser, ServiceExtensions } from './declared-
 export * from './errors/index.ts'
 export type { Listener } from './events/emitter.ts'
 export { Emitter } from './events/emitter.ts'
+export type { BusEvent, BusReceiver, EventBus } from './events/event-bus.ts'
 export type { ExternalForm } from './external-form.ts'
 export { addExternalForm, copyExternalForms, toExternalForm } from './external-form.ts'
 export type { HookType, HttpAnswer, Logger } from './hooks/hook-context.ts'
@@ -43,6 +44,7 @@ export type {
   Query,
 } from './params.ts'
 export type { RecordConditions, RecordQuery } from './services/record-query.ts'
+export type { FollowableService, RecordView } from './services/record-view.ts'
 export { callMethod, createContext, runMethod } from './services/run-method.ts'
 export { stripSlashes, toServicePath } from './services/service-input.ts'
 export type {

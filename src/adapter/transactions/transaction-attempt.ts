@@ -1,8 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { ClientSession, Collection, MongoClient } from 'mongodb'
 import { setEventGate } from '../../core/events/event-gate.ts'
+import type { HookContext } from '../../core/hooks/hook-context.ts'
 import type { DriverError } from '../driver-error.ts'
 import {
+  getClientFacts,
   hasLabel,
   isAnswer,
   isDriverError,
@@ -11,6 +13,12 @@ import {
   toTransactionError,
 } from '../driver-error.ts'
 import type { DriverOptions } from '../mongodb-params.ts'
+
+/** What emits the events of a call, once the transaction is committed. */
+interface HeldEvents {
+  readonly emit: () => void
+  readonly context: HookContext
+}
 
 /** What a transaction runs, with the session for commands of its own. */
 export type TransactionFunction<R> = (session: ClientSession) => R | Promise<R>
@@ -25,7 +33,7 @@ export class TransactionAttempt {
   #failure: DriverError | undefined
   /** The transaction of another client that this one runs inside of. */
   readonly #outer: TransactionAttempt | undefined
-  readonly #events: (() => void)[] = []
+  readonly #events: HeldEvents[] = []
   #state: 'open' | 'closed' | 'committed' | 'aborted' = 'open'
   #last: Promise<unknown> = Promise.resolve()
 
@@ -53,6 +61,7 @@ export class TransactionAttempt {
     }
     this.#state = 'closed'
     await this.#last
+    await this.#store()
     const hasFailed = this.#failure !== undefined || this.#thrown !== undefined
     // The function itself may have ended it: then there is nothing to commit.
     if (hasFailed || !this.session.inTransaction()) this.#discard()
@@ -75,7 +84,7 @@ export class TransactionAttempt {
   finish(): void {
     if (this.#state === 'aborted') return
     this.#state = 'committed'
-    for (const emit of this.#events) if (!this.hold(emit)) emit()
+    for (const { emit, context } of this.#events) if (!this.hold(emit, context)) emit()
   }
 
   /**
@@ -90,11 +99,20 @@ export class TransactionAttempt {
   }
 
   /** Keeps what emits the events of a call; returns `false` when nothing is to wait for. */
-  hold(emit: () => void): boolean {
+  hold(emit: () => void, context: HookContext): boolean {
     const hasEnded = this.#state === 'committed' || this.#state === 'aborted'
-    if (hasEnded) return this.#outer?.hold(emit) ?? false
-    this.#events.push(emit)
+    if (hasEnded) return this.#outer?.hold(emit, context) ?? false
+    this.#events.push({ emit, context })
     return true
+  }
+
+  /** Writes the events that are held back into the outbox of the client, as a part of the transaction. */
+  async #store(): Promise<void> {
+    const { outbox } = getClientFacts(this.client)
+    const hasFailed = this.#failure !== undefined || this.#thrown !== undefined
+    if (outbox === undefined || hasFailed || !this.session.inTransaction()) return
+    const contexts = this.#events.map(({ context }) => context)
+    if (contexts.length > 0) await outbox(contexts, this.session)
   }
 
   /** Forgets the events that were held back; later ones, of work that goes on, are not its own. */
@@ -146,6 +164,6 @@ export function joinTransaction(
 /** Returns a new attempt of a transaction, inside of what is running here. */
 export function startAttempt(session: ClientSession, client: MongoClient): TransactionAttempt {
   // Programs without transactions have no gate: emitting costs them nothing.
-  setEventGate((emit) => running.getStore()?.hold(emit) ?? false)
+  setEventGate((emit, context) => running.getStore()?.hold(emit, context) ?? false)
   return new TransactionAttempt(session, client, running.getStore())
 }

@@ -1,7 +1,10 @@
 import type { HookContext } from '../hooks/hook-context.ts'
 
-/** Takes what would emit the events of a call. Returns whether it does so itself, later or never. */
-type EventGate = (emit: () => void) => boolean
+/**
+ * Takes what would emit the events of a call, and which call that is. Returns whether it does so itself,
+ * later or never.
+ */
+type EventGate = (emit: () => void, context: HookContext) => boolean
 
 /** For all applications of the process: a call may go from one to another, or to a mounted one. */
 let gate: EventGate | null = null
@@ -31,5 +34,5 @@ export function emitEvent(source: EventSource, context: HookContext): void {
   const emit = (): void => {
     for (const item of items) source.emit(event, item, context)
   }
-  if (gate === null || !gate(emit)) emit()
+  if (!gate?.(emit, context)) emit()
 }

@@ -23,14 +23,30 @@ export interface RecordView {
 export interface FollowableService {
   /** The field that ids refer to. */
   readonly id: string
+  /** Set to have each record that is removed noted as it was stored. */
+  isFollowed: boolean
   /**
-   * Resolves to what a call of `find` with these params shows. From now on what the service removes is
-   * noted by `noteStored()`.
+   * Resolves to what a call of `find` with these params shows.
    * @throws {BadRequest} the query has an operator that can't be judged outside of the database
    */
   followRecords(params: Params): Promise<RecordView>
   /** Returns where a call with these params has its records; `''` for the usual place. */
   locateRecords(params: Params): string | Promise<string>
+}
+
+/** The event of a change that was seen in the database, whoever has made it. */
+export const SEEN_CHANGE: unique symbol = Symbol('remex.seenChange')
+
+/** A change that was seen in the database: streams take it in the place of the events of calls. */
+export interface SeenChange {
+  /** `created`, `updated`, `patched`, `removed`; `changed` where nobody knows which records have changed. */
+  readonly name: string
+  readonly id: unknown
+  readonly place: string
+  /** A removed record as it was, where the database has kept it. */
+  readonly record?: object | undefined
+  /** Names the change, in all processes; `null` for what this process alone has noticed. */
+  readonly position: string | null
 }
 
 /** Whether the records of a service can be followed by a query. */

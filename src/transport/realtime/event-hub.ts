@@ -1,6 +1,9 @@
-import type { Application, MethodEntry, Params } from '../../core/index.ts'
-import { TooManyRequests, Unavailable } from '../../core/index.ts'
+import type { BusEvent, BusReceiver, EventBus } from '../../core/events/event-bus.ts'
+import type { Application, HookContext, MethodEntry, Params } from '../../core/index.ts'
+import { findServiceEntry, TooManyRequests, Unavailable } from '../../core/index.ts'
 import type { RequestStreams, StreamedCall } from '../request-streams.ts'
+import type { RecordEvent } from './event-log.ts'
+import { CHANGED } from './event-log.ts'
 import { publisherOf } from './publish.ts'
 import type { ResolvedRealtimeOptions } from './realtime-options.ts'
 import type { StreamHub } from './subscription.ts'
@@ -13,6 +16,9 @@ const LONGEST_STEP_MS = 1_000
 /** Events that streams send themselves. */
 const OWN_FRAMES: ReadonlySet<string> = new Set(['snapshot', 'left', 'resync', 'end', 'changed'])
 
+/** Stands for an event of any record. */
+const EVERYTHING: RecordEvent = { name: CHANGED, id: null, place: '' }
+
 /** What a stream that has ended was sent, for the client that comes back to it. */
 interface Parting {
   readonly sent: Set<string>
@@ -20,7 +26,7 @@ interface Parting {
 }
 
 /** All streams of an application, and the events that they are told of. */
-export class EventHub implements RequestStreams, StreamHub {
+export class EventHub implements RequestStreams, StreamHub, BusReceiver {
   readonly options: ResolvedRealtimeOptions
   readonly #app: Application
   readonly #epoch = crypto.randomUUID().slice(0, 8)
@@ -31,17 +37,20 @@ export class EventHub implements RequestStreams, StreamHub {
   readonly #callerOf = new Map<Subscription, string>()
   /** By the token of the stream, the oldest first. */
   readonly #partings = new Map<string, Parting>()
+  /** The calls whose events the bus has written in their transaction. */
+  readonly #stored = new WeakSet<HookContext>()
   #timer: NodeJS.Timeout | null = null
 
   constructor(app: Application, options: ResolvedRealtimeOptions) {
     this.#app = app
     this.options = options
-    for (const entry of app.entries.values()) checkEventNames(entry)
+    for (const entry of app.entries.values()) this.#addService(entry)
     app.observe((change, _path, entry) => {
-      if (change === 'added') checkEventNames(entry)
-      else this.#forget(entry)
+      if (change === 'added') this.#addService(entry)
+      else this.#removeService(entry)
     })
     app.on('logout', (result: LoginResult) => this.#recheckLogin(result))
+    if (options.bus !== null) followLifecycle(app, options.bus, this)
   }
 
   /** How many streams are open. */
@@ -91,6 +100,26 @@ export class EventHub implements RequestStreams, StreamHub {
     }
   }
 
+  receive({ path, ...event }: BusEvent, position: string, at: number): void {
+    const find = this.#app.entries.get(path)?.methods.get('find')
+    if (find !== undefined) this.#topicOf(find).append(event, position, at)
+  }
+
+  lose(): void {
+    for (const topic of this.#topics.values()) this.#append(topic, EVERYTHING)
+  }
+
+  async describe(context: HookContext): Promise<readonly BusEvent[]> {
+    const { event, service } = context
+    const find = findServiceEntry(service)?.methods.get('find')
+    const topic = find === undefined ? undefined : this.#topics.get(find)
+    if (event === null || topic === undefined) return []
+    this.#stored.add(context)
+    const path = this.#pathOf(topic)
+    const events = [context.result].flat().map((item) => topic.toEvent(event, item, context))
+    return Promise.all(events.map(async (one) => ({ path, ...one, place: await one.place })))
+  }
+
   takeSent(token: string): Set<string> | undefined {
     const sent = this.#partings.get(token)?.sent
     this.#partings.delete(token)
@@ -111,7 +140,8 @@ export class EventHub implements RequestStreams, StreamHub {
     }
     for (const topic of this.#topics.values()) {
       if (topic.followers.size > 0) topic.wake()
-      else if (topic.leftAt + this.options.bufferMs <= now) this.#close(topic)
+      else if (this.options.bus === null && topic.leftAt + this.options.bufferMs <= now)
+        this.#close(topic)
     }
     if (this.#streams.size > 0 || this.#topics.size > 0 || this.#timer === null) return
     clearInterval(this.#timer)
@@ -124,10 +154,38 @@ export class EventHub implements RequestStreams, StreamHub {
     this.#timer ??= setInterval(() => this.#look(), stepMs).unref()
     const known = this.#topics.get(method)
     if (known !== undefined) return known
-    const topic = new Topic(method, this.options, this.#epoch)
-    topic.leftAt = Date.now()
+    const { bus, bufferEvents, bufferMs } = this.options
+    const limits = { bufferEvents, bufferMs, overlapMs: bus?.overlapMs ?? 0 }
+    const topic = new Topic(method, limits, `${this.#epoch}.0`, (...event) =>
+      this.#publish(...event),
+    )
     this.#topics.set(method, topic)
     return topic
+  }
+
+  /** Has an event told in this process, or in all of them. */
+  #publish(topic: Topic, event: RecordEvent, context: HookContext | undefined): void {
+    const { bus } = this.options
+    if (bus === null) {
+      this.#append(topic, event)
+      return
+    }
+    if (context !== undefined && this.#stored.has(context)) return
+    const path = this.#pathOf(topic)
+    const { place } = event
+    if (typeof place === 'string') bus.publish({ path, ...event, place })
+    else void place.then((known) => bus.publish({ path, ...event, place: known }))
+  }
+
+  /** Returns the path that a service has here: one of a mounted application knows another one. */
+  #pathOf({ find }: Topic): string {
+    const { entry } = find.method
+    const found = [...this.#app.entries].find(([, one]) => (one as object) === entry)
+    return found?.[0] ?? entry.path
+  }
+
+  #append(topic: Topic, event: RecordEvent): void {
+    topic.append(event, `${this.#epoch}.${topic.log.last + 1}`, Date.now())
   }
 
   #close(topic: Topic): void {
@@ -153,8 +211,15 @@ export class EventHub implements RequestStreams, StreamHub {
     }
   }
 
+  /** With a bus the events of each service are published: other processes may have streams of it. */
+  #addService(entry: MethodEntry['entry']): void {
+    checkEventNames(entry)
+    const find = entry.methods.get('find')
+    if (this.options.bus !== null && find !== undefined) this.#topicOf(find)
+  }
+
   /** Ends the streams of a service that is gone. */
-  #forget(entry: MethodEntry['entry']): void {
+  #removeService(entry: MethodEntry['entry']): void {
     for (const stream of this.#streams) {
       if (stream.topic.find.method.entry === entry) stream.end('closing')
     }
@@ -190,4 +255,20 @@ function checkEventNames({ path, options }: MethodEntry['entry']): void {
   const name = options.serviceEvents.find((event) => OWN_FRAMES.has(event))
   if (name === undefined) return
   throw new TypeError(`realtime(): '${path}' has an event '${name}', which streams send themselves`)
+}
+
+/** Opens a bus when the services are set up, and closes it with them. */
+function followLifecycle(app: Application, bus: EventBus, receiver: BusReceiver): void {
+  app.hooks({
+    setup: async (_context: unknown, next: () => Promise<void>) => {
+      await next()
+      await bus.open(receiver)
+      app.readiness.set('events', () => bus.check())
+    },
+    teardown: async (_context: unknown, next: () => Promise<void>) => {
+      app.readiness.delete('events')
+      await bus.close()
+      await next()
+    },
+  })
 }

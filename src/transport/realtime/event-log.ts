@@ -19,13 +19,18 @@ export const CHANGED = 'changed'
 /** An event in its place in the log. */
 export interface LoggedEvent extends RecordEvent {
   readonly sequence: number
-  readonly loggedAt: number
+  /** What clients keep to come back to it. */
+  readonly position: string
+  /** When it was published, in ms since the epoch. */
+  readonly at: number
 }
 
 /** How long events are kept. */
-interface LogLimits {
+export interface LogLimits {
   readonly bufferEvents: number
   readonly bufferMs: number
+  /** By how much their order may differ in other processes, in ms. */
+  readonly overlapMs: number
 }
 
 /**
@@ -36,15 +41,17 @@ export class EventLog {
   /** The number of the newest event. */
   last = 0
   readonly #limits: LogLimits
-  readonly #epoch: string
   readonly #events: LoggedEvent[] = []
+  /** The position of the event before the oldest one. */
+  #base: string
+  #hasForgotten = false
   /** Up to which event records have been dropped. */
   #released = 0
 
-  /** @param epoch differs from process to process: numbers of another one mean nothing here */
-  constructor(limits: LogLimits, epoch: string) {
+  /** @param base the position before the first event: no other process has the same */
+  constructor(limits: LogLimits, base: string) {
     this.#limits = limits
-    this.#epoch = epoch
+    this.#base = base
   }
 
   /** How many events are kept. */
@@ -52,9 +59,9 @@ export class EventLog {
     return this.#events.length
   }
 
-  append(event: RecordEvent): void {
+  append(event: RecordEvent, position: string, at: number): void {
     this.last += 1
-    this.#events.push({ ...event, sequence: this.last, loggedAt: Date.now() })
+    this.#events.push({ ...event, sequence: this.last, position, at })
     this.#forget()
   }
 
@@ -67,26 +74,33 @@ export class EventLog {
 
   /** Drops the records of events that every stream has been told of. */
   release(sequence: number): void {
-    if (sequence <= this.#released) return
-    for (const event of this.since(Math.max(this.#released, this.#oldest - 1)) ?? []) {
-      if (event.sequence > sequence) break
-      event.record = undefined
+    for (let number = Math.max(this.#released + 1, this.#oldest); number <= sequence; number += 1) {
+      const event = this.#events[number - this.#oldest]
+      if (event !== undefined) event.record = undefined
     }
-    this.#released = sequence
+    this.#released = Math.max(this.#released, sequence)
   }
 
-  /** Returns a number as clients keep it. */
+  /** Returns the position of an event that is kept, or of the one before them. */
   toPosition(sequence: number): string {
-    return `${this.#epoch}.${sequence}`
+    return this.#events[sequence - this.#oldest]?.position ?? this.#base
   }
 
-  /** Returns the number that a client has kept, `null` for what is none of this log. */
+  /** Returns the number of the event that a client was told last, `null` for one that is not known. */
   fromPosition(position: string): number | null {
-    const [epoch, digits = ''] = position.split('.')
-    const sequence = /^\d{1,15}$/.test(digits) ? Number(digits) : Number.NaN
     this.#forget()
-    const isKnown = epoch === this.#epoch && sequence <= this.last
-    return isKnown && sequence >= this.#oldest - 1 ? sequence : null
+    const { overlapMs } = this.#limits
+    const found = this.#events.find((event) => event.position === position)
+    if (overlapMs === 0 || !this.#hasForgotten) {
+      if (position === this.#base) return this.#oldest - 1
+      if (overlapMs === 0) return found?.sequence ?? null
+    }
+    if (found === undefined) return null
+    // Another process may have had some of those before it later.
+    const since = found.at - overlapMs
+    const first = this.#events.find(({ at }) => at >= since) ?? found
+    const isWhole = !this.#hasForgotten || first.sequence > this.#oldest
+    return isWhole ? first.sequence - 1 : null
   }
 
   get #oldest(): number {
@@ -96,9 +110,10 @@ export class EventLog {
   #forget(): void {
     const { bufferEvents, bufferMs } = this.#limits
     const expired = Date.now() - bufferMs
-    let count = this.#events.length - bufferEvents
-    if (count < 0) count = 0
-    while ((this.#events[count]?.loggedAt ?? expired) < expired) count += 1
-    if (count > 0) this.#events.splice(0, count)
+    let count = Math.max(0, this.#events.length - bufferEvents)
+    while ((this.#events[count]?.at ?? expired) < expired) count += 1
+    if (count === 0) return
+    this.#hasForgotten = true
+    this.#base = this.#events.splice(0, count).at(-1)?.position ?? this.#base
   }
 }

@@ -1,5 +1,7 @@
+import type { EventBus } from '../../core/events/event-bus.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION, withDefaults } from '../../core/options/option-check.ts'
+import { hasMethod, isObject } from '../../core/value-kind.ts'
 
 /** Options of `realtime()`. */
 export interface RealtimeOptions {
@@ -22,6 +24,8 @@ export interface RealtimeOptions {
   readonly maxStreams?: number
   /** How many of them one login or, without one, one address has at most: 429. Default: 100. */
   readonly maxStreamsPerCaller?: number
+  /** Carries the events of several processes: `mongoEvents()`. Default: those of this one alone. */
+  readonly bus?: EventBus | null
 }
 
 /** The options with their defaults. */
@@ -41,6 +45,10 @@ const RULES: OptionRules & Record<keyof RealtimeOptions, unknown> = {
   maxRecords: POSITIVE,
   maxStreams: OPTION.limit,
   maxStreamsPerCaller: OPTION.limit,
+  bus: {
+    expected: 'an EventBus, as mongoEvents() returns it',
+    isValid: (value: unknown) => value === null || (isObject(value) && hasMethod(value, 'publish')),
+  },
 }
 
 const DEFAULTS: ResolvedRealtimeOptions = {
@@ -52,6 +60,7 @@ const DEFAULTS: ResolvedRealtimeOptions = {
   maxRecords: 10_000,
   maxStreams: 10_000,
   maxStreamsPerCaller: 100,
+  bus: null,
 }
 
 /** @throws {TypeError} an option that is not known, or a value that it can't have */

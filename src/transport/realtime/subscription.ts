@@ -29,16 +29,6 @@ export interface StreamHub {
   takeSent(token: string): Set<string> | undefined
 }
 
-/** What a stream is to tell of one event. */
-interface Telling {
-  readonly event: LoggedEvent
-  readonly name: string
-  /** `null` where the id alone is told. */
-  readonly record: object | null
-  /** Whether the caller had the record before. */
-  readonly hadIt: boolean
-}
-
 /** The query of `find` that needs nobody to judge records by it. */
 const UNJUDGED: ReadonlySet<string> = new Set(['$limit', '$skip', '$sort'])
 
@@ -105,12 +95,12 @@ export class Subscription implements Follower {
       onClose()
       return
     }
-    // Made first: what can't be sent is refused by an answer that is no stream.
-    const snapshot = isResumed ? '' : this.#createSnapshot(body)
     setCommonHeaders(transport, request, reply, context.service)
     setHeaders(reply, context.http)
+    // Made before the answer begins: what fails here is an ordinary error.
+    const snapshot = isResumed ? '' : this.#toSnapshot(body)
     this.#stream = new EventStream(reply, this.#hub.options.maxWaitingBytes, onClose)
-    if (!isResumed) this.#stream.write(`${missed === null ? '' : RESYNC}${snapshot}`)
+    this.#stream.write(isResumed || missed === null ? snapshot : RESYNC + snapshot)
     this.isBusy = false
     this.topic.add(this)
   }
@@ -120,13 +110,19 @@ export class Subscription implements Follower {
       this.end('expired')
       return
     }
-    const events = round.since(this.cursor)
-    const tellings = events === null ? null : this.#choose(events, round)
+    const events = this.#choose(round.since(this.cursor))
     this.cursor = round.end
-    if (tellings === null) void this.#work(() => this.#resync())
-    else if (!this.topic.find.shapes) {
-      this.#write(tellings, (record) => round.toJSON(this.view, record))
-    } else if (tellings.length > 0) void this.#work(() => this.#show(tellings))
+    if (events === null) void this.#work(() => this.#resync())
+    else if (events.length > 0 && this.topic.find.shapes) {
+      void this.#work(async () => {
+        const texts: Shown[] = []
+        for (const event of events) texts.push(await this.#show(event, round))
+        if (!this.#write(events, texts)) await this.#resync()
+      })
+    } else {
+      const texts = events.map((event) => this.#share(event, round))
+      if (!this.#write(events, texts)) void this.#work(() => this.#resync())
+    }
   }
 
   /** Looks up anew what the caller may read. */
@@ -221,15 +217,12 @@ export class Subscription implements Follower {
     this.#stream?.write(RESYNC)
     const context = this.topic.find.createContext(copyParams(this.#given, this.#given.query))
     const { body } = await this.#find(context, null)
-    this.#stream?.write(this.#createSnapshot(body))
+    this.#stream?.write(this.#toSnapshot(body))
   }
 
-  /** @throws {BadRequest} there are too many records */
-  #createSnapshot(body: unknown): string {
+  #toSnapshot(body: unknown): string {
     const { idField, find, log } = this.topic
-    const ids = (listRecords(body) ?? []).map(
-      (record) => (record as Record<string, unknown>)[idField],
-    )
+    const ids = (listRecords(body) ?? []).map((record) => (record as Document)[idField])
     const { maxRecords } = this.#hub.options
     if (ids.length > maxRecords) {
       throw new BadRequest(`A stream follows at most ${maxRecords} records: set $limit`)
@@ -243,103 +236,98 @@ export class Subscription implements Follower {
   #findMissed({ headers }: FastifyRequest): MissedEvents | null {
     const last = headers['last-event-id']
     if (last === undefined || last === '') return null
-    const [epoch, digits, token = ''] = String(last).split('.')
-    const sequence = this.topic.log.fromPosition(`${epoch}.${digits}`)
-    return { sequence, sent: this.#hub.takeSent(token) }
+    const id = String(last)
+    const end = id.lastIndexOf('.')
+    const sequence = this.topic.log.fromPosition(id.slice(0, Math.max(0, end)))
+    return { sequence, sent: this.#hub.takeSent(id.slice(end + 1)) }
   }
 
-  /** Returns what is to be told of some events; `null` where only a new snapshot can tell it. */
-  #choose(events: readonly LoggedEvent[], round: Round): readonly Telling[] | null {
-    const tellings: Telling[] = []
-    const told = new Set<string>()
-    for (const event of events) {
-      if (event.name === CHANGED) return null
-      if (this.view !== null && event.place !== this.view.place) continue
-      const key = toKey(event.id)
-      const isChange = STANDARD_EVENTS.includes(event.name) && event.name !== 'removed'
-      // All of them would tell the record as it is now. What can't be read again has a state for each.
-      if (isChange && told.has(key) && this.view !== null) continue
-      const telling = this.#judge(event, key, round)
-      if (telling === undefined) return null
-      if (telling !== null) tellings.push(telling)
-      if (isChange) told.add(key)
-      else if (event.name === 'removed') told.delete(key)
-    }
+  /** Returns the events that may concern the caller, `null` where only a new snapshot can tell of them. */
+  #choose(events: readonly LoggedEvent[] | null): readonly LoggedEvent[] | null {
+    if (events === null || events.some(({ name }) => name === CHANGED)) return null
     if ((this.sent?.size ?? 0) > this.#hub.options.maxRecords) return null
-    return tellings
-  }
-
-  /** Returns what is to be told of one event, `null` for nothing, `undefined` where nobody knows. */
-  #judge(event: LoggedEvent, key: string, round: Round): Telling | null | undefined {
-    const { name } = event
-    const isRemoved = name === 'removed'
-    const record = isRemoved ? event.record : round.recordOf(event, this.view)
-    // Gone by now: the event of that is on its way.
-    if (record === undefined && !isRemoved) return null
-    const hadIt = this.sent?.has(key) === true
-    if (record !== undefined && this.#isShown(record, name, round)) {
-      if (isRemoved) this.sent?.delete(key)
-      else if (STANDARD_EVENTS.includes(name)) this.sent?.add(key)
-      else return { event, name, record: event.record ?? record, hadIt }
-      return { event, name, record, hadIt }
-    }
-    // It may have been sent before, by another process.
-    if (this.sent === null) return undefined
-    if (!STANDARD_EVENTS.includes(name) || !hadIt) return null
-    if (!isRemoved && record !== undefined && round.matches(this.view, record)) return null
-    this.sent.delete(key)
-    return { event, name: isRemoved ? name : 'left', record: null, hadIt }
-  }
-
-  #isShown(record: object, name: string, round: Round): boolean {
-    return (
-      round.matches(this.view, record) && this.#hub.allows(this.topic, record, name, this.#params)
-    )
-  }
-
-  /** Has the hooks of `find` make what is told. */
-  async #show(tellings: readonly Telling[]): Promise<void> {
-    const { find } = this.topic
-    const texts = new Map<object, string>()
-    const shown: Telling[] = []
-    /** Of records that several events are about: whether the caller has them by now. */
-    const had = new Map<string, boolean>()
-    for (const telling of tellings) {
-      const { record, event, name } = telling
-      const key = toKey(event.id)
-      const isOwn = record !== null && !STANDARD_EVENTS.includes(name)
-      const seen = record === null ? undefined : await this.#showRecord(record)
-      if (record !== null && seen !== undefined) {
-        texts.set(record, writeRecord(find.method, seen))
-        shown.push(telling)
-      } else if (isOwn) continue
-      else if (this.sent === null) return this.#resync()
-      else if (had.get(key) ?? telling.hadIt) {
-        shown.push({ ...telling, name: name === 'removed' ? name : 'left', record: null })
-      }
-      if (isOwn) continue
-      const hasIt = seen !== undefined && name !== 'removed'
-      had.set(key, hasIt)
-      if (hasIt) this.sent?.add(key)
-      else this.sent?.delete(key)
-    }
-    this.#write(shown, (record) => texts.get(record) ?? '')
-  }
-
-  #showRecord(record: object): Promise<unknown> {
-    const picked = this.view?.pick(record) ?? record
-    return this.topic.find.show(copyParams(this.#params, this.#given.query), picked, this.#isPage)
-  }
-
-  #write(tellings: readonly Telling[], toJSON: (record: object) => string): void {
-    if (tellings.length === 0) return
-    const { log, idField } = this.topic
-    const frames = tellings.map(({ event, name, record }) => {
-      const data = record === null ? JSON.stringify({ [idField]: event.id }) : toJSON(record)
-      return `id: ${log.toPosition(event.sequence)}.${this.token}\n${toFrame(name, data)}`
+    const { view } = this
+    if (view === null) return events
+    const told = new Set<string>()
+    return events.filter(({ id, name, place }) => {
+      if (place !== view.place) return false
+      // Several changes of a record would all tell it as it is now.
+      const key = toKey(id)
+      if (name === 'removed') told.delete(key)
+      if (name === 'removed' || isOwnEvent(name)) return true
+      return !told.has(key) && told.add(key)
     })
-    this.#stream?.write(frames.join(''))
   }
+
+  /** Returns the record of an event where the caller may see it. */
+  #judge(event: LoggedEvent, round: Round): object | Hidden {
+    const isRemoved = event.name === 'removed'
+    const stored = isRemoved ? event.record : round.recordOf(event, this.view)
+    // Gone by now: the event of that is on its way.
+    if (stored === undefined) return isRemoved ? null : undefined
+    if (!round.matches(this.view, stored)) return null
+    if (!this.#hub.allows(this.topic, stored, event.name, this.#params)) return undefined
+    return isOwnEvent(event.name) ? (event.record ?? stored) : stored
+  }
+
+  /** Returns what is shown of an event to all whose view is the same. */
+  #share(event: LoggedEvent, round: Round): Shown {
+    const record = this.#judge(event, round)
+    return record == null ? record : round.toJSON(this.view, record)
+  }
+
+  /** Has the hooks of `find` make what is shown of an event. */
+  async #show(event: LoggedEvent, round: Round): Promise<Shown> {
+    const record = this.#judge(event, round)
+    if (record == null) return record
+    const { find } = this.topic
+    const params = copyParams(this.#params, this.#given.query)
+    const shown = await find.show(params, this.view?.pick(record) ?? record, this.#isPage)
+    return shown === undefined ? null : writeRecord(find.method, shown)
+  }
+
+  /** Writes what is told of some events. Returns `false` where only a new snapshot can tell it. */
+  #write(events: readonly LoggedEvent[], texts: readonly Shown[]): boolean {
+    let frames = ''
+    for (const [index, event] of events.entries()) {
+      const frame = this.#toFrame(event, texts[index])
+      if (frame === null) return false
+      frames += frame
+    }
+    if (frames !== '') this.#stream?.write(frames)
+    return true
+  }
+
+  /** Returns the frame of an event, `''` for none, `null` where nobody knows whether there is one. */
+  #toFrame(event: LoggedEvent, text: Shown): string | null {
+    const { id, name, position } = event
+    const write = (told: string, data: string): string =>
+      `id: ${position}.${this.token}\n${toFrame(told, data)}`
+    if (text === undefined) return ''
+    if (isOwnEvent(name)) return text === null ? '' : write(name, text)
+    const key = toKey(id)
+    if (text !== null && name !== 'removed') {
+      this.sent?.add(key)
+      return write(name, text)
+    }
+    const hadIt = this.sent?.delete(key)
+    if (text !== null) return write(name, text)
+    if (hadIt === undefined) return null
+    const data = JSON.stringify({ [this.topic.idField]: id })
+    return hadIt ? write(name === 'removed' ? name : 'left', data) : ''
+  }
+}
+
+/** Why a record is not seen: `null` where the query or a hook hides it, `undefined` where nothing is said. */
+type Hidden = null | undefined
+
+/** A record as JSON, or why it is not seen. */
+type Shown = string | Hidden
+
+type Document = Readonly<Record<string, unknown>>
+
+function isOwnEvent(name: string): boolean {
+  return !STANDARD_EVENTS.includes(name)
 }
 
 /** Where a client comes back to. */

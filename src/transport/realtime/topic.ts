@@ -1,13 +1,12 @@
 import { findNotes } from '../../core/external-form.ts'
 import type { HookContext, MethodEntry } from '../../core/index.ts'
 import { STANDARD_EVENTS } from '../../core/method-table.ts'
-import type { RecordView } from '../../core/services/record-view.ts'
-import { isFollowable } from '../../core/services/record-view.ts'
+import type { RecordView, SeenChange } from '../../core/services/record-view.ts'
+import { isFollowable, SEEN_CHANGE } from '../../core/services/record-view.ts'
 import { isObject } from '../../core/value-kind.ts'
-import type { LoggedEvent } from './event-log.ts'
+import type { LoggedEvent, LogLimits, RecordEvent } from './event-log.ts'
 import { CHANGED, EventLog } from './event-log.ts'
 import { FollowedFind } from './followed-find.ts'
-import type { ResolvedRealtimeOptions } from './realtime-options.ts'
 import { Round, toKey } from './round.ts'
 
 /** A stream, as far as it is told of events. */
@@ -21,10 +20,13 @@ export interface Follower {
 }
 
 interface EmittingService {
-  on(event: string, listener: (...values: never[]) => void): unknown
-  off(event: string, listener: (...values: never[]) => void): unknown
+  on(event: string | symbol, listener: (...values: never[]) => void): unknown
+  off(event: string | symbol, listener: (...values: never[]) => void): unknown
   readonly id?: unknown
 }
+
+/** Takes an event that the service has emitted, in a call where there is one. */
+export type Publish = (topic: Topic, event: RecordEvent, context?: HookContext) => void
 
 /**
  * The events of one service and the streams that follow them. Of an event only the id counts: the
@@ -36,22 +38,31 @@ export class Topic {
   readonly log: EventLog
   readonly followers: Set<Follower> = new Set()
   /** When the last stream has left, in ms since the epoch. */
-  leftAt = 0
+  leftAt: number = Date.now()
   readonly #method: MethodEntry
-  readonly #listeners = new Map<string, (...values: never[]) => void>()
+  readonly #listeners = new Map<string | symbol, (...values: never[]) => void>()
+  /** Whether changes are seen in the database: the events of calls tell nothing more then. */
+  #isWatched = false
   #isRunning = false
   #warnsOfId = true
 
-  constructor(method: MethodEntry, options: ResolvedRealtimeOptions, epoch: string) {
+  /** @param base the position before the first event */
+  constructor(method: MethodEntry, limits: LogLimits, base: string, publish: Publish) {
     this.#method = method
     this.find = new FollowedFind(method)
-    this.log = new EventLog(options, epoch)
-    for (const name of [...method.entry.options.serviceEvents, CHANGED]) {
-      const listener = (item: unknown, context?: HookContext): void =>
-        this.#log(name, item, context)
-      this.#listeners.set(name, listener)
-      this.#service.on(name, listener)
+    this.log = new EventLog(limits, base)
+    const { service, options } = method.entry
+    if (isFollowable(service)) service.isFollowed = true
+    for (const name of [...options.serviceEvents, CHANGED]) {
+      const isOwn = name !== CHANGED && !STANDARD_EVENTS.includes(name)
+      this.#listen(name, (item: unknown, context?: HookContext) => {
+        if (isOwn || !this.#isWatched) publish(this, this.toEvent(name, item, context), context)
+      })
     }
+    this.#listen(SEEN_CHANGE, ({ position, ...event }: SeenChange) => {
+      this.#isWatched = true
+      this.append(event, position ?? `${base}.${this.log.last + 1}`, Date.now())
+    })
   }
 
   /** The field that ids refer to. */
@@ -70,9 +81,31 @@ export class Topic {
     this.leftAt = Date.now()
   }
 
+  append(event: RecordEvent, position: string, at: number): void {
+    this.log.append(event, position, at)
+    this.wake()
+  }
+
   /** Stops listening. */
   close(): void {
     for (const [name, listener] of this.#listeners) this.#service.off(name, listener)
+  }
+
+  /** Returns what is to be known of an event: most of it is read when it is told. */
+  toEvent(name: string, item: unknown, context: HookContext | undefined): RecordEvent {
+    const { service } = this.#method.entry
+    const id = isObject(item) ? item[this.idField] : undefined
+    if (name === CHANGED || id === undefined || id === null) {
+      if (name !== CHANGED) this.#warnOfId(name)
+      return { name: CHANGED, id: null, place: '' }
+    }
+    const record = item as object
+    if (!isFollowable(service)) return { name, id, place: '', record }
+    const located = service.locateRecords(context?.params ?? {})
+    // A collection that can't be opened has no streams.
+    const place = typeof located === 'string' ? located : located.catch(() => '')
+    if (!STANDARD_EVENTS.includes(name)) return { name, id, place, record }
+    return { name, id, place, record: findNotes(record)?.stored }
   }
 
   /** Tells the streams of what they have not been told of. Call it when there may be something. */
@@ -82,7 +115,7 @@ export class Topic {
     // What one call emits, a list of records for example, is told together.
     setImmediate(() => {
       this.#run().catch((error: unknown) => {
-        // Tried again by the next event, or the next beat of the hub's clock.
+        // Tried again by the next event, or the next look at all streams.
         this.#isRunning = false
         const { app, path } = this.#method.entry
         app.logger.warn({ err: error, service: path }, 'Streams could not be told of events')
@@ -92,28 +125,29 @@ export class Topic {
 
   async #run(): Promise<void> {
     for (;;) {
-      const due = [...this.followers].filter(
-        ({ cursor, isBusy }) => !isBusy && cursor < this.log.last,
-      )
+      const { last } = this.log
+      const due = [...this.followers].filter(({ cursor, isBusy }) => !isBusy && cursor < last)
       if (due.length === 0) break
       const round = await this.#createRound(due)
       for (const follower of due) if (this.followers.has(follower)) follower.tell(round)
-      this.log.release(Math.min(...[...this.followers].map(({ cursor }) => cursor), this.log.last))
+      this.log.release(Math.min(last, ...[...this.followers].map(({ cursor }) => cursor)))
     }
     this.#isRunning = false
   }
 
   /** Reads what the events are about that some streams have not been told of. */
   async #createRound(due: readonly Follower[]): Promise<Round> {
-    const end = this.log.last
-    const first = Math.max(Math.min(...due.map(({ cursor }) => cursor)), end - this.log.size)
+    const { last, size } = this.log
+    const first = Math.max(last - size, Math.min(...due.map(({ cursor }) => cursor)))
     const events = this.log.since(first) ?? []
+    for (const event of events) {
+      if (typeof event.place !== 'string') event.place = await event.place
+    }
     const views = new Map<string, RecordView>()
     for (const { view } of due) if (view !== null) views.set(view.place, view)
     const records = new Map<string, ReadonlyMap<string, object>>()
-    for (const event of events) if (typeof event.place !== 'string') event.place = await event.place
     for (const [place, view] of views) records.set(place, await this.#read(view, events))
-    return new Round(this.#method, events, end, records)
+    return new Round(this.#method, events, last, records)
   }
 
   async #read(view: RecordView, events: readonly LoggedEvent[]): Promise<Map<string, object>> {
@@ -125,23 +159,9 @@ export class Topic {
     return new Map(found.map((record) => [toKey(Reflect.get(record, this.idField)), record]))
   }
 
-  #log(name: string, item: unknown, context: HookContext | undefined): void {
-    const { service } = this.#method.entry
-    const id = isObject(item) ? item[this.idField] : undefined
-    if (name === CHANGED || id === undefined || id === null) {
-      if (name !== CHANGED) this.#warnOfId(name)
-      this.log.append({ name: CHANGED, id: null, place: '' })
-    } else {
-      const isFollowed = isFollowable(service)
-      const place = isFollowed ? service.locateRecords(context?.params ?? {}) : ''
-      const isOwn = !STANDARD_EVENTS.includes(name)
-      const carried = name === 'removed' ? findNotes(item as object)?.stored : undefined
-      const record = isOwn || !isFollowed ? (item as object) : carried
-      // A collection that can't be opened has no streams.
-      const known = typeof place === 'string' ? place : place.catch(() => '')
-      this.log.append({ name, id, place: known, record })
-    }
-    this.wake()
+  #listen(event: string | symbol, listener: (...values: never[]) => void): void {
+    this.#listeners.set(event, listener)
+    this.#service.on(event, listener)
   }
 
   #warnOfId(event: string): void {

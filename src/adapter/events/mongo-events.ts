@@ -1,0 +1,249 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { ChangeStream, ClientSession, Collection } from 'mongodb'
+import { Binary, BSON, ObjectId } from 'mongodb'
+import { Unavailable } from '../../core/errors/index.ts'
+import type { BusEvent, BusReceiver, EventBus } from '../../core/events/event-bus.ts'
+import type { OptionRules } from '../../core/options/option-check.ts'
+import { checkOptions, OPTION, withDefaults } from '../../core/options/option-check.ts'
+import { isModel, MODEL_EXPECTED, openModel } from '../connection/model.ts'
+import { getClientFacts, isAnswer } from '../driver-error.ts'
+import type { MongoDBSettings } from '../mongodb-options.ts'
+
+/** Options of {@link mongoEvents}. */
+export interface MongoEventsOptions {
+  /** The collection of the events: as the option `Model` of a service. */
+  readonly collection: MongoDBSettings['Model']
+  /** How long events are kept for clients that come back, in milliseconds. Default: 120,000. */
+  readonly keepMs?: number
+  /** How often a server without change streams is asked for events, in ms. Default: 500. */
+  readonly pollMs?: number
+  /** How late an event may become visible, by its transaction or its process, in ms. Default: 5,000. */
+  readonly overlapMs?: number
+}
+
+const RULES: OptionRules = {
+  collection: { expected: MODEL_EXPECTED, isValid: isModel },
+  keepMs: OPTION.count,
+  pollMs: OPTION.count,
+  overlapMs: OPTION.count,
+}
+
+/** An event as it is stored. */
+interface StoredEvent extends Omit<BusEvent, 'record'> {
+  readonly _id: ObjectId
+  /** When it was written, by the clock of the server. */
+  readonly at: Date
+  /** As BSON: a field of a record may have a name that no update takes. */
+  readonly record?: Binary | Uint8Array
+}
+
+/** How many events wait for a database that is away. */
+const MAX_WAITING = 1_000
+
+/**
+ * Returns a bus for `realtime({ bus })`: each event is one small document in a collection, which all
+ * processes read by a change stream, or again and again where the server has none. The events of a
+ * transaction are written in it, where the collection is of the same client.
+ * @throws {TypeError} an option is not known or invalid
+ */
+export function mongoEvents(options: MongoEventsOptions): EventBus {
+  checkOptions('mongoEvents()', options, RULES)
+  const defaults = { keepMs: 120_000, pollMs: 500, overlapMs: 5_000 }
+  return new MongoEvents(withDefaults(defaults as Required<MongoEventsOptions>, options))
+}
+
+class MongoEvents implements EventBus {
+  readonly overlapMs: number
+  readonly #options: Required<MongoEventsOptions>
+  #receiver: BusReceiver | null = null
+  #collection: Collection<StoredEvent> | null = null
+  #stream: ChangeStream<StoredEvent> | null = null
+  #timer: NodeJS.Timeout | undefined
+  /** When the events that have arrived were written: a second time they are dropped. */
+  readonly #seen = new Map<string, number>()
+  /** When the newest event that has arrived was written, by the clock of the server. */
+  #newest = 0
+  /** What is still to be written. */
+  #waiting: StoredEvent[] = []
+  #writing: Promise<void> | null = null
+  /** Why events are not read, and not written; `null` where they are. */
+  readonly #faults: { read: unknown; write: unknown } = { read: null, write: null }
+  /** Whether the server has change streams. */
+  #hasStreams = true
+
+  constructor(options: Required<MongoEventsOptions>) {
+    this.#options = options
+    this.overlapMs = options.overlapMs
+  }
+
+  async open(receiver: BusReceiver): Promise<void> {
+    this.#receiver = receiver
+    const { collection: model, keepMs } = this.#options
+    const collection = (await openModel(model)) as unknown as Collection<StoredEvent>
+    this.#collection = collection
+    await collection.createIndex({ at: 1 }, { expireAfterSeconds: Math.ceil(keepMs / 1_000) })
+    getClientFacts(collection.db.client).outbox = async (contexts, session) => {
+      const events = await Promise.all(contexts.map((context) => receiver.describe(context)))
+      await write(collection, events.flat().map(toStored), session)
+    }
+    await this.#connect(collection)
+  }
+
+  publish(event: BusEvent): void {
+    const stored = toStored(event)
+    this.#arrive(stored, true)
+    if (this.#waiting.length >= MAX_WAITING) {
+      // Too many for a database that is away: one takes their place, by which all streams begin anew.
+      for (const { _id } of this.#waiting) this.#seen.delete(_id.toHexString())
+      this.#waiting = [toStored(EVERYTHING)]
+    } else this.#waiting.push(stored)
+    this.#writing ??= this.#write()
+  }
+
+  async check(): Promise<void> {
+    const cause = this.#faults.read ?? this.#faults.write
+    if (cause !== null) throw new Unavailable('Events do not reach all processes', null, { cause })
+  }
+
+  async close(): Promise<void> {
+    this.#receiver = null
+    clearTimeout(this.#timer)
+    const [collection, stream] = [this.#collection, this.#stream]
+    if (collection !== null) delete getClientFacts(collection.db.client).outbox
+    this.#stream = null
+    await stream?.close()
+    // What was published is for others as well.
+    await this.#writing
+  }
+
+  /** Follows the collection, and takes what was written before. */
+  async #connect(collection: Collection<StoredEvent>): Promise<void> {
+    try {
+      if (this.#hasStreams) await this.#watch(collection)
+      await this.#poll(collection)
+      this.#faults.read = null
+    } catch (error) {
+      this.#faults.read = error
+    }
+    if (this.#receiver === null || (this.#stream !== null && this.#faults.read === null)) return
+    this.#timer = setTimeout(() => void this.#connect(collection), this.#options.pollMs)
+    this.#timer.unref()
+  }
+
+  async #watch(collection: Collection<StoredEvent>): Promise<void> {
+    if (this.#stream !== null) return
+    const stream = collection.watch<StoredEvent>([{ $match: { operationType: 'insert' } }])
+    try {
+      // The stream begins here: nothing is written between it and the poll.
+      await stream.tryNext()
+    } catch (error) {
+      await stream.close()
+      if (!isAnswer(error)) throw error
+      this.#hasStreams = false
+      return
+    }
+    this.#stream = stream
+    void this.#read(stream, collection)
+  }
+
+  async #read(
+    stream: ChangeStream<StoredEvent>,
+    collection: Collection<StoredEvent>,
+  ): Promise<void> {
+    try {
+      for await (const change of stream) {
+        if (change.operationType === 'insert') this.#arrive(change.fullDocument)
+      }
+    } catch (error) {
+      this.#faults.read = error
+    }
+    if (this.#stream !== stream) return
+    // The driver has given up. The next poll takes what has come meanwhile.
+    this.#stream = null
+    await stream.close()
+    await this.#connect(collection)
+  }
+
+  /** Takes what was written since the newest event, and a little before: it may have become visible late. */
+  async #poll(collection: Collection<StoredEvent>): Promise<void> {
+    const { keepMs, overlapMs } = this.#options
+    const [last] = await collection.find().sort({ at: -1 }).limit(1).toArray()
+    const newest = last?.at.getTime() ?? 0
+    if (this.#newest > 0 && newest - this.#newest > keepMs) this.#receiver?.lose()
+    const since = this.#newest === 0 ? newest - keepMs : this.#newest - overlapMs
+    const recent = { at: { $gte: new Date(since) } }
+    const found = await collection.find(recent, { projection: { _id: 1 } }).toArray()
+    const ids = found.map(({ _id }) => _id).filter((id) => !this.#seen.has(id.toHexString()))
+    this.#newest = Math.max(this.#newest, newest)
+    if (ids.length === 0) return
+    const unseen = await collection
+      .find({ _id: { $in: ids } })
+      .sort({ at: 1 })
+      .toArray()
+    for (const event of unseen) this.#arrive(event)
+  }
+
+  /** @param isOwn whether this process is about to write it: the server has no time for it yet */
+  #arrive(stored: StoredEvent, isOwn = false): void {
+    const position = stored._id.toHexString()
+    const isSeen = this.#seen.delete(position)
+    if (!isOwn) this.#newest = Math.max(this.#newest, stored.at.getTime())
+    this.#seen.set(position, isOwn ? Number.POSITIVE_INFINITY : this.#newest)
+    // Twice the overlap: no poll looks at older ones. Own ones stay until the server has them.
+    for (const [seen, time] of this.#seen) {
+      if (time < this.#newest - 2 * this.overlapMs) this.#seen.delete(seen)
+      else if (Number.isFinite(time)) break
+    }
+    if (isSeen) return
+    const { _id, at, record, ...event } = stored
+    const carried = record === undefined ? {} : { record: BSON.deserialize(toBytes(record)) }
+    if (event.path === EVERYTHING.path) this.#receiver?.lose()
+    else this.#receiver?.receive({ ...event, ...carried }, position, this.#newest || at.getTime())
+  }
+
+  /** Writes what is waiting, in its order; what fails is tried again. */
+  async #write(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const events = this.#waiting.slice()
+      try {
+        if (this.#collection !== null) await write(this.#collection, events)
+        this.#waiting = this.#waiting.slice(events.length)
+        this.#faults.write = null
+      } catch (error) {
+        this.#faults.write = error
+        if (this.#receiver === null) break
+        await pause(this.#options.pollMs, undefined, { ref: false })
+      }
+    }
+    this.#writing = null
+  }
+}
+
+/** Stands for events that are lost: of any service, of any record. */
+const EVERYTHING: BusEvent = { path: '', name: 'changed', id: null, place: '' }
+
+function toStored({ record, ...event }: BusEvent): StoredEvent {
+  const carried = record === undefined ? {} : { record: new Binary(BSON.serialize(record)) }
+  return { _id: new ObjectId(), at: new Date(), ...event, ...carried }
+}
+
+function toBytes(record: Binary | Uint8Array): Uint8Array {
+  return record instanceof Binary ? record.value() : record
+}
+
+/** Writes events with the time of the server: the clocks of processes may differ. */
+async function write(
+  collection: Collection<StoredEvent>,
+  events: readonly StoredEvent[],
+  session?: ClientSession,
+): Promise<void> {
+  if (events.length === 0) return
+  const operations = events.map(({ _id, at, ...event }) => ({
+    updateOne: {
+      filter: { _id },
+      update: { $setOnInsert: event, $currentDate: { at: true } } as const,
+      upsert: true,
+    },
+  }))
+  await collection.bulkWrite(operations, session === undefined ? {} : { session })
+}

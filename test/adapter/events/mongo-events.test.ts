@@ -1,0 +1,221 @@
+import { EventEmitter, once } from 'node:events'
+import type { Collection, Document } from 'mongodb'
+import { MongoServerError, ObjectId } from 'mongodb'
+import type { Test } from 'tap'
+import t from 'tap'
+import { MongoDBService, mongoEvents, transaction } from '../../../src/adapter/index.ts'
+import type { BusEvent, BusReceiver, HookContext } from '../../../src/core/index.ts'
+import { createApp } from '../../../src/core/index.ts'
+import { openDatabase } from '../../support/database.ts'
+import { until } from '../../support/until.ts'
+
+const { db, empty } = await openDatabase(t)
+
+t.beforeEach(async () => {
+  await empty('events')
+})
+
+/** One process: what it has received, and its bus. */
+class Process extends EventEmitter implements BusReceiver {
+  readonly received: BusEvent[] = []
+  readonly positions: string[] = []
+  readonly described: HookContext[] = []
+  losses = 0
+  readonly bus
+
+  constructor(collection: Collection | object = db.collection('events'), options = {}) {
+    super()
+    this.bus = mongoEvents({ collection: collection as Collection, pollMs: 5, ...options })
+  }
+
+  receive(event: BusEvent, position: string): void {
+    this.received.push(event)
+    this.positions.push(position)
+    this.emit('received')
+  }
+
+  lose(): void {
+    this.losses += 1
+    this.emit('received')
+  }
+
+  async describe(context: HookContext): Promise<readonly BusEvent[]> {
+    this.described.push(context)
+    const { _id: id } = context.result as Document
+    return [{ path: context.path, name: context.event ?? '', id, place: 'db.notes' }]
+  }
+
+  get ids(): unknown[] {
+    return this.received.map(({ id }) => id)
+  }
+
+  async until(isReached: () => boolean): Promise<void> {
+    while (!isReached()) await once(this, 'received')
+  }
+}
+
+async function open(t: Test, process = new Process()): Promise<Process> {
+  await process.bus.open(process)
+  t.teardown(() => process.bus.close())
+  return process
+}
+
+function toEvent(id: unknown, record?: object): BusEvent {
+  return { path: 'notes', name: 'created', id, place: 'db.notes', ...(record ? { record } : {}) }
+}
+
+t.test('an event reaches all processes, once, by the same position', async (t) => {
+  const one = await open(t)
+  const other = await open(t)
+  one.bus.publish(toEvent(1))
+  t.strictSame(one.ids, [1], 'its own process at once')
+  await other.until(() => other.ids.length === 1)
+  other.bus.publish(toEvent(2))
+  one.bus.publish(toEvent(3))
+  await one.until(() => one.ids.length === 3)
+  await other.until(() => other.ids.length === 3)
+  one.bus.publish(toEvent(4))
+  await other.until(() => other.ids.includes(4))
+  for (const process of [one, other]) {
+    t.strictSame([...process.ids].sort(), [1, 2, 3, 4])
+    t.equal(new Set(process.positions).size, 4)
+  }
+  t.strictSame([...one.positions].sort(), [...other.positions].sort())
+})
+
+t.test('an event keeps its types, and a record whatever names it has', async (t) => {
+  const [one, other] = [await open(t), await open(t)]
+  const id = new ObjectId()
+  const record = { _id: id, 'a.b': 1, $c: new Date(5), d: { $set: { e: null } } }
+  one.bus.publish({ ...toEvent(id, record), name: 'removed' })
+  await other.until(() => other.ids.length === 1)
+  t.strictSame(other.received, [{ ...toEvent(id, record), name: 'removed' }])
+})
+
+t.test('a process that starts gets what is kept', async (t) => {
+  const one = await open(t)
+  for (const id of [1, 2, 3]) one.bus.publish(toEvent(id))
+  const witness = await open(t)
+  await witness.until(() => witness.ids.length === 3)
+  const late = await open(t)
+  t.strictSame(late.ids, [1, 2, 3])
+})
+
+t.test('events are forgotten by an index', async (t) => {
+  await open(t, new Process(await empty('kept'), { keepMs: 60_000 }))
+  const indexes = await db.collection('kept').listIndexes().toArray()
+  t.match(
+    indexes.find(({ key }) => key.at === 1),
+    { expireAfterSeconds: 60 },
+  )
+})
+
+t.test('events of a transaction are written in it', async (t) => {
+  const [one, other] = [await open(t), await open(t)]
+  const notes = await empty('notes')
+  const app = createApp().use('notes', new MongoDBService({ Model: notes }))
+  const create = async (n: number) => (await app.service('notes').create({ n })) as Document
+  const { _id } = await transaction(app, () => create(1))
+  await other.until(() => other.ids.length === 1)
+  await one.until(() => one.ids.length === 1)
+  t.equal(String(other.ids[0]), String(_id))
+  const failed = transaction(app, async () => {
+    await create(2)
+    throw new Error('no')
+  })
+  await t.rejects(failed, { message: 'no' })
+  await transaction(app, () => create(3))
+  await other.until(() => other.ids.length === 2)
+  const [, third] = await notes.find().toArray()
+  t.equal(String(other.ids[1]), String(third?._id), 'and none of the one that was aborted')
+  t.equal(await db.collection('events').countDocuments(), 2)
+})
+
+t.test('no outbox is left where the bus is closed', async (t) => {
+  const one = new Process()
+  await one.bus.open(one)
+  await one.bus.close()
+  const app = createApp().use('notes', new MongoDBService({ Model: await empty('notes') }))
+  await transaction(app, async () => app.service('notes').create({ n: 1 }))
+  t.strictSame(one.described, [])
+})
+
+/** Returns the collection of events, with some methods of its own. */
+function withMethods(methods: object): object {
+  return new Proxy(db.collection('events'), {
+    get(target, name) {
+      if (name in methods) return Reflect.get(methods, name)
+      const value: unknown = Reflect.get(target, name)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+}
+
+t.test('what can not be written is written later', async (t) => {
+  const other = await open(t)
+  let failures = 3
+  const bulkWrite: Collection['bulkWrite'] = async (...operations) => {
+    failures -= 1
+    if (failures >= 0) throw new Error('away')
+    return db.collection('events').bulkWrite(...operations)
+  }
+  const one = await open(t, new Process(withMethods({ bulkWrite })))
+  one.bus.publish(toEvent(1))
+  one.bus.publish(toEvent(2))
+  await other.until(() => other.ids.length === 2)
+  t.strictSame(other.ids, [1, 2])
+  t.equal(other.losses, 0)
+})
+
+t.test('of too many that can not be written all streams are told', async (t) => {
+  const other = await open(t)
+  let isAway = true
+  const bulkWrite: Collection['bulkWrite'] = async (...operations) => {
+    if (isAway) throw new Error('away')
+    return db.collection('events').bulkWrite(...operations)
+  }
+  const one = await open(t, new Process(withMethods({ bulkWrite })))
+  for (let id = 0; id <= 1_000; id += 1) one.bus.publish(toEvent(id))
+  await until(() => isRefusing(one))
+  isAway = false
+  await other.until(() => other.losses === 1)
+  t.strictSame(other.ids, [])
+})
+
+t.test('while events can not be read the bus says so, and makes up for them', async (t) => {
+  const one = await open(t)
+  let isAway = false
+  const find = (...given: []) => {
+    if (isAway) throw new Error('away')
+    return db.collection('events').find(...given)
+  }
+  const refusal = new MongoServerError({ message: 'no change streams here', code: 40573 })
+  const watch = () => ({ tryNext: () => Promise.reject(refusal), close: async () => undefined })
+  const other = await open(t, new Process(withMethods({ find, watch })))
+  await other.bus.check()
+  isAway = true
+  one.bus.publish(toEvent(1))
+  await until(() => isRefusing(other))
+  isAway = false
+  await other.until(() => other.ids.length === 1)
+  await until(async () => !(await isRefusing(other)))
+  t.strictSame(other.ids, [1])
+})
+
+/** Whether a process says that events do not reach it, or that its own do not reach others. */
+async function isRefusing({ bus }: Process): Promise<boolean> {
+  return bus.check().then(
+    () => false,
+    ({ code }) => code === 503,
+  )
+}
+
+t.test('options that are not known are refused', async (t) => {
+  const collection = db.collection('events')
+  t.throws(() => mongoEvents({ collection, keepMS: 5 } as never), /unknown option 'keepMS'/)
+  t.throws(
+    () => mongoEvents({ collection: db } as never),
+    /'collection' must be a MongoDB collection/,
+  )
+  t.throws(() => mongoEvents({ collection, pollMs: -1 }), /'pollMs' must be/)
+})
