@@ -1,3 +1,5 @@
+import { STANDARD_EVENTS } from '../../core/method-table.ts'
+
 /** What an event says: that a record is new, has changed or is gone, or something of the service's own. */
 export interface RecordEvent {
   /** `created`, `updated`, `patched`, `removed`, or an event of the service itself. */
@@ -72,11 +74,14 @@ export class EventLog {
     return count === 0 ? [] : this.#events.slice(-count)
   }
 
-  /** Drops the records of events that every stream has been told of. */
+  /**
+   * Drops the records of changes that every stream has been told of. Those of the service's own events
+   * are kept: nothing else tells what they have said.
+   */
   release(sequence: number): void {
     for (let number = Math.max(this.#released + 1, this.#oldest); number <= sequence; number += 1) {
       const event = this.#events[number - this.#oldest]
-      if (event !== undefined) event.record = undefined
+      if (event !== undefined && STANDARD_EVENTS.includes(event.name)) event.record = undefined
     }
     this.#released = Math.max(this.#released, sequence)
   }
