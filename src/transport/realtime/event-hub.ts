@@ -6,7 +6,7 @@ import type { RecordEvent } from './event-log.ts'
 import { CHANGED } from './event-log.ts'
 import { publisherOf } from './publish.ts'
 import type { ResolvedRealtimeOptions } from './realtime-options.ts'
-import type { StreamHub } from './subscription.ts'
+import type { SentRecords, StreamHub } from './subscription.ts'
 import { Subscription } from './subscription.ts'
 import { Topic } from './topic.ts'
 
@@ -21,7 +21,7 @@ const EVERYTHING: RecordEvent = { name: CHANGED, id: null, place: '' }
 
 /** What a stream that has ended was sent, for the client that comes back to it. */
 interface Parting {
-  readonly sent: Set<string>
+  readonly sent: SentRecords
   readonly leftAt: number
 }
 
@@ -29,7 +29,6 @@ interface Parting {
 export class EventHub implements RequestStreams, StreamHub, BusReceiver {
   readonly options: ResolvedRealtimeOptions
   readonly #app: Application
-  readonly #epoch = crypto.randomUUID().slice(0, 8)
   readonly #topics = new Map<MethodEntry, Topic>()
   readonly #streams = new Set<Subscription>()
   /** How many streams each caller has. */
@@ -120,7 +119,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     return Promise.all(events.map(async (one) => ({ path, ...one, place: await one.place })))
   }
 
-  takeSent(token: string): Set<string> | undefined {
+  takeSent(token: string): SentRecords | undefined {
     const sent = this.#partings.get(token)?.sent
     this.#partings.delete(token)
     return sent
@@ -156,9 +155,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     if (known !== undefined) return known
     const { bus, bufferEvents, bufferMs } = this.options
     const limits = { bufferEvents, bufferMs, overlapMs: bus?.overlapMs ?? 0 }
-    const topic = new Topic(method, limits, `${this.#epoch}.0`, (...event) =>
-      this.#publish(...event),
-    )
+    const topic = new Topic(method, limits, (...event) => this.#publish(...event))
     this.#topics.set(method, topic)
     return topic
   }
@@ -185,7 +182,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
   }
 
   #append(topic: Topic, event: RecordEvent): void {
-    topic.append(event, `${this.#epoch}.${topic.log.last + 1}`, Date.now())
+    topic.append(event, topic.nextPosition, Date.now())
   }
 
   #close(topic: Topic): void {
@@ -202,7 +199,8 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     const count = (this.#callers.get(caller) ?? 1) - 1
     if (count > 0) this.#callers.set(caller, count)
     else this.#callers.delete(caller)
-    const { sent, token } = subscription
+    const { token } = subscription
+    const sent = subscription.listSent()
     if (sent === null) return
     this.#partings.set(token, { sent, leftAt: Date.now() })
     const [oldest] = this.#partings.keys()

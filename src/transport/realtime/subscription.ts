@@ -26,7 +26,22 @@ export interface StreamHub {
   /** Whether the publisher of the service lets a caller hear of a record. */
   allows(topic: Topic, record: object, event: string, params: Params): boolean
   /** Returns, once, what a stream that has ended was sent. */
-  takeSent(token: string): Set<string> | undefined
+  takeSent(token: string): SentRecords | undefined
+}
+
+/** What a stream has sent, for a client that comes back to it. */
+export interface SentRecords {
+  readonly viewKey: string
+  /** The number of the event that its snapshot is from: the client has nothing of before. */
+  readonly since: number
+  readonly keys: ReadonlySet<string>
+  /** What was taken back, with the number of the event: the client may not have heard it. */
+  readonly takenBack: readonly TakenBack[]
+}
+
+interface TakenBack {
+  readonly key: string
+  readonly sequence: number
 }
 
 /** The query of `find` that needs nobody to judge records by it. */
@@ -35,7 +50,7 @@ const UNJUDGED: ReadonlySet<string> = new Set(['$limit', '$skip', '$sort'])
 /** One caller's stream of the records of one query. */
 export class Subscription implements Follower {
   /** Names the stream for whoever comes back to it; nobody else can guess it. */
-  readonly token: string = crypto.randomUUID()
+  token: string = crypto.randomUUID()
   readonly topic: Topic
   cursor = 0
   isBusy = true
@@ -44,6 +59,8 @@ export class Subscription implements Follower {
   sent: Set<string> | null = new Set()
   /** When it is to be looked up next what the caller may read, in ms since the epoch. */
   recheckAt = 0
+  #since = 0
+  #takenBack: TakenBack[] = []
   readonly #hub: StreamHub
   readonly #call: StreamedCall
   /** The params as the caller has sent them. */
@@ -103,6 +120,13 @@ export class Subscription implements Follower {
     this.#stream.write(isResumed || missed === null ? snapshot : RESYNC + snapshot)
     this.isBusy = false
     this.topic.add(this)
+  }
+
+  /** Returns what the caller has been sent, `null` where nobody knows. */
+  listSent(): SentRecords | null {
+    if (this.sent === null || this.view === null) return null
+    const viewKey = this.view.key
+    return { viewKey, since: this.#since, keys: this.sent, takenBack: this.#takenBack }
   }
 
   tell(round: Round): void {
@@ -178,11 +202,11 @@ export class Subscription implements Follower {
     let isResumed = false
     const { body } = await this.topic.find.call(context, async (running) => {
       await this.#follow(running)
-      isResumed = missed !== null && missed.sequence !== null && this.view !== null
-      this.cursor = isResumed ? Number(missed?.sequence) : this.topic.log.last
-      if (!isResumed) return this.#call.method.call(running)
-      this.sent = missed?.sent ?? null
-      return this.#createResult()
+      isResumed = missed !== null && this.#resume(missed)
+      if (isResumed) return this.#createResult()
+      this.cursor = this.topic.log.last
+      this.#since = this.cursor
+      return this.#call.method.call(running)
     })
     if (listRecords(body) === null) {
       throw new NotAcceptable('find answers neither by a page nor by a list: there is no stream')
@@ -206,6 +230,33 @@ export class Subscription implements Follower {
     throw new BadRequest(
       `The service can't judge its records: no stream is possible by ${condition}`,
     )
+  }
+
+  /** Goes on where a client has been. Returns whether that is possible. */
+  #resume({ sequence, token }: MissedEvents): boolean {
+    if (sequence === null || this.view === null) return false
+    const sent = this.#hub.takeSent(token)
+    // What it has is of another query, or of before a snapshot that it has not got.
+    if (sent !== undefined && (sent.viewKey !== this.view.key || sent.since > sequence))
+      return false
+    this.cursor = sequence
+    this.#since = sequence
+    this.#takenBack = sent?.takenBack.filter((one) => one.sequence > sequence) ?? []
+    const takenBack = this.#takenBack.map(({ key }) => key)
+    this.sent = sent === undefined ? null : new Set([...sent.keys, ...takenBack])
+    // As long as nothing is told the client comes back by the name that it has.
+    if (sent !== undefined) this.token = token
+    return true
+  }
+
+  /** Notes that the caller is told to drop a record. Returns whether he had it. */
+  #takeBack(key: string, { sequence }: LoggedEvent): boolean | undefined {
+    const hadIt = this.sent?.delete(key)
+    if (hadIt !== true) return hadIt
+    const { last, size } = this.topic.log
+    this.#takenBack = this.#takenBack.filter((one) => one.sequence > last - size)
+    this.#takenBack.push({ key, sequence })
+    return true
   }
 
   #createResult(): unknown {
@@ -239,7 +290,7 @@ export class Subscription implements Follower {
     const id = String(last)
     const end = id.lastIndexOf('.')
     const sequence = this.topic.log.fromPosition(id.slice(0, Math.max(0, end)))
-    return { sequence, sent: this.#hub.takeSent(id.slice(end + 1)) }
+    return { sequence, token: id.slice(end + 1) }
   }
 
   /** Returns the events that may concern the caller, `null` where only a new snapshot can tell of them. */
@@ -266,7 +317,10 @@ export class Subscription implements Follower {
     // Gone by now: the event of that is on its way.
     if (stored === undefined) return isRemoved ? null : undefined
     if (!round.matches(this.view, stored)) return null
-    if (!this.#hub.allows(this.topic, stored, event.name, this.#params)) return undefined
+    if (!this.#hub.allows(this.topic, stored, event.name, this.#params)) {
+      // Who has it hears that it is gone.
+      return isRemoved ? null : undefined
+    }
     return isOwnEvent(event.name) ? (event.record ?? stored) : stored
   }
 
@@ -310,7 +364,7 @@ export class Subscription implements Follower {
       this.sent?.add(key)
       return write(name, text)
     }
-    const hadIt = this.sent?.delete(key)
+    const hadIt = this.#takeBack(key, event)
     if (text !== null) return write(name, text)
     if (hadIt === undefined) return null
     const data = JSON.stringify({ [this.topic.idField]: id })
@@ -334,6 +388,6 @@ function isOwnEvent(name: string): boolean {
 interface MissedEvents {
   /** The number of the last event that it has; `null` where nobody knows what came behind it. */
   readonly sequence: number | null
-  /** What it was sent, where this process has sent it. */
-  readonly sent: Set<string> | undefined
+  /** Names the stream that it has it from. */
+  readonly token: string
 }

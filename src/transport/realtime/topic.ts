@@ -39,6 +39,8 @@ export class Topic {
   readonly followers: Set<Follower> = new Set()
   /** When the last stream has left, in ms since the epoch. */
   leftAt: number = Date.now()
+  /** Of each topic its own: a position of another service, or of before it was closed, means nothing. */
+  readonly #epoch = crypto.randomUUID().slice(0, 8)
   readonly #method: MethodEntry
   readonly #listeners = new Map<string | symbol, (...values: never[]) => void>()
   /** Whether changes are seen in the database: the events of calls tell nothing more then. */
@@ -46,11 +48,10 @@ export class Topic {
   #isRunning = false
   #warnsOfId = true
 
-  /** @param base the position before the first event */
-  constructor(method: MethodEntry, limits: LogLimits, base: string, publish: Publish) {
+  constructor(method: MethodEntry, limits: LogLimits, publish: Publish) {
     this.#method = method
     this.find = new FollowedFind(method)
-    this.log = new EventLog(limits, base)
+    this.log = new EventLog(limits, `${this.#epoch}.0`)
     const { service, options } = method.entry
     if (isFollowable(service)) service.isFollowed = true
     for (const name of [...options.serviceEvents, CHANGED]) {
@@ -61,7 +62,7 @@ export class Topic {
     }
     this.#listen(SEEN_CHANGE, ({ position, ...event }: SeenChange) => {
       this.#isWatched = true
-      this.append(event, position ?? `${base}.${this.log.last + 1}`, Date.now())
+      this.append(event, position ?? this.nextPosition, Date.now())
     })
   }
 
@@ -69,6 +70,11 @@ export class Topic {
   get idField(): string {
     const { id } = this.#service
     return typeof id === 'string' ? id : '_id'
+  }
+
+  /** The position of the next event that this process alone has noticed. */
+  get nextPosition(): string {
+    return `${this.#epoch}.${this.log.last + 1}`
   }
 
   add(follower: Follower): void {
