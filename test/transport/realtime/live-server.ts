@@ -17,6 +17,8 @@ export interface LiveServer extends ListeningServer {
   readonly hub: EventHub
   /** Opens a stream of a path: `'/tasks?team=1'`. */
   open(path: string, headers?: RequestHeaders): Promise<EventFrames>
+  /** Has a client leave; resolves when the server has noticed. */
+  leave(stream: EventFrames): Promise<void>
   /** Asks for a stream that there is none of. */
   refusal(path: string, headers?: RequestHeaders): Promise<Refusal>
 }
@@ -52,6 +54,11 @@ export async function startLiveServer(
       const stream = await openFrames(t, `${server.url}${path}`, headers)
       opened.push(stream)
       return stream
+    },
+    async leave(stream) {
+      const { size } = hub
+      await stream.close()
+      await until(() => hub.size < size)
     },
     async refusal(path, headers) {
       const answer = await askForFrames(t, `${server.url}${path}`, headers)
