@@ -3,7 +3,7 @@ import type { Application, HookContext, MethodEntry, Params } from '../../core/i
 import { findServiceEntry, TooManyRequests, Unavailable } from '../../core/index.ts'
 import type { RequestStreams, StreamedCall } from '../request-streams.ts'
 import type { RecordEvent } from './event-log.ts'
-import { CHANGED } from './event-log.ts'
+import { EVERYTHING } from './event-log.ts'
 import { publisherOf } from './publish.ts'
 import type { ResolvedRealtimeOptions } from './realtime-options.ts'
 import type { SentRecords, StreamHub } from './subscription.ts'
@@ -15,9 +15,6 @@ const LONGEST_STEP_MS = 1_000
 
 /** Events that streams send themselves. */
 const OWN_FRAMES: ReadonlySet<string> = new Set(['snapshot', 'left', 'resync', 'end', 'changed'])
-
-/** Stands for an event of any record. */
-const EVERYTHING: RecordEvent = { name: CHANGED, id: null, place: '' }
 
 /** What a stream that has ended was sent, for the client that comes back to it. */
 interface Parting {

@@ -18,6 +18,9 @@ export interface RecordEvent {
 /** That records have changed, nobody knows which. */
 export const CHANGED = 'changed'
 
+/** Stands for an event of any record. */
+export const EVERYTHING: RecordEvent = { name: CHANGED, id: null, place: '' }
+
 /** An event in its place in the log. */
 export interface LoggedEvent extends RecordEvent {
   readonly sequence: number

@@ -5,7 +5,7 @@ import type { RecordView, SeenChange } from '../../core/services/record-view.ts'
 import { isFollowable, SEEN_CHANGE } from '../../core/services/record-view.ts'
 import { isObject } from '../../core/value-kind.ts'
 import type { LoggedEvent, LogLimits, RecordEvent } from './event-log.ts'
-import { CHANGED, EventLog } from './event-log.ts'
+import { CHANGED, EVERYTHING, EventLog } from './event-log.ts'
 import { FollowedFind } from './followed-find.ts'
 import { Round, toKey } from './round.ts'
 
@@ -103,10 +103,13 @@ export class Topic {
     const id = isObject(item) ? item[this.idField] : undefined
     if (name === CHANGED || id === undefined || id === null) {
       if (name !== CHANGED) this.#warnOfId(name)
-      return { name: CHANGED, id: null, place: '' }
+      return EVERYTHING
     }
     const record = item as object
-    if (!isFollowable(service)) return { name, id, place: '', record }
+    if (!isFollowable(service)) {
+      const shown = findDispatch(record, context)
+      return isObject(shown) ? { name, id, place: '', record: shown } : EVERYTHING
+    }
     const located = service.locateRecords(context?.params ?? {})
     // A collection that can't be opened has no streams.
     const place = typeof located === 'string' ? located : located.catch(() => '')
@@ -183,4 +186,12 @@ export class Topic {
   get #service(): EmittingService {
     return this.#method.entry.service as EmittingService
   }
+}
+
+/** Returns what a call shows of a record of its result outside. */
+function findDispatch(record: object, context: HookContext | undefined): unknown {
+  const { dispatch, result } = context ?? {}
+  if (dispatch === undefined) return record
+  if (!Array.isArray(result)) return dispatch
+  return Array.isArray(dispatch) ? dispatch[result.indexOf(record)] : undefined
 }
