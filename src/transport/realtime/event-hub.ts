@@ -107,9 +107,10 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
 
   async describe(context: HookContext): Promise<readonly BusEvent[]> {
     const { event, service } = context
-    const find = findServiceEntry(service)?.methods.get('find')
+    const entry = findServiceEntry(service)
+    const find = entry?.methods.get('find')
     const topic = find === undefined ? undefined : this.#topics.get(find)
-    if (event === null || topic === undefined) return []
+    if (event === null || topic === undefined || entry?.options.events.includes(event)) return []
     this.#stored.add(context)
     const path = this.#pathOf(topic)
     const events = [context.result].flat().map((item) => topic.toEvent(event, item, context))
