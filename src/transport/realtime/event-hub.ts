@@ -56,11 +56,11 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
 
   async open(call: StreamedCall): Promise<void> {
     const topic = this.#topicOf(call.method)
-    const subscription = new Subscription(this, topic, call)
+    const subscription = new Subscription(this, topic, call.context.params)
     this.#streams.add(subscription)
     const onClose = (): void => this.#release(subscription)
     try {
-      await subscription.open(onClose)
+      await subscription.open(call, onClose)
       call.transport.followEndless(call.reply, () => subscription.end('closing'))
     } catch (error) {
       onClose()

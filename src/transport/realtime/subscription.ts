@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import type { HookContext, Params } from '../../core/index.ts'
 import { BadRequest, NotAcceptable, toServiceError } from '../../core/index.ts'
@@ -50,7 +51,7 @@ const UNJUDGED: ReadonlySet<string> = new Set(['$limit', '$skip', '$sort'])
 /** One caller's stream of the records of one query. */
 export class Subscription implements Follower {
   /** Names the stream for whoever comes back to it; nobody else can guess it. */
-  token: string = crypto.randomUUID()
+  token: string = randomBytes(16).toString('base64url')
   readonly topic: Topic
   cursor = 0
   isBusy = true
@@ -62,7 +63,6 @@ export class Subscription implements Follower {
   #since = 0
   #takenBack: TakenBack[] = []
   readonly #hub: StreamHub
-  readonly #call: StreamedCall
   /** The params as the caller has sent them. */
   readonly #given: Params
   /** The params as the hooks have made them. */
@@ -70,11 +70,10 @@ export class Subscription implements Follower {
   #isPage = false
   #stream: EventStream | null = null
 
-  constructor(hub: StreamHub, topic: Topic, call: StreamedCall) {
-    const { params } = call.context
+  /** @param params those of the call, before its hooks */
+  constructor(hub: StreamHub, topic: Topic, params: Params) {
     this.#hub = hub
     this.topic = topic
-    this.#call = call
     this.#given = copyParams(params, params.query)
   }
 
@@ -96,11 +95,11 @@ export class Subscription implements Follower {
 
   /**
    * Runs `find` and begins the answer: with its result, or with what the caller has missed since the event
-   * that he names.
+   * that he names. The call is not kept: the stream may last for days, and its context holds the result.
    * @throws whatever `find` refuses the call for
    */
-  async open(onClose: () => void): Promise<void> {
-    const { context, request, reply, transport } = this.#call
+  async open(call: StreamedCall, onClose: () => void): Promise<void> {
+    const { context, request, reply, transport } = call
     const missed = this.#findMissed(request)
     const { body, isResumed } = await this.#find(context, missed)
     const { status = 200, location } = context.http
@@ -186,7 +185,7 @@ export class Subscription implements Follower {
   #endBy(thrown: unknown): void {
     const error = toServiceError(thrown)
     if (error.code >= 500) {
-      const { entry } = this.#call.method
+      const { entry } = this.topic.find.method
       entry.app.logger.error({ err: thrown, service: entry.path }, 'A stream has failed')
     }
     if (error.code === 401) this.end('expired', error.message)
@@ -206,7 +205,7 @@ export class Subscription implements Follower {
       if (isResumed) return this.#createResult()
       this.cursor = this.topic.log.last
       this.#since = this.cursor
-      return this.#call.method.call(running)
+      return this.topic.find.method.call(running)
     })
     if (listRecords(body) === null) {
       throw new NotAcceptable('find answers neither by a page nor by a list: there is no stream')
