@@ -127,6 +127,13 @@ const CLIENT = toNames({
   `,
 })
 
+const REALTIME_CLIENT = toNames({
+  values: 'LiveList live realtime subscribe',
+  types: `
+    FoundBy LiveEvent LiveParams LiveStatus RealtimeOptions RecordOf SubscriptionParams
+  `,
+})
+
 const PUBLIC_NAMES: Readonly<Record<string, Names>> = {
   remex: REMEX,
   'remex/core': CORE,
@@ -136,6 +143,7 @@ const PUBLIC_NAMES: Readonly<Record<string, Names>> = {
   'remex/mongodb': MONGODB,
   'remex/embedded': EMBEDDED,
   'remex/client': CLIENT,
+  'remex/client/realtime': REALTIME_CLIENT,
 }
 
 interface Manifest {
