@@ -42,6 +42,11 @@ export class ServedStream {
     return this
   }
 
+  /** Sends bytes as they are, which may be a part of a character. */
+  writeBytes(bytes: Uint8Array): void {
+    this.#response.write(bytes)
+  }
+
   /** Ends the answer, with the reason of an `end` frame if one is given. */
   end(reason?: string, message?: string): void {
     if (reason !== undefined) this.send('end', { reason, message })
