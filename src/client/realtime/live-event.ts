@@ -5,8 +5,8 @@ export type RecordOf<Result> = Result extends Page<infer Item> | readonly (infer
   ? Item
   : Result
 
-/** An event of a service that is none of the standard ones; nothing is known of its data. */
-type OwnEvent<Name> = Name extends string ? { readonly type: Name; readonly data: unknown } : never
+/** An event of each of these names: a union, whose parts the compiler tells apart by `type`. */
+type Named<Name, Data> = Name extends string ? { readonly type: Name; readonly data: Data } : never
 
 /**
  * What a subscriber is told, for a `find` that resolves to `Result`. `left` has the id alone, of a
@@ -14,11 +14,11 @@ type OwnEvent<Name> = Name extends string ? { readonly type: Name; readonly data
  * have been missed. The names of a service's own events are the second argument.
  */
 export type LiveEvent<Result = unknown, Own extends string = never> =
-  | { readonly type: 'snapshot'; readonly data: Result }
-  | { readonly type: 'created' | 'updated' | 'patched'; readonly data: RecordOf<Result> }
-  | { readonly type: 'removed' | 'left'; readonly data: Partial<RecordOf<Result>> }
-  | { readonly type: 'resync'; readonly data: object }
-  | OwnEvent<Own>
+  | Named<'snapshot', Result>
+  | Named<'created' | 'updated' | 'patched', RecordOf<Result>>
+  | Named<'removed' | 'left', Partial<RecordOf<Result>>>
+  | Named<'resync', object>
+  | Named<Own, unknown>
 
 /** An event as it arrives. */
 export interface ReceivedEvent {

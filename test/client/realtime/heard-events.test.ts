@@ -136,7 +136,10 @@ t.test('what the client writes is told once, by the stream', async (t) => {
 t.test('an event of the name that a hook gives is told here', async (t) => {
   const heard = await listen(t)
   const tasks = heard.client.service('tasks')
-  tasks.hooks({ after: { create: [(context) => void (context.event = 'drafted')] } })
+  const rename = (context: HookContext): void => {
+    context.event = 'drafted'
+  }
+  tasks.hooks({ after: { create: [rename] } })
   const drafted: unknown[] = []
   tasks.on('drafted', (data) => drafted.push(data))
   await settle(heard, await open(heard.server))
