@@ -33,10 +33,8 @@ const MAX_FRAME_CHARACTERS = 2 ** 26
 /** A timer of more would end at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
-/** Why a connection was ended that is to be made anew. */
-class Restart extends Unavailable {}
-
-const LOST = 'The connection of a stream of events was lost'
+/** Why a connection has ended that is made anew at once. */
+const AGAIN = Symbol('again')
 
 /**
  * The events of one query. It connects again whenever the connection is lost, from the last event that
@@ -76,7 +74,7 @@ export class EventStream {
   /** Has the stream begin anew at once, with a snapshot. */
   restart(): void {
     this.#forget()
-    this.#attempt.abort(new Restart('The stream begins anew'))
+    this.#attempt.abort(AGAIN)
   }
 
   /**
@@ -94,45 +92,35 @@ export class EventStream {
     while (this.status !== 'closed') {
       this.#attempt = new AbortController()
       const { signal } = this.#attempt
-      let waitMs = 0
+      let error: unknown
       try {
         this.#change('connecting', this.error)
         const body = await this.#call.open(this.#lastId, signal)
         this.#change('open', undefined)
-        waitMs = await this.#read(body, signal)
+        await this.#read(body, signal)
       } catch (thrown) {
-        const error = signal.aborted ? signal.reason : thrown
-        if (!isPassing(error)) return this.close(error)
-        this.error = error
-        const isRestart = error instanceof Restart
-        waitMs = isRestart ? 0 : Math.max(this.#findWait(), findRetryAfter(error))
-      } finally {
-        this.#attempt.abort()
+        error = signal.aborted ? signal.reason : thrown
       }
+      // Closes a connection whose server does not.
+      this.#attempt.abort()
+      if (error !== AGAIN && !isPassing(error)) return this.close(error)
       this.#attempt = new AbortController()
-      this.#change('waiting', this.error)
-      await wait(waitMs, this.#attempt.signal)
+      this.#change('waiting', error === AGAIN ? undefined : error)
+      await wait(this.#findWait(error), this.#attempt.signal)
     }
   }
 
-  /** Resolves to how long to wait before the next connection, once the server has ended this one. */
-  async #read(body: ReadableStream<Uint8Array>, signal: AbortSignal): Promise<number> {
-    let ended: unknown
-    let hasEvents = false
+  /** Rejects with why the connection has ended. */
+  async #read(body: ReadableStream<Uint8Array>, signal: AbortSignal): Promise<never> {
     const parser = createParser({
       maxBufferSize: MAX_FRAME_CHARACTERS,
       onRetry: (ms) => {
         this.#baseMs = Math.max(1, ms)
       },
       onEvent: ({ id, event: type = 'message', data }) => {
-        if (ended !== undefined) return
         const event = { type, data: this.#parse(type, data) }
+        if (type === 'end') throw this.#toEndError(event.data)
         this.#lastId = id ?? this.#lastId
-        if (type === 'end') {
-          ended = event.data
-          return
-        }
-        hasEvents = true
         this.#failures = 0
         this.#tell(event)
       },
@@ -140,24 +128,32 @@ export class EventStream {
         if (type === 'max-buffer-size-exceeded') throw this.#toFrameError(message)
       },
     })
+    const { silenceMs } = this.#options
     const reader = body.getReader()
     const decoder = new TextDecoder()
     signal.addEventListener('abort', () => void reader.cancel().catch(() => undefined))
-    while (ended === undefined) {
-      const silent = new Unavailable(`The server was silent for ${this.#options.silenceMs} ms`)
-      const timer = setTimeout(() => this.#attempt.abort(silent), this.#options.silenceMs)
-      const { done, value } = await reader
-        .read()
-        .catch((cause: unknown) => {
-          throw new Unavailable(LOST, undefined, { cause })
-        })
-        .finally(() => clearTimeout(timer))
-      if (done) throw new Unavailable(LOST)
+    const endSilent = (): void => {
+      this.#attempt.abort(new Unavailable(`The server was silent for ${silenceMs} ms`))
+    }
+    for (;;) {
+      const timer = setTimeout(endSilent, silenceMs)
+      const reading = reader.read().finally(() => clearTimeout(timer))
+      const { done, value } = await reading.catch((cause: unknown) => {
+        throw new Unavailable('The connection was lost', undefined, { cause })
+      })
+      if (done) throw new Unavailable('The connection was lost')
       parser.feed(decoder.decode(value, { stream: true }))
     }
-    const { reason, message } = isObject(ended) ? ended : {}
-    if (reason === 'refused') throw new Forbidden(String(message ?? 'The stream was refused'))
-    return reason === 'slow' && hasEvents ? 0 : this.#findWait()
+  }
+
+  /** Returns why the server has ended the stream, by what it says. */
+  #toEndError(data: unknown): unknown {
+    const {
+      reason,
+      message = `The server has ended the stream: ${reason}`,
+    }: Record<string, unknown> = isObject(data) ? data : {}
+    if (reason === 'refused') return new Forbidden(String(message))
+    return reason === 'slow' && this.#failures === 0 ? AGAIN : new Unavailable(String(message))
   }
 
   #parse(type: string, data: string): unknown {
@@ -192,11 +188,16 @@ export class EventStream {
     for (const subscriber of [...this.subscribers]) subscriber.notice(this)
   }
 
-  /** Returns a wait by chance: clients that were cut off together do not come back together. */
-  #findWait(): number {
+  /**
+   * Returns how long to wait: as long as the server says, or by chance, so that clients that were cut off
+   * together do not come back together.
+   */
+  #findWait(error: unknown): number {
     const longestMs = Math.min(this.#options.maxReconnectMs, this.#baseMs * 2 ** this.#failures)
     this.#failures += 1
-    return Math.random() * longestMs
+    if (error === AGAIN) return 0
+    const leastMs = toWaitMs(findResponse(error)?.headers['retry-after']) ?? 0
+    return Math.max(leastMs, Math.random() * longestMs)
   }
 }
 
@@ -205,10 +206,6 @@ function isPassing(error: unknown): boolean {
   if (!(error instanceof ServiceError)) return false
   const status = findResponse(error)?.status ?? error.code
   return status >= 500 || status === 408 || status === 429
-}
-
-function findRetryAfter(error: unknown): number {
-  return toWaitMs(findResponse(error)?.headers['retry-after']) ?? 0
 }
 
 function findResponse(error: unknown): ErrorResponse | undefined {

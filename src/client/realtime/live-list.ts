@@ -90,8 +90,9 @@ export class LiveList<Result = unknown> {
   async #follow(): Promise<void> {
     try {
       for await (const event of this.#events) this.#apply(event)
-    } catch {
-      // `error` has it, and the listeners were told.
+    } catch (error) {
+      this.#events.error = error
+      this.#tell()
     }
   }
 

@@ -35,17 +35,10 @@ const DEFAULTS: ResolvedRealtimeOptions = {
   maxWaiting: 1_000,
 }
 
-/** What services get, without types. */
-const METHODS = {
-  subscribe: (service: object, params: SubscriptionParams = {}): unknown =>
-    new Subscription(findStreams(service), params),
-  live: async (service: object, params: SubscriptionParams = {}): Promise<unknown> => {
-    const onListenerError = (error: unknown): void => {
-      findServiceEntry(service)?.app.logListenerError(error, 'change')
-    }
-    return new LiveList(findStreams(service), params, onListenerError).start()
-  },
-}
+type LiveMethod = (service: object, params?: SubscriptionParams) => unknown
+
+/** What services get, as methods. */
+const METHODS: Readonly<Record<string, LiveMethod>> = { subscribe, live }
 
 /** Set for an application that has been given live queries. */
 const REALTIME = Symbol('remex.realtime')
@@ -95,26 +88,25 @@ export function realtime(options: RealtimeOptions = {}): (client: object) => voi
 }
 
 /** A service that records can be found in. */
-interface Finding {
+interface Finder<Values extends readonly unknown[], Result> {
   /** Resolves to a page or a list. */
-  find(...values: never): Promise<unknown>
+  find(...values: Values): Promise<Result>
 }
 
 type WithSignal<P> = P & Pick<SubscriptionParams, 'signal'>
 
 /** The params of a subscription: those of the method `find` of a service. */
-export type LiveParams<S> = S extends { find(...values: infer Values): Promise<unknown> }
-  ? Values extends [infer P]
-    ? [params: WithSignal<P>]
-    : Values extends [(infer P)?]
-      ? [params?: WithSignal<P>]
-      : [params?: SubscriptionParams]
-  : [params?: SubscriptionParams]
+export type LiveParams<S> =
+  S extends Finder<infer Values, unknown>
+    ? Values extends [infer P]
+      ? [params: WithSignal<P>]
+      : Values extends [(infer P)?]
+        ? [params?: WithSignal<P>]
+        : [params?: SubscriptionParams]
+    : [params?: SubscriptionParams]
 
 /** What the method `find` of a service resolves to. */
-export type FoundBy<S> = S extends { find(...values: never): Promise<infer Result> }
-  ? Result
-  : never
+export type FoundBy<S> = S extends Finder<never, infer Result> ? Result : unknown
 
 /**
  * Returns the events of a query: a `snapshot`, which is what `find` resolves to, then what is written
@@ -122,12 +114,17 @@ export type FoundBy<S> = S extends { find(...values: never): Promise<infer Resul
  * The loop throws what the server refuses with: `NotAuthenticated`, for example.
  * @throws {TypeError} the client has no live queries
  */
-export function subscribe<S extends Finding, Own extends string = never>(
+export function subscribe<S extends object, Own extends string = never>(
   service: S,
   ...params: LiveParams<S>
 ): AsyncIterableIterator<LiveEvent<FoundBy<S>, Own>, undefined> {
+  const [given = {}] = params as [params?: SubscriptionParams]
+  const subscription: AsyncIterableIterator<unknown, undefined> = new Subscription(
+    findStreams(service),
+    given,
+  )
   // What arrives has the types that the server states.
-  return METHODS.subscribe(service, ...params) as never
+  return subscription as AsyncIterableIterator<LiveEvent<FoundBy<S>, Own>, undefined>
 }
 
 /**
@@ -136,11 +133,15 @@ export function subscribe<S extends Finding, Own extends string = never>(
  * @throws {NotAuthenticated} the server refuses, with this error or with any other one
  * @throws {TypeError} the client has no live queries, or `find` answers neither a list nor a page
  */
-export async function live<S extends Finding>(
+export async function live<S extends object>(
   service: S,
   ...params: LiveParams<S>
 ): Promise<LiveList<FoundBy<S>>> {
-  return METHODS.live(service, ...params) as Promise<LiveList<FoundBy<S>>>
+  const [given = {}] = params as [params?: SubscriptionParams]
+  const list = new LiveList<FoundBy<S>>(findStreams(service), given, (error) => {
+    findServiceEntry(service)?.app.logListenerError(error, 'change')
+  })
+  return list.start()
 }
 
 declare module '../client.ts' {

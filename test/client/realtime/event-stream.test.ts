@@ -228,7 +228,7 @@ t.test('a client that may read no longer is told so', async (t) => {
     stream.end('refused', message)
     const error = await errorOf(events.next())
     t.ok(error instanceof Forbidden)
-    t.equal(error.message, message ?? 'The stream was refused')
+    t.equal(error.message, message ?? 'The server has ended the stream: refused')
     await laterTurns()
     t.equal(server.streams.length, 1)
   }

@@ -7,6 +7,7 @@ import type { HookContext } from '../../../src/core/index.ts'
 import { createApp } from '../../../src/core/index.ts'
 import type { EventServer, ServedStream } from '../../support/event-server.ts'
 import { startEventServer } from '../../support/event-server.ts'
+import { Gate } from '../../support/gate.ts'
 import type { TestScope } from '../../support/http.ts'
 import { laterTurns, until } from '../../support/until.ts'
 import { connect } from './live-client.ts'
@@ -163,15 +164,18 @@ t.test('what is written before the stream is there is told here, once', async (t
 })
 
 t.test('it is told once as well where the stream is faster than the answer', async (t) => {
-  let answer: () => void = () => undefined
+  const gate = new Gate()
+  t.teardown(() => gate.open())
   const heard = await listen(t, async (request, response) => {
-    answer = () => void answerWrite(request, response)
+    await gate.pass()
+    return answerWrite(request, response)
   })
   const creating = heard.client.service('tasks').create({ id: 1 })
+  await gate.arrivals(1)
   const stream = (await open(heard.server)).send('created', { id: 1 })
   await settle(heard, stream)
   t.strictSame(heard.events, [['created', { id: 1 }]])
-  answer()
+  gate.open()
   await creating
   t.strictSame(heard.events, [['created', { id: 1 }]])
 })

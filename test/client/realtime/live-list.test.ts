@@ -285,6 +285,15 @@ t.test('a find that answers neither a list nor a page makes no list', async (t) 
   }
 })
 
+t.test('a snapshot that is none ends a list, which says so', async (t) => {
+  const { list, stream } = await open(t, {}, [{ id: 1 }])
+  stream.send('snapshot', { count: 1 })
+  await until(() => list.error !== undefined)
+  t.match(list.error, { name: 'TypeError' })
+  t.equal(list.status, 'closed')
+  await until(() => stream.isClosed)
+})
+
 t.test('two lists of one query share a connection', async (t) => {
   const { server, list, stream } = await open(t, {}, [{ id: 1 }])
   list.close()
