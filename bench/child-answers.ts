@@ -17,7 +17,8 @@ export type Question = 'cpu' | 'memory' | 'heap'
 /** The first answer holds the ports, every other one the number that was asked for. */
 export type Answer = { readonly ports: Ports } | { readonly value: number }
 
-const QUESTIONS: Readonly<Record<Question, () => number | Promise<number>>> = {
+/** Answers what a process has used. */
+export const QUESTIONS: Readonly<Record<Question, () => number | Promise<number>>> = {
   cpu: () => {
     const { user, system } = process.cpuUsage()
     return (user + system) / 1_000

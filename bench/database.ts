@@ -6,6 +6,8 @@ import { MongoClient } from 'mongodb'
 
 /** A database of its own, which is dropped at the end. */
 export interface BenchDatabase {
+  /** Of the server, for other processes. */
+  readonly url: string
   readonly client: MongoClient
   readonly db: Db
   close(): Promise<void>
@@ -21,6 +23,7 @@ export async function openBenchDatabase(): Promise<BenchDatabase> {
   const client = new MongoClient(url, { monitorCommands: true })
   const db = client.db(`remex_bench_${process.pid}`)
   return {
+    url,
     client,
     db,
     async close() {

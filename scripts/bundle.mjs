@@ -60,10 +60,18 @@ await build({
   input: Object.fromEntries(names.map((name) => [name, `src/${name}.ts`])),
   external: (id) => /^[^./]/.test(id) && !isInlined(id),
   platform: 'node',
+  // What `codeSplitting` below asks for. No entry exports more for it: see test/exports.test.ts.
+  preserveEntrySignatures: 'allow-extension',
   plugins: [requireCommonJs],
   output: {
     dir: 'dist',
     chunkFileNames: 'shared/[name]-[hash].js',
+    // The client stays in one file, in its order: in parts, as the entries beside it need them, browsers would
+    // load more of it.
+    codeSplitting: {
+      includeDependenciesRecursively: false,
+      groups: [{ name: 'client', test: /\/src\/client\/(?!realtime\/)/ }],
+    },
     sourcemap: true,
     // The declarations and the sources in the package have them; here they would be read at each start.
     comments: { legal: true, annotation: true, jsdoc: false },

@@ -133,6 +133,13 @@ const CLIENT = toNames({
   `,
 })
 
+const REALTIME_CLIENT = toNames({
+  values: 'LiveList live realtime subscribe',
+  types: `
+    FoundBy LiveEvent LiveParams LiveStatus RealtimeOptions RecordOf SubscriptionParams
+  `,
+})
+
 const PUBLIC_NAMES: Readonly<Record<string, Names>> = {
   remex: REMEX,
   'remex/core': CORE,
@@ -143,6 +150,7 @@ const PUBLIC_NAMES: Readonly<Record<string, Names>> = {
   'remex/embedded': EMBEDDED,
   'remex/realtime': REALTIME,
   'remex/client': CLIENT,
+  'remex/client/realtime': REALTIME_CLIENT,
 }
 
 interface Manifest {

@@ -39,6 +39,11 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   'adapter/matching': { layers: [], packages: ['bson'], node: true },
   'adapter/embedded': { layers: ['adapter/matching'], packages: ['bson'], node: true },
   client: { layers: ['core', 'core/errors'], packages: ['ofetch', 'qs'], node: false },
+  'client/realtime': {
+    layers: ['client', 'core', 'core/errors'],
+    packages: ['eventsource-parser'],
+    node: false,
+  },
 }
 
 const FORBIDDEN_NAME = /^(utils?|helpers?|common|types)(\.ts)?$/

@@ -3,7 +3,7 @@ import { Application } from '../core/app.ts'
 import { STANDARD_METHODS } from '../core/method-table.ts'
 import type { OptionRule } from '../core/options/option-rules.ts'
 import { checkRules, STRING_LIST_OPTION } from '../core/options/option-rules.ts'
-import type { AnyService, AnyServices } from '../core/services/service-map.ts'
+import type { AnyService, AnyServices, RegisteredService } from '../core/services/service-map.ts'
 import { isObject } from '../core/value-kind.ts'
 import type { LoginMembers } from './authentication/authentication.ts'
 import { MISSING_LOGIN } from './authentication/authentication.ts'
@@ -32,17 +32,33 @@ type ClientArguments<Services, Methods> =
     ? [options?: ClientOptions<Methods>]
     : [options: ClientOptions<Methods> & { readonly methods: RequiredMethods<Services> }]
 
+/**
+ * What other entries of the package give to each service of a client, whose type is `S`. Empty, to be
+ * augmented by them: it is there where they are imported.
+ */
+// biome-ignore lint/suspicious/noEmptyInterface: it is there to be augmented
+// biome-ignore lint/correctness/noUnusedVariables: it is there for those who augment it
+export interface RemoteServiceMembers<S> {}
+
+interface ServiceLookup<Services> {
+  /** Returns the service of the server at a path. */
+  service<Path extends keyof Services & string>(
+    path: Path,
+  ): RegisteredService<Services[Path], this> & RemoteServiceMembers<Services[Path]>
+}
+
 /** An application whose services are those of a server. */
-export type Client<Services = AnyServices, Methods = NoCustomMethods<Services>> = Application<
+export type Client<Services = AnyServices, Methods = NoCustomMethods<Services>> = ServiceLookup<
   RemoteServices<Services, Methods>
-> & {
-  /** The HTTP library: `ofetch`. */
-  readonly rest: unknown
-  /** Clients set nothing up. */
-  readonly setup: never
-  /** Clients tear nothing down. */
-  readonly teardown: never
-} & LoginMembers<Services>
+> &
+  Application<RemoteServices<Services, Methods>> & {
+    /** The HTTP library: `ofetch`. */
+    readonly rest: unknown
+    /** Clients set nothing up. */
+    readonly setup: never
+    /** Clients tear nothing down. */
+    readonly teardown: never
+  } & LoginMembers<Services>
 
 const RULES: Readonly<Record<keyof ClientOptions, OptionRule>> = {
   baseURL: { expected: 'a string', isValid: (value) => typeof value === 'string' },

@@ -28,6 +28,8 @@ export function stopClock(t: Pick<TestScope, 'teardown'>): TestClock {
 interface HeldTimers {
   /** How many have been set and neither cleared nor called. */
   readonly size: number
+  /** How many have been set so far. */
+  readonly count: number
   /** Has their time come. */
   fire(): void
 }
@@ -36,6 +38,7 @@ interface HeldTimers {
 export function holdTimers(t: Pick<TestScope, 'teardown'>, lengthMs: number): HeldTimers {
   const { setTimeout: set, clearTimeout: clear } = globalThis
   const held = new Map<unknown, () => unknown>()
+  let count = 0
   t.teardown(() => Object.assign(globalThis, { setTimeout: set, clearTimeout: clear }))
   const setTimeout = (
     callback: (...values: unknown[]) => unknown,
@@ -46,6 +49,7 @@ export function holdTimers(t: Pick<TestScope, 'teardown'>, lengthMs: number): He
     // A timer that has ended: it can be cleared and asked like any other.
     const timer = set(() => undefined)
     clear(timer)
+    count += 1
     held.set(timer, () => callback(...values))
     return timer
   }
@@ -57,6 +61,9 @@ export function holdTimers(t: Pick<TestScope, 'teardown'>, lengthMs: number): He
   return {
     get size() {
       return held.size
+    },
+    get count() {
+      return count
     },
     fire() {
       for (const [timer, callback] of [...held]) if (held.delete(timer)) callback()

@@ -34,6 +34,8 @@ export class TransactionAttempt {
   /** The transaction of another client that this one runs inside of. */
   readonly #outer: TransactionAttempt | undefined
   readonly #events: HeldEvents[] = []
+  /** The call that the transaction is a hook of: its events are emitted by itself, behind the hook. */
+  #call: HookContext | undefined
   #state: 'open' | 'closed' | 'committed' | 'aborted' = 'open'
   #last: Promise<unknown> = Promise.resolve()
 
@@ -106,12 +108,18 @@ export class TransactionAttempt {
     return true
   }
 
-  /** Writes the events that are held back into the outbox of the client, as a part of the transaction. */
+  /** Has the events of the call that the transaction is a hook of written with it. */
+  include(call: HookContext): void {
+    this.#call = call
+  }
+
+  /** Writes the events that are to come into the outbox of the client, as a part of the transaction. */
   async #store(): Promise<void> {
     const { outbox } = getClientFacts(this.client)
     const hasFailed = this.#failure !== undefined || this.#thrown !== undefined
     if (outbox === undefined || hasFailed || !this.session.inTransaction()) return
     const contexts = this.#events.map(({ context }) => context)
+    if (this.#call !== undefined) contexts.push(this.#call)
     if (contexts.length > 0) await outbox(contexts, this.session)
   }
 

@@ -18,6 +18,7 @@ import { isObject, isPlainObject } from '../../core/value-kind.ts'
 import { HooklessService } from '../hookless-service.ts'
 import { runTransaction } from './run-transaction.ts'
 import type { TransactionFunction } from './transaction-attempt.ts'
+import { findTransaction } from './transaction-attempt.ts'
 
 /** Options of {@link transaction}. Those of the driver have its defaults. */
 export interface TransactionOptions {
@@ -109,12 +110,15 @@ function createHook(options: TransactionOptions = {}): AroundHook {
     const client = given ?? (await findClientOf(context.service)) ?? (await findClient(context.app))
     const getSignal = (): AbortSignal | undefined => context.params.signal
     const restore = takeSnapshot(context)
+    // In another one the events wait for the end of that.
+    const isOwn = findTransaction(client) === undefined
     let isRepeated = false
     await runTransaction({ client, driver, getSignal }, async () => {
       if (isRepeated) restore()
       isRepeated = true
       // What failed may have been the commit, after a run that has succeeded.
       await (next as (reason: typeof TAKEN_BACK) => Promise<void>)(TAKEN_BACK)
+      if (isOwn) findTransaction(client)?.include(context as HookContext)
     })
   }
 }

@@ -47,7 +47,7 @@ async function findWait(sent: Promise<Answer>, ownWaitMs: number): Promise<numbe
  * Returns the milliseconds that a `Retry-After` stands for: seconds, or a date.
  * @see RFC 9110 §10.2.3
  */
-function toWaitMs(retryAfter: string | undefined): number | undefined {
+export function toWaitMs(retryAfter: string | undefined): number | undefined {
   if (retryAfter === undefined) return undefined
   const waitMs = /^\d+$/.test(retryAfter)
     ? Number(retryAfter) * 1_000

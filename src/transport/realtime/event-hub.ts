@@ -6,7 +6,8 @@ import type { RecordEvent } from './event-log.ts'
 import { EVERYTHING } from './event-log.ts'
 import { publisherOf } from './publish.ts'
 import type { ResolvedRealtimeOptions } from './realtime-options.ts'
-import type { SentRecords, StreamHub } from './subscription.ts'
+import type { Parting } from './sent-records.ts'
+import type { StreamHub } from './subscription.ts'
 import { Subscription } from './subscription.ts'
 import { Topic } from './topic.ts'
 
@@ -16,9 +17,9 @@ const LONGEST_STEP_MS = 1_000
 /** Events that streams send themselves. */
 const OWN_FRAMES: ReadonlySet<string> = new Set(['snapshot', 'left', 'resync', 'end', 'changed'])
 
-/** What a stream that has ended was sent, for the client that comes back to it. */
-interface Parting {
-  readonly sent: SentRecords
+/** What a stream has left, and when, in ms since the epoch. */
+interface KeptParting {
+  readonly parting: Parting
   readonly leftAt: number
 }
 
@@ -32,7 +33,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
   readonly #callers = new Map<string, number>()
   readonly #callerOf = new Map<Subscription, string>()
   /** By the token of the stream, the oldest first. */
-  readonly #partings = new Map<string, Parting>()
+  readonly #partings = new Map<string, KeptParting>()
   /** The calls whose events the bus has written in their transaction. */
   readonly #stored = new WeakSet<HookContext>()
   #timer: NodeJS.Timeout | null = null
@@ -56,11 +57,11 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
 
   async open(call: StreamedCall): Promise<void> {
     const topic = this.#topicOf(call.method)
-    const subscription = new Subscription(this, topic, call)
+    const subscription = new Subscription(this, topic, call.context.params)
     this.#streams.add(subscription)
     const onClose = (): void => this.#release(subscription)
     try {
-      await subscription.open(onClose)
+      await subscription.open(call, onClose)
       // The service may be gone by now.
       if (this.#topics.get(call.method) !== topic) subscription.end('closing')
       call.transport.followEndless(call.reply, () => subscription.end('closing'))
@@ -109,9 +110,10 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
 
   async describe(context: HookContext): Promise<readonly BusEvent[]> {
     const { event, service } = context
-    const find = findServiceEntry(service)?.methods.get('find')
+    const entry = findServiceEntry(service)
+    const find = entry?.methods.get('find')
     const topic = find === undefined ? undefined : this.#topics.get(find)
-    if (event === null || topic === undefined) return []
+    if (event === null || topic === undefined || entry?.options.events.includes(event)) return []
     this.#stored.add(context)
     const path = this.#pathOf(topic)
     const items = [context.result].flat()
@@ -119,10 +121,10 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     return Promise.all(events.map(async (one) => ({ path, ...one, place: await one.place })))
   }
 
-  takeSent(token: string): SentRecords | undefined {
-    const sent = this.#partings.get(token)?.sent
+  takeParting(token: string): Parting | undefined {
+    const kept = this.#partings.get(token)
     this.#partings.delete(token)
-    return sent
+    return kept?.parting
   }
 
   /** Looks at all streams: which need a beat, end, or are to be rechecked. */
@@ -207,9 +209,9 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     if (count > 0) this.#callers.set(caller, count)
     else this.#callers.delete(caller)
     const { token } = subscription
-    const sent = subscription.listSent()
-    if (sent === null) return
-    this.#partings.set(token, { sent, leftAt: Date.now() })
+    const parting = subscription.part()
+    if (parting === null) return
+    this.#partings.set(token, { parting, leftAt: Date.now() })
     const [oldest] = this.#partings.keys()
     if (this.#partings.size > this.options.maxStreams && oldest !== undefined) {
       this.#partings.delete(oldest)

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import type { HookContext, Params } from '../../core/index.ts'
 import { BadRequest, NotAcceptable, toServiceError } from '../../core/index.ts'
@@ -16,6 +17,8 @@ import { copyParams, listRecords } from './followed-find.ts'
 import type { ResolvedRealtimeOptions } from './realtime-options.ts'
 import type { Round } from './round.ts'
 import { toKey, writeRecord, writeResult } from './round.ts'
+import type { Parting } from './sent-records.ts'
+import { SentRecords } from './sent-records.ts'
 import type { Follower, Topic } from './topic.ts'
 
 /** What a stream needs of the streams of its application. */
@@ -25,23 +28,8 @@ export interface StreamHub {
   admit(subscription: Subscription, params: Params): void
   /** Whether the publisher of the service lets a caller hear of a record. */
   allows(topic: Topic, record: object, event: string, params: Params): boolean
-  /** Returns, once, what a stream that has ended was sent. */
-  takeSent(token: string): SentRecords | undefined
-}
-
-/** What a stream has sent, for a client that comes back to it. */
-export interface SentRecords {
-  readonly viewKey: string
-  /** The number of the event that its snapshot is from: the client has nothing of before. */
-  readonly since: number
-  readonly keys: ReadonlySet<string>
-  /** What was taken back, with the number of the event: the client may not have heard it. */
-  readonly takenBack: readonly TakenBack[]
-}
-
-interface TakenBack {
-  readonly key: string
-  readonly sequence: number
+  /** Returns, once, what a stream that has ended has sent. */
+  takeParting(token: string): Parting | undefined
 }
 
 /** The query of `find` that needs nobody to judge records by it. */
@@ -50,19 +38,15 @@ const UNJUDGED: ReadonlySet<string> = new Set(['$limit', '$skip', '$sort'])
 /** One caller's stream of the records of one query. */
 export class Subscription implements Follower {
   /** Names the stream for whoever comes back to it; nobody else can guess it. */
-  token: string = crypto.randomUUID()
+  token: string = randomBytes(16).toString('base64url')
   readonly topic: Topic
   cursor = 0
   isBusy = true
   view: RecordView | null = null
-  /** The keys of the ids of the records that the caller has been sent; `null` where nobody knows. */
-  sent: Set<string> | null = new Set()
   /** When it is to be looked up next what the caller may read, in ms since the epoch. */
   recheckAt = 0
-  #since = 0
-  #takenBack: TakenBack[] = []
+  #sent = new SentRecords([], 0)
   readonly #hub: StreamHub
-  readonly #call: StreamedCall
   /** The params as the caller has sent them. */
   readonly #given: Params
   /** The params as the hooks have made them. */
@@ -70,11 +54,10 @@ export class Subscription implements Follower {
   #isPage = false
   #stream: EventStream | null = null
 
-  constructor(hub: StreamHub, topic: Topic, call: StreamedCall) {
-    const { params } = call.context
+  /** @param params those of the call, before its hooks */
+  constructor(hub: StreamHub, topic: Topic, params: Params) {
     this.#hub = hub
     this.topic = topic
-    this.#call = call
     this.#given = copyParams(params, params.query)
   }
 
@@ -96,19 +79,19 @@ export class Subscription implements Follower {
 
   /**
    * Runs `find` and begins the answer: with its result, or with what the caller has missed since the event
-   * that he names.
+   * that he names. The call is not kept: the stream may last for days, and its context holds the result.
    * @throws whatever `find` refuses the call for
    */
-  async open(onClose: () => void): Promise<void> {
-    const { context, request, reply, transport } = this.#call
+  async open(call: StreamedCall, onClose: () => void): Promise<void> {
+    const { context, request, reply, transport } = call
     const missed = this.#findMissed(request)
     const { body, isResumed } = await this.#find(context, missed)
     const { status = 200, location } = context.http
     if (status !== 200 || location !== undefined) {
       throw new NotAcceptable('A hook of find answers by another status: there is no stream')
     }
-    // It may have taken too long.
-    if (isAnswered(reply)) {
+    // It may have taken too long, or the client has gone meanwhile.
+    if (isAnswered(reply) || reply.raw.destroyed) {
       onClose()
       return
     }
@@ -123,11 +106,9 @@ export class Subscription implements Follower {
     this.topic.add(this)
   }
 
-  /** Returns what the caller has been sent, `null` where nobody knows. */
-  listSent(): SentRecords | null {
-    if (this.sent === null || this.view === null) return null
-    const viewKey = this.view.key
-    return { viewKey, since: this.#since, keys: this.sent, takenBack: this.#takenBack }
+  /** Returns what is kept for the caller to come back to, `null` for nothing. */
+  part(): Parting | null {
+    return this.view === null ? null : this.#sent.part(this.view.key)
   }
 
   tell(round: Round): void {
@@ -185,7 +166,7 @@ export class Subscription implements Follower {
   #endBy(thrown: unknown): void {
     const error = toServiceError(thrown)
     if (error.code >= 500) {
-      const { entry } = this.#call.method
+      const { entry } = this.topic.find.method
       entry.app.logger.error({ err: thrown, service: entry.path }, 'A stream has failed')
     }
     if (error.code === 401) this.end('expired', error.message)
@@ -204,8 +185,7 @@ export class Subscription implements Follower {
       isResumed = missed !== null && this.#resume(missed)
       if (isResumed) return this.#createResult()
       this.cursor = this.topic.log.last
-      this.#since = this.cursor
-      return this.#call.method.call(running)
+      return this.topic.find.method.call(running)
     })
     if (listRecords(body) === null) {
       throw new NotAcceptable('find answers neither by a page nor by a list: there is no stream')
@@ -234,27 +214,13 @@ export class Subscription implements Follower {
   /** Goes on where a client has been. Returns whether that is possible. */
   #resume({ sequence, token }: MissedEvents): boolean {
     if (sequence === null || this.view === null) return false
-    const sent = this.#hub.takeSent(token)
-    // What it has is of another query, or of before a snapshot that it has not got.
-    if (sent !== undefined && (sent.viewKey !== this.view.key || sent.since > sequence))
-      return false
+    const parting = this.#hub.takeParting(token)
+    const sent = SentRecords.resume(parting, this.view.key, sequence)
+    if (sent === null) return false
     this.cursor = sequence
-    this.#since = sequence
-    this.#takenBack = sent?.takenBack.filter((one) => one.sequence > sequence) ?? []
-    const takenBack = this.#takenBack.map(({ key }) => key)
-    this.sent = sent === undefined ? null : new Set([...sent.keys, ...takenBack])
+    this.#sent = sent
     // As long as nothing is told the client comes back by the name that it has.
-    if (sent !== undefined) this.token = token
-    return true
-  }
-
-  /** Notes that the caller is told to drop a record. Returns whether he had it. */
-  #takeBack(key: string, { sequence }: LoggedEvent): boolean | undefined {
-    const hadIt = this.sent?.delete(key)
-    if (hadIt !== true) return hadIt
-    const { last, size } = this.topic.log
-    this.#takenBack = this.#takenBack.filter((one) => one.sequence > last - size)
-    this.#takenBack.push({ key, sequence })
+    if (parting !== undefined) this.token = token
     return true
   }
 
@@ -277,7 +243,7 @@ export class Subscription implements Follower {
     if (ids.length > maxRecords) {
       throw new BadRequest(`A stream follows at most ${maxRecords} records: set $limit`)
     }
-    this.sent = new Set(ids.filter((id) => id != null).map(toKey))
+    this.#sent = new SentRecords(ids.filter((id) => id != null).map(toKey), this.cursor)
     const id = `id: ${log.toPosition(this.cursor)}.${this.token}\n`
     return id + toFrame('snapshot', writeResult(find.method, body))
   }
@@ -295,7 +261,7 @@ export class Subscription implements Follower {
   /** Returns the events that may concern the caller, `null` where only a new snapshot can tell of them. */
   #choose(events: readonly LoggedEvent[] | null): readonly LoggedEvent[] | null {
     if (events === null || events.some(({ name }) => name === CHANGED)) return null
-    if ((this.sent?.size ?? 0) > this.#hub.options.maxRecords) return null
+    if (this.#sent.size > this.#hub.options.maxRecords) return null
     const { view } = this
     if (view === null) return events
     const told = new Set<string>()
@@ -371,10 +337,11 @@ export class Subscription implements Follower {
     if (isOwnEvent(name)) return text === null ? '' : write(name, text)
     const key = toKey(id)
     if (text !== null && name !== 'removed') {
-      this.sent?.add(key)
+      this.#sent.add(key)
       return write(name, text)
     }
-    const hadIt = this.#takeBack(key, event)
+    const { last, size } = this.topic.log
+    const hadIt = this.#sent.takeBack(key, event.sequence, last - size + 1)
     if (text !== null) return write(name, text)
     if (hadIt === undefined) return null
     const data = JSON.stringify({ [this.topic.idField]: id })

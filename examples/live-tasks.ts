@@ -1,0 +1,116 @@
+// Tasks of teams as live lists: whoever follows /tasks hears of those of their teams, whichever process
+// they are written at. Try the lines it prints. `npx tsx node_modules/remex/examples/live-tasks.ts`.
+// Reads PORT (3030), HOST (127.0.0.1), MONGODB_URL (an embedded database when it is not set) and
+// AUTH_SECRET (a new one for each start). Processes with the same two last ones are one application.
+import { randomBytes } from 'node:crypto'
+import { fileURLToPath } from 'node:url'
+import type { Db, ObjectId } from 'mongodb'
+import { MongoClient } from 'mongodb'
+import type { Application, HookContext, Params, RecordQuery } from 'remex'
+import { createApp, fastifyApp, rest } from 'remex'
+import * as auth from 'remex/auth'
+import { startEmbeddedMongo } from 'remex/embedded'
+import type { MongoDBListService, MongoDBParams } from 'remex/mongodb'
+import { MongoDBService, mongoEvents, ObjectIdSchema, transaction } from 'remex/mongodb'
+import { realtime } from 'remex/realtime'
+import type { Static } from 'remex/schema'
+import { querySyntax, Type } from 'remex/schema'
+
+const Id = Type.Unsafe<ObjectId>(ObjectIdSchema())
+const Name = Type.String({ pattern: '^[a-z0-9-]{1,40}$' })
+const User = Type.Object({ _id: Name, password: Type.String({ minLength: 12 }) })
+const Team = Type.Object({ _id: Name, members: Type.Array(Name) })
+const Task = Type.Object({ _id: Id, team: Name, title: Type.String(), done: Type.Boolean() })
+type User = Static<typeof User>
+type Team = Static<typeof Team>
+type Task = Static<typeof Task>
+
+export type TaskApp = Application<{
+  users: MongoDBListService<User>
+  teams: MongoDBListService<Team>
+  tasks: MongoDBListService<Task>
+  authentication: auth.AuthenticationService
+}>
+
+/** Adds users, their teams, and tasks, which the members of the team alone read, write and hear of. */
+export function addServices(app: TaskApp, db: Db, secret: string): void {
+  // examples/scaling.ts has limits for logins at many processes, and revokes tokens in all of them.
+  app.set('authentication', {
+    secret,
+    entity: 'user',
+    service: 'users',
+    authStrategies: ['jwt', 'local'],
+    local: { usernameField: '_id', passwordField: 'password' },
+  })
+  const authentication = new auth.AuthenticationService(app)
+  authentication.register('jwt', new auth.JwtStrategy()).register('local', new auth.LocalStrategy())
+  app.use('authentication', authentication)
+  const users = new MongoDBService({ Model: db.collection<User>('users'), allowClientId: true })
+  const schemas = { entity: Type.Omit(User, ['password']), create: User }
+  app.use('users', users, { methods: ['create'], schemas })
+  app.service('users').hooks({ before: { create: [auth.hashPassword('password')] } })
+
+  // A write and its event in one transaction: a process that is killed leaves none without the other.
+  const around = { create: [transaction()], patch: [transaction()], remove: [transaction()] }
+  const login = auth.authenticate('jwt')
+  const [Teams, indexes] = [db.collection<Team>('teams'), [{ key: { members: 1 } }]]
+  app.use('teams', new MongoDBService({ Model: Teams, indexes, allowClientId: true }), {
+    methods: ['find', 'create', 'patch'],
+    schemas: { entity: Team, create: Type.Pick(Team, ['_id']), patch: Type.Omit(Team, ['_id']) },
+  })
+  app.service('teams').hooks({ around, before: { all: [login, onlyOwn], create: [join] } })
+
+  const tasks = { Model: db.collection<Task>('tasks'), indexes: [{ key: { team: 1 } }] }
+  app.use('tasks', new MongoDBService(tasks), {
+    methods: ['find', 'get', 'create', 'patch', 'remove'],
+    schemas: { entity: Task, create: Type.Omit(Task, ['_id']), query: querySyntax(Task) },
+  })
+  app.service('tasks').hooks({ around, before: { all: [login, ofTeams, checkTeam] } })
+}
+
+const nameOf = ({ user }: Params): string => (user as User)._id
+
+/** Teams without the caller are not found. */
+function onlyOwn({ params }: HookContext): void {
+  if (params.provider) params.query = { ...params.query, members: nameOf(params) }
+}
+
+function join(context: HookContext): void {
+  context.data = { ...(context.data as object), members: [nameOf(context.params)] }
+}
+
+type TaskParams = MongoDBParams<RecordQuery<Task>>
+
+/** Behind what the caller asks for, by `team` too. A stream asks anew every `recheckMs`. */
+async function ofTeams({ app, params }: { app: TaskApp; params: TaskParams }): Promise<void> {
+  const teams = await app.service('teams').find({ query: { members: nameOf(params) } })
+  const { $and = [], ...query } = params.query ?? {}
+  params.query = { ...query, $and: [...$and, { team: { $in: teams.map(({ _id }) => _id) } }] }
+}
+
+/** @throws {NotFound} the task would come to a team of others */
+async function checkTeam({ app, data, params }: HookContext<object, string, TaskApp>) {
+  const { team } = (data ?? {}) as Partial<Task>
+  if (team) await app.service('teams').get(team, { query: { members: nameOf(params) } })
+}
+
+async function main(): Promise<void> {
+  const { PORT = '3030', HOST = '127.0.0.1', MONGODB_URL, AUTH_SECRET } = process.env
+  const database = MONGODB_URL ?? (await startEmbeddedMongo()).url
+  const db = (await MongoClient.connect(database)).db('remex_live_tasks')
+  const app = fastifyApp(createApp()).configure(rest())
+  app.configure(realtime({ bus: mongoEvents({ collection: db.collection('events') }) }))
+  addServices(app, db, AUTH_SECRET ?? randomBytes(32).toString('base64url'))
+  process.once('SIGTERM', () => void app.close().finally(() => process.exit()))
+  await app.listen({ port: Number(PORT), host: HOST })
+  const [url, json] = [`http://${HOST}:${PORT}`, "-H 'content-type: application/json'"]
+  console.log(`Teams and tasks at ${url}, other processes by MONGODB_URL='${database}'
+  curl ${url}/users ${json} -d '{"_id":"ann","password":"correct horse"}'
+  curl ${url}/authentication ${json} -d '{"strategy":"local","_id":"ann","password":"correct horse"}'
+  AUTH="authorization: Bearer ..." # the accessToken of that answer
+  curl ${url}/teams ${json} -H "$AUTH" -d '{"_id":"red"}'
+  curl -N ${url}/tasks -H "$AUTH" -H 'accept: text/event-stream' & # goes on
+  curl ${url}/tasks ${json} -H "$AUTH" -d '{"team":"red","title":"Sing","done":false}'`)
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await main()

@@ -1,0 +1,148 @@
+import { EMITTER_METHODS } from '../../core/events/emitter.ts'
+import { HookContext } from '../../core/hooks/hook-context.ts'
+import { METHOD_TABLE } from '../../core/method-table.ts'
+import type { ServiceEntryFace } from '../../core/services/method-entry.ts'
+import { isObject } from '../../core/value-kind.ts'
+import type { EventStream, Subscriber } from './event-stream.ts'
+import type { ReceivedEvent } from './live-event.ts'
+import type { ServiceStreams } from './service-streams.ts'
+
+type Method = (...values: unknown[]) => unknown
+
+/** The methods that have an event, by its name: `patch` by `patched`. */
+const WRITES = new Map(
+  Object.entries(METHOD_TABLE).flatMap(([name, { event }]) => (event ? [[event, name]] : [])),
+)
+
+/** What is told of no longer when so much of it is left. */
+const MAX_TOLD = 100
+
+/**
+ * Has the listeners of a service hear what others write, by a stream that is there as long as they are.
+ * What this client writes, they hear by the same stream: emitted here as well, it would be told twice.
+ * Only what is written before the stream is there is emitted here.
+ */
+export class HeardEvents implements Subscriber {
+  readonly #entry: ServiceEntryFace
+  readonly #streams: ServiceStreams
+  /** Returns the names of the events that have listeners. */
+  readonly #findNames: () => readonly unknown[]
+  #stream: EventStream | undefined
+  /** Whether the server has refused the stream: it is asked again after a login. */
+  #isRefused = false
+  /** Whether the stream is there, or will tell later what is written meanwhile. */
+  #isTelling = false
+  /** How many writes go on that began before. */
+  #early = 0
+  readonly #earlyWrites = new WeakSet<object>()
+  /** What early writes and the stream have told, until the other one does. */
+  readonly #told = new Set<string>()
+
+  constructor(entry: ServiceEntryFace, streams: ServiceStreams) {
+    this.#entry = entry
+    this.#streams = streams
+    const service = entry.service as Record<string, Method>
+    this.#findNames = service['eventNames'] as () => readonly unknown[]
+    for (const name of EMITTER_METHODS) {
+      const method = service[name] as Method
+      const value: Method = (...values) => {
+        const isTold = name === 'emit' && this.#isTold(...values)
+        const returned = isTold || method.apply(service, values)
+        this.update()
+        return returned
+      }
+      Object.defineProperty(service, name, { value, configurable: true, writable: true })
+    }
+    const hook = (context: HookContext, next: () => Promise<void>): Promise<void> =>
+      this.#leaveToStream(context, next)
+    const around = Object.fromEntries([...WRITES.values()].map((name) => [name, [hook]]))
+    entry.hooks.add({ around })
+    entry.compile()
+  }
+
+  /** Opens the stream if there are listeners, and closes it if there are none. */
+  update(): void {
+    const { path, service } = this.#entry
+    if (this.#findNames.call(service).length === 0) {
+      this.#isRefused = false
+      this.#leave()
+      return
+    }
+    // What stands for a placeholder is known to each call, and not to listeners.
+    if (this.#stream !== undefined || this.#isRefused || path.includes(':')) return
+    this.#stream = this.#streams.join({ query: { $limit: 0 } }, this)
+  }
+
+  /** Asks the server again that has refused the stream. */
+  retry(): void {
+    this.#isRefused = false
+    this.update()
+  }
+
+  receive({ type, data }: ReceivedEvent): void {
+    if (type === 'snapshot') return
+    const method = this.#entry.methods.get(WRITES.get(type) ?? '')
+    if (method === undefined) {
+      this.#entry.emit(type, data)
+      return
+    }
+    if (this.#told.size > 0 || this.#early > 0) {
+      const key = toKey(type, data)
+      if (this.#told.delete(key)) return
+      if (this.#early > 0) this.#told.add(key)
+    }
+    const id = isObject(data) ? (data['_id'] ?? data['id']) : undefined
+    const context = new HookContext(method, this.#entry.service, id, undefined, {})
+    this.#entry.emit(type, data, Object.assign(context, { result: data }))
+  }
+
+  notice({ status, error }: EventStream): void {
+    if (status === 'open') this.#isTelling = true
+    if (status !== 'closed') return
+    this.#leave()
+    this.#isRefused = true
+    const { app, path } = this.#entry
+    if (error === undefined) return
+    app.logger.warn({ err: error }, `The listeners of '${path}' do not hear what others write`)
+  }
+
+  #leave(): void {
+    const stream = this.#stream
+    this.#stream = undefined
+    this.#isTelling = false
+    this.#told.clear()
+    if (stream !== undefined) this.#streams.leave(stream, this)
+  }
+
+  async #leaveToStream(context: HookContext, next: () => Promise<void>): Promise<void> {
+    if (this.#stream === undefined) return next()
+    if (this.#isTelling) {
+      await next()
+      // Any other event is one that a hook has named, and that the server does not know.
+      const isOwn = context.event !== null && WRITES.get(context.event) === context.method
+      if (isOwn && this.#isTelling) context.event = null
+      return
+    }
+    this.#earlyWrites.add(context)
+    this.#early += 1
+    try {
+      await next()
+    } finally {
+      this.#early -= 1
+    }
+  }
+
+  /** Whether the stream has told what is to be emitted. */
+  #isTold(event?: unknown, data?: unknown, context?: unknown): boolean {
+    if (!isObject(context) || !this.#earlyWrites.has(context)) return false
+    const key = toKey(event, data)
+    if (this.#told.delete(key)) return true
+    if (this.#told.size >= MAX_TOLD) this.#told.clear()
+    this.#told.add(key)
+    return false
+  }
+}
+
+function toKey(event: unknown, data: unknown): string {
+  return `${event} ${JSON.stringify(data)}`
+}

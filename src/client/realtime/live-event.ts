@@ -1,0 +1,36 @@
+import type { Page } from '../../core/params.ts'
+
+/** The record of what `find` resolves to: of a page, of a list, or the result itself. */
+export type RecordOf<Result> = Result extends Page<infer Item> | readonly (infer Item)[]
+  ? Item
+  : Result
+
+/** An event of each of these names: a union, whose parts the compiler tells apart by `type`. */
+type Named<Name, Data> = Name extends string ? { readonly type: Name; readonly data: Data } : never
+
+/**
+ * What a subscriber is told, for a `find` that resolves to `Result`. `left` has the id alone, of a
+ * record that no longer matches the query. After a `resync` a new `snapshot` follows: something may
+ * have been missed. The names of a service's own events are the second argument.
+ */
+export type LiveEvent<Result = unknown, Own extends string = never> =
+  | Named<'snapshot', Result>
+  | Named<'created' | 'updated' | 'patched', RecordOf<Result>>
+  | Named<'removed' | 'left', Partial<RecordOf<Result>>>
+  | Named<'resync', object>
+  | Named<Own, unknown>
+
+/** An event as it arrives. */
+export interface ReceivedEvent {
+  readonly type: string
+  readonly data: unknown
+}
+
+/** Params of a subscription: those of `find`, and a signal that ends it. */
+export interface SubscriptionParams extends Readonly<Record<string, unknown>> {
+  /** Ends the subscription, as that of `connection` does. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Whether a connection is being made, is there, is to be tried again, or has ended. */
+export type LiveStatus = 'connecting' | 'open' | 'waiting' | 'closed'

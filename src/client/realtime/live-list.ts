@@ -1,0 +1,167 @@
+import { Emitter } from '../../core/events/emitter.ts'
+import { isObject } from '../../core/value-kind.ts'
+import type { LiveStatus, ReceivedEvent, RecordOf, SubscriptionParams } from './live-event.ts'
+import { compareBy } from './record-order.ts'
+import type { ServiceStreams } from './service-streams.ts'
+import { Subscription } from './subscription.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** What of a query shapes the list; a query string has numbers as strings too. */
+interface Shape {
+  readonly $sort?: unknown
+  readonly $limit?: unknown
+  readonly $skip?: unknown
+}
+
+/** The records of a query, kept current: sorted by its `$sort`, cut at its `$limit`. */
+export class LiveList<Result = unknown> {
+  readonly #events: Subscription
+  readonly #emitter: Emitter
+  readonly #compare: (one: unknown, other: unknown) => number
+  readonly #shape: Shape
+  #data: readonly Fields[] = []
+  #total: number | undefined
+  #limit = Number.POSITIVE_INFINITY
+  /** Whether the server has records behind those of the list. */
+  #isCut = false
+
+  /** @internal */
+  constructor(
+    streams: ServiceStreams,
+    params: SubscriptionParams,
+    onListenerError: (error: unknown) => void,
+  ) {
+    this.#shape = (params['query'] ?? {}) as Shape
+    this.#compare = compareBy(this.#shape.$sort)
+    this.#emitter = new Emitter(onListenerError)
+    this.#events = new Subscription(streams, params, () => this.#tell())
+  }
+
+  /** The records: another array after each change. */
+  get data(): readonly RecordOf<Result>[] {
+    return this.#data as readonly RecordOf<Result>[]
+  }
+
+  /**
+   * How many records match, `undefined` where `find` does not say it. Where the list is cut, a record
+   * behind it that begins or ends to match unseen counts from the next snapshot on.
+   */
+  get total(): number | undefined {
+    return this.#total
+  }
+
+  /** What the connection does. */
+  get status(): LiveStatus {
+    return this.#events.status
+  }
+
+  /** Why the connection was lost or has ended, `undefined` where it is there or was closed. */
+  get error(): unknown {
+    return this.#events.error
+  }
+
+  /** Has a listener called after each change of the list or its status. Returns what removes it. */
+  on(event: 'change', listener: (list: this) => unknown): () => void {
+    if (event !== 'change') throw new TypeError("The event of a live list is 'change'")
+    this.#emitter.on(event, listener)
+    return () => void this.#emitter.off(event, listener)
+  }
+
+  /** Ends the connection, unless others share it. The records stay. */
+  close(): void {
+    void this.#events.return()
+  }
+
+  /** @internal Resolves when the first snapshot is there, and rejects where none will be. */
+  async start(): Promise<this> {
+    try {
+      const first = await this.#events.next()
+      if (first.done) throw new DOMException('The list was closed', 'AbortError')
+      this.#apply(first.value)
+    } catch (error) {
+      this.close()
+      throw error
+    }
+    void this.#follow()
+    return this
+  }
+
+  async #follow(): Promise<void> {
+    try {
+      for await (const event of this.#events) this.#apply(event)
+    } catch (error) {
+      this.#events.error = error
+      this.#tell()
+    }
+  }
+
+  #tell(): void {
+    this.#emitter.emit('change', this)
+  }
+
+  #apply({ type, data }: ReceivedEvent): void {
+    if (type === 'snapshot') this.#replace(data)
+    else if (!isObject(data)) return
+    else if (type === 'removed' || type === 'left') this.#remove(data)
+    else if (['created', 'updated', 'patched'].includes(type)) this.#put(data, type === 'created')
+    else return
+    this.#tell()
+  }
+
+  #replace(found: unknown): void {
+    const page: Fields = isObject(found) && !Array.isArray(found) ? found : { data: found }
+    const { data, total, limit = this.#shape.$limit } = page
+    if (!Array.isArray(data))
+      throw new TypeError('live() needs a find that answers a list or a page')
+    this.#data = data
+    this.#total = typeof total === 'number' ? total : undefined
+    this.#limit = Number(limit ?? Number.POSITIVE_INFINITY)
+    const end = Number(this.#shape.$skip ?? 0) + this.#data.length
+    this.#isCut = this.#data.length >= this.#limit && end !== this.#total
+  }
+
+  #put(record: Fields, isNew: boolean): void {
+    const before = this.#data.find((one) => isSame(one, record))
+    const data =
+      before === undefined
+        ? [...this.#data, record]
+        : this.#data.map((one) => (one === before ? record : one))
+    data.sort(this.#compare)
+    if (before === undefined && (isNew || !this.#isCut)) this.#count(1)
+    const hasMoved = before === undefined || this.#compare(before, record) !== 0
+    // What follows the last record of a list that is cut may come before it now.
+    const isLast = this.#isCut && before !== undefined && data.at(-1) === record
+    this.#isCut ||= data.length > this.#limit
+    this.#data = data.slice(0, this.#limit)
+    if (hasMoved && (isLast || this.#isSkipping())) this.#events.refresh()
+  }
+
+  #remove(record: Fields): void {
+    const data = this.#data.filter((one) => !isSame(one, record))
+    const isKnown = data.length < this.#data.length
+    this.#data = data
+    if (isKnown || this.#isCut) this.#count(-1)
+    if ((isKnown && this.#isCut) || this.#isSkipping()) this.#events.refresh()
+  }
+
+  #count(difference: number): void {
+    if (this.#total !== undefined) this.#total = Math.max(0, this.#total + difference)
+  }
+
+  /** A list that does not begin with the first record shifts with each one before it. */
+  #isSkipping(): boolean {
+    return Number(this.#shape.$skip ?? 0) > 0
+  }
+}
+
+/**
+ * Whether a record of a list is the one that an event tells of, or tells the id of: the field `_id`, else
+ * `id`, else the only one that the event has.
+ */
+function isSame(record: Fields, told: Fields): boolean {
+  const names = Object.keys(told)
+  const name = names.length === 1 ? names[0] : ['_id', 'id'].find((one) => one in told)
+  const [id, toldId] = name === undefined ? [] : [record[name], told[name]]
+  return id !== undefined && (id === toldId || JSON.stringify(id) === JSON.stringify(toldId))
+}

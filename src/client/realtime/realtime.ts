@@ -1,0 +1,156 @@
+import type { AnyApplication } from '../../core/app.ts'
+import { createConfigurator } from '../../core/options/configurator.ts'
+import type { Given, OptionRule } from '../../core/options/option-rules.ts'
+import { checkRules, withDefaults } from '../../core/options/option-rules.ts'
+import type { ServiceEntryFace } from '../../core/services/method-entry.ts'
+import { findServiceEntry } from '../../core/services/service-entry.ts'
+import type { LoginResult } from '../authentication/login-state.ts'
+import { RemoteService } from '../remote-service.ts'
+import { HeardEvents } from './heard-events.ts'
+import type { LiveEvent, SubscriptionParams } from './live-event.ts'
+import { LiveList } from './live-list.ts'
+import type { ResolvedRealtimeOptions } from './service-streams.ts'
+import { findStreams, ServiceStreams } from './service-streams.ts'
+import { Subscription } from './subscription.ts'
+
+/** Options of {@link realtime}. */
+export interface RealtimeOptions extends Given<ResolvedRealtimeOptions> {}
+
+const POSITIVE: OptionRule = {
+  expected: 'a number above 0',
+  isValid: (value) => typeof value === 'number' && value > 0,
+}
+
+const RULES: Readonly<Record<keyof ResolvedRealtimeOptions, OptionRule>> = {
+  silenceMs: POSITIVE,
+  reconnectMs: POSITIVE,
+  maxReconnectMs: POSITIVE,
+  maxWaiting: POSITIVE,
+}
+
+const DEFAULTS: ResolvedRealtimeOptions = {
+  silenceMs: 45_000,
+  reconnectMs: 1_000,
+  maxReconnectMs: 30_000,
+  maxWaiting: 1_000,
+}
+
+type LiveMethod = (service: object, params?: SubscriptionParams) => unknown
+
+/** What services get, as methods. */
+const METHODS: Readonly<Record<string, LiveMethod>> = { subscribe, live }
+
+/** Set for an application that has been given live queries. */
+const REALTIME = Symbol('remex.realtime')
+
+/**
+ * Returns what gives a client live queries: `client.configure(realtime())`. From then on its remote
+ * services have the methods `subscribe` and `live`, unless they have one of that name already, and the
+ * listeners of their events hear what others write.
+ * @throws {TypeError} an option is unknown or invalid, or the client has live queries already
+ */
+export function realtime(options: RealtimeOptions = {}): (client: object) => void {
+  const configure = createConfigurator<AnyApplication>('realtime', options, (app) => {
+    if (REALTIME in app) throw new TypeError('The client has been given live queries already')
+    Object.defineProperty(app, REALTIME, { value: true })
+    const all = new Map<ServiceEntryFace, HeardEvents>()
+    const add = (entry: ServiceEntryFace): void => {
+      const { service } = entry
+      if (!(service instanceof RemoteService) || entry.app !== app) return
+      all.set(entry, new HeardEvents(entry, new ServiceStreams(service, resolved)))
+      for (const [name, method] of Object.entries(METHODS)) {
+        if (name in service) continue
+        const value = (params?: SubscriptionParams): unknown => method(service, params)
+        Object.defineProperty(service, name, { value, configurable: true, writable: true })
+      }
+    }
+    for (const entry of app.entries.values()) add(entry)
+    app.observe((change, _path, entry) => {
+      if (change === 'added') return add(entry)
+      if (all.delete(entry)) findStreams(entry.service).close()
+    })
+    let user: unknown
+    const change = (login?: LoginResult): void => {
+      const before = user
+      user = login?.authentication?.payload?.sub
+      for (const [{ service }, heard] of all) {
+        // A renewed token of the same user is sent with the next connection.
+        if (user === undefined || user !== before) findStreams(service).restart()
+        heard.retry()
+      }
+    }
+    app.on('login', change)
+    app.on('logout', () => change())
+  })
+  checkRules('realtime()', options, RULES)
+  const resolved = withDefaults(DEFAULTS, options)
+  return configure as (client: object) => void
+}
+
+/** A service that records can be found in. */
+interface Finder<Values extends readonly unknown[], Result> {
+  /** Resolves to a page or a list. */
+  find(...values: Values): Promise<Result>
+}
+
+type WithSignal<P> = P & Pick<SubscriptionParams, 'signal'>
+
+/** The params of a subscription: those of the method `find` of a service. */
+export type LiveParams<S> =
+  S extends Finder<infer Values, unknown>
+    ? Values extends [infer P]
+      ? [params: WithSignal<P>]
+      : Values extends [(infer P)?]
+        ? [params?: WithSignal<P>]
+        : [params?: SubscriptionParams]
+    : [params?: SubscriptionParams]
+
+/** What the method `find` of a service resolves to. */
+export type FoundBy<S> = S extends Finder<never, infer Result> ? Result : unknown
+
+/**
+ * Returns the events of a query: a `snapshot`, which is what `find` resolves to, then what is written
+ * from then on. It connects with the first `next()`, and ends with the loop or when the signal aborts.
+ * The loop throws what the server refuses with: `NotAuthenticated`, for example.
+ * @throws {TypeError} the client has no live queries
+ */
+export function subscribe<S extends object, Own extends string = never>(
+  service: S,
+  ...params: LiveParams<S>
+): AsyncIterableIterator<LiveEvent<FoundBy<S>, Own>, undefined> {
+  const [given = {}] = params as [params?: SubscriptionParams]
+  const subscription: AsyncIterableIterator<unknown, undefined> = new Subscription(
+    findStreams(service),
+    given,
+  )
+  // What arrives has the types that the server states.
+  return subscription as AsyncIterableIterator<LiveEvent<FoundBy<S>, Own>, undefined>
+}
+
+/**
+ * Resolves to the records of a query, which are kept current until `close()` is called or the signal
+ * aborts. While the server can not be reached, it waits.
+ * @throws {NotAuthenticated} the server refuses, with this error or with any other one
+ * @throws {TypeError} the client has no live queries, or `find` answers neither a list nor a page
+ */
+export async function live<S extends object>(
+  service: S,
+  ...params: LiveParams<S>
+): Promise<LiveList<FoundBy<S>>> {
+  const [given = {}] = params as [params?: SubscriptionParams]
+  const list = new LiveList<FoundBy<S>>(findStreams(service), given, (error) => {
+    findServiceEntry(service)?.app.logListenerError(error, 'change')
+  })
+  return list.start()
+}
+
+declare module '../client.ts' {
+  interface RemoteServiceMembers<S> {
+    /** Returns the events of a query: {@link subscribe}. */
+    subscribe<Own extends string = never>(
+      ...params: LiveParams<S>
+    ): AsyncIterableIterator<LiveEvent<FoundBy<S>, Own>, undefined>
+    /** Resolves to the records of a query, kept current: {@link live}. */
+    live(...params: LiveParams<S>): Promise<LiveList<FoundBy<S>>>
+  }
+}

@@ -1,0 +1,145 @@
+import { followSignal } from '../../core/follow-signal.ts'
+import type { EventStream, Subscriber } from './event-stream.ts'
+import type { LiveStatus, ReceivedEvent, SubscriptionParams } from './live-event.ts'
+import type { ServiceStreams } from './service-streams.ts'
+
+type Result = IteratorResult<ReceivedEvent, undefined>
+
+/** Takes the place of events that were dropped. */
+const RESYNC: ReceivedEvent = { type: 'resync', data: {} }
+
+/** The events of a query, for one loop. The first `next()` connects. */
+export class Subscription implements AsyncIterableIterator<ReceivedEvent, undefined>, Subscriber {
+  status: LiveStatus = 'connecting'
+  /** Why the connection was lost, or the subscription has ended. */
+  error: unknown
+  readonly #streams: ServiceStreams
+  readonly #params: SubscriptionParams
+  readonly #onStatus: () => void
+  #stream: EventStream | undefined
+  #queue: ReceivedEvent[] = []
+  /** Whether events were dropped: further ones are too, until there is a new snapshot. */
+  #isStale = false
+  /** Set while a snapshot is on its way that comes before all that waits. */
+  #fetching: object | undefined
+  /** What the next `next()` is to throw. */
+  #failure: unknown
+  #wake: (() => void)[] = []
+  #unfollow: (() => void)[] = []
+
+  constructor(
+    streams: ServiceStreams,
+    params: SubscriptionParams,
+    onStatus: () => void = () => undefined,
+  ) {
+    this.#streams = streams
+    this.#params = params
+    this.#onStatus = onStatus
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  async next(): Promise<Result> {
+    if (this.#stream === undefined) this.#start()
+    for (;;) {
+      const event = this.#fetching === undefined ? this.#queue.shift() : undefined
+      if (event === RESYNC && this.#isStale) this.refresh()
+      if (event !== undefined) return { done: false, value: event }
+      if (this.status === 'closed') break
+      await new Promise<void>((resolve) => this.#wake.push(resolve))
+    }
+    const failure = this.#failure
+    this.#failure = undefined
+    if (failure !== undefined) throw failure
+    return { done: true, value: undefined }
+  }
+
+  async return(): Promise<Result> {
+    this.#end()
+    this.#queue = []
+    return { done: true, value: undefined }
+  }
+
+  /** Drops what waits, and has a new snapshot come next. */
+  refresh(): void {
+    const stream = this.#stream
+    const fetching = {}
+    this.#queue = []
+    this.#isStale = false
+    this.#fetching = fetching
+    stream?.fetchSnapshot().then(
+      (data) => {
+        if (this.#fetching !== fetching) return
+        this.#fetching = undefined
+        this.#queue.unshift({ type: 'snapshot', data })
+        this.#goOn()
+      },
+      // The stream knows which errors pass, and how long to wait. Its snapshot counts as well.
+      () => {
+        if (this.#fetching === fetching) stream.restart()
+      },
+    )
+  }
+
+  receive(event: ReceivedEvent): void {
+    const isSnapshot = event.type === 'snapshot'
+    if (isSnapshot && this.#fetching !== undefined) {
+      this.#fetching = undefined
+      this.#queue = []
+    }
+    if (this.#queue.length >= this.#streams.options.maxWaiting) {
+      this.#queue = [RESYNC]
+      this.#isStale = true
+    }
+    if (isSnapshot) this.#isStale = false
+    if (!this.#isStale) this.#queue.push(event)
+    this.#goOn()
+  }
+
+  notice({ status, error }: EventStream): void {
+    if (status === 'closed') {
+      this.#end(error)
+      return
+    }
+    this.status = status
+    this.error = error
+    this.#onStatus()
+  }
+
+  #start(): void {
+    const { signal, connection } = this.#params
+    const { signal: ownSignal } = (connection ?? {}) as SubscriptionParams
+    const signals = [signal, ownSignal].filter((one) => one !== undefined)
+    if (signals.some(({ aborted }) => aborted)) this.#end()
+    if (this.status === 'closed') return
+    this.#unfollow = signals.map((one) => followSignal(one, () => this.#end()))
+    try {
+      this.#stream = this.#streams.join(this.#params, this)
+    } catch (error) {
+      this.#end(error)
+      return
+    }
+    if (this.#stream.hasSnapshot) this.refresh()
+    this.notice(this.#stream)
+  }
+
+  #end(error?: unknown): void {
+    if (this.status === 'closed') return
+    this.status = 'closed'
+    this.error = error
+    this.#failure = error
+    this.#fetching = undefined
+    for (const unfollow of this.#unfollow) unfollow()
+    if (this.#stream !== undefined) this.#streams.leave(this.#stream, this)
+    this.#goOn()
+    this.#onStatus()
+  }
+
+  #goOn(): void {
+    const wake = this.#wake
+    this.#wake = []
+    for (const resolve of wake) resolve()
+  }
+}
