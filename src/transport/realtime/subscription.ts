@@ -90,8 +90,8 @@ export class Subscription implements Follower {
     if (status !== 200 || location !== undefined) {
       throw new NotAcceptable('A hook of find answers by another status: there is no stream')
     }
-    // It may have taken too long, or the client has gone meanwhile.
-    if (isAnswered(reply) || reply.raw.destroyed) {
+    // It may have taken too long.
+    if (isAnswered(reply)) {
       onClose()
       return
     }
