@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { request as sendRequest } from 'node:http'
-import { until } from './until.ts'
 
 /** One event of a stream. */
 export interface Frame {
@@ -29,6 +28,7 @@ export class EventFrames {
   /** Whether the server has ended the stream, or the connection has. */
   hasEnded = false
   readonly #response: IncomingMessage
+  readonly #waiting: (() => void)[] = []
   #taken = 0
   #rest = ''
 
@@ -36,16 +36,20 @@ export class EventFrames {
     this.#response = response
     this.headers = response.headers
     response.setEncoding('utf8')
-    response.on('data', (text: string) => this.#read(text))
+    response.on('data', (text: string) => {
+      this.#read(text)
+      this.#wake()
+    })
     response.on('error', () => undefined)
     response.on('close', () => {
       this.hasEnded = true
+      this.#wake()
     })
   }
 
   /** Resolves to the next frame that no call has resolved to. */
   async next(): Promise<Frame> {
-    await until(() => this.#taken < this.frames.length || this.hasEnded)
+    while (this.#taken === this.frames.length && !this.hasEnded) await this.#news()
     const frame = this.frames[this.#taken]
     if (frame === undefined) throw new Error('The stream has ended')
     this.#taken += 1
@@ -62,9 +66,9 @@ export class EventFrames {
     }
   }
 
-  /** Resolves to the names of the frames that are still to come, when the stream has ended. */
+  /** Resolves to the frames that no call has resolved to, when the stream has ended. */
   async rest(): Promise<Frame[]> {
-    await until(() => this.hasEnded)
+    while (!this.hasEnded) await this.#news()
     const frames = this.frames.slice(this.#taken)
     this.#taken = this.frames.length
     return frames
@@ -82,7 +86,16 @@ export class EventFrames {
   /** Goes away, without a word. */
   async close(): Promise<void> {
     this.#response.destroy()
-    await until(() => this.hasEnded)
+    while (!this.hasEnded) await this.#news()
+  }
+
+  /** Resolves when something has come, or the stream has ended: hundreds of them are too many to poll. */
+  #news(): Promise<void> {
+    return new Promise((resolve) => this.#waiting.push(resolve))
+  }
+
+  #wake(): void {
+    for (const resolve of this.#waiting.splice(0)) resolve()
   }
 
   #read(text: string): void {

@@ -62,6 +62,8 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     const onClose = (): void => this.#release(subscription)
     try {
       await subscription.open(call, onClose)
+      // The service may be gone by now.
+      if (this.#topics.get(call.method) !== topic) subscription.end('closing')
       call.transport.followEndless(call.reply, () => subscription.end('closing'))
     } catch (error) {
       onClose()
@@ -114,7 +116,8 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     if (event === null || topic === undefined || entry?.options.events.includes(event)) return []
     this.#stored.add(context)
     const path = this.#pathOf(topic)
-    const events = [context.result].flat().map((item) => topic.toEvent(event, item, context))
+    const items = [context.result].flat()
+    const events = items.flatMap((item) => topic.toEvent(event, item, context) ?? [])
     return Promise.all(events.map(async (one) => ({ path, ...one, place: await one.place })))
   }
 
@@ -138,8 +141,9 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     }
     for (const topic of this.#topics.values()) {
       if (topic.followers.size > 0) topic.wake()
-      else if (this.options.bus === null && topic.leftAt + this.options.bufferMs <= now)
+      else if (topic.leftAt + this.options.bufferMs <= now && !this.#isNeeded(topic)) {
         this.#close(topic)
+      }
     }
     if (this.#streams.size > 0 || this.#topics.size > 0 || this.#timer === null) return
     clearInterval(this.#timer)
@@ -182,6 +186,12 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
 
   #append(topic: Topic, event: RecordEvent): void {
     topic.append(event, topic.nextPosition, Date.now())
+  }
+
+  /** Whether others may hear of its events, or a stream of it is being opened. */
+  #isNeeded(topic: Topic): boolean {
+    if (this.options.bus !== null) return true
+    return [...this.#streams].some((stream) => stream.topic === topic)
   }
 
   #close(topic: Topic): void {

@@ -3,6 +3,9 @@ import type { FastifyReply } from 'fastify'
 /** How soon a client whose connection has ended comes back, in milliseconds. */
 const RETRY_MS = 2_000
 
+/** How long a reader may take for the rest of a stream that ends, in milliseconds. */
+const END_MS = 1_000
+
 /** Why a stream ends: `slow` is said to nobody, as it could not be heard. */
 export type EndReason = 'closing' | 'expired' | 'refused'
 
@@ -15,6 +18,8 @@ export class EventStream {
   writtenAt: number = Date.now()
   readonly #raw: FastifyReply['raw']
   readonly #maxWaitingBytes: number
+  /** How long the largest write was that the reader may still be at. */
+  #largest = 0
 
   /**
    * Begins the answer, with the headers that were set for it.
@@ -40,12 +45,21 @@ export class EventStream {
     return !this.#raw.writableEnded && !this.#raw.destroyed
   }
 
-  /** Writes frames. A reader with too many bytes before him is cut off: he comes back for what he missed. */
+  /**
+   * Writes frames. A reader with too many bytes before him is cut off: he comes back for what he missed.
+   * One write may be longer than that: a snapshot comes whole, however long it is.
+   */
   write(frames: string): void {
     if (!this.isOpen) return
+    const { writableLength } = this.#raw
+    if (writableLength === 0) this.#largest = 0
+    if (writableLength > this.#maxWaitingBytes + this.#largest) {
+      this.#raw.destroy()
+      return
+    }
+    this.#largest = Math.max(this.#largest, frames.length)
     this.#raw.write(frames)
     this.writtenAt = Date.now()
-    if (this.#raw.writableLength > this.#maxWaitingBytes) this.#raw.destroy()
   }
 
   /** Writes what keeps proxies from taking the connection for dead. */
@@ -53,11 +67,13 @@ export class EventStream {
     this.write(':\n\n')
   }
 
-  /** Says why the stream ends, and ends it. */
+  /** Says why the stream ends, and ends it. Nobody waits for a reader that does not read. */
   end(reason: EndReason, message?: string): void {
     if (!this.isOpen) return
     this.write(toFrame('end', JSON.stringify({ reason, message })))
     this.#raw.end()
+    const timer = setTimeout(() => this.#raw.destroy(), END_MS).unref()
+    this.#raw.once('close', () => clearTimeout(timer))
   }
 }
 

@@ -90,11 +90,12 @@ export class Subscription implements Follower {
     if (status !== 200 || location !== undefined) {
       throw new NotAcceptable('A hook of find answers by another status: there is no stream')
     }
-    // It may have taken too long, or the client has gone meanwhile.
-    if (isAnswered(reply) || reply.raw.destroyed) {
+    // It may have taken too long.
+    if (isAnswered(reply)) {
       onClose()
       return
     }
+    if (reply.raw.destroyed) throw new BadRequest('The client has gone')
     setCommonHeaders(transport, request, reply, context.service)
     setHeaders(reply, context.http)
     // Made before the answer begins: what fails here is an ordinary error.
@@ -111,12 +112,13 @@ export class Subscription implements Follower {
   }
 
   tell(round: Round): void {
-    if (this.expiresAt <= Date.now()) {
-      this.end('expired')
-      return
-    }
-    const events = this.#choose(round.since(this.cursor))
+    const { cursor } = this
+    // Another look at his rights may have taken him further meanwhile.
+    if (this.isBusy || cursor >= round.end) return
     this.cursor = round.end
+    if (this.expiresAt <= Date.now()) this.end('expired')
+    if (!this.#stream?.isOpen) return
+    const events = this.#choose(round.since(cursor))
     if (events === null) void this.#work(() => this.#resync())
     else if (events.length > 0 && this.topic.find.shapes) {
       void this.#work(async () => {
@@ -124,15 +126,12 @@ export class Subscription implements Follower {
         for (const event of events) texts.push(await this.#show(event, round))
         if (!this.#write(events, texts)) await this.#resync()
       })
-    } else {
-      const texts = events.map((event) => this.#share(event, round))
-      if (!this.#write(events, texts)) void this.#work(() => this.#resync())
-    }
+    } else this.#tellShared(events, round)
   }
 
   /** Looks up anew what the caller may read. */
   async recheck(): Promise<void> {
-    if (this.isBusy) return
+    if (this.isBusy || !this.#stream?.isOpen) return
     await this.#work(async () => {
       const before = this.view?.key
       const context = this.topic.find.createContext(copyParams(this.#given, this.#given.query))
@@ -294,6 +293,17 @@ export class Subscription implements Follower {
   #share(event: LoggedEvent, round: Round): Shown {
     const record = this.#judge(event, round)
     return record == null ? record : round.toJSON(this.view, record)
+  }
+
+  /** Tells what all are told whose view is the same. */
+  #tellShared(events: readonly LoggedEvent[], round: Round): void {
+    try {
+      const texts = events.map((event) => this.#share(event, round))
+      if (!this.#write(events, texts)) void this.#work(() => this.#resync())
+    } catch (error) {
+      // What can't be written for this caller is no matter of the others.
+      this.#endBy(error)
+    }
   }
 
   /** Has the hooks of `find` make what is shown of an event. */

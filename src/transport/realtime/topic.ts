@@ -57,7 +57,8 @@ export class Topic {
     for (const name of [...options.serviceEvents, CHANGED]) {
       const isOwn = name !== CHANGED && !STANDARD_EVENTS.includes(name)
       this.#listen(name, (item: unknown, context?: HookContext) => {
-        if (isOwn || !this.#isWatched) publish(this, this.toEvent(name, item, context), context)
+        const event = isOwn || !this.#isWatched ? this.toEvent(name, item, context) : null
+        if (event !== null) publish(this, event, context)
       })
     }
     this.#listen(SEEN_CHANGE, ({ position, ...event }: SeenChange) => {
@@ -97,8 +98,11 @@ export class Topic {
     for (const [name, listener] of this.#listeners) this.#service.off(name, listener)
   }
 
-  /** Returns what is to be known of an event: most of it is read when it is told. */
-  toEvent(name: string, item: unknown, context: HookContext | undefined): RecordEvent {
+  /**
+   * Returns what is to be known of an event: most of it is read when it is told. `null` for one that
+   * can't be written as JSON.
+   */
+  toEvent(name: string, item: unknown, context: HookContext | undefined): RecordEvent | null {
     const { service } = this.#method.entry
     const id = isObject(item) ? item[this.idField] : undefined
     if (name === CHANGED || id === undefined || id === null) {
@@ -113,7 +117,9 @@ export class Topic {
     const located = service.locateRecords(context?.params ?? {})
     // A collection that can't be opened has no streams.
     const place = typeof located === 'string' ? located : located.catch(() => '')
-    if (!STANDARD_EVENTS.includes(name)) return { name, id, place, record }
+    if (!STANDARD_EVENTS.includes(name)) {
+      return this.#canBeWritten(name, record) ? { name, id, place, record } : null
+    }
     return { name, id, place, record: findNotes(record)?.stored }
   }
 
@@ -166,6 +172,17 @@ export class Topic {
     }
     const found = ids.size === 0 ? [] : await view.read([...ids.values()])
     return new Map(found.map((record) => [toKey(Reflect.get(record, this.idField)), record]))
+  }
+
+  #canBeWritten(event: string, record: object): boolean {
+    try {
+      JSON.stringify(record)
+      return true
+    } catch (err) {
+      const { app, path } = this.#method.entry
+      app.logger.error({ err, service: path, event }, 'An event that is no JSON is told to nobody')
+      return false
+    }
   }
 
   #listen(event: string | symbol, listener: (...values: never[]) => void): void {

@@ -20,7 +20,7 @@ import { startOwnServer } from '../../support/own-server.ts'
 
 const ORIGIN = 'https://app.test'
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE'
-const HEADERS = 'Accept, Authorization, Content-Type, X-Service-Method'
+const HEADERS = 'Accept, Authorization, Content-Type, Last-Event-ID, X-Service-Method'
 
 const notes = {
   find: async () => Array.from({ length: 200 }, (_, id) => ({ id, text: 'the same again' })),
