@@ -29,7 +29,7 @@ import { realtime } from 'remex/client/realtime'
 const client = createClient({ baseURL: location.origin })
 client.configure(realtime())
 addEventListener('click', ({ target }) => {
-  if (target.id === 'add') client.service('tasks').create({ team: 1, text: 'Task ' + Date.now() })
+  if (target.id === 'add') client.service('tasks').create({ team: 1, text: 'Task ' + Math.random() })
   if (target.id === 'clear') client.service('tasks').patch(null, { team: 2 }, { query: { team: 1 } })
 })
 const list = (tasks) => tasks.map(({ text }) => text.split(' ')[0]).join() || 'nothing'
