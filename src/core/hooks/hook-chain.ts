@@ -25,8 +25,8 @@ export interface BeforeHooks {
 }
 
 /** The hooks of an application or a service. */
-interface HookSource {
-  readonly hooks: HookRegistry
+export interface HookSource {
+  readonly hooks: Pick<HookRegistry, 'get' | 'getAround'>
   /** Puts a check of what callers have sent between the before hooks. Default: there is none. */
   readonly schemas?: { addCheck(before: BeforeHooks): BeforeHooks } | null
 }

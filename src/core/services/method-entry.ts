@@ -1,4 +1,4 @@
-import type { Chain } from '../hooks/hook-chain.ts'
+import type { Chain, HookSource } from '../hooks/hook-chain.ts'
 import type {
   CalledMethod,
   HookAdvice,
@@ -36,9 +36,19 @@ export interface ServerSupport extends HookAdvice {
    * @throws {TypeError} a schema is missing, a name is not known, or the application can have none
    */
   attachSchemas(entry: ServiceEntryFace, schemas: ServiceSchemas): EntrySchemas
+  /**
+   * Starts a call as `startUnobserved()` does, and tells those of it who observe calls; `undefined`
+   * while nobody does.
+   */
+  readonly observeCall?: CallObserver | undefined
+  /** Returns sources whose hooks tell of themselves, where somebody observes hooks. */
+  readonly observeHooks?: (sources: readonly HookSource[]) => readonly HookSource[]
   /** Called when all services are set up. Throws where a hook can never do what it is for. */
   checkHooks(app: WithServices): void
 }
+
+/** Starts a call. Returns what has to be awaited for it. */
+export type CallObserver = (method: MethodEntry, context: HookContext) => Promise<unknown>
 
 /** What a registered service needs of its application. */
 export interface EntryApplication extends HookApplication {

@@ -43,6 +43,16 @@ export function runMethod(method: MethodEntry, context: HookContext): Promise<un
  * @throws what the method throws at once
  */
 export function startCall(
+  method: MethodEntry,
+  context: HookContext,
+): PromiseLike<unknown> | undefined {
+  return (
+    method.entry.app.support?.observeCall?.(method, context) ?? startUnobserved(method, context)
+  )
+}
+
+/** The same, with nobody told of it. */
+export function startUnobserved(
   { chain, call }: MethodEntry,
   context: HookContext,
 ): PromiseLike<unknown> | undefined {
@@ -88,7 +98,8 @@ export function callMethod(method: MethodEntry, self: object, args: unknown[]): 
   }
   try {
     // Without hooks and events there is nothing that a context could tell.
-    if (method.chain === null && method.spec.event === null) {
+    const isAlone = method.chain === null && method.spec.event === null
+    if (isAlone && !method.entry.app.support?.observeCall) {
       const returned = method.call(readArguments(method.spec, self, args))
       return returned instanceof Promise ? returned : Promise.resolve(returned)
     }

@@ -91,7 +91,8 @@ export class ServiceEntry<A extends EntryApplication = EntryApplication>
 
   compile(): void {
     const { app, hooks, schemas } = this
-    const sources = [{ hooks: app.hookRegistry }, { hooks, schemas }]
+    const given = [{ hooks: app.hookRegistry }, { hooks, schemas }]
+    const sources = app.support?.observeHooks?.(given) ?? given
     for (const method of this.methods.values()) {
       method.chain = compileChain(sources, method.name, method.call)
     }

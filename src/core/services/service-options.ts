@@ -54,7 +54,7 @@ export const SERVICE_OPTION_RULES: OptionRules = {
   schemas: OBJECT_OPTION,
   singleton: BOOLEAN_OPTION,
   extensions: {
-    expected: 'an object of options that other packages read',
+    expected: 'an object',
     isValid: isPlainObject,
     reserved: [],
   },

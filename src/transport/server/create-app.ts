@@ -4,6 +4,8 @@ import type { AnyServices } from '../../core/index.ts'
 import { Application } from '../../core/index.ts'
 import { attachSchemas } from '../../core/schema/service/lazy-schemas.ts'
 
+import { findCallObserver, observeHooks } from '../observing/call-channel.ts'
+
 /**
  * Returns a new application. `Services` maps each path to its service and types everything else:
  * `createApp<{ users: UserService }>().service('users').get(id)`. Its services may have schemas.
@@ -13,7 +15,14 @@ export function createApp<
   Settings = Record<string, unknown>,
 >(): Application<Services, Settings> {
   holdTickObject()
-  return new Application<Services, Settings>({ ...SERVER_SUPPORT, attachSchemas })
+  return new Application<Services, Settings>({
+    ...SERVER_SUPPORT,
+    attachSchemas,
+    observeHooks,
+    get observeCall() {
+      return findCallObserver()
+    },
+  })
 }
 
 /** Made while the module loads: the context of a caller must not be held with the object. */

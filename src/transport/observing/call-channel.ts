@@ -1,0 +1,110 @@
+import { tracingChannel } from 'node:diagnostics_channel'
+import type { HookSource } from '../../core/hooks/hook-chain.ts'
+import type { HookContext, HookType } from '../../core/hooks/hook-context.ts'
+import type { StoredHook } from '../../core/hooks/hook-registry.ts'
+import { toServiceError } from '../../core/index.ts'
+import type { CallObserver, MethodEntry } from '../../core/services/method-entry.ts'
+import { startUnobserved } from '../../core/services/run-method.ts'
+
+/** What `remex:call` tells of a call: who is called how, and how it ended. No data, and no ids. */
+export interface ObservedCall {
+  /** The path of the service. */
+  readonly path: string
+  readonly method: string
+  /** `'rest'` for a call from outside, `undefined` for one in the process. */
+  readonly provider: string | undefined
+  /** Id of the HTTP request, as it stands in the log. */
+  readonly requestId: string | undefined
+  /** `'success'`, or the name of the error: `'NotFound'`. `undefined` until the call has ended. */
+  outcome: string | undefined
+  /** The status of the error; `undefined` without one. */
+  code: number | undefined
+}
+
+/** What `remex:hook` tells of a hook that has a name. */
+export interface ObservedHook extends Pick<ObservedCall, 'path' | 'method'> {
+  /** The name of the function. */
+  readonly hook: string
+  readonly type: HookType
+}
+
+const CALLS = tracingChannel<unknown, ObservedCall>('remex:call')
+const HOOKS = tracingChannel<unknown, ObservedHook>('remex:hook')
+
+/** Returns what tells of a call while somebody observes calls. Asked for each: nobody says when one begins. */
+export function findCallObserver(): CallObserver | undefined {
+  return CALLS.hasSubscribers ? observeCall : undefined
+}
+
+/** Returns sources whose named hooks tell of themselves, where somebody observes hooks by now. */
+export function observeHooks(sources: readonly HookSource[]): readonly HookSource[] {
+  return HOOKS.hasSubscribers ? sources.map(observeSource) : sources
+}
+
+function observeCall(method: MethodEntry, context: HookContext): Promise<unknown> {
+  const { path, params } = context
+  const { provider, requestId } = params
+  const call: ObservedCall = {
+    ...{ path, method: method.name, provider, requestId },
+    ...{ outcome: undefined, code: undefined },
+  }
+  return trace(CALLS, call, () => startUnobserved(method, context))
+}
+
+/** Runs something between the events of a channel. Unlike that of Node it hands out no result. */
+function trace<Event extends object>(
+  channel: typeof CALLS | typeof HOOKS,
+  event: Event,
+  run: () => unknown,
+): Promise<unknown> {
+  const { start, end, asyncStart, asyncEnd, error: failed } = channel
+  return start.runStores(event as never, () => {
+    const pending = startPromise(run)
+    end.publish(event)
+    const settle = (outcome: string, code?: number): void => {
+      Object.assign(event, { outcome, code })
+      if (code !== undefined) failed.publish(event)
+      asyncStart.publish(event)
+      asyncEnd.publish(event)
+    }
+    return pending.then(
+      (result) => {
+        settle('success')
+        return result
+      },
+      (thrown: unknown) => {
+        const { name, code } = toServiceError(thrown)
+        settle(name, code)
+        throw thrown
+      },
+    )
+  })
+}
+
+function startPromise(run: () => unknown): Promise<unknown> {
+  try {
+    return Promise.resolve(run())
+  } catch (error) {
+    return Promise.reject(error)
+  }
+}
+
+function observeSource({ hooks, ...source }: HookSource): HookSource {
+  return {
+    ...source,
+    hooks: {
+      get: (group, name) => hooks.get(group, name).map(observeHook),
+      getAround: (method) => hooks.getAround(method).map(observeHook),
+    },
+  }
+}
+
+/** An error that a hook throws is told by the channel of the call. */
+function observeHook(hook: StoredHook): StoredHook {
+  if (hook.name === '') return hook
+  return function observed(this: unknown, context, next) {
+    const { path, method, type } = context
+    const event: ObservedHook = { path, method, hook: hook.name, type }
+    return trace(HOOKS, event, () => hook.call(this, context, next))
+  }
+}
