@@ -162,13 +162,18 @@ export class Topic {
     for (const { view } of due) if (view !== null) views.set(view.place, view)
     const records = new Map<string, ReadonlyMap<string, object>>()
     for (const [place, view] of views) records.set(place, await this.#read(view, events))
-    return new Round(this.#method, events, last, records)
+    // One that is there again, or whose removal is told late, has not gone.
+    const told = events.map((event) => {
+      const isThere = records.get(event.place as string)?.has(toKey(event.id)) === true
+      return event.name === 'removed' && isThere ? { ...event, name: 'created' } : event
+    })
+    return new Round(this.#method, told, last, records)
   }
 
   async #read(view: RecordView, events: readonly LoggedEvent[]): Promise<Map<string, object>> {
     const ids = new Map<string, unknown>()
     for (const { id, name, place } of events) {
-      if (name !== CHANGED && name !== 'removed' && place === view.place) ids.set(toKey(id), id)
+      if (name !== CHANGED && place === view.place) ids.set(toKey(id), id)
     }
     const found = ids.size === 0 ? [] : await view.read([...ids.values()])
     return new Map(found.map((record) => [toKey(Reflect.get(record, this.idField)), record]))
