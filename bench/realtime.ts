@@ -19,11 +19,9 @@ const { values } = parseArgs({
   strict: false,
 })
 const SIZES = values.quick
-  ? { streams: 200, idleMs: 15_000, turns: 4, events: 5, delays: 50 }
-  : { streams: 1_000, idleMs: 30_000, turns: 20, events: 10, delays: 300 }
-/** Before anything is measured: what the first ones leave behind is there to stay. */
-const WARM_UP = { streams: 100, events: 20 }
-const BUS_POLL_MS = 50
+  ? { streams: 200, idleMs: 15_000, turns: 4, events: 5 }
+  : { streams: 1_000, idleMs: 30_000, turns: 20, events: 10 }
+const WARM_UP_EVENTS = 20
 
 interface Kind extends RealtimeServer {
   readonly title: string
@@ -37,7 +35,13 @@ const REMEX: Kind = { title: 'Remex, MongoDB', kind: 'remex', storage: 'mongodb'
 const REMEX_MEMORY: Kind = { title: 'Remex, memory', kind: 'remex', storage: 'memory' }
 const FEATHERS: Kind = { title: 'Feathers, MongoDB', kind: 'feathers', storage: 'mongodb' }
 const FEATHERS_MEMORY: Kind = { ...FEATHERS, title: 'Feathers, memory', storage: 'memory' }
-const ALL = [FLOOR, REMEX, FEATHERS, REMEX_MEMORY, FEATHERS_MEMORY]
+const KINDS: readonly Kind[] = [
+  ...[FLOOR, REMEX, FEATHERS, REMEX_MEMORY, FEATHERS_MEMORY],
+  { ...REMEX, title: 'Remex, MongoDB, another query each', target: '/records?text[$gte]=#' },
+  { ...REMEX, title: 'Remex, MongoDB, a resolver', hasResolver: true },
+  { ...FEATHERS, title: 'Feathers, MongoDB, a resolver', hasResolver: true },
+  { ...REMEX, title: 'Remex, by a bus from another process', hasBus: true },
+]
 
 const pinServer = pinLoad()
 const database = await openBenchDatabase()
@@ -75,15 +79,15 @@ class Pair {
     this.count += count
   }
 
-  /** Has writes told one after the other. Returns what each reader waited for each, in ms. */
-  async tell(events: number, writer: Pair = this, pauseMs = 0): Promise<readonly number[]> {
+  /** Has writes told one after the other. Returns from `patch` to the frame, for each reader, in ms. */
+  async tell(events: number, writer: Pair = this): Promise<readonly number[]> {
     const delays: number[] = []
     for (let event = 0; event < events; event += 1) {
       this.#frames += this.count
       await writer.server.ask('patch')
       delays.push(...(await this.#readers.ask<number[]>('reach', this.#frames)))
-      // Not at the same time after each poll.
-      if (pauseMs > 0) await delay(Math.random() * pauseMs)
+      // Not always at the same time after a poll.
+      if (writer !== this) await delay(Math.random() * 100)
     }
     return delays
   }
@@ -100,15 +104,10 @@ try {
 Remex answers by server-sent events. It reads each record that is written once more, and judges it for
 each subscriber, by his query. Feathers emits what the call has answered to all connections, which are in
 one channel: it reads and judges nothing, knows no queries, and its resolver runs once for all. Services
-in memory know no queries either. Subscribers and the database are in processes of their own.`)
+in memory know no queries either. Subscribers and the database are in processes of their own; the time of
+their process is part of what many of them wait. The bus ${process.env.MONGODB_URL ? 'is that of MONGODB_URL' : 'is asked every 50 ms'}.`)
   await compareIdle([FLOOR, REMEX, FEATHERS_MEMORY])
-  await compareFanOut([
-    ...ALL,
-    { ...REMEX, title: 'Remex, MongoDB, another query each', target: '/records?text[$gte]=#' },
-    { ...REMEX, title: 'Remex, MongoDB, a resolver', hasResolver: true },
-    { ...FEATHERS, title: 'Feathers, MongoDB, a resolver', hasResolver: true },
-  ])
-  for (const count of [1, 100]) await compareDelays(count)
+  for (const count of [1, 100, SIZES.streams]) await compareEvents(count, KINDS)
 } finally {
   await database.close()
 }
@@ -119,7 +118,8 @@ async function compareIdle(kinds: readonly Kind[]): Promise<void> {
   const rows = kinds.map(async (kind) => {
     const pair = await new Pair(kind).start()
     const ask = (question: string): Promise<number> => pair.server.ask(question)
-    await pair.open(WARM_UP.streams)
+    // The first ones make the process what it is.
+    await pair.open(streams)
     const [heap, rss] = [await ask('heap'), await ask('memory')]
     await pair.open(streams)
     const more = [(await ask('heap')) - heap, (await ask('memory')) - rss]
@@ -137,50 +137,38 @@ async function compareIdle(kinds: readonly Kind[]): Promise<void> {
   )
 }
 
-/** Compares what an event costs for each subscriber, in turns beside each other. */
-async function compareFanOut(kinds: readonly Kind[]): Promise<void> {
-  const { streams, turns, events } = SIZES
-  const runs: { pair: Pair; times: number[] }[] = []
+/** Compares what an event costs for each subscriber, and from when on he knows, in turns beside each other. */
+async function compareEvents(count: number, kinds: readonly Kind[]): Promise<void> {
+  const { turns, events } = SIZES
+  const runs: { pair: Pair; writer: Pair; times: number[]; delays: number[] }[] = []
   for (const kind of kinds) {
-    const pair = await new Pair(kind, STEADY_FLAGS).start()
-    await pair.open(streams)
-    await pair.tell(WARM_UP.events)
-    runs.push({ pair, times: [] })
+    // The processes of a bus have their record, and their events, in the same collections.
+    const collection = kind.hasBus ? `shared${count}` : undefined
+    const pair = await new Pair(kind, STEADY_FLAGS).start(collection)
+    const writer = kind.hasBus ? await new Pair(kind).start(collection) : pair
+    await pair.open(count)
+    await pair.tell(WARM_UP_EVENTS, writer)
+    runs.push({ pair, writer, times: [], delays: [] })
   }
   for (let turn = 0; turn < turns; turn += 1) {
-    for (const { pair, times } of runs) {
+    for (const { pair, writer, times, delays } of runs) {
       const before = await pair.server.ask<number>('cpu')
-      await pair.tell(events)
-      times.push((((await pair.server.ask<number>('cpu')) - before) * 1_000) / events / streams)
+      delays.push(...(await pair.tell(events, writer)))
+      times.push((((await pair.server.ask<number>('cpu')) - before) * 1_000) / events / count)
     }
   }
-  const rows = runs.map(({ pair, times }, index) => {
-    pair.stop()
+  const rows = runs.map(({ pair, writer, times, delays }, index) => {
+    for (const one of [pair, writer]) one.stop()
     const { median, low, high } = toRatio(times, runs[0]?.times ?? [])
+    const sorted = delays.toSorted((one, other) => one - other)
+    const waits = [0.5, 0.99].map((share) => sorted[Math.floor(share * sorted.length)]?.toFixed(1))
     const quartiles = `${low.toFixed(2)} to ${high.toFixed(2)}`
-    return [kinds[index]?.title ?? '', toMedian(times).toFixed(1), median.toFixed(2), quartiles]
+    const cost = [toMedian(times).toFixed(1), median.toFixed(2), quartiles]
+    return [kinds[index]?.title ?? '', ...cost, ...waits.map(String)]
   })
   printTable(
-    [`an event to ${streams}`, 'CPU for each, µs', 'of the floor', 'quartiles'],
-    ['---', '---:', '---:', '---:'],
+    [`an event to ${count}`, 'CPU for each, µs', 'of the floor', 'quartiles', 'p50, ms', 'p99, ms'],
+    ['---', '---:', '---:', '---:', '---:', '---:'],
     ...rows,
   )
-}
-
-/** Compares how long it takes from a call of `patch` to the record in a reader. */
-async function compareDelays(count: number): Promise<void> {
-  const by = process.env.MONGODB_URL ? 'of MONGODB_URL' : `polled every ${BUS_POLL_MS} ms`
-  const bus: Kind = { ...REMEX, title: `Remex, from another process, ${by}`, hasBus: true }
-  printTable([`to ${count}`, 'p50, ms', 'p99, ms'], ['---', '---:', '---:'])
-  for (const kind of [...ALL, bus]) {
-    const pair = await new Pair(kind).start('delays')
-    const writer = kind === bus ? await new Pair(kind).start('delays') : pair
-    await pair.open(count)
-    await pair.tell(WARM_UP.events, writer)
-    const delays = await pair.tell(SIZES.delays, writer, kind === bus ? 2 * BUS_POLL_MS : 0)
-    const sorted = delays.toSorted((one, other) => one - other)
-    const [middle, late] = [0.5, 0.99].map((share) => sorted[Math.floor(share * sorted.length)])
-    printTable([kind.title, `${middle?.toFixed(1)}`, `${late?.toFixed(1)}`])
-    for (const one of [pair, writer]) one.stop()
-  }
 }

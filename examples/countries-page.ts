@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto'
+
 const LINKS = [
   ['/countries', 'the first ten of 250'],
   ['/countries/FRA', 'one country by its id'],
@@ -20,14 +22,47 @@ li { margin: 0 0 1rem }
 pre { font-size: .875rem; white-space: pre-wrap; border-top: 1px solid GrayText; padding-top: 1.5rem }
 `
 
+/** What the list on the page follows, by the same query as in any other URL of the service. */
+const LIVE_QUERY =
+  '/countries?subregion=Western Europe&$sort[name]=1&$select[]=name&$select[]=capital'
+
+const JSON_DATA = "-H 'content-type: application/json'"
+
+const SCRIPT = `
+const list = document.querySelector('#live')
+const countries = new Map()
+const source = new EventSource(list.dataset.source)
+const take = (names, change) => names.forEach((name) => source.addEventListener(name, (event) => {
+  change(JSON.parse(event.data))
+  const rows = [...countries.values()].sort((one, other) => one.name < other.name ? -1 : 1)
+  list.replaceChildren(...rows.map(({ _id, name, capital }) => {
+    const row = document.createElement('li')
+    row.id = _id
+    row.textContent = name + ': ' + capital.join(', ')
+    return row
+  }))
+}))
+const keep = (country) => countries.set(country._id, country)
+take(['snapshot'], ({ data }) => (countries.clear(), data.forEach(keep)))
+take(['created', 'updated', 'patched'], keep)
+take(['removed', 'left'], ({ _id }) => countries.delete(_id))
+`
+
 /** Sent with the pages: nothing in them can run or load. */
 export const PAGE_HEADERS = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
 }
 
-/** Returns the page at `/`: what is served, with links to try. */
-export function renderIndexPage(): string {
+/** Sent with the page at `/`: its one script may run, and ask this server. */
+export const INDEX_HEADERS = {
+  ...PAGE_HEADERS,
+  'content-security-policy': `${PAGE_HEADERS['content-security-policy']}; connect-src 'self'; \
+script-src 'sha256-${createHash('sha256').update(SCRIPT).digest('base64')}'`,
+}
+
+/** Returns the page at `/`: what is served, with links to try, and a list that stays current. */
+export function renderIndexPage(url: string): string {
   const items = LINKS.map(([href, text]) => {
     const link = escapeHtml(href)
     return `<li><a href="${link}">${link}</a><br>${text}</li>`
@@ -38,7 +73,12 @@ export function renderIndexPage(): string {
 Programs get JSON, browsers pages like these:</p>
 <ul>
 ${items.join('\n')}
-</ul>`,
+</ul>
+<h2>Live</h2>
+<p>Western Europe and its capitals, as an <code>EventSource</code> tells them. The list changes with</p>
+<pre>${escapeHtml(`curl -X PATCH '${url}/countries/FRA' ${JSON_DATA} -d '{"capital":["Lyon"]}'`)}</pre>
+<ul id="live" data-source="${escapeHtml(LIVE_QUERY)}"></ul>
+<script>${SCRIPT}</script>`,
   )
 }
 

@@ -5,14 +5,14 @@
 import { createRequire } from 'node:module'
 import { resolve } from 'node:path'
 import { MongoClient } from 'mongodb'
-import type { Formatter } from 'remex'
 import { createApp, fastifyApp, openapi, rest } from 'remex'
 import { startEmbeddedMongo } from 'remex/embedded'
 import { MongoDBService } from 'remex/mongodb'
+import { realtime } from 'remex/realtime'
 import type { Static } from 'remex/schema'
 import { querySyntax, Type } from 'remex/schema'
 import type { Country as WorldCountry } from 'world-countries'
-import { PAGE_HEADERS, renderAnswerPage, renderIndexPage } from './countries-page.ts'
+import { INDEX_HEADERS, PAGE_HEADERS, renderAnswerPage, renderIndexPage } from './countries-page.ts'
 
 const Country = Type.Object({
   _id: Type.String({ pattern: '^[A-Z]{3}$', description: 'The three letters of ISO 3166' }),
@@ -57,15 +57,9 @@ const mongo = await MongoClient.connect(MONGODB_URL ?? embedded?.url ?? '')
 const collection = mongo.db('remex_countries').collection<Country>('countries')
 if ((await collection.estimatedDocumentCount()) === 0) await collection.insertMany(countries)
 
-/** Programs get JSON, and a browser that opens a link a page. */
-const showPage: Formatter = (request, reply) => {
-  reply.header('vary', 'accept')
-  if (request.headers.accept?.includes('text/html') !== true) return reply.send(reply.data)
-  return reply.headers(PAGE_HEADERS).send(renderAnswerPage(request.url, reply.data))
-}
-
 const app = fastifyApp(createApp<Services>())
-app.configure(rest(showPage))
+app.configure(rest())
+app.configure(realtime())
 app.use(
   'countries',
   new MongoDBService<Country>({
@@ -86,7 +80,20 @@ app.use(
   },
 )
 app.configure(openapi({ info: { title: 'Countries', version: '1.0.0' }, path: '/docs' }))
-app.fastify.get('/', (_request, reply) => reply.headers(PAGE_HEADERS).send(renderIndexPage()))
+app.fastify.get('/', ({ protocol, host }, reply) =>
+  reply.headers(INDEX_HEADERS).send(renderIndexPage(`${protocol}://${host}`)),
+)
+
+// Programs get JSON, and a browser that opens a link a page. It is made behind the service: with a
+// formatter in front of it there would be no streams.
+app.fastify.addHook('onSend', async (request, reply, payload) => {
+  if (!request.url.startsWith('/countries') || typeof payload !== 'string') return payload
+  reply.header('vary', 'accept')
+  const isJson = String(reply.getHeader('content-type')).startsWith('application/json')
+  if (!isJson || request.headers.accept?.includes('text/html') !== true) return payload
+  reply.headers(PAGE_HEADERS)
+  return renderAnswerPage(request.url, JSON.parse(payload))
+})
 
 await app.listen({ port: Number(PORT), host: HOST })
 const address = app.server.address()
@@ -103,6 +110,7 @@ The API, with a form for each call, at ${url}/docs
   curl -g '${url}/countries?region=Europe&$sort[area]=-1&$limit=3&$select[]=name'
   curl -g '${url}/countries?area[$gt]=1000000&landlocked=true&$select[]=name'
   curl -g -X PATCH '${url}/countries/FRA' -H 'content-type: application/json' -d '{"capital":["Lyon"]}'
+  curl -gN '${url}/countries?subregion=Western%20Europe&$select[]=capital' -H 'accept: text/event-stream'
 
 What you write is kept in ${place}. Ctrl-C ends it.`)
 

@@ -38,10 +38,11 @@ export function createRecordView(call: AdapterCall): RecordView {
   const matches = compileJudge(filter)
   const shown = { select, hidden, id: settings.id }
   return {
-    key: Buffer.from(BSON.serialize({ filter, select, hidden })).toString('latin1'),
+    key: toKey({ filter, select, hidden }),
+    fieldsKey: toKey({ select, hidden }),
     place: collection.namespace,
     isPage: query.paged && query.limit !== undefined,
-    matches: (stored) => matches(toCompared(stored)),
+    matches: (stored) => matches(comparedFormOf(stored)),
     pick: (stored) => showFields(stored, shown),
     async read(ids) {
       const wanted = ids.map((id) => toStoredId(id as string, settings))
@@ -99,6 +100,21 @@ function checkPattern(pattern: unknown, flags: unknown): void {
     return
   }
   refuse('a $regex that is more than plain text')
+}
+
+function toKey(shown: Document): string {
+  return Buffer.from(BSON.serialize(shown)).toString('latin1')
+}
+
+/** Where a stored record keeps its form for comparisons: each of a thousand queries judges it. */
+const COMPARED_FORM: unique symbol = Symbol('remex.comparedForm')
+
+function comparedFormOf(stored: object & { readonly [COMPARED_FORM]?: Document }): Document {
+  const known = stored[COMPARED_FORM]
+  if (known !== undefined) return known
+  const value = toCompared(stored)
+  if (Object.isExtensible(stored)) Object.defineProperty(stored, COMPARED_FORM, { value })
+  return value
 }
 
 /** Returns a document as the database holds it: of instances of classes nothing but their fields. */

@@ -6,6 +6,7 @@ import { MongoClient } from 'mongodb'
 import type { Test } from 'tap'
 import t from 'tap'
 import { startEmbeddedMongo } from '../../src/adapter/embedded/index.ts'
+import { startExample } from '../support/example-process.ts'
 import type { LiveRecord } from '../support/live-list.ts'
 import { LiveList, sortById } from '../support/live-list.ts'
 import { until } from '../support/until.ts'
@@ -15,7 +16,6 @@ import { SECRET } from '../support/users.ts'
 t.setTimeout(180_000)
 
 const PROGRAM = fileURLToPath(new URL('./live-tasks-process.js', import.meta.url))
-const EXAMPLE = fileURLToPath(new URL('../../examples/live-tasks.js', import.meta.url))
 
 const embedded = process.env.MONGODB_URL === undefined ? await startEmbeddedMongo() : undefined
 const url = process.env.MONGODB_URL ?? embedded?.url ?? ''
@@ -297,37 +297,13 @@ t.test('clients of a process that is killed come back to another and miss nothin
   }
 })
 
-/** Has a program print the port of its server: an example has no other way to tell it. */
-const TELL_PORT = `
-import { Server } from 'node:http'
-const { listen } = Server.prototype
-Server.prototype.listen = function (...args) {
-  this.once('listening', () => console.log('port', this.address().port))
-  return listen.apply(this, args)
-}`
-
-/** Starts the example itself. Resolves to it and to the URL of its database. */
-async function startExample(variables: object): Promise<{ server: Server; database: string }> {
-  const { MONGODB_URL: _own, ...env } = process.env
-  const loader = ['--import', `data:text/javascript,${encodeURIComponent(TELL_PORT)}`]
-  const child = spawn(process.execPath, [...loader, EXAMPLE], {
-    env: { ...env, PORT: '0', AUTH_SECRET: SECRET, ...variables },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  children.push(child)
-  let output = ''
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    output += text
-  })
-  await until(() => /port \d+/.test(output) && output.includes('MONGODB_URL='))
-  const [, port] = /port (\d+)/.exec(output) ?? []
-  const [, database = ''] = /MONGODB_URL='(.+?)'/.exec(output) ?? []
-  return { server: new Server(child, Number(port)), database }
-}
-
 t.test('the example runs as it stands, in as many processes as are started', async (t) => {
-  const { server, database } = await startExample({})
-  const { server: other } = await startExample({ MONGODB_URL: database })
+  const start = (variables = {}) =>
+    startExample(t, 'live-tasks', '"title"', { AUTH_SECRET: SECRET, ...variables })
+  const one = await start()
+  const [, database = ''] = /MONGODB_URL='(.+?)'/.exec(one.output) ?? []
+  const two = await start({ MONGODB_URL: database })
+  const [server, other] = [new Server(one.child, one.port), new Server(two.child, two.port)]
   const token = await register(server, 'ben')
   await other.send('POST', '/teams', { _id: 'red' }, token)
   const list = await follow(t, other, token)

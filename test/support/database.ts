@@ -18,6 +18,8 @@ interface RunningDatabase {
 
 /** A database of its own for one test file; it is dropped when the file ends. */
 export interface TestDatabase {
+  /** Where others connect to it. */
+  readonly url: string
   readonly client: MongoClient
   readonly db: Db
   /** Returns a collection of this name without records. */
@@ -47,6 +49,7 @@ export async function openDatabase(t: TestScope): Promise<TestDatabase> {
     await running.close()
   })
   return {
+    url: running.url,
     client,
     db,
     async empty(name) {

@@ -4,7 +4,7 @@ import { isDocument, isNumeric, TYPE_ORDER, typeNameOf, typeOrderOf } from './bs
 import { CommandError } from './command-error.ts'
 import type { Collation } from './compare.ts'
 import { compareValues, isEqual, isTrue, keyOf, keysOf } from './compare.ts'
-import { startsWithOperator, valuesAt } from './field-paths.ts'
+import { isIndex, startsWithOperator, valuesAt } from './field-paths.ts'
 import { toWhole } from './numbers.ts'
 import { isRegex, toRegExp } from './regular-expression.ts'
 
@@ -27,10 +27,14 @@ export interface FilterOptions {
 export type Predicate = (document: Document) => boolean
 
 /**
- * Returns whether the values that a path reaches match: negations need to see all of them. With
- * `isItem` the value is an item in `$elemMatch`: if it is an array, its own items do not count.
+ * Returns whether the values that a path reaches match: negations need to see all of them. `lists`
+ * are the arrays among them whose items count as well: an array that is an item itself, in
+ * `$elemMatch` or by its index at the end of the path, is one value.
  */
-export type FieldTest = (values: readonly unknown[], isItem?: boolean) => boolean
+export type FieldTest = (
+  values: readonly unknown[],
+  lists: readonly (readonly unknown[])[],
+) => boolean
 /** Returns the test of an operator on a field. @throws {CommandError} the operand is not valid */
 export type FieldOperator = (
   operand: unknown,
@@ -64,7 +68,7 @@ export function compileItem(condition: unknown, { text, ...given }: FilterOption
   const options = withoutExpression(given, 2)
   if (isOperators(condition) && !isLogical(condition)) {
     const test = compileOperators(condition, options)
-    return (item) => test([item], true)
+    return (item) => test([item], [])
   }
   const matches = compileFilter(condition, options)
   // An array inside the array is searched like a document whose fields are its indexes.
@@ -74,7 +78,18 @@ export function compileItem(condition: unknown, { text, ...given }: FilterOption
 function compileField(path: string, condition: unknown, options: FilterOptions): Predicate {
   const test = compileCondition(condition, options)
   const parts = path.split('.')
-  return (document) => test(valuesAt(document, parts))
+  const index = isIndex(parts.at(-1) ?? '') ? Number(parts.at(-1)) : undefined
+  return (document) => {
+    const values = valuesAt(document, parts)
+    const lists = values.filter(Array.isArray)
+    if (lists.length === 0 || index === undefined) return test(values, lists)
+    const holders = valuesAt(document, parts.slice(0, -1)).filter(Array.isArray)
+    const items = new Set(holders.map((holder) => holder[index]))
+    return test(
+      values,
+      lists.filter((list) => !items.has(list)),
+    )
+  }
 }
 
 /** A plain value means equality, a regular expression a match, `{ $… }` operators. */
@@ -91,7 +106,7 @@ function compileOperators(operators: Document, options: FilterOptions): FieldTes
     if (operator === undefined) throw unknownOperator(`unknown operator: ${name}`)
     return operator(operand, options, operators)
   })
-  return (values, isItem) => tests.every((test) => test(values, isItem))
+  return (values, lists) => tests.every((test) => test(values, lists))
 }
 
 function compileLogical(name: string, operand: unknown, options: FilterOptions): Predicate {
@@ -191,13 +206,13 @@ const someValue =
 /** Most operators match an array if they match one of its items or the array as a whole. */
 const anyValue =
   (test: ValueTest): FieldTest =>
-  (values, isItem = false) =>
-    values.some((value) => test(value) || (!isItem && Array.isArray(value) && value.some(test)))
+  (values, lists) =>
+    values.some(test) || lists.some((list) => list.some(test))
 
 const not =
   (test: FieldTest): FieldTest =>
-  (values, isItem) =>
-    !test(values, isItem)
+  (values, lists) =>
+    !test(values, lists)
 
 function ordered(accept: (order: number) => boolean, orEqual: boolean): FieldOperator {
   return (operand, { collation }) => {
@@ -238,7 +253,7 @@ function compileAll(operand: unknown, options: FilterOptions): FieldTest {
     throw new CommandError(2, '$all/$elemMatch has to be consistent')
   }
   const tests = operand.map((item) => compileCondition(item, options))
-  return (values, isItem) => tests.length > 0 && tests.every((test) => test(values, isItem))
+  return (values, lists) => tests.length > 0 && tests.every((test) => test(values, lists))
 }
 
 function compileElemMatch(operand: unknown, options: FilterOptions): FieldTest {

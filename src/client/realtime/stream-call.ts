@@ -1,4 +1,5 @@
 import { NotAcceptable } from '../../core/errors/index.ts'
+import type { Query } from '../../core/params.ts'
 import { findServiceEntry } from '../../core/services/service-entry.ts'
 import { isObject } from '../../core/value-kind.ts'
 import { isSuccess } from '../answers/response-error.ts'
@@ -31,9 +32,10 @@ export function createStreamCall(service: RemoteService, params: SubscriptionPar
   const headers = mergeHeaders(given as RequestHeaders | undefined, ownHeaders)
   const find = findServiceEntry(service)?.methods.get('find')?.original ?? service.find
   const streaming = createStreaming(service)
-  const query = (others['query'] ?? {}) as object
+  const { route, query } = others as { readonly route?: object; readonly query?: Query }
+  const routeValues = Object.entries(route ?? {}).join()
   return {
-    key: JSON.stringify([others['route'], service.getQuery({ ...query }), headers]),
+    key: JSON.stringify([routeValues, service.getQuery(query ?? {}), headers]),
     async open(lastId, signal) {
       const asked = {
         ...headers,

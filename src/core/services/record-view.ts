@@ -7,6 +7,8 @@ import type { Params } from '../params.ts'
 export interface RecordView {
   /** Equal for two views that show the same records with the same fields. */
   readonly key: string
+  /** Equal for two views that show the same fields. */
+  readonly fieldsKey: string
   /** Where the records are, as {@link FollowableService.locateRecords} tells it. */
   readonly place: string
   /** Whether `find` answers by a page, and not by a list. */

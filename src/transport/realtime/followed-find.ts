@@ -2,7 +2,10 @@ import { metadataOf } from '../../core/function-metadata.ts'
 import type { Chain } from '../../core/hooks/hook-chain.ts'
 import { compileChain } from '../../core/hooks/hook-chain.ts'
 import type { MethodEntry, Params } from '../../core/index.ts'
+
 import { HookContext, NotAcceptable } from '../../core/index.ts'
+import { copyPlain } from '../../core/schema/plain-objects.ts'
+
 import { finishCall, startCall } from '../../core/services/run-method.ts'
 import type { TransportParams } from '../../core/transport-facts.ts'
 import { carryFacts } from '../../core/transport-facts.ts'
@@ -113,7 +116,7 @@ export function listRecords(body: unknown): readonly unknown[] | null {
  * @param query the query as the caller has sent it
  */
 export function copyParams(params: Params, query: Params['query']): Params {
-  const copy: Params = { ...params, query: structuredClone(query) }
+  const copy: Params = { ...params, query: copyPlain(query) as Params['query'] }
   carryFacts(params as TransportParams, copy)
   return copy
 }

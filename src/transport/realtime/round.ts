@@ -1,4 +1,5 @@
 import type { MethodEntry } from '../../core/index.ts'
+import { getOrAdd } from '../../core/schema/model/keywords.ts'
 import type { RecordView } from '../../core/services/record-view.ts'
 import { toResultSerializer } from '../replies/result-serializer.ts'
 import { toBody } from '../service-reply.ts'
@@ -10,8 +11,9 @@ export function toKey(id: unknown): string {
 }
 
 /**
- * Some events of one service with the records as they are now, read once for all streams: what two
- * streams with the same view are told is judged and written as JSON once.
+ * Some events of one service with the records as they are now, read once for all streams: what
+ * streams with the same query are told is judged once, and written as JSON once for all that show the same
+ * fields.
  */
 export class Round {
   /** The number of its last event. */
@@ -19,7 +21,10 @@ export class Round {
   readonly #events: readonly LoggedEvent[]
   readonly #records: ReadonlyMap<string, ReadonlyMap<string, object>>
   readonly #method: MethodEntry
-  readonly #shared = new Map<string, SharedView>()
+  /** By the key of a view, what it shows of the records. */
+  readonly #matched = new Map<string, Map<object, boolean>>()
+  /** By the key of the fields of a view, records as JSON. */
+  readonly #texts = new Map<string, Map<object, string>>()
 
   /** @param records by their place, then by the key of their id */
   constructor(
@@ -50,36 +55,20 @@ export class Round {
   /** Whether a view shows a record. Without a view there is no query, which shows every record. */
   matches(view: RecordView | null, record: object): boolean {
     if (view === null) return true
-    const { matched } = this.#shareOf(view)
-    const known = matched.get(record)
-    if (known !== undefined) return known
-    const matches = view.matches(record)
-    matched.set(record, matches)
-    return matches
+    const matched = getOrAdd(this.#matched, view.key, createMap<boolean>)
+    return getOrAdd(matched, record, () => view.matches(record))
   }
 
   /** Returns a record with the fields of a view as JSON. */
   toJSON(view: RecordView | null, record: object): string {
-    const { texts } = this.#shareOf(view)
-    const known = texts.get(record)
-    if (known !== undefined) return known
-    const text = writeRecord(this.#method, toBody(view === null ? record : view.pick(record)))
-    texts.set(record, text)
-    return text
-  }
-
-  #shareOf(view: RecordView | null): SharedView {
-    const key = view?.key ?? ''
-    const known = this.#shared.get(key) ?? { matched: new Map(), texts: new Map() }
-    this.#shared.set(key, known)
-    return known
+    const texts = getOrAdd(this.#texts, view?.fieldsKey ?? '', createMap<string>)
+    const toShown = (): object => (view === null ? record : view.pick(record))
+    return getOrAdd(texts, record, () => writeRecord(this.#method, toBody(toShown())))
   }
 }
 
-/** What streams with the same view share. */
-interface SharedView {
-  readonly matched: Map<object, boolean>
-  readonly texts: Map<object, string>
+function createMap<Value>(): Map<object, Value> {
+  return new Map()
 }
 
 /** Returns a record as JSON, with the fields that the result schema of `find` names. */

@@ -1,5 +1,5 @@
 import type { Document } from 'bson'
-import { isDocument, typeNameOf } from '../../matching/bson-type.ts'
+import { isDocument, isNumeric, typeNameOf } from '../../matching/bson-type.ts'
 import { CommandError, notSupported } from '../../matching/command-error.ts'
 import type { Collation } from '../../matching/compare.ts'
 import { keysOf } from '../../matching/compare.ts'
@@ -150,6 +150,9 @@ export const graphLookup: Stage = (spec, scope) => {
   const as = readPath('$graphLookup.as', given.as ?? '')
   const connectFrom = readPath('$graphLookup.connectFromField', connectFromField)
   const connectTo = readPath('$graphLookup.connectToField', connectToField)
+  if (given.maxDepth !== undefined && !isNumeric(given.maxDepth)) {
+    throw new CommandError(40100, 'maxDepth must be a number')
+  }
   if (Number(given.maxDepth) < 0) throw new CommandError(40101, 'maxDepth must not be negative')
   const maxDepth = readCount('maxDepth', given.maxDepth, Number.POSITIVE_INFINITY)
   const startWith = compileExpression(given.startWith)

@@ -48,9 +48,7 @@ function compileStage(stage: unknown, scope: StageScope): Run {
   throw notSupported(`Unrecognized pipeline stage name: '${name}': here it`, 40324)
 }
 
-const addFields: Stage = each((spec, scope) =>
-  compileAddFields(checkNotEmpty('$addFields', spec), scope.compileExpression),
-)
+const addFields: Stage = each((spec, scope) => compileAddFields(spec, scope.compileExpression))
 
 /**
  * Every stage that a pipeline may have, and no other: each has been tested against what MongoDB's
@@ -60,18 +58,25 @@ export const STAGES: ReadonlyMap<string, Stage> = new Map<string, Stage>([
   [
     '$match',
     (spec, { collation, compileExpression }) => {
+      if (!isDocument(spec)) throw new CommandError(15959, '$match must be an object')
       checkNoText(spec)
       const matches = compileFilter(spec, { collation, compileExpression })
       return (documents) => documents.filter(matches)
     },
   ],
-  ['$project', each((spec, scope) => compileProjection(checkNotEmpty('$project', spec), scope))],
+  [
+    '$project',
+    each((spec, scope) => compileProjection(checkNotEmpty('$project', spec, 15969, 51272), scope)),
+  ],
   ['$addFields', addFields],
   ['$set', addFields],
   ['$unset', each(compileUnset)],
   ['$replaceRoot', (spec, scope) => replaceRoot(toNewRoot(spec), scope)],
   ['$replaceWith', replaceRoot],
-  ['$sort', (spec, { collation }) => compileSort(checkNotEmpty('$sort', spec, 15976), collation)],
+  [
+    '$sort',
+    (spec, { collation }) => compileSort(checkNotEmpty('$sort', spec, 15973, 15976), collation),
+  ],
   ['$limit', limit],
   ['$skip', (spec) => withCount('$skip', spec, 5107200, (count, all) => all.slice(count))],
   ['$sample', sample],
@@ -102,8 +107,10 @@ function checkNoText(spec: unknown): void {
   for (const clause of clauses) checkNoText(clause)
 }
 
-function checkNotEmpty(name: string, spec: unknown, code = 51272): unknown {
+/** @throws {CommandError} `wrong` it is no document, `empty` it has no field */
+function checkNotEmpty(name: string, spec: unknown, wrong: number, empty: number): Document {
   if (isDocument(spec) && Object.keys(spec).length > 0) return spec
+  const code = isDocument(spec) ? empty : wrong
   throw new CommandError(code, `${name} must be an object with at least one field`)
 }
 
@@ -137,7 +144,7 @@ function compileUnset(spec: unknown, scope: StageScope): Projector {
 function toNewRoot(spec: unknown): unknown {
   const { newRoot } = readFields('$replaceRoot', spec, { newRoot: 'any' })
   if (newRoot !== undefined) return newRoot
-  throw new CommandError(40231, "no newRoot specified for the '$replaceRoot' stage")
+  throw new CommandError(40414, "no newRoot specified for the '$replaceRoot' stage")
 }
 
 function replaceRoot(expression: unknown, { compileExpression }: StageScope): Run {
@@ -151,7 +158,9 @@ function replaceRoot(expression: unknown, { compileExpression }: StageScope): Ru
 }
 
 function sample(spec: unknown): Run {
-  const { size } = readFields('$sample', spec, { size: 'number' }, { unknown: 28748 })
+  const codes = { unknown: 28748, value: 28745 }
+  const { size } = readFields('$sample', spec, { size: 'number' }, codes)
+  if (size === undefined) throw new CommandError(28749, '$sample stage must specify a size')
   if (size === 0) throw new CommandError(28747, 'size argument to $sample must be positive')
   return withCount('$sample size', size, 28747, (wanted, documents) => {
     const lots = documents.map((document) => ({ document, lot: Math.random() }))
@@ -167,8 +176,9 @@ const UNWIND_FIELDS = {
 
 function unwind(spec: unknown): Run {
   const given = typeof spec === 'string' ? { path: spec } : spec
-  const options = readFields('$unwind', given, UNWIND_FIELDS, { unknown: 28811 })
-  const { path = '', includeArrayIndex, preserveNullAndEmptyArrays: keepsEmpty = false } = options
+  const options = readFields('$unwind', given, UNWIND_FIELDS, { unknown: 28811, value: 15981 })
+  if (options.path === undefined) throw new CommandError(28812, 'no path specified to $unwind')
+  const { path, includeArrayIndex, preserveNullAndEmptyArrays: keepsEmpty = false } = options
   if (!path.startsWith('$')) {
     throw new CommandError(28818, "path option to $unwind stage should be prefixed with a '$'")
   }
@@ -210,7 +220,7 @@ function count(spec: unknown): Run {
 }
 
 function facet(spec: unknown, scope: StageScope): Run {
-  const given = checkNotEmpty('$facet', spec, 40169) as Document
+  const given = checkNotEmpty('$facet', spec, 40169, 40169)
   const facets = Object.entries(given).map(([name, inner]) => {
     if (!isPlainName(name)) {
       throw new CommandError(16410, `'${name}' is not a valid field name`)

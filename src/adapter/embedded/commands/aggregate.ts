@@ -39,7 +39,7 @@ async function aggregate(command: Document, context: CommandContext): Promise<Do
   // The number 1 in place of a collection.
   if (command.aggregate === 1) throw notSupported(`A pipeline on a database, by ${stage}`, 73)
   const view = readView(command, 'aggregate', context)
-  const { $match: filter } = first
+  const filter: Document | undefined = isDocument(first.$match) ? first.$match : undefined
   const statement = readStatement(command, view.collection, command.let, filter)
   const last: unknown = pipeline.at(-1)
   const output = isDocument(last) && ('$out' in last || '$merge' in last) ? last : undefined

@@ -41,8 +41,9 @@ export type Fields<Types extends FieldTypes> = {
   readonly [Name in keyof Types]?: Values[Types[Name]] | undefined
 }
 
-/** MongoDB's codes for an unknown or refused field, where they are not the usual ones. */
+/** MongoDB's codes for a value that is no document, and for its fields, if they are special. */
 export interface FieldCodes {
+  readonly value?: number
   readonly unknown?: number
   readonly refused?: number
 }
@@ -59,7 +60,7 @@ const CHECKS: Readonly<Record<FieldType, (value: unknown) => boolean>> = {
 
 /**
  * Returns the fields of a document, checked by a table.
- * @throws {CommandError} 14 it is not a document, or a field has the wrong type
+ * @throws {CommandError} `value` (14) it is not a document, 14 a field has the wrong type
  * @throws {CommandError} `unknown` (40415) it has a field that is not in the table, since nothing
  *   is ignored in silence
  * @throws {CommandError} `refused` (72) it has a field that this server does not support
@@ -68,10 +69,10 @@ export function readFields<Types extends FieldTypes>(
   name: string,
   value: unknown,
   types: Types,
-  { unknown = 40415, refused = 72 }: FieldCodes = {},
+  { value: wrong = 14, unknown = 40415, refused = 72 }: FieldCodes = {},
 ): Fields<Types> {
   if (!isDocument(value)) {
-    throw new CommandError(14, `${name} must be an object, and is ${typeNameOf(value)}`)
+    throw new CommandError(wrong, `${name} must be an object, and is ${typeNameOf(value)}`)
   }
   const given: Document = {}
   for (const [field, one] of Object.entries(value)) {

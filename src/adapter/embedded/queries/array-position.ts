@@ -1,7 +1,7 @@
 import type { Document } from 'bson'
 import { isDocument } from '../../matching/bson-type.ts'
 import { CommandError, notSupported } from '../../matching/command-error.ts'
-import { arrayOn, fieldAt } from '../../matching/field-paths.ts'
+import { arrayOn, fieldAt, isIndex } from '../../matching/field-paths.ts'
 import type { FilterOptions } from '../../matching/filter.ts'
 import { compileFilter, compileItem } from '../../matching/filter.ts'
 import type { Condition } from './conditions.ts'
@@ -30,7 +30,7 @@ export function findPosition(filter: Document, document: Document, options: Filt
   throw new CommandError(2, 'The positional operator did not find the match needed from the query.')
 }
 
-/** Returns the index in the first array on the path, -1 where there is none. */
+/** Returns the index in the first array on the path that is searched, -1 where there is none. */
 function findItem(
   { path, operator, operand }: Condition,
   document: Document,
@@ -40,11 +40,15 @@ function findItem(
   const outer = arrayOn(document, parts)?.split('.') ?? parts
   const array: unknown = fieldAt(document, outer)
   if (!Array.isArray(array)) return -1
-  const rest = parts.slice(outer.length).join('.')
-  if (rest === '') {
+  const rest = parts.slice(outer.length)
+  if (rest.length === 0) {
     const condition = operator === '$elemMatch' ? operand : { [operator]: operand }
     return array.findIndex(compileItem(condition, options))
   }
-  const matches = compileFilter({ [rest]: { [operator]: operand } }, options)
-  return array.findIndex((item) => isDocument(item) && matches(item))
+  const matches = compileFilter({ [rest.join('.')]: { [operator]: operand } }, options)
+  const found = array.findIndex((item) => isDocument(item) && matches(item))
+  const [index = '', ...inner] = rest
+  if (found >= 0 || !isIndex(index) || !isDocument(array[Number(index)])) return found
+  // An item that the path names by its index is not one that was found: what is in it may be.
+  return findItem({ path: inner.join('.'), operator, operand }, array[Number(index)], options)
 }

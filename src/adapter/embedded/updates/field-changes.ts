@@ -52,7 +52,6 @@ export function expandPath(
   parts: readonly string[],
   placeholders: Placeholders,
   context: PlaceholderContext,
-  original: Document,
 ): string[][] {
   const at = parts.findIndex((part) => part.startsWith('$'))
   if (at < 0) return [[...parts]]
@@ -60,16 +59,10 @@ export function expandPath(
   const head = parts.slice(0, at)
   const indexes =
     placeholder === '$'
-      ? [findPosition(context.filter, original, context)]
+      ? [findPosition(context.filter, document, context)]
       : matchingIndexes(document, head, placeholder.slice(2, -1), placeholders)
   return indexes.flatMap((index) =>
-    expandPath(
-      document,
-      [...head, String(index), ...parts.slice(at + 1)],
-      placeholders,
-      context,
-      original,
-    ),
+    expandPath(document, [...head, String(index), ...parts.slice(at + 1)], placeholders, context),
   )
 }
 

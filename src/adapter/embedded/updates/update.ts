@@ -44,12 +44,7 @@ function compileChange(update: unknown, context: UpdateContext): Updater {
   }
   if (!isDocument(update)) throw new CommandError(9, 'The update must be an object or an array')
   if (isReplacement(update)) return compileReplacement(update, context)
-  const steps = readSteps(update, context)
-  return (document, isInsert) => {
-    const copy = clone(document)
-    for (const step of steps) step(copy, isInsert, document)
-    return copy
-  }
+  return compileOperators(update, context)
 }
 
 /** Returns whether an update is a new document, and neither operators nor a pipeline. */
@@ -84,9 +79,14 @@ export function stampEmptyTimestamps(document: Document, now: Date): Document {
   return Object.fromEntries(fields)
 }
 
-type Step = (copy: Document, isInsert: boolean, original: Document) => void
+/** One operator on one path. */
+interface Step {
+  /** Returns what the path stands for in a document. */
+  readonly expand: (document: Document, isInsert: boolean) => string[][]
+  readonly apply: (copy: Document, parts: readonly string[]) => void
+}
 
-function readSteps(update: Document, context: UpdateContext): Step[] {
+function compileOperators(update: Document, context: UpdateContext): Updater {
   const targets = Object.entries(update).flatMap(([operator, fields]) => {
     if (operator !== '$rename' && !UPDATE_OPERATORS.has(operator)) {
       const message = `Unknown modifier: ${operator}: it is not supported by the embedded server`
@@ -101,23 +101,43 @@ function readSteps(update: Document, context: UpdateContext): Step[] {
   const paths = targets.flatMap(({ path, target }) => (target === path ? [path] : [path, target]))
   for (const path of paths) checkPath(path)
   checkConflicts(paths, 40)
+  checkPlaceholders(paths)
   const placeholders = compileArrayFilters(paths, context)
   // MongoDB goes through the paths in this order, and so adds new fields in it.
   targets.sort((a, b) => comparePaths(a.target.split('.'), b.target.split('.')))
-  return targets.map(({ operator, path, operand, target }) => {
-    if (operator === '$rename') return (copy) => rename(copy, path, target)
-    const apply = UPDATE_OPERATORS.get(operator)
+  const steps = targets.map(({ operator, path, operand, target }): Step => {
+    const parts = path.split('.')
+    if (operator === '$rename') {
+      return { expand: () => [parts], apply: (copy) => rename(copy, path, target) }
+    }
+    const change = UPDATE_OPERATORS.get(operator)
     const kept = operator === '$unset' ? 'leave any' : 'leave'
     const missing = NEVER_CREATING.has(operator) ? kept : 'create'
     // An operand that is not valid is refused even where no document is found.
-    apply?.(missing === 'leave' ? [] : undefined, operand, context, path)
-    return (copy, isInsert, original) => {
-      if (operator === '$setOnInsert' && !isInsert) return
-      for (const parts of expandPath(copy, path.split('.'), placeholders, context, original)) {
-        modifyField(copy, parts, missing, (old) => apply?.(old, clone(operand), context, path))
-      }
+    change?.(missing === 'leave' ? [] : undefined, operand, context, path)
+    return {
+      expand: (document, isInsert) =>
+        operator === '$setOnInsert' && !isInsert
+          ? []
+          : expandPath(document, parts, placeholders, context),
+      apply: (copy, parts) =>
+        modifyField(copy, parts, missing, (old) => change?.(old, clone(operand), context, path)),
     }
   })
+  const mayMeet = paths.length > 1 && paths.some((path) => path.includes('.$'))
+  return (document, isInsert) => {
+    const changes = steps.flatMap(({ expand, apply }) =>
+      expand(document, isInsert).map((parts) => ({ parts, apply })),
+    )
+    // Two placeholders may stand for the same item.
+    if (mayMeet) {
+      const changed = changes.map(({ parts }) => parts.join('.'))
+      checkConflicts(changed, 40)
+    }
+    const copy = clone(document)
+    for (const { parts, apply } of changes) apply(copy, parts)
+    return copy
+  }
 }
 
 /** Returns the new path of a field. @throws {CommandError} 2 it is no other, or not a field's */
@@ -171,6 +191,22 @@ export function checkConflicts(paths: readonly string[], code: number): void {
     if (previous !== undefined && (path === previous || path.startsWith(`${previous}.`))) {
       const message = `Setting the path '${path}' would create a conflict at '${previous}'`
       throw new CommandError(code, message)
+    }
+  }
+}
+
+/** @throws {CommandError} 40 items of one array are named by `$[]` or `$[name]` and in another way */
+function checkPlaceholders(paths: readonly string[]): void {
+  const kinds = new Map<string, boolean>()
+  for (const path of paths) {
+    for (const [at, part] of path.split('.').entries()) {
+      const parent = path.split('.').slice(0, at).join('.')
+      const isOpen = part.startsWith('$[')
+      if (kinds.get(parent) === !isOpen) {
+        const message = `Updating the path '${path}' would create a conflict at '${parent}'`
+        throw new CommandError(40, message)
+      }
+      kinds.set(parent, isOpen)
     }
   }
 }

@@ -485,7 +485,6 @@ const REFUSALS: readonly Refusal[] = [
   ['$replaceRoot to a number', [{ $replaceRoot: { newRoot: '$a' } }], 40228],
   ['$replaceWith nothing', [{ $replaceWith: '$gone' }], 40228],
   ['an unknown field of $replaceRoot', [{ $replaceRoot: { newRoot: '$a', x: 1 } }], 40415],
-  ['an empty $addFields', [{ $addFields: {} }], 51272],
   ['a $set of a field and of one below it', [{ $set: { o: 1, 'o.p': 1 } }], 40176],
   ['a $set of a field and of one above it', [{ $set: { 'o.p': 1, o: 1 } }], 40176],
   ['a $set of a field twice', [{ $set: { 'o.p': 1, o: { p: 1 } } }], 40176],

@@ -1,9 +1,11 @@
+import type { Document } from 'mongodb'
 import { Long, ObjectId } from 'mongodb'
 import type { Case } from './case.ts'
 import { casesOf, fails, found, MANUAL, over, SERVER } from './case.ts'
 
 const QUERY = `${MANUAL}/reference/operator/query`
 const NULL_TEST = `${SERVER}/05a0f8e98b633a6e6c26c10576a1044f9da161b5/jstests/core/null_query_semantics.js`
+const INDEX_TEST = `${SERVER}/3e7ec1c0e58bac540db3b221b707433b307538d3/jstests/core/match_numeric_components.js`
 const ID = new ObjectId('65e0f0000000000000000001')
 
 /** Documents with and without `a.b`. */
@@ -62,6 +64,14 @@ const NESTED = [
   { a: { b: { 0: 1 } } },
   { a: { b: [7, 8] } },
   { a: [{ 0: 1 }] },
+]
+
+/** All values that are 42, or an array or a document of one of these, up to three levels deep. */
+const LEVELS: readonly Document[] = [
+  ...[{ a: 42 }, { a: [42] }, { a: { 0: 42 } }, { a: [[42]] }, { a: [{ 0: 42 }] }],
+  ...[{ a: { 0: [42] } }, { a: { 0: { 0: 42 } } }, { a: [[[42]]] }, { a: [[{ 0: 42 }]] }],
+  ...[{ a: [{ 0: [42] }] }, { a: [{ 0: { 0: 42 } }] }, { a: { 0: [[42]] } }],
+  ...[{ a: { 0: [{ 0: 42 }] } }, { a: { 0: { 0: [42] } } }, { a: { 0: { 0: { 0: 42 } } } }],
 ]
 
 const NAMES = [
@@ -230,6 +240,28 @@ export const PATH_CASES: readonly Case[] = [
       ['a document at the end', { 'a.b': { c: 1 } }, [0, 1, 2, 3]],
     ]),
   ),
+  ...casesOf(INDEX_TEST, found, [
+    ...over<Document>(LEVELS, [
+      ['equality', { 'a.0': 42 }, [1, 2, 4, 5, 9]],
+      ['$ne', { 'a.0': { $ne: 42 } }, [0, 3, 6, 7, 8, 10, 11, 12, 13, 14]],
+      ['two indexes', { 'a.0.0': 42 }, [3, 4, 5, 6, 8, 9, 10, 12, 13]],
+      ['a range', { 'a.0': { $gt: 41 } }, [1, 2, 4, 5, 9]],
+      ['$in', { 'a.0': { $in: [41, 42, 43] } }, [1, 2, 4, 5, 9]],
+      ['$nin', { 'a.0': { $nin: [41, 42, 43] } }, [0, 3, 6, 7, 8, 10, 11, 12, 13, 14]],
+      ['$all', { 'a.0': { $all: [42] } }, [1, 2, 4, 5, 9]],
+      ['$all and $elemMatch', { 'a.0': { $all: [{ $elemMatch: { 0: 42 } }] } }, [7, 8, 11, 12]],
+      ['$type', { 'a.0': { $type: 'number' } }, [1, 2, 4, 5, 9]],
+      ['$mod', { 'a.0': { $mod: [42, 0] } }, [1, 2, 4, 5, 9]],
+      ['$or', { $or: [{ 'a.0': 42 }, { b: 123 }] }, [1, 2, 4, 5, 9]],
+    ]),
+    ...over<Document>(
+      [{ b: 'hello' }, { b: { 0: 'hello' } }, { b: ['hello', 'abc'] }, { b: [['hello']] }],
+      [
+        ['$regex', { 'b.0': { $regex: 'hello' } }, [1, 2]],
+        ['$all of a pattern', { 'b.0': { $all: [/^hello/] } }, [1, 2]],
+      ],
+    ),
+  ]),
   ...casesOf(`${QUERY}-logical/`, found, [
     ...over(NAMES, [
       ['two fields', { name: 'Ann', age: 30 }, [0]],

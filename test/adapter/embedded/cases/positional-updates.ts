@@ -4,6 +4,7 @@ import { casesOf, fails, MANUAL, over, SERVER } from './case.ts'
 
 const UPDATE = `${MANUAL}/reference/operator/update`
 const FILTERS_TEST = `${SERVER}/4be00f9aef88e082f0ef170873fb5c7e30da1c1c/jstests/core/write/update/update_arrayFilters.js`
+const OFFSET_TEST = `${SERVER}/4be00f9aef88e082f0ef170873fb5c7e30da1c1c/jstests/core/write/update/update_array_offset_positional.js`
 
 /** Asks for the documents after an update of those that a filter finds. */
 const filtered: Ask<readonly [filter: Document, update: Document]> = async (
@@ -133,6 +134,67 @@ export const POSITIONAL_UPDATE_CASES: readonly Case[] = [
     ['of a missing field', [{}], [{}, { $set: { 'a.$[]': 1 } }], fails(2)],
     ['a scalar item', [{ a: [1] }], [{}, { $set: { 'a.$[].n': 1 } }], fails(28)],
   ]),
+  ...casesOf(OFFSET_TEST, filtered, [
+    ['an item by its index', [{ a: [0] }], [{ 'a.0': 0 }, { $set: { 'a.$': 1 } }], fails(2)],
+    [
+      'a field of an item by its index',
+      [{ a: [{ b: 0 }] }],
+      [{ 'a.0.b': 0 }, { $set: { 'a.$.b': 1 } }],
+      fails(2),
+    ],
+    ['two indexes', [{ a: [[0]] }], [{ 'a.0.0': 0 }, { $set: { 'a.$.0': 1 } }], fails(2)],
+    [
+      'an index on either side',
+      [{ a: [{ b: [0] }] }],
+      [{ 'a.0.b.0': 0 }, { $set: { 'a.$.b.0': 1 } }],
+      fails(2),
+    ],
+    [
+      'an item in an item by its index',
+      [{ a: [{ b: [0, 1] }] }],
+      [{ 'a.0.b': 1 }, { $set: { 'a.0.b.$': 2 } }],
+      [{ a: [{ b: [0, 2] }] }],
+    ],
+    [
+      'an index in an item that is found',
+      [{ a: [{ b: [0, 1] }] }],
+      [{ 'a.b.1': 1 }, { $set: { 'a.$.b.1': 2 } }],
+      [{ a: [{ b: [0, 2] }] }],
+    ],
+    [
+      'an index in another array',
+      [{ a: [0, 1], b: [{ c: [0] }] }],
+      [{ a: 1, 'b.0.c.0': 0 }, { $set: { 'a.$': 2 } }],
+      [{ a: [0, 2], b: [{ c: [0] }] }],
+    ],
+  ]),
+  ...casesOf(
+    `${SERVER}/3b54aa39c670c176541bdfdb37d0d3fcb2f1e9ea/src/mongo/db/update/update_object_node.cpp`,
+    filtered,
+    [
+      ['$[] and an index', [{ a: [1] }], [{}, { $inc: { 'a.$[]': 1, 'a.0': 1 } }], fails(40)],
+      ['$[] and $', [{ a: [1] }], [{ a: 1 }, { $inc: { 'a.$[]': 1, 'a.$': 1 } }], fails(40)],
+      [
+        '$[] and an index, in two fields of an item',
+        [{ a: [{ n: 1 }] }],
+        [{}, { $set: { 'a.$[].n': 1 }, $min: { 'a.0.m': 1 } }],
+        fails(40),
+      ],
+      ['$ and its index', [{ a: [1] }], [{ a: 1 }, { $inc: { 'a.$': 1, 'a.0': 1 } }], fails(40)],
+      [
+        '$ and another index',
+        [{ a: [1, 2] }],
+        [{ a: 2 }, { $inc: { 'a.$': 1, 'a.0': 1 } }],
+        [{ a: [2, 3] }],
+      ],
+      [
+        'two fields of an item, by $ and its index',
+        [{ a: [{ n: 1 }] }],
+        [{ 'a.n': 1 }, { $set: { 'a.$.n': 2, 'a.0.m': 3 } }],
+        [{ a: [{ n: 2, m: 3 }] }],
+      ],
+    ],
+  ),
   ...casesOf(FILTERS_TEST, arrayFiltered, [
     ['$set', [{ a: [0, 1, 0, 1] }], [{ $set: { 'a.$[i]': 2 } }, { i: 0 }], [{ a: [2, 1, 2, 1] }]],
     [
@@ -274,6 +336,24 @@ export const POSITIONAL_UPDATE_CASES: readonly Case[] = [
       [{ a: [1, 0, 9] }],
     ],
     ['no item', [{ a: [1] }], [{ $set: { 'a.$[i]': 0 } }, { i: 7 }], [{ a: [1] }]],
+    [
+      'two names for different items',
+      [{ a: [0, 1] }],
+      [{ $set: { 'a.$[i]': 5, 'a.$[j]': 6 } }, { i: 0 }, { j: 1 }],
+      [{ a: [5, 6] }],
+    ],
+    [
+      'two names for one item',
+      [{ a: [0] }],
+      [{ $set: { 'a.$[i]': 5, 'a.$[j]': 6 } }, { i: 0 }, { j: { $lt: 1 } }],
+      fails(40),
+    ],
+    [
+      'two names for one item, and one of its fields',
+      [{ a: [{ n: 0 }] }],
+      [{ $set: { 'a.$[i]': 5, 'a.$[j].n': 6 } }, { 'i.n': 0 }, { 'j.n': 0 }],
+      fails(40),
+    ],
     ...over<readonly [update: Document, ...arrayFilters: Document[]]>(
       [{ a: [1] }],
       [
@@ -287,4 +367,16 @@ export const POSITIONAL_UPDATE_CASES: readonly Case[] = [
       ],
     ),
   ]),
+  ...casesOf(
+    `${SERVER}/676206d10e8a626e9c5e39045468dbe0bb2bd75a/src/mongo/db/update/update_array_node.cpp`,
+    arrayFiltered,
+    [
+      [
+        'the items are chosen before any is changed',
+        [{ a: [{ n: 1 }] }],
+        [{ $set: { 'a.$[].n': 5, 'a.$[i].m': 1, 'a.$[j].l': 1 } }, { 'i.n': 5 }, { 'j.n': 1 }],
+        [{ a: [{ n: 5, l: 1 }] }],
+      ],
+    ],
+  ),
 ]

@@ -20,6 +20,8 @@ const AGGREGATE = /^\{"aggregate"/
 
 const isError = ({ answer }: Outcome): boolean => answer.startsWith('error')
 
+const WRITE = /^\{"(update|findAndModify)"/
+
 const ARRAY_PATHS = `${MANUAL}/core/field-paths/`
 
 /** Returns the lines of an outcome with the fields of each document in one order. */
@@ -35,6 +37,11 @@ function withoutOrder({ answer, documents }: Outcome): string {
     return line.startsWith('{') ? JSON.stringify(sort(JSON.parse(line))) : line
   })
   return [...lines, ...documents.map((document) => print(sort(document)))].join('\n')
+}
+
+/** Returns an outcome without how many documents have changed. */
+function withoutModified({ answer, documents }: Outcome): string {
+  return [answer.replace(/"nModified":\d+/, ''), ...documents.map(print)].join('\n')
 }
 
 /** Differences of servers that speak MongoDB's protocol and are none. */
@@ -55,7 +62,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     name: 'the path of an expression goes through arrays, and an index is no part of it',
     source: ARRAY_PATHS,
     matches: (command, embedded) =>
-      (!isError(embedded) || command.includes('"multi":true')) &&
+      (!isError(embedded) || /"multi":true|"\$expr"|"\$concatArrays"/.test(command)) &&
       holds(/"\$(a|d|l|m|o\.k)\.\w|"localField":"d\.k"/)(command),
   },
   {
@@ -66,7 +73,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   {
     name: '$project and $unset leave fields out in the items of arrays',
     source: `${MANUAL}/reference/operator/aggregation/unset/`,
-    matches: holds(/"\w+\.\w+":0|"\$unset":"d\.v"/),
+    matches: holds(/"\w+(\.\w+)+":0|"\$unset":"d\.v"/),
   },
   {
     name: '$ and $[] need an array',
@@ -94,7 +101,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     name: 'null is not found at an index that an array does not have',
     source: `${SERVER}/05a0f8e98b633a6e6c26c10576a1044f9da161b5/jstests/core/null_query_semantics.js`,
     matches: (command, embedded) =>
-      !isError(embedded) &&
+      (!isError(embedded) || WRITE.test(command)) &&
       holds(/"[adlm]\.\d(\.k)?":/)(command) &&
       holds(/null|"\$(ne|nin|not|nor|exists)"/)(command),
   },
@@ -106,7 +113,9 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   {
     name: 'a whole number is an int, which docs/embedded.md says',
     source: `${MANUAL}/reference/operator/aggregation/type/`,
-    matches: holds(/"\$type":/),
+    matches: (command, embedded, other) =>
+      command.includes('"$type":') ||
+      (command.includes('"$mul":') && withoutModified(embedded) === withoutModified(other)),
   },
   {
     name: 'an empty array on the way of a path sorts as null',
@@ -128,7 +137,68 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   {
     name: '$all of null finds what null finds',
     source: `${MANUAL}/reference/operator/query/all/`,
-    matches: holds(/"\$all":\[null/),
+    matches: holds(/"\$all":\[[^\]]*null/),
+  },
+  {
+    name: 'null is found where one item of an array has no such field',
+    source: `${SERVER}/05a0f8e98b633a6e6c26c10576a1044f9da161b5/jstests/core/null_query_semantics.js`,
+    matches: (command, embedded) => !isError(embedded) && holds(/"d\.[kvw]":null/)(command),
+  },
+  {
+    name: 'a missing field is not null in a list',
+    source: `${MANUAL}/reference/operator/aggregation/in/`,
+    matches: holds(/"\$in":\["\$\w+",\[[^\]]*null/, AGGREGATE),
+  },
+  {
+    name: '$ is the position in any array of the filter, also for the path of another one',
+    source: `${SERVER}/43b87324302209cbfa240d6c6b520007669e4ea6/jstests/core/write/update/update_arraymatch2.js`,
+    matches: (command, _embedded, other) =>
+      (other.answer === 'error 2' && holds(/\.\$[".]/, WRITE)(command)) ||
+      holds(/"\$gte":null.*"d\.\$\.v"/, WRITE)(command),
+  },
+  {
+    name: 'paths are changed in their order',
+    source: `${MANUAL}/reference/operator/update/#update-operators-and-field-order`,
+    matches: (command, _embedded, other) =>
+      other.answer === 'error 14' && holds(/"m\.1".*"m\.0"/, WRITE)(command),
+  },
+  {
+    name: 'two parts of an update fail: MongoDB goes through them by their paths',
+    source: `${MANUAL}/reference/operator/update/#update-operators-and-field-order`,
+    matches: (command, embedded, other) =>
+      isError(embedded) && isError(other) && WRITE.test(command),
+  },
+  {
+    name: 'a value that is no document gives way to one',
+    source: `${MANUAL}/reference/operator/aggregation/addFields/`,
+    matches: (command, embedded, other) =>
+      command.includes('"o.z":') &&
+      !isError(embedded) &&
+      (other.answer === 'error 40400' || /"o":[^{[]/.test(other.answer)),
+  },
+  {
+    name: '$mergeObjects takes documents only',
+    source: `${MANUAL}/reference/operator/aggregation/mergeObjects/`,
+    matches: (command, embedded) =>
+      embedded.answer === 'error 40400' && command.includes('"$mergeObjects":["$o"'),
+  },
+  {
+    name: '$lookup by an array in an array finds the same array',
+    source: `${MANUAL}/reference/operator/aggregation/lookup/`,
+    matches: (command, embedded) =>
+      command.includes('"localField":"gone"') && /"gone":\[\[/.test(embedded.answer),
+  },
+  {
+    name: 'a field is computed although no later stage needs it',
+    source: `${MANUAL}/core/aggregation-pipeline-optimization/`,
+    matches: (command, embedded, other) =>
+      isError(embedded) && !isError(other) && holds(/"\$sortByCount"/, AGGREGATE)(command),
+  },
+  {
+    name: '$mod of a long beyond 2^53',
+    source: `${MANUAL}/reference/operator/query/mod/`,
+    matches: (command, embedded) =>
+      command.includes('"$mod":') && embedded.answer.includes('9007199254740992'),
   },
   {
     name: 'a sort by two fields that are arrays fails',
@@ -149,10 +219,11 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
       isError(embedded) && other.answer === 'error 11000' && command.includes('"upsert":true'),
   },
   {
-    name: '$in of one value is a value of an upsert, and a second one is a conflict',
+    name: '$all and $in of one value are a value of an upsert, and a second one is a conflict',
     source: `${SERVER}/28eb8d299bd690c0194a28f045bc6c2c7e46c626/jstests/core/write/update/upsert_fields.js`,
     matches: (command, embedded) =>
-      embedded.answer === 'error 54' && /"\$in":\[[^,]*\].*"upsert":true/.test(command),
+      command.includes('"upsert":true') &&
+      (embedded.answer === 'error 54' || command.includes('"$in":[[],[]]')),
   },
   {
     name: 'no operator but $unset takes a path through a value that is no document',
@@ -176,9 +247,8 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     name: 'false and 0 are two values',
     source: `${MANUAL}/reference/bson-type-comparison-order/`,
     matches: (command, embedded) =>
-      command.startsWith('{"distinct"') &&
-      /^[01]$/m.test(embedded.answer) &&
-      /^(true|false)$/m.test(embedded.answer),
+      /"\$pullAll":\{.*\b(true|false|0|1)\b/.test(command) ||
+      (command.startsWith('{"distinct"') && /(^|:)(true|false)\b/m.test(embedded.answer)),
   },
   {
     name: 'a replacement takes nothing but the _id of a filter, and so fails by no other field',

@@ -64,6 +64,7 @@ function formatDate([date, format, timezone = 'UTC', onNull]: readonly unknown[]
       if (letter === 'z') return writeOffset(offset)
       const part = Object.values(PARTS).find(([specifier]) => specifier === letter)
       if (part !== undefined) return padNumber(part[2](local), part[1])
+      if (letter === '') throw new CommandError(18535, "the format string ends with a '%'")
       throw notSupported(`Invalid format character '%${letter}' in format string: it`, 18536)
     },
   )

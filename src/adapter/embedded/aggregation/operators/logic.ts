@@ -114,7 +114,8 @@ function buildSwitch(
 
 function checkBranch(branch: unknown): Document {
   if (isDocument(branch) && 'case' in branch && 'then' in branch) return branch
-  throw new CommandError(40067, '$switch requires each branch to have a case and a then')
+  const code = !isDocument(branch) ? 40062 : 'case' in branch ? 40065 : 40064
+  throw new CommandError(code, '$switch requires each branch to have a case and a then')
 }
 
 /** Operators that evaluate an expression with variables of its own. */
