@@ -131,7 +131,11 @@ export class Subscription implements Follower {
 
   /** Looks up anew what the caller may read. */
   async recheck(): Promise<void> {
-    if (this.isBusy || !this.#stream?.isOpen) return
+    if (this.isBusy || !this.#stream?.isOpen) {
+      // With the next look at all streams, then.
+      this.recheckAt = Date.now()
+      return
+    }
     await this.#work(async () => {
       const before = this.view?.key
       const context = this.topic.find.createContext(copyParams(this.#given, this.#given.query))
