@@ -1,0 +1,152 @@
+import type { Document } from 'mongodb'
+import t from 'tap'
+import { MongoDBService } from '../../../src/adapter/index.ts'
+import { authenticate } from '../../../src/auth/index.ts'
+import type { HookContext } from '../../../src/core/index.ts'
+import { addAccounts, bearer, logIn } from '../../support/accounts.ts'
+import { openDatabase } from '../../support/database.ts'
+import { Gate } from '../../support/gate.ts'
+import { until } from '../../support/until.ts'
+import { linesSoFar, startLiveServer, toLines } from './live-server.ts'
+
+const { db, empty } = await openDatabase(t)
+const collection = db.collection('tasks')
+
+t.beforeEach(() => empty('tasks'))
+
+/** Has what streams read wait at a gate, when it has been read. */
+function waitAfterReads(gates: () => Gate | undefined): typeof collection {
+  const find = (filter: Document, options: object) => {
+    const cursor = collection.find(filter, options)
+    if (filter['_id']?.$in === undefined) return cursor
+    return {
+      async toArray() {
+        const found = await cursor.toArray()
+        await gates()?.pass()
+        return found
+      },
+    }
+  }
+  return new Proxy(collection, {
+    get(target, name) {
+      if (name === 'find') return find
+      const value = Reflect.get(target, name, target)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+}
+
+t.test('what was read before the rights changed is told no more, and nothing twice', async (t) => {
+  let team = 'red'
+  let gate: Gate | undefined
+  const Model = waitAfterReads(() => gate)
+  const server = await startLiveServer(
+    t,
+    (app) => {
+      app.use('tasks', new MongoDBService({ Model }))
+      const restrict = ({ params }: HookContext): void => {
+        params.query = { ...params.query, team: { $in: [team, 'both'] } }
+      }
+      app.service('tasks').hooks({ before: { find: [restrict] } })
+    },
+    { realtime: { recheckMs: 20 } },
+  )
+  const tasks = server.app.service('tasks')
+  const stream = await server.open('/tasks')
+  await stream.next()
+  gate = new Gate()
+  await tasks.create({ team: 'both', name: 'a' } as never)
+  await gate.arrivals(1)
+  await tasks.patch(null as never, {}, {}).catch(() => undefined)
+  await collection.updateOne({ name: 'a' }, { $set: { name: 'b' } })
+  team = 'blue'
+  const frames = await stream.upTo(({ event }) => event === 'snapshot')
+  t.match(frames.at(-1)?.data, [{ name: 'b' }])
+  gate.open()
+  gate = undefined
+  const lines = await linesSoFar(stream, tasks, { team: 'both' })
+  t.strictSame(lines, [], 'what the snapshot has, newer than it was read')
+})
+
+t.test('a logout ends a stream too that is at something else just then', async (t) => {
+  let gate: Gate | undefined
+  const server = await startLiveServer(t, async (app) => {
+    const accounts = addAccounts(app, { settings: { revocation: true } })
+    app.use('tasks', new MongoDBService({ Model: collection }))
+    app.service('tasks').hooks({
+      before: { find: [authenticate('jwt')] },
+      after: { find: [() => gate?.pass() as never] },
+    })
+    await accounts.addUser({ id: 1, email: 'ada@example.org' })
+  })
+  const headers = bearer(await logIn(server))
+  const stream = await server.open('/tasks', headers)
+  await stream.next()
+  gate = new Gate()
+  await server.app.service('tasks').create({ name: 'a' } as never)
+  await gate.arrivals(1)
+  const { status } = await server.request('/authentication', { method: 'DELETE', headers })
+  t.equal(status, 200)
+  gate.open()
+  gate = undefined
+  const last = await stream.upTo(({ event }) => event === 'end')
+  t.match(last.at(-1)?.data, { reason: 'expired' })
+})
+
+t.test('a recheck that finds nothing new tells nothing', async (t) => {
+  let checks = 0
+  const server = await startLiveServer(
+    t,
+    (app) => {
+      app.use('tasks', new MongoDBService({ Model: collection }))
+      app.service('tasks').hooks({
+        before: {
+          find: [
+            ({ params }: HookContext) => {
+              checks += 1
+              params.query = { ...params.query, at: { $ne: new Date(0) } }
+            },
+          ],
+        },
+      })
+    },
+    { realtime: { recheckMs: 10 } },
+  )
+  const stream = await server.open('/tasks')
+  await stream.next()
+  await until(() => checks >= 5)
+  t.strictSame(toLines(stream.frames), ['snapshot'])
+})
+
+t.test('a recheck sees the call as it was made: headers, address and query', async (t) => {
+  const seen: unknown[] = []
+  const server = await startLiveServer(
+    t,
+    (app) => {
+      app.use('tasks', new MongoDBService({ Model: collection }))
+      app.service('tasks').hooks({
+        before: {
+          find: [
+            ({ params }: HookContext) => {
+              const { address, headers, provider, query } = params
+              seen.push(JSON.stringify({ address, caller: headers?.['x-caller'], provider, query }))
+              params.query = {}
+              params.provider = 'changed'
+            },
+          ],
+        },
+      })
+    },
+    { realtime: { recheckMs: 10 } },
+  )
+  const stream = await server.open('/tasks?name=a', { 'x-caller': 'ann' })
+  await stream.next()
+  await until(() => seen.length >= 4)
+  t.equal(new Set(seen).size, 1, `${seen[0]} ${seen[1]}`)
+  t.strictSame(JSON.parse(String(seen[0])), {
+    address: '127.0.0.1',
+    caller: 'ann',
+    provider: 'rest',
+    query: { name: 'a' },
+  })
+})
