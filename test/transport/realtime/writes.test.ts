@@ -42,6 +42,14 @@ t.test('writes to many are told record by record', async (t) => {
   t.strictSame(lines.slice(3).sort(), ['patched a', 'patched c', 'removed b', 'removed c'])
 })
 
+t.test('ids of two types that look alike are of two records', async (t) => {
+  const stream = await openRed()
+  await tasks.create([1, '1'].map((_id) => ({ ...red, _id, name: typeof _id })))
+  await tasks.patch(null, { done: true }, { query: { name: 'number' } })
+  const lines = await linesSoFar(stream, tasks, red)
+  t.strictSame(lines, ['created number', 'created string', 'patched number'])
+})
+
 t.test('an upsert that adds a record is told as one that was created', async (t) => {
   const stream = await openRed()
   const docdb = { docdb: { upsert: true } } as MongoDBParams
