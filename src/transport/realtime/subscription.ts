@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import type { HookContext, Params } from '../../core/index.ts'
 import { BadRequest, NotAcceptable, toServiceError } from '../../core/index.ts'
@@ -46,6 +46,8 @@ export class Subscription implements Follower {
   /** When it is to be looked up next what the caller may read, in ms since the epoch. */
   recheckAt = 0
   #sent = new SentRecords([], 0)
+  /** Names the view in the ids of frames: processes that do not know the stream know that by it. */
+  #viewTag = ''
   readonly #hub: StreamHub
   /** The params as the caller has sent them. */
   readonly #given: Params
@@ -206,6 +208,7 @@ export class Subscription implements Follower {
     this.recheckAt = Date.now() + this.#hub.options.recheckMs
     if (isFollowable(service)) {
       this.view = await service.followRecords(params)
+      this.#viewTag = toViewTag(this.view)
       return
     }
     const condition = Object.keys(params.query ?? {}).find((name) => !UNJUDGED.has(name))
@@ -216,8 +219,8 @@ export class Subscription implements Follower {
   }
 
   /** Goes on where a client has been. Returns whether that is possible. */
-  #resume({ sequence, token }: MissedEvents): boolean {
-    if (sequence === null || this.view === null) return false
+  #resume({ sequence, viewTag, token }: MissedEvents): boolean {
+    if (sequence === null || this.view === null || viewTag !== this.#viewTag) return false
     const parting = this.#hub.takeParting(token)
     const sent = SentRecords.resume(parting, this.view.key, sequence)
     if (sent === null) return false
@@ -248,18 +251,21 @@ export class Subscription implements Follower {
       throw new BadRequest(`A stream follows at most ${maxRecords} records: set $limit`)
     }
     this.#sent = new SentRecords(ids.filter((id) => id != null).map(toKey), this.cursor)
-    const id = `id: ${log.toPosition(this.cursor)}.${this.token}\n`
-    return id + toFrame('snapshot', writeResult(find.method, body))
+    const frame = toFrame('snapshot', writeResult(find.method, body))
+    return this.#toIdLine(log.toPosition(this.cursor)) + frame
   }
 
   /** Returns where a client comes back to; `null` for one that begins. */
   #findMissed({ headers }: FastifyRequest): MissedEvents | null {
     const last = headers['last-event-id']
     if (last === undefined || last === '') return null
-    const id = String(last)
-    const end = id.lastIndexOf('.')
-    const sequence = this.topic.log.fromPosition(id.slice(0, Math.max(0, end)))
-    return { sequence, token: id.slice(end + 1) }
+    const parts = String(last).split('.')
+    const [viewTag = '', token = ''] = parts.splice(-2)
+    return { sequence: this.topic.log.fromPosition(parts.join('.')), viewTag, token }
+  }
+
+  #toIdLine(position: string): string {
+    return `id: ${position}.${this.#viewTag}.${this.token}\n`
   }
 
   /** Returns the events that may concern the caller, `null` where only a new snapshot can tell of them. */
@@ -336,7 +342,7 @@ export class Subscription implements Follower {
   #toFrame(event: LoggedEvent, text: Shown): string | null {
     const { id, name, position } = event
     const write = (told: string, data: string): string =>
-      `id: ${position}.${this.token}\n${toFrame(told, data)}`
+      this.#toIdLine(position) + toFrame(told, data)
     if (text === undefined) return ''
     if (isOwnEvent(name)) return text === null ? '' : write(name, text)
     const key = toKey(id)
@@ -361,6 +367,11 @@ type Shown = string | Hidden
 
 type Document = Readonly<Record<string, unknown>>
 
+/** Returns a few characters that are the same, in all processes, for the same view. */
+function toViewTag({ key }: RecordView): string {
+  return createHash('sha256').update(key).digest('base64url').slice(0, 6)
+}
+
 function isOwnEvent(name: string): boolean {
   return !STANDARD_EVENTS.includes(name)
 }
@@ -369,6 +380,8 @@ function isOwnEvent(name: string): boolean {
 interface MissedEvents {
   /** The number of the last event that it has; `null` where nobody knows what came behind it. */
   readonly sequence: number | null
+  /** Names the view that it had. */
+  readonly viewTag: string
   /** Names the stream that it has it from. */
   readonly token: string
 }
