@@ -6,7 +6,7 @@ import { STANDARD_EVENTS } from '../../core/method-table.ts'
 import type { RecordView } from '../../core/services/record-view.ts'
 import { isFollowable } from '../../core/services/record-view.ts'
 import { setHeaders } from '../replies/headers.ts'
-import { isAnswered } from '../replies/reply-state.ts'
+import { isAnswered, isGone } from '../replies/reply-state.ts'
 import type { StreamedCall } from '../request-streams.ts'
 import { setCommonHeaders } from '../service-reply.ts'
 import type { LoggedEvent } from './event-log.ts'
@@ -95,7 +95,7 @@ export class Subscription implements Follower {
       onClose()
       return
     }
-    if (reply.raw.destroyed) throw new BadRequest('The client has gone')
+    if (isGone(reply.raw)) throw new BadRequest('The client has gone')
     setCommonHeaders(transport, request, reply, context.service)
     setHeaders(reply, context.http)
     // Made before the answer begins: what fails here is an ordinary error.
