@@ -37,10 +37,11 @@ export function createRecordView(call: AdapterCall): RecordView {
   const { filter, select } = query
   const matches = compileJudge(filter)
   const shown = { select, hidden, id: settings.id }
+  const place = collection.namespace
   return {
-    key: toKey({ filter, select, hidden }),
+    key: toKey({ place, filter, select, hidden }),
     fieldsKey: toKey({ select, hidden }),
-    place: collection.namespace,
+    place,
     isPage: query.paged && query.limit !== undefined,
     matches: (stored) => matches(comparedFormOf(stored)),
     pick: (stored) => showFields(stored, shown),
