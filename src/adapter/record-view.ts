@@ -38,10 +38,11 @@ export async function createRecordView(call: AdapterCall): Promise<RecordView> {
   const { filter, select } = query
   const matches = compileJudge(filter)
   const shown = { select, hidden, id: settings.id }
+  const place = collection.namespace
   return {
-    key: toKey({ filter, select, hidden }),
+    key: toKey({ place, filter, select, hidden }),
     fieldsKey: toKey({ select, hidden }),
-    place: collection.namespace,
+    place,
     isPage: query.paged && query.limit !== undefined,
     matches: (stored) => matches(comparedFormOf(stored)),
     pick: (stored) => showFields(stored, shown),

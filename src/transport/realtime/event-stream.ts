@@ -1,4 +1,5 @@
 import type { FastifyReply } from 'fastify'
+import { isGone } from '../replies/reply-state.ts'
 
 /** How soon a client whose connection has ended comes back, in milliseconds. */
 const RETRY_MS = 2_000
@@ -42,7 +43,7 @@ export class EventStream {
   }
 
   get isOpen(): boolean {
-    return !this.#raw.writableEnded && !this.#raw.destroyed
+    return !this.#raw.writableEnded && !isGone(this.#raw)
   }
 
   /**

@@ -1,12 +1,19 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import type { HookContext, Params } from '../../core/index.ts'
-import { BadRequest, NotAcceptable, toServiceError } from '../../core/index.ts'
+import {
+  BadRequest,
+  NotAcceptable,
+  Timeout,
+  TooManyRequests,
+  toServiceError,
+} from '../../core/index.ts'
 import { STANDARD_EVENTS } from '../../core/method-table.ts'
+import { copyPlain } from '../../core/schema/plain-objects.ts'
 import type { RecordView } from '../../core/services/record-view.ts'
 import { isFollowable } from '../../core/services/record-view.ts'
 import { setHeaders } from '../replies/headers.ts'
-import { isAnswered } from '../replies/reply-state.ts'
+import { isAnswered, isGone } from '../replies/reply-state.ts'
 import type { StreamedCall } from '../request-streams.ts'
 import { setCommonHeaders } from '../service-reply.ts'
 import type { LoggedEvent } from './event-log.ts'
@@ -34,6 +41,9 @@ export interface StreamHub {
 
 /** The query of `find` that needs nobody to judge records by it. */
 const UNJUDGED: ReadonlySet<string> = new Set(['$limit', '$skip', '$sort'])
+
+/** Refusals that say nothing of what the caller may read: of a hook that counts calls, for one. */
+const PASSING: ReadonlySet<number> = new Set([Timeout.code, TooManyRequests.code])
 
 /** One caller's stream of the records of one query. */
 export class Subscription implements Follower {
@@ -97,7 +107,7 @@ export class Subscription implements Follower {
       onClose()
       return
     }
-    if (reply.raw.destroyed) throw new BadRequest('The client has gone')
+    if (isGone(reply.raw)) throw new BadRequest('The client has gone')
     setCommonHeaders(transport, request, reply, context.service)
     setHeaders(reply, context.http)
     // Made before the answer begins: what fails here is an ordinary error.
@@ -176,7 +186,7 @@ export class Subscription implements Follower {
       entry.app.logger.error({ err: thrown, service: entry.path }, 'A stream has failed')
     }
     if (error.code === 401) this.end('expired', error.message)
-    else if (error.code >= 500) this.end('closing')
+    else if (error.code >= 500 || PASSING.has(error.code)) this.end('closing')
     else this.end('refused', error.message)
   }
 
@@ -322,19 +332,26 @@ export class Subscription implements Follower {
     if (record == null) return record
     const { find } = this.topic
     const params = copyParams(this.#params, this.#given.query)
-    const shown = await find.show(params, this.view?.pick(record) ?? record, this.#isPage)
+    const picked = this.view?.pick(record) ?? record
+    // A stored record was read for all streams: what a hook writes into it must not reach another caller.
+    // What the service has emitted may hold external forms, which a copy would lose.
+    const isStored = this.view !== null && !isOwnEvent(event.name)
+    const own = isStored ? (copyPlain(picked) as object) : picked
+    const shown = await find.show(params, own, this.#isPage)
     return shown === undefined ? null : writeRecord(find.method, shown)
   }
 
   /** Writes what is told of some events. Returns `false` where only a new snapshot can tell it. */
   #write(events: readonly LoggedEvent[], texts: readonly Shown[]): boolean {
+    // The client has gone while hooks ran: nothing of this may count as told when it comes back.
+    if (!this.#stream?.isOpen) return true
     let frames = ''
     for (const [index, event] of events.entries()) {
       const frame = this.#toFrame(event, texts[index])
       if (frame === null) return false
       frames += frame
     }
-    if (frames !== '') this.#stream?.write(frames)
+    if (frames !== '') this.#stream.write(frames)
     return true
   }
 
