@@ -1,8 +1,10 @@
 import type { Document } from 'mongodb'
+import type { Test } from 'tap'
 import t from 'tap'
 import { MongoDBService } from '../../../src/adapter/index.ts'
 import { authenticate } from '../../../src/auth/index.ts'
 import type { HookContext } from '../../../src/core/index.ts'
+import { recheckStreams } from '../../../src/transport/realtime/index.ts'
 import { addAccounts, bearer, logIn } from '../../support/accounts.ts'
 import { openDatabase } from '../../support/database.ts'
 import { Gate } from '../../support/gate.ts'
@@ -150,3 +152,69 @@ t.test('a recheck sees the call as it was made: headers, address and query', asy
     query: { name: 'a' },
   })
 })
+
+/** A server whose tasks are those of the teams that a set holds, for whoever asks. */
+async function startTeamServer(t: Test, hooks: object = {}) {
+  const teams = new Set(['red'])
+  const server = await startLiveServer(
+    t,
+    (app) => {
+      app.use('tasks', new MongoDBService({ Model: collection }))
+      const restrict = ({ params }: HookContext): void => {
+        params.query = { ...params.query, team: { $in: [...teams] } }
+      }
+      app.service('tasks').hooks({ before: { find: [restrict] }, ...hooks })
+    },
+    { realtime: { recheckMs: 1_000_000 } },
+  )
+  const tasks = server.app.service('tasks')
+  const stream = await server.open('/tasks')
+  t.equal((await stream.next()).event, 'snapshot')
+  return { teams, stream, tasks }
+}
+
+t.test(
+  'recheckStreams() has rights count at once, those that are given and those that end',
+  async (t) => {
+    const { teams, stream, tasks } = await startTeamServer(t)
+    await tasks.create({ team: 'blue', name: 'early' })
+    teams.add('blue')
+    recheckStreams(tasks)
+    await tasks.create({ team: 'blue', name: 'late' })
+    const events = [await stream.next(), await stream.next()]
+    t.strictSame(
+      events.map(({ event }) => event),
+      ['resync', 'snapshot'],
+    )
+    await tasks.create({ team: 'red', name: 'a' })
+    const lines = await linesSoFar(stream, tasks, { team: 'blue' })
+    t.ok(lines.includes('created a'))
+    teams.delete('blue')
+    recheckStreams(tasks)
+    await tasks.create({ team: 'blue', name: 'secret' })
+    t.notMatch(toLines([await stream.next(), await stream.next()]), ['secret'])
+    t.strictSame(await linesSoFar(stream, tasks, { team: 'red' }), [])
+  },
+)
+
+t.test('streams that nothing has changed for go on after recheckStreams()', async (t) => {
+  const { stream, tasks } = await startTeamServer(t)
+  await tasks.create({ team: 'red', name: 'a' })
+  recheckStreams(tasks)
+  await tasks.create({ team: 'red', name: 'b' })
+  t.strictSame(await linesSoFar(stream, tasks, { team: 'red' }), ['created a', 'created b'])
+})
+
+t.test(
+  'where hooks run for each record, it is judged by the query that they make then',
+  async (t) => {
+    const { teams, stream, tasks } = await startTeamServer(t, {
+      after: { find: [() => undefined] },
+    })
+    teams.clear()
+    teams.add('blue')
+    await tasks.create({ team: 'red', name: 'secret' })
+    teams.add('red')
+    t.strictSame(await linesSoFar(stream, tasks, { team: 'red' }), [])
+  },
+)
