@@ -4,7 +4,7 @@ import { findServiceEntry, TooManyRequests, Unavailable } from '../../core/index
 import type { RequestStreams, StreamedCall } from '../request-streams.ts'
 import type { RecordEvent } from './event-log.ts'
 import { EVERYTHING } from './event-log.ts'
-import { publisherOf } from './publish.ts'
+import { findPublisher } from './publish.ts'
 import type { ResolvedRealtimeOptions } from './realtime-options.ts'
 import type { Parting } from './sent-records.ts'
 import type { StreamHub } from './subscription.ts'
@@ -88,7 +88,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
 
   allows(topic: Topic, record: object, event: string, params: Params): boolean {
     const { entry } = topic.find.method
-    const publisher = publisherOf(entry.service)
+    const publisher = findPublisher(entry.service)
     if (publisher === undefined) return true
     const { app, path } = entry
     try {

@@ -7,7 +7,7 @@ const RETRY_MS = 2_000
 /** How long a reader may take for the rest of a stream that ends, in milliseconds. */
 const END_MS = 1_000
 
-/** Why a stream ends: `slow` is said to nobody, as it could not be heard. */
+/** Why a stream ends. A reader that is too slow is told nothing: it would read that too late. */
 export type EndReason = 'closing' | 'expired' | 'refused'
 
 /**

@@ -2,10 +2,8 @@ import { metadataOf } from '../../core/function-metadata.ts'
 import type { Chain } from '../../core/hooks/hook-chain.ts'
 import { compileChain } from '../../core/hooks/hook-chain.ts'
 import type { MethodEntry, Params } from '../../core/index.ts'
-
 import { HookContext, NotAcceptable } from '../../core/index.ts'
 import { copyPlain } from '../../core/schema/plain-objects.ts'
-
 import { finishCall, startCall } from '../../core/services/run-method.ts'
 import type { TransportParams } from '../../core/transport-facts.ts'
 import { carryFacts } from '../../core/transport-facts.ts'
