@@ -148,12 +148,12 @@ function open(mode: Mode, options: ServerOptions): Opened {
     server?.(own.fastify)
     own.fastify.get(HOST.route, async () => HOST.answer)
     own.configure(rest(restOptions))
-    services?.(own)
+    await services?.(own)
     return { app, fastify: own.fastify, logged, prefix: '' }
   }
   const host = createHost(serverOptions)
   server?.(host)
-  services?.(app)
+  await services?.(app)
   host.register(remex, { app, prefix: PREFIX, ...restOptions })
   return { app, fastify: host, logged, prefix: PREFIX }
 }
