@@ -10,6 +10,7 @@ import type {
 import { BadRequest } from '../core/index.ts'
 import type { TransportFacts, TransportParams } from '../core/transport-facts.ts'
 import { TRANSPORT_FACTS } from '../core/transport-facts.ts'
+import { isGone } from './replies/reply-state.ts'
 
 /** What middleware puts into the params of a call: `request.feathers.tenant = …`. */
 export interface FeathersParams {
@@ -104,7 +105,7 @@ export class RequestFacts implements TransportFacts {
       const abort = (): void => {
         if (!raw.writableEnded) controller.abort(new BadRequest('The client has gone'))
       }
-      if (raw.destroyed) abort()
+      if (isGone(raw)) abort()
       else raw.once('close', abort)
     }
     return this.#controller.signal

@@ -10,6 +10,7 @@ import { toSources } from './parse-authentication.ts'
 import type { QueryParser } from './parsing/query-string.ts'
 import { createQueryParser, toRawQuery } from './parsing/query-string.ts'
 import { getReadQuery, serveQueries } from './parsing/server-queries.ts'
+import { isGone } from './replies/reply-state.ts'
 import type { RestOptions } from './rest-options.ts'
 import type { LoginPaths } from './routing/guarded-paths.ts'
 import { findLoginPaths } from './routing/guarded-paths.ts'
@@ -93,7 +94,7 @@ export class RestTransport {
    */
   followEndless({ raw }: FastifyReply, end: () => void = () => raw.destroy()): void {
     if (this.isClosing) end()
-    if (raw.destroyed || raw.writableEnded) return
+    if (isGone(raw) || raw.writableEnded) return
     this.#endless.set(raw, end)
     raw.once('close', () => this.#endless.delete(raw))
   }

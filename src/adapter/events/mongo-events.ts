@@ -81,12 +81,13 @@ class MongoEvents implements EventBus {
     const { collection: model, keepMs } = this.#options
     const collection = (await openModel(model)) as unknown as Collection<StoredEvent>
     this.#collection = collection
-    await collection.createIndex({ at: 1 }, { expireAfterSeconds: Math.ceil(keepMs / 1_000) })
+    await createExpiry(collection, Math.ceil(keepMs / 1_000))
     getClientFacts(collection.db.client).outbox = async (contexts, session) => {
       const events = await Promise.all(contexts.map((context) => receiver.describe(context)))
       await write(collection, events.flat().map(toStored), session)
     }
     await this.#connect(collection)
+    this.#startWriting()
   }
 
   publish(event: BusEvent): void {
@@ -94,10 +95,10 @@ class MongoEvents implements EventBus {
     this.#arrive(stored, true)
     if (this.#waiting.length >= MAX_WAITING) {
       // Too many for a database that is away: one takes their place, by which all streams begin anew.
-      for (const { _id } of this.#waiting) this.#seen.delete(_id.toHexString())
+      for (const { _id } of [...this.#waiting, stored]) this.#seen.delete(_id.toHexString())
       this.#waiting = [toStored(EVERYTHING)]
     } else this.#waiting.push(stored)
-    this.#writing ??= this.#write()
+    this.#startWriting()
   }
 
   async check(): Promise<void> {
@@ -118,6 +119,7 @@ class MongoEvents implements EventBus {
 
   /** Follows the collection, and takes what was written before. */
   async #connect(collection: Collection<StoredEvent>): Promise<void> {
+    if (this.#receiver === null) return
     try {
       if (this.#hasStreams) await this.#watch(collection)
       await this.#poll(collection)
@@ -142,6 +144,10 @@ class MongoEvents implements EventBus {
       this.#hasStreams = false
       return
     }
+    if (this.#receiver === null) {
+      await stream.close()
+      return
+    }
     this.#stream = stream
     void this.#read(stream, collection)
   }
@@ -160,7 +166,7 @@ class MongoEvents implements EventBus {
     if (this.#stream !== stream) return
     // The driver has given up. The next poll takes what has come meanwhile.
     this.#stream = null
-    await stream.close()
+    await stream.close().catch(() => undefined)
     await this.#connect(collection)
   }
 
@@ -201,13 +207,20 @@ class MongoEvents implements EventBus {
     else this.#receiver?.receive({ ...event, ...carried }, position, this.#newest || at.getTime())
   }
 
+  /** Writes what is waiting, unless that is under way; what is published before `open()` waits for it. */
+  #startWriting(): void {
+    if (this.#collection === null || this.#waiting.length === 0) return
+    this.#writing ??= this.#write(this.#collection)
+  }
+
   /** Writes what is waiting, in its order; what fails is tried again. */
-  async #write(): Promise<void> {
+  async #write(collection: Collection<StoredEvent>): Promise<void> {
     while (this.#waiting.length > 0) {
       const events = this.#waiting.slice()
       try {
-        if (this.#collection !== null) await write(this.#collection, events)
-        this.#waiting = this.#waiting.slice(events.length)
+        await write(collection, events)
+        // Another event may have taken the place of them all meanwhile.
+        if (this.#waiting[0] === events[0]) this.#waiting = this.#waiting.slice(events.length)
         this.#faults.write = null
       } catch (error) {
         this.#faults.write = error
@@ -223,13 +236,47 @@ class MongoEvents implements EventBus {
 const EVERYTHING: BusEvent = { path: '', name: 'changed', id: null, place: '' }
 
 function toStored({ record, ...event }: BusEvent): StoredEvent {
-  const carried = record === undefined ? {} : { record: new Binary(BSON.serialize(record)) }
-  return { _id: new ObjectId(), at: new Date(), ...event, ...carried }
+  const stored = { _id: new ObjectId(), at: new Date(), ...event }
+  if (record === undefined) return stored
+  const bytes = serialize(record)
+  if (bytes !== null) return { ...stored, record: bytes }
+  // A removal is told by its id alone as well. Of other events nobody would know what they say.
+  return event.name === 'removed' ? stored : { ...stored, name: 'changed', id: null }
+}
+
+/** The longest record that an event has place for: a document has 16 MiB. */
+const MAX_RECORD_BYTES = 15 * 2 ** 20
+
+/** Returns a record as BSON, `null` for one that is too long or has a name that BSON does not take. */
+function serialize(record: object): Binary | null {
+  try {
+    const bytes = BSON.serialize(record)
+    return bytes.length > MAX_RECORD_BYTES ? null : new Binary(bytes)
+  } catch {
+    return null
+  }
 }
 
 function toBytes(record: Binary | Uint8Array): Uint8Array {
   return record instanceof Binary ? record.value() : record
 }
+
+/** Has events forgotten some seconds after they were written, also where it was another time before. */
+async function createExpiry(
+  collection: Collection<StoredEvent>,
+  expireAfterSeconds: number,
+): Promise<void> {
+  try {
+    await collection.createIndex({ at: 1 }, { expireAfterSeconds })
+  } catch (error) {
+    if (!isAnswer(error) || !CONFLICTS.has(error.code)) throw error
+    await collection.dropIndex('at_1')
+    await collection.createIndex({ at: 1 }, { expireAfterSeconds })
+  }
+}
+
+/** The server's codes for an index that is there with other options, or another one of this name. */
+const CONFLICTS: ReadonlySet<unknown> = new Set([85, 86])
 
 /** Writes events with the time of the server: the clocks of processes may differ. */
 async function write(

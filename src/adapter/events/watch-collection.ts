@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { ChangeStream, ChangeStreamDocument, ChangeStreamOptions, Collection } from 'mongodb'
 import { NotImplemented } from '../../core/errors/index.ts'
@@ -87,6 +88,10 @@ class CollectionWatch {
       if (!isAnswer(error)) throw error
       throw new NotImplemented('The server has no change streams', null, { cause: error })
     }
+    if (this.#isClosed) {
+      await stream.close()
+      return
+    }
     this.#stream = stream
     // Streams that are open were told by the events of calls until now.
     this.#tellAll()
@@ -131,9 +136,8 @@ class CollectionWatch {
       this.#tellAll()
       return
     }
-    const position = String((token as { _data?: unknown } | undefined)?._data ?? '')
     const place = this.#collection.namespace
-    this.#emit({ name, id, place, record: record ?? undefined, position })
+    this.#emit({ name, id, place, record: record ?? undefined, position: toPosition(token) })
   }
 
   /** Nobody knows which records have changed. */
@@ -142,3 +146,15 @@ class CollectionWatch {
     this.#emit({ name: 'changed', id: null, place, position: null })
   }
 }
+
+/**
+ * Returns the position of a change, the same in all processes: a hash of its resume token. The token itself
+ * holds the id of the record, and the snapshot of any caller is sent with the position of the newest change.
+ */
+function toPosition(token: unknown): string {
+  const { _data: data } = token as { readonly _data?: unknown }
+  return createHash('sha256').update(String(data)).digest('base64url').slice(0, POSITION_LENGTH)
+}
+
+/** 132 bits: no two changes have the same. */
+const POSITION_LENGTH = 22

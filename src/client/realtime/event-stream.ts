@@ -147,13 +147,13 @@ export class EventStream {
   }
 
   /** Returns why the server has ended the stream, by what it says. */
-  #toEndError(data: unknown): unknown {
+  #toEndError(data: unknown): ServiceError {
     const {
       reason,
       message = `The server has ended the stream: ${reason}`,
     }: Record<string, unknown> = isObject(data) ? data : {}
-    if (reason === 'refused') return new Forbidden(String(message))
-    return reason === 'slow' && this.#failures === 0 ? AGAIN : new Unavailable(String(message))
+    const EndError = reason === 'refused' ? Forbidden : Unavailable
+    return new EndError(String(message))
   }
 
   #parse(type: string, data: string): unknown {

@@ -33,7 +33,8 @@ export function createStreamCall(service: RemoteService, params: SubscriptionPar
   const find = findServiceEntry(service)?.methods.get('find')?.original ?? service.find
   const streaming = createStreaming(service)
   const { route, query } = others as { readonly route?: object; readonly query?: Query }
-  const routeValues = Object.entries(route ?? {}).join()
+  // As strings: JSON has no bigint.
+  const routeValues = Object.entries(route ?? {}).map(String)
   return {
     key: JSON.stringify([routeValues, service.getQuery(query ?? {}), headers]),
     async open(lastId, signal) {

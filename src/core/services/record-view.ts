@@ -5,7 +5,7 @@ import type { Params } from '../params.ts'
  * and which of their fields.
  */
 export interface RecordView {
-  /** Equal for two views that show the same records with the same fields. */
+  /** Equal for two views that show the same records of the same place with the same fields. */
   readonly key: string
   /** Equal for two views that show the same fields. */
   readonly fieldsKey: string

@@ -4,7 +4,7 @@ import { findServiceEntry, TooManyRequests, Unavailable } from '../../core/index
 import type { RequestStreams, StreamedCall } from '../request-streams.ts'
 import type { RecordEvent } from './event-log.ts'
 import { EVERYTHING } from './event-log.ts'
-import { publisherOf } from './publish.ts'
+import { findPublisher } from './publish.ts'
 import type { ResolvedRealtimeOptions } from './realtime-options.ts'
 import type { Parting } from './sent-records.ts'
 import type { StreamHub } from './subscription.ts'
@@ -15,7 +15,9 @@ import { Topic } from './topic.ts'
 const LONGEST_STEP_MS = 1_000
 
 /** Events that streams send themselves. */
-const OWN_FRAMES: ReadonlySet<string> = new Set(['snapshot', 'left', 'resync', 'end', 'changed'])
+const OWN_FRAMES: ReadonlySet<string> = new Set([
+  ...['snapshot', 'left', 'resync', 'end', 'changed', 'recheck'],
+])
 
 /** What a stream has left, and when, in ms since the epoch. */
 interface KeptParting {
@@ -86,7 +88,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
 
   allows(topic: Topic, record: object, event: string, params: Params): boolean {
     const { entry } = topic.find.method
-    const publisher = publisherOf(entry.service)
+    const publisher = findPublisher(entry.service)
     if (publisher === undefined) return true
     const { app, path } = entry
     try {

@@ -1,4 +1,5 @@
 import type { FastifyReply } from 'fastify'
+import { isGone } from '../replies/reply-state.ts'
 
 /** How soon a client whose connection has ended comes back, in milliseconds. */
 const RETRY_MS = 2_000
@@ -6,7 +7,7 @@ const RETRY_MS = 2_000
 /** How long a reader may take for the rest of a stream that ends, in milliseconds. */
 const END_MS = 1_000
 
-/** Why a stream ends: `slow` is said to nobody, as it could not be heard. */
+/** Why a stream ends. A reader that is too slow is told nothing: it would read that too late. */
 export type EndReason = 'closing' | 'expired' | 'refused'
 
 /**
@@ -42,7 +43,7 @@ export class EventStream {
   }
 
   get isOpen(): boolean {
-    return !this.#raw.writableEnded && !this.#raw.destroyed
+    return !this.#raw.writableEnded && !isGone(this.#raw)
   }
 
   /**

@@ -42,6 +42,6 @@ export function publish<T = Record<string, unknown>>(
 }
 
 /** Returns the publisher of a service, `undefined` for one that tells everybody who may read. */
-export function publisherOf(service: object): Publisher | undefined {
+export function findPublisher(service: object): Publisher | undefined {
   return (service as { readonly [PUBLISHER]?: Publisher })[PUBLISHER]
 }

@@ -5,31 +5,36 @@ import { hasMethod, isObject } from '../../core/value-kind.ts'
 
 /** Options of `realtime()`. */
 export interface RealtimeOptions {
-  /** How many events of each service a client that comes back can make up for. Default: 1,000. */
+  /** How many events of each service are kept for clients that come back. Default: 1,000. */
   readonly bufferEvents?: number
-  /** For how long it can, in milliseconds. Default: 120,000. */
+  /** How long an event is kept for them, in milliseconds. Default: 120,000. */
   readonly bufferMs?: number
-  /** How often a stream without events has a comment, in milliseconds. Default: 15,000. */
+  /** How often a stream without events is sent a comment, in milliseconds. Default: 15,000. */
   readonly heartbeatMs?: number
   /**
-   * How often it is looked up anew what a caller may read, in milliseconds: as long at most a right that
-   * is withdrawn goes on. Default: 60,000.
+   * How often the hooks of `find` run anew for an open stream, in milliseconds: for so long at most a
+   * caller keeps a right that was withdrawn. Default: 60,000.
    */
   readonly recheckMs?: number
   /** How many bytes may wait for a slow reader before the stream is cut off. Default: 262,144. */
   readonly maxWaitingBytes?: number
-  /** How many records one stream may follow. Default: 10,000. */
+  /** How many records one stream may have been sent. Default: 10,000. */
   readonly maxRecords?: number
-  /** How many streams the process has at most: 503 beyond. Default: 10,000. */
+  /** How many streams the process has at most: one more is answered 503. Default: 10,000. */
   readonly maxStreams?: number
-  /** How many of them one login or, without one, one address has at most: 429. Default: 100. */
+  /**
+   * How many streams one login has at most or, without a login, one address: one more is answered 429.
+   * Default: 100.
+   */
   readonly maxStreamsPerCaller?: number
-  /** Carries the events of several processes: `mongoEvents()`. Default: those of this one alone. */
+  /** Carries events between processes: `mongoEvents()`. Default: `null`, events of this process alone. */
   readonly bus?: EventBus | null
 }
 
 /** The options with their defaults. */
 export type ResolvedRealtimeOptions = Required<RealtimeOptions>
+
+const BUS_METHODS = ['open', 'publish', 'check', 'close']
 
 const POSITIVE = {
   expected: 'a whole number from 1 on',
@@ -47,7 +52,9 @@ const RULES: OptionRules & Record<keyof RealtimeOptions, unknown> = {
   maxStreamsPerCaller: OPTION.limit,
   bus: {
     expected: 'an EventBus, as mongoEvents() returns it',
-    isValid: (value: unknown) => value === null || (isObject(value) && hasMethod(value, 'publish')),
+    isValid: (value: unknown) =>
+      value === null ||
+      (isObject(value) && BUS_METHODS.every((name) => hasMethod(value, name))),
   },
 }
 
@@ -63,7 +70,10 @@ const DEFAULTS: ResolvedRealtimeOptions = {
   bus: null,
 }
 
-/** @throws {TypeError} an option that is not known, or a value that it can't have */
+/**
+ * Returns the options with their defaults.
+ * @throws {TypeError} an option that is not known, or a value that it can't have
+ */
 export function resolveRealtimeOptions(options: RealtimeOptions): ResolvedRealtimeOptions {
   checkOptions('realtime()', options, RULES)
   return withDefaults(DEFAULTS, options)

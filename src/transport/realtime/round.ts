@@ -5,9 +5,14 @@ import { toResultSerializer } from '../replies/result-serializer.ts'
 import { toBody } from '../service-reply.ts'
 import type { LoggedEvent } from './event-log.ts'
 
-/** Returns an id as the key of a map: `'65f…'` for an ObjectId. */
+/**
+ * Returns an id as the key of a map. An ObjectId and its hexadecimal digits have the same; the number 1 and
+ * the string have not.
+ */
 export function toKey(id: unknown): string {
-  return String(id)
+  if (typeof id === 'string') return id
+  if (typeof id === 'number' || typeof id === 'bigint') return `#${id}`
+  return JSON.stringify(id).replace(/^"|"$/g, '')
 }
 
 /**

@@ -17,6 +17,18 @@ export function isAnswered(reply: FastifyReply & ReplyState): boolean {
   return reply[IS_ANSWERED] === true || (reply[SEND_COUNT] ?? 0) > 0
 }
 
+/**
+ * Whether the connection of an answer is gone. The response object of HTTP/2 has no `destroyed`: its
+ * stream says so.
+ */
+export function isGone(raw: FastifyReply['raw'] & { readonly stream?: Closable }): boolean {
+  return raw.destroyed || raw.stream?.destroyed === true
+}
+
+interface Closable {
+  readonly destroyed: boolean
+}
+
 /** Marks a reply as answered, before its hooks and its stream have run. */
 export function markAnswered(reply: FastifyReply & ReplyState): void {
   reply[IS_ANSWERED] = true

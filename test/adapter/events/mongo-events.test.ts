@@ -7,6 +7,7 @@ import { MongoDBService, mongoEvents, transaction } from '../../../src/adapter/i
 import type { BusEvent, BusReceiver, HookContext } from '../../../src/core/index.ts'
 import { createApp } from '../../../src/core/index.ts'
 import { openDatabase } from '../../support/database.ts'
+import { Gate } from '../../support/gate.ts'
 import { until } from '../../support/until.ts'
 
 const { db, empty } = await openDatabase(t)
@@ -140,6 +141,48 @@ t.test('no outbox is left where the bus is closed', async (t) => {
   t.strictSame(one.described, [])
 })
 
+t.test(
+  'what is published before the bus is open is written then, and what comes later',
+  async (t) => {
+    const other = await open(t)
+    const one = new Process()
+    one.bus.publish(toEvent(1))
+    await open(t, one)
+    one.bus.publish(toEvent(2))
+    await other.until(() => other.ids.length === 2)
+    t.strictSame(other.ids, [1, 2])
+  },
+)
+
+t.test('events are kept for another time from the next start on', async (t) => {
+  await open(t, new Process(await empty('kept'), { keepMs: 60_000 }))
+  await open(t, new Process(db.collection('kept'), { keepMs: 90_000 }))
+  const indexes = await db.collection('kept').listIndexes().toArray()
+  t.match(
+    indexes.find(({ key }) => key.at === 1),
+    { expireAfterSeconds: 90 },
+  )
+})
+
+t.test('a record that no event can carry stops no other event', async (t) => {
+  const [one, other] = [await open(t), await open(t)]
+  const tooLong = { text: 'x'.repeat(16 * 2 ** 20) }
+  one.bus.publish({ ...toEvent(1, tooLong), name: 'removed' })
+  one.bus.publish({ ...toEvent(2, tooLong), name: 'rung' })
+  one.bus.publish({ ...toEvent(3, { 'a\0b': 1 }), name: 'rung' })
+  one.bus.publish(toEvent(4))
+  await other.until(() => other.ids.includes(4))
+  t.strictSame(
+    other.received.map(({ name, id, record }) => ({ name, id, record })),
+    [
+      { name: 'removed', id: 1, record: undefined },
+      { name: 'changed', id: null, record: undefined },
+      { name: 'changed', id: null, record: undefined },
+      { name: 'created', id: 4, record: undefined },
+    ],
+  )
+})
+
 /** Returns the collection of events, with some methods of its own. */
 function withMethods(methods: object): object {
   return new Proxy(db.collection('events'), {
@@ -180,6 +223,36 @@ t.test('of too many that can not be written all streams are told', async (t) => 
   isAway = false
   await other.until(() => other.losses === 1)
   t.strictSame(other.ids, [])
+})
+
+t.test('of too many while some are being written all streams are told as well', async (t) => {
+  const other = await open(t)
+  const gate = new Gate()
+  const bulkWrite: Collection['bulkWrite'] = async (...operations) => {
+    await gate.pass()
+    return db.collection('events').bulkWrite(...operations)
+  }
+  const one = await open(t, new Process(withMethods({ bulkWrite })))
+  for (let id = 0; id <= 1_001; id += 1) one.bus.publish(toEvent(id))
+  gate.open()
+  await other.until(() => other.losses === 1 && other.ids.includes(1_001))
+  t.notOk(other.ids.includes(1_000), 'in the place of this one')
+})
+
+t.test('a change stream that is being opened when the bus is closed is closed too', async (t) => {
+  const gate = new Gate()
+  let closed = 0
+  const close = async (): Promise<void> => {
+    closed += 1
+  }
+  const watch = () => ({ tryNext: () => gate.pass(null), close })
+  const one = new Process(withMethods({ watch }))
+  const opening = one.bus.open(one)
+  await until(() => gate.arrived === 1)
+  await one.bus.close()
+  gate.open()
+  await opening
+  t.equal(closed, 1)
 })
 
 t.test('while events can not be read the bus says so, and makes up for them', async (t) => {

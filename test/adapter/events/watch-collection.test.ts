@@ -7,18 +7,19 @@ import { createApp } from '../../../src/core/index.ts'
 import type { SeenChange } from '../../../src/core/services/record-view.ts'
 import { SEEN_CHANGE } from '../../../src/core/services/record-view.ts'
 import { openDatabase } from '../../support/database.ts'
+import { Gate } from '../../support/gate.ts'
 import { until } from '../../support/until.ts'
 
 const { db, empty } = await openDatabase(t)
 
 /** A collection whose change streams the test writes; the servers of most test runs have none. */
-function createWatched() {
+function createWatched(tryNext: () => Promise<unknown>) {
   const opened: { readonly options: unknown; readonly changes: PassThrough }[] = []
   const watch = (_stages: unknown, options: unknown) => {
     const changes = new PassThrough({ objectMode: true })
     opened.push({ options, changes })
     return Object.assign(changes, {
-      tryNext: async () => null,
+      tryNext,
       close: async () => void changes.destroy(),
     })
   }
@@ -32,8 +33,13 @@ function createWatched() {
   return { opened, Model }
 }
 
-async function watchNotes(t: Test, options: object = {}, id = '_id') {
-  const { opened, Model } = createWatched()
+async function watchNotes(
+  t: Test,
+  options: object = {},
+  id = '_id',
+  tryNext: () => Promise<unknown> = async () => null,
+) {
+  const { opened, Model } = createWatched(tryNext)
   const service = createApp().use('notes', new MongoDBService({ Model, id })).service('notes')
   const seen: SeenChange[] = []
   service.on(SEEN_CHANGE as never, (change: SeenChange) => void seen.push(change))
@@ -46,7 +52,7 @@ async function watchNotes(t: Test, options: object = {}, id = '_id') {
 
 const place = db.collection('notes').namespace
 
-t.test('each kind of change is told as its event, by the token of the stream', async (t) => {
+t.test('each kind of change is told as its event', async (t) => {
   const { seen, write } = await watchNotes(t)
   t.strictSame(seen, [{ name: 'changed', id: null, place, position: null }], 'at first all of them')
   const kinds = [
@@ -60,14 +66,25 @@ t.test('each kind of change is told as its event, by the token of the stream', a
   }
   await until(() => seen.length >= 5)
   for (const [index, [, name]] of kinds.entries()) {
-    t.strictSame(seen[index + 1], {
-      name,
-      id: index,
-      place,
-      record: undefined,
-      position: `token${index}`,
-    })
+    const { position, ...change } = seen[index + 1] as SeenChange
+    t.strictSame(change, { name, id: index, place, record: undefined })
+    t.match(position, /^[\w-]{22}$/)
   }
+  t.equal(new Set(seen.map(({ position }) => position)).size, 5)
+})
+
+t.test('the position of a change is the same everywhere, and does not tell the id', async (t) => {
+  const [one, other] = [await watchNotes(t), await watchNotes(t)]
+  const _data = '8263F0A1B2000000012B0229296E5A1004AA46645F69640064'
+  const change = {
+    operationType: 'insert',
+    documentKey: { _id: 'ann@example.org' },
+    _id: { _data },
+  }
+  for (const { write } of [one, other]) write(change)
+  await until(() => one.seen.length >= 2 && other.seen.length >= 2)
+  t.equal(one.seen[1]?.position, other.seen[1]?.position)
+  t.notMatch(one.seen[1]?.position, _data)
 })
 
 t.test('a removed record is told as it was, where the database has kept it', async (t) => {
@@ -108,6 +125,20 @@ t.test('a change stream that ends is opened again', async (t) => {
   t.match(seen[2], { name: 'created', id: 5 })
   await stop()
   t.ok(opened[1]?.changes.destroyed)
+})
+
+t.test('a change stream that is being opened again is closed as well', async (t) => {
+  const gate = new Gate()
+  let waits = false
+  const tryNext = async () => (waits ? gate.pass() : null)
+  const { opened, seen, stop } = await watchNotes(t, {}, '_id', tryNext)
+  waits = true
+  opened[0]?.changes.destroy(new Error('history lost'))
+  await until(() => gate.arrived === 1)
+  await stop()
+  gate.open()
+  await until(() => opened[1]?.changes.destroyed)
+  t.equal(seen.length, 1, 'and nothing more is told')
 })
 
 t.test('a server without change streams is refused, and what is no service', async (t) => {

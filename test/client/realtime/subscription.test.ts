@@ -147,6 +147,19 @@ t.test('fills the placeholders of a path', async (t) => {
   for (const events of all) await events.return?.()
 })
 
+t.test('route values with commas are another connection', async (t) => {
+  const server = await startEventServer(t)
+  const service = connect(t, server.url).service('a/:one/:other')
+  const routes = [
+    { one: '1,other,2', other: '3' },
+    { one: '1', other: '2,other,3' },
+  ]
+  const all = routes.map((route) => service.subscribe({ route } as never))
+  for (const events of all) void events.next()
+  await server.stream(1)
+  for (const events of all) await events.return?.()
+})
+
 t.test('goes by fetch, whatever library sends the calls', async (t) => {
   const server = await startEventServer(t)
   const urls: string[] = []

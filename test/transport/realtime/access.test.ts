@@ -3,10 +3,11 @@ import t from 'tap'
 import { MongoDBService } from '../../../src/adapter/index.ts'
 import { authenticate, MemoryRevocationList } from '../../../src/auth/index.ts'
 import type { HookContext, NextFunction } from '../../../src/core/index.ts'
-import { Forbidden } from '../../../src/core/index.ts'
+import { Forbidden, TooManyRequests } from '../../../src/core/index.ts'
 import { forge } from '../../auth/login-app.ts'
 import { addAccounts, bearer } from '../../support/accounts.ts'
 import { openDatabase } from '../../support/database.ts'
+import { Gate } from '../../support/gate.ts'
 import { CREDENTIALS } from '../../support/users.ts'
 import { linesSoFar, startLiveServer } from './live-server.ts'
 
@@ -157,6 +158,81 @@ t.test('two callers with the same query get each their own form', async (t) => {
   await create('shaped', { team: 'red', name: 'a' })
   t.match(await ann.next(), { data: { name: 'a', for: 'chief' } })
   t.match(await ben.next(), { data: { name: 'a', for: 'member' } })
+})
+
+t.test('what a hook writes into a record for one caller reaches no other', async (t) => {
+  const gate = new Gate()
+  const nested = await startLiveServer(t, (app) => {
+    app.use('tasks', new MongoDBService({ Model }))
+    const mark = async ({ result, params }: HookContext): Promise<void> => {
+      const caller = params.headers?.['x-caller']
+      for (const { about } of result as unknown as { about: Record<string, unknown> }[]) {
+        about['for'] = caller
+        about[`${caller}`] = true
+        await gate.pass()
+      }
+    }
+    app.service('tasks').hooks({ after: { find: [mark] } })
+  })
+  const streams = await Promise.all(
+    ['ann', 'ben'].map((name) => nested.open('/tasks', { 'x-caller': name })),
+  )
+  await Promise.all(streams.map((stream) => stream.next()))
+  await nested.app.service('tasks').create({ about: { team: 'red' } } as never)
+  // Both hooks have written before either answer is made.
+  await gate.arrivals(2)
+  gate.open()
+  const [ann, ben] = await Promise.all(streams.map((stream) => stream.next()))
+  t.strictSame(ann?.data.about, { team: 'red', for: 'ann', ann: true })
+  t.strictSame(ben?.data.about, { team: 'red', for: 'ben', ben: true })
+})
+
+t.test('a hook that has counted too many calls ends no stream for good', async (t) => {
+  let isTooMany = false
+  const limited = await startLiveServer(
+    t,
+    (app) => {
+      app.use('tasks', new MongoDBService({ Model }))
+      const limit = (): void => {
+        if (isTooMany) throw new TooManyRequests('Later')
+      }
+      app.service('tasks').hooks({ before: { find: [limit] } })
+    },
+    { realtime: { recheckMs: 20 } },
+  )
+  const stream = await limited.open('/tasks')
+  await stream.next()
+  isTooMany = true
+  t.strictSame((await stream.next()).data, { reason: 'closing' })
+})
+
+t.test('who is moved to another collection gets a snapshot of that', async (t) => {
+  const moved = db.collection('moved')
+  await empty('moved')
+  await moved.insertOne({ name: 'there' } as never)
+  let collection = Model
+  const tenants = await startLiveServer(
+    t,
+    (app) => {
+      app.use('tasks', new MongoDBService({ Model }))
+      const choose = ({ params }: HookContext): void => {
+        Object.assign(params, { adapter: { Model: collection } })
+      }
+      app.service('tasks').hooks({ before: { find: [choose] } })
+    },
+    { realtime: { recheckMs: 20 } },
+  )
+  await create('before', { name: 'here' })
+  const stream = await tenants.open('/tasks')
+  t.match((await stream.next()).data, [{ name: 'here' }])
+  await tenants.leave(stream)
+  collection = moved
+  const again = await tenants.open('/tasks', { 'last-event-id': stream.lastId })
+  t.equal((await again.next()).event, 'resync', 'where he comes back')
+  t.match((await again.next()).data, [{ name: 'there' }])
+  collection = Model
+  t.equal((await again.next()).event, 'resync', 'and where the stream is open')
+  t.match((await again.next()).data, [{ name: 'here' }])
 })
 
 t.test('a logout ends the streams of its token, and no others', async (t) => {

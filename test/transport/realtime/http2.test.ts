@@ -1,0 +1,79 @@
+import { once } from 'node:events'
+import { connect, constants } from 'node:http2'
+import type { AddressInfo } from 'node:net'
+import fastify from 'fastify'
+import type { Test } from 'tap'
+import t from 'tap'
+import { MongoDBService } from '../../../src/adapter/index.ts'
+import { createApp, remex } from '../../../src/transport/index.ts'
+import type { EventHub } from '../../../src/transport/realtime/event-hub.ts'
+import { realtime } from '../../../src/transport/realtime/index.ts'
+import { findStreams } from '../../../src/transport/request-streams.ts'
+import { openDatabase } from '../../support/database.ts'
+import { Gate } from '../../support/gate.ts'
+import { until } from '../../support/until.ts'
+
+const { db, empty } = await openDatabase(t)
+
+/** Starts a server that speaks HTTP/2 alone, and connects to it. */
+async function start(t: Test, beforeFind: () => unknown = () => undefined) {
+  await empty('tasks')
+  const app = createApp()
+  app.configure(realtime())
+  app.use('tasks', new MongoDBService({ Model: db.collection('tasks') }))
+  const tasks = app.service('tasks')
+  tasks.hooks({ before: { find: [async () => void (await beforeFind())] } })
+  const host = fastify({ http2: true })
+  host.register(remex, { app: app as never })
+  t.teardown(() => host.close())
+  await host.listen({ port: 0, host: '127.0.0.1' })
+  const { port } = host.server.address() as AddressInfo
+  const session = connect(`http://127.0.0.1:${port}`)
+  t.teardown(() => session.close())
+  const ask = () =>
+    session
+      .request({ ':path': '/tasks', accept: 'text/event-stream' })
+      .setEncoding('utf8')
+      .on('error', () => undefined)
+  return { host, session, tasks, ask, hub: findStreams(app) as EventHub }
+}
+
+t.test('streams go by HTTP/2 too, and end with the server', async (t) => {
+  const { host, session, tasks, ask, hub } = await start(t)
+  const stream = ask()
+  const [headers] = await once(stream, 'response')
+  t.match(headers, { ':status': 200, 'content-type': 'text/event-stream; charset=utf-8' })
+  let text = ''
+  stream.on('data', (chunk: string) => {
+    text += chunk
+  })
+  await until(() => text.includes('event: snapshot'))
+  await tasks.create({ name: 'a' } as never)
+  await until(() => text.includes('event: created'))
+  const ended = once(stream, 'end')
+  const closed = host.close()
+  await ended
+  t.match(text, /event: end\ndata: {"reason":"closing"}/)
+  await until(() => hub.size === 0)
+  session.close()
+  await closed
+})
+
+t.test('a client of HTTP/2 that goes while its stream is opened leaves none behind', async (t) => {
+  const gate = new Gate()
+  const { ask, hub } = await start(t, () => gate.pass())
+  const stream = ask()
+  await gate.arrivals(1)
+  t.equal(hub.size, 1)
+  const closed = once(stream, 'close')
+  stream.close(constants.NGHTTP2_CANCEL)
+  await closed
+  // The server has heard of it when it answers what was asked later.
+  const other = ask()
+  await gate.arrivals(2)
+  gate.open()
+  await once(other, 'response')
+  await until(() => hub.size === 1)
+  other.close()
+  await until(() => hub.size === 0)
+})
