@@ -242,9 +242,7 @@ export class Application<
 
   #checkFree(path: string): void {
     if (!this.#entries.has(path)) return
-    throw new TypeError(
-      `Path '${path}' is already in use: take another one, or await app.unuse('${path}') first`,
-    )
+    throw new TypeError(`Path '${path}' is in use: await app.unuse('${path}') first`)
   }
 
   #notify(change: 'added' | 'removed', path: string, entry: Entry): void {

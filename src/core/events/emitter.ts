@@ -118,7 +118,7 @@ export class Emitter {
 
   #add(event: string | symbol, listener: Listener, { once = false, isFirst = false } = {}): this {
     if (typeof listener !== 'function') {
-      throw new TypeError(`The listener of event '${String(event)}' must be a function`)
+      throw new TypeError(`The listener of '${String(event)}' must be a function`)
     }
     const others = this.#of(event)
     const added = { listener, once }

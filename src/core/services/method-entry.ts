@@ -40,9 +40,9 @@ export interface ServerSupport extends HookAdvice {
    * Starts a call as `startUnobserved()` does, and tells those of it who observe calls; `undefined`
    * while nobody does.
    */
-  readonly observeCall?: CallObserver | undefined
+  readonly traceCall?: CallObserver | undefined
   /** Returns sources whose hooks tell of themselves, where somebody observes hooks. */
-  readonly observeHooks?: (sources: readonly HookSource[]) => readonly HookSource[]
+  readonly traceHooks?: (sources: readonly HookSource[]) => readonly HookSource[]
   /** Called when all services are set up. Throws where a hook can never do what it is for. */
   checkHooks(app: WithServices): void
 }

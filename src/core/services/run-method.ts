@@ -46,9 +46,7 @@ export function startCall(
   method: MethodEntry,
   context: HookContext,
 ): PromiseLike<unknown> | undefined {
-  return (
-    method.entry.app.support?.observeCall?.(method, context) ?? startUnobserved(method, context)
-  )
+  return method.entry.app.support?.traceCall?.(method, context) ?? startUnobserved(method, context)
 }
 
 /** The same, with nobody told of it. */
@@ -99,7 +97,7 @@ export function callMethod(method: MethodEntry, self: object, args: unknown[]): 
   try {
     // Without hooks and events there is nothing that a context could tell.
     const isAlone = method.chain === null && method.spec.event === null
-    if (isAlone && !method.entry.app.support?.observeCall) {
+    if (isAlone && !method.entry.app.support?.traceCall) {
       const returned = method.call(readArguments(method.spec, self, args))
       return returned instanceof Promise ? returned : Promise.resolve(returned)
     }

@@ -92,7 +92,7 @@ export class ServiceEntry<A extends EntryApplication = EntryApplication>
   compile(): void {
     const { app, hooks, schemas } = this
     const given = [{ hooks: app.hookRegistry }, { hooks, schemas }]
-    const sources = app.support?.observeHooks?.(given) ?? given
+    const sources = app.support?.traceHooks?.(given) ?? given
     for (const method of this.methods.values()) {
       method.chain = compileChain(sources, method.name, method.call)
     }
@@ -121,7 +121,7 @@ export function toRegistered(path: string, service: object): object {
   const registered = findServiceEntry(service)
   if (registered === undefined) return isPlainObject(service) ? Object.create(service) : service
   throw new TypeError(
-    `The service for path '${path}' is registered already, at '${registered.path}': make a new instance`,
+    `The service for path '${path}' is registered at '${registered.path}': make a new one`,
   )
 }
 

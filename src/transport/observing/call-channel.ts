@@ -33,15 +33,15 @@ const HOOKS = tracingChannel<unknown, ObservedHook>('remex:hook')
 
 /** Returns what tells of a call while somebody observes calls. Asked for each: nobody says when one begins. */
 export function findCallObserver(): CallObserver | undefined {
-  return CALLS.hasSubscribers ? observeCall : undefined
+  return CALLS.hasSubscribers ? traceCall : undefined
 }
 
 /** Returns sources whose named hooks tell of themselves, where somebody observes hooks by now. */
-export function observeHooks(sources: readonly HookSource[]): readonly HookSource[] {
+export function traceHooks(sources: readonly HookSource[]): readonly HookSource[] {
   return HOOKS.hasSubscribers ? sources.map(observeSource) : sources
 }
 
-function observeCall(method: MethodEntry, context: HookContext): Promise<unknown> {
+function traceCall(method: MethodEntry, context: HookContext): Promise<unknown> {
   const { path, params } = context
   const { provider, requestId } = params
   const call: ObservedCall = {

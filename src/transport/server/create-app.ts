@@ -4,7 +4,7 @@ import type { AnyServices } from '../../core/index.ts'
 import { Application } from '../../core/index.ts'
 import { attachSchemas } from '../../core/schema/service/lazy-schemas.ts'
 
-import { findCallObserver, observeHooks } from '../observing/call-channel.ts'
+import { findCallObserver, traceHooks } from '../observing/call-channel.ts'
 
 /**
  * Returns a new application. `Services` maps each path to its service and types everything else:
@@ -18,8 +18,8 @@ export function createApp<
   return new Application<Services, Settings>({
     ...SERVER_SUPPORT,
     attachSchemas,
-    observeHooks,
-    get observeCall() {
+    traceHooks,
+    get traceCall() {
       return findCallObserver()
     },
   })

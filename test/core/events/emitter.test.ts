@@ -148,6 +148,6 @@ t.test('refuses a listener that is no function', async (t) => {
   const wrong = 'saved' as unknown as () => void
   t.throws(() => emitter.on('saved', wrong), {
     name: 'TypeError',
-    message: "The listener of event 'saved' must be a function",
+    message: "The listener of 'saved' must be a function",
   })
 })

@@ -67,7 +67,7 @@ export const SERVICE_MISTAKES: readonly Mistake[] = [
   thrown(
     'two services on one path',
     (app) => app.use('users', messages).use('/users/', messages),
-    "Path 'users' is already in use: take another one, or await app.unuse('users') first",
+    "Path 'users' is in use: await app.unuse('users') first",
   ),
   thrown(
     'one instance at two paths',
@@ -75,7 +75,7 @@ export const SERVICE_MISTAKES: readonly Mistake[] = [
       const service = new Messages()
       return app.use('users', service).use('people', service)
     },
-    "is registered already, at 'users': make a new instance",
+    "is registered at 'users': make a new one",
   ),
   thrown(
     'a second service in place of the options',
