@@ -1,13 +1,15 @@
 import type { MethodEntry } from '../../core/index.ts'
 import { getOrAdd } from '../../core/schema/model/keywords.ts'
 import type { RecordView } from '../../core/services/record-view.ts'
+import { isPlainObject } from '../../core/value-kind.ts'
 import { toResultSerializer } from '../replies/result-serializer.ts'
 import { toBody } from '../service-reply.ts'
 import type { LoggedEvent } from './event-log.ts'
 
-/** Returns an id as the key of a map: `'65f…'` for an ObjectId. */
+/** Returns an id as the key of a map: `'65f…'` for an ObjectId, which a hook may have made a string. */
 export function toKey(id: unknown): string {
-  return String(id)
+  // Their strings are the same for different ids.
+  return isPlainObject(id) || id instanceof Date ? JSON.stringify(id) : String(id)
 }
 
 /**
@@ -39,7 +41,7 @@ export class Round {
     this.#records = records
   }
 
-  /** Returns the events behind a number, `null` where some of them are not there any more. */
+  /** Returns the events after a number, `null` where some of them are not there any more. */
   since(sequence: number): readonly LoggedEvent[] | null {
     const count = this.end - sequence
     if (count > this.#events.length) return null
