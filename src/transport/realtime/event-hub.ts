@@ -11,15 +11,16 @@ import type { StreamHub } from './subscription.ts'
 import { Subscription } from './subscription.ts'
 import { Topic } from './topic.ts'
 
-/** Longest time between two looks at the streams, in milliseconds. */
+/** Longest time between two visits of all streams, in milliseconds. */
 const LONGEST_STEP_MS = 1_000
 
 /** Events that streams send themselves. */
 const OWN_FRAMES: ReadonlySet<string> = new Set(['snapshot', 'left', 'resync', 'end', 'changed'])
 
-/** What a stream has left, and when, in ms since the epoch. */
+/** What a stream that has ended has sent. */
 interface KeptParting {
   readonly parting: Parting
+  /** When it has ended, in ms since the epoch. */
   readonly leftAt: number
 }
 
@@ -29,10 +30,11 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
   readonly #app: Application
   readonly #topics = new Map<MethodEntry, Topic>()
   readonly #streams = new Set<Subscription>()
-  /** How many streams each caller has. */
+  /** How many streams each caller has: those in `#callerOf`. */
   readonly #callers = new Map<string, number>()
+  /** The caller of each stream that was admitted. */
   readonly #callerOf = new Map<Subscription, string>()
-  /** By the token of the stream, the oldest first. */
+  /** What streams that have ended have sent, by their tokens, the oldest first. */
   readonly #partings = new Map<string, KeptParting>()
   /** The calls whose events the bus has written in their transaction. */
   readonly #stored = new WeakSet<HookContext>()
@@ -127,8 +129,8 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     return kept?.parting
   }
 
-  /** Looks at all streams: which need a beat, end, or are to be rechecked. */
-  #look(): void {
+  /** Sends heartbeats, ends streams that have expired, rechecks others, and forgets what is too old. */
+  #visitStreams(): void {
     const now = Date.now()
     for (const stream of this.#streams) {
       if (stream.expiresAt <= now) stream.end('expired')
@@ -153,7 +155,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
   #topicOf(method: MethodEntry): Topic {
     const { heartbeatMs, recheckMs } = this.options
     const stepMs = Math.min(LONGEST_STEP_MS, heartbeatMs, recheckMs)
-    this.#timer ??= setInterval(() => this.#look(), stepMs).unref()
+    this.#timer ??= setInterval(() => this.#visitStreams(), stepMs).unref()
     const known = this.#topics.get(method)
     if (known !== undefined) return known
     const { bus, bufferEvents, bufferMs } = this.options
@@ -163,7 +165,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     return topic
   }
 
-  /** Has an event told in this process, or in all of them. */
+  /** Has streams told of an event: those of this process, or with a bus those of all. */
   #publish(topic: Topic, event: RecordEvent, context: HookContext | undefined): void {
     const { bus } = this.options
     if (bus === null) {
@@ -235,7 +237,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     }
   }
 
-  /** A login that has ended ends its streams. */
+  /** Has the hooks of `find` refuse the streams of a login that has ended. */
   #recheckLogin({ authentication }: LoginResult): void {
     const jti = authentication?.payload?.jti
     if (jti === undefined) return
@@ -246,7 +248,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
   }
 }
 
-/** What a login or a logout tells of its token. */
+/** What a login or a logout results in, as far as it names its token. */
 interface LoginResult {
   readonly authentication?: { readonly payload?: { readonly jti?: unknown } | undefined }
 }
@@ -257,7 +259,10 @@ function toCaller({ authentication, address }: Params): string {
   return sub === undefined ? `address ${address}` : `login ${sub}`
 }
 
-/** @throws {TypeError} an event has the name of what a stream sends itself */
+/**
+ * Checks the names of the events of a service.
+ * @throws {TypeError} a stream sends frames of this name itself
+ */
 function checkEventNames({ path, options }: MethodEntry['entry']): void {
   const name = options.serviceEvents.find((event) => OWN_FRAMES.has(event))
   if (name === undefined) return

@@ -53,8 +53,7 @@ const RULES: OptionRules & Record<keyof RealtimeOptions, unknown> = {
   bus: {
     expected: 'an EventBus, as mongoEvents() returns it',
     isValid: (value: unknown) =>
-      value === null ||
-      (isObject(value) && BUS_METHODS.every((name) => hasMethod(value, name))),
+      value === null || (isObject(value) && BUS_METHODS.every((name) => hasMethod(value, name))),
   },
 }
 

@@ -39,7 +39,7 @@ export interface StreamHub {
   takeParting(token: string): Parting | undefined
 }
 
-/** The query of `find` that needs nobody to judge records by it. */
+/** What of a query decides which records a snapshot has, and not whether a record matches. */
 const UNJUDGED: ReadonlySet<string> = new Set(['$limit', '$skip', '$sort'])
 
 /** Refusals that say nothing of what the caller may read: of a hook that counts calls, for one. */
@@ -53,7 +53,7 @@ export class Subscription implements Follower {
   cursor = 0
   isBusy = true
   view: RecordView | null = null
-  /** When it is to be looked up next what the caller may read, in ms since the epoch. */
+  /** When the hooks of `find` are to run anew, in ms since the epoch; 0 until they have run. */
   recheckAt = 0
   #sent = new SentRecords([], 0)
   readonly #hub: StreamHub
@@ -82,7 +82,7 @@ export class Subscription implements Follower {
     return typeof exp === 'number' ? exp * 1_000 : Number.POSITIVE_INFINITY
   }
 
-  /** When something was last written. */
+  /** When something was last written, in ms since the epoch. */
   get writtenAt(): number {
     return this.#stream?.writtenAt ?? Number.POSITIVE_INFINITY
   }
@@ -100,7 +100,7 @@ export class Subscription implements Follower {
     if (status !== 200 || location !== undefined) {
       throw new NotAcceptable('A hook of find answers by another status: there is no stream')
     }
-    // It may have taken too long.
+    // It may have taken too long, and was answered by the time limit.
     if (isAnswered(reply)) {
       onClose()
       return
@@ -123,7 +123,7 @@ export class Subscription implements Follower {
 
   tell(round: Round): void {
     const { cursor } = this
-    // Another look at his rights may have taken him further meanwhile.
+    // A recheck may have taken the stream further meanwhile.
     if (this.isBusy || cursor >= round.end) return
     this.cursor = round.end
     if (this.expiresAt <= Date.now()) this.end('expired')
@@ -204,7 +204,10 @@ export class Subscription implements Follower {
     return { body, isResumed }
   }
 
-  /** Takes over what the hooks have made of a call: who calls, and what he may read. */
+  /**
+   * Takes over what the hooks have made of a call: who calls, and what that caller may read.
+   * @throws {BadRequest} the query has a condition that no record can be judged by
+   */
   async #follow({ params }: HookContext): Promise<void> {
     const { service } = this.topic.find.method.entry
     this.#hub.admit(this, params)
@@ -293,7 +296,7 @@ export class Subscription implements Follower {
     if (stored === undefined) return isRemoved ? null : undefined
     if (!round.matches(this.view, stored)) return null
     if (!this.#hub.allows(this.topic, stored, event.name, this.#params)) {
-      // Who has it hears that it is gone.
+      // A removal is still told by the id alone to a caller who has the record.
       return isRemoved ? null : undefined
     }
     return isOwnEvent(event.name) ? (event.record ?? stored) : stored
@@ -380,7 +383,7 @@ function isOwnEvent(name: string): boolean {
 
 /** Where a client comes back to. */
 interface MissedEvents {
-  /** The number of the last event that it has; `null` where nobody knows what came behind it. */
+  /** The number of the last event that it has; `null` where nobody knows what came after it. */
   readonly sequence: number | null
   /** Names the stream that it has it from. */
   readonly token: string
