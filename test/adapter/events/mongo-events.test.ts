@@ -242,7 +242,10 @@ t.test('of too many while some are being written all streams are told as well', 
 t.test('a change stream that is being opened when the bus is closed is closed too', async (t) => {
   const gate = new Gate()
   let closed = 0
-  const watch = () => ({ tryNext: () => gate.pass(null), close: async () => void (closed += 1) })
+  const close = async () => {
+    closed += 1
+  }
+  const watch = () => ({ tryNext: () => gate.pass(null), close })
   const one = new Process(withMethods({ watch }))
   const opening = one.bus.open(one)
   await until(() => gate.arrived === 1)
