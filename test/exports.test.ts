@@ -108,7 +108,7 @@ const MONGODB = toNames({
 })
 
 const REALTIME = toNames({
-  values: 'publish realtime',
+  values: 'publish realtime recheckStreams',
   types: 'PublishContext Publisher RealtimeOptions Subscriber',
 })
 

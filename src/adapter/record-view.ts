@@ -1,4 +1,4 @@
-import type { Document } from 'mongodb'
+import type { Collection, Document } from 'mongodb'
 import { BSON } from 'mongodb'
 import { BadRequest } from '../core/errors/index.ts'
 import type { RecordView } from '../core/services/record-view.ts'
@@ -31,9 +31,10 @@ const HARMLESS: ReadonlySet<string> = new Set([
  * Returns what a call shows of the records of its collection.
  * @throws {BadRequest} it has a pipeline, an option or an operator that can't be judged here
  */
-export function createRecordView(call: AdapterCall): RecordView {
+export async function createRecordView(call: AdapterCall): Promise<RecordView> {
   const { collection, settings, query, hidden, driver } = call
   checkFollowed(call)
+  if (await hasCollation(collection)) refuse('the collation of the collection')
   const { filter, select } = query
   const matches = compileJudge(filter)
   const shown = { select, hidden, id: settings.id }
@@ -65,6 +66,21 @@ function checkFollowed({ pipeline, driver }: AdapterCall): void {
   for (const [name, value] of Object.entries(driver as DriverOptions)) {
     if (value !== undefined && !HARMLESS.has(name)) refuse(`the option ${name}`)
   }
+}
+
+/** Where a collection keeps whether it compares strings by a collation of its own. */
+const HAS_COLLATION: unique symbol = Symbol('remex.hasCollation')
+
+async function hasCollation(
+  collection: Collection & { [HAS_COLLATION]?: boolean },
+): Promise<boolean> {
+  if (collection[HAS_COLLATION] !== undefined) return collection[HAS_COLLATION]
+  const named = { name: collection.collectionName }
+  const [info] = await collection.db.listCollections(named, { nameOnly: false }).toArray()
+  const has = info?.options?.['collation'] !== undefined
+  // One that is not there yet may be made with a collation.
+  if (info !== undefined) collection[HAS_COLLATION] = has
+  return has
 }
 
 function refuse(what: string): never {

@@ -48,7 +48,7 @@ export function wantsStream(
   if (entry.options.singleton || options.formatter != null) return false
   if ((getMiddleware(entry)?.after.length ?? 0) > 0) return false
   const quality = toQuality(accept, EVENT_STREAM)
-  return quality > 0 && quality >= toQuality(accept, 'application/json')
+  return quality > toQuality(accept, 'application/json')
 }
 
 const EVENT_STREAM = 'text/event-stream'

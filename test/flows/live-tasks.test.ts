@@ -178,6 +178,28 @@ t.test('who is thrown out hears nothing more when it has been looked up anew', a
   }
 })
 
+t.test('who comes back with other rights has the list of now, at any process', async (t) => {
+  await addTeam('lost', 'eve')
+  await addTeam('won')
+  for (const team of ['lost', 'won']) await addTask(first, team, 'before')
+  const query = '?team[$in][]=lost&team[$in][]=won'
+  const lists = [await follow(t, first, eve, query), await follow(t, first, eve, query)]
+  for (const list of lists) {
+    await list.hears('team', 'lost')
+    list.leave()
+  }
+  await first.send('PATCH', '/teams/lost', { members: ['ann'] }, ann)
+  await first.send('PATCH', '/teams/won', { members: ['ann', 'eve'] }, ann)
+  for (const [index, list] of lists.entries()) {
+    const { origin } = [first, second][index] ?? first
+    await list.follow(`${origin}/tasks${query}`, eve)
+    await addTask(first, 'won', `after ${index}`)
+    await list.hears('title', `after ${index}`)
+    const found = await first.send('GET', `/tasks${query}`, undefined, eve)
+    t.strictSame(list.list(), sortById(found as unknown as LiveRecord[]), origin)
+  }
+})
+
 t.test('what a transaction writes is heard after the commit', async (t) => {
   await addTeam('committed')
   const query = '?team=committed'

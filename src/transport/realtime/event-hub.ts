@@ -15,7 +15,9 @@ import { Topic } from './topic.ts'
 const LONGEST_STEP_MS = 1_000
 
 /** Events that streams send themselves. */
-const OWN_FRAMES: ReadonlySet<string> = new Set(['snapshot', 'left', 'resync', 'end', 'changed'])
+const OWN_FRAMES: ReadonlySet<string> = new Set([
+  ...['snapshot', 'left', 'resync', 'end', 'changed', 'recheck'],
+])
 
 /** What a stream that has ended has sent. */
 interface KeptParting {

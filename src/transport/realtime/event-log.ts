@@ -18,6 +18,9 @@ export interface RecordEvent {
 /** That records have changed, nobody knows which. */
 export const CHANGED = 'changed'
 
+/** That callers may have gained or lost rights. */
+export const RECHECK = 'recheck'
+
 /** Stands for an event of any record. */
 export const EVERYTHING: RecordEvent = { name: CHANGED, id: null, place: '' }
 

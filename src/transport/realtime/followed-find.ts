@@ -57,14 +57,12 @@ export class FollowedFind {
   /**
    * Resolves to one record as `find` shows it, `undefined` where a hook leaves it out.
    * @param params those that the hooks have made for this caller: who it is has been proven
-   * @param isPage whether `find` answers this caller by pages
+   * @param find resolves to what the method would, for the params that the hooks make this time
    * @throws {TypeError} the hooks make something else than a page or a list of it
    */
-  async show(params: Params, record: object, isPage: boolean): Promise<unknown> {
+  async show(params: Params, find: (params: Params) => unknown): Promise<unknown> {
     const context = this.createContext(params)
-    const data = [record]
-    const found = isPage ? { total: 1, limit: 1, skip: 0, data } : data
-    const { body } = await this.call(context, () => found)
+    const { body } = await this.call(context, (running) => find(running.params))
     const records = listRecords(body)
     if (records !== null && records.length < 2) return records[0]
     throw new TypeError(

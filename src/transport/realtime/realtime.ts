@@ -12,6 +12,11 @@ import { resolveRealtimeOptions } from './realtime-options.ts'
  */
 export function realtime(options: RealtimeOptions = {}): (app: AnyApplication) => void {
   const configure = createConfigurator('realtime', options, (app: AnyApplication) => {
+    if (app.support === undefined) {
+      throw new TypeError(
+        'realtime() of remex/realtime is for servers: a client takes that of remex/client/realtime',
+      )
+    }
     if (findStreams(app) !== null) {
       throw new TypeError('realtime(): the application has realtime() already')
     }

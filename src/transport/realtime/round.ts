@@ -1,15 +1,18 @@
 import type { MethodEntry } from '../../core/index.ts'
 import { getOrAdd } from '../../core/schema/model/keywords.ts'
 import type { RecordView } from '../../core/services/record-view.ts'
-import { isPlainObject } from '../../core/value-kind.ts'
 import { toResultSerializer } from '../replies/result-serializer.ts'
 import { toBody } from '../service-reply.ts'
 import type { LoggedEvent } from './event-log.ts'
 
-/** Returns an id as the key of a map: `'65f…'` for an ObjectId, which a hook may have made a string. */
+/**
+ * Returns an id as the key of a map. An ObjectId and its hexadecimal digits have the same; the number 1 and
+ * the string have not.
+ */
 export function toKey(id: unknown): string {
-  // Their strings are the same for different ids.
-  return isPlainObject(id) || id instanceof Date ? JSON.stringify(id) : String(id)
+  if (typeof id === 'string') return id
+  if (typeof id === 'number' || typeof id === 'bigint') return `#${id}`
+  return JSON.stringify(id).replace(/^"|"$/g, '')
 }
 
 /**
@@ -41,7 +44,7 @@ export class Round {
     this.#records = records
   }
 
-  /** Returns the events after a number, `null` where some of them are not there any more. */
+  /** Returns the events behind a number, `null` where some of them are not there any more. */
   since(sequence: number): readonly LoggedEvent[] | null {
     const count = this.end - sequence
     if (count > this.#events.length) return null

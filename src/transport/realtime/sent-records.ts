@@ -20,10 +20,10 @@ export class SentRecords {
   /** `null` where another process has sent them, and nobody knows. */
   readonly #keys: Set<string> | null
   readonly #since: number
-  #takenBack: readonly TakenBack[]
+  #takenBack: TakenBack[]
 
   /** @param since the number of the newest event that the caller is not to be told of */
-  constructor(keys: Iterable<string> | null, since: number, takenBack: readonly TakenBack[] = []) {
+  constructor(keys: Iterable<string> | null, since: number, takenBack: TakenBack[] = []) {
     this.#keys = keys === null ? null : new Set(keys)
     this.#since = since
     this.#takenBack = takenBack
@@ -60,8 +60,11 @@ export class SentRecords {
   takeBack(key: string, sequence: number, oldest: number): boolean | undefined {
     const hadIt = this.#keys?.delete(key)
     if (hadIt !== true) return hadIt
-    const known = this.#takenBack.filter((one) => one.sequence >= oldest)
-    this.#takenBack = [...known, { key, sequence }]
+    this.#takenBack.push({ key, sequence })
+    // Not each time: one call may take back thousands, from thousands of streams.
+    if (this.#takenBack.length > 2 * (sequence - oldest + 1)) {
+      this.#takenBack = this.#takenBack.filter((one) => one.sequence >= oldest)
+    }
     return true
   }
 

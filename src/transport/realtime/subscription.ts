@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import type { HookContext, Params } from '../../core/index.ts'
 import {
@@ -8,8 +8,6 @@ import {
   TooManyRequests,
   toServiceError,
 } from '../../core/index.ts'
-import { STANDARD_EVENTS } from '../../core/method-table.ts'
-import { copyPlain } from '../../core/schema/plain-objects.ts'
 import type { RecordView } from '../../core/services/record-view.ts'
 import { isFollowable } from '../../core/services/record-view.ts'
 import { setHeaders } from '../replies/headers.ts'
@@ -17,24 +15,24 @@ import { isAnswered, isGone } from '../replies/reply-state.ts'
 import type { StreamedCall } from '../request-streams.ts'
 import { setCommonHeaders } from '../service-reply.ts'
 import type { LoggedEvent } from './event-log.ts'
-import { CHANGED } from './event-log.ts'
+import { CHANGED, RECHECK } from './event-log.ts'
 import type { EndReason } from './event-stream.ts'
 import { EventStream, RESYNC, toFrame } from './event-stream.ts'
 import { copyParams, listRecords } from './followed-find.ts'
 import type { ResolvedRealtimeOptions } from './realtime-options.ts'
 import type { Round } from './round.ts'
-import { toKey, writeRecord, writeResult } from './round.ts'
+import { toKey, writeResult } from './round.ts'
 import type { Parting } from './sent-records.ts'
 import { SentRecords } from './sent-records.ts'
+import type { Publishing, Shown, Viewer } from './shown-records.ts'
+import { isOwnEvent, shareRecord, showRecord } from './shown-records.ts'
 import type { Follower, Topic } from './topic.ts'
 
 /** What a stream needs of the streams of its application. */
-export interface StreamHub {
+export interface StreamHub extends Publishing {
   readonly options: ResolvedRealtimeOptions
   /** @throws {TooManyRequests | Unavailable} the caller, or the process, has as many as it may have */
   admit(subscription: Subscription, params: Params): void
-  /** Whether the publisher of the service lets a caller hear of a record. */
-  allows(topic: Topic, record: object, event: string, params: Params): boolean
   /** Returns, once, what a stream that has ended has sent. */
   takeParting(token: string): Parting | undefined
 }
@@ -46,7 +44,7 @@ const UNJUDGED: ReadonlySet<string> = new Set(['$limit', '$skip', '$sort'])
 const PASSING: ReadonlySet<number> = new Set([Timeout.code, TooManyRequests.code])
 
 /** One caller's stream of the records of one query. */
-export class Subscription implements Follower {
+export class Subscription implements Follower, Viewer {
   /** Names the stream for whoever comes back to it; nobody else can guess it. */
   token: string = randomBytes(16).toString('base64url')
   readonly topic: Topic
@@ -55,10 +53,13 @@ export class Subscription implements Follower {
   view: RecordView | null = null
   /** When the hooks of `find` are to run anew, in ms since the epoch; 0 until they have run. */
   recheckAt = 0
+  /** The number of the event that has asked for that last. */
+  #recheckedFor = 0
   #sent = new SentRecords([], 0)
-  readonly #hub: StreamHub
-  /** The params as the caller has sent them. */
-  readonly #given: Params
+  /** Names the view in the ids of frames: processes that do not know the stream know that by it. */
+  #viewTag = ''
+  readonly hub: StreamHub
+  readonly given: Params
   /** The params as the hooks have made them. */
   #params: Params = {}
   #isPage = false
@@ -66,9 +67,9 @@ export class Subscription implements Follower {
 
   /** @param params those of the call, before its hooks */
   constructor(hub: StreamHub, topic: Topic, params: Params) {
-    this.#hub = hub
+    this.hub = hub
     this.topic = topic
-    this.#given = copyParams(params, params.query)
+    this.given = copyParams(params, params.query)
   }
 
   /** Who calls, as the hooks have found out. */
@@ -110,7 +111,7 @@ export class Subscription implements Follower {
     setHeaders(reply, context.http)
     // Made before the answer begins: what fails here is an ordinary error.
     const snapshot = isResumed ? '' : this.#toSnapshot(body)
-    this.#stream = new EventStream(reply, this.#hub.options.maxWaitingBytes, onClose)
+    this.#stream = new EventStream(reply, this.hub.options.maxWaitingBytes, onClose)
     this.#stream.write(isResumed || missed === null ? snapshot : RESYNC + snapshot)
     this.isBusy = false
     this.topic.add(this)
@@ -125,6 +126,13 @@ export class Subscription implements Follower {
     const { cursor } = this
     // A recheck may have taken the stream further meanwhile.
     if (this.isBusy || cursor >= round.end) return
+    const asked = round.since(cursor)?.findLast(({ name }) => name === RECHECK)?.sequence ?? 0
+    if (asked > this.#recheckedFor) {
+      this.#recheckedFor = asked
+      // What there is to tell is told behind it.
+      void this.recheck()
+      return
+    }
     this.cursor = round.end
     if (this.expiresAt <= Date.now()) this.end('expired')
     if (!this.#stream?.isOpen) return
@@ -133,7 +141,7 @@ export class Subscription implements Follower {
     else if (events.length > 0 && this.topic.find.shapes) {
       void this.#work(async () => {
         const texts: Shown[] = []
-        for (const event of events) texts.push(await this.#show(event, round))
+        for (const event of events) texts.push(await showRecord(this, event, round))
         if (!this.#write(events, texts)) await this.#resync()
       })
     } else this.#tellShared(events, round)
@@ -141,13 +149,17 @@ export class Subscription implements Follower {
 
   /** Looks up anew what the caller may read. */
   async recheck(): Promise<void> {
-    if (this.isBusy || !this.#stream?.isOpen) return
+    if (this.isBusy || !this.#stream?.isOpen) {
+      // With the next look at all streams, then.
+      this.recheckAt = Date.now()
+      return
+    }
     await this.#work(async () => {
       const before = this.view?.key
-      const context = this.topic.find.createContext(copyParams(this.#given, this.#given.query))
+      const context = this.topic.find.createContext(copyParams(this.given, this.given.query))
       await this.topic.find.call(context, async (running) => {
         await this.#follow(running)
-        return this.#createResult()
+        return this.createResult()
       })
       if (this.view?.key !== before) await this.#resync()
     })
@@ -175,6 +187,8 @@ export class Subscription implements Follower {
 
   #endBy(thrown: unknown): void {
     const error = toServiceError(thrown)
+    // Nobody waits for it any more: a server that closes may have closed its database.
+    if (!this.#stream?.isOpen) return
     if (error.code >= 500) {
       const { entry } = this.topic.find.method
       entry.app.logger.error({ err: thrown, service: entry.path }, 'A stream has failed')
@@ -193,7 +207,7 @@ export class Subscription implements Follower {
     const { body } = await this.topic.find.call(context, async (running) => {
       await this.#follow(running)
       isResumed = missed !== null && this.#resume(missed)
-      if (isResumed) return this.#createResult()
+      if (isResumed) return this.createResult()
       this.cursor = this.topic.log.last
       return this.topic.find.method.call(running)
     })
@@ -210,11 +224,12 @@ export class Subscription implements Follower {
    */
   async #follow({ params }: HookContext): Promise<void> {
     const { service } = this.topic.find.method.entry
-    this.#hub.admit(this, params)
+    this.hub.admit(this, params)
     this.#params = params
-    this.recheckAt = Date.now() + this.#hub.options.recheckMs
+    this.recheckAt = Date.now() + this.hub.options.recheckMs
     if (isFollowable(service)) {
       this.view = await service.followRecords(params)
+      this.#viewTag = toViewTag(this.view)
       return
     }
     const condition = Object.keys(params.query ?? {}).find((name) => !UNJUDGED.has(name))
@@ -225,9 +240,9 @@ export class Subscription implements Follower {
   }
 
   /** Goes on where a client has been. Returns whether that is possible. */
-  #resume({ sequence, token }: MissedEvents): boolean {
-    if (sequence === null || this.view === null) return false
-    const parting = this.#hub.takeParting(token)
+  #resume({ sequence, viewTag, token }: MissedEvents): boolean {
+    if (sequence === null || this.view === null || viewTag !== this.#viewTag) return false
+    const parting = this.hub.takeParting(token)
     const sent = SentRecords.resume(parting, this.view.key, sequence)
     if (sent === null) return false
     this.cursor = sequence
@@ -237,14 +252,14 @@ export class Subscription implements Follower {
     return true
   }
 
-  #createResult(): unknown {
+  createResult(data: readonly object[] = []): unknown {
     const isPage = this.view?.isPage ?? this.#isPage
-    return isPage ? { total: 0, limit: 0, skip: 0, data: [] } : []
+    return isPage ? { total: data.length, limit: data.length, skip: 0, data } : data
   }
 
   async #resync(): Promise<void> {
     this.#stream?.write(RESYNC)
-    const context = this.topic.find.createContext(copyParams(this.#given, this.#given.query))
+    const context = this.topic.find.createContext(copyParams(this.given, this.given.query))
     const { body } = await this.#find(context, null)
     this.#stream?.write(this.#toSnapshot(body))
   }
@@ -252,31 +267,34 @@ export class Subscription implements Follower {
   #toSnapshot(body: unknown): string {
     const { idField, find, log } = this.topic
     const ids = (listRecords(body) ?? []).map((record) => (record as Document)[idField])
-    const { maxRecords } = this.#hub.options
+    const { maxRecords } = this.hub.options
     if (ids.length > maxRecords) {
       throw new BadRequest(`A stream follows at most ${maxRecords} records: set $limit`)
     }
     this.#sent = new SentRecords(ids.filter((id) => id != null).map(toKey), this.cursor)
-    const id = `id: ${log.toPosition(this.cursor)}.${this.token}\n`
-    return id + toFrame('snapshot', writeResult(find.method, body))
+    const frame = toFrame('snapshot', writeResult(find.method, body))
+    return this.#toIdLine(log.toPosition(this.cursor)) + frame
   }
 
   /** Returns where a client comes back to; `null` for one that begins. */
   #findMissed({ headers }: FastifyRequest): MissedEvents | null {
     const last = headers['last-event-id']
     if (last === undefined || last === '') return null
-    const id = String(last)
-    const end = id.lastIndexOf('.')
-    const sequence = this.topic.log.fromPosition(id.slice(0, Math.max(0, end)))
-    return { sequence, token: id.slice(end + 1) }
+    const parts = String(last).split('.')
+    const [viewTag = '', token = ''] = parts.splice(-2)
+    return { sequence: this.topic.log.fromPosition(parts.join('.')), viewTag, token }
+  }
+
+  #toIdLine(position: string): string {
+    return `id: ${position}.${this.#viewTag}.${this.token}\n`
   }
 
   /** Returns the events that may concern the caller, `null` where only a new snapshot can tell of them. */
   #choose(events: readonly LoggedEvent[] | null): readonly LoggedEvent[] | null {
     if (events === null || events.some(({ name }) => name === CHANGED)) return null
-    if (this.#sent.size > this.#hub.options.maxRecords) return null
+    if (this.#sent.size > this.hub.options.maxRecords) return null
     const { view } = this
-    if (view === null) return events
+    if (view === null) return events.filter(({ name }) => name !== RECHECK)
     const told = new Set<string>()
     return events.filter(({ id, name, place }) => {
       if (place !== view.place) return false
@@ -288,50 +306,15 @@ export class Subscription implements Follower {
     })
   }
 
-  /** Returns the record of an event where the caller may see it. */
-  #judge(event: LoggedEvent, round: Round): object | Hidden {
-    const isRemoved = event.name === 'removed'
-    const stored = isRemoved ? event.record : round.recordOf(event, this.view)
-    // Gone by now: the event of that is on its way.
-    if (stored === undefined) return isRemoved ? null : undefined
-    if (!round.matches(this.view, stored)) return null
-    if (!this.#hub.allows(this.topic, stored, event.name, this.#params)) {
-      // A removal is still told by the id alone to a caller who has the record.
-      return isRemoved ? null : undefined
-    }
-    return isOwnEvent(event.name) ? (event.record ?? stored) : stored
-  }
-
-  /** Returns what is shown of an event to all whose view is the same. */
-  #share(event: LoggedEvent, round: Round): Shown {
-    const record = this.#judge(event, round)
-    return record == null ? record : round.toJSON(this.view, record)
-  }
-
   /** Tells what all are told whose view is the same. */
   #tellShared(events: readonly LoggedEvent[], round: Round): void {
     try {
-      const texts = events.map((event) => this.#share(event, round))
+      const texts = events.map((event) => shareRecord(this, event, round))
       if (!this.#write(events, texts)) void this.#work(() => this.#resync())
     } catch (error) {
       // What can't be written for this caller is no matter of the others.
       this.#endBy(error)
     }
-  }
-
-  /** Has the hooks of `find` make what is shown of an event. */
-  async #show(event: LoggedEvent, round: Round): Promise<Shown> {
-    const record = this.#judge(event, round)
-    if (record == null) return record
-    const { find } = this.topic
-    const params = copyParams(this.#params, this.#given.query)
-    const picked = this.view?.pick(record) ?? record
-    // A stored record was read for all streams: what a hook writes into it must not reach another caller.
-    // What the service has emitted may hold external forms, which a copy would lose.
-    const isStored = this.view !== null && !isOwnEvent(event.name)
-    const own = isStored ? (copyPlain(picked) as object) : picked
-    const shown = await find.show(params, own, this.#isPage)
-    return shown === undefined ? null : writeRecord(find.method, shown)
   }
 
   /** Writes what is told of some events. Returns `false` where only a new snapshot can tell it. */
@@ -352,7 +335,7 @@ export class Subscription implements Follower {
   #toFrame(event: LoggedEvent, text: Shown): string | null {
     const { id, name, position } = event
     const write = (told: string, data: string): string =>
-      `id: ${position}.${this.token}\n${toFrame(told, data)}`
+      this.#toIdLine(position) + toFrame(told, data)
     if (text === undefined) return ''
     if (isOwnEvent(name)) return text === null ? '' : write(name, text)
     const key = toKey(id)
@@ -369,22 +352,19 @@ export class Subscription implements Follower {
   }
 }
 
-/** Why a record is not seen: `null` where the query or a hook hides it, `undefined` where nothing is said. */
-type Hidden = null | undefined
-
-/** A record as JSON, or why it is not seen. */
-type Shown = string | Hidden
-
 type Document = Readonly<Record<string, unknown>>
 
-function isOwnEvent(name: string): boolean {
-  return !STANDARD_EVENTS.includes(name)
+/** Returns a few characters that are the same, in all processes, for the same view. */
+function toViewTag({ key }: RecordView): string {
+  return createHash('sha256').update(key).digest('base64url').slice(0, 6)
 }
 
 /** Where a client comes back to. */
 interface MissedEvents {
   /** The number of the last event that it has; `null` where nobody knows what came after it. */
   readonly sequence: number | null
+  /** Names the view that it had. */
+  readonly viewTag: string
   /** Names the stream that it has it from. */
   readonly token: string
 }

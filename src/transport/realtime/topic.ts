@@ -5,8 +5,9 @@ import type { RecordView, SeenChange } from '../../core/services/record-view.ts'
 import { isFollowable, SEEN_CHANGE } from '../../core/services/record-view.ts'
 import { isObject } from '../../core/value-kind.ts'
 import type { LoggedEvent, LogLimits, RecordEvent } from './event-log.ts'
-import { CHANGED, EVERYTHING, EventLog } from './event-log.ts'
+import { CHANGED, EVERYTHING, EventLog, RECHECK } from './event-log.ts'
 import { FollowedFind } from './followed-find.ts'
+import { RECHECK_STREAMS } from './recheck.ts'
 import { Round, toKey } from './round.ts'
 
 /** A stream, as far as it is told of events. */
@@ -61,6 +62,7 @@ export class Topic {
         if (event !== null) publish(this, event, context)
       })
     }
+    this.#listen(RECHECK_STREAMS, () => publish(this, { ...EVERYTHING, name: RECHECK }))
     this.#listen(SEEN_CHANGE, ({ position, ...event }: SeenChange) => {
       this.#isWatched = true
       this.append(event, position ?? this.nextPosition, Date.now())
@@ -162,13 +164,18 @@ export class Topic {
     for (const { view } of due) if (view !== null) views.set(view.place, view)
     const records = new Map<string, ReadonlyMap<string, object>>()
     for (const [place, view] of views) records.set(place, await this.#read(view, events))
-    return new Round(this.#method, events, last, records)
+    // One that is there again, or whose removal is told late, has not gone.
+    const told = events.map((event) => {
+      const isThere = records.get(event.place as string)?.has(toKey(event.id)) === true
+      return event.name === 'removed' && isThere ? { ...event, name: 'created' } : event
+    })
+    return new Round(this.#method, told, last, records)
   }
 
   async #read(view: RecordView, events: readonly LoggedEvent[]): Promise<Map<string, object>> {
     const ids = new Map<string, unknown>()
-    for (const { id, name, place } of events) {
-      if (name !== CHANGED && name !== 'removed' && place === view.place) ids.set(toKey(id), id)
+    for (const { id, place } of events) {
+      if (id !== null && place === view.place) ids.set(toKey(id), id)
     }
     const found = ids.size === 0 ? [] : await view.read([...ids.values()])
     return new Map(found.map((record) => [toKey(Reflect.get(record, this.idField)), record]))

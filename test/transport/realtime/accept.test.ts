@@ -55,6 +55,7 @@ t.test('what a client wants more is what it gets', async (t) => {
     'text/event-stream;q=0, */*': false,
     '*/*': false,
     'text/*': false,
+    'text/event-stream, application/json': false,
     'text/event-stream, application/json;q=0.9': true,
     'text/event-stream, */*;q=0.1': true,
     'Text/Event-Stream': true,

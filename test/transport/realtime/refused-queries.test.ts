@@ -93,6 +93,17 @@ for (const [what, { add, message }] of Object.entries(PARAMS)) {
   })
 }
 
+t.test('a collection that compares by a collation of its own is refused', async (t) => {
+  const collated = await db.createCollection('collated', {
+    collation: { locale: 'en', strength: 2 },
+  })
+  t.teardown(() => collated.drop())
+  change = (params) => Object.assign(params, { adapter: { Model: collated } })
+  const { status, body } = await server.refusal('/tasks?name=A')
+  t.equal(status, 400)
+  t.match(body, { message: /the collation of the collection/ })
+})
+
 t.test('options that change nothing of what is found are allowed', async (t) => {
   change = (params) => Object.assign(params, { docdb: { comment: 'a', maxTimeMS: 1_000 } })
   t.equal((await (await server.open('/tasks')).next()).event, 'snapshot')

@@ -13,15 +13,10 @@ const Model = db.collection('tasks')
 let gates: Record<string, Gate> = {}
 
 const server = await startLiveServer(t, (app) => {
-  app.use('tasks', new MongoDBService({ Model, multi: true }))
+  app.use('tasks', new MongoDBService({ Model, multi: true, allowClientId: true }))
   app.use('remind', new MongoDBService({ Model, events: ['reminded'] }))
-  app.service('tasks').hooks({
-    after: {
-      patch: [
-        async ({ params }: HookContext) => gates[String(Reflect.get(params, 'gate'))]?.pass(),
-      ],
-    },
-  })
+  const pass = async ({ params }: HookContext) => gates[String(Reflect.get(params, 'gate'))]?.pass()
+  app.service('tasks').hooks({ after: { patch: [pass], remove: [pass] } })
 })
 const tasks = server.app.service('tasks')
 const red = { team: 'red' }
@@ -45,6 +40,14 @@ t.test('writes to many are told record by record', async (t) => {
   const lines = await linesSoFar(stream, tasks, red)
   t.strictSame(lines.slice(0, 3), ['created a', 'created b', 'created c'])
   t.strictSame(lines.slice(3).sort(), ['patched a', 'patched c', 'removed b', 'removed c'])
+})
+
+t.test('ids of two types that look alike are of two records', async (t) => {
+  const stream = await openRed()
+  await tasks.create([1, '1'].map((_id) => ({ ...red, _id, name: typeof _id })))
+  await tasks.patch(null, { done: true }, { query: { name: 'number' } })
+  const lines = await linesSoFar(stream, tasks, red)
+  t.strictSame(lines, ['created number', 'created string', 'patched number'])
 })
 
 t.test('an upsert that adds a record is told as one that was created', async (t) => {
@@ -161,6 +164,21 @@ t.test('a record that is gone when its change is told is not told as it was', as
   gates['late']?.open()
   await late
   t.strictSame(await linesSoFar(stream, tasks, red), ['removed b'])
+})
+
+t.test('a record that is there again when its removal is told has not gone', async (t) => {
+  const _id = 'again'
+  await tasks.create({ ...red, _id, name: 'a' } as never)
+  const stream = await openRed()
+  gates = { late: new Gate() }
+  const late = tasks.remove(_id, { gate: 'late' } as never)
+  await gates['late']?.arrivals(1)
+  await tasks.create({ ...red, _id, name: 'b' } as never)
+  gates['late']?.open()
+  await late
+  const lines = await linesSoFar(stream, tasks, red)
+  t.notMatch(lines.join(), /removed/)
+  t.equal(lines.at(-1), 'created b')
 })
 
 t.test(

@@ -1,0 +1,95 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Params } from '../../core/index.ts'
+import { STANDARD_EVENTS } from '../../core/method-table.ts'
+import { copyPlain } from '../../core/schema/plain-objects.ts'
+import type { RecordView } from '../../core/services/record-view.ts'
+import { isFollowable } from '../../core/services/record-view.ts'
+import type { LoggedEvent } from './event-log.ts'
+import { copyParams } from './followed-find.ts'
+import type { Round } from './round.ts'
+import { writeRecord } from './round.ts'
+import type { Topic } from './topic.ts'
+
+/** Why a record is not seen: `null` where the query or a hook hides it, `undefined` where nothing is said. */
+type Hidden = null | undefined
+
+/** A record as JSON, or why it is not seen. */
+export type Shown = string | Hidden
+
+/** Asks the publishers of services. */
+export interface Publishing {
+  /** Whether the publisher of the service lets a caller hear of a record. */
+  allows(topic: Topic, record: object, event: string, params: Params): boolean
+}
+
+/** Who is shown records: one caller, by one call of `find`. */
+export interface Viewer {
+  readonly hub: Publishing
+  readonly topic: Topic
+  readonly view: RecordView | null
+  /** The params as the caller has sent them. */
+  readonly given: Params
+  /** The params as the hooks of `find` have made them. */
+  readonly params: Params
+  /** Returns what `find` would answer with these records. */
+  createResult(records: readonly object[]): unknown
+}
+
+/** Returns what is shown of an event to all whose view is the same. */
+export function shareRecord(viewer: Viewer, event: LoggedEvent, round: Round): Shown {
+  const record = judge(viewer, event, round)
+  return record == null ? record : round.toJSON(viewer.view, record)
+}
+
+/** Has the hooks of `find` make what is shown of an event. */
+export async function showRecord(viewer: Viewer, event: LoggedEvent, round: Round): Promise<Shown> {
+  const record = judge(viewer, event, round)
+  if (record == null) return record
+  const { topic, view, given, params } = viewer
+  const { find } = topic
+  const picked = view?.pick(record) ?? record
+  // A stored record was read for all streams: what a hook writes into it must not reach another caller.
+  // What the service has emitted may hold external forms, which a copy would lose.
+  const isStored = view !== null && !isOwnEvent(event.name)
+  const own = isStored ? (copyPlain(picked) as object) : picked
+  const shown = await find.show(copyParams(params, given.query), async (asked) => {
+    const isFound = await isFoundBy(asked, viewer, event, round)
+    return viewer.createResult(isFound ? [own] : [])
+  })
+  return shown === undefined ? null : writeRecord(find.method, shown)
+}
+
+/** Whether an event is one of the service's own, and tells of no change. */
+export function isOwnEvent(name: string): boolean {
+  return !STANDARD_EVENTS.includes(name)
+}
+
+/** Returns the record of an event where the caller may see it. */
+function judge(
+  { hub, topic, view, params }: Viewer,
+  event: LoggedEvent,
+  round: Round,
+): object | Hidden {
+  const isRemoved = event.name === 'removed'
+  const stored = isRemoved ? event.record : round.recordOf(event, view)
+  // Gone by now: the event of that is on its way.
+  if (stored === undefined) return isRemoved ? null : undefined
+  if (!round.matches(view, stored)) return null
+  // A removal is still told by the id alone to a caller who has the record.
+  if (!hub.allows(topic, stored, event.name, params)) return isRemoved ? null : undefined
+  return isOwnEvent(event.name) ? (event.record ?? stored) : stored
+}
+
+/** Whether the record of an event is found by the params that the hooks have made this time. */
+async function isFoundBy(
+  asked: Params,
+  { topic, view, params }: Viewer,
+  event: LoggedEvent,
+  round: Round,
+): Promise<boolean> {
+  const { service } = topic.find.method.entry
+  if (isDeepStrictEqual(asked.query, params.query) || !isFollowable(service)) return true
+  const stored = event.name === 'removed' ? event.record : round.recordOf(event, view)
+  const other = await service.followRecords(asked)
+  return stored !== undefined && other.place === view?.place && other.matches(stored)
+}

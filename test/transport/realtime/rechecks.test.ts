@@ -1,0 +1,219 @@
+import type { Document } from 'mongodb'
+import type { Test } from 'tap'
+import t from 'tap'
+import { MongoDBService } from '../../../src/adapter/index.ts'
+import { authenticate } from '../../../src/auth/index.ts'
+import type { HookContext } from '../../../src/core/index.ts'
+import { recheckStreams } from '../../../src/transport/realtime/index.ts'
+import { addAccounts, bearer, logIn } from '../../support/accounts.ts'
+import { openDatabase } from '../../support/database.ts'
+import { Gate } from '../../support/gate.ts'
+import { until } from '../../support/until.ts'
+import { linesSoFar, startLiveServer, toLines } from './live-server.ts'
+
+const { db, empty } = await openDatabase(t)
+const collection = db.collection('tasks')
+
+t.beforeEach(() => empty('tasks'))
+
+/** Has what streams read wait at a gate, when it has been read. */
+function waitAfterReads(gates: () => Gate | undefined): typeof collection {
+  const find = (filter: Document, options: object) => {
+    const cursor = collection.find(filter, options)
+    if (filter['_id']?.$in === undefined) return cursor
+    return {
+      async toArray() {
+        const found = await cursor.toArray()
+        await gates()?.pass()
+        return found
+      },
+    }
+  }
+  return new Proxy(collection, {
+    get(target, name) {
+      if (name === 'find') return find
+      const value = Reflect.get(target, name, target)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+}
+
+t.test('what was read before the rights changed is told no more, and nothing twice', async (t) => {
+  let team = 'red'
+  let gate: Gate | undefined
+  const Model = waitAfterReads(() => gate)
+  const server = await startLiveServer(
+    t,
+    (app) => {
+      app.use('tasks', new MongoDBService({ Model }))
+      const restrict = ({ params }: HookContext): void => {
+        params.query = { ...params.query, team: { $in: [team, 'both'] } }
+      }
+      app.service('tasks').hooks({ before: { find: [restrict] } })
+    },
+    { realtime: { recheckMs: 20 } },
+  )
+  const tasks = server.app.service('tasks')
+  const stream = await server.open('/tasks')
+  await stream.next()
+  gate = new Gate()
+  await tasks.create({ team: 'both', name: 'a' } as never)
+  await gate.arrivals(1)
+  await tasks.create({ team: 'both', name: 'c' } as never)
+  await collection.updateOne({ name: 'a' }, { $set: { name: 'b' } })
+  team = 'blue'
+  const frames = await stream.upTo(({ event }) => event === 'snapshot')
+  t.match(frames.at(-1)?.data, [{ name: 'b' }, { name: 'c' }])
+  gate.open()
+  gate = undefined
+  const lines = await linesSoFar(stream, tasks, { team: 'both' })
+  t.strictSame(lines, [], 'what the snapshot has, newer than it was read')
+})
+
+t.test('a logout ends a stream too that is at something else just then', async (t) => {
+  let gate: Gate | undefined
+  const server = await startLiveServer(t, async (app) => {
+    const accounts = addAccounts(app, { settings: { revocation: true } })
+    app.use('tasks', new MongoDBService({ Model: collection }))
+    app.service('tasks').hooks({
+      before: { find: [authenticate('jwt')] },
+      after: { find: [() => gate?.pass() as never] },
+    })
+    await accounts.addUser({ id: 1, email: 'ada@example.org' })
+  })
+  const headers = bearer(await logIn(server))
+  const stream = await server.open('/tasks', headers)
+  await stream.next()
+  gate = new Gate()
+  await server.app.service('tasks').create({ name: 'a' } as never)
+  await gate.arrivals(1)
+  const { status } = await server.request('/authentication', { method: 'DELETE', headers })
+  t.equal(status, 200)
+  gate.open()
+  gate = undefined
+  const last = await stream.upTo(({ event }) => event === 'end')
+  t.match(last.at(-1)?.data, { reason: 'expired' })
+})
+
+t.test('a recheck that finds nothing new tells nothing', async (t) => {
+  let checks = 0
+  const server = await startLiveServer(
+    t,
+    (app) => {
+      app.use('tasks', new MongoDBService({ Model: collection }))
+      app.service('tasks').hooks({
+        before: {
+          find: [
+            ({ params }: HookContext) => {
+              checks += 1
+              params.query = { ...params.query, at: { $ne: new Date(0) } }
+            },
+          ],
+        },
+      })
+    },
+    { realtime: { recheckMs: 10 } },
+  )
+  const stream = await server.open('/tasks')
+  await stream.next()
+  await until(() => checks >= 5)
+  t.strictSame(toLines(stream.frames), ['snapshot'])
+})
+
+t.test('a recheck sees the call as it was made: headers, address and query', async (t) => {
+  const seen: unknown[] = []
+  const server = await startLiveServer(
+    t,
+    (app) => {
+      app.use('tasks', new MongoDBService({ Model: collection }))
+      app.service('tasks').hooks({
+        before: {
+          find: [
+            ({ params }: HookContext) => {
+              const { address, headers, provider, query } = params
+              seen.push(JSON.stringify({ address, caller: headers?.['x-caller'], provider, query }))
+              params.query = {}
+              params.provider = 'changed'
+            },
+          ],
+        },
+      })
+    },
+    { realtime: { recheckMs: 10 } },
+  )
+  const stream = await server.open('/tasks?name=a', { 'x-caller': 'ann' })
+  await stream.next()
+  await until(() => seen.length >= 4)
+  t.equal(new Set(seen).size, 1, `${seen[0]} ${seen[1]}`)
+  t.strictSame(JSON.parse(String(seen[0])), {
+    address: '127.0.0.1',
+    caller: 'ann',
+    provider: 'rest',
+    query: { name: 'a' },
+  })
+})
+
+/** A server whose tasks are those of the teams that a set holds, for whoever asks. */
+async function startTeamServer(t: Test, hooks: object = {}) {
+  const teams = new Set(['red'])
+  const server = await startLiveServer(
+    t,
+    (app) => {
+      app.use('tasks', new MongoDBService({ Model: collection }))
+      const restrict = ({ params }: HookContext): void => {
+        params.query = { ...params.query, team: { $in: [...teams] } }
+      }
+      app.service('tasks').hooks({ before: { find: [restrict] }, ...hooks })
+    },
+    { realtime: { recheckMs: 1_000_000 } },
+  )
+  const tasks = server.app.service('tasks')
+  const stream = await server.open('/tasks')
+  t.equal((await stream.next()).event, 'snapshot')
+  return { teams, stream, tasks }
+}
+
+t.test(
+  'recheckStreams() has rights count at once, those that are given and those that end',
+  async (t) => {
+    const { teams, stream, tasks } = await startTeamServer(t)
+    await tasks.create({ team: 'blue', name: 'early' })
+    teams.add('blue')
+    recheckStreams(tasks)
+    await tasks.create({ team: 'blue', name: 'late' })
+    const events = [await stream.next(), await stream.next()]
+    t.strictSame(
+      events.map(({ event }) => event),
+      ['resync', 'snapshot'],
+    )
+    await tasks.create({ team: 'red', name: 'a' })
+    const lines = await linesSoFar(stream, tasks, { team: 'blue' })
+    t.ok(lines.includes('created a'))
+    teams.delete('blue')
+    recheckStreams(tasks)
+    await tasks.create({ team: 'blue', name: 'secret' })
+    t.notMatch(toLines([await stream.next(), await stream.next()]), ['secret'])
+    t.strictSame(await linesSoFar(stream, tasks, { team: 'red' }), [])
+  },
+)
+
+t.test('streams that nothing has changed for go on after recheckStreams()', async (t) => {
+  const { stream, tasks } = await startTeamServer(t)
+  await tasks.create({ team: 'red', name: 'a' })
+  recheckStreams(tasks)
+  await tasks.create({ team: 'red', name: 'b' })
+  t.strictSame(await linesSoFar(stream, tasks, { team: 'red' }), ['created a', 'created b'])
+})
+
+t.test('where hooks run for each record, their query judges it', async (t) => {
+  let calls = 0
+  const count = (): void => {
+    calls += 1
+  }
+  const { teams, stream, tasks } = await startTeamServer(t, { after: { find: [count] } })
+  teams.clear()
+  await tasks.create({ team: 'red', name: 'secret' })
+  await until(() => calls >= 2)
+  teams.add('red')
+  t.strictSame(await linesSoFar(stream, tasks, { team: 'red' }), [])
+})
