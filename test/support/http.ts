@@ -110,7 +110,7 @@ export async function startServer(
   mode: Mode,
   options: ServerOptions = {},
 ): Promise<ListeningServer> {
-  const opened = open(mode, options)
+  const opened = await open(mode, options)
   await listen(mode, opened)
   const { port } = opened.fastify.server.address() as AddressInfo
   const origin = `http://127.0.0.1:${port}`
@@ -129,13 +129,13 @@ export async function injectServer(
   options: ServerOptions = {},
   mode: Mode = 'standalone',
 ): Promise<TestServer> {
-  const opened = open(mode, options)
+  const opened = await open(mode, options)
   await opened.fastify.ready()
   const send: Send = (path, request) => inject(opened.fastify, path, request)
   return createTestServer(t, mode, opened, send)
 }
 
-function open(mode: Mode, options: ServerOptions): Opened {
+async function open(mode: Mode, options: ServerOptions): Promise<Opened> {
   const { services, server, fastify: serverOptions, ...restOptions } = options
   const app = createApp()
   const logged: LoggedError[] = []
@@ -148,12 +148,12 @@ function open(mode: Mode, options: ServerOptions): Opened {
     server?.(own.fastify)
     own.fastify.get(HOST.route, async () => HOST.answer)
     own.configure(rest(restOptions))
-    services?.(own)
+    await services?.(own)
     return { app, fastify: own.fastify, logged, prefix: '' }
   }
   const host = createHost(serverOptions)
   server?.(host)
-  services?.(app)
+  await services?.(app)
   host.register(remex, { app, prefix: PREFIX, ...restOptions })
   return { app, fastify: host, logged, prefix: PREFIX }
 }

@@ -242,7 +242,7 @@ t.test('of too many while some are being written all streams are told as well', 
 t.test('a change stream that is being opened when the bus is closed is closed too', async (t) => {
   const gate = new Gate()
   let closed = 0
-  const close = async () => {
+  const close = async (): Promise<void> => {
     closed += 1
   }
   const watch = () => ({ tryNext: () => gate.pass(null), close })

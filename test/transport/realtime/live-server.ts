@@ -37,7 +37,7 @@ export async function startLiveServer(
     t,
     (app) => {
       app.configure(realtime(options))
-      configure(app)
+      return configure(app)
     },
     others,
   )
