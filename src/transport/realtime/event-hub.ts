@@ -1,6 +1,6 @@
 import type { BusEvent, BusReceiver, EventBus } from '../../core/events/event-bus.ts'
 import type { Application, HookContext, MethodEntry, Params } from '../../core/index.ts'
-import { findServiceEntry, TooManyRequests, Unavailable } from '../../core/index.ts'
+import { findServiceEntry, NotFound, TooManyRequests, Unavailable } from '../../core/index.ts'
 import type { RequestStreams, StreamedCall } from '../request-streams.ts'
 import type { RecordEvent } from './event-log.ts'
 import { EVERYTHING } from './event-log.ts'
@@ -10,6 +10,9 @@ import type { Parting } from './sent-records.ts'
 import type { StreamHub } from './subscription.ts'
 import { Subscription } from './subscription.ts'
 import { Topic } from './topic.ts'
+
+/** How many ids of records are kept for clients that come back, of all streams that have ended. */
+const MAX_PARTED_KEYS = 1_000_000
 
 /** Longest time between two visits of all streams, in milliseconds. */
 const LONGEST_STEP_MS = 1_000
@@ -38,6 +41,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
   readonly #callerOf = new Map<Subscription, string>()
   /** What streams that have ended have sent, by their tokens, the oldest first. */
   readonly #partings = new Map<string, KeptParting>()
+  #partedKeys = 0
   /** The calls whose events the bus has written in their transaction. */
   readonly #stored = new WeakSet<HookContext>()
   #timer: NodeJS.Timeout | null = null
@@ -60,6 +64,9 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
   }
 
   async open(call: StreamedCall): Promise<void> {
+    const { entry } = call.method
+    const isServed = [...this.#app.entries.values()].some((one) => (one as object) === entry)
+    if (!isServed) throw new NotFound('The service is gone')
     const topic = this.#topicOf(call.method)
     const subscription = new Subscription(this, topic, call.context.params)
     this.#streams.add(subscription)
@@ -128,6 +135,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
   takeParting(token: string): Parting | undefined {
     const kept = this.#partings.get(token)
     this.#partings.delete(token)
+    this.#partedKeys -= kept?.parting.keys.size ?? 0
     return kept?.parting
   }
 
@@ -141,7 +149,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     }
     for (const [token, { leftAt }] of this.#partings) {
       if (leftAt + this.options.bufferMs > now) break
-      this.#partings.delete(token)
+      this.takeParting(token)
     }
     for (const topic of this.#topics.values()) {
       if (topic.followers.size > 0) topic.wake()
@@ -216,9 +224,11 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     const parting = subscription.part()
     if (parting === null) return
     this.#partings.set(token, { parting, leftAt: Date.now() })
-    const [oldest] = this.#partings.keys()
-    if (this.#partings.size > this.options.maxStreams && oldest !== undefined) {
-      this.#partings.delete(oldest)
+    this.#partedKeys += parting.keys.size
+    for (const oldest of this.#partings.keys()) {
+      const isBounded = this.#partings.size <= this.options.maxStreams
+      if (isBounded && this.#partedKeys <= MAX_PARTED_KEYS) break
+      this.takeParting(oldest)
     }
   }
 

@@ -38,7 +38,13 @@ export class EventStream {
     const headers = reply.getHeaders()
     reply.hijack()
     raw.once('close', onClose)
-    raw.writeHead(200, headers as Record<string, string | string[]>)
+    try {
+      raw.writeHead(200, headers as Record<string, string | string[]>)
+    } catch (error) {
+      // A header that HTTP can't carry: nothing else ends the answer now.
+      raw.destroy()
+      throw error
+    }
     this.write(`retry: ${RETRY_MS}\n\n`)
   }
 

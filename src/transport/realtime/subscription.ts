@@ -119,7 +119,8 @@ export class Subscription implements Follower, Viewer {
 
   /** Returns what is kept for the caller to come back to, `null` for nothing. */
   part(): Parting | null {
-    return this.view === null ? null : this.#sent.part(this.view.key)
+    if (this.view === null || this.#stream === null) return null
+    return this.#sent.part(this.view.key)
   }
 
   tell(round: Round): void {
@@ -226,7 +227,8 @@ export class Subscription implements Follower, Viewer {
     const { service } = this.topic.find.method.entry
     this.hub.admit(this, params)
     this.#params = params
-    this.recheckAt = Date.now() + this.hub.options.recheckMs
+    // Streams that begin together do not look up their rights together for ever.
+    this.recheckAt = Date.now() + this.hub.options.recheckMs * (0.75 + Math.random() / 4)
     if (isFollowable(service)) {
       this.view = await service.followRecords(params)
       this.#viewTag = toViewTag(this.view)
