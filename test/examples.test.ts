@@ -110,7 +110,14 @@ const PAGES: Readonly<
       t.strictSame(await send('/messages', { text: 'Hi' }), [201, { id: 2, text: 'Hi' }])
     },
   ],
-  'docs/mongodb.md': [
+  'docs/reference/embedded.md': [
+    'embedded',
+    async (t) => {
+      const { status, output } = await (await startExample(t, 'embedded')).ended
+      t.strictSame({ status, output }, { status: 0, output: '1\n' })
+    },
+  ],
+  'docs/reference/mongodb.md': [
     'mongodb',
     async (t) => {
       const { status, output } = await (await startExample(t, 'mongodb')).ended

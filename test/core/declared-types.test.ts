@@ -50,7 +50,7 @@ t.test('a user that is not declared is unknown', async (t) => {
 
 t.test('options of other packages have the types that are declared', async (t) => {
   const guide = readFileSync(
-    new URL('../../../docs/migrating-from-feathers.md', import.meta.url),
+    new URL('../../../docs/guides/migrating-from-feathers.md', import.meta.url),
     'utf8',
   )
   const [declaration = ''] =
