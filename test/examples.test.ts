@@ -118,7 +118,7 @@ const PAGES: Readonly<
       t.match(output, /total: 1,\s+limit: 5,\s+skip: 0,[\s\S]+name: 'Ann',\s+age: 32/)
     },
   ],
-  'docs/authentication.md': [
+  'docs/reference/authentication.md': [
     'authentication',
     async (t) => {
       const { send } = await startExample(t, 'authentication')
