@@ -155,6 +155,14 @@ const PAGES: Readonly<
       t.match(await send('/me'), [401])
     },
   ],
+  'docs/reference/client.md': [
+    'first-client',
+    async (t) => {
+      const { status, output } = await (await startExample(t, 'first-client')).ended
+      t.equal(status, 0)
+      t.match(output, /^Hi \d{4}\n/)
+    },
+  ],
   'docs/realtime.md': [
     'live',
     async (t) => {
