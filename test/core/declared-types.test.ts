@@ -3,7 +3,10 @@ import t from 'tap'
 
 import { compile } from '../support/compile.ts'
 
-const page = readFileSync(new URL('../../../docs/authentication.md', import.meta.url), 'utf8')
+const page = readFileSync(
+  new URL('../../../docs/reference/authentication.md', import.meta.url),
+  'utf8',
+)
 const [, section = ''] = /^### The type of the user\n([\s\S]*?)^##/m.exec(page) ?? []
 const [, documented = ''] = /```ts\n([\s\S]*?)```/.exec(section) ?? []
 
