@@ -134,7 +134,7 @@ const PAGES: Readonly<
       t.match(await send('/notes', undefined, token), [200, [{ text: 'Hello' }]])
     },
   ],
-  'docs/realtime.md': [
+  'docs/reference/realtime.md': [
     'live',
     async (t) => {
       const { follow, send } = await startExample(t, 'live')
@@ -146,7 +146,7 @@ const PAGES: Readonly<
       t.ok(value?.includes(`event: created\ndata: ${JSON.stringify(task)}`))
     },
   ],
-  'docs/schemas.md': [
+  'docs/reference/schemas.md': [
     'labels',
     async (t) => {
       const { send } = await startExample(t, 'labels')
