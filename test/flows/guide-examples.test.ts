@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import type { FastifyInstance } from 'fastify'
 import t from 'tap'
 
@@ -9,6 +10,28 @@ import { createNotes } from '../../examples/soft-delete.ts'
 import { createPages } from '../../examples/versions.ts'
 import { openDatabase } from '../support/database.ts'
 import { until } from '../support/until.ts'
+
+/** Guides whose code other tests compare. */
+const ELSEWHERE = ['migrating-from-feathers.md', 'oauth.md', 'scaling.md']
+
+const root = new URL('../../../', import.meta.url)
+const guides = readdirSync(new URL('docs/guides', root)).filter((file) => !ELSEWHERE.includes(file))
+const withoutIndent = (text: string): string => text.replace(/^ +/gm, '')
+const examples = readdirSync(new URL('examples', root), { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.ts') && !file.includes('node_modules'))
+  .map((file) => withoutIndent(readFileSync(new URL(`examples/${file}`, root), 'utf8')))
+
+for (const guide of guides) {
+  t.test(`every code block of the guide ${guide} stands in an example that runs`, async (t) => {
+    const text = readFileSync(new URL(`docs/guides/${guide}`, root), 'utf8')
+    const blocks = [...text.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, block = '']) => block)
+    t.ok(blocks.length > 0)
+    for (const block of blocks) {
+      const isThere = examples.some((example) => example.includes(withoutIndent(block)))
+      t.ok(isThere, block.split('\n')[0] ?? '')
+    }
+  })
+}
 
 const SECRET = 'a secret of more than thirty-two bytes'
 const PASSWORD = 'correct horse battery'
