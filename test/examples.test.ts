@@ -170,7 +170,7 @@ const PAGES: Readonly<
       t.match(output, /^Hi \d{4}\n/)
     },
   ],
-  'docs/realtime.md': [
+  'docs/reference/realtime.md': [
     'live',
     async (t) => {
       const { follow, send } = await startExample(t, 'live')
@@ -182,7 +182,7 @@ const PAGES: Readonly<
       t.ok(value?.includes(`event: created\ndata: ${JSON.stringify(task)}`))
     },
   ],
-  'docs/schemas.md': [
+  'docs/reference/schemas.md': [
     'labels',
     async (t) => {
       const { send } = await startExample(t, 'labels')
