@@ -1,6 +1,6 @@
-// A client that logs in, and the server that it logs in to: docs/client.md tells about it.
-// `npx tsx node_modules/remex/examples/client-login.ts`. Ends by itself. Reads MONGODB_URL (an
-// embedded database when it is not set), and writes to `remex_client_login` alone.
+// A client that logs in, and the server that it logs in to: docs/reference/client-login.md tells
+// about it. `npx tsx node_modules/remex/examples/client-login.ts`. Ends by itself. Reads MONGODB_URL
+// (an embedded database when it is not set), and writes to `remex_client_login` alone.
 import { randomBytes } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import { MongoClient } from 'mongodb'

@@ -1,4 +1,4 @@
-// A typed client, and the server that it calls: docs/client.md tells about it.
+// A typed client, and the server that it calls: docs/reference/client.md tells about it.
 // `npx tsx node_modules/remex/examples/client.ts`. Ends by itself. Reads MONGODB_URL (an embedded
 // database when it is not set), and writes to `remex_client` alone.
 import type { AddressInfo } from 'node:net'

@@ -1,12 +1,12 @@
 // An API whose wire format is given, parts of that of RealWorld's Conduit: envelopes, a token after
-// sign-up, articles by their slugs, and the user at `/user`. Try the lines it prints.
+// sign-up, articles by their slugs, a feed, and the user at `/user`. Try the lines it prints.
 // `npx tsx node_modules/remex/examples/conduit.ts`. Reads PORT (3030), HOST (127.0.0.1), MONGODB_URL
 // (an embedded database when it is not set) and AUTH_SECRET.
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import type { Db, ObjectId } from 'mongodb'
 import { MongoClient } from 'mongodb'
-import type { FastifyApplication, HookContext, Params } from 'remex'
+import type { FastifyApplication, HookContext, Page, Params } from 'remex'
 import { createApp, fastifyApp, NotAuthenticated, openapi, rest } from 'remex'
 import {
   AuthenticationService,
@@ -27,7 +27,7 @@ const NewUser = Type.Object({
   password: Type.String({ minLength: 8, maxLength: 200 }),
 })
 type NewUser = Static<typeof NewUser>
-type User = NewUser & { readonly _id: ObjectId }
+type User = NewUser & { readonly _id: ObjectId; readonly following?: string[] }
 
 const PublicUser = Type.Object({
   email: NewUser.properties.email,
@@ -70,6 +70,8 @@ const ArticleQuery = Type.Object({
 })
 type ArticleQuery = Static<typeof ArticleQuery>
 
+const Profile = Type.Object({ username: Type.String(), following: Type.Boolean() })
+
 /** `GET` and `PUT /user`: who is logged in. */
 class AccountService {
   readonly #app: Conduit
@@ -106,11 +108,50 @@ class FavoriteService {
   }
 }
 
+/** `POST` and `DELETE /profiles/:username/follow`. */
+class FollowService {
+  readonly #app: Conduit
+
+  constructor(app: Conduit) {
+    this.#app = app
+  }
+
+  async create(_data: object, params: Params): Promise<Static<typeof Profile>> {
+    const username = params.route?.['username'] ?? ''
+    await this.#app
+      .service('users')
+      .patch(userOf(params)._id, { $addToSet: { following: username } })
+    return { username, following: true }
+  }
+
+  async remove(_id: null, params: Params): Promise<Static<typeof Profile>> {
+    const username = params.route?.['username'] ?? ''
+    await this.#app.service('users').patch(userOf(params)._id, { $pull: { following: username } })
+    return { username, following: false }
+  }
+}
+
+/** `GET /articles/feed`: what those have written whom the caller follows. */
+class FeedService {
+  readonly #app: Conduit
+
+  constructor(app: Conduit) {
+    this.#app = app
+  }
+
+  async find(params: Params): Promise<Page<Article>> {
+    const author = { $in: userOf(params).following ?? [] }
+    return this.#app.service('articles').find({ query: { ...params.query, author } })
+  }
+}
+
 export interface Services {
   users: MongoDBListService<User>
   user: AccountService
   articles: MongoDBService<Article>
   'articles/:slug/favorite': FavoriteService
+  'articles/feed': FeedService
+  'profiles/:username/follow': FollowService
   authentication: AuthenticationService
 }
 
@@ -260,6 +301,30 @@ export function createConduit(db: Db, secret: string): Conduit {
   app.service('articles/:slug/favorite').hooks({
     around: { all: [authenticate('jwt')] },
     after: { all: [wrap('article')] },
+  })
+
+  app.use('articles/feed', new FeedService(app), {
+    schemas: {
+      methods: { find: { query: Type.Omit(ArticleQuery, ['tag']), result: ManyArticles } },
+    },
+  })
+  app.service('articles/feed').hooks({
+    around: { find: [authenticate('jwt')] },
+    before: { find: [readParameters] },
+    after: { find: [wrapPage] },
+  })
+
+  app.use('profiles/:username/follow', new FollowService(app), {
+    singleton: true,
+    schemas: {
+      create: Type.Object({}),
+      result: Type.Object({ profile: Profile }),
+      query: Type.Object({}),
+    },
+  })
+  app.service('profiles/:username/follow').hooks({
+    around: { all: [authenticate('jwt')] },
+    after: { all: [wrap('profile')] },
   })
 
   app.configure(openapi({ info: { title: 'Conduit', version: '1.0.0' } }))

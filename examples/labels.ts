@@ -1,4 +1,4 @@
-// The first lines of docs/schemas.md: one declaration of a record, and all that follows from it.
+// The first lines of docs/reference/schemas.md: one declaration of a record, and all that follows from it.
 // `npx tsx node_modules/remex/examples/labels.ts`. Reads PORT (3030) and MONGODB_URL.
 import type { ObjectId } from 'mongodb'
 import { createApp, fastifyApp, openapi, rest } from 'remex'

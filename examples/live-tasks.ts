@@ -12,7 +12,7 @@ import * as auth from 'remex/auth'
 import { startEmbeddedMongo } from 'remex/embedded'
 import type { MongoDBListService, MongoDBParams } from 'remex/mongodb'
 import { MongoDBService, mongoEvents, ObjectIdSchema, transaction } from 'remex/mongodb'
-import { realtime } from 'remex/realtime'
+import { realtime, recheckStreams } from 'remex/realtime'
 import type { Static } from 'remex/schema'
 import { querySyntax, Type } from 'remex/schema'
 
@@ -59,6 +59,8 @@ export function addServices(app: TaskApp, db: Db, secret: string): void {
     schemas: { entity: Team, create: Type.Pick(Team, ['_id']), patch: Type.Omit(Team, ['_id']) },
   })
   app.service('teams').hooks({ around, before: { all: [login, onlyOwn], create: [join] } })
+  // Else who leaves a team would hear of it for up to a minute.
+  app.service('teams').on('patched', () => recheckStreams(app.service('tasks')))
 
   const tasks = { Model: db.collection<Task>('tasks'), indexes: [{ key: { team: 1 } }] }
   app.use('tasks', new MongoDBService(tasks), {
@@ -81,7 +83,7 @@ function join(context: HookContext): void {
 
 type TaskParams = MongoDBParams<RecordQuery<Task>>
 
-/** Behind what the caller asks for, by `team` too. A stream asks anew every `recheckMs`. */
+/** Behind what the caller asks for, by `team` too. */
 async function ofTeams({ app, params }: { app: TaskApp; params: TaskParams }): Promise<void> {
   const teams = await app.service('teams').find({ query: { members: nameOf(params) } })
   const { $and = [], ...query } = params.query ?? {}

@@ -1,6 +1,7 @@
 // A service class as an application for FeathersJS 5 has it, on Remex: what is different is in
-// docs/mongodb.md. `npx tsx node_modules/remex/examples/mongodb-from-feathers.ts`. Ends by itself.
-// Reads MONGODB_URL (an embedded database when it is not set), and writes to `remex_posts` alone.
+// docs/reference/differences-from-feathers.md.
+// `npx tsx node_modules/remex/examples/mongodb-from-feathers.ts`. Ends by itself. Reads MONGODB_URL
+// (an embedded database when it is not set), and writes to `remex_posts` alone.
 import type { Db } from 'mongodb'
 import { MongoClient } from 'mongodb'
 import type { Application, Page } from 'remex/core'

@@ -1,4 +1,4 @@
-// The types of a MongoDB service: docs/mongodb.md tells about them.
+// The types of a MongoDB service: docs/reference/mongodb-types.md tells about them.
 // `npx tsx node_modules/remex/examples/mongodb-types.ts`. Ends by itself. Reads MONGODB_URL (an
 // embedded database when it is not set), and writes to `remex_types` alone.
 import type { ObjectId } from 'mongodb'

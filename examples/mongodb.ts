@@ -1,4 +1,4 @@
-// The first lines of docs/mongodb.md: a service on a collection. Ends by itself.
+// The first lines of docs/reference/mongodb.md: a service on a collection. Ends by itself.
 // `npx tsx node_modules/remex/examples/mongodb.ts`. Reads MONGODB_URL, and writes to `remex_people`
 // alone.
 import { createApp } from 'remex/core'

@@ -1,5 +1,5 @@
-// Settings and subclasses for logins with providers, explained in docs/oauth.md and
-// docs/oauth-reference.md. Checks the settings, starts, and ends by itself. Asks no provider, and
+// Settings and subclasses for logins with providers, explained in docs/guides/oauth.md and
+// docs/reference/oauth.md. Checks the settings, starts, and ends by itself. Asks no provider, and
 // writes to `remex_oauth_accounts` alone. Reads MONGODB_URL (an embedded database when it is not
 // set). `npx tsx node_modules/remex/examples/oauth-accounts.ts`.
 import { randomBytes } from 'node:crypto'

@@ -1,28 +1,23 @@
-// Sign in with GitHub. Register an application at https://github.com/settings/developers with the
-// callback URL http://127.0.0.1:3030/oauth/github/callback, and start this with what GitHub gives
-// you: `GITHUB_KEY=… GITHUB_SECRET=… npx tsx node_modules/remex/examples/oauth-github.ts`. Reads
-// PORT (3030), HOST (127.0.0.1), MONGODB_URL (an embedded database when it is not set) and
-// AUTH_SECRET.
+// The first lines of docs/guides/oauth.md: sign in with GitHub. Register an application at
+// https://github.com/settings/developers with the callback URL
+// http://127.0.0.1:3030/oauth/github/callback, and start this with what GitHub gives you:
+// `GITHUB_KEY=… GITHUB_SECRET=… npx tsx node_modules/remex/examples/oauth-github.ts`. Reads
+// PORT (3030), AUTH_SECRET and MONGODB_URL.
 import { randomBytes } from 'node:crypto'
-import { MongoClient } from 'mongodb'
 import type { Params } from 'remex'
 import { createApp, fastifyApp, rest } from 'remex'
 import { AuthenticationService, authenticate, JwtStrategy, OAuthStrategy, oauth } from 'remex/auth'
 import { startEmbeddedMongo } from 'remex/embedded'
-import { MongoDBService } from 'remex/mongodb'
+import { connectMongoDB, MongoDBService } from 'remex/mongodb'
 
-const { PORT = '3030', HOST = '127.0.0.1', MONGODB_URL, AUTH_SECRET } = process.env
-const { GITHUB_KEY = 'not-set', GITHUB_SECRET = 'not-set' } = process.env
-const embedded = MONGODB_URL === undefined ? await startEmbeddedMongo() : undefined
-const mongo = await MongoClient.connect(MONGODB_URL ?? embedded?.url ?? '')
-const users = mongo.db('remex_oauth_github').collection('users')
-const secret = AUTH_SECRET ?? randomBytes(32).toString('base64url')
+const { AUTH_SECRET, GITHUB_KEY = 'not-set', GITHUB_SECRET = 'not-set' } = process.env
+const url = process.env['MONGODB_URL'] ?? (await startEmbeddedMongo()).url
+const db = (await connectMongoDB(url)).db('remex_oauth_github')
 
 const app = fastifyApp(createApp())
 app.configure(rest())
-
 app.set('authentication', {
-  secret,
+  secret: AUTH_SECRET ?? randomBytes(32).toString('base64'),
   entity: 'user',
   service: 'users',
   authStrategies: ['jwt'],
@@ -31,27 +26,13 @@ app.set('authentication', {
 const authentication = new AuthenticationService(app)
 authentication.register('jwt', new JwtStrategy()).register('github', new OAuthStrategy())
 app.use('authentication', authentication)
-app.use('users', new MongoDBService({ Model: users }), { methods: [] })
 app.configure(oauth())
-await users.createIndex({ githubId: 1 }, { unique: true, sparse: true })
+
+// One account for each person at GitHub. A login needs no methods for callers outside.
+const indexes = [{ key: { githubId: 1 }, unique: true, sparse: true }]
+app.use('users', new MongoDBService({ Model: db.collection('users'), indexes }), { methods: [] })
 
 app.use('me', { find: async ({ user }: Params) => user })
 app.service('me').hooks({ before: { all: [authenticate('jwt')] } })
 
-await app.listen({ port: Number(PORT), host: HOST })
-const address = app.server.address()
-const url = `http://${HOST}:${typeof address === 'object' ? address?.port : PORT}`
-console.log(`Open ${url}/oauth/github, and send the token to /me
-
-  curl ${url}/me -H "authorization: Bearer $TOKEN"
-
-Ctrl-C ends it.`)
-if (GITHUB_KEY === 'not-set') console.log('GitHub will refuse it: GITHUB_KEY is not set.')
-
-async function stop(): Promise<void> {
-  await app.close()
-  await mongo.close()
-  await embedded?.close()
-}
-
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void stop())
+await app.listen(Number(process.env['PORT'] ?? 3030))

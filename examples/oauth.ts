@@ -1,5 +1,6 @@
-// Sign in with a provider, link a second one, unlink it, log out: see docs/oauth.md. The providers
-// are parts of this example, on ports of their own, so that nothing but this computer is needed.
+// Sign in with a provider, link a second one, unlink it, log out: see docs/guides/oauth.md. The
+// providers are parts of this example, on ports of their own, so that nothing but this computer is
+// needed.
 // `npx tsx node_modules/remex/examples/oauth.ts`, after `npm install oidc-provider`, and open the
 // address it prints. Reads PORT (3030), HOST (127.0.0.1) and MONGODB_URL (an embedded database when
 // it is not set).

@@ -108,4 +108,4 @@ console.log(`Try
   curl http://${HOST}:${PORT}/magazines
   curl -H 'x-service-method: archive' --json '{"id":"1"}' http://${HOST}:${PORT}/letters
   curl http://${HOST}:${PORT}/health/ready
-  curl http://${HOST}:${PORT}/docs/rest.md`)
+  curl http://${HOST}:${PORT}/docs/reference/rest.md`)

@@ -1,4 +1,4 @@
-// Proves docs/migrating-from-feathers.md: generates applications with the generator of Feathers in a
+// Proves docs/guides/migrating-from-feathers.md: generates applications with the generator of Feathers in a
 // temporary folder, makes the edits that the page shows, compiles the results strictly, runs the tests
 // that were generated with them and one of ours on the embedded database, and compares the counts of
 // lines with the page.

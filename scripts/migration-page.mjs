@@ -1,4 +1,4 @@
-// Reads the edits of docs/migrating-from-feathers.md, so that a script can do what the page says:
+// Reads the edits of docs/guides/migrating-from-feathers.md, so that a script can do what the page says:
 //
 //   **`src/index.ts`**                     the file, in bold above a fenced block; behind it may stand
 //                                          `with Koa` or `with Express`, `for TypeBox`, `for JSON Schema`
@@ -10,7 +10,7 @@
 // A block for every service is written for `messages`.
 import { readFileSync } from 'node:fs'
 
-const PAGE = new URL('../docs/migrating-from-feathers.md', import.meta.url)
+const PAGE = new URL('../docs/guides/migrating-from-feathers.md', import.meta.url)
 const BLOCK = /^\*\*`([^`\n]+)`\*\*([^\n]*)\n\n```(diff|ts)\n([\s\S]*?)^```$/gm
 const COUNTS = /(\d+) files?, (\d+) lines? added and (\d+) removed, of ([\d,]+)/g
 

@@ -1,5 +1,6 @@
-// The tables of docs/security.md list attacks and faults, a row for each, with an id such as `INJ-4`.
-// The title of a test that tries one begins with its id: 'INJ-4: …', 'RES-16, FST-5: …', 'INJ-1..12: …'.
+// The tables of docs/reference/security-tests.md list attacks and faults, a row for each, with an id
+// such as `INJ-4`. The title of a test that tries one begins with its id: 'INJ-4: …',
+// 'RES-16, FST-5: …', 'INJ-1..12: …'.
 //
 //   node scripts/security-rows.mjs           prints each row with the files of its tests
 //   node scripts/security-rows.mjs --write   writes the files into the column `tests`, and makes the last
@@ -11,11 +12,11 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-const PAGE = new URL('../docs/security.md', import.meta.url)
+const PAGE = new URL('../docs/reference/security-tests.md', import.meta.url)
 const TESTS = new URL('../test/', import.meta.url)
 /** The test of this script: the ids in it are examples. */
 const OWN_TEST = 'security-doc.test.ts'
-const LAST_TABLE = '### Tests of other parts\n'
+const LAST_TABLE = '## Tests of other parts\n'
 const HEAD_END = '|---|---|---|---|\n'
 const ROW = /^\| ([A-Z]+\d?-\d+) \| (.*?) \|(.*?)\|(.*?)\|$/
 /** A string of a test that begins with ids: the quote, the ids, and what comes behind the colon. */

@@ -65,6 +65,8 @@ async function startExample(t: Test, name: string, variables: Record<string, str
   const port = once(child, 'message').then(([port]) => String(port))
   port.catch(() => undefined)
   return {
+    /** Resolves to the port that the example listens on. */
+    port,
     async kill(): Promise<void> {
       child.kill('SIGKILL')
       await ended
@@ -110,7 +112,14 @@ const PAGES: Readonly<
       t.strictSame(await send('/messages', { text: 'Hi' }), [201, { id: 2, text: 'Hi' }])
     },
   ],
-  'docs/mongodb.md': [
+  'docs/reference/embedded.md': [
+    'embedded',
+    async (t) => {
+      const { status, output } = await (await startExample(t, 'embedded')).ended
+      t.strictSame({ status, output }, { status: 0, output: '1\n' })
+    },
+  ],
+  'docs/reference/mongodb.md': [
     'mongodb',
     async (t) => {
       const { status, output } = await (await startExample(t, 'mongodb')).ended
@@ -118,7 +127,7 @@ const PAGES: Readonly<
       t.match(output, /total: 1,\s+limit: 5,\s+skip: 0,[\s\S]+name: 'Ann',\s+age: 32/)
     },
   ],
-  'docs/authentication.md': [
+  'docs/reference/authentication.md': [
     'authentication',
     async (t) => {
       const { send } = await startExample(t, 'authentication')
@@ -134,7 +143,34 @@ const PAGES: Readonly<
       t.match(await send('/notes', undefined, token), [200, [{ text: 'Hello' }]])
     },
   ],
-  'docs/realtime.md': [
+  'docs/guides/oauth.md': [
+    'oauth-github',
+    async (t) => {
+      const keys = { GITHUB_KEY: 'a-key', GITHUB_SECRET: 'a-secret' }
+      const { port, send } = await startExample(t, 'oauth-github', keys)
+      const url = `http://127.0.0.1:${await port}/oauth/github`
+      const { status, headers } = await fetch(url, { redirect: 'manual' })
+      t.equal(status, 303)
+      const target = new URL(headers.get('location') ?? 'none:')
+      t.equal(target.origin + target.pathname, 'https://github.com/login/oauth/authorize')
+      t.match(Object.fromEntries(target.searchParams), {
+        client_id: 'a-key',
+        redirect_uri: `${url}/callback`,
+        scope: 'read:user user:email',
+        code_challenge_method: 'S256',
+      })
+      t.match(await send('/me'), [401])
+    },
+  ],
+  'docs/reference/client.md': [
+    'first-client',
+    async (t) => {
+      const { status, output } = await (await startExample(t, 'first-client')).ended
+      t.equal(status, 0)
+      t.match(output, /^Hi \d{4}\n/)
+    },
+  ],
+  'docs/reference/realtime.md': [
     'live',
     async (t) => {
       const { follow, send } = await startExample(t, 'live')
@@ -146,7 +182,7 @@ const PAGES: Readonly<
       t.ok(value?.includes(`event: created\ndata: ${JSON.stringify(task)}`))
     },
   ],
-  'docs/schemas.md': [
+  'docs/reference/schemas.md': [
     'labels',
     async (t) => {
       const { send } = await startExample(t, 'labels')

@@ -63,7 +63,7 @@ await t.test('leads every link of its pages to a file and a heading that it pack
     file.replaceAll('\\', '/'),
   )
   const pages = files.filter((file) => file.endsWith('.md'))
-  t.ok(pages.includes('README.md') && pages.includes('docs/rest.md'))
+  t.ok(pages.includes('README.md') && pages.includes('docs/reference/rest.md'))
   for (const page of pages) {
     const text = await readFile(join(installed, page), 'utf8')
     for (const [, link = ''] of text.matchAll(/\]\(([^)\s]+)\)/g)) {

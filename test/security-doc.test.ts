@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import t from 'tap'
 
-/** One row of `docs/security.md`. */
+/** One row of `docs/reference/security-tests.md`. */
 interface Row {
   readonly id: string
   /** What the row is about. */
@@ -26,7 +26,7 @@ const HINT = 'run: node scripts/security-rows.mjs --write'
 const rows = readRows()
 const tests = findTests()
 
-t.test('every id of a test stands in docs/security.md, once', async (t) => {
+t.test('every id of a test stands in docs/reference/security-tests.md, once', async (t) => {
   const documented = rows.map(({ id }) => id)
   t.strictSame(
     [...tests.keys()].filter((id) => !documented.includes(id)),

@@ -252,9 +252,12 @@ interface ClientFacts {
   checkouts: number
   /** Whether its server takes no transactions, so that it is asked only once. */
   isStandalone: boolean
-  /** Writes the events of some calls by the session of the transaction that they belong to. */
-  outbox?: (contexts: readonly HookContext[], session: ClientSession) => Promise<void>
+  /** Write the events of some calls by the session of the transaction that they belong to. */
+  readonly outboxes: Set<Outbox>
 }
+
+/** Writes the events of those calls that are its own. */
+export type Outbox = (contexts: readonly HookContext[], session: ClientSession) => Promise<void>
 
 const CLIENTS = new WeakMap<MongoClient, ClientFacts>()
 
@@ -262,7 +265,7 @@ const CLIENTS = new WeakMap<MongoClient, ClientFacts>()
 export function getClientFacts(client: MongoClient): ClientFacts {
   const known = CLIENTS.get(client)
   if (known !== undefined) return known
-  const facts: ClientFacts = { checkouts: 0, isStandalone: false }
+  const facts: ClientFacts = { checkouts: 0, isStandalone: false, outboxes: new Set() }
   CLIENTS.set(client, facts)
   client.on('connectionCheckedOut', () => {
     facts.checkouts += 1

@@ -81,6 +81,8 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
   readonly events: readonly string[]
   /** Whether somebody follows the records: what is removed is noted as it was stored then. */
   isFollowed = false
+  /** Whether `watchCollection()` sees the changes of the collection. */
+  isWatched = false
 
   /** @throws {TypeError} an option is missing, unknown, or has an invalid value */
   constructor(options: MongoDBOptions) {

@@ -22,7 +22,7 @@ export interface RequestStreams {
 /** Where an application keeps what answers by streams. */
 const STREAMS: unique symbol = Symbol('remex.streams')
 
-/** Has requests for streams answered. */
+/** Gives an application what answers requests for streams. */
 export function setStreams(app: object, streams: RequestStreams): void {
   Object.defineProperty(app, STREAMS, { value: streams })
 }

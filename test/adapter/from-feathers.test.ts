@@ -13,9 +13,8 @@ const read = (path: string): string => readFileSync(root + path, 'utf8')
 const { empty } = await openDatabase(t)
 
 t.test('the code of the page for users of Feathers stands in an example that runs', async (t) => {
-  const [, section = ''] =
-    /^## From `@feathersjs\/mongodb`\n([\s\S]*?)^## /m.exec(read('docs/mongodb.md')) ?? []
-  const blocks = [...section.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code = '']) => code)
+  const page = read('docs/reference/differences-from-feathers.md')
+  const blocks = [...page.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code = '']) => code)
   t.equal(blocks.length, 1)
   const example = read('examples/mongodb-from-feathers.ts')
   for (const block of blocks) t.ok(example.includes(block))

@@ -20,7 +20,7 @@ function read(path: string): string {
 }
 
 t.test('every code block about ids and dates stands in an example that runs', async (t) => {
-  const [, section = ''] = read('docs/mongodb.md').split('\n## Ids and dates\n')
+  const [, section = ''] = read('docs/reference/queries.md').split('\n## Ids and dates\n')
   const [text = ''] = section.split('\n## ')
   const blocks = [...text.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, block = '']) => block)
   t.ok(blocks.length > 0)

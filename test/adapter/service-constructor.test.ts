@@ -9,8 +9,8 @@ function read(path: string): string {
 }
 
 t.test('every code block about types stands in an example that runs', async (t) => {
-  const [, section = ''] = /^## Types\n([\s\S]*?)^## /m.exec(read('docs/mongodb.md')) ?? []
-  const blocks = [...section.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, block = '']) => block)
+  const page = read('docs/reference/mongodb-types.md')
+  const blocks = [...page.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, block = '']) => block)
   t.ok(blocks.length > 0)
   const example = read('examples/mongodb-types.ts')
   for (const block of blocks) t.ok(example.includes(block), block.split('\n')[0] ?? '')

@@ -3,7 +3,10 @@ import t from 'tap'
 
 import { compile } from '../support/compile.ts'
 
-const page = readFileSync(new URL('../../../docs/authentication.md', import.meta.url), 'utf8')
+const page = readFileSync(
+  new URL('../../../docs/reference/authentication.md', import.meta.url),
+  'utf8',
+)
 const [, section = ''] = /^### The type of the user\n([\s\S]*?)^##/m.exec(page) ?? []
 const [, documented = ''] = /```ts\n([\s\S]*?)```/.exec(section) ?? []
 
@@ -50,7 +53,7 @@ t.test('a user that is not declared is unknown', async (t) => {
 
 t.test('options of other packages have the types that are declared', async (t) => {
   const guide = readFileSync(
-    new URL('../../../docs/migrating-from-feathers.md', import.meta.url),
+    new URL('../../../docs/guides/migrating-from-feathers.md', import.meta.url),
     'utf8',
   )
   const [declaration = ''] =

@@ -10,7 +10,7 @@ function read(path: string): string {
 
 t.test('every code block of the pages about the core stands in an example that runs', async (t) => {
   const examples = read('examples/services.ts') + read('examples/hooks.ts')
-  for (const page of ['docs/services.md', 'docs/hooks.md', 'docs/errors.md']) {
+  for (const page of ['services', 'hooks', 'errors'].map((name) => `docs/reference/${name}.md`)) {
     const blocks = [...read(page).matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code]) => code ?? '')
     t.ok(blocks.length > 0, page)
     for (const block of blocks) t.ok(examples.includes(block), `${page}: ${block.split('\n')[0]}`)
@@ -18,7 +18,9 @@ t.test('every code block of the pages about the core stands in an example that r
 })
 
 t.test('the page about errors names every class with its code, and no other', async (t) => {
-  const rows = [...read('docs/errors.md').matchAll(/^\| `(\w+)` \| (\d+) \| `([\w-]+)`/gm)]
+  const rows = [
+    ...read('docs/reference/errors.md').matchAll(/^\| `(\w+)` \| (\d+) \| `([\w-]+)`/gm),
+  ]
   const listed = rows.map(([, name, code, className]) => ({ name, code: Number(code), className }))
   const exported = Object.values(core)
     .filter((value) => typeof value === 'function' && value.prototype instanceof ServiceError)

@@ -59,27 +59,6 @@ t.test('its README keeps what is made there out of git', async (t) => {
   t.strictSame(lines.split('\\n'), [...made, ''])
 })
 
-t.test(
-  'every code block of the recipes stands in the blog, or in the example of a given wire format',
-  async (t) => {
-    const text = readFileSync(new URL('docs/recipes.md', root), 'utf8')
-    const blocks = [...text.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, block = '']) => block)
-    t.ok(blocks.length > 10)
-    const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
-      .filter((file) => file.endsWith('.ts') && !file.includes('node_modules'))
-      .map((file) => withoutIndent(readFileSync(new URL(file, source), 'utf8')))
-    files.push(withoutIndent(readFileSync(new URL('examples/conduit.ts', root), 'utf8')))
-    for (const block of blocks) {
-      const isThere = files.some((file) => file.includes(withoutIndent(block)))
-      t.ok(isThere, block.split('\n')[0] ?? '')
-    }
-  },
-)
-
-function withoutIndent(text: string): string {
-  return text.replace(/^ +/gm, '')
-}
-
 t.test('the blog asks for the versions that it is tested with', async (t) => {
   const project = readJson<Manifest>('package.json', root)
   const blog = readJson<Manifest>('package.json', source)

@@ -96,15 +96,27 @@ t.test('the example speaks the given wire format, and its document has it', asyn
       t.strictSame(stored?.['favoritedBy'], method === 'POST' ? ['Anna'] : [])
     }
     t.equal((await send('DELETE', '/articles/none/favorite', { place: favorite })).status, 404)
+
+    const follow = { place: '/profiles/{username}/follow' }
+    const feed = async () => (await send('GET', '/articles/feed?limit=5')).body
+    t.strictSame(await feed(), { articles: [], articlesCount: 0 })
+    const profile = { username: 'Anna', following: true }
+    t.strictSame((await send('POST', '/profiles/Anna/follow', follow)).body, { profile })
+    t.strictSame(await feed(), found)
+    const left = { profile: { ...profile, following: false } }
+    t.strictSame((await send('DELETE', '/profiles/Anna/follow', follow)).body, left)
+    t.strictSame(await feed(), { articles: [], articlesCount: 0 })
     t.strictSame((await send('DELETE', url, { place })).body, { article })
   })
 
   t.test('its other paths are those of the document', (t) => {
     t.strictSame(Object.keys(document.paths).sort(), [
       '/articles',
+      '/articles/feed',
       '/articles/{id}',
       '/articles/{slug}/favorite',
       '/authentication',
+      '/profiles/{username}/follow',
       '/user',
       '/users',
     ])

@@ -20,7 +20,7 @@ const Task = Type.Object({
 
 const { empty } = await openDatabase(t)
 const root = fileURLToPath(new URL('../../../', import.meta.url))
-const docs = readFileSync(`${root}docs/realtime-client.md`, 'utf8')
+const docs = readFileSync(`${root}docs/reference/realtime-client.md`, 'utf8')
 const chromium = findChromium()
 
 /** What a page has beside the recipe, which brings `useTasks(team)`. */

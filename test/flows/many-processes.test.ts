@@ -167,8 +167,8 @@ t.test('a new process knows what the killed one knew', async (t) => {
 t.test('every code block about many processes stands in the example that runs', async (t) => {
   const read = (path: string) =>
     readFileSync(fileURLToPath(new URL(`../../../${path}`, import.meta.url)), 'utf8')
-  const blocks = [...read('docs/scaling.md').matchAll(/```ts\n([\s\S]*?)```/g)]
-  t.equal(blocks.length, 6)
+  const blocks = [...read('docs/guides/scaling.md').matchAll(/```ts\n([\s\S]*?)```/g)]
+  t.equal(blocks.length, 5)
   const example = read('examples/scaling.ts')
   for (const [, block = ''] of blocks) t.ok(example.includes(block), block.split('\n')[0] ?? '')
 })

@@ -170,7 +170,7 @@ t.test('the types of a generated client refuse what the services would', async (
   t.strictSame([...new Set(lines)], ['5', '6', '7', '8', '9'])
 })
 
-t.test('the client of docs/openapi.md compiles and runs against the tasks', async (t) => {
+t.test('the client of docs/reference/openapi.md compiles and runs against the tasks', async (t) => {
   await database.empty('tasks')
   const app = fastifyApp(createApp<Services>()).configure(rest())
   t.teardown(() => app.close())
@@ -179,7 +179,7 @@ t.test('the client of docs/openapi.md compiles and runs against the tasks', asyn
   const { port } = app.server.address() as AddressInfo
   const url = `http://127.0.0.1:${port}`
   const { body: document } = await app.fastify.inject('/docs/json')
-  const page = await readFile(join(ROOT, 'docs/openapi.md'), 'utf8')
+  const page = await readFile(join(ROOT, 'docs/reference/openapi.md'), 'utf8')
   const [, code = ''] = /```ts\n(import createClient[\s\S]*?)```/.exec(page) ?? []
   const program = code.replace('http://127.0.0.1:3030', url)
   const files = { 'api.d.ts': await generateTypes(document), 'program.ts': program }

@@ -6,10 +6,16 @@ function read(path: string): string {
   return readFileSync(fileURLToPath(new URL(`../../../${path}`, import.meta.url)), 'utf8')
 }
 
-t.test('every code block of the page about REST stands in an example that runs', async (t) => {
-  const names = ['rest', 'middleware', 'servers', 'outage', 'plugin']
-  const examples = names.map((name) => read(`examples/${name}.ts`)).join('\n')
-  const blocks = [...read('docs/rest.md').matchAll(/```ts\n([\s\S]*?)```/g)]
-  t.ok(blocks.length > 0)
-  for (const [, block = ''] of blocks) t.ok(examples.includes(block), block.split('\n')[0] ?? '')
-})
+t.test(
+  'every code block of the pages about REST and its server stands in an example',
+  async (t) => {
+    const names = ['rest', 'middleware', 'servers', 'outage', 'plugin']
+    const examples = names.map((name) => read(`examples/${name}.ts`)).join('\n')
+    for (const page of ['docs/reference/rest.md', 'docs/reference/server.md']) {
+      const blocks = [...read(page).matchAll(/```ts\n([\s\S]*?)```/g)]
+      t.ok(blocks.length > 5, page)
+      for (const [, block = ''] of blocks)
+        t.ok(examples.includes(block), block.split('\n')[0] ?? '')
+    }
+  },
+)

@@ -300,7 +300,7 @@ t.test('what the server knows of one request reaches no params of another call',
     ids.push(probe.params().requestId)
   }
   t.equal(new Set(ids).size, 3, String(ids))
-  // A call inside with a copy: docs/rest.md has it given the signal by name.
+  // A call inside with a copy: docs/reference/server.md has it given the signal by name.
   await app.service('probe').create({}, { ...kept, provider: undefined })
   t.equal('signal' in probe.params(), false)
 })

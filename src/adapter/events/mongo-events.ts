@@ -3,9 +3,10 @@ import type { ChangeStream, ClientSession, Collection } from 'mongodb'
 import { Binary, BSON, ObjectId } from 'mongodb'
 import { Unavailable } from '../../core/errors/index.ts'
 import type { BusEvent, BusReceiver, EventBus } from '../../core/events/event-bus.ts'
-import type { OptionRules } from '../../core/options/option-check.ts'
+import type { OptionRule, OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION, withDefaults } from '../../core/options/option-check.ts'
 import { isModel, MODEL_EXPECTED, openModel } from '../connection/model.ts'
+import type { Outbox } from '../driver-error.ts'
 import { getClientFacts, isAnswer } from '../driver-error.ts'
 import type { MongoDBSettings } from '../mongodb-options.ts'
 
@@ -21,11 +22,16 @@ export interface MongoEventsOptions {
   readonly overlapMs?: number
 }
 
+const POSITIVE: OptionRule = {
+  expected: 'a whole number from 1 on',
+  isValid: (value) => OPTION.count.isValid(value) && Number(value) > 0,
+}
+
 const RULES: OptionRules = {
   collection: { expected: MODEL_EXPECTED, isValid: isModel },
-  keepMs: OPTION.count,
-  pollMs: OPTION.count,
-  overlapMs: OPTION.count,
+  keepMs: POSITIVE,
+  pollMs: POSITIVE,
+  overlapMs: POSITIVE,
 }
 
 /** An event as it is stored. */
@@ -49,7 +55,11 @@ const MAX_WAITING = 1_000
 export function mongoEvents(options: MongoEventsOptions): EventBus {
   checkOptions('mongoEvents()', options, RULES)
   const defaults = { keepMs: 120_000, pollMs: 500, overlapMs: 5_000 }
-  return new MongoEvents(withDefaults(defaults as Required<MongoEventsOptions>, options))
+  const resolved = withDefaults(defaults as Required<MongoEventsOptions>, options)
+  if (resolved.keepMs < resolved.overlapMs) {
+    throw new TypeError("mongoEvents(): the option 'keepMs' must not be less than 'overlapMs'")
+  }
+  return new MongoEvents(resolved)
 }
 
 class MongoEvents implements EventBus {
@@ -59,6 +69,7 @@ class MongoEvents implements EventBus {
   #collection: Collection<StoredEvent> | null = null
   #stream: ChangeStream<StoredEvent> | null = null
   #timer: NodeJS.Timeout | undefined
+  #outbox: Outbox = async () => undefined
   /** When the events that have arrived were written: a second time they are dropped. */
   readonly #seen = new Map<string, number>()
   /** When the newest event that has arrived was written, by the clock of the server. */
@@ -82,10 +93,11 @@ class MongoEvents implements EventBus {
     const collection = (await openModel(model)) as unknown as Collection<StoredEvent>
     this.#collection = collection
     await createExpiry(collection, Math.ceil(keepMs / 1_000))
-    getClientFacts(collection.db.client).outbox = async (contexts, session) => {
+    this.#outbox = async (contexts, session) => {
       const events = await Promise.all(contexts.map((context) => receiver.describe(context)))
       await write(collection, events.flat().map(toStored), session)
     }
+    getClientFacts(collection.db.client).outboxes.add(this.#outbox)
     await this.#connect(collection)
     this.#startWriting()
   }
@@ -110,7 +122,7 @@ class MongoEvents implements EventBus {
     this.#receiver = null
     clearTimeout(this.#timer)
     const [collection, stream] = [this.#collection, this.#stream]
-    if (collection !== null) delete getClientFacts(collection.db.client).outbox
+    if (collection !== null) getClientFacts(collection.db.client).outboxes.delete(this.#outbox)
     this.#stream = null
     await stream?.close()
     // What was published is for others as well.

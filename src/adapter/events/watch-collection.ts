@@ -52,7 +52,11 @@ export async function watchCollection(
     emitter.emit(SEEN_CHANGE, change),
   )
   await watch.open()
-  return () => watch.close()
+  service.isWatched = true
+  return () => {
+    service.isWatched = false
+    return watch.close()
+  }
 }
 
 class CollectionWatch {

@@ -115,12 +115,13 @@ export class TransactionAttempt {
 
   /** Writes the events that are to come into the outbox of the client, as a part of the transaction. */
   async #store(): Promise<void> {
-    const { outbox } = getClientFacts(this.client)
+    const { outboxes } = getClientFacts(this.client)
     const hasFailed = this.#failure !== undefined || this.#thrown !== undefined
-    if (outbox === undefined || hasFailed || !this.session.inTransaction()) return
+    if (outboxes.size === 0 || hasFailed || !this.session.inTransaction()) return
     const contexts = this.#events.map(({ context }) => context)
     if (this.#call !== undefined) contexts.push(this.#call)
-    if (contexts.length > 0) await outbox(contexts, this.session)
+    if (contexts.length === 0) return
+    for (const store of outboxes) await store(contexts, this.session)
   }
 
   /** Forgets the events that were held back; later ones, of work that goes on, are not its own. */

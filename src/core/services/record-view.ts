@@ -27,6 +27,8 @@ export interface FollowableService {
   readonly id: string
   /** Set to have each record that is removed noted as it was stored. */
   isFollowed: boolean
+  /** Whether changes are seen in the database: the events of calls tell streams nothing more then. */
+  readonly isWatched: boolean
   /**
    * Resolves to what a call of `find` with these params shows.
    * @throws {BadRequest} the query has an operator that can't be judged outside of the database

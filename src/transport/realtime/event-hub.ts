@@ -1,6 +1,6 @@
 import type { BusEvent, BusReceiver, EventBus } from '../../core/events/event-bus.ts'
 import type { Application, HookContext, MethodEntry, Params } from '../../core/index.ts'
-import { findServiceEntry, TooManyRequests, Unavailable } from '../../core/index.ts'
+import { findServiceEntry, NotFound, TooManyRequests, Unavailable } from '../../core/index.ts'
 import type { RequestStreams, StreamedCall } from '../request-streams.ts'
 import type { RecordEvent } from './event-log.ts'
 import { EVERYTHING } from './event-log.ts'
@@ -11,7 +11,10 @@ import type { StreamHub } from './subscription.ts'
 import { Subscription } from './subscription.ts'
 import { Topic } from './topic.ts'
 
-/** Longest time between two looks at the streams, in milliseconds. */
+/** How many ids of records are kept for clients that come back, of all streams that have ended. */
+const MAX_PARTED_KEYS = 1_000_000
+
+/** Longest time between two visits of all streams, in milliseconds. */
 const LONGEST_STEP_MS = 1_000
 
 /** Events that streams send themselves. */
@@ -19,9 +22,10 @@ const OWN_FRAMES: ReadonlySet<string> = new Set([
   ...['snapshot', 'left', 'resync', 'end', 'changed', 'recheck'],
 ])
 
-/** What a stream has left, and when, in ms since the epoch. */
+/** What a stream that has ended has sent. */
 interface KeptParting {
   readonly parting: Parting
+  /** When it has ended, in ms since the epoch. */
   readonly leftAt: number
 }
 
@@ -31,11 +35,13 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
   readonly #app: Application
   readonly #topics = new Map<MethodEntry, Topic>()
   readonly #streams = new Set<Subscription>()
-  /** How many streams each caller has. */
+  /** How many streams each caller has: those in `#callerOf`. */
   readonly #callers = new Map<string, number>()
+  /** The caller of each stream that was admitted. */
   readonly #callerOf = new Map<Subscription, string>()
-  /** By the token of the stream, the oldest first. */
+  /** What streams that have ended have sent, by their tokens, the oldest first. */
   readonly #partings = new Map<string, KeptParting>()
+  #partedKeys = 0
   /** The calls whose events the bus has written in their transaction. */
   readonly #stored = new WeakSet<HookContext>()
   #timer: NodeJS.Timeout | null = null
@@ -58,6 +64,9 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
   }
 
   async open(call: StreamedCall): Promise<void> {
+    const { entry } = call.method
+    const isServed = [...this.#app.entries.values()].some((one) => (one as object) === entry)
+    if (!isServed) throw new NotFound('The service is gone')
     const topic = this.#topicOf(call.method)
     const subscription = new Subscription(this, topic, call.context.params)
     this.#streams.add(subscription)
@@ -126,11 +135,12 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
   takeParting(token: string): Parting | undefined {
     const kept = this.#partings.get(token)
     this.#partings.delete(token)
+    this.#partedKeys -= kept?.parting.keys.size ?? 0
     return kept?.parting
   }
 
-  /** Looks at all streams: which need a beat, end, or are to be rechecked. */
-  #look(): void {
+  /** Sends heartbeats, ends streams that have expired, rechecks others, and forgets what is too old. */
+  #visitStreams(): void {
     const now = Date.now()
     for (const stream of this.#streams) {
       if (stream.expiresAt <= now) stream.end('expired')
@@ -139,7 +149,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     }
     for (const [token, { leftAt }] of this.#partings) {
       if (leftAt + this.options.bufferMs > now) break
-      this.#partings.delete(token)
+      this.takeParting(token)
     }
     for (const topic of this.#topics.values()) {
       if (topic.followers.size > 0) topic.wake()
@@ -155,7 +165,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
   #topicOf(method: MethodEntry): Topic {
     const { heartbeatMs, recheckMs } = this.options
     const stepMs = Math.min(LONGEST_STEP_MS, heartbeatMs, recheckMs)
-    this.#timer ??= setInterval(() => this.#look(), stepMs).unref()
+    this.#timer ??= setInterval(() => this.#visitStreams(), stepMs).unref()
     const known = this.#topics.get(method)
     if (known !== undefined) return known
     const { bus, bufferEvents, bufferMs } = this.options
@@ -165,7 +175,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     return topic
   }
 
-  /** Has an event told in this process, or in all of them. */
+  /** Has streams told of an event: those of this process, or with a bus those of all. */
   #publish(topic: Topic, event: RecordEvent, context: HookContext | undefined): void {
     const { bus } = this.options
     if (bus === null) {
@@ -214,9 +224,11 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     const parting = subscription.part()
     if (parting === null) return
     this.#partings.set(token, { parting, leftAt: Date.now() })
-    const [oldest] = this.#partings.keys()
-    if (this.#partings.size > this.options.maxStreams && oldest !== undefined) {
-      this.#partings.delete(oldest)
+    this.#partedKeys += parting.keys.size
+    for (const oldest of this.#partings.keys()) {
+      const isBounded = this.#partings.size <= this.options.maxStreams
+      if (isBounded && this.#partedKeys <= MAX_PARTED_KEYS) break
+      this.takeParting(oldest)
     }
   }
 
@@ -237,7 +249,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     }
   }
 
-  /** A login that has ended ends its streams. */
+  /** Has the hooks of `find` refuse the streams of a login that has ended. */
   #recheckLogin({ authentication }: LoginResult): void {
     const jti = authentication?.payload?.jti
     if (jti === undefined) return
@@ -248,7 +260,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
   }
 }
 
-/** What a login or a logout tells of its token. */
+/** What a login or a logout results in, as far as it names its token. */
 interface LoginResult {
   readonly authentication?: { readonly payload?: { readonly jti?: unknown } | undefined }
 }
@@ -259,7 +271,10 @@ function toCaller({ authentication, address }: Params): string {
   return sub === undefined ? `address ${address}` : `login ${sub}`
 }
 
-/** @throws {TypeError} an event has the name of what a stream sends itself */
+/**
+ * Checks the names of the events of a service.
+ * @throws {TypeError} a stream sends frames of this name itself
+ */
 function checkEventNames({ path, options }: MethodEntry['entry']): void {
   const name = options.serviceEvents.find((event) => OWN_FRAMES.has(event))
   if (name === undefined) return

@@ -6,7 +6,7 @@ export interface RecordEvent {
   readonly name: string
   /** The id of the record. */
   readonly id: unknown
-  /** Where the record is; a promise while its collection is being opened. */
+  /** Where the record is, as its service names the place; a promise while its collection is being opened. */
   place: string | Promise<string>
   /**
    * A removed record as it was stored, what an event of the service's own says, or a record that can't
@@ -67,13 +67,14 @@ export class EventLog {
     return this.#events.length
   }
 
+  /** @param at when it was published, in ms since the epoch */
   append(event: RecordEvent, position: string, at: number): void {
     this.last += 1
     this.#events.push({ ...event, sequence: this.last, position, at })
     this.#forget()
   }
 
-  /** Returns the events behind a number, `null` where some of them are forgotten. */
+  /** Returns the events after a number, `null` where some of them are forgotten. */
   since(sequence: number): readonly LoggedEvent[] | null {
     const count = this.last - sequence
     if (count > this.#events.length) return null

@@ -19,7 +19,7 @@ export class EventStream {
   writtenAt: number = Date.now()
   readonly #raw: FastifyReply['raw']
   readonly #maxWaitingBytes: number
-  /** How long the largest write was that the reader may still be at. */
+  /** The length of the longest write since the reader had read everything. */
   #largest = 0
 
   /**
@@ -38,7 +38,13 @@ export class EventStream {
     const headers = reply.getHeaders()
     reply.hijack()
     raw.once('close', onClose)
-    raw.writeHead(200, headers as Record<string, string | string[]>)
+    try {
+      raw.writeHead(200, headers as Record<string, string | string[]>)
+    } catch (error) {
+      // A header that HTTP can't carry: nothing else ends the answer now.
+      raw.destroy()
+      throw error
+    }
     this.write(`retry: ${RETRY_MS}\n\n`)
   }
 
@@ -47,8 +53,8 @@ export class EventStream {
   }
 
   /**
-   * Writes frames. A reader with too many bytes before him is cut off: he comes back for what he missed.
-   * One write may be longer than that: a snapshot comes whole, however long it is.
+   * Writes frames. A reader for whom too many bytes wait is cut off: the client comes back for what it
+   * has missed. One write may be longer than that: a snapshot comes whole, however long it is.
    */
   write(frames: string): void {
     if (!this.isOpen) return
@@ -78,7 +84,7 @@ export class EventStream {
   }
 }
 
-/** Returns an event without an id: whoever comes back after it has missed nothing by it. */
+/** Returns the frame of an event. It has no id: the place that a client comes back to stays what it was. */
 export function toFrame(event: string, data: string): string {
   return `event: ${event}\ndata: ${data}\n\n`
 }

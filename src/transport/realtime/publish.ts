@@ -1,12 +1,12 @@
 import type { Params } from '../../core/index.ts'
 
-/** Who may hear of an event. */
+/** One caller with an open stream. */
 export interface Subscriber {
-  /** The params of the call of `find` that the stream is, as its hooks have made them: `user`, for one. */
+  /** The params of its call of `find`, as the hooks have left them: `params.user`, for one. */
   readonly params: Params
 }
 
-/** The event that is to be told. */
+/** The event that a publisher is asked about. */
 export interface PublishContext {
   readonly app: object
   /** The path of the service. */
@@ -31,13 +31,15 @@ const PUBLISHER: unique symbol = Symbol('remex.publisher')
 /**
  * Narrows who hears of the records of a service, beyond what the hooks of `find` say. One that throws, or
  * returns no boolean, tells nobody, and is logged.
- * @throws {TypeError} no function
+ * @throws {TypeError} the publisher is no function
  */
 export function publish<T = Record<string, unknown>>(
   service: object,
   publisher: Publisher<T>,
 ): void {
-  if (typeof publisher !== 'function') throw new TypeError('publish() takes a function (record, …)')
+  if (typeof publisher !== 'function') {
+    throw new TypeError('publish(): the publisher must be a function (record, context, subscriber)')
+  }
   Object.defineProperty(service, PUBLISHER, { value: publisher, configurable: true })
 }
 

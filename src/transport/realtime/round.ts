@@ -11,8 +11,14 @@ import type { LoggedEvent } from './event-log.ts'
  */
 export function toKey(id: unknown): string {
   if (typeof id === 'string') return id
-  if (typeof id === 'number' || typeof id === 'bigint') return `#${id}`
+  if (typeof id === 'number' || typeof id === 'bigint' || isNumber(id)) return `#${id}`
   return JSON.stringify(id).replace(/^"|"$/g, '')
+}
+
+/** Whether an id is a number of BSON: the driver reads most of them as numbers of JavaScript. */
+function isNumber(id: unknown): boolean {
+  const tag = (id as { readonly _bsontype?: unknown } | null)?._bsontype
+  return tag === 'Long' || tag === 'Double' || tag === 'Int32'
 }
 
 /**

@@ -75,7 +75,7 @@ function judge(
   // Gone by now: the event of that is on its way.
   if (stored === undefined) return isRemoved ? null : undefined
   if (!round.matches(view, stored)) return null
-  // Who has it hears that it is gone.
+  // A removal is still told by the id alone to a caller who has the record.
   if (!hub.allows(topic, stored, event.name, params)) return isRemoved ? null : undefined
   return isOwnEvent(event.name) ? (event.record ?? stored) : stored
 }

@@ -37,7 +37,7 @@ export interface StreamHub extends Publishing {
   takeParting(token: string): Parting | undefined
 }
 
-/** The query of `find` that needs nobody to judge records by it. */
+/** What of a query decides which records a snapshot has, and not whether a record matches. */
 const UNJUDGED: ReadonlySet<string> = new Set(['$limit', '$skip', '$sort'])
 
 /** Refusals that say nothing of what the caller may read: of a hook that counts calls, for one. */
@@ -51,7 +51,7 @@ export class Subscription implements Follower, Viewer {
   cursor = 0
   isBusy = true
   view: RecordView | null = null
-  /** When it is to be looked up next what the caller may read, in ms since the epoch. */
+  /** When the hooks of `find` are to run anew, in ms since the epoch; 0 until they have run. */
   recheckAt = 0
   /** The number of the event that has asked for that last. */
   #recheckedFor = 0
@@ -83,7 +83,7 @@ export class Subscription implements Follower, Viewer {
     return typeof exp === 'number' ? exp * 1_000 : Number.POSITIVE_INFINITY
   }
 
-  /** When something was last written. */
+  /** When something was last written, in ms since the epoch. */
   get writtenAt(): number {
     return this.#stream?.writtenAt ?? Number.POSITIVE_INFINITY
   }
@@ -101,7 +101,7 @@ export class Subscription implements Follower, Viewer {
     if (status !== 200 || location !== undefined) {
       throw new NotAcceptable('A hook of find answers by another status: there is no stream')
     }
-    // It may have taken too long.
+    // It may have taken too long, and was answered by the time limit.
     if (isAnswered(reply)) {
       onClose()
       return
@@ -119,12 +119,13 @@ export class Subscription implements Follower, Viewer {
 
   /** Returns what is kept for the caller to come back to, `null` for nothing. */
   part(): Parting | null {
-    return this.view === null ? null : this.#sent.part(this.view.key)
+    if (this.view === null || this.#stream === null) return null
+    return this.#sent.part(this.view.key)
   }
 
   tell(round: Round): void {
     const { cursor } = this
-    // Another look at his rights may have taken him further meanwhile.
+    // A recheck may have taken the stream further meanwhile.
     if (this.isBusy || cursor >= round.end) return
     const asked = round.since(cursor)?.findLast(({ name }) => name === RECHECK)?.sequence ?? 0
     if (asked > this.#recheckedFor) {
@@ -218,12 +219,16 @@ export class Subscription implements Follower, Viewer {
     return { body, isResumed }
   }
 
-  /** Takes over what the hooks have made of a call: who calls, and what he may read. */
+  /**
+   * Takes over what the hooks have made of a call: who calls, and what that caller may read.
+   * @throws {BadRequest} the query has a condition that no record can be judged by
+   */
   async #follow({ params }: HookContext): Promise<void> {
     const { service } = this.topic.find.method.entry
     this.hub.admit(this, params)
     this.#params = params
-    this.recheckAt = Date.now() + this.hub.options.recheckMs
+    // Streams that begin together do not look up their rights together for ever.
+    this.recheckAt = Date.now() + this.hub.options.recheckMs * (0.75 + Math.random() / 4)
     if (isFollowable(service)) {
       this.view = await service.followRecords(params)
       this.#viewTag = toViewTag(this.view)
@@ -358,7 +363,7 @@ function toViewTag({ key }: RecordView): string {
 
 /** Where a client comes back to. */
 interface MissedEvents {
-  /** The number of the last event that it has; `null` where nobody knows what came behind it. */
+  /** The number of the last event that it has; `null` where nobody knows what came after it. */
   readonly sequence: number | null
   /** Names the view that it had. */
   readonly viewTag: string

@@ -22,7 +22,7 @@ export interface Follower {
 
 interface EmittingService {
   on(event: string | symbol, listener: (...values: never[]) => void): unknown
-  off(event: string | symbol, listener: (...values: never[]) => void): unknown
+  off?(event: string | symbol, listener: (...values: never[]) => void): unknown
   readonly id?: unknown
 }
 
@@ -44,8 +44,6 @@ export class Topic {
   readonly #epoch = crypto.randomUUID().slice(0, 8)
   readonly #method: MethodEntry
   readonly #listeners = new Map<string | symbol, (...values: never[]) => void>()
-  /** Whether changes are seen in the database: the events of calls tell nothing more then. */
-  #isWatched = false
   #isRunning = false
   #warnsOfId = true
 
@@ -58,13 +56,13 @@ export class Topic {
     for (const name of [...options.serviceEvents, CHANGED]) {
       const isOwn = name !== CHANGED && !STANDARD_EVENTS.includes(name)
       this.#listen(name, (item: unknown, context?: HookContext) => {
-        const event = isOwn || !this.#isWatched ? this.toEvent(name, item, context) : null
+        const isSeen = !isOwn && isFollowable(service) && service.isWatched
+        const event = isSeen ? null : this.toEvent(name, item, context)
         if (event !== null) publish(this, event, context)
       })
     }
     this.#listen(RECHECK_STREAMS, () => publish(this, { ...EVERYTHING, name: RECHECK }))
     this.#listen(SEEN_CHANGE, ({ position, ...event }: SeenChange) => {
-      this.#isWatched = true
       this.append(event, position ?? this.nextPosition, Date.now())
     })
   }
@@ -92,12 +90,14 @@ export class Topic {
 
   append(event: RecordEvent, position: string, at: number): void {
     this.log.append(event, position, at)
+    // Nobody is to be told of a removed record any more: who comes back to it knows its id.
+    if (this.followers.size === 0) this.log.release(this.log.last)
     this.wake()
   }
 
   /** Stops listening. */
   close(): void {
-    for (const [name, listener] of this.#listeners) this.#service.off(name, listener)
+    for (const [name, listener] of this.#listeners) this.#service.off?.(name, listener)
   }
 
   /**
@@ -147,7 +147,7 @@ export class Topic {
       if (due.length === 0) break
       const round = await this.#createRound(due)
       for (const follower of due) if (this.followers.has(follower)) follower.tell(round)
-      this.log.release(Math.min(last, ...[...this.followers].map(({ cursor }) => cursor)))
+      this.log.release(lowestCursor(this.followers, last))
     }
     this.#isRunning = false
   }
@@ -155,7 +155,7 @@ export class Topic {
   /** Reads what the events are about that some streams have not been told of. */
   async #createRound(due: readonly Follower[]): Promise<Round> {
     const { last, size } = this.log
-    const first = Math.max(last - size, Math.min(...due.map(({ cursor }) => cursor)))
+    const first = Math.max(last - size, lowestCursor(due, last))
     const events = this.log.since(first) ?? []
     for (const event of events) {
       if (typeof event.place !== 'string') event.place = await event.place
@@ -210,6 +210,12 @@ export class Topic {
   get #service(): EmittingService {
     return this.#method.entry.service as EmittingService
   }
+}
+
+function lowestCursor(followers: Iterable<Follower>, highest: number): number {
+  let lowest = highest
+  for (const { cursor } of followers) lowest = Math.min(lowest, cursor)
+  return lowest
 }
 
 /** Returns what a call shows of a record of its result outside. */

@@ -22,6 +22,7 @@ class Process extends EventEmitter implements BusReceiver {
   readonly positions: string[] = []
   readonly described: HookContext[] = []
   losses = 0
+  hasServices = true
   readonly bus
 
   constructor(collection: Collection | object = db.collection('events'), options = {}) {
@@ -40,7 +41,9 @@ class Process extends EventEmitter implements BusReceiver {
     this.emit('received')
   }
 
+  /** Of the calls of its own application alone, as the hub of one does. */
   async describe(context: HookContext): Promise<readonly BusEvent[]> {
+    if (!this.hasServices) return []
     this.described.push(context)
     const { _id: id } = context.result as Document
     return [{ path: context.path, name: context.event ?? '', id, place: 'db.notes' }]
@@ -113,6 +116,7 @@ t.test('events are forgotten by an index', async (t) => {
 
 t.test('events of a transaction are written in it', async (t) => {
   const [one, other] = [await open(t), await open(t)]
+  other.hasServices = false
   const notes = await empty('notes')
   const app = createApp().use('notes', new MongoDBService({ Model: notes }))
   const create = async (n: number) => (await app.service('notes').create({ n })) as Document
@@ -290,5 +294,6 @@ t.test('options that are not known are refused', async (t) => {
     () => mongoEvents({ collection: db } as never),
     /'collection' must be a MongoDB collection/,
   )
-  t.throws(() => mongoEvents({ collection, pollMs: -1 }), /'pollMs' must be/)
+  t.throws(() => mongoEvents({ collection, pollMs: 0 }), /'pollMs' must be a whole number from 1/)
+  t.throws(() => mongoEvents({ collection, keepMs: 10 }), /'keepMs' must not be less than/)
 })

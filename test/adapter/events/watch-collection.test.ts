@@ -47,7 +47,7 @@ async function watchNotes(
   t.teardown(stop)
   const write = (change: object, stream = opened.length - 1) =>
     opened[stream]?.changes.write(change)
-  return { opened, seen, stop, write }
+  return { opened, seen, service, stop, write }
 }
 
 const place = db.collection('notes').namespace
@@ -116,14 +116,16 @@ t.test('what changes more than records has streams begin anew', async (t) => {
 })
 
 t.test('a change stream that ends is opened again', async (t) => {
-  const { opened, seen, stop, write } = await watchNotes(t)
+  const { opened, seen, service, stop, write } = await watchNotes(t)
   opened[0]?.changes.destroy(new Error('history lost'))
   await until(() => opened.length === 2)
   t.match(seen[1], { name: 'changed' }, 'with what was missed')
   write({ operationType: 'insert', documentKey: { _id: 5 }, _id: { _data: 'b' } })
   await until(() => seen.length >= 3)
   t.match(seen[2], { name: 'created', id: 5 })
+  t.equal(service.isWatched, true)
   await stop()
+  t.equal(service.isWatched, false, 'the events of calls count again')
   t.ok(opened[1]?.changes.destroyed)
 })
 

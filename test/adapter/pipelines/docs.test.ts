@@ -6,7 +6,8 @@ const root = fileURLToPath(new URL('../../../../', import.meta.url))
 const read = (path: string): string => readFileSync(root + path, 'utf8')
 
 t.test('every code block about pipelines stands in the example that runs', async (t) => {
-  const [, section = ''] = /^## Pipelines\n([\s\S]*?)^## /m.exec(read('docs/mongodb.md')) ?? []
+  const page = read('docs/reference/pipelines.md')
+  const [, section = ''] = /^## Pipelines\n([\s\S]*?)^## /m.exec(page) ?? []
   const blocks = [...section.matchAll(/```ts\n([\s\S]*?)```/g)].flatMap(([, code = '']) =>
     code.split('\n\n'),
   )

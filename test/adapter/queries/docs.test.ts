@@ -18,14 +18,14 @@ function read(path: string): string {
 }
 
 const SECTIONS = [
-  ['Text search', ['mongodb-text-search'], 2],
-  ['Values in queries', ['query-values', 'schemas'], 3],
-  ['Collation', ['mongodb-collation'], 3],
+  ['pipelines', 'Text search', ['mongodb-text-search'], 2],
+  ['queries', 'Values in queries', ['query-values', 'schemas'], 2],
+  ['pipelines', 'Collation', ['mongodb-collation'], 2],
 ] as const
 
-for (const [title, names, count] of SECTIONS) {
+for (const [page, title, names, count] of SECTIONS) {
   t.test(`every code block under "${title}" stands in an example that runs`, async (t) => {
-    const [, section = ''] = read('docs/mongodb.md').split(`\n## ${title}\n`)
+    const [, section = ''] = read(`docs/reference/${page}.md`).split(`\n## ${title}\n`)
     const [text = ''] = section.split('\n## ')
     const blocks = [...text.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, block = '']) => block)
     t.equal(blocks.length, count)

@@ -11,7 +11,7 @@ function read(path: string): string {
 }
 
 t.test('every code block about transactions stands in an example that runs', async (t) => {
-  const [, section = ''] = read('docs/mongodb.md').split('\n## Transactions\n')
+  const [, section = ''] = read('docs/reference/transactions.md').split('\n## Transactions\n')
   const [text = ''] = section.split('\n## ')
   const blocks = [...text.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, block = '']) => block)
   t.ok(blocks.length > 0)

@@ -2,7 +2,10 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { compile } from '../../support/compile.ts'
 
-const page = readFileSync(new URL('../../../../docs/realtime-client.md', import.meta.url), 'utf8')
+const page = readFileSync(
+  new URL('../../../../docs/reference/realtime-client.md', import.meta.url),
+  'utf8',
+)
 
 /** What the blocks of the page need: services, and as much of the frameworks as they use. */
 const SERVICES = `interface Task { id: number; text: string; team: number; due: string }

@@ -76,7 +76,7 @@ const OVERLOADED = ['SystemOverloadedError', 'RetryableError', 'NoWritesPerforme
 const GONE = { find: '503', create: '503', patchOne: '503', patchMany: '503' }
 const TRIED = 'find update abort find update find commit'
 
-/** By the first cells of the table in docs/mongodb.md. */
+/** By the first cells of the table in docs/reference/mongodb.md. */
 const ROWS: Readonly<Record<string, Row>> = {
   'it is away': {
     async fault({ client, goAway }) {
@@ -262,7 +262,10 @@ for (const [title, row] of Object.entries({ ...ROWS, ...OTHERS })) {
 }
 
 t.test('the page tells of these faults, and of no others', async (t) => {
-  const page = readFileSync(new URL('../../../../docs/mongodb.md', import.meta.url), 'utf8')
+  const page = readFileSync(
+    new URL('../../../../docs/reference/mongodb.md', import.meta.url),
+    'utf8',
+  )
   const [, table = ''] = page.split('| what happens |')
   const [text = ''] = table.split('\n\n')
   const titles = [...text.matchAll(/^\| ([^|]+) \|/gm)].map(([, title]) => title)

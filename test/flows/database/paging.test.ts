@@ -109,5 +109,5 @@ t.test('PAGE-1: pages by $skip move when records before them go or come', async 
   const toNext = (_last: Ranked | undefined, count: number) => `${BY_ID}&$skip=${count}`
   const ids = await readAll(server, toNext, disturb)
   const { twice, missing } = findFaults(ids, stable)
-  t.ok(twice.length + missing.length > 0, 'which is why docs/mongodb.md advises the id')
+  t.ok(twice.length + missing.length > 0, 'which is why docs/reference/mongodb.md advises the id')
 })

@@ -14,7 +14,7 @@ t.before(() => app.fastify.ready())
 t.teardown(() => app.close())
 
 t.test('the code of the page about OpenAPI stands in an example that runs', async (t) => {
-  const blocks = [...read('docs/openapi.md').matchAll(/```ts\n([\s\S]*?)```/g)]
+  const blocks = [...read('docs/reference/openapi.md').matchAll(/```ts\n([\s\S]*?)```/g)]
   // The client is compiled and run by test/flows/openapi-client.test.ts.
   const own = blocks.filter(([, block = '']) => !block.includes('openapi-fetch'))
   t.equal(own.length, 3)

@@ -54,6 +54,28 @@ t.test('a record that no longer matches has left those who had it, by its id alo
   t.notMatch(JSON.stringify(stream.frames), /secret|blue/)
 })
 
+t.test('ids that are documents or dates are told apart', async (t) => {
+  const ids = [{ a: 1 }, { a: 2 }, new Date(5), new Date(6)]
+  await Model.insertMany(ids.map((_id) => ({ _id, ...red, name: 'a' })) as never)
+  const stream = await open('/tasks?team=red')
+  await Model.updateMany({ _id: { $in: [ids[1], ids[3]] } } as never, { $set: { team: 'blue' } })
+  for (const _id of ids) tasks.emit?.('patched', { _id })
+  const frames = await stream.upTo(({ event, data }) => event === 'left' && data._id === toISO(6))
+  t.strictSame(
+    frames.map(({ event, data }) => [event, data._id]),
+    [
+      ['patched', { a: 1 }],
+      ['left', { a: 2 }],
+      ['patched', toISO(5)],
+      ['left', toISO(6)],
+    ],
+  )
+})
+
+function toISO(ms: number): string {
+  return new Date(ms).toISOString()
+}
+
 t.test('a record leaves once, and comes back by its change', async (t) => {
   const id = await create({ ...red, name: 'a' })
   const stream = await open('/tasks?team=red')

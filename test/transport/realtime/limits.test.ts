@@ -3,7 +3,7 @@ import t from 'tap'
 import { MongoDBService } from '../../../src/adapter/index.ts'
 import { authenticate } from '../../../src/auth/index.ts'
 import type { HookContext } from '../../../src/core/index.ts'
-import { publish } from '../../../src/transport/realtime/index.ts'
+import { publish, realtime } from '../../../src/transport/realtime/index.ts'
 import { forge, now } from '../../auth/login-app.ts'
 import { addAccounts, bearer } from '../../support/accounts.ts'
 import { openDatabase } from '../../support/database.ts'
@@ -181,5 +181,11 @@ for (const [verdict, { says, isHeard, isLogged }] of Object.entries(VERDICTS)) {
 
 t.test('publish takes a function', (t) => {
   t.throws(() => publish({}, true as never), { name: 'TypeError' })
+  t.end()
+})
+
+t.test('a bus that lacks a method is refused', (t) => {
+  const bus = { overlapMs: 0, publish: () => undefined }
+  t.throws(() => realtime({ bus: bus as never }), /'bus' must be an EventBus/)
   t.end()
 })

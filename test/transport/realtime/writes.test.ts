@@ -1,4 +1,4 @@
-import { ObjectId } from 'mongodb'
+import { Long, ObjectId } from 'mongodb'
 import t from 'tap'
 import type { MongoDBParams } from '../../../src/adapter/index.ts'
 import { MongoDBService, transaction } from '../../../src/adapter/index.ts'
@@ -48,6 +48,12 @@ t.test('ids of two types that look alike are of two records', async (t) => {
   await tasks.patch(null, { done: true }, { query: { name: 'number' } })
   const lines = await linesSoFar(stream, tasks, red)
   t.strictSame(lines, ['created number', 'created string', 'patched number'])
+})
+
+t.test('an id that the driver reads as another number is told', async (t) => {
+  const stream = await openRed()
+  await tasks.create({ ...red, _id: Long.fromNumber(5), name: 'long' } as never)
+  t.strictSame(await linesSoFar(stream, tasks, red), ['created long'])
 })
 
 t.test('an upsert that adds a record is told as one that was created', async (t) => {

@@ -111,7 +111,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     matches: (command, _embedded, other) => command.includes('$$v') && other.answer === 'error 1',
   },
   {
-    name: 'a whole number is an int, which docs/embedded.md says',
+    name: 'a whole number is an int, which docs/reference/embedded.md says',
     source: `${MANUAL}/reference/operator/aggregation/type/`,
     matches: (command, embedded, other) =>
       command.includes('"$type":') ||

@@ -1,0 +1,208 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import type { FastifyInstance } from 'fastify'
+import t from 'tap'
+
+import { createAccounts as createResets } from '../../examples/password-reset.ts'
+import { createPages as createRoles } from '../../examples/roles.ts'
+import { createAccounts } from '../../examples/sign-up.ts'
+import { createArticles } from '../../examples/slugs.ts'
+import { createNotes } from '../../examples/soft-delete.ts'
+import { createPages } from '../../examples/versions.ts'
+import { openDatabase } from '../support/database.ts'
+import { until } from '../support/until.ts'
+
+/** Guides whose code other tests compare. */
+const ELSEWHERE = ['migrating-from-feathers.md', 'oauth.md', 'scaling.md']
+
+const root = new URL('../../../', import.meta.url)
+const guides = readdirSync(new URL('docs/guides', root)).filter((file) => !ELSEWHERE.includes(file))
+const withoutIndent = (text: string): string => text.replace(/^ +/gm, '')
+const examples = readdirSync(new URL('examples', root), { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.ts') && !file.includes('node_modules'))
+  .map((file) => withoutIndent(readFileSync(new URL(`examples/${file}`, root), 'utf8')))
+
+for (const guide of guides) {
+  t.test(`every code block of the guide ${guide} stands in an example that runs`, async (t) => {
+    const text = readFileSync(new URL(`docs/guides/${guide}`, root), 'utf8')
+    const blocks = [...text.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, block = '']) => block)
+    t.ok(blocks.length > 0)
+    for (const block of blocks) {
+      const isThere = examples.some((example) => example.includes(withoutIndent(block)))
+      t.ok(isThere, block.split('\n')[0] ?? '')
+    }
+  })
+}
+
+const SECRET = 'a secret of more than thirty-two bytes'
+const PASSWORD = 'correct horse battery'
+const { db } = await openDatabase(t)
+
+interface Answer {
+  readonly status: number
+  // biome-ignore lint/suspicious/noExplicitAny: bodies of many services
+  readonly body: any
+}
+
+/** Resolves to what sends requests to an example, which has a database without records. */
+async function start<App extends { readonly fastify: FastifyInstance }>(create: () => App) {
+  await db.dropDatabase()
+  const app = create()
+  await app.fastify.ready()
+  const send = async (
+    method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
+    url: string,
+    payload?: object,
+    token = '',
+  ): Promise<Answer> => {
+    const headers = token === '' ? {} : { authorization: `Bearer ${token}` }
+    const request = { method, url, headers, ...(payload && { payload }) }
+    const { statusCode: status, body } = await app.fastify.inject(request)
+    return { status, body: body === '' ? undefined : JSON.parse(body) }
+  }
+  return { app, send }
+}
+
+t.test('sign-up answers with a token, and with nothing secret', async (t) => {
+  const { app, send } = await start(() => createAccounts(db, SECRET))
+  t.teardown(() => app.close())
+  const data = { email: 'Ann@example.org', password: PASSWORD }
+  const { status, body } = await send('POST', '/users', data)
+  t.equal(status, 201)
+  t.strictSame(Object.keys(body), ['accessToken', 'user'])
+  t.strictSame(Object.keys(body.user), ['_id', 'email'])
+  const own = `/users/${body.user._id}`
+  t.match(await send('GET', own), { status: 401 })
+  t.match(await send('GET', own, undefined, body.accessToken), { body: body.user })
+  t.match(await send('POST', '/users', { ...data, email: 'ann@EXAMPLE.org' }), { status: 409 })
+  t.match(await send('POST', '/authentication', { strategy: 'local', ...data }), { status: 201 })
+})
+
+t.test('roles decide what members may do, and nobody chooses his own', async (t) => {
+  const { app, send } = await start(() => createRoles(db, SECRET))
+  t.teardown(() => app.close())
+  const logIn = async (name: string): Promise<string> => {
+    await send('POST', '/users', { name, password: PASSWORD })
+    const login = { strategy: 'local', name, password: PASSWORD }
+    return (await send('POST', '/authentication', login)).body.accessToken
+  }
+  const [ann, ben] = [await logIn('Ann'), await logIn('Ben')]
+  const eve = { name: 'Eve', password: PASSWORD, role: 'editor' }
+  t.match(await send('POST', '/users', eve), { status: 400 })
+  const { body: page } = await send('POST', '/pages', { text: 'Hello' }, ann)
+  const url = `/pages/${page._id}`
+  t.match(await send('PATCH', url, { text: 'Ha' }, ben), { status: 404 })
+  t.match(await send('PATCH', url, { text: 'Bye' }, ann), { status: 200, body: { text: 'Bye' } })
+  t.match(await send('DELETE', url, undefined, ann), { status: 403 })
+  t.match(await send('GET', '/users', undefined, ben), { status: 403 })
+  await db.collection('users').updateOne({ name: 'Ben' }, { $set: { role: 'editor' } })
+  t.match(await send('GET', '/users', undefined, ben), {
+    status: 200,
+    body: [{ role: 'writer' }, {}],
+  })
+  t.match(await send('PATCH', url, { text: 'Ha' }, ben), { status: 200 })
+  t.match(await send('DELETE', url, undefined, ben), { status: 200 })
+})
+
+t.test('articles are found by slugs, which differ and stay', async (t) => {
+  const { app, send } = await start(() => createArticles(db))
+  t.teardown(() => app.close())
+  const data = { title: 'Wie man fliegt: Übung', text: 'Flap.' }
+  t.match(await send('POST', '/articles', data), { body: { slug: 'wie-man-fliegt-ubung' } })
+  const { body: second } = await send('POST', '/articles', data)
+  t.match(second.slug, /^wie-man-fliegt-ubung-[0-9a-f]{6}$/)
+  t.strictSame(await send('GET', `/articles/${second.slug}`), { status: 200, body: second })
+  const renamed = await send('PATCH', `/articles/${second.slug}`, { title: 'Other' })
+  t.match(renamed.body, { slug: second.slug, title: 'Other' })
+  t.match(await send('POST', '/articles', { ...data, slug: 'mine' }), { status: 400 })
+  t.match(await send('POST', '/articles', { ...data, title: '日本' }), {
+    body: { slug: 'untitled' },
+  })
+})
+
+t.test('a write to an old version is refused, and each write is in the history', async (t) => {
+  const { app, send } = await start(() => createPages(db))
+  t.teardown(() => app.close())
+  const { body: page } = await send('POST', '/pages', { text: 'a' })
+  const url = `/pages/${page._id}`
+  t.match(await send('PATCH', url, { text: 'b', version: 1 }), { body: { version: 2 } })
+  const late = await send('PATCH', url, { text: 'c', version: 1 })
+  t.match(late, { status: 409, body: { data: { version: 2 } } })
+  t.match(await send('PATCH', url, { text: 'c' }), { status: 400 })
+  const other = `/pages/${'0'.repeat(24)}`
+  t.match(await send('PATCH', other, { text: 'c', version: 1 }), { status: 404 })
+  const history = (await send('GET', `/history?pageId=${page._id}&$sort[version]=1`)).body
+  t.match(history, [
+    { text: 'a', version: 1 },
+    { text: 'b', version: 2 },
+  ])
+  t.equal(history.length, 2)
+
+  const fail = () => {
+    throw new Error('The entry can not be written')
+  }
+  app.service('history').hooks({ before: { create: [fail] } })
+  t.match(await send('PATCH', url, { text: 'd', version: 2 }), { status: 500 })
+  t.match(await send('GET', url), { body: { text: 'b', version: 2 } })
+})
+
+t.test('what is removed is not found, and can be restored', async (t) => {
+  const { app, send } = await start(() => createNotes(db))
+  t.teardown(() => app.close())
+  const { body: note } = await send('POST', '/notes', { text: 'a' })
+  const url = `/notes/${note._id}`
+  const heard: unknown[] = []
+  app.service('notes').on('removed', (record) => heard.push(record))
+  t.match(await send('DELETE', url), { status: 200, body: note })
+  t.equal(heard.length, 1)
+  t.match(await send('DELETE', url), { status: 404 })
+  t.match(await send('GET', url), { status: 404 })
+  t.match(await send('PATCH', url, { text: 'b' }), { status: 404 })
+  t.strictSame((await send('GET', '/notes')).body, [])
+  t.equal((await send('DELETE', '/notes')).status, 405)
+  t.ok((await db.collection('notes').findOne({}))?.['deletedAt'] instanceof Date)
+  t.strictSame(await send('POST', '/notes/restore', { _id: note._id }), { status: 200, body: note })
+  t.match(await send('POST', '/notes/restore', { _id: note._id }), { status: 404 })
+  t.strictSame((await send('GET', '/notes')).body, [note])
+})
+
+t.test('a link sets a new password once, and ends old logins', async (t) => {
+  const mails: string[][] = []
+  const create = () => createResets(db, SECRET, async (...mail) => void mails.push(mail))
+  const { app, send } = await start(create)
+  t.teardown(() => app.close())
+  const email = 'ann@example.org'
+  const { body: user } = await send('POST', '/users', { email, password: PASSWORD })
+  const login = { strategy: 'local', email: 'Ann@example.org', password: PASSWORD }
+  const { accessToken } = (await send('POST', '/authentication', login)).body
+  t.match(await send('GET', `/users/${user._id}`, undefined, accessToken), { status: 200 })
+
+  const unknown = await send('POST', '/password-resets', { email: 'ben@example.org' })
+  t.strictSame(await send('POST', '/password-resets', { email }), unknown)
+  await until(() => mails.length > 0)
+  const [[address, token = ''] = []] = mails
+  t.equal(address, email)
+  t.notOk(JSON.stringify(await db.collection('passwordResets').find().toArray()).includes(token))
+
+  const password = 'another horse battery'
+  const redeem = (data: object) => send('POST', '/password-resets/redeem', data)
+  t.match(await redeem({ token: 'guess', password }), { status: 400 })
+  t.match(await redeem({ token, password: 'short' }), { status: 400 })
+  t.match(await redeem({ token, password }), { status: 200 })
+  t.match(await redeem({ token, password }), { status: 400 })
+  // As if the first login were one second older.
+  const { iat } = decode(accessToken)
+  const changeAt = (seconds: number) =>
+    db.collection('users').updateOne({}, { $set: { passwordChangedAt: new Date(seconds * 1_000) } })
+  await changeAt(iat + 1)
+  t.match(await send('GET', `/users/${user._id}`, undefined, accessToken), { status: 401 })
+  await changeAt(iat)
+  t.match(await send('POST', '/authentication', login), { status: 401 })
+  const renewed = await send('POST', '/authentication', { ...login, password })
+  t.equal(renewed.status, 201)
+  const { accessToken: fresh } = renewed.body
+  t.match(await send('GET', `/users/${user._id}`, undefined, fresh), { status: 200 })
+})
+
+function decode(token: string): { readonly iat: number } {
+  return JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
+}
