@@ -112,6 +112,10 @@ const REALTIME = toNames({
   types: 'PublishContext Publisher RealtimeOptions Subscriber',
 })
 
+const OPENTELEMETRY = toNames({ values: 'opentelemetry', types: 'OpenTelemetryOptions' })
+
+const PROMETHEUS = toNames({ values: 'prometheus', types: 'PooledClient PrometheusOptions' })
+
 const EMBEDDED = toNames({
   values: 'startEmbeddedMongo',
   types: 'EmbeddedMongo EmbeddedMongoOptions',
@@ -149,6 +153,8 @@ const PUBLIC_NAMES: Readonly<Record<string, Names>> = {
   'remex/mongodb': MONGODB,
   'remex/embedded': EMBEDDED,
   'remex/realtime': REALTIME,
+  'remex/opentelemetry': OPENTELEMETRY,
+  'remex/prometheus': PROMETHEUS,
   'remex/client': CLIENT,
   'remex/client/realtime': REALTIME_CLIENT,
 }

@@ -26,6 +26,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     layers: ['auth', ...CORE],
     packages: [
       ...['fastify', '@fastify/*', 'fastify-plugin', 'find-my-way', 'fast-querystring', 'qs'],
+      ...['@opentelemetry/api', 'prom-client'],
       ...['config', 'yaml'],
     ],
     node: true,

@@ -22,6 +22,8 @@ interface FunctionMetadata {
   readonly configuratorFactory?: string
   /** The strategies of a hook that lets nobody pass whom none of them proves. */
   readonly strategies?: readonly string[]
+  /** Set for an around hook that observes: it changes neither params nor results. */
+  readonly changesNothing?: boolean
   /** Set for a hook that refuses nobody. */
   readonly refusesNobody?: boolean
   /** Set once a warning has named the function, or the entry of a method: one for each is enough. */

@@ -15,6 +15,8 @@ export interface StreamedCall {
 
 /** What answers requests by streams: `realtime()` gives it to an application. */
 export interface RequestStreams {
+  /** How many streams are open. */
+  readonly size: number
   /** Resolves when the answer has begun; rejects with what it is refused for. */
   open(call: StreamedCall): Promise<void>
 }

@@ -50,6 +50,10 @@ export interface RestOptions {
    */
   readonly handlerTimeoutMs?: number
   /**
+   * From how many milliseconds on a call is logged as slow, with the names in its query. Default: none is.
+   */
+  readonly slowMs?: number
+  /**
    * Whether `/health/live` and `/health/ready` are served. Default: true for `rest()`, whose prefix
    * does not count for them; in the plugin false, and true serves them below its prefix.
    */
@@ -87,6 +91,7 @@ export const REST_RULES: Readonly<Record<keyof RestOptions, OptionRules[string]>
   },
   notFound: { ...OPTION.object, keys: NOT_FOUND_RULES },
   handlerTimeoutMs: OPTION.limit,
+  slowMs: OPTION.limit,
   health: OPTION.boolean,
   methodPaths: OPTION.boolean,
 }

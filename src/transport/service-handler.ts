@@ -7,6 +7,7 @@ import { finishCall, startCall } from '../core/services/run-method.ts'
 import { TimedCall } from './call-time-limit.ts'
 import type { Middleware, ServiceMiddleware } from './middleware.ts'
 import { getMiddleware, runMiddleware } from './middleware.ts'
+import { toQueryShape } from './observing/query-shape.ts'
 import { parseCaller, takeQueryToken } from './parse-authentication.ts'
 import { acceptsJson } from './replies/accept.ts'
 import { isEndless, isSentAsItIs, isSentAsJson, sendBody } from './replies/body.ts'
@@ -51,6 +52,8 @@ class RestCall extends TimedCall {
   /** `null` until the functions before the service have run. */
   #context: HookContext | null = null
   #facts: RequestFacts | null = null
+  /** When the call has begun, in ms of the process; `null` where nobody asks for slow calls. */
+  #startedAt: number | null
 
   constructor(
     transport: RestTransport,
@@ -66,6 +69,7 @@ class RestCall extends TimedCall {
     this.#request = request
     this.#reply = reply
     this.#middleware = getMiddleware(method.entry)
+    this.#startedAt = transport.options.slowMs === undefined ? null : performance.now()
   }
 
   start(): void {
@@ -259,8 +263,21 @@ class RestCall extends TimedCall {
     answerError(this.#transport, error, this.#request, this.#reply, call)
   }
 
+  /** Logs a call that has taken long, with the names in its query and none of its values. */
+  #logIfSlow(startedAt: number): void {
+    this.#startedAt = null
+    const durationMs = Math.round(performance.now() - startedAt)
+    const { slowMs = Number.POSITIVE_INFINITY } = this.#transport.options
+    if (durationMs < slowMs) return
+    const { name, entry } = this.#method
+    const query = toQueryShape(this.#context?.params.query)
+    const call = { service: entry.path, method: name, requestId: this.#request.id }
+    this.#transport.logger.warn({ ...call, durationMs, query }, 'Slow call')
+  }
+
   /** Ends the time limit with the answer; a function or a formatter may send it later, or never. */
   #end(): void {
+    if (this.#startedAt !== null) this.#logIfSlow(this.#startedAt)
     if (this.#transport.timeLimit === null) return
     if (isAnswered(this.#reply)) this.endWatch()
     else this.#reply.raw.once('close', () => this.endWatch())

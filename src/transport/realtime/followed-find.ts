@@ -88,12 +88,18 @@ export class FollowedFind {
     const sources = [{ hooks: app.hookRegistry }, { hooks, schemas }]
     const method = { ...this.method, call, chain: compileChain(sources, 'find', call) }
     const shaping = sources.flatMap(({ hooks: registry }) => [
-      ...registry.getAround('find').filter((hook) => metadataOf(hook).strategies === undefined),
+      ...registry.getAround('find').filter((hook) => !isNeutral(hook)),
       ...registry.get('after', 'all'),
       ...registry.get('after', 'find'),
     ])
     return { of: chain, method, shapes: shaping.length > 0 }
   }
+}
+
+/** Whether a hook changes nothing of a result: it logs callers in, or observes. */
+function isNeutral(hook: object): boolean {
+  const { strategies, changesNothing } = metadataOf(hook)
+  return strategies !== undefined || changesNothing === true
 }
 
 interface Running extends HookContext {

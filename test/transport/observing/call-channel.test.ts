@@ -113,7 +113,14 @@ t.test('hooks that have a name are told, where somebody asks before they are add
         },
       ],
     },
-    before: { get: [function check() {}, () => undefined] },
+    before: {
+      get: [
+        function check(): void {
+          results.push('checked')
+        },
+        () => undefined,
+      ],
+    },
     after: {
       get: [
         async function refuse() {

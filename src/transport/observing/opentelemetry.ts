@@ -1,0 +1,69 @@
+/**
+ * Spans for calls of services, by OpenTelemetry.
+ * @module remex/opentelemetry
+ */
+
+import type { TracerProvider } from '@opentelemetry/api'
+import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
+import { describeFunction } from '../../core/function-metadata.ts'
+import type { AnyApplication, HookContext, NextFunction } from '../../core/index.ts'
+import { toServiceError } from '../../core/index.ts'
+import { createConfigurator } from '../../core/options/configurator.ts'
+import type { OptionRules } from '../../core/options/option-check.ts'
+import { checkOptions } from '../../core/options/option-check.ts'
+import { hasMethod, isObject } from '../../core/value-kind.ts'
+
+/** Options of `opentelemetry()`. */
+export interface OpenTelemetryOptions {
+  /** What makes the tracer. Default: the provider that the process has registered. */
+  readonly tracerProvider?: TracerProvider
+}
+
+const RULES: OptionRules = {
+  tracerProvider: {
+    expected: 'a TracerProvider',
+    isValid: (value) => isObject(value) && hasMethod(value, 'getTracer'),
+  },
+}
+
+/**
+ * Makes a span for each call of a service, `tasks.patch`: a child of what is active, as the span of the
+ * request by `@fastify/otel` is. Commands of the database become its children. It has the service, the method and
+ * the outcome, and no data. Configure it first, so that it is around all other hooks:
+ * `app.configure(opentelemetry())`.
+ * @throws {TypeError} an option is not known or invalid
+ */
+export function opentelemetry(options: OpenTelemetryOptions = {}): (app: AnyApplication) => void {
+  const configure = createConfigurator('opentelemetry', options, (app: AnyApplication) => {
+    app.hooks({ around: { all: [createSpanHook(options)] } } as never)
+  })
+  checkOptions('opentelemetry()', options, RULES)
+  return configure
+}
+
+function createSpanHook({ tracerProvider = trace }: OpenTelemetryOptions) {
+  const tracer = (): ReturnType<TracerProvider['getTracer']> => tracerProvider.getTracer('remex')
+  const hook = ({ path, method, params }: HookContext, next: NextFunction): Promise<void> => {
+    const { provider, requestId } = params
+    const attributes = {
+      ...{ 'rpc.system.name': 'remex', 'rpc.method': `${path}/${method}` },
+      ...(provider === undefined ? {} : { 'remex.provider': provider }),
+      ...(requestId === undefined ? {} : { 'remex.request_id': requestId }),
+    }
+    const kind = SpanKind.INTERNAL
+    return tracer().startActiveSpan(`${path}.${method}`, { kind, attributes }, async (span) => {
+      try {
+        await next()
+      } catch (error) {
+        const { name, code } = toServiceError(error)
+        span.setAttribute('error.type', name)
+        // A caller's mistake is no fault of the server.
+        if (code >= 500) span.setStatus({ code: SpanStatusCode.ERROR, message: name })
+        throw error
+      } finally {
+        span.end()
+      }
+    })
+  }
+  return describeFunction(hook, { changesNothing: true })
+}
