@@ -121,7 +121,13 @@ await withTemporaryFolder((folder) => {
   checkShippedExamples(join(folder, 'lowest'), 'countries.js', 'accounts.js')
 
   console.log('\nWhere packages see no more than they declare:')
-  install(join(folder, 'linked'), MODULES, [tarball, ...newest], '--install-strategy=linked')
+  const optional = ['@opentelemetry/api', 'prom-client']
+  install(
+    join(folder, 'linked'),
+    MODULES,
+    [tarball, ...newest, ...optional],
+    '--install-strategy=linked',
+  )
   const program = entries.map((specifier) => `import '${specifier}'`).join('\n')
   writeFileSync(join(folder, 'linked/entries.js'), program)
   run(process.execPath, ['entries.js'], join(folder, 'linked'))

@@ -53,7 +53,7 @@ await t.test('packs the compiled files, their sources, docs and examples alone',
     t.ok(paths.includes(target.types.slice(2)), target.types)
   }
   await writeFile(join(folder, 'package.json'), '{ "private": true, "type": "module" }')
-  const others = ['fastify', 'mongodb', '@types/node']
+  const others = ['fastify', 'mongodb', '@opentelemetry/api', 'prom-client', '@types/node']
   await install(filename, ...others.map((name) => `${name}@${manifest.devDependencies[name]}`))
 })
 
