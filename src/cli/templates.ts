@@ -1,0 +1,38 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+// From `dist/cli/main.js`, the one file that all of this is bundled into.
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+
+/** The version of this package. */
+export const VERSION: string = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).version
+
+/** Files that a tarball would not hold by their own names: npm leaves out or renames them. */
+const OWN_NAMES: Readonly<Record<string, string>> = {
+  gitignore: '.gitignore',
+  'env.example': '.env.example',
+}
+
+/** Texts by their paths in a project, with slashes. */
+export type Files = Readonly<Record<string, string>>
+
+/**
+ * Returns the files of some folders of `templates`. Of files with the same path the last one counts,
+ * but the lines of all `.env.example` follow each other.
+ */
+export function readTemplates(folders: readonly string[]): Files {
+  const files: Record<string, string> = {}
+  for (const folder of folders) {
+    const root = join(ROOT, 'templates', folder)
+    for (const entry of readdirSync(root, { recursive: true, withFileTypes: true })) {
+      if (!entry.isFile()) continue
+      const file = join(entry.parentPath, entry.name)
+      const path = relative(root, file).replaceAll('\\', '/')
+      const name = OWN_NAMES[path] ?? path
+      const before = name === '.env.example' ? (files[name] ?? '') : ''
+      files[name] = before + readFileSync(file, 'utf8')
+    }
+  }
+  return files
+}
