@@ -46,7 +46,9 @@ export function readArguments(words: readonly string[]): Command {
   if (command === 'new') return readNew(rest)
   if (command === 'service') {
     const { positionals } = parse(rest, {})
-    return { name: 'service', path: readOne(positionals, 'service', 'a path') ?? '' }
+    const path = readOne(positionals, 'service', 'a path')
+    if (path === undefined) throw new Refusal('Say the path: npx remex service notes.')
+    return { name: 'service', path }
   }
   throw new Refusal(`There is no command '${command}'. Commands are new and service.`)
 }

@@ -12,7 +12,7 @@ import {
   oauth,
   protect,
 } from 'remex/auth'
-import { MongoDBService, ObjectIdSchema } from 'remex/mongodb'
+import { MongoDBListService, ObjectIdSchema } from 'remex/mongodb'
 import type { Served, Static } from 'remex/schema'
 import { resolve, resolveData, Type } from 'remex/schema'
 import type { Api } from '../app.ts'
@@ -31,7 +31,7 @@ const User = Type.Object({
 })
 export type User = Static<typeof User>
 
-class UserService extends MongoDBService<User, Static<typeof UserData>> {}
+class UserService extends MongoDBListService<User, Static<typeof UserData>> {}
 
 const userOptions = {
   methods: ['get', 'create'],

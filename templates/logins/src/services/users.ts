@@ -10,7 +10,7 @@ import {
   LocalStrategy,
   protect,
 } from 'remex/auth'
-import { MongoDBService, ObjectIdSchema } from 'remex/mongodb'
+import { MongoDBListService, ObjectIdSchema } from 'remex/mongodb'
 import type { Served, Static } from 'remex/schema'
 import { resolve, resolveData, Type } from 'remex/schema'
 import type { Api } from '../app.ts'
@@ -26,7 +26,7 @@ export type User = Static<typeof User>
 /** What callers send to sign up. They are refused with any other field, a `role` for example. */
 const UserData = Type.Omit(User, ['_id'])
 
-class UserService extends MongoDBService<User, Static<typeof UserData>> {}
+class UserService extends MongoDBListService<User, Static<typeof UserData>> {}
 
 const userOptions = {
   methods: ['get', 'create'],
