@@ -150,38 +150,48 @@ t.test('every variant of a file compiles strictly, with a service that was added
   }
 })
 
-const HAS_SCRIPT = process.platform === 'linux' && existsSync('/usr/bin/script')
+const skip = existsSync('/usr/bin/script') ? false : 'needs `script`, which makes a terminal'
 
-t.test(
-  'asks at a terminal for what is not said',
-  { skip: HAS_SCRIPT ? false : 'needs the program `script`, which makes a terminal' },
-  async (t) => {
-    const folder = createFolder(t)
-    const child = spawn(
-      'script',
-      ['-qec', `'${process.execPath}' '${PROGRAM}' new --oauth none`, '/dev/null'],
-      { cwd: folder, env: { ...process.env, TERM: 'xterm' } },
-    )
-    const down = '\u001b[B'
-    /** What is asked, and the keys that answer. */
-    const answers = [
-      ['Name of the project', 'shop\r'],
-      ['Database', `${down}\r`],
-      ['Logins?', 'n'],
-    ]
-    let output = ''
-    child.stdout.setEncoding('utf8').on('data', (text) => {
-      output += text
-      const [question = '', keys = ''] = answers[0] ?? []
-      if (answers.length === 0 || !output.includes(question)) return
-      answers.shift()
-      child.stdin.write(keys)
-    })
-    const [status] = await once(child, 'close')
-    t.equal(status, 0, output)
-    t.notMatch(output, 'GitHub')
-    const files = readFiles(join(folder, 'shop'))
-    t.notOk('src/services/users.ts' in files)
-    t.notMatch(files['src/server.ts'], 'embedded')
-  },
-)
+/** Runs `remex` at a terminal. Resolves to its status and what stood there, when all is answered. */
+async function answer(folder: string, words: string, answers: (readonly [string, string])[]) {
+  // One without a width would be written to letter by letter.
+  const command = `stty cols 80 rows 24; '${process.execPath}' '${PROGRAM}' ${words}`
+  const child = spawn('script', ['-qec', command, '/dev/null'], { cwd: folder })
+  let output = ''
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    output += text
+    const [question, keys = ''] = answers[0] ?? []
+    if (question === undefined || !output.includes(question)) return
+    answers.shift()
+    child.stdin.write(keys)
+  })
+  const [status] = await once(child, 'close')
+  return { status, output }
+}
+
+t.test('asks at a terminal for what is not said', { skip }, async (t) => {
+  const folder = createFolder(t)
+  const { status, output } = await answer(folder, 'new --oauth none', [
+    ['Name of the project', 'shop\r'],
+    ['Database', '\u001b[B\r'],
+    ['Logins?', 'n'],
+  ])
+  t.equal(status, 0, output)
+  t.notMatch(output, 'GitHub')
+  const files = readFiles(join(folder, 'shop'))
+  t.notOk('src/services/users.ts' in files)
+  t.notMatch(files['src/server.ts'], 'embedded')
+})
+
+t.test('asks nothing at a terminal with --yes', { skip }, async (t) => {
+  const folder = createFolder(t)
+  t.match(await answer(folder, 'new --yes', []), { status: 0, output: 'cd my-app' })
+})
+
+t.test('writes nothing when the questions are broken off', { skip }, async (t) => {
+  const folder = createFolder(t)
+  const { status, output } = await answer(folder, 'new shop', [['Database', '\u0003']])
+  t.equal(status, 1)
+  t.match(output, 'Nothing has been written.')
+  t.strictSame(readdirSync(folder), [])
+})
