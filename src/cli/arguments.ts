@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util'
 import { Refusal } from './refusal.ts'
 
-export const DATABASES = ['embedded', 'mongodb'] as const
-export const PROVIDERS = ['none', 'github'] as const
+const DATABASES = ['embedded', 'mongodb'] as const
+const PROVIDERS = ['none', 'github'] as const
 
 /** What a project is to have. */
 export interface ProjectAnswers {
@@ -12,18 +12,15 @@ export interface ProjectAnswers {
   readonly oauth: (typeof PROVIDERS)[number]
 }
 
-export const DEFAULTS: ProjectAnswers = {
-  name: 'my-app',
-  database: 'embedded',
-  logins: true,
-  oauth: 'none',
-}
+/** What is taken where nothing is said. */
+const [database, oauth] = [DATABASES[0], PROVIDERS[0]]
+export const DEFAULTS: ProjectAnswers = { name: 'my-app', database, logins: true, oauth }
 
 export const USAGE: string = `npx remex new [name]           makes a project in a folder of this name
   --database embedded|mongodb  what it keeps its records in; embedded needs nothing but Node
   --logins, --no-logins        whether people log in, and records have owners
   --oauth none|github          whether they may log in with GitHub, which needs --logins
-  --yes                        asks nothing: what is not said is ${describeDefaults()}
+  --yes                        asks nothing: the first of these is taken, and the name ${DEFAULTS.name}
 
 npx remex service <path>       adds a service to the project in this folder: its file and its test`
 
@@ -39,9 +36,7 @@ export type Command =
  */
 export function readArguments(words: readonly string[]): Command {
   const [command, ...rest] = words
-  if (command === undefined || command === 'help' || words.includes('--help')) {
-    return { name: 'help' }
-  }
+  if (command === undefined || words.includes('--help')) return { name: 'help' }
   if (command === '--version') return { name: 'version' }
   if (command === 'new') return readNew(rest)
   if (command === 'service') {
@@ -68,23 +63,23 @@ function readNew(words: readonly string[]): Command {
   if (oauth === 'github' && logins === false) {
     throw new Refusal('--oauth github needs logins: leave out --no-logins, or take --oauth none.')
   }
-  const given = Object.fromEntries(
-    Object.entries({ name, database, logins, oauth }).filter(([, value]) => value !== undefined),
+  const said = Object.entries({ name, database, logins, oauth }).filter(
+    ([, value]) => value != null,
   )
-  return { name: 'new', given, isAsking: values['yes'] !== true }
+  return { name: 'new', given: Object.fromEntries(said), isAsking: values['yes'] !== true }
 }
 
 type Flags = NonNullable<NonNullable<Parameters<typeof parseArgs>[0]>['options']>
 
 function parse(words: readonly string[], options: Flags) {
-  const allowed = Object.entries(options).map(([name]) => `--${name}`)
-  if ('logins' in options) allowed.push('--no-logins')
+  const allowed = Object.keys(options).map((name) => `--${name}`)
   try {
     return parseArgs({ args: [...words], options, allowPositionals: true, allowNegative: true })
   } catch (error) {
     // What Node says goes on with how to pass a name that begins with a hyphen, which is none here.
     const [problem] = /^[^.\n]*/.exec((error as Error).message) ?? []
-    const names = allowed.length === 0 ? 'There are no options' : `Options are ${allowed.join(' ')}`
+    const names =
+      allowed.length === 0 ? 'There are no options' : `Options are ${allowed.join(' ')} --no-logins`
     throw new Refusal(`${problem}. ${names}.`)
   }
 }
@@ -99,9 +94,4 @@ function readChoice<T extends string>(name: string, value: unknown, allowed: rea
   const choice = allowed.find((one) => one === value)
   if (value === undefined || choice !== undefined) return choice
   throw new Refusal(`--${name} can not be '${value}': take ${allowed.join(' or ')}.`)
-}
-
-function describeDefaults(): string {
-  const { name, database, logins, oauth } = DEFAULTS
-  return `${name}, ${database}, ${logins ? 'logins' : 'no logins'}, oauth ${oauth}`
 }

@@ -16,17 +16,19 @@ import type { Files } from './templates.ts'
 import { readTemplates, VERSION } from './templates.ts'
 
 /** What npm allows for new packages; a scope may stand before the name. */
-const NAME = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/
+const NAME = /^(?=.{1,214}$)(?:@[a-z0-9][a-z0-9._~-]*\/)?[a-z0-9][a-z0-9._~-]*$/
+/** What is no name of a package or of a database, besides the modules of Node. */
+const TAKEN = ['node_modules', 'favicon.ico', 'admin', 'config', 'local']
 
 /** Returns why no project can have this name here, `undefined` when one can. */
 export function findNameProblem(name: string): string | undefined {
-  if (!NAME.test(name) || name.length > 214 || name.startsWith('-')) {
+  if (!NAME.test(name)) {
     return `'${name}' can not be the name of a package: take lower-case letters, digits, - . _ and ~, up to 214, beginning with a letter or digit; a scope may stand before it, as in @me/my-app.`
   }
-  if (isBuiltin(name) || name === 'node_modules' || name === 'favicon.ico') {
-    return `'${name}' can not be the name of a package, since Node or npm use it: take another one.`
+  if (isBuiltin(name) || TAKEN.includes(name)) {
+    return `'${name}' is a name that Node, npm or MongoDB use: take another one.`
   }
-  const folder = toFolder(name)
+  const folder = resolve(toFolderName(name))
   if (!existsSync(folder)) return undefined
   try {
     if (readdirSync(folder).length === 0) return undefined
@@ -36,10 +38,8 @@ export function findNameProblem(name: string): string | undefined {
   return `${folder} is not empty: take another name, or an empty folder.`
 }
 
-/** The folder of a project: without the scope of its name. */
-function toFolder(name: string): string {
-  return resolve(name.replace(/^.*\//, ''))
-}
+/** Returns the name without its scope. */
+const toFolderName = (name: string): string => name.replace(/^.*\//, '')
 
 /**
  * Writes a project, all of it or nothing. Returns what to do next.
@@ -48,7 +48,7 @@ function toFolder(name: string): string {
 export function writeProject(answers: ProjectAnswers): string {
   const problem = findNameProblem(answers.name)
   if (problem !== undefined) throw new Refusal(problem)
-  const folder = toFolder(answers.name)
+  const folder = resolve(toFolderName(answers.name))
   const files = createFiles(answers)
   // Beside its place, so that one rename on the same disk is all that can be seen of it.
   const draft = mkdtempSync(join(dirname(folder), '.remex-new-'))
@@ -76,29 +76,25 @@ function createFiles({ name, database, logins, oauth }: ProjectAnswers): Files {
   const manifest = JSON.parse(text)
   manifest.name = name
   manifest.dependencies.remex = `^${VERSION}`
-  // A database, an audience and a title take fewer characters than a package.
-  const plainName = name.replace(/^.*\//, '').replace(/[^a-z0-9-]/g, '-')
-  const named = Object.entries(others).map(([path, source]) => [
-    path,
-    source.replaceAll('my-app', plainName),
-  ])
-  return {
+  const files: Record<string, string> = {
     'package.json': `${JSON.stringify(manifest, null, 2)}\n`,
-    ...Object.fromEntries(named),
   }
+  // The name of a database has fewer characters, and fewer kinds of them, than that of a package.
+  const plainName = toFolderName(name)
+    .replace(/[^a-z0-9-]/g, '-')
+    .slice(0, 60)
+  for (const [path, source] of Object.entries(others)) {
+    files[path] = source.replaceAll('my-app', plainName)
+  }
+  return files
 }
 
 function describeNext({ name, database, oauth }: ProjectAnswers, count: number): string {
-  const folder = name.replace(/^.*\//, '')
-  const isMongoDB = database === 'mongodb'
-  const steps = [
-    `cd ${folder}`,
-    'npm install',
-    'npm test',
-    ...(isMongoDB ? ['cp .env.example .env', 'docker compose up -d mongodb'] : []),
-    'npm run dev',
-  ]
+  const folder = toFolderName(name)
+  const mongodb = ['cp .env.example .env', 'docker compose up -d mongodb']
+  const start = database === 'mongodb' ? [...mongodb, 'npm run dev'] : ['npm run dev']
+  const steps = [`cd ${folder}`, 'npm install', 'npm test', ...start].join('\n  ')
   const page = 'The page of the API is at http://127.0.0.1:3030/docs then.'
   const github = oauth === 'github' ? '\n.env.example says where GITHUB_KEY comes from.' : ''
-  return `${count} files are in ${folder}. Go on with:\n\n  ${steps.join('\n  ')}\n\n${page}${github}`
+  return `${count} files are in ${folder}. Go on with:\n\n  ${steps}\n\n${page}${github}`
 }

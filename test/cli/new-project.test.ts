@@ -87,8 +87,10 @@ const REFUSALS: readonly (readonly [words: string, sentence: RegExp])[] = [
   ['new ../shop', /'\.\.\/shop' can not be the name/],
   ['new _shop', /'_shop' can not be the name/],
   [`new ${'a'.repeat(215)}`, /up to 214/],
-  ['new http', /Node or npm use it/],
-  ['new node_modules', /Node or npm use it/],
+  ['new @me/-shop', /can not be the name/],
+  ...['http', 'node_modules', 'admin'].map(
+    (name) => [`new ${name}`, /that Node, npm or MongoDB use/] as const,
+  ),
   ['new full', /full is not empty/],
   ['new file', /file is no folder/],
 ]
@@ -118,7 +120,7 @@ t.test('takes an empty folder', async (t) => {
 
 t.test('says how it is used, and its version', async (t) => {
   const folder = createFolder(t)
-  for (const words of [[], ['help'], ['--help'], ['new', '--help']]) {
+  for (const words of [[], ['--help'], ['new', '--help']]) {
     t.match(await runRemex(folder, ...words), { status: 0, stdout: 'npx remex service <path>' })
   }
   t.equal((await runRemex(folder, '--version')).stdout.trim(), readManifest().version)
@@ -171,13 +173,13 @@ async function answer(folder: string, words: string, answers: (readonly [string,
 
 t.test('asks at a terminal for what is not said', { skip }, async (t) => {
   const folder = createFolder(t)
-  const { status, output } = await answer(folder, 'new --oauth none', [
+  const { status, output } = await answer(folder, 'new', [
     ['Name of the project', 'shop\r'],
     ['Database', '\u001b[B\r'],
     ['Logins?', 'n'],
   ])
   t.equal(status, 0, output)
-  t.notMatch(output, 'GitHub')
+  t.notMatch(output, 'Log in elsewhere')
   const files = readFiles(join(folder, 'shop'))
   t.notOk('src/services/users.ts' in files)
   t.notMatch(files['src/server.ts'], 'embedded')

@@ -6,7 +6,6 @@ import { addMessages } from './services/messages.ts'
 // remex:imports
 
 /** The services by their paths. Each adds itself in its own file. */
-// biome-ignore lint/suspicious/noEmptyInterface: it is filled by the files of the services
 export interface Services {}
 
 export type Api = FastifyApplication<Services>
