@@ -8,12 +8,6 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 /** The version of this package. */
 export const VERSION: string = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).version
 
-/** Files that a tarball would not hold by their own names: npm leaves out or renames them. */
-const OWN_NAMES: Readonly<Record<string, string>> = {
-  gitignore: '.gitignore',
-  'env.example': '.env.example',
-}
-
 /** Texts by their paths in a project, with slashes. */
 export type Files = Readonly<Record<string, string>>
 
@@ -29,7 +23,8 @@ export function readTemplates(folders: readonly string[]): Files {
       if (!entry.isFile()) continue
       const file = join(entry.parentPath, entry.name)
       const path = relative(root, file).replaceAll('\\', '/')
-      const name = OWN_NAMES[path] ?? path
+      // npm would take one with a dot as its own, and rename it.
+      const name = path === 'gitignore' ? '.gitignore' : path
       const before = name === '.env.example' ? (files[name] ?? '') : ''
       files[name] = before + readFileSync(file, 'utf8')
     }
