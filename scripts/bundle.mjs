@@ -12,7 +12,8 @@ const { exports: entries } = JSON.parse(readFileSync('package.json', 'utf8'))
 const names = Object.values(entries).flatMap(
   (entry) => /^\.\/dist\/(.*)\.js$/.exec(entry.default)?.[1] ?? [],
 )
-names.push('adapter/embedded/worker')
+// What package.json names by other means: the thread, and its program.
+names.push('adapter/embedded/worker', 'cli/main')
 
 /** Whether a package, or a module of it, is copied into the bundle. */
 const isInlined = (id) => /(?:^|\/node_modules\/)typebox(?:\/|$)/.test(id)

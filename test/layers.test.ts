@@ -39,6 +39,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   adapter: { layers: [...CORE, 'adapter/matching'], packages: ['mongodb'], node: true },
   'adapter/matching': { layers: [], packages: ['bson'], node: true },
   'adapter/embedded': { layers: ['adapter/matching'], packages: ['bson'], node: true },
+  cli: { layers: [], packages: ['@clack/prompts'], node: true },
   client: { layers: ['core', 'core/errors'], packages: ['ofetch', 'qs'], node: false },
   'client/realtime': {
     layers: ['client', 'core', 'core/errors'],

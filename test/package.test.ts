@@ -19,6 +19,8 @@ interface Packed {
 }
 
 const run = promisify(execFile)
+/** Windows starts the programs of npm by its shell. */
+const shell = process.platform === 'win32'
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const manifest: Manifest = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
 const entries = Object.entries(manifest.exports).flatMap(([path, target]) =>
@@ -29,33 +31,32 @@ const entries = Object.entries(manifest.exports).flatMap(([path, target]) =>
 const folder = await realpath(await mkdtemp(join(tmpdir(), 'remex-package-')))
 t.teardown(() => rm(folder, { recursive: true, force: true }))
 
-await t.test('packs the compiled files, their sources, docs and examples alone', async (t) => {
-  const { filename, files } = await pack()
-  const paths = files.map(({ path }) => path)
-  t.match(relative(root, folder), /^\.\./)
-  t.strictSame(paths.filter((path) => !/^(dist|src|docs|examples)\//.test(path)).sort(), [
-    'CHANGELOG.md',
-    'CONTRIBUTING.md',
-    'LICENSE',
-    'README.md',
-    'SECURITY.md',
-    'package.json',
-  ])
-  t.strictSame(
-    // The tests of the blog are a part of that example.
-    paths
-      .filter((path) => !path.startsWith('examples/blog/test/'))
-      .filter((path) => /\.test\.|(^|\/)(test|bench|node_modules)\//.test(path)),
-    [],
-  )
-  for (const { target } of entries) {
-    t.ok(paths.includes(target.default.slice(2)), target.default)
-    t.ok(paths.includes(target.types.slice(2)), target.types)
-  }
-  await writeFile(join(folder, 'package.json'), '{ "private": true, "type": "module" }')
-  const others = ['fastify', 'mongodb', '@opentelemetry/api', 'prom-client', '@types/node']
-  await install(filename, ...others.map((name) => `${name}@${manifest.devDependencies[name]}`))
-})
+await t.test(
+  'packs the compiled files, their sources, docs, examples and templates alone',
+  async (t) => {
+    const { filename, files } = await pack()
+    const paths = files.map(({ path }) => path)
+    t.match(relative(root, folder), /^\.\./)
+    t.strictSame(
+      paths.filter((path) => !/^(dist|src|docs|examples|templates)\//.test(path)).sort(),
+      ['CHANGELOG.md', 'CONTRIBUTING.md', 'LICENSE', 'README.md', 'SECURITY.md', 'package.json'],
+    )
+    t.strictSame(
+      // The tests of the blog are a part of that example, and new projects begin with tests.
+      paths
+        .filter((path) => !/^(examples\/blog|templates\/\w+)\/test\//.test(path))
+        .filter((path) => /\.test\.|(^|\/)(test|bench|node_modules)\//.test(path)),
+      [],
+    )
+    for (const { target } of entries) {
+      t.ok(paths.includes(target.default.slice(2)), target.default)
+      t.ok(paths.includes(target.types.slice(2)), target.types)
+    }
+    await writeFile(join(folder, 'package.json'), '{ "private": true, "type": "module" }')
+    const others = ['fastify', 'mongodb', '@opentelemetry/api', 'prom-client', '@types/node']
+    await install(filename, ...others.map((name) => `${name}@${manifest.devDependencies[name]}`))
+  },
+)
 
 await t.test('leads every link of its pages to a file and a heading that it packs', async (t) => {
   const installed = join(folder, 'node_modules', manifest.name)
@@ -75,6 +76,20 @@ await t.test('leads every link of its pages to a file and a heading that it pack
       t.ok((await readAnchors(join(installed, target))).includes(anchor), `${page}: ${link}`)
     }
   }
+})
+
+await t.test('makes a project with all of its files by npx', async (t) => {
+  const { stdout } = await run('npx', ['remex', 'new', 'shop'], {
+    cwd: folder,
+    env: toEnv(),
+    shell,
+  })
+  t.match(stdout, 'cd shop')
+  const files = await readdir(join(folder, 'shop'))
+  t.ok(
+    ['.gitignore', '.env.example', 'package.json'].every((name) => files.includes(name)),
+    'each',
+  )
 })
 
 await t.test('is imported from JavaScript by every entry', async (t) => {
@@ -220,18 +235,18 @@ async function install(...packages: string[]): Promise<void> {
 }
 
 function npm(...options: string[]): Promise<{ stdout: string }> {
-  // The options of the npm that runs these tests would apply to this one as well.
-  const env = Object.fromEntries(
+  const name = shell ? 'npm.cmd' : 'npm'
+  const words = [...options, '--json', '--prefix', folder]
+  return run(name, words, { cwd: folder, env: toEnv(), shell })
+}
+
+/** Returns the environment without the options of the npm that runs these tests. */
+function toEnv(): NodeJS.ProcessEnv {
+  return Object.fromEntries(
     Object.entries(process.env).filter(
       ([name]) => !/^npm_(?!config_(registry|cache)$)/i.test(name),
     ),
   )
-  const windows = process.platform === 'win32'
-  return run(windows ? 'npm.cmd' : 'npm', [...options, '--json', '--prefix', folder], {
-    cwd: folder,
-    env,
-    shell: windows,
-  })
 }
 
 /** Returns what the compiler of this project says of the consumer, nothing when all is well. */

@@ -1,0 +1,34 @@
+#!/usr/bin/env node
+// What `npx remex` runs. It asks at a terminal alone, and says in one sentence what it refuses.
+import type { Command } from './arguments.ts'
+import { DEFAULTS, readArguments, USAGE } from './arguments.ts'
+import { findNameProblem, writeProject } from './new-project.ts'
+import { writeService } from './new-service.ts'
+import { askAnswers } from './questions.ts'
+import { Refusal } from './refusal.ts'
+import { VERSION } from './templates.ts'
+
+/** Resolves to what is printed. */
+async function run(command: Command): Promise<string> {
+  if (command.name === 'help') return USAGE
+  if (command.name === 'version') return VERSION
+  if (command.name === 'service') return writeService(command.path)
+  const { given, isAsking } = command
+  // Before the first question, and not after the last one.
+  const problem = given.name === undefined ? undefined : findNameProblem(given.name)
+  if (problem !== undefined) throw new Refusal(problem)
+  const hasTerminal = process.stdin.isTTY && process.stdout.isTTY
+  return writeProject(
+    isAsking && hasTerminal ? await askAnswers(given, findNameProblem) : { ...DEFAULTS, ...given },
+  )
+}
+
+try {
+  console.log(await run(readArguments(process.argv.slice(2))))
+} catch (error) {
+  // What the system refuses, as a folder that is for others, says itself what is wrong.
+  const isForPeople = error instanceof Refusal || (error instanceof Error && 'code' in error)
+  if (!isForPeople) throw error
+  console.error(error.message)
+  process.exitCode = 1
+}

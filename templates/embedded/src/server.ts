@@ -1,0 +1,28 @@
+import { existsSync } from 'node:fs'
+import { connectMongoDB } from 'remex/mongodb'
+import { createApi } from './app.ts'
+
+if (existsSync('.env')) process.loadEnvFile()
+const { PORT = '3030', HOST = '127.0.0.1', MONGODB_URL } = process.env
+
+const embedded = MONGODB_URL ? undefined : await startEmbedded()
+const mongo = await connectMongoDB(MONGODB_URL || embedded?.url || '')
+const app = createApi(mongo.db('my-app'))
+await app.listen({ port: Number(PORT), host: HOST })
+console.log(`The API is at ${app.fastify.listeningOrigin}/docs`)
+
+/** For development: in production it refuses to start, and MONGODB_URL has to be set. */
+async function startEmbedded() {
+  // Loaded only where it runs.
+  const { startEmbeddedMongo } = await import('remex/embedded')
+  return startEmbeddedMongo({ directory: '.data' })
+}
+
+async function stop() {
+  // First the calls that are still running.
+  await app.close()
+  await mongo.close()
+  await embedded?.close()
+}
+
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, stop)

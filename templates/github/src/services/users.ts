@@ -1,0 +1,125 @@
+import { randomBytes } from 'node:crypto'
+import type { Db, ObjectId } from 'mongodb'
+import type { HookContext, Params } from 'remex'
+import { NotAuthenticated } from 'remex'
+import {
+  AuthenticationService,
+  authenticate,
+  hashPassword,
+  JwtStrategy,
+  LocalStrategy,
+  OAuthStrategy,
+  oauth,
+  protect,
+} from 'remex/auth'
+import { MongoDBListService, ObjectIdSchema } from 'remex/mongodb'
+import type { Served, Static } from 'remex/schema'
+import { resolve, resolveData, Type } from 'remex/schema'
+import type { Api } from '../app.ts'
+
+/** What callers send to sign up. They are refused with any other field, a `role` for example. */
+const UserData = Type.Object({
+  email: Type.String({ format: 'email', maxLength: 254 }),
+  password: Type.String({ minLength: 12, maxLength: 1_000 }),
+})
+
+/** What is stored: the address in lower case and the password as its hash, or the id at GitHub. */
+const User = Type.Object({
+  _id: Type.Unsafe<ObjectId>(ObjectIdSchema()),
+  ...Type.Partial(UserData).properties,
+  githubId: Type.Optional(Type.String()),
+})
+export type User = Static<typeof User>
+
+class UserService extends MongoDBListService<User, Static<typeof UserData>> {}
+
+const userOptions = {
+  methods: ['get', 'create'],
+  schemas: { entity: Type.Omit(User, ['password']), create: UserData },
+} as const
+
+declare module '../app.ts' {
+  interface Services {
+    users: Served<UserService, typeof userOptions>
+  }
+}
+
+// What `params.user` is, in all services and hooks.
+declare module 'remex' {
+  interface DeclaredTypes {
+    user: User
+  }
+}
+
+/** Adds users who sign up by `POST /users` and log in by `POST /authentication`, or both at `/oauth/github`. */
+export function addUsers(app: Api, db: Db): void {
+  app.set('authentication', {
+    secret: readSecret('AUTH_SECRET', randomBytes(32).toString('base64')),
+    entity: 'user',
+    service: 'users',
+    authStrategies: ['jwt', 'local'],
+    jwtOptions: { audience: 'my-app', issuer: 'my-app', expiresIn: '1d' },
+    local: { usernameField: 'email', passwordField: 'password' },
+    // The callback answers with the token, as JSON, until `redirect` names the page that takes it.
+    oauth: {
+      github: {
+        key: readSecret('GITHUB_KEY', 'not-set'),
+        secret: readSecret('GITHUB_SECRET', 'not-set'),
+      },
+    },
+  })
+  const authentication = new AuthenticationService(app)
+  authentication.register('jwt', new JwtStrategy()).register('local', new LocalStrategy())
+  authentication.register('github', new OAuthStrategy())
+  app.use('authentication', authentication)
+  app.service('authentication').hooks({ before: { create: [resolveData(lowerEmail)] } })
+
+  const users = new UserService({
+    Model: db.collection('users'),
+    hidden: ['password'],
+    // Sparse, since each of these fields is missing where the other way of logging in is taken.
+    indexes: [
+      { key: { email: 1 }, unique: true, sparse: true },
+      { key: { githubId: 1 }, unique: true, sparse: true },
+    ],
+  })
+  app.use('users', users, userOptions)
+  app.service('users').hooks({
+    before: {
+      get: [requireLogin, onlyOneself],
+      create: [resolveData(lowerEmail), hashPassword('password')],
+    },
+    after: { all: [protect('password')] },
+  })
+  app.configure(oauth())
+}
+
+/** For members only: behind it, `params.user` is there. */
+export const requireLogin = authenticate('jwt')
+
+/** Members find and change what is theirs; what belongs to others is not found. */
+export function onlyOwn({ params }: { params: Params }): void {
+  if (params.provider) params.query = { ...params.query, ownerId: userOf(params)._id }
+}
+
+/** @throws {NotAuthenticated} nobody calls: a hook does not stand behind `requireLogin` */
+export function userOf({ user }: Params): User {
+  if (user === undefined) throw new NotAuthenticated('Not authenticated')
+  return user
+}
+
+function onlyOneself({ params }: { params: Params }): void {
+  if (params.provider) params.query = { ...params.query, _id: userOf(params)._id }
+}
+
+/** `Ann@example.org` and `ann@example.org` are one account. */
+const lowerEmail = resolve<{ email?: unknown }, HookContext>({
+  email: (email) => (typeof email === 'string' ? email.toLowerCase() : email),
+})
+
+/** Returns a variable of the environment, which must be set in production. */
+function readSecret(name: string, otherwise: string): string {
+  const value = process.env[name]
+  if (!value && process.env['NODE_ENV'] === 'production') throw new Error(`${name} is not set`)
+  return value || otherwise
+}

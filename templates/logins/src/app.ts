@@ -1,0 +1,28 @@
+import type { Db } from 'mongodb'
+import type { FastifyApplication } from 'remex'
+import { createApp, fastifyApp, openapi, rest } from 'remex'
+import type { AuthenticationService } from 'remex/auth'
+import { realtime } from 'remex/realtime'
+import { addMessages } from './services/messages.ts'
+import { addUsers } from './services/users.ts'
+// remex:imports
+
+/** The services by their paths. Each of the others adds itself in its own file. */
+export interface Services {
+  authentication: AuthenticationService
+}
+
+export type Api = FastifyApplication<Services>
+
+/** Returns the application, which does not listen yet: server.ts starts it, each test one of its own. */
+export function createApi(db: Db, { logLevel = 'info' } = {}): Api {
+  const app = fastifyApp(createApp<Services>(), { logger: { level: logLevel } })
+  app.configure(rest())
+  // `find` with `Accept: text/event-stream` is answered by a stream of what changes.
+  app.configure(realtime())
+  addUsers(app, db)
+  addMessages(app, db)
+  // remex:services. `npx remex service notes` adds a line above this one, and one above remex:imports.
+  app.configure(openapi({ info: { title: 'my-app', version: '1.0.0' } }))
+  return app
+}

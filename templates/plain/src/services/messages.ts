@@ -1,0 +1,44 @@
+import type { Db, ObjectId } from 'mongodb'
+import type { HookContext } from 'remex'
+import { MongoDBService, ObjectIdSchema } from 'remex/mongodb'
+import type { Served, Static } from 'remex/schema'
+import { DateSchema, Type } from 'remex/schema'
+import type { Api } from '../app.ts'
+
+/** What is stored and answered. */
+const MessagesRecord = Type.Object({
+  _id: Type.Unsafe<ObjectId>(ObjectIdSchema()),
+  text: Type.String({ minLength: 1, maxLength: 1_000 }),
+  createdAt: DateSchema(),
+})
+export type MessagesRecord = Static<typeof MessagesRecord>
+
+/** What callers send. They are refused with any other field. */
+const MessagesData = Type.Pick(MessagesRecord, ['text'])
+type MessagesData = Static<typeof MessagesData>
+
+class MessagesService extends MongoDBService<MessagesRecord, MessagesData> {}
+
+const messagesOptions = {
+  methods: ['find', 'get', 'create', 'patch', 'remove'],
+  schemas: { entity: MessagesRecord, create: MessagesData },
+} as const
+
+declare module '../app.ts' {
+  interface Services {
+    messages: Served<MessagesService, typeof messagesOptions>
+  }
+}
+
+export function addMessages(app: Api, db: Db): void {
+  const service = new MessagesService({
+    Model: db.collection('messages'),
+    paginate: { default: 20, max: 100 },
+  })
+  app.use('messages', service, messagesOptions)
+  app.service('messages').hooks({ before: { create: [setDate] } })
+}
+
+function setDate(context: HookContext): void {
+  context.data = { ...(context.data as MessagesData), createdAt: new Date() }
+}
