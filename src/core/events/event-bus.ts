@@ -41,5 +41,6 @@ export interface EventBus {
   publish(event: BusEvent): void
   /** Rejects while events do not arrive. */
   check(): Promise<void>
+  /** Resolves when what was published has been handed on, and nothing arrives any more. */
   close(): Promise<void>
 }

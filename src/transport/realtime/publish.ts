@@ -8,6 +8,7 @@ export interface Subscriber {
 
 /** The event that a publisher is asked about. */
 export interface PublishContext {
+  /** The application of the service. */
   readonly app: object
   /** The path of the service. */
   readonly path: string
