@@ -89,7 +89,12 @@ export type OptionsInput<S, Options> = [ServedOptions<S>] extends [never]
 export type ServiceInput<S> = AnyService extends S ? object | Partial<UntypedMethods<Id>> : S
 
 /** A service with its hooks and events: what `app.service(path)` returns. */
-export type RegisteredService<S, A> = S & ServiceAddons<S, A>
+export type RegisteredService<S, A> = S & ServiceAddons<S, A> & ServiceMembers<S>
+
+/** What other entries of the package add to services: `publish` by `remex/realtime`. */
+// biome-ignore lint/suspicious/noEmptyInterface: filled by who adds something
+// biome-ignore lint/correctness/noUnusedVariables: the parameter has to be that of the others
+export interface ServiceMembers<S> {}
 
 /** What every registered service has beside its own methods. */
 export interface ServiceAddons<S, A = HookApplication> {

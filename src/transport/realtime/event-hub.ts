@@ -4,7 +4,7 @@ import { findServiceEntry, NotFound, TooManyRequests, Unavailable } from '../../
 import type { RequestStreams, StreamedCall } from '../request-streams.ts'
 import type { RecordEvent } from './event-log.ts'
 import { EVERYTHING } from './event-log.ts'
-import { findPublisher } from './publish.ts'
+import { addPublishMethod, findPublisher, removePublishMethod } from './publish.ts'
 import type { ResolvedRealtimeOptions } from './realtime-options.ts'
 import type { Parting } from './sent-records.ts'
 import type { StreamHub } from './subscription.ts'
@@ -235,12 +235,14 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
   /** With a bus the events of each service are published: other processes may have streams of it. */
   #addService(entry: MethodEntry['entry']): void {
     checkEventNames(entry)
+    addPublishMethod(entry.service)
     const find = entry.methods.get('find')
     if (this.options.bus !== null && find !== undefined) this.#topicOf(find)
   }
 
   /** Ends the streams of a service that is gone. */
   #removeService(entry: MethodEntry['entry']): void {
+    removePublishMethod(entry.service)
     for (const stream of this.#streams) {
       if (stream.topic.find.method.entry === entry) stream.end('closing')
     }

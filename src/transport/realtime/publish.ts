@@ -1,4 +1,6 @@
 import type { Params } from '../../core/index.ts'
+import type { EventData } from '../../core/method-arguments.ts'
+import { hasMethod } from '../../core/value-kind.ts'
 
 /** One caller with an open stream. */
 export interface Subscriber {
@@ -42,6 +44,34 @@ export function publish<T = Record<string, unknown>>(
     throw new TypeError('publish(): the publisher must be a function (record, context, subscriber)')
   }
   Object.defineProperty(service, PUBLISHER, { value: publisher, configurable: true })
+}
+
+/** Gives a service the method `publish`, unless it has one of this name. */
+export function addPublishMethod(service: object): void {
+  if (hasMethod(service, 'publish')) return
+  const value = (publisher: Publisher): object => {
+    publish(service, publisher)
+    return service
+  }
+  Object.defineProperty(value, PUBLISHER, { value: true })
+  Object.defineProperty(service, 'publish', { value, configurable: true, writable: true })
+}
+
+/** Takes the method, and the publisher, from a service again. */
+export function removePublishMethod(service: object): void {
+  const { publish: method } = service as { readonly publish?: object }
+  if (method !== undefined && PUBLISHER in method) Reflect.deleteProperty(service, 'publish')
+  Reflect.deleteProperty(service, PUBLISHER)
+}
+
+declare module '../../core/services/service-map.ts' {
+  interface ServiceMembers<S> {
+    /**
+     * Narrows who hears of the records of the service by streams. There once `realtime()` is configured, unless
+     * the service has a method of this name.
+     */
+    publish(publisher: Publisher<EventData<S, 'created'>>): unknown
+  }
 }
 
 /** Returns the publisher of a service, `undefined` for one that tells everybody who may read. */

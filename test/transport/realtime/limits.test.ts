@@ -179,6 +179,25 @@ for (const [verdict, { says, isHeard, isLogged }] of Object.entries(VERDICTS)) {
   })
 }
 
+t.test('publish is a method of services, unless they have one of that name', async (t) => {
+  const own = { find: async () => [], publish: async () => 'published' }
+  const server = await startLiveServer(t, (app) => {
+    app.use('tasks', new MongoDBService({ Model }))
+    app.use('own', own as never)
+  })
+  const { app } = server
+  const tasks = app.service('tasks')
+  tasks.publish((task) => (task as { name?: string }).name !== 'quiet')
+  const stream = await server.open('/tasks')
+  await stream.next()
+  await tasks.create({ name: 'quiet' } as never)
+  t.strictSame(await linesSoFar(stream, tasks), [])
+  t.equal(await (app.service('own') as unknown as typeof own).publish(), 'published')
+  await stream.close()
+  const service = await app.unuse('tasks')
+  t.notOk('publish' in (service as object), 'a service that is gone is as it was')
+})
+
 t.test('publish takes a function', (t) => {
   t.throws(() => publish({}, true as never), { name: 'TypeError' })
   t.end()
