@@ -1,5 +1,7 @@
 import type { Collection, FindCursor } from 'mongodb'
 import { BadRequest } from '../core/errors/index.ts'
+import type { TransportParams } from '../core/transport-facts.ts'
+import { TRANSPORT_FACTS } from '../core/transport-facts.ts'
 import { openModel } from './connection/model.ts'
 import { ReadSignal, toAbortError } from './connection/read-signal.ts'
 import { callDatabase, callWrite } from './driver-error.ts'
@@ -48,6 +50,7 @@ export async function callAdapter<R>(
   params: MongoDBParams = {},
   run: (call: AdapterCall) => unknown,
 ): Promise<R> {
+  countCall(params)
   const settings = resolveCallSettings(options, params)
   const { query, pipeline } = putTextFirst({
     query: splitQuery(params.query ?? {}, settings),
@@ -73,6 +76,12 @@ export async function callAdapter<R>(
     return isAtOnce ? callWrite(collection.db.client, start) : callDatabase(start)
   }
   return transaction === undefined ? runCall() : transaction.runNext(runCall)
+}
+
+/** Counts a call for the log of slow requests. */
+export function countCall(params: MongoDBParams | undefined): void {
+  const facts = (params as TransportParams | undefined)?.[TRANSPORT_FACTS]
+  if (facts !== undefined) facts.databaseCalls += 1
 }
 
 /**

@@ -1,6 +1,8 @@
 import { findOperatorPlaces } from '../core/checked-query.ts'
 import { BadRequest } from '../core/errors/index.ts'
 import { allowsMany, createMultiError } from '../core/services/multi-option.ts'
+import type { TransportFacts, TransportParams } from '../core/transport-facts.ts'
+import { TRANSPORT_FACTS } from '../core/transport-facts.ts'
 import { hasLazySignal } from './connection/read-signal.ts'
 import type { MongoDBSettings, MultiMethod } from './mongodb-options.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
@@ -53,6 +55,10 @@ class FollowedParams {
 
   get signal(): AbortSignal | undefined {
     return this.#original.signal
+  }
+
+  get [TRANSPORT_FACTS](): TransportFacts | undefined {
+    return (this.#original as TransportParams)[TRANSPORT_FACTS]
   }
 }
 

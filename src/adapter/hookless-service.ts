@@ -3,7 +3,7 @@ import type { AggregationCursor, Collection, Document, FindCursor } from 'mongod
 import { findServiceEntry } from '../core/index.ts'
 import type { Page, Query } from '../core/params.ts'
 import { allowsMany } from '../core/services/multi-option.ts'
-import { callAdapter } from './adapter-call.ts'
+import { callAdapter, countCall } from './adapter-call.ts'
 import { checkMulti, checkOne, sanitizeParams } from './call-checks.ts'
 import { createIndexes, openModel } from './connection/model.ts'
 import type {
@@ -215,6 +215,8 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
     const settings = resolveCallSettings(this.options, params)
     if (Array.isArray(data)) checkMulti('create', settings)
     // Of the query, only the fields of the result matter: nothing is looked up.
+    // The copy does not know the request.
+    countCall(params)
     const selecting = { ...params, query: { $select: params?.query?.$select } }
     return callAdapter('create', settings, selecting, (call) =>
       Array.isArray(data) ? createRecords(call, records) : createRecord(call, records[0] ?? {}),

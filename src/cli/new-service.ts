@@ -12,7 +12,7 @@ const TAKEN = ['authentication', 'docs', 'health', 'oauth', 'users']
  * @throws {Refusal} this is no such project, or the service can not have this path
  */
 export function writeService(path: string): string {
-  if (!/^[a-z][a-z0-9]*(?:[-/][a-z0-9]+)*$/.test(path)) {
+  if (!/^[a-z](?:[-/]?[a-z0-9])*$/.test(path)) {
     throw new Refusal(
       `'${path}' can not be the path of a service: take lower-case letters and digits, with - or / between them, as in notes or admin/audit-logs.`,
     )

@@ -13,6 +13,8 @@ export interface TransportFacts {
    * need them. An object with other headers is no copy: many calls may share it.
    */
   carry(from: Params, to: Params): void
+  /** How many calls of a database the call has made so far. */
+  databaseCalls: number
 }
 
 /** Params that carry the facts of their call. */

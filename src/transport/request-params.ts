@@ -85,6 +85,7 @@ function withoutFacts(fields: FeathersParams): FeathersParams {
 export class RequestFacts implements TransportFacts {
   readonly #request: FastifyRequest
   readonly #reply: FastifyReply
+  databaseCalls = 0
   #controller: AbortController | null = null
 
   constructor(request: FastifyRequest, reply: FastifyReply) {

@@ -272,7 +272,8 @@ class RestCall extends TimedCall {
     const { name, entry } = this.#method
     const query = toQueryShape(this.#context?.params.query)
     const call = { service: entry.path, method: name, requestId: this.#request.id }
-    this.#transport.logger.warn({ ...call, durationMs, query }, 'Slow call')
+    const databaseCalls = this.#facts?.databaseCalls ?? 0
+    this.#transport.logger.warn({ ...call, durationMs, databaseCalls, query }, 'Slow call')
   }
 
   /** Ends the time limit with the answer; a function or a formatter may send it later, or never. */

@@ -12,7 +12,7 @@ import { openDatabase } from '../support/database.ts'
 import { until } from '../support/until.ts'
 
 /** Guides whose code other tests compare. */
-const ELSEWHERE = ['migrating-from-feathers.md', 'oauth.md', 'scaling.md']
+const ELSEWHERE = ['migrating-from-feathers.md', 'new-project.md', 'oauth.md', 'scaling.md']
 
 const root = new URL('../../../', import.meta.url)
 const guides = readdirSync(new URL('docs/guides', root)).filter((file) => !ELSEWHERE.includes(file))

@@ -1,5 +1,7 @@
 import t from 'tap'
+import { MongoDBService } from '../../../src/adapter/index.ts'
 import { toQueryShape } from '../../../src/transport/observing/query-shape.ts'
+import { openDatabase } from '../../support/database.ts'
 import { startServer } from '../../support/http.ts'
 
 t.test('the shape of a query has its names, and none of its values', async (t) => {
@@ -49,4 +51,31 @@ t.test('nothing is logged without it, nor what is quicker', async (t) => {
     await server.request('/notes')
     t.strictSame(server.logged, [])
   }
+})
+
+t.test('a slow call says how often it has asked the database', async (t) => {
+  const { empty } = await openDatabase(t)
+  const Model = await empty('notes')
+  const server = await startServer(t, 'standalone', {
+    slowMs: 0,
+    services: (app) => {
+      app.use('notes', new MongoDBService({ Model, paginate: { default: 5 } }))
+      app.service('notes').hooks({
+        before: {
+          create: [
+            async ({ params, service }) => {
+              await service.find({ ...params, query: {} })
+            },
+          ],
+        },
+      })
+    },
+  })
+  await server.request('/notes?team=a')
+  await server.request('/notes', { method: 'POST', data: { team: 'a' } })
+  const slow = server.logged.map(({ details }) => details)
+  t.match(slow, [
+    { method: 'find', databaseCalls: 1 },
+    { method: 'create', databaseCalls: 1 },
+  ])
 })
