@@ -3,7 +3,7 @@ import type { ChangeStream, ClientSession, Collection } from 'mongodb'
 import { Binary, BSON, ObjectId } from 'mongodb'
 import { Unavailable } from '../../core/errors/index.ts'
 import type { BusEvent, BusReceiver, EventBus } from '../../core/events/event-bus.ts'
-import type { OptionRule, OptionRules } from '../../core/options/option-check.ts'
+import type { OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION, withDefaults } from '../../core/options/option-check.ts'
 import { isModel, MODEL_EXPECTED, openModel } from '../connection/model.ts'
 import type { Outbox } from '../driver-error.ts'
@@ -22,16 +22,11 @@ export interface MongoEventsOptions {
   readonly overlapMs?: number
 }
 
-const POSITIVE: OptionRule = {
-  expected: 'a whole number from 1 on',
-  isValid: (value) => OPTION.count.isValid(value) && Number(value) > 0,
-}
-
 const RULES: OptionRules = {
   collection: { expected: MODEL_EXPECTED, isValid: isModel },
-  keepMs: POSITIVE,
-  pollMs: POSITIVE,
-  overlapMs: POSITIVE,
+  keepMs: OPTION.positiveInteger,
+  pollMs: OPTION.positiveInteger,
+  overlapMs: OPTION.positiveInteger,
 }
 
 /** An event as it is stored. */

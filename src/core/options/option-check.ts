@@ -19,7 +19,7 @@ export { withDefaults } from './option-rules.ts'
 export const OPTION: Readonly<
   Record<
     | ('boolean' | 'string' | 'stringList' | 'count' | 'limit' | 'object')
-    | ('bodyLimit' | 'function' | 'extensions'),
+    | ('positiveInteger' | 'bodyLimit' | 'function' | 'extensions'),
     OptionRule
   >
 > = {
@@ -29,6 +29,10 @@ export const OPTION: Readonly<
   count: COUNT_OPTION,
   limit: LIMIT_OPTION,
   object: OBJECT_OPTION,
+  positiveInteger: {
+    expected: 'a whole number from 1 on',
+    isValid: (value) => COUNT_OPTION.isValid(value) && value !== 0,
+  },
   /** Bytes; 0 would be the default of Fastify. */
   bodyLimit: {
     expected: 'a number of bytes from 1 on',

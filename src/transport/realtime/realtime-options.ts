@@ -36,18 +36,13 @@ export type ResolvedRealtimeOptions = Required<RealtimeOptions>
 
 const BUS_METHODS = ['open', 'publish', 'check', 'close']
 
-const POSITIVE = {
-  expected: 'a whole number from 1 on',
-  isValid: (value: unknown) => OPTION.count.isValid(value) && Number(value) > 0,
-}
-
 const RULES: OptionRules & Record<keyof RealtimeOptions, unknown> = {
   bufferEvents: OPTION.count,
   bufferMs: OPTION.limit,
-  heartbeatMs: POSITIVE,
-  recheckMs: POSITIVE,
-  maxWaitingBytes: POSITIVE,
-  maxRecords: POSITIVE,
+  heartbeatMs: OPTION.positiveInteger,
+  recheckMs: OPTION.positiveInteger,
+  maxWaitingBytes: OPTION.positiveInteger,
+  maxRecords: OPTION.positiveInteger,
   maxStreams: OPTION.limit,
   maxStreamsPerCaller: OPTION.limit,
   bus: {
