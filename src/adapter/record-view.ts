@@ -5,7 +5,7 @@ import type { RecordView } from '../core/services/record-view.ts'
 import { isPlainObject } from '../core/value-kind.ts'
 import type { AdapterCall } from './adapter-call.ts'
 import { CommandError } from './matching/command-error.ts'
-import { decodeCompared } from './matching/decode.ts'
+import { decodeStored } from './matching/decode.ts'
 import type { Predicate } from './matching/filter.ts'
 import { compileFilter } from './matching/filter.ts'
 import type { DriverOptions } from './mongodb-params.ts'
@@ -137,5 +137,5 @@ function comparedFormOf(stored: object & { readonly [COMPARED_FORM]?: Document }
 /** Returns a document as the database holds it: of instances of classes nothing but their fields. */
 function toCompared(document: object): Document {
   // Written by the driver, whose classes may be of another version of BSON than those that compare.
-  return decodeCompared(BSON.serialize(document, { ignoreUndefined: true }))
+  return decodeStored(BSON.serialize(document, { ignoreUndefined: true }))
 }

@@ -1,8 +1,9 @@
 import * as fs from 'node:fs'
 import { crc32 } from 'node:zlib'
 import type { Document } from 'bson'
-import { deserialize, serialize } from 'bson'
-import { MAX_LEVELS, prepareDocument, STORED_VALUES } from '../protocol/message.ts'
+import { serialize } from 'bson'
+import { decodeStored } from '../../matching/decode.ts'
+import { MAX_LEVELS, prepareDocument } from '../protocol/message.ts'
 
 /** The length of the changes, a checksum of that length, and one of the changes: 4 bytes each. */
 const HEADER_BYTES = 12
@@ -39,7 +40,7 @@ export class RecordFile {
       this.#check(changes, header.readUInt32LE(8), at)
       for (let start = 0; start < length; start += changes.readInt32LE(start)) {
         const end = start + changes.readInt32LE(start)
-        const change = deserialize(changes.subarray(start, end), STORED_VALUES)
+        const change = decodeStored(changes.subarray(start, end))
         prepareDocument(change, MAX_LEVELS)
         apply(change)
       }

@@ -1,7 +1,8 @@
 import type { Document } from 'bson'
-import { ByteUtils, DBRef, deserialize, onDemand, serialize } from 'bson'
+import { ByteUtils, DBRef, onDemand, serialize } from 'bson'
 import { isDocument } from '../../matching/bson-type.ts'
 import { CommandError, notSupported } from '../../matching/command-error.ts'
+import { decodeStored } from '../../matching/decode.ts'
 import { isIndex, setField } from '../../matching/field-paths.ts'
 import { MAX_MESSAGE_BYTES } from '../limits.ts'
 
@@ -15,12 +16,6 @@ const MORE_TO_COME = 2
 const KNOWN_FLAGS = CHECKSUM_PRESENT | MORE_TO_COME
 /** A message with an unknown flag among the lower 16 bits must be refused. */
 const REQUIRED_FLAGS = 0xffff
-
-/**
- * How BSON becomes the values that are kept. Regular expressions stay data (BSONRegExp): only code
- * with a time limit may compile them.
- */
-export const STORED_VALUES = { bsonRegExp: true, promoteBuffers: false } as const
 
 /** One message from a client: what was asked, and how the reply must be framed. */
 export interface Request {
@@ -134,7 +129,7 @@ function parseOpQuery(message: Buffer): Request {
 
 function decode(bytes: Buffer): Document {
   try {
-    const document = deserialize(bytes, STORED_VALUES)
+    const document = decodeStored(bytes)
     if (prepareDocument(document, MAX_LEVELS)) checkOrder(bytes, 0, document)
     return document
   } catch (error) {
