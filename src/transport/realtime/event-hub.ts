@@ -35,10 +35,10 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
   readonly #app: Application
   readonly #topics = new Map<MethodEntry, Topic>()
   readonly #streams = new Set<Subscription>()
-  /** How many streams each caller has: those in `#callerOf`. */
+  /** How many streams each caller has: those that were admitted. */
   readonly #callers = new Map<string, number>()
-  /** The caller of each stream that was admitted. */
-  readonly #callerOf = new Map<Subscription, string>()
+  /** How many streams all callers have. */
+  #admitted = 0
   /** What streams that have ended have sent, by their tokens, the oldest first. */
   readonly #partings = new Map<string, KeptParting>()
   #partedKeys = 0
@@ -83,15 +83,16 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
   }
 
   admit(subscription: Subscription, params: Params): void {
-    if (this.#callerOf.has(subscription)) return
+    if (subscription.caller !== null) return
     const { maxStreams, maxStreamsPerCaller } = this.options
     const caller = toCaller(params)
     const count = this.#callers.get(caller) ?? 0
     if (count >= maxStreamsPerCaller) {
       throw new TooManyRequests(`A caller may have ${maxStreamsPerCaller} streams`)
     }
-    if (this.#callerOf.size >= maxStreams) throw new Unavailable('There are too many streams')
-    this.#callerOf.set(subscription, caller)
+    if (this.#admitted >= maxStreams) throw new Unavailable('There are too many streams')
+    subscription.caller = caller
+    this.#admitted++
     this.#callers.set(caller, count + 1)
   }
 
@@ -214,13 +215,12 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
   #release(subscription: Subscription): void {
     if (!this.#streams.delete(subscription)) return
     subscription.topic.remove(subscription)
-    const caller = this.#callerOf.get(subscription)
-    if (caller === undefined) return
-    this.#callerOf.delete(subscription)
+    const { caller, token } = subscription
+    if (caller === null) return
+    this.#admitted--
     const count = (this.#callers.get(caller) ?? 1) - 1
     if (count > 0) this.#callers.set(caller, count)
     else this.#callers.delete(caller)
-    const { token } = subscription
     const parting = subscription.part()
     if (parting === null) return
     this.#partings.set(token, { parting, leftAt: Date.now() })

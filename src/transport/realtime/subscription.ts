@@ -51,6 +51,8 @@ export class Subscription implements Follower, Viewer {
   cursor = 0
   isBusy = true
   view: RecordView | null = null
+  /** Who the stream is counted for, `null` until it was admitted. */
+  caller: string | null = null
   /** When the hooks of `find` are to run anew, in ms since the epoch; 0 until they have run. */
   recheckAt = 0
   /** The number of the event that has asked for that last. */

@@ -3,7 +3,7 @@ import t from 'tap'
 import { MongoDBService } from '../../../src/adapter/index.ts'
 import { authenticate } from '../../../src/auth/index.ts'
 import type { HookContext } from '../../../src/core/index.ts'
-import { publish, realtime } from '../../../src/transport/realtime/index.ts'
+import { publish, realtime, recheckStreams } from '../../../src/transport/realtime/index.ts'
 import { forge, now } from '../../auth/login-app.ts'
 import { addAccounts, bearer } from '../../support/accounts.ts'
 import { openDatabase } from '../../support/database.ts'
@@ -82,6 +82,32 @@ t.test(
     t.equal(server.hub.size, 1)
   },
 )
+
+t.test('a stream that ends while its rights are looked up is counted no longer', async (t) => {
+  const gate = new Gate()
+  let isSlow = false
+  const server = await startLiveServer(
+    t,
+    (app) => {
+      app.use('tasks', new MongoDBService({ Model }))
+      app.service('tasks').hooks({
+        before: { find: [async () => (isSlow ? gate.pass() : undefined)] },
+      })
+    },
+    { realtime: { maxStreamsPerCaller: 1 } },
+  )
+  const stream = await server.open('/tasks')
+  await stream.next()
+  isSlow = true
+  recheckStreams(server.app.service('tasks'))
+  await gate.arrivals(1)
+  await stream.close()
+  await until(() => server.hub.size === 0)
+  isSlow = false
+  gate.open()
+  const next = await server.open('/tasks')
+  t.equal((await next.next()).event, 'snapshot')
+})
 
 t.test('maxStreams: 0 is none', async (t) => {
   const server = await startLiveServer(t, (app) => app.use('a', new MongoDBService({ Model })), {
