@@ -35,10 +35,10 @@ export class FollowedFind {
   }
 
   /**
-   * Runs the hooks. Resolves to what a caller outside gets, and to the context.
+   * Runs the hooks. Resolves to what a caller outside gets.
    * @throws {NotAcceptable} a hook has set the result itself: nobody knows what this caller may read
    */
-  async call(context: HookContext, run: Run): Promise<{ body: unknown; context: HookContext }> {
+  async call(context: HookContext, run: Run): Promise<unknown> {
     const { method } = this.#current
     let hasRun = false
     const value = async (running: HookContext): Promise<unknown> => {
@@ -51,7 +51,7 @@ export class FollowedFind {
     finishCall(method, context, pending === undefined ? context.result : await pending)
     if (!hasRun) throw new NotAcceptable('A hook of find sets the result: there is no stream')
     const { dispatch, result } = context
-    return { body: toBody(dispatch === undefined ? result : dispatch), context }
+    return toBody(dispatch === undefined ? result : dispatch)
   }
 
   /**
@@ -62,8 +62,7 @@ export class FollowedFind {
    */
   async show(params: Params, find: (params: Params) => unknown): Promise<unknown> {
     const context = this.createContext(params)
-    const { body } = await this.call(context, (running) => find(running.params))
-    const records = listRecords(body)
+    const records = listRecords(await this.call(context, (running) => find(running.params)))
     if (records !== null && records.length < 2) return records[0]
     throw new TypeError(
       'The hooks of find must leave a page or a list with the records given to them',

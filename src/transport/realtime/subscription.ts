@@ -159,8 +159,7 @@ export class Subscription implements Follower, Viewer {
     }
     await this.#work(async () => {
       const before = this.view?.key
-      const context = this.topic.find.createContext(copyParams(this.given, this.given.query))
-      await this.topic.find.call(context, async (running) => {
+      await this.topic.find.call(this.#createContext(), async (running) => {
         await this.#follow(running)
         return this.createResult()
       })
@@ -201,13 +200,18 @@ export class Subscription implements Follower, Viewer {
     else this.end('refused', error.message)
   }
 
+  /** Returns the context of a call like the one that has opened the stream. */
+  #createContext(): HookContext {
+    return this.topic.find.createContext(copyParams(this.given, this.given.query))
+  }
+
   /** Calls `find`. What happens from before its read on is told afterwards. */
   async #find(
     context: HookContext,
     missed: MissedEvents | null,
   ): Promise<{ body: unknown; isResumed: boolean }> {
     let isResumed = false
-    const { body } = await this.topic.find.call(context, async (running) => {
+    const body = await this.topic.find.call(context, async (running) => {
       await this.#follow(running)
       isResumed = missed !== null && this.#resume(missed)
       if (isResumed) return this.createResult()
@@ -263,8 +267,7 @@ export class Subscription implements Follower, Viewer {
 
   async #resync(): Promise<void> {
     this.#stream?.write(RESYNC)
-    const context = this.topic.find.createContext(copyParams(this.given, this.given.query))
-    const { body } = await this.#find(context, null)
+    const { body } = await this.#find(this.#createContext(), null)
     this.#stream?.write(this.#toSnapshot(body))
   }
 

@@ -3,7 +3,6 @@ import { SERVER_SUPPORT } from '../../core/create-app.ts'
 import type { AnyServices } from '../../core/index.ts'
 import { Application } from '../../core/index.ts'
 import { attachSchemas } from '../../core/schema/service/lazy-schemas.ts'
-
 import { findCallObserver, traceHooks } from '../observing/call-channel.ts'
 
 /**
