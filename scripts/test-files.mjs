@@ -3,9 +3,9 @@
 // would cost a tenth: a failure names a line in `build`. A file passes when its process ends with status
 // 0, has printed a plan, every result of the plan and their counts, and no test of it is an `only`.
 import { spawn } from 'node:child_process'
-import { readdirSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
-import { join } from 'node:path'
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
 
 const FOLDER = 'build/test'
 /** How many files run at a time: every core has work while half of them wait for something. */
@@ -14,6 +14,12 @@ const JOBS = Math.max(3, 2 * availableParallelism())
 const TIMEOUT_S = 300
 /** Seconds after which one that does not is killed, as its event loop is blocked. */
 const KILL_S = TIMEOUT_S + 30
+/** Has a process write what it still does, before it is killed. */
+const REPORT_SIGNAL = 'SIGUSR2'
+/** How long it may take to write that. */
+const REPORT_MS = 10_000
+/** How many files have been started: each has a report of its own. */
+let started = 0
 /** What tap reads of the environment to run a part of the tests: all are run here. */
 const FILTERS = { TAP_GREP: undefined, TAP_INVERT: undefined, TAP_ONLY: undefined }
 
@@ -61,8 +67,9 @@ function runFile(
   { node = process.execPath, env = {}, label, children, killSeconds = KILL_S },
 ) {
   return new Promise((resolve) => {
-    const started = performance.now()
-    const child = spawn(node, [file, ...(label === undefined ? [] : [label])], {
+    const startedAt = performance.now()
+    const report = join(tmpdir(), `remex-test-${process.pid}-${++started}.json`)
+    const child = spawn(node, [...toReportOptions(report), file, ...(label ? [label] : [])], {
       env: { ...process.env, ...FILTERS, TAP_TIMEOUT: String(TIMEOUT_S), ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
@@ -75,21 +82,41 @@ function runFile(
     const end = (status) => {
       clearTimeout(timer)
       children?.delete(child)
-      const output = Buffer.concat(chunks).toString()
+      const output = Buffer.concat(chunks).toString() + takeReport(report)
       const results = Buffer.concat(printed).toString()
       const counts = readCounts(results)
       const fault = isLate ? `no end after ${killSeconds} s` : findFault(status, results, counts)
-      resolve({ file, output, counts, fault, seconds: (performance.now() - started) / 1000 })
+      resolve({ file, output, counts, fault, seconds: (performance.now() - startedAt) / 1000 })
     }
     // A process that it has started and left behind keeps the pipes open, so `close` may never come.
-    const timer = setTimeout(() => {
-      isLate = true
+    const kill = () => {
       child.kill('SIGKILL')
       for (const stream of [child.stdout, child.stderr]) stream.destroy()
+    }
+    let timer = setTimeout(() => {
+      isLate = true
+      // Windows has no such signal.
+      if (process.platform === 'win32') kill()
+      else if (child.kill(REPORT_SIGNAL)) timer = setTimeout(kill, REPORT_MS)
     }, killSeconds * 1000)
     child.once('error', (error) => end(error.message))
     child.once('close', (code, signal) => end(code ?? signal))
   })
+}
+
+/** Returns the options of Node for a report of a process at a path. */
+function toReportOptions(path) {
+  const place = [`--report-directory=${dirname(path)}`, `--report-filename=${basename(path)}`]
+  return ['--report-on-signal', `--report-signal=${REPORT_SIGNAL}`, '--report-compact', ...place]
+}
+
+/** Returns the stack in a report, and the handles that keep the process alive; `''` without a report. */
+function takeReport(path) {
+  if (!existsSync(path)) return ''
+  const { javascriptStack, libuv } = JSON.parse(readFileSync(path, 'utf8'))
+  rmSync(path)
+  const handles = libuv.filter((handle) => handle.is_active && handle.is_referenced)
+  return JSON.stringify({ stack: javascriptStack.stack, handles }, null, 2)
 }
 
 /** Returns the counts that tap prints at the end: what is not there is 0. */
