@@ -76,7 +76,9 @@ class Line implements ProxiedConnection {
   }
 
   break(): void {
-    this.#client.resetAndDestroy()
+    // Node can not reset a socket that is sending its end: it stays open, and the process spins when it exits.
+    if (this.#client.writableEnded) this.#client.destroy()
+    else this.#client.resetAndDestroy()
   }
 }
 
