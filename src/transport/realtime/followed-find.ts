@@ -4,7 +4,7 @@ import { compileChain } from '../../core/hooks/hook-chain.ts'
 import type { MethodEntry, Params } from '../../core/index.ts'
 import { HookContext, NotAcceptable } from '../../core/index.ts'
 import { copyPlain } from '../../core/schema/plain-objects.ts'
-import { finishCall, startCall } from '../../core/services/run-method.ts'
+import { finishCall, startCall, startUnobserved } from '../../core/services/run-method.ts'
 import type { TransportParams } from '../../core/transport-facts.ts'
 import { carryFacts } from '../../core/transport-facts.ts'
 import { toBody } from '../service-reply.ts'
@@ -36,9 +36,14 @@ export class FollowedFind {
 
   /**
    * Runs the hooks. Resolves to what a caller outside gets.
+   * @param start starts the call. Default: it is told to those who observe calls
    * @throws {NotAcceptable} a hook has set the result itself: nobody knows what this caller may read
    */
-  async call(context: HookContext, run: Run): Promise<unknown> {
+  async call(
+    context: HookContext,
+    run: Run,
+    start: typeof startCall = startCall,
+  ): Promise<unknown> {
     const { method } = this.#current
     let hasRun = false
     const value = async (running: HookContext): Promise<unknown> => {
@@ -47,7 +52,7 @@ export class FollowedFind {
       return returned
     }
     Object.defineProperty(context, RUN, { value, configurable: true })
-    const pending = startCall(method, context)
+    const pending = start(method, context)
     finishCall(method, context, pending === undefined ? context.result : await pending)
     if (!hasRun) throw new NotAcceptable('A hook of find sets the result: there is no stream')
     const { dispatch, result } = context
@@ -62,7 +67,9 @@ export class FollowedFind {
    */
   async show(params: Params, find: (params: Params) => unknown): Promise<unknown> {
     const context = this.createContext(params)
-    const records = listRecords(await this.call(context, (running) => find(running.params)))
+    // Not a call of anybody: it is repeated for each stream that hears of an event.
+    const call = this.call(context, (running) => find(running.params), startUnobserved)
+    const records = listRecords(await call)
     if (records !== null && records.length < 2) return records[0]
     throw new TypeError(
       'The hooks of find must leave a page or a list with the records given to them',
