@@ -9,7 +9,7 @@ import { until } from '../support/until.ts'
 const chromium = findChromium()
 const skip = chromium === undefined && 'the page needs Chromium: install the package `chromium`'
 
-const INFO = { title: 'Countries', version: '1.0.0' }
+const INFO = { title: 'Countries & <more>', version: '1.0.0' }
 
 const database = skip ? undefined : await openDatabase(t)
 
@@ -25,6 +25,8 @@ for (const mode of MODES) {
     server.app.use('later', { find: async () => [] })
     const { evaluate, click, read } = await openPage(t, String(chromium), `${server.url}/docs`)
     await read('#operations-tag-later')
+    t.equal(await evaluate('document.title'), INFO.title)
+    t.equal(await evaluate("document.querySelectorAll('.topbar, .topbar-wrapper').length"), 0)
     const tags = await evaluate(
       "[...document.querySelectorAll('h3[data-tag]')].map((it) => it.dataset.tag).join()",
     )

@@ -9,6 +9,7 @@ import { redactData, redactErrors } from '../logging/redact.ts'
 import { prefersHtml } from '../replies/accept.ts'
 import { sendErrorBody } from '../replies/body.ts'
 import { addVary } from '../replies/headers.ts'
+import { escapeHtml } from '../replies/html.ts'
 import { watchSend } from '../replies/reply-state.ts'
 import { DEFAULT_ROUTING, toPath } from '../routing/request-path.ts'
 import type { ErrorLogger } from './error-log.ts'
@@ -297,15 +298,3 @@ h1 { font-size: 4rem; line-height: 1; margin: 0 0 .5rem }
 #error-message { font-size: 1.4rem; margin: 0 0 1.5rem }
 #error-detail { border-top: 1px solid GrayText; padding-top: 1.5rem; margin: 0 0 1.5rem }
 `
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '')
-}

@@ -5,6 +5,7 @@ import { stripSlashes, toServicePath } from '../../core/index.ts'
 import { createConfigurator } from '../../core/options/configurator.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { isProbe } from '../middleware.ts'
+import { escapeHtml } from '../replies/html.ts'
 import type { RestTransport } from '../rest-transport.ts'
 import type { OpenApiDocument, OpenApiDocumentOptions } from './document.ts'
 import {
@@ -130,7 +131,7 @@ class Docs {
       return transformDocument('openapi()', options, structuredClone(document))
     })
     await scope.register(async (own) => {
-      await addDocsPage(own, path, read)
+      await addDocsPage(own, path, this.#options.info.title, read)
       // After the services are set up: what is wrong with a document is told at the start.
       own.addHook('onReady', async () => {
         this.#warnOfExcluded(app)
@@ -202,17 +203,35 @@ const CONTENT_SECURITY_POLICY = [
   "style-src 'self' 'unsafe-inline'",
 ].join('; ')
 
+/** Without one, browsers ask for `/favicon.ico`. */
+const EMPTY_ICON = {
+  filename: 'icon.svg',
+  rel: 'icon',
+  type: 'image/svg+xml',
+  sizes: 'any',
+  content: '<svg xmlns="http://www.w3.org/2000/svg"/>',
+}
+
 /** Serves a document at `<path>/json`, and a page to read it and to try it out at `<path>`. */
 async function addDocsPage(
   scope: FastifyInstance,
   path: string,
+  title: string,
   read: DocumentReader,
 ): Promise<void> {
   const { default: swaggerUi } = await import('@fastify/swagger-ui')
   await scope.register(swaggerUi, {
     routePrefix: path,
     staticCSP: CONTENT_SECURITY_POLICY,
-    uiConfig: { deepLinking: true, tryItOutEnabled: true, displayRequestDuration: true },
+    theme: { title: escapeHtml(title), favicon: [EMPTY_ICON] },
+    logo: null as never,
+    // The layout without a bar at the top, which has a logo that is not the application's.
+    uiConfig: {
+      layout: 'BaseLayout',
+      deepLinking: true,
+      tryItOutEnabled: true,
+      displayRequestDuration: true,
+    },
     uiHooks: {
       // Not before that: functions of `app.use()` that guard the page come first.
       preHandler: async (request, reply) => {
