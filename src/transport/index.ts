@@ -12,6 +12,8 @@ export type {
 } from './errors/error-handler.ts'
 export type { NotFoundOptions } from './errors/not-found.ts'
 export type { Middleware } from './middleware.ts'
+export type { DeveloperPageOptions } from './observing/developer-page.ts'
+export { developerPage } from './observing/developer-page.ts'
 export type {
   OpenApiDocument,
   OpenApiDocumentOptions,

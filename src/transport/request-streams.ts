@@ -17,6 +17,8 @@ export interface StreamedCall {
 export interface RequestStreams {
   /** How many streams are open. */
   readonly size: number
+  /** Returns how many streams are open by the paths of their services; those without one are left out. */
+  countByPath(): Readonly<Record<string, number>>
   /** Resolves when the answer has begun; rejects with what it is refused for. */
   open(call: StreamedCall): Promise<void>
 }

@@ -6,6 +6,7 @@ import { checkOptions } from '../core/options/option-check.ts'
 import { addCatchAll, handleAnyRequest } from './catch-all-routes.ts'
 import { fromFastifyError } from './errors/fastify-error.ts'
 import { toHostSerializers } from './logging/logger.ts'
+import { findDeveloperPage } from './observing/developer-page.ts'
 import { findDocs, hideRoutes } from './openapi/openapi.ts'
 import { checkSources } from './parse-authentication.ts'
 import { addFormParser, addJsonParser, refuseOtherEncodings } from './parsing/request-body.ts'
@@ -79,6 +80,7 @@ export async function serveServices(
     if (options.ownsServer) answerErrors(transport, server)
     await findDocs(app)?.serve(scope, transport)
     addServiceRoutes(transport, scope)
+    findDeveloperPage(app)?.serve(scope, transport)
     addCatchAll(transport, scope)
     // For verbs without any route.
     const owned = options.ownsServer ? server : scope

@@ -47,6 +47,41 @@ export function compileChain(
   }, null)
 }
 
+/** The hooks of a method in the order in which they run. */
+export interface HookOrder {
+  /** Around and before hooks, until the method runs. */
+  readonly before: readonly OrderedHook[]
+  /** After hooks, when it has run. Around hooks go on beside them, the outermost last. */
+  readonly after: readonly OrderedHook[]
+  /** Error hooks, when something has failed. */
+  readonly error: readonly OrderedHook[]
+}
+
+/** A hook and its kind. */
+export interface OrderedHook {
+  readonly type: HookType
+  readonly hook: StoredHook
+}
+
+/**
+ * Returns the hooks of a method in the order in which they run, for people who look for one.
+ * @param sources as for {@link compileChain}
+ */
+export function listHooks(sources: readonly HookSource[], method: string): HookOrder {
+  const steps = sources.flatMap((source) => toSteps(source, method))
+  const pick = (from: readonly Step[], type: 'before' | 'after' | 'error'): OrderedHook[] =>
+    from.flatMap((step): OrderedHook[] => {
+      if (isLayer(step)) return step[type].map((hook) => ({ type, hook }))
+      return type === 'before' ? [{ type: 'around', hook: step }] : []
+    })
+  const inward = steps.toReversed()
+  return {
+    before: pick(steps, 'before'),
+    after: pick(inward, 'after'),
+    error: pick(inward, 'error'),
+  }
+}
+
 /** The steps of one source, outermost first, in the documented order. */
 function toSteps({ hooks, schemas }: HookSource, method: string): Step[] {
   const given = { all: hooks.get('before', 'all'), own: hooks.get('before', method) }

@@ -5,6 +5,8 @@ import type { StoredHook } from '../../core/hooks/hook-registry.ts'
 import { toServiceError } from '../../core/index.ts'
 import type { CallObserver, MethodEntry } from '../../core/services/method-entry.ts'
 import { startUnobserved } from '../../core/services/run-method.ts'
+import type { TransportParams } from '../../core/transport-facts.ts'
+import { TRANSPORT_FACTS } from '../../core/transport-facts.ts'
 
 /** What `remex:call` tells of a call: who is called how, and how it ended. No data, and no ids. */
 export interface ObservedCall {
@@ -19,10 +21,15 @@ export interface ObservedCall {
   outcome: string | undefined
   /** The status of the error; `undefined` without one. */
   code: number | undefined
+  /** How long the call took, in ms; `undefined` until it has ended. */
+  durationMs: number | undefined
+  /** How many calls of a database it has made, where it came from outside; `undefined` until it has ended. */
+  databaseCalls: number | undefined
 }
 
 /** What `remex:hook` tells of a hook that has a name. */
-export interface ObservedHook extends Pick<ObservedCall, 'path' | 'method'> {
+export interface ObservedHook
+  extends Pick<ObservedCall, 'path' | 'method' | 'outcome' | 'code' | 'durationMs'> {
   /** The name of the function. */
   readonly hook: string
   readonly type: HookType
@@ -45,24 +52,37 @@ function traceCall(method: MethodEntry, context: HookContext): Promise<unknown> 
   const { path, params } = context
   const { provider, requestId } = params
   const call: ObservedCall = {
-    ...{ path, method: method.name, provider, requestId },
-    ...{ outcome: undefined, code: undefined },
+    ...{ path, method: method.name, provider, requestId, ...UNSETTLED },
+    databaseCalls: undefined,
   }
-  return trace(CALLS, call, () => startUnobserved(method, context))
+  return trace(
+    CALLS,
+    call,
+    () => startUnobserved(method, context),
+    () => {
+      call.databaseCalls = (context.params as TransportParams)[TRANSPORT_FACTS]?.databaseCalls
+    },
+  )
 }
 
+/** What is set when a call or a hook has ended. */
+const UNSETTLED = { outcome: undefined, code: undefined, durationMs: undefined }
+
 /** Runs something between the events of a channel. Unlike that of Node it hands out no result. */
-function trace<Event extends object>(
+function trace<Event extends Pick<ObservedCall, keyof typeof UNSETTLED>>(
   channel: typeof CALLS | typeof HOOKS,
   event: Event,
   run: () => unknown,
+  onEnd?: () => void,
 ): Promise<unknown> {
   const { start, end, asyncStart, asyncEnd, error: failed } = channel
+  const startedAt = performance.now()
   return start.runStores(event as never, () => {
     const pending = startPromise(run)
     end.publish(event)
     const settle = (outcome: string, code?: number): void => {
-      Object.assign(event, { outcome, code })
+      Object.assign(event, { outcome, code, durationMs: performance.now() - startedAt })
+      onEnd?.()
       if (code !== undefined) failed.publish(event)
       asyncStart.publish(event)
       asyncEnd.publish(event)
@@ -104,7 +124,7 @@ function observeHook(hook: StoredHook): StoredHook {
   if (hook.name === '') return hook
   return function observed(this: unknown, context, next) {
     const { path, method, type } = context
-    const event: ObservedHook = { path, method, hook: hook.name, type }
+    const event: ObservedHook = { path, method, hook: hook.name, type, ...UNSETTLED }
     return trace(HOOKS, event, () => hook.call(this, context, next))
   }
 }

@@ -47,14 +47,7 @@ const RULES: OptionRules = {
   },
 }
 
-const CALLS = tracingChannel<unknown, ObservedCall & Timed>('remex:call')
-
-/** When a call has started, in ms of the process. */
-const STARTED: unique symbol = Symbol('remex.started')
-
-interface Timed {
-  [STARTED]?: number
-}
+const CALLS = tracingChannel<unknown, ObservedCall>('remex:call')
 
 /**
  * Serves numbers of the process at `/metrics`, in the text format of Prometheus: calls by service, method,
@@ -102,18 +95,13 @@ function countCalls(registry: Registry): () => void {
     buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10],
     registers: [registry],
   })
-  const listeners = {
-    start(call: ObservedCall & Timed) {
-      call[STARTED] = performance.now()
-    },
-    asyncEnd(call: ObservedCall & Timed) {
-      const { path: service, method, provider = 'internal', outcome = '' } = call
-      const seconds = (performance.now() - (call[STARTED] ?? performance.now())) / 1_000
-      duration.observe({ service, method, provider, outcome }, seconds)
-    },
+  const onEnd = (message: unknown): void => {
+    const { path: service, method, provider = 'internal', ...call } = message as ObservedCall
+    const { outcome = '', durationMs = 0 } = call
+    duration.observe({ service, method, provider, outcome }, durationMs / 1_000)
   }
-  CALLS.subscribe(listeners as never)
-  return () => void CALLS.unsubscribe(listeners as never)
+  CALLS.asyncEnd.subscribe(onEnd)
+  return () => void CALLS.asyncEnd.unsubscribe(onEnd)
 }
 
 function countWaits(registry: Registry, clients: readonly PooledClient[]): (() => void)[] {

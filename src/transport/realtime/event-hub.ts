@@ -63,6 +63,15 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     return this.#streams.size
   }
 
+  countByPath(): Readonly<Record<string, number>> {
+    const counts = new Map<string, number>()
+    for (const { topic } of this.#streams) {
+      const path = this.#pathOf(topic)
+      counts.set(path, (counts.get(path) ?? 0) + 1)
+    }
+    return Object.fromEntries(counts)
+  }
+
   async open(call: StreamedCall): Promise<void> {
     const { entry } = call.method
     const isServed = [...this.#app.entries.values()].some((one) => (one as object) === entry)

@@ -21,7 +21,7 @@ export function attachSchemas(entry: ServiceEntryFace, schemas: ServiceSchemas):
     })
     return loading
   }
-  const check = (context: HookContext): unknown => {
+  const checkSchemas = (context: HookContext): unknown => {
     if (context.params.provider === undefined) return undefined
     return compiled === undefined
       ? load().then((loaded) => loaded.check(context))
@@ -31,9 +31,9 @@ export function attachSchemas(entry: ServiceEntryFace, schemas: ServiceSchemas):
     // Hooks that tell who calls come first: whoever may not call at all is told so, and nothing else.
     addCheck({ all, own }) {
       const index = all.findIndex(isOther)
-      if (index >= 0) return { all: all.toSpliced(index, 0, check), own }
+      if (index >= 0) return { all: all.toSpliced(index, 0, checkSchemas), own }
       const ownIndex = own.findIndex(isOther)
-      return { all, own: own.toSpliced(ownIndex < 0 ? own.length : ownIndex, 0, check) }
+      return { all, own: own.toSpliced(ownIndex < 0 ? own.length : ownIndex, 0, checkSchemas) }
     },
     async load() {
       await load()

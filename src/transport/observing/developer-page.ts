@@ -1,0 +1,158 @@
+import { tracingChannel } from 'node:diagnostics_channel'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { AnyApplication } from '../../core/index.ts'
+import { createConfigurator } from '../../core/options/configurator.ts'
+import type { OptionRules } from '../../core/options/option-check.ts'
+import { checkOptions } from '../../core/options/option-check.ts'
+import { findStreams } from '../request-streams.ts'
+import type { RestTransport } from '../rest-transport.ts'
+import { hasRoute } from '../routing/request-path.ts'
+import type { ObservedCall } from './call-channel.ts'
+import { describeServices } from './described-services.ts'
+
+/** Options of `developerPage()`. */
+export interface DeveloperPageOptions {
+  /** Where the page is. Default: `'/'`, or `'/developer'` where something else answers at `'/'`. */
+  readonly path?: string
+}
+
+const RULES: OptionRules = {
+  path: {
+    expected: "a path of plain segments, '/developer' for example",
+    isValid: (value) => typeof value === 'string' && /^(?:\/|(?:\/[\w.~-]+)+)$/.test(value),
+  },
+}
+
+/** Where the page is unless the option says it; the second one where the first is taken. */
+const PATHS = ['/', '/developer'] as const
+
+/** How many calls are shown. */
+const MAX_CALLS = 100
+
+/** Where an application keeps its page. */
+const PAGE: unique symbol = Symbol('remex.developerPage')
+
+interface WithPage {
+  [PAGE]?: DeveloperPage
+  /** The server of an application that has one. */
+  readonly fastify?: FastifyInstance
+}
+
+/**
+ * Shows the services with their methods, hooks and schemas, the open streams, and the last 100 calls of the
+ * process, on a page at `/`: `app.configure(developerPage())`. It answers browsers on the same machine alone, and is
+ * not there where `NODE_ENV` is `production`.
+ * @throws {TypeError} an option is not known or invalid; when configured, a second time, or after the start
+ */
+export function developerPage(options: DeveloperPageOptions = {}): (app: AnyApplication) => void {
+  const configure = createConfigurator(
+    'developerPage',
+    options,
+    (app: AnyApplication & WithPage) => {
+      if (app.fastify?.server.listening === true) {
+        throw new TypeError('developerPage(): the application has started: configure it before')
+      }
+      if (app[PAGE] !== undefined) {
+        throw new TypeError('developerPage(): the application has one already')
+      }
+      if (process.env['NODE_ENV'] !== 'production') app[PAGE] = new DeveloperPage(options)
+    },
+  )
+  checkOptions('developerPage()', options, RULES)
+  return configure
+}
+
+/** Returns the page of an application that is served now, `null` without one. */
+export function findDeveloperPage(app: object): DeveloperPage | null {
+  return (app as WithPage)[PAGE] ?? null
+}
+
+/** A call that has ended, as the page shows it. */
+interface EndedCall extends ObservedCall {
+  /** When it has ended, in ms since the epoch. */
+  readonly endedAt: number
+}
+
+class DeveloperPage {
+  readonly #path: string | undefined
+  /** The oldest first. */
+  readonly #calls: EndedCall[] = []
+
+  constructor({ path }: DeveloperPageOptions) {
+    this.#path = path
+  }
+
+  /**
+   * Serves the page and what it reads.
+   * @param scope that of the services, which have their routes by now
+   * @throws {TypeError} there is a route at the path
+   */
+  serve(scope: FastifyInstance, { app, logger }: RestTransport): void {
+    const path = this.#findPath(scope)
+    const [below, base] = path === PATHS[0] ? [PATHS[1], PATHS[1]] : ['', path]
+    const add = (url: string, answer: (reply: FastifyReply) => unknown): void => {
+      scope.get(url, { logLevel: 'warn' }, (request, reply) => {
+        if (!isOfThisMachine(request)) return reply.callNotFound()
+        reply.header('cache-control', 'no-store').header('x-content-type-options', 'nosniff')
+        return answer(reply)
+      })
+    }
+    add(path, async (reply) => {
+      // Loaded only where somebody looks at it.
+      const { CONTENT_SECURITY_POLICY, toHtml } = await import('./developer-page-html.ts')
+      reply.type('text/html; charset=utf-8')
+      reply.header('content-security-policy', CONTENT_SECURITY_POLICY)
+      return toHtml(below)
+    })
+    add(`${base}/services.json`, () => describeServices(app))
+    add(`${base}/calls.json`, async () => ({
+      calls: this.#calls.toReversed(),
+      streams: findStreams(app)?.countByPath() ?? {},
+    }))
+    this.#follow(scope)
+    scope.addHook('onListen', (done) => {
+      logger.info({ path: `${scope.prefix}${path}` }, 'The page for developers is served')
+      done()
+    })
+  }
+
+  #findPath(scope: FastifyInstance): string {
+    const isTaken = (path: string): boolean =>
+      hasRoute(scope, 'GET', path) || (path === '/' && hasRoute(scope, 'GET', '/*'))
+    const wanted = this.#path === undefined ? PATHS : [this.#path]
+    const free = wanted.find((path) => !isTaken(path))
+    if (free !== undefined) return free
+    throw new TypeError(
+      `developerPage(): there is a route at '${wanted.at(-1)}': set the option 'path'`,
+    )
+  }
+
+  #follow(scope: FastifyInstance): void {
+    const { asyncEnd } = tracingChannel('remex:call')
+    const onEnd = (message: unknown): void => {
+      this.#calls.push({ ...(message as ObservedCall), endedAt: Date.now() })
+      if (this.#calls.length > MAX_CALLS) this.#calls.shift()
+    }
+    asyncEnd.subscribe(onEnd)
+    scope.addHook('onClose', async () => void asyncEnd.unsubscribe(onEnd))
+  }
+}
+
+const LOOPBACK = /^(?:::1|(?:::ffff:)?127(?:\.\d+){3})$/
+const LOCAL_HOST = /^(?:localhost|[\w-]+\.localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?$/i
+/** A proxy sends these: its address says nothing of who asks. */
+const PROXY_HEADERS = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via']
+
+/**
+ * Whether somebody on this machine asks, by a page of this server or by an address that was typed. Another
+ * site may send requests here by the browser of a developer, under a name of its own too (DNS rebinding).
+ */
+function isOfThisMachine({ raw }: FastifyRequest): boolean {
+  const { host = '', 'sec-fetch-site': site = 'none' } = raw.headers
+  return (
+    LOOPBACK.test(raw.socket.remoteAddress ?? '') &&
+    LOCAL_HOST.test(host) &&
+    (site === 'none' || site === 'same-origin') &&
+    PROXY_HEADERS.every((name) => raw.headers[name] === undefined)
+  )
+}

@@ -1,0 +1,232 @@
+import { tracingChannel } from 'node:diagnostics_channel'
+import type { Test } from 'tap'
+import t from 'tap'
+import { AuthenticationService, authenticate, JwtStrategy } from '../../../src/auth/index.ts'
+import { Type } from '../../../src/core/schema/index.ts'
+import type { FastifyApplication } from '../../../src/transport/index.ts'
+import {
+  createApp,
+  developerPage,
+  fastifyApp,
+  NotFound,
+  rest,
+} from '../../../src/transport/index.ts'
+import { realtime } from '../../../src/transport/realtime/index.ts'
+import { findChromium, openPage } from '../../support/chromium.ts'
+import { openFrames } from '../../support/event-frames.ts'
+import { startOwnServer } from '../../support/own-server.ts'
+import { until } from '../../support/until.ts'
+
+const chromium = findChromium()
+const skip = chromium === undefined && 'the page needs Chromium: install the package `chromium`'
+
+const notes = {
+  find: async () => [],
+  get: async (id: string) => {
+    if (id === 'odd') throw Object.assign(new NotFound('secret'), { name: '<b>Odd</b>' })
+    return { id, text: 'secret' }
+  },
+  create: async (data: object) => data,
+}
+
+const AUTHENTICATION = {
+  secret: 'a secret of at least 32 bytes for tests',
+  entity: null,
+  authStrategies: ['jwt'],
+  jwtOptions: { issuer: 'notes', audience: 'notes', expiresIn: '1d' },
+}
+
+function createServed(configure: (app: FastifyApplication) => void): FastifyApplication {
+  const app = fastifyApp(createApp())
+  app.configure(rest())
+  configure(app)
+  return app
+}
+
+async function ask(app: FastifyApplication, url: string, headers: Record<string, string> = {}) {
+  await app.fastify.ready()
+  return app.fastify.inject({ url, headers: { host: '127.0.0.1:3030', ...headers } })
+}
+
+t.test('services are shown with their hooks in order, and their schemas', async (t) => {
+  const server = await startOwnServer(t, (app) => {
+    app.set('authentication', AUTHENTICATION)
+    const authentication = new AuthenticationService(app as never)
+    authentication.register('jwt', new JwtStrategy())
+    app.configure(developerPage()).use('authentication', authentication as never)
+    const schemas = { create: Type.Object({ text: Type.String() }) }
+    app.use('notes', { ...notes } as never, { methods: ['find', 'create'], schemas } as never)
+    const [note, setDate, logError] = ['note', 'setDate', 'logError'].map(createHook)
+    const tell = async (_context: unknown, next: () => Promise<void>) => next()
+    app.service('notes').hooks({
+      around: { all: [tell] },
+      before: { all: [authenticate('jwt'), note], create: [setDate] },
+      after: { create: [() => undefined] },
+    } as never)
+    app.hooks({ error: { all: [logError] } } as never)
+  })
+  const { text } = await server.request('/developer/services.json')
+  const [login, service, ...others] = JSON.parse(text)
+  t.match(login, { path: 'authentication', className: 'AuthenticationService' })
+  t.strictSame(others, [])
+  t.match(service, { path: 'notes', className: 'Object', events: ['created'] })
+  const [find, get, create] = service.methods
+  t.match(find, { name: 'find', isExternal: true, hooks: { after: [] } })
+  t.match(get, { name: 'get', isExternal: false, schemas: null })
+  t.strictSame(create.hooks, {
+    before: ['tell (around)', 'authenticate(jwt)', 'checkSchemas', 'note', 'setDate'],
+    after: ['anonymous'],
+    error: ['logError'],
+  })
+  t.match(create.schemas.data, { properties: { text: { type: 'string' } } })
+})
+
+t.test('the last calls are shown without data, the newest first', async (t) => {
+  const app = createServed((app) =>
+    app.configure(developerPage()).use('notes', { ...notes } as never),
+  )
+  t.teardown(() => app.close())
+  await ask(app, '/notes/1')
+  await ask(app, '/notes/odd')
+  await app.service('notes').create({ text: 'secret' })
+  const answer = await ask(app, '/developer/calls.json')
+  t.notMatch(answer.body, /secret/)
+  t.match(answer.json().calls, [
+    { path: 'notes', method: 'create', outcome: 'success', durationMs: Number },
+    { method: 'get', provider: 'rest', code: 404, databaseCalls: 0 },
+    { method: 'get', provider: 'rest', outcome: 'success', endedAt: Number },
+  ])
+  for (let index = 0; index < 120; index += 1) await app.service('notes').find()
+  t.equal((await ask(app, '/developer/calls.json')).json().calls.length, 100)
+})
+
+t.test('open streams are counted by their service', async (t) => {
+  const server = await startOwnServer(t, (app) => {
+    app
+      .configure(realtime())
+      .configure(developerPage())
+      .use('notes', { ...notes } as never)
+  })
+  const stream = await openFrames(t, `${server.url}/notes`)
+  await stream.next()
+  const { body } = await server.request('/developer/calls.json')
+  t.match(body, { streams: { notes: 1 } })
+})
+
+t.test('others than browsers on this machine get 404', async (t) => {
+  const app = createServed((app) => app.configure(developerPage()))
+  t.teardown(() => app.close())
+  for (const url of ['/', '/developer/services.json', '/developer/calls.json']) {
+    t.equal((await ask(app, url)).statusCode, 200)
+    t.equal((await ask(app, url, { host: 'localhost', 'sec-fetch-site': 'none' })).statusCode, 200)
+    const foreign = [
+      { host: 'attacker.example' },
+      { host: '127.0.0.1.attacker.example' },
+      { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-site' },
+      { 'x-forwarded-for': '192.0.2.1' },
+      { forwarded: 'for=192.0.2.1' },
+      { via: '1.1 proxy' },
+    ]
+    for (const headers of foreign) {
+      const answer = await ask(app, url, headers as Record<string, string>)
+      t.match(answer.json(), { name: 'NotFound', code: 404 }, JSON.stringify(headers))
+    }
+    const headers = { host: '127.0.0.1' }
+    const answer = await app.fastify.inject({ url, headers, remoteAddress: '192.0.2.1' })
+    t.equal(answer.statusCode, 404)
+  }
+})
+
+t.test('in production the page is not there, and nothing is kept', async (t) => {
+  setEnvironment(t, 'production')
+  const app = createServed((app) => app.configure(developerPage()))
+  t.teardown(() => app.close())
+  for (const url of ['/', '/developer', '/developer/calls.json']) {
+    t.equal((await ask(app, url)).statusCode, 404)
+  }
+  t.notOk(tracingChannel('remex:call').asyncEnd.hasSubscribers)
+})
+
+t.test('it stands back where something else is served', async (t) => {
+  const route = createServed((app) => {
+    app.configure(developerPage())
+    app.fastify.get('/', async () => 'mine')
+  })
+  const wildcard = createServed((app) => {
+    app.configure(developerPage())
+    app.fastify.get('/*', async () => 'mine')
+  })
+  const service = createServed((app) => {
+    app.configure(developerPage()).use('/', { find: async () => 'mine' } as never)
+  })
+  for (const app of [route, wildcard, service]) {
+    t.match((await ask(app, '/')).body, 'mine')
+    t.match((await ask(app, '/developer')).body, /<title>Services/)
+    t.equal((await ask(app, '/developer/calls.json')).statusCode, 200)
+    await app.close()
+  }
+  const taken = createServed((app) => {
+    app.configure(developerPage({ path: '/notes' })).use('notes', { ...notes } as never)
+  })
+  await t.rejects(Promise.resolve(taken.fastify.ready()), /there is a route at '\/notes'/)
+})
+
+t.test('it is below the prefix of the services', async (t) => {
+  const app = fastifyApp(createApp())
+  app.configure(rest({ prefix: '/api' } as never)).configure(developerPage({ path: '/dev' }))
+  t.teardown(() => app.close())
+  t.match((await ask(app, '/api/dev')).body, 'data-base=""')
+  t.equal((await ask(app, '/api/dev/services.json')).statusCode, 200)
+})
+
+t.test('it lets go of the process with the server', async (t) => {
+  const app = createServed((app) => app.configure(developerPage()))
+  await app.fastify.ready()
+  t.ok(tracingChannel('remex:call').asyncEnd.hasSubscribers)
+  await app.close()
+  t.notOk(tracingChannel('remex:call').asyncEnd.hasSubscribers)
+})
+
+t.test('what can not work is refused', async (t) => {
+  t.throws(() => developerPage({ url: '/' } as never), /unknown option 'url'/)
+  t.throws(() => developerPage({ path: '/a b' }), /'path' must be a path of plain segments/)
+  t.throws(() => createApp().configure(developerPage as never), /lacks the call/)
+  const { app } = await startOwnServer(t, (app) => {
+    app.configure(developerPage())
+    t.throws(() => app.configure(developerPage()), /has one already/)
+  })
+  t.throws(() => app.configure(developerPage()), /has started/)
+})
+
+t.test('a browser shows calls as they come, and hostile names as text', { skip }, async (t) => {
+  const server = await startOwnServer(t, (app) => {
+    app.configure(developerPage()).use('notes', { ...notes } as never)
+  })
+  const { evaluate, read, click } = await openPage(t, String(chromium), `${server.url}/`)
+  t.match(await read('#services summary'), '/notes')
+  await click('#services summary')
+  t.match(await read('#services table'), 'before')
+  await server.request('/notes/odd')
+  t.match(await read('#calls tr'), '404 <b>Odd</b>')
+  await server.request('/notes')
+  await until(async () =>
+    /notes\.find/.test(String(await evaluate("document.querySelector('#calls').textContent"))),
+  )
+  t.equal(await evaluate("document.querySelectorAll('#calls b').length"), 0)
+})
+
+/** Returns a hook of a name. */
+function createHook(name: string): () => undefined {
+  return Object.defineProperty(() => undefined, 'name', { value: name })
+}
+
+/** Sets `NODE_ENV` until the end of a test. */
+function setEnvironment(t: Test, value: string): void {
+  const before = process.env['NODE_ENV']
+  process.env['NODE_ENV'] = value
+  t.teardown(() => {
+    if (before === undefined) delete process.env['NODE_ENV']
+    else process.env['NODE_ENV'] = before
+  })
+}
