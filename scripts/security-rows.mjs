@@ -3,12 +3,12 @@
 // 'RES-16, FST-5: …', 'INJ-1..12: …'.
 //
 //   node scripts/security-rows.mjs           prints each row with the files of its tests
-//   node scripts/security-rows.mjs --write   writes the files into the column `tests`, and makes the last
-//                                            table of the ids that no other table has
+//   node scripts/security-rows.mjs --write   writes the files into the column `tests`, and adds a row to the
+//                                            last table for each id that is not on the page yet
 //
-// The columns `id`, `what is tried` and `note` are written by hand, but for the last table: there the
-// titles of the tests say what is tried. `test/security-doc.test.ts` fails where the page and the tests
-// say different things, and where a row has neither a test nor a note.
+// The columns `id`, `case` and `note` are written by hand; a new row begins with the title of the
+// test. `test/security-doc.test.ts` fails if the page and the tests differ, or if a row has neither a test
+// nor a note.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
@@ -16,16 +16,15 @@ const PAGE = new URL('../docs/reference/security-tests.md', import.meta.url)
 const TESTS = new URL('../test/', import.meta.url)
 /** The test of this script: the ids in it are examples. */
 const OWN_TEST = 'security-doc.test.ts'
-const LAST_TABLE = '## Tests of other parts\n'
-const HEAD_END = '|---|---|---|---|\n'
-const ROW = /^\| ([A-Z]+\d?-\d+) \| (.*?) \|(.*?)\|(.*?)\|$/
+/** A row has no pipes at its ends, and no cell for an empty note. */
+const ROW = /^(?:\| )?([A-Z]+\d?-\d+) \| (.*?) \|(.*?)(?:\|(.*?))?(?:\|)?$/
 /** A string of a test that begins with ids: the quote, the ids, and what comes behind the colon. */
 const TITLE = /(['"`])((?:[A-Z]+\d?-\d+(?:\.\.\d+)?(?:, )?)+): ((?:\\.|(?!\1).)*)\1/gs
 
 /** Returns the rows of a page: id, what is tried, test files, and the note. */
 export function readRows(page = readFileSync(PAGE, 'utf8')) {
   return page.split('\n').flatMap((line) => {
-    const [, id, what, tests, note] = ROW.exec(line) ?? []
+    const [, id, what, tests, note = ''] = ROW.exec(line) ?? []
     if (id === undefined) return []
     return [{ id, what, tests: tests.match(/[\w./-]+/g) ?? [], note: note.trim() }]
   })
@@ -61,24 +60,23 @@ export function findTests() {
   return found
 }
 
-/** Returns the page with the test files that were found, and the last table made anew. */
+/** Returns the page with the test files that were found, and a row at its end for each new id. */
 function fillIn(page, tests) {
-  const [byHand, lastTable] = page.split(LAST_TABLE)
   const toLine = ({ id, what, note }) => {
     const files = [...(tests.get(id)?.files ?? [])].map((file) => `\`${file}\``)
-    return `| ${id} | ${what} | ${files.join(', ')} | ${note} |`.replace(/ {2,}/g, ' ')
+    const cells = [id, what, files.join(', '), ...(note === '' ? [] : [note])]
+    return cells.join(' | ').replace(/ {2,}/g, ' ')
   }
-  const filled = byHand.split('\n').map((line) => {
+  const filled = page.split('\n').map((line) => {
     const [row] = readRows(line)
     return row === undefined ? line : toLine(row)
   })
-  const known = new Set(readRows(byHand).map(({ id }) => id))
+  const known = new Set(readRows(page).map(({ id }) => id))
   const others = [...tests.keys()]
     .filter((id) => !known.has(id))
     .sort((one, other) => one.localeCompare(other, 'en', { numeric: true }))
     .map((id) => `${toLine({ id, what: tests.get(id).title, note: '' })}\n`)
-  const [head] = lastTable.split(HEAD_END)
-  return `${filled.join('\n')}${LAST_TABLE}${head}${HEAD_END}${others.join('')}`
+  return filled.join('\n') + others.join('')
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
