@@ -14,7 +14,7 @@ import {
 import { startEmbeddedMongo } from 'remex/embedded'
 import { connectMongoDB, MongoDBService } from 'remex/mongodb'
 
-// Your MongoDB, or else one in this process, which ends with it and forgets everything.
+// Your MongoDB, or one in this process that keeps nothing.
 const url = process.env['MONGODB_URL'] ?? (await startEmbeddedMongo()).url
 const db = (await connectMongoDB(url)).db('remex_logins')
 

@@ -11,7 +11,7 @@ const Id = Type.Unsafe<ObjectId>(ObjectIdSchema())
 const Label = Type.Object({ _id: Id, name: Type.String({ minLength: 1, maxLength: 30 }) })
 type Label = Static<typeof Label>
 
-// Your MongoDB, or else one in this process, which ends with it and forgets everything.
+// Your MongoDB, or one in this process that keeps nothing.
 const url = process.env['MONGODB_URL'] ?? (await startEmbeddedMongo()).url
 const db = (await connectMongoDB(url)).db('remex_labels')
 
