@@ -23,6 +23,7 @@ export default defineConfig({
   // Pages are the markdown files at the top and below these folders.
   srcExclude: ['!(docs|examples)/**/*'],
   outDir: '../../build-site',
+  cacheDir: 'build-cache',
   rewrites: (page) => page.replace(/README\.md$/, 'index.md'),
   // The index of the search is the largest file, and loaded by the search alone.
   vite: { build: { chunkSizeWarningLimit: 1000 } },
