@@ -9,7 +9,7 @@ export function readIndex(page) {
   const markdown = readFileSync(new URL(page, root), 'utf8')
   const [, ...sections] = markdown.split(/^## /m)
   return sections.map((section) => {
-    const rows = section.split('\n').filter((line) => /^[-|] /.test(line))
+    const rows = section.split('\n').filter((line) => /^([-|]|\d+\.) /.test(line))
     const links = rows.flatMap((row) => [...row.matchAll(/\[([^\]]+)\]\(([^)#]+\.md)\)/g)])
     const items = links.map(([, text, path]) => ({
       text: toTitle(text),
