@@ -21,26 +21,31 @@ interface Entry {
 type Names = Readonly<Record<string, string>>
 type Packages = Readonly<Record<string, Entry>>
 
-const lock = new URL('../../package-lock.json', import.meta.url)
-const { packages } = JSON.parse(readFileSync(lock, 'utf8')) as { packages: Packages }
+const packages = readLock('package-lock.json')
 
-t.test('the lock names every package that it needs, those of other platforms too', async (t) => {
-  t.strictSame(findMissing(packages), [], 'what `npm ci` refuses as "Missing: … from lock file"')
-})
+for (const file of ['package-lock.json', 'scripts/site/package-lock.json']) {
+  const locked = readLock(file)
 
-t.test('the lock holds what each package is to be checked against, and no registry', async (t) => {
-  // The others are the project and its workspaces, and the links to these.
-  const entries = Object.entries(packages).filter(([path, { link }]) => !isOwn(path) && !link)
-  t.ok(entries.length > 0)
-  t.strictSame(
-    entries.filter(([, { integrity }]) => !integrity?.startsWith('sha512-')).map(([path]) => path),
-    [],
-  )
-  t.strictSame(
-    entries.filter(([, { resolved }]) => resolved !== undefined).map(([path]) => path),
-    [],
-  )
-})
+  t.test(`${file} names every package that it needs, those of other platforms too`, async (t) => {
+    t.strictSame(findMissing(locked), [], 'what `npm ci` refuses as "Missing: … from lock file"')
+  })
+
+  t.test(`${file} holds what each package is to be checked against, and no registry`, async (t) => {
+    // The others are the project and its workspaces, and the links to these.
+    const entries = Object.entries(locked).filter(([path, { link }]) => !isOwn(path) && !link)
+    t.ok(entries.length > 0)
+    t.strictSame(
+      entries
+        .filter(([, { integrity }]) => !integrity?.startsWith('sha512-'))
+        .map(([path]) => path),
+      [],
+    )
+    t.strictSame(
+      entries.filter(([, { resolved }]) => resolved !== undefined).map(([path]) => path),
+      [],
+    )
+  })
+}
 
 for (const name of ['@biomejs/biome', 'rolldown', 'typescript']) {
   for (const os of ['darwin', 'win32', 'linux']) {
@@ -79,6 +84,11 @@ t.test('a dependency counts where Node would find it, and nowhere else', async (
   t.strictSame(findMissing(inScope), ['node_modules/a needs c'])
   t.strictSame(findMissing({ ...inScope, 'node_modules/c': {} }), [])
 })
+
+function readLock(file: string): Packages {
+  const url = new URL(`../../${file}`, import.meta.url)
+  return (JSON.parse(readFileSync(url, 'utf8')) as { packages: Packages }).packages
+}
 
 /** Returns a line for every package that an entry names and Node would not find from there. */
 function findMissing(packages: Packages): string[] {
