@@ -1,6 +1,6 @@
 import type { Db } from 'mongodb'
 import type { FastifyApplication } from 'remex'
-import { createApp, fastifyApp, openapi, rest } from 'remex'
+import { createApp, developerPage, fastifyApp, openapi, rest } from 'remex'
 import type { AuthenticationService } from 'remex/auth'
 import { realtime } from 'remex/realtime'
 import { addMessages } from './services/messages.ts'
@@ -23,6 +23,8 @@ export function createApi(db: Db, { logLevel = 'info' } = {}): Api {
   addUsers(app, db)
   addMessages(app, db)
   // remex:services. `npx remex service notes` adds a line above this one, and one above remex:imports.
+  // At `/`, for browsers on this machine, and not in production: services, hooks and the last calls.
+  app.configure(developerPage())
   app.configure(openapi({ info: { title: 'my-app', version: '1.0.0' } }))
   return app
 }
