@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { ChangeStream, ClientSession, Collection } from 'mongodb'
+import type { ClientSession, Collection } from 'mongodb'
 import { Binary, BSON, ObjectId } from 'mongodb'
-import { Unavailable } from '../../core/errors/index.ts'
+import { NotImplemented, Unavailable } from '../../core/errors/index.ts'
 import type { BusEvent, BusReceiver, EventBus } from '../../core/events/event-bus.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION, withDefaults } from '../../core/options/option-check.ts'
@@ -9,6 +9,7 @@ import { isModel, MODEL_EXPECTED, openModel } from '../connection/model.ts'
 import type { Outbox } from '../driver-error.ts'
 import { getClientFacts, isAnswer } from '../driver-error.ts'
 import type { MongoDBSettings } from '../mongodb-options.ts'
+import { ChangeFeed } from './change-feed.ts'
 
 /** Options of {@link mongoEvents}. */
 export interface MongoEventsOptions {
@@ -62,7 +63,7 @@ class MongoEvents implements EventBus {
   readonly #options: Required<MongoEventsOptions>
   #receiver: BusReceiver | null = null
   #collection: Collection<StoredEvent> | null = null
-  #stream: ChangeStream<StoredEvent> | null = null
+  #feed: ChangeFeed<StoredEvent> | null = null
   #timer: NodeJS.Timeout | undefined
   #outbox: Outbox = async () => undefined
   /** When the events that have arrived were written: a second time they are dropped. */
@@ -74,8 +75,6 @@ class MongoEvents implements EventBus {
   #writing: Promise<void> | null = null
   /** Why events are not read, and not written; `null` where they are. */
   readonly #faults: { read: unknown; write: unknown } = { read: null, write: null }
-  /** Whether the server has change streams. */
-  #hasStreams = true
 
   constructor(options: Required<MongoEventsOptions>) {
     this.#options = options
@@ -116,65 +115,43 @@ class MongoEvents implements EventBus {
   async close(): Promise<void> {
     this.#receiver = null
     clearTimeout(this.#timer)
-    const [collection, stream] = [this.#collection, this.#stream]
+    const collection = this.#collection
     if (collection !== null) getClientFacts(collection.db.client).outboxes.delete(this.#outbox)
-    this.#stream = null
-    await stream?.close()
+    await this.#feed?.close()
     // What was published is for others as well.
     await this.#writing
   }
 
-  /** Follows the collection, and takes what was written before. */
+  /** Follows the collection by a change stream, where the server has them, else by asking again and again. */
   async #connect(collection: Collection<StoredEvent>): Promise<void> {
-    if (this.#receiver === null) return
+    this.#feed = new ChangeFeed({
+      watch: () => collection.watch<StoredEvent>([{ $match: { operationType: 'insert' } }]),
+      onOpen: () => this.#poll(collection),
+      onChange: (change) => {
+        if (change.operationType === 'insert') this.#arrive(change.fullDocument)
+      },
+      onFault: (cause) => {
+        this.#faults.read = cause
+      },
+      pauseMs: this.#options.pollMs,
+    })
     try {
-      if (this.#hasStreams) await this.#watch(collection)
+      await this.#feed.open()
+    } catch (error) {
+      if (!(error instanceof NotImplemented)) throw error
+      await this.#pollAgain(collection)
+    }
+  }
+
+  async #pollAgain(collection: Collection<StoredEvent>): Promise<void> {
+    try {
       await this.#poll(collection)
       this.#faults.read = null
     } catch (error) {
       this.#faults.read = error
     }
-    if (this.#receiver === null || (this.#stream !== null && this.#faults.read === null)) return
-    this.#timer = setTimeout(() => void this.#connect(collection), this.#options.pollMs)
-    this.#timer.unref()
-  }
-
-  async #watch(collection: Collection<StoredEvent>): Promise<void> {
-    if (this.#stream !== null) return
-    const stream = collection.watch<StoredEvent>([{ $match: { operationType: 'insert' } }])
-    try {
-      // The stream begins here: nothing is written between it and the poll.
-      await stream.tryNext()
-    } catch (error) {
-      await stream.close()
-      if (!isAnswer(error)) throw error
-      this.#hasStreams = false
-      return
-    }
-    if (this.#receiver === null) {
-      await stream.close()
-      return
-    }
-    this.#stream = stream
-    void this.#read(stream, collection)
-  }
-
-  async #read(
-    stream: ChangeStream<StoredEvent>,
-    collection: Collection<StoredEvent>,
-  ): Promise<void> {
-    try {
-      for await (const change of stream) {
-        if (change.operationType === 'insert') this.#arrive(change.fullDocument)
-      }
-    } catch (error) {
-      this.#faults.read = error
-    }
-    if (this.#stream !== stream) return
-    // The driver has given up. The next poll takes what has come meanwhile.
-    this.#stream = null
-    await stream.close().catch(() => undefined)
-    await this.#connect(collection)
+    if (this.#receiver === null) return
+    this.#timer = setTimeout(() => void this.#pollAgain(collection), this.#options.pollMs).unref()
   }
 
   /** Takes what was written since the newest event, and a little before: it may have become visible late. */

@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto'
-import { setTimeout as pause } from 'node:timers/promises'
-import type { ChangeStream, ChangeStreamDocument, ChangeStreamOptions, Collection } from 'mongodb'
-import { NotImplemented } from '../../core/errors/index.ts'
+import type { ChangeStreamDocument, ChangeStreamOptions, Collection } from 'mongodb'
+import { findServiceEntry } from '../../core/index.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import type { SeenChange } from '../../core/services/record-view.ts'
 import { SEEN_CHANGE } from '../../core/services/record-view.ts'
-import { isAnswer } from '../driver-error.ts'
 import { HooklessService } from '../hookless-service.ts'
+import { ChangeFeed } from './change-feed.ts'
 
 /** Options of {@link watchCollection}. */
 export interface WatchOptions {
@@ -47,82 +46,43 @@ export async function watchCollection(
   if (!(service instanceof HooklessService)) {
     throw new TypeError('watchCollection() takes a MongoDBService')
   }
-  const emitter = service as unknown as { emit(event: symbol, change: SeenChange): unknown }
-  const watch = new CollectionWatch(await service.getModel(), service.id, options, (change) =>
-    emitter.emit(SEEN_CHANGE, change),
-  )
-  await watch.open()
+  const { feed } = new CollectionWatch(service, await service.getModel(), options)
+  await feed.open()
   service.isWatched = true
   return () => {
     service.isWatched = false
-    return watch.close()
+    return feed.close()
   }
 }
 
 class CollectionWatch {
+  readonly feed: ChangeFeed
   readonly #collection: Collection
   readonly #idField: string
-  readonly #options: ChangeStreamOptions
   readonly #emit: (change: SeenChange) => void
-  #stream: ChangeStream | null = null
-  #isClosed = false
 
   constructor(
+    service: { readonly id: string },
     collection: Collection,
-    idField: string,
     { preImages = false }: WatchOptions,
-    emit: (change: SeenChange) => void,
   ) {
     this.#collection = collection
-    this.#idField = idField
+    this.#idField = service.id
+    const emitter = service as unknown as { emit(event: symbol, change: SeenChange): unknown }
+    this.#emit = (change) => void emitter.emit(SEEN_CHANGE, change)
     // Only the id counts, unless it is another field than the one that the change names.
-    this.#options = {
+    const options: ChangeStreamOptions = {
       ...(preImages ? { fullDocumentBeforeChange: 'whenAvailable' } : {}),
-      ...(idField === '_id' ? {} : { fullDocument: 'updateLookup' }),
+      ...(service.id === '_id' ? {} : { fullDocument: 'updateLookup' }),
     }
-    this.#emit = emit
-  }
-
-  async open(): Promise<void> {
-    const stream = this.#collection.watch([], this.#options)
-    try {
-      await stream.tryNext()
-    } catch (error) {
-      await stream.close()
-      if (!isAnswer(error)) throw error
-      throw new NotImplemented('The server has no change streams', null, { cause: error })
-    }
-    if (this.#isClosed) {
-      await stream.close()
-      return
-    }
-    this.#stream = stream
-    // Streams that are open were told by the events of calls until now.
-    this.#tellAll()
-    void this.#read(stream)
-  }
-
-  async close(): Promise<void> {
-    this.#isClosed = true
-    await this.#stream?.close()
-  }
-
-  async #read(stream: ChangeStream): Promise<void> {
-    try {
-      for await (const change of stream) this.#tell(change)
-    } catch {
-      // The driver has tried for long; what came meanwhile is made up for by a new snapshot.
-    }
-    await stream.close().catch(() => undefined)
-    while (!this.#isClosed) {
-      await pause(PAUSE_MS, undefined, { ref: false })
-      try {
-        if (!this.#isClosed) await this.open()
-        return
-      } catch {
-        // Tried again: whether the database is there, readiness tells.
-      }
-    }
+    this.feed = new ChangeFeed({
+      watch: () => collection.watch([], options),
+      // Streams that are open were told by the events of calls until now, or of nothing.
+      onOpen: () => this.#tellAll(),
+      onChange: (change) => this.#tell(change),
+      onFault: createFaultLog(service),
+      pauseMs: PAUSE_MS,
+    })
   }
 
   #tell(change: ChangeStreamDocument): void {
@@ -148,6 +108,18 @@ class CollectionWatch {
   #tellAll(): void {
     const place = this.#collection.namespace
     this.#emit({ name: 'changed', id: null, place, position: null })
+  }
+}
+
+/** Returns what logs a fault when it begins, and not again for each attempt to mend it. */
+function createFaultLog(service: object): (cause: unknown) => void {
+  let isBroken = false
+  return (cause) => {
+    const begins = cause !== null && !isBroken
+    isBroken = cause !== null
+    if (!begins) return
+    const { app, path } = findServiceEntry(service) ?? {}
+    app?.logger.warn({ err: cause, path }, 'watchCollection(): the change stream has broken')
   }
 }
 

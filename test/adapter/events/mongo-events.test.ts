@@ -245,9 +245,9 @@ t.test('of too many while some are being written all streams are told as well', 
 
 t.test('a change stream that is being opened when the bus is closed is closed too', async (t) => {
   const gate = new Gate()
-  let closed = 0
+  let isClosed = false
   const close = async (): Promise<void> => {
-    closed += 1
+    isClosed = true
   }
   const watch = () => ({ tryNext: () => gate.pass(null), close })
   const one = new Process(withMethods({ watch }))
@@ -256,7 +256,7 @@ t.test('a change stream that is being opened when the bus is closed is closed to
   await one.bus.close()
   gate.open()
   await opening
-  t.equal(closed, 1)
+  t.ok(isClosed)
 })
 
 t.test('while events can not be read the bus says so, and makes up for them', async (t) => {

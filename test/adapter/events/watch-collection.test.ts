@@ -40,14 +40,18 @@ async function watchNotes(
   tryNext: () => Promise<unknown> = async () => null,
 ) {
   const { opened, Model } = createWatched(tryNext)
-  const service = createApp().use('notes', new MongoDBService({ Model, id })).service('notes')
+  const app = createApp()
+  const service = app.use('notes', new MongoDBService({ Model, id })).service('notes')
+  const warnings: unknown[] = []
+  const log = (...entry: unknown[]): void => void warnings.push(entry)
+  app.logger = { info: log, warn: log, error: log, debug: log } as never
   const seen: SeenChange[] = []
   service.on(SEEN_CHANGE as never, (change: SeenChange) => void seen.push(change))
   const stop = await watchCollection(service, options)
   t.teardown(stop)
   const write = (change: object, stream = opened.length - 1) =>
     opened[stream]?.changes.write(change)
-  return { opened, seen, service, stop, write }
+  return { opened, seen, service, stop, warnings, write }
 }
 
 const place = db.collection('notes').namespace
@@ -116,9 +120,11 @@ t.test('what changes more than records has streams begin anew', async (t) => {
 })
 
 t.test('a change stream that ends is opened again', async (t) => {
-  const { opened, seen, service, stop, write } = await watchNotes(t)
+  const { opened, seen, service, stop, warnings, write } = await watchNotes(t)
   opened[0]?.changes.destroy(new Error('history lost'))
   await until(() => opened.length === 2)
+  const details = { path: 'notes', err: { message: 'history lost' } }
+  t.match(warnings, [[details, 'watchCollection(): the change stream has broken']])
   t.match(seen[1], { name: 'changed' }, 'with what was missed')
   write({ operationType: 'insert', documentKey: { _id: 5 }, _id: { _data: 'b' } })
   await until(() => seen.length >= 3)
