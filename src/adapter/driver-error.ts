@@ -1,4 +1,4 @@
-import type { ClientSession, MongoClient } from 'mongodb'
+import type { MongoClient } from 'mongodb'
 import type { ErrorData } from '../core/errors/index.ts'
 import {
   BadRequest,
@@ -11,8 +11,8 @@ import {
   Unavailable,
   Unprocessable,
 } from '../core/errors/index.ts'
-import type { HookContext } from '../core/hooks/hook-context.ts'
 import { isObject } from '../core/value-kind.ts'
+import { getClientFacts } from './connection/client-facts.ts'
 
 interface ErrorRow {
   readonly ErrorClass: typeof ServiceError
@@ -244,33 +244,6 @@ function createUnconfirmedError(thrown: unknown): Unavailable {
   return new Unavailable('The database has not confirmed the transaction', OUTCOME_UNKNOWN, {
     cause: thrown,
   })
-}
-
-/** What is known of a client. */
-interface ClientFacts {
-  /** How many connections its pools have given to commands. */
-  checkouts: number
-  /** Whether its server takes no transactions, so that it is asked only once. */
-  isStandalone: boolean
-  /** Write the events of some calls by the session of the transaction that they belong to. */
-  readonly outboxes: Set<Outbox>
-}
-
-/** Writes the events of those calls that are its own. */
-export type Outbox = (contexts: readonly HookContext[], session: ClientSession) => Promise<void>
-
-const CLIENTS = new WeakMap<MongoClient, ClientFacts>()
-
-/** Returns what is known of a client; the checkouts are counted from then on. */
-export function getClientFacts(client: MongoClient): ClientFacts {
-  const known = CLIENTS.get(client)
-  if (known !== undefined) return known
-  const facts: ClientFacts = { checkouts: 0, isStandalone: false, outboxes: new Set() }
-  CLIENTS.set(client, facts)
-  client.on('connectionCheckedOut', () => {
-    facts.checkouts += 1
-  })
-  return facts
 }
 
 /**

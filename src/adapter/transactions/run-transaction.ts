@@ -2,10 +2,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { ClientSession, MongoClient, TransactionOptions } from 'mongodb'
 import { Unavailable } from '../../core/errors/index.ts'
 import type { AdapterCall } from '../adapter-call.ts'
+import { getClientFacts } from '../connection/client-facts.ts'
 import { toAbortError } from '../connection/read-signal.ts'
 import type { DriverError } from '../driver-error.ts'
 import {
-  getClientFacts,
   hasLabel,
   isAnswer,
   isStandalone,

@@ -2,9 +2,9 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { ClientSession, Collection, MongoClient } from 'mongodb'
 import { setEventGate } from '../../core/events/event-gate.ts'
 import type { HookContext } from '../../core/hooks/hook-context.ts'
+import { getClientFacts } from '../connection/client-facts.ts'
 import type { DriverError } from '../driver-error.ts'
 import {
-  getClientFacts,
   hasLabel,
   isAnswer,
   isDriverError,
