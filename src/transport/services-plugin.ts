@@ -66,7 +66,8 @@ export async function serveServices(
 ): Promise<void> {
   const leavesNotFound = !options.ownsServer && place.prefix === ''
   await findDocs(app)?.addTo(server)
-  await server.register(async (scope) => {
+  // Named, as are its hooks and handlers: Fastify's messages, and tracing, call a scope by its function.
+  const remexServices = async (scope: FastifyInstance): Promise<void> => {
     checkPrefix(scope)
     const untyped = app as unknown as Application
     const transport = new RestTransport(untyped, scope, { ...options, leavesNotFound })
@@ -93,7 +94,8 @@ export async function serveServices(
       done()
     })
     addMore(scope, transport)
-  }, place)
+  }
+  await server.register(remexServices, place)
 }
 
 /** Has the errors of a server or a scope answered as those of services are. */

@@ -3,7 +3,7 @@
  * @module remex/opentelemetry
  */
 
-import type { TracerProvider } from '@opentelemetry/api'
+import type { Span, TracerProvider } from '@opentelemetry/api'
 import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import { describeFunction } from '../../core/function-metadata.ts'
 import type { AnyApplication, HookContext, NextFunction } from '../../core/index.ts'
@@ -27,11 +27,12 @@ const RULES: OptionRules = {
 }
 
 /**
- * Makes a span for each call of a service, `tasks.patch`: a child of what is active, as the span of the
+ * Makes a span for each call of a service, `tasks/patch`: a child of what is active, as the span of the
  * request by `@fastify/otel` is. Commands of the database become its children. It has the service, the method and
  * the outcome, and no data. Configure it first, so that it is around all other hooks:
  * `app.configure(opentelemetry())`.
  * @throws {TypeError} an option is not known or invalid
+ * @see https://opentelemetry.io/docs/specs/semconv/rpc/rpc-spans/
  */
 export function opentelemetry(options: OpenTelemetryOptions = {}): (app: AnyApplication) => void {
   const configure = createConfigurator('opentelemetry', options, (app: AnyApplication) => {
@@ -45,20 +46,19 @@ function createSpanHook({ tracerProvider = trace }: OpenTelemetryOptions) {
   const tracer = (): ReturnType<TracerProvider['getTracer']> => tracerProvider.getTracer('remex')
   const hook = ({ path, method, params }: HookContext, next: NextFunction): Promise<void> => {
     const { provider, requestId } = params
+    const name = `${path}/${method}`
     const attributes = {
-      ...{ 'rpc.system.name': 'remex', 'rpc.method': `${path}/${method}` },
+      ...{ 'rpc.system.name': 'remex', 'rpc.method': name },
       ...(provider === undefined ? {} : { 'remex.provider': provider }),
       ...(requestId === undefined ? {} : { 'remex.request_id': requestId }),
     }
+    // The request has a span of the kind SERVER already, and backends count those.
     const kind = SpanKind.INTERNAL
-    return tracer().startActiveSpan(`${path}.${method}`, { kind, attributes }, async (span) => {
+    return tracer().startActiveSpan(name, { kind, attributes }, async (span) => {
       try {
         await next()
       } catch (error) {
-        const { name, code } = toServiceError(error)
-        span.setAttribute('error.type', name)
-        // A caller's mistake is no fault of the server.
-        if (code >= 500) span.setStatus({ code: SpanStatusCode.ERROR, message: name })
+        recordError(span, error)
         throw error
       } finally {
         span.end()
@@ -66,4 +66,14 @@ function createSpanHook({ tracerProvider = trace }: OpenTelemetryOptions) {
     })
   }
   return describeFunction(hook, { changesNothing: true })
+}
+
+/** A mistake of the caller has a status code alone: only an error of the server is a failure. */
+function recordError(span: Span, error: unknown): void {
+  const { name, code } = toServiceError(error)
+  span.setAttribute('rpc.status_code', name)
+  if (code < 500) return
+  span.setAttribute('error.type', name)
+  // Without a description: the message of an error may contain data.
+  span.setStatus({ code: SpanStatusCode.ERROR })
 }

@@ -133,7 +133,7 @@ function createHandler(
   const routeParams = method.entry.options.routeParams as Readonly<Record<string, string>>
   const hasPlaceholders = `${transport.prefix}/${path}`.includes(':')
   const isCreate = method.name === 'create'
-  return (request, reply) => {
+  const callService: RequestHandler = (request, reply) => {
     const values = request.params as Record<string, string>
     const id = values[ID_PLACEHOLDER]
     const isCustom = isCreate && request.headers['x-service-method'] !== undefined
@@ -147,6 +147,7 @@ function createHandler(
     const route = hasPlaceholders ? toRoute(values, routeParams) : { ...routeParams }
     handleServiceRequest(transport, method, { id: id ?? null, route }, request, reply)
   }
+  return callService
 }
 
 const SLASH = '/'.charCodeAt(0)

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, onRequestHookHandler } from 'fastify'
 import { BadRequest, Unavailable } from '../../core/index.ts'
 import { toStatusError } from '../errors/fastify-error.ts'
 import { isProbe } from '../middleware.ts'
@@ -25,7 +25,7 @@ export function addRequestGuard(
 ): void {
   server.server.maxHeadersCount = 0
   server.server.on('checkExpectation', server.routing)
-  server.addHook('onRequest', (request, _reply, done) => {
+  const guardRequest: onRequestHookHandler = (request, _reply, done) => {
     if (keepsQueries) readKeptQuery(request)
     closing.track(request.raw)
     const error = findFault(request.raw)
@@ -33,7 +33,8 @@ export function addRequestGuard(
     // Probes are answered until the end.
     else if (!closing.isClosed || isProbe(request.routeOptions)) done()
     else done(new Unavailable('The server is closing'))
-  })
+  }
+  server.addHook('onRequest', guardRequest)
 }
 
 type RoutedMessage = IncomingMessage & { readonly originalUrl?: string }

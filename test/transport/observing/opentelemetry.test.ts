@@ -1,4 +1,4 @@
-import { context, trace } from '@opentelemetry/api'
+import { context, SpanStatusCode, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import {
   BasicTracerProvider,
@@ -38,22 +38,27 @@ t.test('each call has a span below what is active, and what it calls below that'
     span.end()
   })
   const [inner, outer, request] = exporter.getFinishedSpans()
-  t.strictSame([inner?.name, outer?.name, request?.name], ['notes.get', 'outer.get', 'request'])
+  t.strictSame([inner?.name, outer?.name, request?.name], ['notes/get', 'outer/get', 'request'])
   t.equal(inner?.parentSpanContext?.spanId, outer?.spanContext().spanId)
   t.equal(outer?.parentSpanContext?.spanId, request?.spanContext().spanId)
   t.strictSame(outer?.attributes, { 'rpc.system.name': 'remex', 'rpc.method': 'outer/get' })
 })
 
 t.test(
-  'an error of a caller has a type, one of the server is a failure; neither has data',
+  'an error of a caller has a status code, one of the server is a failure; neither has data',
   async (t) => {
     const app = createApp().configure(opentelemetry({ tracerProvider }))
     app.use('notes', notes as never)
     await t.rejects(app.service('notes').get('none'))
     await t.rejects(app.service('notes').get('broken'))
     const [missing, broken] = exporter.getFinishedSpans()
-    t.match(missing, { attributes: { 'error.type': 'NotFound' }, status: { code: 0 } })
-    t.match(broken, { attributes: { 'error.type': 'GeneralError' }, status: { code: 2 } })
+    t.match(missing, { attributes: { 'rpc.status_code': 'NotFound' } })
+    t.notOk('error.type' in (missing?.attributes ?? {}))
+    t.strictSame(missing?.status, { code: SpanStatusCode.UNSET })
+    t.match(broken, {
+      attributes: { 'rpc.status_code': 'GeneralError', 'error.type': 'GeneralError' },
+    })
+    t.strictSame(broken?.status, { code: SpanStatusCode.ERROR })
     for (const span of [missing, broken]) {
       t.notMatch(JSON.stringify([span?.attributes, span?.events, span?.status]), /secret|note 7/)
     }
