@@ -1,4 +1,5 @@
 import { tracingChannel } from 'node:diagnostics_channel'
+import { isIPv4 } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { AnyApplication } from '../../core/index.ts'
 import { createConfigurator } from '../../core/options/configurator.ts'
@@ -19,7 +20,8 @@ export interface DeveloperPageOptions {
 const RULES: OptionRules = {
   path: {
     expected: "a path of plain segments, '/developer' for example",
-    isValid: (value) => typeof value === 'string' && /^(?:\/|(?:\/[\w.~-]+)+)$/.test(value),
+    isValid: (value) =>
+      typeof value === 'string' && /^\/[\w./~-]*$/.test(value) && !/\/\/|.\/$/.test(value),
   },
 }
 
@@ -138,8 +140,6 @@ class DeveloperPage {
   }
 }
 
-const LOOPBACK = /^(?:::1|(?:::ffff:)?127(?:\.\d+){3})$/
-const LOCAL_HOST = /^(?:localhost|[\w-]+\.localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?$/i
 /** A proxy sends these: its address says nothing of who asks. */
 const PROXY_HEADERS = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via']
 
@@ -150,9 +150,21 @@ const PROXY_HEADERS = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-re
 function isOfThisMachine({ raw }: FastifyRequest): boolean {
   const { host = '', 'sec-fetch-site': site = 'none' } = raw.headers
   return (
-    LOOPBACK.test(raw.socket.remoteAddress ?? '') &&
-    LOCAL_HOST.test(host) &&
+    isLoopback(raw.socket.remoteAddress ?? '') &&
+    isLocalHost(host) &&
     (site === 'none' || site === 'same-origin') &&
     PROXY_HEADERS.every((name) => raw.headers[name] === undefined)
   )
+}
+
+function isLoopback(address: string): boolean {
+  const bare = address.replace(/^::ffff:/, '')
+  return address === '::1' || (isIPv4(bare) && bare.startsWith('127.'))
+}
+
+function isLocalHost(host: string): boolean {
+  if (!URL.canParse(`http://${host}`)) return false
+  const { hostname } = new URL(`http://${host}`)
+  const isNamed = hostname === 'localhost' || hostname.endsWith('.localhost')
+  return isNamed || hostname === '[::1]' || isLoopback(hostname)
 }

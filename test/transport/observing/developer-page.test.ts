@@ -118,10 +118,14 @@ t.test('others than browsers on this machine get 404', async (t) => {
   t.teardown(() => app.close())
   for (const url of ['/', '/developer/services.json', '/developer/calls.json']) {
     t.equal((await ask(app, url)).statusCode, 200)
-    t.equal((await ask(app, url, { host: 'localhost', 'sec-fetch-site': 'none' })).statusCode, 200)
+    t.equal(
+      (await ask(app, url, { host: 'my.localhost:3030', 'sec-fetch-site': 'none' })).statusCode,
+      200,
+    )
     const foreign = [
       { host: 'attacker.example' },
       { host: '127.0.0.1.attacker.example' },
+      { host: 'localhost.attacker.example:3030' },
       { 'sec-fetch-site': 'cross-site' },
       { 'sec-fetch-site': 'same-site' },
       { 'x-forwarded-for': '192.0.2.1' },
@@ -190,7 +194,9 @@ t.test('it lets go of the process with the server', async (t) => {
 
 t.test('what can not work is refused', async (t) => {
   t.throws(() => developerPage({ url: '/' } as never), /unknown option 'url'/)
-  t.throws(() => developerPage({ path: '/a b' }), /'path' must be a path of plain segments/)
+  for (const path of ['/a b', 'a', '/a//b', '/a/', '/:id', '']) {
+    t.throws(() => developerPage({ path }), /'path' must be a path of plain segments/)
+  }
   t.throws(() => createApp().configure(developerPage as never), /lacks the call/)
   const { app } = await startOwnServer(t, (app) => {
     app.configure(developerPage())
