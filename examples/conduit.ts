@@ -157,7 +157,7 @@ export interface Services {
 
 type Conduit = FastifyApplication<Services>
 
-/** Takes the data of callers outside out of its envelope: `{ article: { … } }`. */
+/** Takes the data of external calls out of its envelope: `{ article: { … } }`. */
 function unwrap(name: string) {
   return (context: HookContext): void => {
     if (context.params.provider === undefined) return
@@ -165,7 +165,7 @@ function unwrap(name: string) {
   }
 }
 
-/** Puts what callers outside get into one. */
+/** Puts the answers of external calls into an envelope. */
 function wrap(name: string) {
   return (context: HookContext): void => {
     if (context.params.provider === undefined) return

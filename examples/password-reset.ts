@@ -60,13 +60,13 @@ class PasswordResetService {
     await this.#resets.createIndex({ expiresAt: 1 }, { expireAfterSeconds: 0 })
   }
 
-  /** Sends a link. Nobody waits for it: the answer and its time are the same for unknown addresses. */
+  /** Sends a link, and does not wait for it: an unknown address gets the same answer in the same time. */
   async create({ email }: { email: string }): Promise<object> {
     this.#sendLink(email).catch((error) => this.#app.logger.error(error))
     return {}
   }
 
-  /** Sets a new password, once for each link. */
+  /** Sets a new password. Each link works once. */
   async redeem({ token, password }: { token: string; password: string }, params: Params) {
     const unexpired = { _id: hash(token), expiresAt: { $gt: new Date() } }
     const reset = await this.#resets.findOneAndDelete(unexpired)
@@ -92,13 +92,13 @@ function hash(token: string): string {
   return createHash('sha256').update(token).digest('base64url')
 }
 
-/** Refuses tokens from before the last change of the password. */
+/** Refuses tokens that are older than the last change of the password. */
 class RecentJwtStrategy extends JwtStrategy {
   override async authenticate(request: AuthenticationRequest, params: AuthenticationParams) {
     const result = await super.authenticate(request, params)
     const { passwordChangedAt } = result['user'] as User
     const { payload } = result.authentication as unknown as { payload: { iat: number } }
-    // Tokens have whole seconds: one of the same second counts as new.
+    // `iat` has whole seconds: a token of the same second counts as new.
     if (payload.iat >= Math.floor(passwordChangedAt.getTime() / 1_000)) return result
     throw new NotAuthenticated('The password has changed: log in again')
   }

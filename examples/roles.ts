@@ -42,7 +42,7 @@ type Services = {
   authentication: AuthenticationService
 }
 
-/** Lets those pass who have one of the roles. It stands in `around`, behind `authenticate`. */
+/** Lets users with one of these roles pass. Put it into `around`, after `authenticate`. */
 function requireRole(...roles: User['role'][]): AroundHook {
   return async ({ params }, next) => {
     if (params.provider !== undefined && !roles.includes(userOf(params).role)) {
@@ -52,7 +52,7 @@ function requireRole(...roles: User['role'][]): AroundHook {
   }
 }
 
-/** Editors reach all pages, others their own. */
+/** Editors may write all pages, other users only their own. */
 function onlyOwn({ params }: HookContext): void {
   if (params.provider === undefined || userOf(params).role === 'editor') return
   params.query = { ...params.query, ownerId: userOf(params)._id }

@@ -40,7 +40,7 @@ function toSlug(title: string): string {
   )
 }
 
-/** Makes the slug of the title, with a random end where another article has it. */
+/** Makes the slug from the title. If it is taken, a random suffix is added. */
 const addSlug: Hook<Services['articles'], 'create'> = async (context) => {
   const { title } = context.data as Article
   const slug = toSlug(title)
@@ -56,7 +56,7 @@ export function createArticles(db: Db): FastifyApplication<Services> {
   const articles = new MongoDBService({
     Model: db.collection<Article>('articles'),
     id: 'slug',
-    // The hook sends an id. Callers outside can not: no schema has it.
+    // A hook sets the id. Clients cannot, since no schema has the field.
     allowClientId: true,
     indexes: [{ key: { slug: 1 }, unique: true }],
   })

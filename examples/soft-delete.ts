@@ -16,7 +16,7 @@ const Note = Type.Object({ _id: Id, ...NewNote.properties })
 type Note = Static<typeof Note> & { readonly deletedAt?: Date }
 
 class NoteService extends MongoDBListService<Note> {
-  /** Brings a note back. */
+  /** Restores a note. */
   async restore({ _id }: { _id: ObjectId }): Promise<Note> {
     return this.patch(_id, { $unset: { deletedAt: '' } }, { query: { deletedAt: { $ne: null } } })
   }
@@ -24,12 +24,12 @@ class NoteService extends MongoDBListService<Note> {
 
 type Services = { notes: NoteService }
 
-/** What is marked is not found: one that is read, changed or marked again. */
+/** Marked notes are not found: they cannot be read, changed or marked again. */
 function onlyKept({ params }: HookContext): void {
   if (params.provider !== undefined) params.query = { ...params.query, deletedAt: null }
 }
 
-/** Marks the note in the place of removing it. The event is `removed` all the same. */
+/** Marks the note instead of removing it. The event is still `removed`. */
 const mark: Hook<NoteService, 'remove'> = async (context) => {
   const { id, params, service } = context
   if (params.provider === undefined) return
@@ -43,7 +43,7 @@ export function createNotes(db: Db): FastifyApplication<Services> {
   const days = 24 * 60 * 60
   const notes = new NoteService({
     Model: db.collection<Note>('notes'),
-    // Without the date a record is kept.
+    // A record without this date is kept.
     indexes: [{ key: { deletedAt: 1 }, expireAfterSeconds: 30 * days }],
   })
   app.use('notes', notes, {

@@ -30,14 +30,14 @@ type Services = {
   history: MongoDBListService<Change>
 }
 
-/** Writes to the version that the caller has read: a condition of the one command. */
+/** Makes the version that the caller has read a condition of the write. */
 const expectVersion: Hook<Services['pages'], 'patch'> = (context) => {
   const { version, ...data } = context.data as Static<typeof PagePatch>
   context.params.query = { ...context.params.query, version }
   context.data = { ...data, version: version + 1 }
 }
 
-/** A page of another version has not been found: 409 says more than 404. */
+/** A page with another version is not found: this answers 409 instead of 404. */
 const tellConflict: Hook<Services['pages'], 'patch'> = async ({ error, id, service }) => {
   if (!(error instanceof NotFound) || id === null) return
   const { version } = await service.get(id)
@@ -61,7 +61,7 @@ export function createPages(db: Db): FastifyApplication<Services> {
     schemas: { entity: Change },
   })
 
-  /** Runs in the transaction of the write: there is no change without its entry. */
+  /** Runs in the transaction of the write: each change has its entry. */
   const addToHistory: Hook<Services['pages'], 'create' | 'patch'> = async ({ result }) => {
     const { _id: pageId, text, version } = result as Page
     await app.service('history').create({ pageId, text, version, at: new Date() })

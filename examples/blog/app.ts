@@ -14,7 +14,7 @@ import type { UserService, userOptions } from './services/users.ts'
 import { addUsers } from './services/users.ts'
 import { addUploads } from './uploads.ts'
 
-/** Each service with the options that say what travels: `createClient<Services>()` knows both. */
+/** Each service with its options. Both give `createClient<Services>()` its types. */
 export interface Services {
   users: Served<UserService, typeof userOptions>
   posts: Served<PostService, typeof postOptions>

@@ -35,16 +35,16 @@ export function addAuthentication(
   app.service('authentication').hooks({ before: { create: [resolveData(lowerEmail)] } })
 }
 
-/** For members only: `params.user` is there behind it. */
+/** Only logged-in callers pass. Hooks that run later find `params.user`. */
 export const requireLogin = authenticate('jwt')
 
-/** For everybody: `params.user` is there for those who send a token. A wrong token is a 401. */
+/** Everybody passes. A valid token sets `params.user`; an invalid one is answered with 401. */
 export const allowLogin: AroundHook = (context, next) =>
   context.params.authentication === undefined ? next() : requireLogin(context, next)
 
 /**
- * Returns who calls, or who a call inside the process says that it is for.
- * @throws {NotAuthenticated} nobody: a hook does not stand behind `requireLogin`
+ * Returns the user who calls.
+ * @throws {NotAuthenticated} the caller is not logged in
  */
 export function userOf(params: Pick<Params, 'user'>): User {
   if (params.user === undefined) throw new NotAuthenticated('Not authenticated')

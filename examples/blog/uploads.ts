@@ -32,7 +32,7 @@ export async function addUploads(app: Blog, folder: string): Promise<void> {
     serveStatic({
       root: folder,
       prefix: '/images/',
-      // Neither a browser's guess nor a script in a file can make a page of it.
+      // A browser must not show a file as a page, or run a script in it.
       setHeaders: (reply) => {
         reply.header('x-content-type-options', 'nosniff')
         reply.header('content-security-policy', "default-src 'none'; sandbox")
@@ -48,7 +48,7 @@ export async function addUploads(app: Blog, folder: string): Promise<void> {
     after: { remove: [({ result }) => Promise.all([result ?? []].flat().map(removeImage))] },
   })
 
-  // Of their own, so that services take no forms.
+  // A scope of its own: services outside of it still refuse forms.
   app.fastify.register(async (routes) => {
     await routes.register(multipart, { limits: { fileSize: MAX_BYTES, files: 1, fields: 0 } })
     routes.post<{ Params: { id: string } }>(
@@ -57,17 +57,17 @@ export async function addUploads(app: Blog, folder: string): Promise<void> {
       async (request) => {
         const { id } = request.params
         const query = { authorId: userOf(request.feathers)._id }
-        // Before the file is read, and no image is kept for others' posts.
+        // Checked before the file is read: only the author may add an image.
         const previous = await posts.get(id, { query })
         const bytes = await readFile(request)
         const start = bytes.toString('hex', 0, 12)
         const type = IMAGE_TYPES.find((known) => known.start.test(start))
         if (type === undefined)
           throw new UnsupportedMediaType('The image must be PNG, JPEG or WebP')
-        // Nothing of the client's name for it: it may be a path, or end in `.html`.
+        // The client's file name is not used: it may be a path, or end in `.html`.
         const image = randomUUID() + type.extension
         await writeFile(join(folder, image), bytes, { flag: 'wx' })
-        // Only in the place of the image that is removed below: of many at once, one is taken.
+        // Replaces only the image that was read above: of simultaneous uploads, one succeeds.
         const swap = { ...query, image: previous.image ?? null }
         const post = await posts
           .patch(id, { $set: { image } }, { query: swap })

@@ -68,13 +68,13 @@ export function addPosts(app: Blog, db: Db): void {
   })
 }
 
-/** The posts that somebody may read. */
+/** Returns the condition for the posts that a user may read. */
 export function visibleTo(user: User | undefined): RecordQuery<Post> {
   if (user === undefined) return { draft: false }
   return { $or: [{ draft: false }, { authorId: user._id }] }
 }
 
-/** Behind the conditions of the caller, whatever `$or` is among them. */
+/** Adds the condition to those of the caller, which may have an `$or` of their own. */
 function onlyVisible({ params }: { params: PostParams }): void {
   if (params.provider === undefined) return
   const { $and = [], ...query } = params.query ?? {}

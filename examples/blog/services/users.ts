@@ -55,7 +55,7 @@ export function addUsers(app: Blog, db: Db): void {
     before: {
       get: [onlyOneself],
       create: [resolveData(lowerEmail), hashPassword('password')],
-      patch: [onlyOneself, proveNewPassword, hashPassword('password')],
+      patch: [onlyOneself, checkCurrentPassword, hashPassword('password')],
     },
     after: { all: [protect('password')] },
   })
@@ -66,8 +66,8 @@ function onlyOneself({ params }: { params: UserParams }): void {
   if (params.provider !== undefined) params.query = { ...params.query, _id: userOf(params)._id }
 }
 
-/** A token may be stolen: whoever sets a new password knows the one until now. */
-const proveNewPassword: Hook<UserService, 'patch'> = async (context) => {
+/** A token may be stolen: a new password is set only by someone who knows the current one. */
+const checkCurrentPassword: Hook<UserService, 'patch'> = async (context) => {
   const { app, params } = context
   const { currentPassword, ...data } = context.data as UserPatch
   context.data = data
@@ -75,7 +75,7 @@ const proveNewPassword: Hook<UserService, 'patch'> = async (context) => {
   const { email } = userOf(params)
   const { provider, address } = params
   const authentication = { strategy: 'local', email, password: currentPassword }
-  // Guesses count as those of a login do.
+  // Wrong passwords count for the limit of failing logins.
   await authenticateParams(app, { provider, address, authentication }, 'local')
 }
 
