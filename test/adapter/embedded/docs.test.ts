@@ -14,7 +14,7 @@ const page = readFileSync(
   new URL('../../../../docs/reference/embedded.md', import.meta.url),
   'utf8',
 )
-const [, there = ''] = page.split('\n## What is there\n')
+const [, there = ''] = page.split('\n## Supported commands and operators\n')
 
 /** Returns the names of operators in a text: neither `$[]` of an update nor `$$NOW` is one. */
 function operatorsIn(text: string): string[] {
@@ -50,7 +50,7 @@ const WORDS: Readonly<Record<string, readonly string[]>> = {
   aggregation: ['aggregate'],
   '- Unique, sparse, partial': ['createIndexes', 'dropIndexes', 'listIndexes'],
   Sessions: ['endSessions', 'commitTransaction', 'abortTransaction'],
-  'It says that it is MongoDB 7.0': [
+  'The server reports MongoDB 7.0': [
     'hello',
     'ismaster',
     'isMaster',

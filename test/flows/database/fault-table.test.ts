@@ -78,7 +78,7 @@ const TRIED = 'find update abort find update find commit'
 
 /** By the first cells of the table in docs/reference/mongodb.md. */
 const ROWS: Readonly<Record<string, Row>> = {
-  'it is away': {
+  'the database is away': {
     async fault({ client, goAway }) {
       const isNoticed = once(client, 'serverHeartbeatFailed')
       goAway()
@@ -86,7 +86,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     },
     answers: GONE,
   },
-  'no connection is free': {
+  'no connection of the pool is free': {
     options: { maxPoolSize: 1 },
     async fault({ client, hold }) {
       const arrival = hold('count')
@@ -98,11 +98,11 @@ const ROWS: Readonly<Record<string, Row>> = {
     },
     answers: GONE,
   },
-  'it takes connections and never answers': {
+  'the database accepts connections and never answers': {
     fault: ({ proxy }) => proxy.swallow(),
     answers: { find: '503', create: '503 unknown', patchOne: '503 unknown', patchMany: '503' },
   },
-  'it is slower than `rest({ handlerTimeoutMs })`': {
+  'a command takes longer than `rest({ handlerTimeoutMs })`': {
     handlerTimeoutMs: 2_000,
     fault: ({ hold }) => void hold(...NAMES),
     answers: {
@@ -112,7 +112,7 @@ const ROWS: Readonly<Record<string, Row>> = {
       patchMany: '503 unknown find',
     },
   },
-  'it is slower than `socketTimeoutMS`, which you may set': {
+  'a command takes longer than `socketTimeoutMS`, which you may set': {
     options: { socketTimeoutMS: 1_000, ...PATIENT },
     fault: ({ hold }) => void hold(...NAMES),
     answers: {
@@ -142,7 +142,7 @@ const ROWS: Readonly<Record<string, Row>> = {
       patchMany: `200 ${TRIED}`,
     },
   },
-  'it is overloaded, and says that trying again is safe': {
+  'the database is overloaded, and says that a retry is safe': {
     fault: ({ answerBy, command }) => answerBy(fail(command, 2, 462, ...OVERLOADED)),
     answers: {
       find: '200 find find find',
