@@ -21,7 +21,7 @@ const db = (await connectMongoDB(url)).db('remex_logins')
 const app = fastifyApp(createApp())
 app.configure(rest())
 app.set('authentication', {
-  // At least 32 bytes: `openssl rand -base64 32`. The tokens of a random one end with this process.
+  // At least 32 bytes: `openssl rand -base64 32`. With a random one, a restart ends all logins.
   secret: process.env['AUTH_SECRET'] ?? randomBytes(32).toString('base64'),
   entity: 'user',
   service: 'users',

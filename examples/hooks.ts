@@ -44,7 +44,7 @@ people.hooks({
   },
   after: {
     all: (context) => {
-      // What transports send; callers in this process get `result`, password and all.
+      // What HTTP clients get. Internal calls get `result`, with the password.
       context.dispatch = { ...(context.result as Person), password: undefined }
     },
   },

@@ -20,7 +20,7 @@ export interface Post {
 export type PostData = Omit<Post, '_id'>
 
 export class PostService extends MongoDBService<Post, PostData> {
-  /** Drafts are found where a query asks for them, and only there. */
+  /** Drafts are found only if the query asks for them. */
   override find(params: MongoDBParams & { paginate: false }): Promise<Post[]>
   override find(params?: MongoDBParams): Promise<Page<Post>>
   override async find(params: MongoDBParams = {}): Promise<Page<Post> | Post[]> {

@@ -57,7 +57,7 @@ app.configure(
   }),
 )
 
-// The page and the document are for whoever has the key.
+// Only callers with the key get the page and the document.
 app.use('/reference', (request) => {
   if (request.headers['x-staff-key'] !== STAFF_KEY) throw new NotFound('Page not found')
 })

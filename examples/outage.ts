@@ -14,7 +14,7 @@ const mongoPort = await findFreePort()
 let connecting: Promise<MongoClient> | undefined
 function connect(): Promise<MongoClient> {
   connecting ??= connectMongoDB(`mongodb://127.0.0.1:${mongoPort}/?directConnection=true`)
-  // What failed is tried again by the next call; a client that was connected comes back by itself.
+  // After a failure, the next call connects again; a connected client reconnects by itself.
   connecting.catch(() => {
     connecting = undefined
   })

@@ -30,7 +30,7 @@ const server = fastify()
 server.get('/hello', async () => ({ hello: 'world' }))
 await server.register(remex, { app, prefix: '/api/v1' })
 
-// Whatever reaches the services of the staff, and their page if there is one, comes through this scope.
+// All requests for the services of the staff, and for their page, pass through this scope.
 await server.register(async (scope) => {
   scope.addHook('onRequest', async ({ headers }) => {
     if (headers['x-staff-key'] !== STAFF_KEY) throw new NotFound('Page not found')

@@ -74,7 +74,7 @@ app.use('books', bookService)
 // Callers reach the methods that are listed, and no others.
 app.use('letters', letterService, { methods: ['find', 'archive'] })
 
-// A call hears when its client goes away or its time is up. Hand the signal to reads only.
+// The signal aborts when the client goes away or the time is up. Pass it to reads only.
 app.use('prices', {
   get: async (id: string, { signal }: Params) => {
     const response = await fetch(`https://prices.example/${id}`, { signal: signal ?? null })
