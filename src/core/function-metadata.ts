@@ -43,6 +43,11 @@ export function describeFunction<F extends object>(fn: F, metadata: FunctionMeta
   return fn
 }
 
+/** Gives a function that a factory has made the name that people know: of a hook, that of its factory. */
+export function nameFunction<F extends object>(name: string, fn: F): F {
+  return Object.defineProperty(fn, 'name', { value: name, configurable: true })
+}
+
 /** Returns what is known of a function, nothing of most. */
 export function metadataOf(fn: object): FunctionMetadata {
   return METADATA.get(fn) ?? NOTHING

@@ -1,4 +1,4 @@
-import { describeFunction } from '../../core/function-metadata.ts'
+import { describeFunction, nameFunction } from '../../core/function-metadata.ts'
 import type { Application } from '../../core/index.ts'
 import { BadRequest } from '../../core/index.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
@@ -66,7 +66,7 @@ export function hashPassword(field: string, options: HashPasswordOptions = {}): 
     }
     if (context.type === 'around') await next?.()
   }
-  return describeFunction(hook, { refusesNobody: true })
+  return describeFunction(nameFunction('hashPassword', hook), { refusesNobody: true })
 }
 
 /**

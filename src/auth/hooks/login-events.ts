@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { nameFunction } from '../../core/function-metadata.ts'
 import type { AroundHook, HookContext } from '../../core/index.ts'
 import { ServiceError } from '../../core/index.ts'
 import { describeRefusal } from '../auth-errors.ts'
@@ -27,7 +28,7 @@ export function installLoginHooks(service: Authentication): void {
  * listeners `(result, params, context)` of the application's event, and the log.
  */
 function createLoginHook(service: Authentication, event: LoginEvent): AroundHook {
-  return async (context, next) => {
+  const hook: AroundHook = async (context, next) => {
     const params = context.params as AuthenticationParams
     if (!params.provider) return next()
     // The answer holds a token: it must not be cached. `no-store` keeps it from being compressed,
@@ -53,6 +54,7 @@ function createLoginHook(service: Authentication, event: LoginEvent): AroundHook
     service.app.logger.info({ event, strategy, ...caller }, message)
     service.app.emit(event, result, params, context)
   }
+  return nameFunction(event === 'login' ? 'tellOfLogin' : 'tellOfLogout', hook)
 }
 
 /** Logs a refused login or logout, with the reason that the caller is not told. */

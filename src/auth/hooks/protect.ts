@@ -1,4 +1,4 @@
-import { describeFunction } from '../../core/function-metadata.ts'
+import { describeFunction, nameFunction } from '../../core/function-metadata.ts'
 import type { ExternalForm } from '../../core/index.ts'
 import { addExternalForm, copyExternalForms } from '../../core/index.ts'
 import { isObject, isPlainObject, isStringList } from '../../core/value-kind.ts'
@@ -46,7 +46,7 @@ export function protect(...fields: string[]): ProtectHook {
     protectContext(context)
     return undefined
   }
-  return describeFunction(hook, { refusesNobody: true })
+  return describeFunction(nameFunction('protect', hook), { refusesNobody: true })
 }
 
 function isPage(result: unknown): result is { readonly data: readonly unknown[] } {

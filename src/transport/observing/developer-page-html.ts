@@ -11,8 +11,8 @@ header { display: flex; flex-wrap: wrap; gap: 4px 16px; align-items: baseline; p
   border-bottom: 1px solid var(--line) }
 h1 { font-size: 16px; margin: 0 } h2 { font-size: 15px; margin: 24px 0 8px }
 header span, .dim { color: var(--dim) }
-main { display: grid; grid-template-columns: minmax(0, 3fr) minmax(0, 2fr); gap: 0 32px; padding: 0 20px 32px }
-@media (max-width: 1100px) { main { grid-template-columns: minmax(0, 1fr) } }
+main { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 540px); gap: 0 32px; padding: 0 20px 32px }
+@media (max-width: 1180px) { main { grid-template-columns: minmax(0, 1fr) } }
 table { border-collapse: collapse; width: 100% }
 th { text-align: left; font-weight: 600; color: var(--dim) }
 th, .line { white-space: nowrap }

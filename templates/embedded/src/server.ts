@@ -11,8 +11,9 @@ const app = createApi(mongo.db('my-app'))
 await app.listen({ port: Number(PORT), host: HOST })
 console.log(`The API is at ${app.fastify.listeningOrigin}/docs`)
 
-/** For development: in production it refuses to start, and MONGODB_URL has to be set. */
+/** For development. In production MONGODB_URL has to be set. */
 async function startEmbedded() {
+  if (process.env['NODE_ENV'] === 'production') throw new Error('MONGODB_URL is not set')
   // Loaded only where it runs.
   const { startEmbeddedMongo } = await import('remex/embedded')
   return startEmbeddedMongo({ directory: '.data' })

@@ -1,8 +1,14 @@
 import { tracingChannel } from 'node:diagnostics_channel'
 import type { Test } from 'tap'
 import t from 'tap'
-import { AuthenticationService, authenticate, JwtStrategy } from '../../../src/auth/index.ts'
-import { Type } from '../../../src/core/schema/index.ts'
+import {
+  AuthenticationService,
+  authenticate,
+  hashPassword,
+  JwtStrategy,
+  protect,
+} from '../../../src/auth/index.ts'
+import { resolveData, resolveExternal, Type, validateData } from '../../../src/core/schema/index.ts'
 import type { FastifyApplication } from '../../../src/transport/index.ts'
 import {
   createApp,
@@ -79,6 +85,21 @@ t.test('services are shown with their hooks in order, and their schemas', async 
     error: ['logError'],
   })
   t.match(create.schemas.data, { properties: { text: { type: 'string' } } })
+})
+
+t.test('hooks of this package are shown by the names of their factories', async (t) => {
+  const hooks = { create: [resolveData(), validateData(true), hashPassword('password')] }
+  const app = createServed((app) => {
+    app.configure(developerPage()).use('notes', { ...notes } as never)
+    const around = { all: [resolveExternal()] }
+    app.service('notes').hooks({ around, before: hooks, after: { all: [protect('password')] } })
+  })
+  t.teardown(() => app.close())
+  const [service] = (await ask(app, '/developer/services.json')).json()
+  t.match(service.methods[2].hooks, {
+    before: ['resolveExternal (around)', 'resolveData', 'validateData', 'hashPassword'],
+    after: ['protect'],
+  })
 })
 
 t.test('the last calls are shown without data, the newest first', async (t) => {

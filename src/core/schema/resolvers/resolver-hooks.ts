@@ -5,7 +5,7 @@ import {
   setDispatch,
   toExternalForm,
 } from '../../external-form.ts'
-import { describeFunction } from '../../function-metadata.ts'
+import { describeFunction, nameFunction } from '../../function-metadata.ts'
 import type { NextFunction } from '../../hooks/hook-map.ts'
 import { hasMethod, isObject, isPlainObject, isPromise, isSingleValue } from '../../value-kind.ts'
 import { setOwnProperty } from '../plain-objects.ts'
@@ -58,7 +58,7 @@ function createBeforeHook<C>(
   work: (call: ResolverCall) => unknown,
 ): ResolverHook<C> {
   checkResolvers(name, resolvers)
-  return (context, next) => {
+  const hook: ResolverHook<C> = (context, next) => {
     // The types of contexts are those of applications.
     const call = context as ResolverCall
     if (call.type === 'after' || call.type === 'error') {
@@ -66,6 +66,7 @@ function createBeforeHook<C>(
     }
     return whenReady(work(call), () => next?.()) as Promise<void> | undefined
   }
+  return nameFunction(name, hook)
 }
 
 /** @param work works on a call before its method. Returns what works on its result */
@@ -75,7 +76,7 @@ function createAroundHook<C>(
   work: (call: ResolverCall) => (result: object) => Promise<void>,
 ): AroundResolverHook<C> {
   checkResolvers(name, resolvers)
-  return async (context, next) => {
+  const hook: AroundResolverHook<C> = async (context, next) => {
     if (typeof next !== 'function') {
       throw new TypeError(`The ${name} hook must be used as an around hook`)
     }
@@ -84,6 +85,7 @@ function createAroundHook<C>(
     await next()
     if (isObject(call.result)) await finish(call.result)
   }
+  return nameFunction(name, hook)
 }
 
 /** @throws {TypeError} a resolver that is none: one that is missing would let everything pass */

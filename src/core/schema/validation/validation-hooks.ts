@@ -1,7 +1,7 @@
 import type { OperatorPlace } from '../../checked-query.ts'
 import { setCheckedQuery } from '../../checked-query.ts'
 import type { BadRequest } from '../../errors/index.ts'
-import { describeFunction } from '../../function-metadata.ts'
+import { describeFunction, nameFunction } from '../../function-metadata.ts'
 import type { HookContext, HookType } from '../../hooks/hook-context.ts'
 import { toMethodSpec } from '../../method-table.ts'
 import { checkOptions } from '../../options/option-check.ts'
@@ -131,7 +131,7 @@ const KEYWORDS: ReadonlySet<string> = new Set([
  */
 export function validateData(schema: ValidationInput | ValidationMap): ValidationHook {
   const find = toFinder(schema)
-  return async (context, next) => {
+  const hook: ValidationHook = async (context, next) => {
     checkHookType('validateData', context)
     const validate = hasData(context.method) ? find(context.method) : undefined
     if (validate !== undefined) {
@@ -141,6 +141,7 @@ export function validateData(schema: ValidationInput | ValidationMap): Validatio
     }
     await next?.()
   }
+  return nameFunction('validateData', hook)
 }
 
 /**
@@ -223,12 +224,13 @@ export function validateQuery(
   const places =
     known === undefined ? undefined : readOperatorPlaces(linkReferences(known, { isStrict: true }))
   const checkQuery = createQueryCheck(check, places)
-  return async (context, next) => {
+  const hook: ValidationHook = async (context, next) => {
     checkHookType('validateQuery', context)
     // The type of a query differs from service to service.
     await checkQuery(context as Parameters<QueryCheck>[0])
     await next?.()
   }
+  return nameFunction('validateQuery', hook)
 }
 
 /**
