@@ -30,6 +30,9 @@ const ANONYMOUS = 'anonymous'
 /** The strategy of tokens, for documents of applications without an authentication service. */
 const JWT = 'jwt'
 
+/** The strategy of passwords. */
+const LOCAL = 'local'
+
 /**
  * Returns what the `authenticate` hook of a method asks for, `null` where anybody may call it. A logout
  * takes the token that it ends.
@@ -65,7 +68,8 @@ function findScheme(app: Application, name: string): DocumentSchema | undefined 
 
 /** Returns what a login sends and gets, by the settings of an authentication service. */
 export function toLoginSchemas({ configuration }: Authentication, method: string): MethodSchemas {
-  const { authStrategies, entity, ...settings } = configuration
+  const { authStrategies, entity } = configuration
+  const local = describeLocal(configuration)
   const any: JSONSchema = { type: 'object', additionalProperties: true }
   const result: JSONSchema = {
     type: 'object',
@@ -77,21 +81,34 @@ export function toLoginSchemas({ configuration }: Authentication, method: string
     },
     additionalProperties: true,
   }
-  // The fields that the strategies of this package read.
-  const { usernameField, passwordField } = (settings['local'] ?? {}) as Record<string, string>
   const data: JSONSchema = {
     type: 'object',
     required: ['strategy'],
     properties: {
       strategy: { type: 'string', enum: [...authStrategies] },
-      ...(usernameField === undefined ? {} : { [usernameField]: { type: 'string' } }),
-      ...(passwordField === undefined
-        ? {}
-        : { [passwordField]: { type: 'string', format: 'password' } }),
+      ...local.properties,
       ...(authStrategies.includes(JWT) ? { accessToken: { type: 'string' } } : {}),
     },
     additionalProperties: true,
+    // A page fills in all properties otherwise: the token of one strategy beside the password of another.
+    ...(local.example === null ? {} : { examples: [local.example] }),
   }
   const query: JSONSchema = { type: 'object', additionalProperties: false }
   return { data: method === 'remove' ? undefined : data, query, result }
+}
+
+/** Returns the fields that the strategy of passwords reads, and a login by it where it is allowed. */
+function describeLocal({ authStrategies, ...settings }: Authentication['configuration']) {
+  const { usernameField, passwordField } = (settings[LOCAL] ?? {}) as Record<string, string>
+  if (usernameField === undefined || passwordField === undefined) {
+    return { properties: {}, example: null }
+  }
+  const login = { [usernameField]: 'ann@example.org', [passwordField]: 'correct horse battery' }
+  return {
+    properties: {
+      [usernameField]: { type: 'string' },
+      [passwordField]: { type: 'string', format: 'password' },
+    },
+    example: authStrategies.includes(LOCAL) ? { strategy: LOCAL, ...login } : null,
+  }
 }

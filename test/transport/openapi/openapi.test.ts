@@ -3,7 +3,13 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import fastify from 'fastify'
 import t from 'tap'
 import { parse } from 'yaml'
-import { AuthenticationService, authenticate, JwtStrategy, oauth } from '../../../src/auth/index.ts'
+import {
+  AuthenticationService,
+  authenticate,
+  JwtStrategy,
+  LocalStrategy,
+  oauth,
+} from '../../../src/auth/index.ts'
 import type { Application, OpenApiDocument, OpenApiOptions } from '../../../src/transport/index.ts'
 import {
   createApp,
@@ -381,6 +387,21 @@ t.test(
     t.match(await new Validator().validate(document), { valid: true })
   },
 )
+
+t.test('a login by a password has an example, which a page sends as it is', async (t) => {
+  const app = createApp().use('users', { get: async () => ({}), id: '_id' } as never)
+  app.set('authentication', {
+    ...{ secret: 'x'.repeat(32), entity: 'user', service: 'users' },
+    authStrategies: ['jwt', 'local'],
+    local: { usernameField: 'email', passwordField: 'password' },
+  })
+  const authentication = new AuthenticationService(app as never)
+  authentication.register('jwt', new JwtStrategy()).register('local', new LocalStrategy())
+  app.use('authentication', authentication as never)
+  const { components } = await openapiDocument(app as never, { info: INFO })
+  const login = { strategy: 'local', email: 'ann@example.org', password: 'correct horse battery' }
+  t.match(components['schemas'], { AuthenticationCreateData: { examples: [login] } })
+})
 
 t.test('names what is wrong with its options and its place', async (t) => {
   const wrong: [options: unknown, message: RegExp][] = [
