@@ -11,6 +11,7 @@ const BENCHES = [
   'embedded',
   'rest',
   'rest-schemas',
+  'observing',
   'auth',
   'heap',
   'faults',
