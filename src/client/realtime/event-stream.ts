@@ -12,9 +12,9 @@ export interface StreamOptions {
   readonly silenceMs: number
   /**
    * The longest wait before a second attempt to connect, in milliseconds, doubled for each further
-   * one; how long it is within that is left to chance. Default: 1,000, or what the server says.
+   * one; how long it is within that is left to chance. Default: 1,000, then what the server says.
    */
-  readonly reconnectMs: number
+  readonly reconnectMs?: number | undefined
   /** The longest wait before any attempt, in milliseconds. Default: 30,000. */
   readonly maxReconnectMs: number
 }
@@ -60,7 +60,7 @@ export class EventStream {
   constructor(call: StreamCall, options: StreamOptions) {
     this.#call = call
     this.#options = options
-    this.#baseMs = options.reconnectMs
+    this.#baseMs = options.reconnectMs ?? 1_000
     void this.#run()
   }
 
@@ -115,7 +115,7 @@ export class EventStream {
     const parser = createParser({
       maxBufferSize: MAX_FRAME_CHARACTERS,
       onRetry: (ms) => {
-        this.#baseMs = Math.max(1, ms)
+        this.#baseMs = this.#options.reconnectMs ?? Math.max(1, ms)
       },
       onEvent: ({ id, event: type = 'message', data }) => {
         const event = { type, data: this.#parse(type, data) }

@@ -30,7 +30,6 @@ const RULES: Readonly<Record<keyof ResolvedRealtimeOptions, OptionRule>> = {
 
 const DEFAULTS: ResolvedRealtimeOptions = {
   silenceMs: 45_000,
-  reconnectMs: 1_000,
   maxReconnectMs: 30_000,
   maxWaiting: 1_000,
 }

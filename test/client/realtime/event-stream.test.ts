@@ -132,10 +132,23 @@ t.test('the server says how long waits are at first', async (t) => {
   waitLongest(t)
   const timers = holdTimers(t, 4321)
   const server = await startEventServer(t)
-  const tasks = connect(t, server.url, { maxReconnectMs: 30_000 }).service('tasks')
+  const options = { reconnectMs: undefined, maxReconnectMs: 30_000 }
+  const tasks = connect(t, server.url, options as never).service('tasks')
   const events = tasks.subscribe()
   void events.next()
   ;(await server.stream(0)).open().write('retry: 4321\n\nretry: soon\n\n').end()
+  await until(() => timers.size === 1)
+  await events.return?.()
+})
+
+t.test('the option says it instead, where it is given', async (t) => {
+  waitLongest(t)
+  const timers = holdTimers(t, 1234)
+  const server = await startEventServer(t)
+  const options = { reconnectMs: 1234, maxReconnectMs: 30_000 }
+  const events = connect(t, server.url, options).service('tasks').subscribe()
+  void events.next()
+  ;(await server.stream(0)).open().write('retry: 4321\n\n').end()
   await until(() => timers.size === 1)
   await events.return?.()
 })
