@@ -13,12 +13,21 @@ import type { AnyService, OutsideOf, ServedOptions } from '../core/services/serv
 import type { ConnectionParams } from './connection.ts'
 import type { ReceivedResult, Sendable, SendableQuery } from './received.ts'
 
-/** The list of a service whose custom methods the map of services lists, among others. */
+/** The list of a service whose custom methods the map of services lists: all methods, or the custom ones. */
 type ServedList<S, Otherwise> = [ServedOptions<S>] extends [never]
   ? Otherwise
   : keyof OutsideOf<S> extends StandardMethod
     ? Otherwise
-    : ServedOptions<S>['methods' & keyof ServedOptions<S>]
+    : WithCustomOnly<ServedOptions<S>['methods' & keyof ServedOptions<S>]>
+
+type WithCustomOnly<List> = List | CustomOnly<List>
+
+/** A list without the standard methods, which every service of a client has anyway. */
+type CustomOnly<List> = List extends readonly [infer Name, ...infer Others]
+  ? Name extends StandardMethod
+    ? CustomOnly<Others>
+    : readonly [Name, ...CustomOnly<Others>]
+  : readonly []
 
 /**
  * The custom methods that services offer to clients, by path: `{ posts: ['publish'] }`. Where the map of

@@ -202,8 +202,13 @@ createClient<Services>({ baseURL: 'http://a' })
 createClient<Services>()
 // @ts-expect-error one is missing
 createClient<Services>({ methods: { users: userOptions.methods } })
-// @ts-expect-error a part of the list
-createClient<Services>({ methods: { users: ['invite'], bare: ['find', 'purge'] } })
+// The custom methods are enough.
+const custom = createClient<Services>({ methods: { users: ['invite'], bare: ['purge'] } })
+expectType<Promise<number>>()(custom.service('bare').purge(undefined))
+// @ts-expect-error a part of the list that lacks the custom method
+createClient<Services>({ methods: { users: ['find'], bare: ['purge'] } })
+// @ts-expect-error a custom method is missing
+createClient<Services>({ methods: { users: ['invite'], bare: [] } })
 const methods = { users: userOptions.methods, bare: bareOptions.methods, open: ['invite'] } as const
 createClient<Services, typeof methods>({ methods }).service('open').invite({ to: 'a' })
 createClient<Services, typeof methods>({ methods }).service('users').invite({ to: 'a' })
