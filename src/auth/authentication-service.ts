@@ -3,8 +3,9 @@ import type {
   Application,
   AuthenticationRequest,
   NullableId,
+  Query,
 } from '../core/index.ts'
-import { NotAuthenticated } from '../core/index.ts'
+import { BadRequest, NotAuthenticated } from '../core/index.ts'
 import type {
   Authentication,
   AuthenticationHttpRequest,
@@ -17,6 +18,7 @@ import { DEFAULT_SETTING, installDefaultAuthentication } from './default-authent
 import { findEntityService, getEntityIdName } from './entity-service.ts'
 import { installLoginHooks } from './hooks/login-events.ts'
 import { limitProof } from './proof.ts'
+import type { Sessions } from './sessions/sessions.ts'
 import type { AuthenticationConfiguration } from './settings/authentication-config.ts'
 import { checkConfiguration } from './settings/configuration-check.ts'
 import { LiveSettings } from './settings/live-settings.ts'
@@ -41,6 +43,7 @@ export class AuthenticationService implements Authentication {
   // A map, as names come from requests: an object would have a strategy `constructor`.
   readonly #strategies = new Map<string, AuthenticationStrategy>()
   readonly #settings: LiveSettings
+  #sessions: Promise<Sessions> | null = null
 
   /**
    * Writes the defaults and the options into the setting.
@@ -117,6 +120,7 @@ export class AuthenticationService implements Authentication {
    */
   async setup(): Promise<void> {
     this.#settings.freeze()
+    if (this.configuration.sessions !== undefined) await this.#loadSessions()
     for (const [name, strategy] of this.#strategies) await strategy.setup?.(this, name)
   }
 
@@ -141,6 +145,8 @@ export class AuthenticationService implements Authentication {
       const { jti, sub } = payload
       throw createTokenError('jwt was revoked', { jti, sub })
     }
+    const { sid } = payload
+    if (this.#sessions !== null && typeof sid === 'string') await (await this.#sessions).check(sid)
     return payload
   }
 
@@ -230,7 +236,9 @@ export class AuthenticationService implements Authentication {
     data: AuthenticationRequest,
     params: AuthenticationParams = {},
   ): Promise<AuthenticationResult> {
-    const allowed = params.authStrategies ?? this.configuration.authStrategies
+    const sessions = this.configuration.sessions && (await this.#loadSessions())
+    const { authStrategies } = this.configuration
+    const allowed = params.authStrategies ?? [...authStrategies, ...(sessions ? ['refresh'] : [])]
     if (allowed.length === 0) {
       throw new NotAuthenticated(
         'No authentication strategies allowed for creating a JWT (`authStrategies`)',
@@ -240,6 +248,7 @@ export class AuthenticationService implements Authentication {
     if (result.accessToken) return result
     const payload = await this.getPayload(result, params)
     const options = await this.getTokenOptions(result, params)
+    if (sessions) return sessions.begin(result, payload, options, params)
     const accessToken = await this.createAccessToken(payload, options, params.secret)
     const authentication = { ...result.authentication, payload: decodeClaims(accessToken) }
     return { accessToken, ...result, authentication }
@@ -247,11 +256,21 @@ export class AuthenticationService implements Authentication {
 
   async remove(id: NullableId, params: AuthenticationParams = {}): Promise<AuthenticationResult> {
     const { authentication } = params
-    if (id != null && id !== authentication?.['accessToken']) {
+    const isAll = id === 'all' && this.configuration.sessions !== undefined
+    const keep = isAll ? readKeep(params.query) : null
+    if (id != null && !isAll && id !== authentication?.['accessToken']) {
       throw new NotAuthenticated('Invalid access token')
     }
     const { authStrategies } = this.configuration
     const result = await this.authenticate(authentication, params, ...authStrategies)
+    if (this.configuration.sessions !== undefined) {
+      const sessions = await this.#loadSessions()
+      const { sid, sub } = (result.authentication?.payload ?? {}) as Record<string, unknown>
+      const known = typeof sid === 'string' ? sid : undefined
+      if (isAll) await sessions.endAll(String(sub ?? ''), keep === 'current' ? known : undefined)
+      else if (known !== undefined) await sessions.end(known)
+      if (keep === 'current') return result
+    }
     const list = this.revocationList
     if (list !== null && result.accessToken !== undefined) {
       const payload = await this.verifyAccessToken(result.accessToken, params.jwt, params.secret)
@@ -263,6 +282,24 @@ export class AuthenticationService implements Authentication {
     return result
   }
 
+  /**
+   * Ends the sessions of a user, but for one where its id is given.
+   * @param userId the claim `sub` of the user's access tokens: the id as a string
+   * @throws {TypeError} the setting has no `sessions`
+   */
+  async endSessions(userId: unknown, { keep }: { readonly keep?: string } = {}): Promise<void> {
+    if (this.configuration.sessions === undefined) {
+      throw new TypeError(`endSessions() needs the setting '${this.configKey}.sessions'`)
+    }
+    await (await this.#loadSessions()).endAll(String(userId), keep)
+  }
+
+  /** Loads what sessions need, which nobody without them pays for. */
+  #loadSessions(): Promise<Sessions> {
+    this.#sessions ??= import('./sessions/install.ts').then((file) => file.installSessions(this))
+    return this.#sessions
+  }
+
   /** @throws {TypeError} something about the settings in effect is not valid */
   #checkSettings(): void {
     // Strategies that don't extend the base class may use the names of its options otherwise.
@@ -272,6 +309,15 @@ export class AuthenticationService implements Authentication {
     checkConfiguration(this, sections)
     for (const strategy of this.#strategies.values()) strategy.verifyConfiguration?.()
   }
+}
+
+/** @throws {BadRequest} a query that means nothing here: which sessions end must not be guessed */
+function readKeep({ keep, ...others }: Query = {}): 'current' | null {
+  const [other] = Object.keys(others)
+  if (other !== undefined || (keep !== undefined && keep !== 'current')) {
+    throw new BadRequest(`All sessions are ended by '?keep=current' or without a query`)
+  }
+  return keep === undefined ? null : 'current'
 }
 
 function refuse(reason: string): Promise<never> {

@@ -50,6 +50,11 @@ function createLoginHook(service: Authentication, event: LoginEvent): AroundHook
     const { entity } = service.configuration
     const { sub } = (payload ?? {}) as { sub?: unknown }
     const caller = { address: params.address, ...(entity == null ? {} : { [entity]: sub }) }
+    // Nobody logs in by it: the login goes on.
+    if (event === 'login' && strategy === 'refresh') {
+      service.app.logger.info({ event: 'refresh', ...caller }, 'Session renewed')
+      return
+    }
     const message = event === 'login' ? 'Logged in' : 'Logged out'
     service.app.logger.info({ event, strategy, ...caller }, message)
     service.app.emit(event, result, params, context)

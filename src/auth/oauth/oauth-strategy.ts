@@ -61,9 +61,10 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
     this.providerAccess.verify()
   }
 
-  /** @throws {TypeError} there is no entity service */
+  /** @throws {TypeError} there is no entity service, or no way to give a page a refresh token */
   setup(service: Authentication, name: string): void {
     const { entity, service: path } = this.configuration
+    checkResponse(service, name, this.providerAccess)
     if (entity !== null && findEntityService(service.app, path) !== null) return
     const reason = entity === null ? "'entity' is null" : `there is no service '${path}'`
     throw new TypeError(`The strategy '${name}' keeps accounts in an entity service, but ${reason}`)
@@ -295,4 +296,20 @@ function findFirst(result: unknown): unknown {
   if (Array.isArray(result)) return result[0]
   const { data } = (result ?? {}) as { data?: unknown }
   return Array.isArray(data) ? data[0] : result
+}
+
+/** @throws {TypeError} logins end on a page that would get an access token and nothing to renew it by */
+function checkResponse(
+  { app, configKey, configuration }: Authentication,
+  name: string,
+  access: ProviderAccess,
+): void {
+  const { redirect, origins = app.get('origins') } = findOAuthSettings(configuration) ?? {}
+  const hasPage = redirect !== undefined || origins !== undefined
+  if (configuration.sessions === undefined || !hasPage) return
+  if (access.getProvider().settings.givesCode) return
+  throw new TypeError(
+    `'${configKey}.oauth.${name}.response' must be 'code' where there are sessions: the page ` +
+      'exchanges it for both tokens, and a refresh token stands in no URL',
+  )
 }

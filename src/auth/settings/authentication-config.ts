@@ -1,6 +1,7 @@
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { OPTION } from '../../core/options/option-check.ts'
 import { isNonEmptyString, isPlainObject } from '../../core/value-kind.ts'
+import type { SessionOptions } from '../sessions/session-options.ts'
 import type { SettingsObject } from '../settings-values.ts'
 import { mergeSettings } from '../settings-values.ts'
 import type { LoginThrottleOptions } from '../throttle/login-throttle.ts'
@@ -30,6 +31,8 @@ export interface AuthenticationConfiguration {
   readonly loginThrottle: LoginThrottleOptions | boolean
   /** Where logout notes its token; `true` for a list in memory. Default: tokens just expire. */
   readonly revocation?: RevocationList | boolean
+  /** Logins go on by refresh tokens, and end everywhere. Default: an access token is all there is. */
+  readonly sessions?: SessionOptions
   /** Any other key is the section of the strategy with this name. */
   readonly [strategy: string]: unknown
 }

@@ -7,6 +7,7 @@ import { isPlainObject, isStringList } from '../../core/value-kind.ts'
 import type { Authentication } from '../authentication.ts'
 import type { EntityService } from '../entity-service.ts'
 import { findEntityService } from '../entity-service.ts'
+import { resolveSessionOptions, SESSION_RULES } from '../sessions/session-options.ts'
 import { AUTH_OPTION, hasMethods } from '../settings-values.ts'
 import { THROTTLE_RULES } from '../throttle/login-throttle.ts'
 import { MemoryThrottleStore } from '../throttle/throttle-store.ts'
@@ -29,6 +30,11 @@ const RULES: OptionRules = {
   revocation: {
     expected: 'true, false or an object with the methods revoke and isRevoked',
     isValid: (value) => typeof value === 'boolean' || hasMethods(value, ['revoke', 'isRevoked']),
+  },
+  sessions: {
+    expected: "an object with the path of a service, { service: 'sessions' }",
+    isValid: (value) => isPlainObject(value) && value['service'] !== undefined,
+    keys: SESSION_RULES,
   },
   oauth: OPTION.object,
 }
@@ -65,6 +71,10 @@ export function checkConfiguration(service: Authentication, sections: readonly s
     }
   }
   for (const name of sections) checkSection(service, name)
+  if (configuration.sessions !== undefined) {
+    checkExists(app, configuration.sessions.service, `${configKey}.sessions.service`)
+    resolveSessionOptions(configuration.sessions, `${configKey}.sessions`)
+  }
   if (cluster.isWorker) warnOfMemory(service)
 }
 

@@ -147,11 +147,11 @@ export class TokenIssuer {
    *   of another type
    */
   sign(payload: object, options: TokenOptions = {}, secret?: unknown): string {
-    const { subject, jwtid, ...others } = options
+    const { subject, jwtid, issuedAt, ...others } = options
     const issuer = this.#find(others, secret)
     const rules = issuer.#rules
     const { [AUTHORITY_CLAIM]: _reserved, ...own } = payload as Claims
-    const iat = Math.floor(Date.now() / 1000)
+    const iat = issuedAt ?? Math.floor(Date.now() / 1000)
     const claims = {
       ...own,
       iat,

@@ -29,6 +29,8 @@ export interface TokenOptions {
   readonly subject?: string | undefined
   /** The claim `jti`; on verification, the only one accepted. Default: a random UUID. */
   readonly jwtid?: string | undefined
+  /** The claim `iat` of a new token, in seconds since the epoch. Default: now. */
+  readonly issuedAt?: number | undefined
 }
 
 /** Token options as they are used: checked, with times in seconds. */
@@ -49,7 +51,8 @@ export interface TokenRules extends Pick<TokenOptions, 'subject' | 'jwtid'> {
   readonly authority: string | null
 }
 
-const TIME_SPAN: OptionRule = {
+/** A time, as settings name it. */
+export const TIME_SPAN: OptionRule = {
   expected: "seconds or a string like '1d'",
   isValid: (value) => Number.isFinite(value) || isNonEmptyString(value),
 }
@@ -78,6 +81,7 @@ export const TOKEN_RULES: Readonly<Record<keyof TokenOptions, OptionRule>> = {
   cacheSize: FINITE,
   subject: OPTION.string,
   jwtid: OPTION.string,
+  issuedAt: FINITE,
 }
 
 const DEFAULT_START_TOLERANCE = 30
@@ -143,7 +147,7 @@ const SPAN_FORMAT = /^(-?\d{1,9}) ?([a-z]{1,12})$/
  * @param name how errors name the option
  * @throws {TypeError} neither a number nor such a string
  */
-function parseTimeSpan(span: unknown, name: string): number {
+export function parseTimeSpan(span: unknown, name: string): number {
   if (typeof span === 'number' && Number.isFinite(span)) return Math.floor(span)
   const lowered = typeof span === 'string' ? span.toLowerCase() : ''
   const [, count, unit = ''] = SPAN_FORMAT.exec(lowered) ?? []

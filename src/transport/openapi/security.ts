@@ -68,7 +68,8 @@ function findScheme(app: Application, name: string): DocumentSchema | undefined 
 
 /** Returns what a login sends and gets, by the settings of an authentication service. */
 export function toLoginSchemas({ configuration }: Authentication, method: string): MethodSchemas {
-  const { authStrategies, entity } = configuration
+  const { authStrategies, entity, sessions } = configuration
+  const refresh = sessions === undefined ? [] : ['refresh']
   const local = describeLocal(configuration)
   const any: JSONSchema = { type: 'object', additionalProperties: true }
   const result: JSONSchema = {
@@ -76,6 +77,7 @@ export function toLoginSchemas({ configuration }: Authentication, method: string
     required: ['accessToken', 'authentication'],
     properties: {
       accessToken: { type: 'string', description: 'The token for `Authorization: Bearer …`.' },
+      ...(sessions === undefined ? {} : { refreshToken: { type: 'string' } }),
       authentication: any,
       ...(entity == null ? {} : { [entity]: any }),
     },
@@ -85,9 +87,10 @@ export function toLoginSchemas({ configuration }: Authentication, method: string
     type: 'object',
     required: ['strategy'],
     properties: {
-      strategy: { type: 'string', enum: [...authStrategies] },
+      strategy: { type: 'string', enum: [...authStrategies, ...refresh] },
       ...local.properties,
       ...(authStrategies.includes(JWT) ? { accessToken: { type: 'string' } } : {}),
+      ...(sessions === undefined ? {} : { refreshToken: { type: 'string' } }),
     },
     additionalProperties: true,
     // A page fills in all properties otherwise: the token of one strategy beside the password of another.

@@ -55,6 +55,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
       else this.#removeService(entry)
     })
     app.on('logout', (result: LoginResult) => this.#recheckLogin(result))
+    app.on('sessionEnd', (end: EndedSession) => this.#endLogins(end))
     if (options.bus !== null) followLifecycle(app, options.bus, this)
   }
 
@@ -260,6 +261,16 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     }
   }
 
+  /** Ends the streams of a session, or of all sessions of a user but one. */
+  #endLogins({ sid, userId, keep }: EndedSession): void {
+    for (const stream of this.#streams) {
+      const { payload } = (stream.params.authentication ?? {}) as LoginResult['authentication'] & {}
+      if (payload?.sid === undefined || payload.sid === keep) continue
+      if (payload.sid === sid || (sid === undefined && payload.sub === userId))
+        stream.end('expired')
+    }
+  }
+
   /** Has the hooks of `find` refuse the streams of a login that has ended. */
   #recheckLogin({ authentication }: LoginResult): void {
     const jti = authentication?.payload?.jti
@@ -271,9 +282,23 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
   }
 }
 
+/** The claims of a token, as far as they say which login it is. */
+interface LoginClaims {
+  readonly jti?: unknown
+  readonly sid?: unknown
+  readonly sub?: unknown
+}
+
 /** What a login or a logout results in, as far as it names its token. */
 interface LoginResult {
-  readonly authentication?: { readonly payload?: { readonly jti?: unknown } | undefined }
+  readonly authentication?: { readonly payload?: LoginClaims | undefined }
+}
+
+/** Which sessions have ended: one, or those of a user but for one. */
+interface EndedSession {
+  readonly sid?: string
+  readonly userId?: string
+  readonly keep?: string
 }
 
 /** Returns who a call is from: the subject of its token, else the address. */

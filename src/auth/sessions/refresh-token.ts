@@ -1,0 +1,94 @@
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  hkdfSync,
+  randomBytes,
+  timingSafeEqual,
+} from 'node:crypto'
+
+/** A refresh token that a server with the same secret has made. */
+export interface RefreshToken {
+  readonly text: string
+  /** The id of its session. */
+  readonly sessionId: string
+  /** What is stored of it. */
+  readonly hash: string
+}
+
+/** `<session>.<256 random bits>.<code>`: the code tells who has made it, without a look at the database. */
+const FORMAT = /^([\w-]{22})\.[\w-]{43}\.([\w-]{22})$/
+
+const SESSION_ID_BYTES = 16
+const RANDOM_BYTES = 32
+const CODE_BYTES = 16
+
+/** Returns the id of a new session. No id of MongoDB is as long. */
+export function createSessionId(): string {
+  return randomBytes(SESSION_ID_BYTES).toString('base64url')
+}
+
+/** @param secrets of the authentication service; the first one makes */
+export function createRefreshToken(sessionId: string, secrets: readonly string[]): RefreshToken {
+  const random = randomBytes(RANDOM_BYTES).toString('base64url')
+  const head = `${sessionId}.${random}`
+  const text = `${head}.${createCode(head, secrets[0] ?? '')}`
+  return { text, sessionId, hash: hashToken(text) }
+}
+
+/** Returns a token that one of the secrets has made, `null` for anything else. */
+export function readRefreshToken(text: unknown, secrets: readonly string[]): RefreshToken | null {
+  const [, sessionId, code] = (typeof text === 'string' && FORMAT.exec(text)) || []
+  if (typeof text !== 'string' || sessionId === undefined || code === undefined) return null
+  const head = text.slice(0, -code.length - 1)
+  const isOurs = secrets.some((secret) =>
+    timingSafeEqual(Buffer.from(createCode(head, secret)), Buffer.from(code)),
+  )
+  return isOurs ? { text, sessionId, hash: hashToken(text) } : null
+}
+
+function createCode(head: string, secret: string): string {
+  const key = deriveKey(secret, 'refresh-token')
+  const code = createHmac('sha256', key).update(head).digest()
+  return code.subarray(0, CODE_BYTES).toString('base64url')
+}
+
+function hashToken(text: string): string {
+  return createHash('sha256').update(text).digest('base64url')
+}
+
+/** Returns an id for the access token beside a refresh token, the same each time. */
+export function toTokenId({ text }: RefreshToken): string {
+  return createHash('sha256').update(`jti ${text}`).digest('base64url').slice(0, 22)
+}
+
+const IV_BYTES = 12
+const TAG_BYTES = 16
+
+/** Returns a token as only those can read it who have the one before: a lost answer is repeated by it. */
+export function sealSuccessor({ text }: RefreshToken, before: RefreshToken): string {
+  const iv = randomBytes(IV_BYTES)
+  const cipher = createCipheriv('aes-256-gcm', deriveKey(before.text, 'successor'), iv)
+  const sealed = Buffer.concat([iv, cipher.update(text, 'utf8'), cipher.final()])
+  return Buffer.concat([sealed, cipher.getAuthTag()]).toString('base64url')
+}
+
+/** Returns the token that was sealed, `null` where the one before is another one. */
+export function openSuccessor(sealed: string, before: RefreshToken): RefreshToken | null {
+  const bytes = Buffer.from(sealed, 'base64url')
+  const key = deriveKey(before.text, 'successor')
+  try {
+    const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, IV_BYTES))
+    decipher.setAuthTag(bytes.subarray(-TAG_BYTES))
+    const head = decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES))
+    const text = Buffer.concat([head, decipher.final()]).toString()
+    return { text, sessionId: before.sessionId, hash: hashToken(text) }
+  } catch {
+    return null
+  }
+}
+
+function deriveKey(secret: string, purpose: string): Uint8Array {
+  return new Uint8Array(hkdfSync('sha256', secret, '', `remex ${purpose}`, 32))
+}

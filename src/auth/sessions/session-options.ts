@@ -1,0 +1,80 @@
+import type { OptionRules } from '../../core/options/option-check.ts'
+import { OPTION } from '../../core/options/option-check.ts'
+import { isNonEmptyString } from '../../core/value-kind.ts'
+import { parseTimeSpan, TIME_SPAN } from '../tokens/token-options.ts'
+
+/** The setting `sessions`: logins that go on by refresh tokens, and end everywhere. */
+export interface SessionOptions {
+  /** The path of the service that keeps the sessions, one on MongoDB. */
+  readonly service: string
+  /** How long access tokens live: seconds, or a string like `'10m'`. Default: `'10m'`. */
+  readonly accessExpiresIn?: number | string
+  /** After which time without a refresh a session ends: seconds, or a string. Default: `'14d'`. */
+  readonly idle?: number | string
+  /** How long a session lasts at most: seconds, or a string. Default: `'90d'`. */
+  readonly absolute?: number | string
+  /** For how long a refresh may be repeated, where its answer was lost, in ms. Default: 10,000. */
+  readonly graceMs?: number
+  /**
+   * Whether access tokens of a session that has ended are refused: `'always'` by a read for each request, or
+   * `'never'`, so that they are good until they expire. Default: `'never'`.
+   */
+  readonly checkSession?: 'always' | 'never'
+  /** For how long the read of `checkSession` is remembered, in ms. Default: 0. */
+  readonly checkCacheMs?: number
+}
+
+export const SESSION_RULES: Readonly<Record<keyof SessionOptions, OptionRules[string]>> = {
+  service: { expected: 'the path of a service', isValid: isNonEmptyString },
+  accessExpiresIn: TIME_SPAN,
+  idle: TIME_SPAN,
+  absolute: TIME_SPAN,
+  graceMs: OPTION.count,
+  checkSession: {
+    expected: "'always' or 'never'",
+    isValid: (value) => value === 'always' || value === 'never',
+  },
+  checkCacheMs: OPTION.count,
+}
+
+/** The options of sessions with their defaults. */
+export interface ResolvedSessionOptions {
+  readonly service: string
+  readonly accessSeconds: number
+  readonly idleMs: number
+  readonly absoluteMs: number
+  readonly graceMs: number
+  readonly checksAlways: boolean
+  readonly checkCacheMs: number
+}
+
+/**
+ * Returns the options of sessions with their defaults, times as numbers.
+ * @param name how errors name the setting
+ * @throws {TypeError} a time is not valid, or shorter than a second
+ */
+export function resolveSessionOptions(
+  { service, graceMs = 10_000, checkSession = 'never', checkCacheMs = 0, ...times }: SessionOptions,
+  name: string,
+): ResolvedSessionOptions {
+  const toSeconds = (
+    option: 'accessExpiresIn' | 'idle' | 'absolute',
+    otherwise: string,
+  ): number => {
+    const seconds = parseTimeSpan(times[option] ?? otherwise, `${name}.${option}`)
+    if (seconds >= 1) return seconds
+    throw new TypeError(
+      `'${name}.${option}' must be at least a second: nobody could stay logged in`,
+    )
+  }
+  const accessSeconds = toSeconds('accessExpiresIn', '10m')
+  const [idleMs, absoluteMs] = [
+    toSeconds('idle', '14d') * 1000,
+    toSeconds('absolute', '90d') * 1000,
+  ]
+  if (idleMs <= accessSeconds * 1000) {
+    throw new TypeError(`'${name}.idle' must be longer than '${name}.accessExpiresIn'`)
+  }
+  const checksAlways = checkSession === 'always'
+  return { service, accessSeconds, idleMs, absoluteMs, graceMs, checksAlways, checkCacheMs }
+}

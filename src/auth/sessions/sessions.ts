@@ -1,0 +1,306 @@
+import type { Application, Params } from '../../core/index.ts'
+import { NotAuthenticated, ServiceError } from '../../core/index.ts'
+import { createRefusal } from '../auth-errors.ts'
+import type { Authentication, AuthenticationResult } from '../authentication.ts'
+import type { AuthenticationParams } from '../authentication-params.ts'
+import { BoundedMap } from '../bounded-map.ts'
+import { findEntityService } from '../entity-service.ts'
+import { decodeClaims } from '../tokens/access-token.ts'
+import type { TokenOptions } from '../tokens/token-options.ts'
+import type { RefreshToken } from './refresh-token.ts'
+import {
+  createRefreshToken,
+  createSessionId,
+  openSuccessor,
+  readRefreshToken,
+  sealSuccessor,
+  toTokenId,
+} from './refresh-token.ts'
+import type { ResolvedSessionOptions, SessionOptions } from './session-options.ts'
+import { resolveSessionOptions } from './session-options.ts'
+
+/** A session as it is stored. */
+export interface StoredSession {
+  readonly _id: string
+  /** The claim `sub` of its access tokens. */
+  readonly userId: string
+  readonly createdAt: Date
+  readonly usedAt: Date
+  /** Until when it can be refreshed; the database may forget it then. */
+  readonly expiresAt: Date
+  /** When it ends in any case. */
+  readonly endsAt: Date
+  readonly userAgent: string | null
+  readonly address: string | null
+  readonly tokenHash: string
+  /** When the access token beside the refresh token was issued, in seconds since the epoch. */
+  readonly issuedAt: number
+  /** The refresh tokens that were used last, by their hashes, with what came after them. */
+  readonly spent: readonly { readonly hash: string; readonly next: string }[]
+  /** When the last of them was used, and when it was asked for again, by the clock of the database. */
+  readonly rotatedAt?: Date
+  readonly checkedAt?: Date
+}
+
+/** The methods that sessions call on the service that keeps them, each one command. */
+interface SessionService {
+  get(id: string, params: Params): Promise<unknown>
+  create(data: object, params: Params): Promise<unknown>
+  patch(id: string, data: object, params: Params): Promise<unknown>
+  remove(id: string | null, params: Params): Promise<unknown>
+}
+
+/** Which sessions have ended, for `app.on('sessionEnd')`: one, or those of a user but for one. */
+export interface SessionEnd {
+  readonly sid?: string
+  readonly userId?: string
+  readonly keep?: string | undefined
+}
+
+/** How many tokens back a lost answer can be repeated. */
+const MAX_SPENT = 8
+const MAX_AGENT_LENGTH = 300
+const MAX_CHECKED = 10_000
+const REFUSED = 'The refresh token is not valid'
+
+/** The sessions of one authentication service. */
+export class Sessions {
+  readonly #authentication: Authentication
+  /** Until when a session counts as there, in ms of the process. */
+  #checked = new BoundedMap<string, number>(MAX_CHECKED)
+  #options: { readonly of: unknown; readonly resolved: ResolvedSessionOptions } | null = null
+
+  constructor(authentication: Authentication) {
+    this.#authentication = authentication
+  }
+
+  get options(): ResolvedSessionOptions {
+    const { configKey, configuration } = this.#authentication
+    const given = configuration.sessions as SessionOptions
+    if (this.#options?.of !== given) {
+      this.#options = { of: given, resolved: resolveSessionOptions(given, `${configKey}.sessions`) }
+    }
+    return this.#options.resolved
+  }
+
+  /** Begins a session for a login. Resolves to its result with an access token and a refresh token. */
+  async begin(
+    result: AuthenticationResult,
+    payload: object,
+    options: TokenOptions,
+    params: AuthenticationParams,
+  ): Promise<AuthenticationResult> {
+    const { idleMs, absoluteMs } = this.options
+    const now = Date.now()
+    const sid = createSessionId()
+    const token = createRefreshToken(sid, this.#secrets)
+    const issuedAt = Math.floor(now / 1000)
+    const accessToken = await this.#sign(token, issuedAt, payload, options, params)
+    const { sub } = decodeClaims(accessToken)
+    const session: StoredSession = {
+      _id: sid,
+      userId: String(sub ?? ''),
+      createdAt: new Date(now),
+      usedAt: new Date(now),
+      expiresAt: new Date(now + idleMs),
+      endsAt: new Date(now + absoluteMs),
+      ...describeCaller(params),
+      tokenHash: token.hash,
+      issuedAt,
+      spent: [],
+    }
+    await this.#service.create(session, {})
+    return toResult(result, accessToken, token)
+  }
+
+  /**
+   * Resolves to the result of a login, with a new pair of tokens. A token that was used already is answered with
+   * the same pair within the time for lost answers; later it ends its session, which somebody else has then.
+   * @throws {NotAuthenticated} it was not made here, was used before, or its session has ended
+   */
+  async refresh(text: unknown, params: AuthenticationParams): Promise<AuthenticationResult> {
+    const given = readRefreshToken(text, this.#secrets)
+    // A forged one asks the database as well: how long the answer takes says nothing.
+    const sid = given?.sessionId ?? createSessionId()
+    const successor = createRefreshToken(sid, this.#secrets)
+    const rotated = await this.#rotate(sid, given, successor, params)
+    if (given === null) throw createRefusal(REFUSED, 'it was not made here')
+    if (rotated !== null) return this.#renew(rotated, successor, params)
+    const { session, token } = await this.#repeat(given, params)
+    return this.#renew(session, token, params)
+  }
+
+  /** @throws {NotAuthenticated} the session of an access token has ended, where that is looked up */
+  async check(sid: string): Promise<void> {
+    const { checksAlways, checkCacheMs } = this.options
+    if (!checksAlways || (this.#checked.get(sid) ?? 0) > performance.now()) return
+    const session = await orNone(this.#service.get(sid, {}))
+    if (session === null) throw createRefusal('The session has ended', { sid })
+    if (checkCacheMs > 0) this.#checked.set(sid, performance.now() + checkCacheMs)
+  }
+
+  /** Ends one session. One that is not there has ended. */
+  async end(sid: string): Promise<void> {
+    await orNone(this.#service.remove(sid, {}))
+    this.noteEnd({ sid })
+  }
+
+  /** Ends all sessions of a user, but for one where its id is given. */
+  async endAll(userId: string, keep?: string): Promise<void> {
+    const query = { userId, ...(keep === undefined ? {} : { _id: { $ne: keep } }) }
+    await this.#service.remove(null, { query, adapter: { multi: ['remove'] } } as Params)
+    this.noteEnd({ userId, keep })
+  }
+
+  /** Has this process forget that sessions are there, and tells who follows them. */
+  noteEnd(end: SessionEnd): void {
+    if (end.sid === undefined) this.#checked = new BoundedMap(MAX_CHECKED)
+    else this.#checked.delete(end.sid)
+    this.#app.emit('sessionEnd', end)
+  }
+
+  /** Makes a successor the refresh token of a session. Resolves to `null` unless the given one is that. */
+  #rotate(
+    sid: string,
+    given: RefreshToken | null,
+    successor: RefreshToken,
+    params: AuthenticationParams,
+  ): Promise<StoredSession | null> {
+    const now = Date.now()
+    const next = given === null ? '' : sealSuccessor(successor, given)
+    const spent = { $each: [{ hash: given?.hash ?? '', next }], $slice: -MAX_SPENT }
+    const data = {
+      $set: {
+        tokenHash: successor.hash,
+        usedAt: new Date(now),
+        expiresAt: new Date(now + this.options.idleMs),
+        issuedAt: Math.floor(now / 1000),
+        ...describeCaller(params),
+      },
+      $push: { spent },
+      // By the clock of the database: those of two processes may differ by more than the grace.
+      $currentDate: { rotatedAt: true },
+    }
+    const alive = { expiresAt: { $gt: new Date(now) }, endsAt: { $gt: new Date(now) } }
+    return this.#patch(sid, data, { tokenHash: given?.hash ?? '', ...alive })
+  }
+
+  /** Resolves to the newest token of a session after one that was used before, if its answer may be lost. */
+  async #repeat(
+    given: RefreshToken,
+    { address }: AuthenticationParams,
+  ): Promise<{ session: StoredSession; token: RefreshToken }> {
+    const sid = given.sessionId
+    const session = await this.#patch(sid, { $currentDate: { checkedAt: true } }, {})
+    if (session === null) throw createRefusal(REFUSED, { reason: 'its session has ended', sid })
+    const { spent, rotatedAt, checkedAt, tokenHash, userId, expiresAt, endsAt } = session
+    if (Math.min(expiresAt.getTime(), endsAt.getTime()) <= Date.now()) {
+      throw createRefusal(REFUSED, { reason: 'its session has expired', sid })
+    }
+    const sinceMs = Number(checkedAt) - Number(rotatedAt)
+    let token: RefreshToken | null = sinceMs <= this.options.graceMs ? given : null
+    while (token !== null && token.hash !== tokenHash) {
+      const { hash } = token
+      const entry = spent.find((one) => one.hash === hash)
+      token = entry === undefined ? null : openSuccessor(entry.next, token)
+    }
+    if (token !== null) return { session, token }
+    await this.end(sid)
+    this.#app.logger.warn(
+      { event: 'reuse', sid, userId, address },
+      'A refresh token was used again',
+    )
+    this.#app.emit('reuse', { sid, userId })
+    throw createRefusal(REFUSED, { reason: 'it was used before', sid })
+  }
+
+  /** Resolves to the result of a login for a session. */
+  async #renew(
+    { userId, issuedAt }: StoredSession,
+    token: RefreshToken,
+    params: AuthenticationParams,
+  ): Promise<AuthenticationResult> {
+    const authentication = this.#authentication
+    const { entity } = authentication.configuration
+    const result: AuthenticationResult = { authentication: { strategy: 'refresh' } }
+    if (entity != null) result[entity] = await this.#findEntity(userId, params)
+    const payload = await authentication.getPayload(result, params)
+    const options = await authentication.getTokenOptions(result, params)
+    const subject = userId === '' ? {} : { subject: userId }
+    const all = { ...options, ...subject }
+    return toResult(result, await this.#sign(token, issuedAt, payload, all, params), token)
+  }
+
+  /** As the strategy for access tokens finds it: one that it excludes is refused here as well. */
+  #findEntity(userId: string, params: AuthenticationParams): Promise<unknown> {
+    const { strategyNames } = this.#authentication
+    const finder = strategyNames
+      .map((name) => this.#authentication.getStrategy(name))
+      .find((strategy) => strategy !== undefined && 'getEntity' in strategy) as Finder | undefined
+    if (finder !== undefined) return finder.getEntity(userId, params)
+    throw new NotAuthenticated('No strategy finds the user of a session: register JwtStrategy')
+  }
+
+  #sign(
+    token: RefreshToken,
+    issuedAt: number,
+    payload: object,
+    options: TokenOptions,
+    { secret }: AuthenticationParams,
+  ): Promise<string> {
+    const { accessSeconds } = this.options
+    const times = { expiresIn: accessSeconds, issuedAt, jwtid: toTokenId(token) }
+    const claims = { ...payload, sid: token.sessionId }
+    return this.#authentication.createAccessToken(claims, { ...options, ...times }, secret)
+  }
+
+  #patch(sid: string, data: object, query: object): Promise<StoredSession | null> {
+    return orNone(
+      this.#service.patch(sid, data, { query } as Params),
+    ) as Promise<StoredSession | null>
+  }
+
+  get #app(): Application {
+    return this.#authentication.app
+  }
+
+  get #secrets(): readonly string[] {
+    return [this.#authentication.configuration.secret ?? []].flat()
+  }
+
+  get #service(): SessionService {
+    const { service } = this.options
+    const found = findEntityService(this.#app, service)
+    if (found !== null) return found as unknown as SessionService
+    throw new TypeError(`The '${service}' service that keeps the sessions does not exist`)
+  }
+}
+
+interface Finder {
+  getEntity(id: string, params: AuthenticationParams): Promise<unknown>
+}
+
+function describeCaller({ headers, address }: AuthenticationParams) {
+  const agent = headers?.['user-agent']
+  const userAgent = typeof agent === 'string' ? agent.slice(0, MAX_AGENT_LENGTH) : null
+  return { userAgent, address: address ?? null }
+}
+
+function toResult(
+  result: AuthenticationResult,
+  accessToken: string,
+  { text }: RefreshToken,
+): AuthenticationResult {
+  const authentication = { ...result.authentication, payload: decodeClaims(accessToken) }
+  return { accessToken, refreshToken: text, ...result, authentication }
+}
+
+/** Resolves to `null` where there is no such record. */
+async function orNone<T>(pending: Promise<T>): Promise<T | null> {
+  try {
+    return await pending
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 404) return null
+    throw error
+  }
+}
