@@ -44,6 +44,8 @@ export class AuthenticationService implements Authentication {
   readonly #strategies = new Map<string, AuthenticationStrategy>()
   readonly #settings: LiveSettings
   #sessions: Promise<Sessions> | null = null
+  /** The path of the service with the sessions, as the start has found it. */
+  #sessionsPath: string | undefined
 
   /**
    * Writes the defaults and the options into the setting.
@@ -146,7 +148,8 @@ export class AuthenticationService implements Authentication {
       throw createTokenError('jwt was revoked', { jti, sub })
     }
     const { sid } = payload
-    if (this.#sessions !== null && typeof sid === 'string') await (await this.#sessions).check(sid)
+    const isChecked = this.#sessions !== null && this.configuration.sessions !== undefined
+    if (isChecked && typeof sid === 'string') await (await this.#sessions)?.check(sid)
     return payload
   }
 
@@ -244,11 +247,12 @@ export class AuthenticationService implements Authentication {
         'No authentication strategies allowed for creating a JWT (`authStrategies`)',
       )
     }
+    const loginAt = new Date()
     const result = await this.authenticate(data, params, ...allowed)
     if (result.accessToken) return result
     const payload = await this.getPayload(result, params)
     const options = await this.getTokenOptions(result, params)
-    if (sessions) return sessions.begin(result, payload, options, params)
+    if (sessions) return sessions.begin(result, payload, options, params, loginAt)
     const accessToken = await this.createAccessToken(payload, options, params.secret)
     const authentication = { ...result.authentication, payload: decodeClaims(accessToken) }
     return { accessToken, ...result, authentication }
@@ -263,13 +267,12 @@ export class AuthenticationService implements Authentication {
     }
     const { authStrategies } = this.configuration
     const result = await this.authenticate(authentication, params, ...authStrategies)
-    if (this.configuration.sessions !== undefined) {
-      const sessions = await this.#loadSessions()
-      const { sid, sub } = (result.authentication?.payload ?? {}) as Record<string, unknown>
-      const known = typeof sid === 'string' ? sid : undefined
-      if (isAll) await sessions.endAll(String(sub ?? ''), keep === 'current' ? known : undefined)
-      else if (known !== undefined) await sessions.end(known)
-      if (keep === 'current') return result
+    const sessions = this.configuration.sessions && (await this.#loadSessions())
+    const { sid, sub } = (result.authentication?.payload ?? {}) as Partial<AccessTokenPayload>
+    const own = typeof sid === 'string' ? sid : undefined
+    if (sessions && keep === 'current') {
+      await sessions.endAll(sub ?? '', own)
+      return result
     }
     const list = this.revocationList
     if (list !== null && result.accessToken !== undefined) {
@@ -279,6 +282,8 @@ export class AuthenticationService implements Authentication {
         getRevocationExpiry(payload, this.configuration.jwtOptions, params.jwt),
       )
     }
+    if (sessions && isAll) await sessions.endAll(sub ?? '')
+    else if (sessions && own !== undefined) await sessions.end(own)
     return result
   }
 
@@ -291,12 +296,22 @@ export class AuthenticationService implements Authentication {
     if (this.configuration.sessions === undefined) {
       throw new TypeError(`endSessions() needs the setting '${this.configKey}.sessions'`)
     }
-    await (await this.#loadSessions()).endAll(String(userId), keep)
+    const id = userId == null ? '' : String(userId)
+    if (id === '' || id.startsWith('[object')) {
+      throw new TypeError('endSessions() takes the id of a user')
+    }
+    await (await this.#loadSessions()).endAll(id, keep)
   }
 
   /** Loads what sessions need, which nobody without them pays for. */
   #loadSessions(): Promise<Sessions> {
-    this.#sessions ??= import('./sessions/install.ts').then((file) => file.installSessions(this))
+    this.#sessions ??= import('./sessions/install.ts')
+      .then((file) => file.installSessions(this))
+      .catch((error: unknown) => {
+        // The next login tries again, as soon as the database is there.
+        this.#sessions = null
+        throw error
+      })
     return this.#sessions
   }
 
@@ -307,6 +322,14 @@ export class AuthenticationService implements Authentication {
       (name) => this.getStrategy(name) instanceof AuthenticationBaseStrategy,
     )
     checkConfiguration(this, sections)
+    const path = this.configuration.sessions?.service
+    if (this.#settings.isFrozen && path !== this.#sessionsPath) {
+      throw new TypeError(
+        `'${this.configKey}.sessions.service' can not change while the application runs: what keeps ` +
+          'sessions is guarded from the start',
+      )
+    }
+    this.#sessionsPath = path
     for (const strategy of this.#strategies.values()) strategy.verifyConfiguration?.()
   }
 }

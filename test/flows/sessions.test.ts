@@ -12,11 +12,18 @@ import {
   protect,
 } from '../../src/auth/index.ts'
 import type { FastifyApplication } from '../../src/transport/index.ts'
-import { createApp, fastifyApp, openapiDocument, rest } from '../../src/transport/index.ts'
+import {
+  createApp,
+  fastifyApp,
+  openapiDocument,
+  rest,
+  Unavailable,
+} from '../../src/transport/index.ts'
 import { realtime } from '../../src/transport/realtime/index.ts'
 import { openDatabase } from '../support/database.ts'
 import { openFrames } from '../support/event-frames.ts'
 import { startOwnServer } from '../support/own-server.ts'
+import { until } from '../support/until.ts'
 import { CHEAP_SCRYPT, SECRET } from '../support/users.ts'
 
 const { db, empty } = await openDatabase(t)
@@ -371,3 +378,145 @@ t.test('the document of the API has what a refresh sends and gets', async (t) =>
     AuthenticationResult: { properties },
   })
 })
+
+t.test('the order of strategies does not count, and a store has one keeper', async (t) => {
+  const app = fastifyApp(createApp())
+  app.set('authentication', settingsOf('authentication'))
+  app.set('admin', { ...settingsOf('admin'), service: 'users' })
+  const [authentication, admin] = ['authentication', 'admin'].map((key) =>
+    new AuthenticationService(app, key)
+      .register('local', new LocalStrategy())
+      .register('jwt', new JwtStrategy()),
+  ) as [AuthenticationService, AuthenticationService]
+  app.use('users', new MongoDBListService({ Model: db.collection('users') }) as never)
+  app.use('sessions', new MongoDBListService({ Model: db.collection('sessions') }) as never)
+  app.use('authentication', authentication as never)
+  app.use('admin', admin as never)
+  t.teardown(() => app.close())
+  await t.rejects(app.setup(), /keeps the sessions of another authentication service/)
+})
+
+t.test(
+  'a store that can not rotate by one command is refused, and so is a missing JwtStrategy',
+  async (t) => {
+    const startWith = (service: object, strategy: 'jwt' | 'local') => {
+      const app = fastifyApp(createApp())
+      app.set('authentication', { ...settingsOf('authentication'), authStrategies: [strategy] })
+      const authentication = new AuthenticationService(app)
+      authentication.register(
+        strategy,
+        strategy === 'jwt' ? new JwtStrategy() : new LocalStrategy(),
+      )
+      app.use('users', new MongoDBListService({ Model: db.collection('users') }) as never)
+      app.use('sessions', service as never)
+      app.use('authentication', authentication as never)
+      t.teardown(() => app.close())
+      return app.setup()
+    }
+    const Model = db.collection('sessions')
+    const stores = [{ find: async () => [] }, new MongoDBListService({ Model, id: 'uid' })]
+    for (const store of stores) await t.rejects(startWith(store, 'jwt'), /whose id is '_id'/)
+    await t.rejects(startWith(new MongoDBListService({ Model }), 'local'), /needs a JwtStrategy/)
+  },
+)
+
+t.test('what hooks of the service show of sessions is not what callers get', async (t) => {
+  const { logIn, server, withToken } = await start(t)
+  server.app.service('sessions').hooks({ after: { all: [protect('tokenHash')] } } as never)
+  const { accessToken } = await logIn()
+  const { text } = await server.request('/sessions', { headers: withToken(accessToken) })
+  t.match(text, /"current":true/)
+  t.notMatch(text, /tokenHash|spent|userId|endsAt/)
+  const accept = { ...withToken(accessToken), accept: 'text/event-stream' }
+  t.equal((await server.request('/sessions', { headers: accept })).status, 406, 'no stream of them')
+})
+
+t.test('services that take the place of others are guarded and watched as well', async (t) => {
+  const { logIn, server, refresh, authentication } = await start(t)
+  const { app } = authentication
+  const { refreshToken, ...tokens } = await logIn()
+  for (const name of ['sessions', 'users']) {
+    await app.unuse(name)
+    app.use(name, new MongoDBListService({ Model: db.collection(name) }) as never)
+  }
+  t.equal((await server.request('/sessions')).status, 401)
+  const users = app.service('users') as never as {
+    patch(id: string, data: object): Promise<unknown>
+  }
+  await users.patch(claimsOf({ refreshToken, ...tokens }).sub, { password: 'another one' })
+  t.equal((await refresh(refreshToken)).status, 401)
+  const setting = app.get('authentication') as object
+  app.set('authentication', { ...setting, sessions: { service: 'users' } })
+  t.equal(authentication.configuration.sessions?.service, 'sessions', 'the old one stays in effect')
+})
+
+t.test('a user who can not be read keeps the token', async (t) => {
+  const { logIn, refresh, authentication } = await start(t, { graceMs: 0 })
+  const { refreshToken } = await logIn()
+  let isAway = true
+  authentication.app.service('users').hooks({
+    before: {
+      get: [
+        () => {
+          if (isAway) throw new Unavailable('away')
+        },
+      ],
+    },
+  } as never)
+  for (let count = 0; count < 3; count += 1) t.equal((await refresh(refreshToken)).status, 503)
+  isAway = false
+  t.equal((await refresh(refreshToken)).status, 201)
+})
+
+t.test('bad refreshes of an address do not lock good ones out', async (t) => {
+  const { logIn, refresh } = await start(t, {}, { loginThrottle: { maxAttempts: 1 } })
+  const { refreshToken } = await logIn()
+  const statuses = await Promise.all(Array.from({ length: 5 }, () => refresh('nonsense')))
+  t.ok(statuses.some(({ status }) => status === 429))
+  t.equal((await refresh(refreshToken)).status, 201)
+})
+
+t.test('sessions of nobody are not ended, and wrong ids are refused', async (t) => {
+  const { authentication, stored, logIn } = await start(t)
+  await logIn()
+  for (const id of [undefined, null, '', {}]) {
+    await t.rejects(authentication.endSessions(id), /takes the id of a user/)
+  }
+  t.equal(await stored.countDocuments(), 1)
+})
+
+t.test('a login that is under way with an old password ends as well', async (t) => {
+  const { logIn, refresh, stored, authentication } = await start(t)
+  const timers: (() => void)[] = []
+  const { setTimeout: original } = globalThis
+  t.teardown(() => Object.assign(globalThis, { setTimeout: original }))
+  const users = authentication.app.service('users') as never as {
+    patch(id: string, data: object): Promise<unknown>
+  }
+  const first = await logIn()
+  Object.assign(globalThis, {
+    setTimeout: (run: () => void, ms: number) => {
+      if (ms !== 10_000) return original(run, ms)
+      timers.push(run)
+      return { unref: () => undefined }
+    },
+  })
+  await users.patch(claimsOf(first).sub, { password: 'battery staple', ...ADA })
+  Object.assign(globalThis, { setTimeout: original })
+  const [late, fresh] = [await logIn(), await logIn()]
+  await stored.updateOne({ _id: claimsOf(late).sid }, { $set: { loginAt: new Date(0) } })
+  t.equal(timers.length, 1)
+  timers[0]?.()
+  await until(async () => (await stored.countDocuments()) === 1)
+  t.equal((await refresh(late.refreshToken)).status, 401)
+  t.equal((await refresh(fresh.refreshToken)).status, 201)
+})
+
+function settingsOf(key: string) {
+  return {
+    ...{ secret: SECRET, entity: 'user', service: 'users', authStrategies: ['jwt', 'local'] },
+    jwtOptions: { issuer: key, audience: key, expiresIn: '1d' },
+    local: { usernameField: 'email', passwordField: 'password', scrypt: CHEAP_SCRYPT },
+    sessions: { service: 'sessions' },
+  }
+}

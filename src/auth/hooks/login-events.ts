@@ -55,6 +55,11 @@ function createLoginHook(service: Authentication, event: LoginEvent): AroundHook
       service.app.logger.info({ event: 'refresh', ...caller }, 'Session renewed')
       return
     }
+    // Other sessions have ended, and the caller goes on.
+    if (context.id === 'all' && params.query?.['keep'] !== undefined) {
+      service.app.logger.info({ event: 'end', ...caller }, 'Other sessions ended')
+      return
+    }
     const message = event === 'login' ? 'Logged in' : 'Logged out'
     service.app.logger.info({ event, strategy, ...caller }, message)
     service.app.emit(event, result, params, context)

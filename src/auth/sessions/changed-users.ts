@@ -1,4 +1,4 @@
-import type { HookContext, NextFunction } from '../../core/index.ts'
+import type { HookContext, NextFunction, ServiceEntry } from '../../core/index.ts'
 import { toServicePath } from '../../core/index.ts'
 import { isObject } from '../../core/value-kind.ts'
 import type { Authentication } from '../authentication.ts'
@@ -14,25 +14,33 @@ const METHODS = ['update', 'patch', 'remove'] as const
  */
 export function watchUsers(authentication: Authentication, sessions: Sessions): void {
   const { app, configuration } = authentication
-  const entry = app.entries.get(toServicePath(configuration.service ?? ''))
-  if (entry === undefined) return
+  const path = toServicePath(configuration.service ?? '')
   const entityService = findEntityService(app, configuration.service)
   const idName = getEntityIdName({ configuration, entityService })
   const watch = async (context: HookContext, next: NextFunction): Promise<void> => {
-    const ends = await mayEnd(authentication, context)
+    const before = await mayEnd(authentication, context)
     await next()
-    if (!ends) return
+    // Hooks may have made the password of another field.
+    if (!before && !(await mayEnd(authentication, context))) return
     const { sid, sub } = (context.params.authentication?.['payload'] ?? {}) as Claims
-    for (const user of [context.result].flat()) {
-      const id = isObject(user) ? user[idName] : undefined
-      if (id === undefined) continue
+    const found = [context.result].flat().map((user) => (isObject(user) ? user[idName] : undefined))
+    for (const id of context.id == null ? found : [context.id]) {
+      if (id == null) continue
       const isOwn = sub === String(id) && context.method !== 'remove'
-      await sessions.endAll(String(id), isOwn ? sid : undefined)
+      await sessions.endOld(String(id), isOwn ? sid : undefined)
     }
   }
-  const names = METHODS.filter((name) => entry.methods.has(name))
-  entry.hooks.add({ around: Object.fromEntries(names.map((name) => [name, watch])) })
-  entry.compile()
+  const add = (entry: Pick<ServiceEntry, 'methods' | 'hooks' | 'compile'>): void => {
+    const names = METHODS.filter((name) => entry.methods.has(name))
+    entry.hooks.add({ around: Object.fromEntries(names.map((name) => [name, watch])) })
+    entry.compile()
+  }
+  const known = app.entries.get(path)
+  if (known !== undefined) add(known)
+  // Also a service that takes the place of this one later.
+  app.observe((change, place, entry) => {
+    if (change === 'added' && place === path) add(entry)
+  })
 }
 
 interface Claims {
@@ -43,12 +51,17 @@ interface Claims {
 /** Whether a call changes what its users log in by, or whether they may. */
 async function mayEnd(authentication: Authentication, context: HookContext): Promise<boolean> {
   const { id, data, method, service } = context
-  if (method === 'remove') return true
-  const { $set, ...fields } = isObject(data) ? data : {}
-  const changes: Record<string, unknown> = { ...fields, ...(isObject($set) ? $set : {}) }
+  // What an update does not name is gone.
+  if (method === 'remove' || method === 'update') return true
+  const { $set, $unset, $rename, ...fields } = isObject(data) ? data : {}
+  const changes = Object.assign({}, fields, $set, $unset, $rename) as Record<string, unknown>
+  const targets = Object.values({ ...(isObject($rename) ? $rename : {}) })
   const { passwords, names } = listFields(authentication)
-  const hasPassword = passwords.some((path) => (changes[path] ?? getField(changes, path)) != null)
-  if (hasPassword || changes['isActive'] === false) return true
+  const isSet = (path: string): boolean =>
+    changes[path] !== undefined || getField(changes, path) !== undefined || targets.includes(path)
+  if (passwords.some(isSet)) return true
+  if ('isActive' in changes && !changes['isActive']) return true
+  if (isObject($unset) && names.some((name) => name in $unset)) return true
   const given = names.filter((name) => changes[name] !== undefined)
   if (given.length === 0 || id == null) return given.length > 0
   // Forms send all fields: only another name is a change.

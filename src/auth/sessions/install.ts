@@ -5,8 +5,9 @@ import { RefreshStrategy } from './refresh-strategy.ts'
 import { guardSessions } from './session-guard.ts'
 import { Sessions } from './sessions.ts'
 
-/** A service on MongoDB, as far as it has indexes. */
+/** A service on MongoDB, as far as it is told from others, and has indexes. */
 interface IndexedService {
+  readonly id?: unknown
   getModel?(): Promise<{ createIndexes(indexes: readonly object[]): Promise<unknown> }>
 }
 
@@ -20,16 +21,35 @@ const INDEXES = [
 /**
  * Gives an authentication service sessions: the strategy that renews them, a guard of the service that keeps them,
  * and its indexes.
- * @throws {TypeError} that service does not exist
+ * @throws {TypeError} that service is none on MongoDB, no strategy finds users, or one is named `refresh`
  */
 export async function installSessions(authentication: Authentication): Promise<Sessions> {
-  const { app } = authentication
+  const { app, configKey, configuration } = authentication
   const sessions = new Sessions(authentication)
+  const { service: path, accessSeconds } = sessions.options
+  const service = findEntityService(app, path) as IndexedService | null
+  if (service?.getModel === undefined || service.id !== '_id') {
+    throw new TypeError(
+      `'${configKey}.sessions.service' must name a MongoDBService whose id is '_id': a refresh is one ` +
+        'command with a condition',
+    )
+  }
+  if (configuration.entity != null && sessions.finder === undefined) {
+    throw new TypeError(
+      `'${configKey}.sessions' needs a JwtStrategy, which finds users by their ids`,
+    )
+  }
+  if (authentication.getStrategy('refresh') !== undefined) {
+    throw new TypeError(
+      `'${configKey}.sessions' adds a strategy 'refresh', and there is one already`,
+    )
+  }
+  // What is wrong with the time of access tokens is told now, and not by each login.
+  await authentication.createAccessToken({}, { expiresIn: accessSeconds, subject: 'start' })
+  const collection = await service.getModel()
+  await collection.createIndexes(INDEXES)
   guardSessions(authentication, sessions)
   watchUsers(authentication, sessions)
-  const service = findEntityService(app, sessions.options.service) as IndexedService | null
-  const collection = await service?.getModel?.()
-  await collection?.createIndexes(INDEXES)
   authentication.register('refresh', new RefreshStrategy(authentication, sessions))
   return sessions
 }

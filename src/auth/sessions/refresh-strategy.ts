@@ -5,9 +5,10 @@ import type {
   AuthenticationStrategy,
 } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
+import { readRefreshToken } from './refresh-token.ts'
 import type { Sessions } from './sessions.ts'
 
-/** Renews a session by `{ strategy: 'refresh', refreshToken }`. Failing ones count by their address. */
+/** Renews a session by `{ strategy: 'refresh', refreshToken }`. Guesses count by their address. */
 export class RefreshStrategy implements AuthenticationStrategy {
   readonly #authentication: Authentication
   readonly #sessions: Sessions
@@ -25,12 +26,14 @@ export class RefreshStrategy implements AuthenticationStrategy {
   }
 
   limitGuesses<T>(
-    _request: AuthenticationRequest,
+    { refreshToken }: AuthenticationRequest,
     { address, signal }: AuthenticationParams,
     prove: () => Promise<T>,
   ): Promise<T> {
     const { app, loginThrottle } = this.#authentication
-    if (loginThrottle === null || address === undefined) return prove()
+    // A token that was made here is no guess: good ones are not to wait for the bad ones of an address.
+    const isMade = readRefreshToken(refreshToken, this.#sessions.maker) !== null
+    if (isMade || loginThrottle === null || address === undefined) return prove()
     return loginThrottle.run(null, address, prove, { logger: app.logger, signal })
   }
 }

@@ -8,17 +8,30 @@ import {
   timingSafeEqual,
 } from 'node:crypto'
 
+/** What makes and reads the refresh tokens of one authentication service. */
+export interface TokenMaker {
+  /** The key of its settings: services with the same secret do not take each other's tokens. */
+  readonly configKey: string
+  /** Keys that sign; the first one makes tokens. */
+  readonly secrets: readonly string[]
+}
+
 /** A refresh token that a server with the same secret has made. */
 export interface RefreshToken {
   readonly text: string
   /** The id of its session. */
   readonly sessionId: string
+  /** The claim `sub` of its user, `''` for none. */
+  readonly userId: string
   /** What is stored of it. */
   readonly hash: string
 }
 
-/** `<session>.<256 random bits>.<code>`: the code tells who has made it, without a look at the database. */
-const FORMAT = /^([\w-]{22})\.[\w-]{43}\.([\w-]{22})$/
+/**
+ * `<session>.<256 random bits>.<user>.<code>`: the code tells who has made it, without a look at the database,
+ * and the user is read before anything is written.
+ */
+const FORMAT = /^([\w-]{22})\.[\w-]{43}\.([\w-]{0,700})\.([\w-]{22})$/
 
 const SESSION_ID_BYTES = 16
 const RANDOM_BYTES = 32
@@ -29,27 +42,35 @@ export function createSessionId(): string {
   return randomBytes(SESSION_ID_BYTES).toString('base64url')
 }
 
-/** @param secrets of the authentication service; the first one makes */
-export function createRefreshToken(sessionId: string, secrets: readonly string[]): RefreshToken {
+export function createRefreshToken(
+  { sessionId, userId }: Pick<RefreshToken, 'sessionId' | 'userId'>,
+  { configKey, secrets: [secret = ''] }: TokenMaker,
+): RefreshToken {
   const random = randomBytes(RANDOM_BYTES).toString('base64url')
-  const head = `${sessionId}.${random}`
-  const text = `${head}.${createCode(head, secrets[0] ?? '')}`
-  return { text, sessionId, hash: hashToken(text) }
+  const head = `${sessionId}.${random}.${Buffer.from(userId).toString('base64url')}`
+  return toToken(`${head}.${createCode(head, configKey, secret)}`, sessionId, userId)
 }
 
 /** Returns a token that one of the secrets has made, `null` for anything else. */
-export function readRefreshToken(text: unknown, secrets: readonly string[]): RefreshToken | null {
-  const [, sessionId, code] = (typeof text === 'string' && FORMAT.exec(text)) || []
+export function readRefreshToken(
+  text: unknown,
+  { configKey, secrets }: TokenMaker,
+): RefreshToken | null {
+  const [, sessionId, user, code] = (typeof text === 'string' && FORMAT.exec(text)) || []
   if (typeof text !== 'string' || sessionId === undefined || code === undefined) return null
   const head = text.slice(0, -code.length - 1)
   const isOurs = secrets.some((secret) =>
-    timingSafeEqual(Buffer.from(createCode(head, secret)), Buffer.from(code)),
+    timingSafeEqual(Buffer.from(createCode(head, configKey, secret)), Buffer.from(code)),
   )
-  return isOurs ? { text, sessionId, hash: hashToken(text) } : null
+  return isOurs ? toToken(text, sessionId, Buffer.from(user ?? '', 'base64url').toString()) : null
 }
 
-function createCode(head: string, secret: string): string {
-  const key = deriveKey(secret, 'refresh-token')
+function toToken(text: string, sessionId: string, userId: string): RefreshToken {
+  return { text, sessionId, userId, hash: hashToken(text) }
+}
+
+function createCode(head: string, configKey: string, secret: string): string {
+  const key = deriveKey(secret, `refresh-token ${configKey}`)
   const code = createHmac('sha256', key).update(head).digest()
   return code.subarray(0, CODE_BYTES).toString('base64url')
 }
@@ -83,7 +104,7 @@ export function openSuccessor(sealed: string, before: RefreshToken): RefreshToke
     decipher.setAuthTag(bytes.subarray(-TAG_BYTES))
     const head = decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES))
     const text = Buffer.concat([head, decipher.final()]).toString()
-    return { text, sessionId: before.sessionId, hash: hashToken(text) }
+    return toToken(text, before.sessionId, before.userId)
   } catch {
     return null
   }

@@ -1,5 +1,11 @@
-import type { Application, HookContext, NextFunction, Query } from '../../core/index.ts'
-import { BadRequest, MethodNotAllowed, NotAuthenticated, toServicePath } from '../../core/index.ts'
+import type { Application, AroundHook, HookContext, Query, ServiceEntry } from '../../core/index.ts'
+import {
+  BadRequest,
+  MethodNotAllowed,
+  NotAcceptable,
+  NotAuthenticated,
+  toServicePath,
+} from '../../core/index.ts'
 import { isObject } from '../../core/value-kind.ts'
 import type { Authentication } from '../authentication.ts'
 import { authenticationServices } from '../default-authentication.ts'
@@ -13,26 +19,51 @@ const SHOWN = ['_id', 'createdAt', 'usedAt', 'expiresAt', 'userAgent', 'address'
 const METHODS: ReadonlySet<string> = new Set(['find', 'get', 'remove'])
 const PAGING: ReadonlySet<string> = new Set(['$limit', '$skip', '$sort'])
 
+/** Where the entry of a service says which authentication service keeps its sessions there. */
+const KEEPER = Symbol('remex.sessionKeeper')
+
 /**
- * Has callers outside see and end their own sessions alone. Calls within the process are not changed.
- * @throws {TypeError} the service that keeps the sessions does not exist
+ * Has callers outside see and end their own sessions alone, also of a service that takes the place of this one
+ * later. Calls within the process are not changed.
+ * @throws {TypeError} another authentication service keeps its sessions there
  */
 export function guardSessions(authentication: Authentication, sessions: Sessions): void {
   const { app } = authentication
-  const { service } = sessions.options
-  const entry = app.entries.get(toServicePath(service))
-  if (entry === undefined) {
-    throw new TypeError(`The '${service}' service that keeps the sessions does not exist`)
+  const path = toServicePath(sessions.options.service)
+  const guard = createGuard(authentication, sessions)
+  const add = (entry: GuardedEntry): void => {
+    const keeper = entry.attachments.get(KEEPER) ?? authentication
+    if (keeper !== authentication) {
+      throw new TypeError(
+        `The service '${path}' keeps the sessions of another authentication service`,
+      )
+    }
+    entry.attachments.set(KEEPER, authentication)
+    entry.hooks.add({ around: { all: [guard] } })
+    entry.compile()
   }
-  const prove = authenticate({
-    service: findPath(app, authentication),
-    strategies: authentication.configuration.authStrategies,
+  const known = app.entries.get(path)
+  if (known !== undefined) add(known)
+  app.observe((change, place, entry) => {
+    if (change === 'added' && place === path) add(entry)
   })
-  const guard = async (context: HookContext, next: NextFunction): Promise<void> => {
+}
+
+type GuardedEntry = Pick<ServiceEntry, 'attachments' | 'hooks' | 'compile'>
+
+function createGuard(authentication: Authentication, sessions: Sessions): AroundHook {
+  const { app, configuration } = authentication
+  return async (context, next) => {
     if (context.params.provider === undefined) return next()
     if (!METHODS.has(context.method)) {
       throw new MethodNotAllowed(`Sessions can not be changed by '${context.method}'`)
     }
+    // Each refresh would be told of at once: whoever has stolen a token would know when to repeat it.
+    if (String(context.params.headers?.['accept']).includes('text/event-stream')) {
+      throw new NotAcceptable('There is no stream of sessions')
+    }
+    const strategies = configuration.authStrategies
+    const prove = authenticate({ service: findPath(app, authentication), strategies })
     await prove(context, async () => {
       const { sid, sub } = readClaims(context)
       restrict(context, sub)
@@ -41,8 +72,6 @@ export function guardSessions(authentication: Authentication, sessions: Sessions
       if (context.method === 'remove') sessions.noteEnd({ sid: String(context.id) })
     })
   }
-  entry.hooks.add({ around: { all: [guard] } })
-  entry.compile()
 }
 
 function findPath(app: Application, authentication: Authentication): string {
@@ -78,4 +107,6 @@ function show(context: HookContext, sid: unknown): void {
   else if (isObject(result) && Array.isArray(result['data'])) {
     context.result = { ...result, data: result['data'].map(toShown) }
   } else context.result = toShown(result as StoredSession)
+  // What hooks of the service have put there has what is stored.
+  context.dispatch = context.result
 }

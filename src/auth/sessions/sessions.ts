@@ -1,5 +1,5 @@
 import type { Application, Params } from '../../core/index.ts'
-import { NotAuthenticated, ServiceError } from '../../core/index.ts'
+import { BadRequest, ServiceError } from '../../core/index.ts'
 import { createRefusal } from '../auth-errors.ts'
 import type { Authentication, AuthenticationResult } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
@@ -7,7 +7,7 @@ import { BoundedMap } from '../bounded-map.ts'
 import { findEntityService } from '../entity-service.ts'
 import { decodeClaims } from '../tokens/access-token.ts'
 import type { TokenOptions } from '../tokens/token-options.ts'
-import type { RefreshToken } from './refresh-token.ts'
+import type { RefreshToken, TokenMaker } from './refresh-token.ts'
 import {
   createRefreshToken,
   createSessionId,
@@ -28,6 +28,8 @@ export interface StoredSession {
   readonly usedAt: Date
   /** Until when it can be refreshed; the database may forget it then. */
   readonly expiresAt: Date
+  /** When its login has begun: one that began before a password was changed has proven the old one. */
+  readonly loginAt: Date
   /** When it ends in any case. */
   readonly endsAt: Date
   readonly userAgent: string | null
@@ -57,8 +59,10 @@ export interface SessionEnd {
   readonly keep?: string | undefined
 }
 
+/** How long a login takes at most that has begun with an old password. */
+const LOGIN_MS = 10_000
 /** How many tokens back a lost answer can be repeated. */
-const MAX_SPENT = 8
+const MAX_SPENT = 3
 const MAX_AGENT_LENGTH = 300
 const MAX_CHECKED = 10_000
 const REFUSED = 'The refresh token is not valid'
@@ -89,19 +93,21 @@ export class Sessions {
     payload: object,
     options: TokenOptions,
     params: AuthenticationParams,
+    loginAt: Date,
   ): Promise<AuthenticationResult> {
     const { idleMs, absoluteMs } = this.options
     const now = Date.now()
     const sid = createSessionId()
-    const token = createRefreshToken(sid, this.#secrets)
+    const userId = options.subject ?? ''
+    const token = createRefreshToken({ sessionId: sid, userId }, this.maker)
     const issuedAt = Math.floor(now / 1000)
     const accessToken = await this.#sign(token, issuedAt, payload, options, params)
-    const { sub } = decodeClaims(accessToken)
     const session: StoredSession = {
       _id: sid,
-      userId: String(sub ?? ''),
+      userId,
       createdAt: new Date(now),
       usedAt: new Date(now),
+      loginAt,
       expiresAt: new Date(now + idleMs),
       endsAt: new Date(now + absoluteMs),
       ...describeCaller(params),
@@ -119,15 +125,19 @@ export class Sessions {
    * @throws {NotAuthenticated} it was not made here, was used before, or its session has ended
    */
   async refresh(text: unknown, params: AuthenticationParams): Promise<AuthenticationResult> {
-    const given = readRefreshToken(text, this.#secrets)
-    // A forged one asks the database as well: how long the answer takes says nothing.
-    const sid = given?.sessionId ?? createSessionId()
-    const successor = createRefreshToken(sid, this.#secrets)
-    const rotated = await this.#rotate(sid, given, successor, params)
-    if (given === null) throw createRefusal(REFUSED, 'it was not made here')
-    if (rotated !== null) return this.#renew(rotated, successor, params)
+    const given = readRefreshToken(text, this.maker)
+    if (given === null) {
+      // A look at the database as well: how long the answer takes says nothing.
+      await this.#patch(createSessionId(), { $currentDate: { checkedAt: true } }, {})
+      throw createRefusal(REFUSED, 'it was not made here')
+    }
+    // Before anything is written: a user who can not be read now keeps the token.
+    const result = await this.#findResult(given.userId, params)
+    const successor = createRefreshToken(given, this.maker)
+    const rotated = await this.#rotate(given, successor, params)
+    if (rotated !== null) return this.#renew(result, rotated, successor, params)
     const { session, token } = await this.#repeat(given, params)
-    return this.#renew(session, token, params)
+    return this.#renew(result, session, token, params)
   }
 
   /** @throws {NotAuthenticated} the session of an access token has ended, where that is looked up */
@@ -147,9 +157,27 @@ export class Sessions {
 
   /** Ends all sessions of a user, but for one where its id is given. */
   async endAll(userId: string, keep?: string): Promise<void> {
-    const query = { userId, ...(keep === undefined ? {} : { _id: { $ne: keep } }) }
-    await this.#service.remove(null, { query, adapter: { multi: ['remove'] } } as Params)
+    if (userId === '')
+      throw new BadRequest('The sessions of nobody can not be ended: no user is known')
+    await this.#removeAll({ userId }, keep)
     this.noteEnd({ userId, keep })
+  }
+
+  /** Ends all sessions of a user whose password has changed, and of logins under way with the old one. */
+  async endOld(userId: string, keep?: string): Promise<void> {
+    const changedAt = new Date()
+    await this.endAll(userId, keep)
+    const timer = setTimeout(() => {
+      this.#removeAll({ userId, loginAt: { $lte: changedAt } }, keep).catch((error: unknown) =>
+        this.#app.logger.error({ err: error }, 'Sessions of an old password could not be ended'),
+      )
+    }, LOGIN_MS)
+    timer.unref()
+  }
+
+  async #removeAll(conditions: object, keep: string | undefined): Promise<void> {
+    const query = { ...conditions, ...(keep === undefined ? {} : { _id: { $ne: keep } }) }
+    await this.#service.remove(null, { query, adapter: { multi: ['remove'] } } as Params)
   }
 
   /** Has this process forget that sessions are there, and tells who follows them. */
@@ -161,14 +189,13 @@ export class Sessions {
 
   /** Makes a successor the refresh token of a session. Resolves to `null` unless the given one is that. */
   #rotate(
-    sid: string,
-    given: RefreshToken | null,
+    given: RefreshToken,
     successor: RefreshToken,
     params: AuthenticationParams,
   ): Promise<StoredSession | null> {
     const now = Date.now()
-    const next = given === null ? '' : sealSuccessor(successor, given)
-    const spent = { $each: [{ hash: given?.hash ?? '', next }], $slice: -MAX_SPENT }
+    const next = sealSuccessor(successor, given)
+    const spent = { $each: [{ hash: given.hash, next }], $slice: -MAX_SPENT }
     const data = {
       $set: {
         tokenHash: successor.hash,
@@ -182,13 +209,13 @@ export class Sessions {
       $currentDate: { rotatedAt: true },
     }
     const alive = { expiresAt: { $gt: new Date(now) }, endsAt: { $gt: new Date(now) } }
-    return this.#patch(sid, data, { tokenHash: given?.hash ?? '', ...alive })
+    return this.#patch(given.sessionId, data, { tokenHash: given.hash, ...alive })
   }
 
   /** Resolves to the newest token of a session after one that was used before, if its answer may be lost. */
   async #repeat(
     given: RefreshToken,
-    { address }: AuthenticationParams,
+    params: AuthenticationParams,
   ): Promise<{ session: StoredSession; token: RefreshToken }> {
     const sid = given.sessionId
     const session = await this.#patch(sid, { $currentDate: { checkedAt: true } }, {})
@@ -204,41 +231,51 @@ export class Sessions {
       const entry = spent.find((one) => one.hash === hash)
       token = entry === undefined ? null : openSuccessor(entry.next, token)
     }
-    if (token !== null) return { session, token }
+    const caller = describeCaller(params)
+    if (token !== null) {
+      // The owner, mostly. A thief who is as fast can be told by where this came from.
+      this.#app.logger.info({ event: 'repeat', sid, userId, ...caller }, 'A refresh was repeated')
+      return { session, token }
+    }
     await this.end(sid)
-    this.#app.logger.warn(
-      { event: 'reuse', sid, userId, address },
-      'A refresh token was used again',
-    )
+    const details = { event: 'reuse', sid, userId, ...caller }
+    this.#app.logger.warn(details, 'A refresh token was used again')
     this.#app.emit('reuse', { sid, userId })
     throw createRefusal(REFUSED, { reason: 'it was used before', sid })
   }
 
-  /** Resolves to the result of a login for a session. */
+  /**
+   * Resolves to what a login of a user results in. The strategy for access tokens finds the user: one that it
+   * excludes is refused here as well.
+   */
+  async #findResult(userId: string, params: AuthenticationParams): Promise<AuthenticationResult> {
+    const { entity } = this.#authentication.configuration
+    const authentication = { strategy: 'refresh' }
+    if (entity == null) return { authentication }
+    return { authentication, [entity]: await this.finder?.getEntity(userId, params) }
+  }
+
+  /** The strategy that finds users by their ids. */
+  get finder(): Finder | undefined {
+    const { strategyNames } = this.#authentication
+    const all = strategyNames.map((name) => this.#authentication.getStrategy(name))
+    const isFinder = (one: object | undefined): boolean => one !== undefined && 'getEntityId' in one
+    return all.find(isFinder) as unknown as Finder | undefined
+  }
+
+  /** Resolves to a result with a pair of tokens. */
   async #renew(
+    result: AuthenticationResult,
     { userId, issuedAt }: StoredSession,
     token: RefreshToken,
     params: AuthenticationParams,
   ): Promise<AuthenticationResult> {
     const authentication = this.#authentication
-    const { entity } = authentication.configuration
-    const result: AuthenticationResult = { authentication: { strategy: 'refresh' } }
-    if (entity != null) result[entity] = await this.#findEntity(userId, params)
     const payload = await authentication.getPayload(result, params)
     const options = await authentication.getTokenOptions(result, params)
     const subject = userId === '' ? {} : { subject: userId }
     const all = { ...options, ...subject }
     return toResult(result, await this.#sign(token, issuedAt, payload, all, params), token)
-  }
-
-  /** As the strategy for access tokens finds it: one that it excludes is refused here as well. */
-  #findEntity(userId: string, params: AuthenticationParams): Promise<unknown> {
-    const { strategyNames } = this.#authentication
-    const finder = strategyNames
-      .map((name) => this.#authentication.getStrategy(name))
-      .find((strategy) => strategy !== undefined && 'getEntity' in strategy) as Finder | undefined
-    if (finder !== undefined) return finder.getEntity(userId, params)
-    throw new NotAuthenticated('No strategy finds the user of a session: register JwtStrategy')
   }
 
   #sign(
@@ -264,8 +301,11 @@ export class Sessions {
     return this.#authentication.app
   }
 
-  get #secrets(): readonly string[] {
-    return [this.#authentication.configuration.secret ?? []].flat()
+  /** What makes the tokens. A public key, by which access tokens are verified, is known to everybody. */
+  get maker(): TokenMaker {
+    const { configKey, configuration } = this.#authentication
+    const secrets = [configuration.secret ?? []].flat()
+    return { configKey, secrets: secrets.filter((one) => !one.includes('PUBLIC KEY')) }
   }
 
   get #service(): SessionService {

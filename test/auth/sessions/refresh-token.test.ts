@@ -8,35 +8,43 @@ import {
   toTokenId,
 } from '../../../src/auth/sessions/refresh-token.ts'
 
-const [SECRET, OTHER] = [
+const [FIRST, SECOND] = [
   'a secret of 32 bytes for the tests',
   'another secret of 32 bytes, as long',
 ]
 
+const SECRET = { configKey: 'authentication', secrets: [FIRST, SECOND] }
+const OTHER = { configKey: 'authentication', secrets: [SECOND] }
+const create = (userId = 'ada') =>
+  createRefreshToken({ sessionId: createSessionId(), userId }, SECRET)
+
 t.test('a token is read by the secret that has made it, and by none other', async (t) => {
-  const sid = createSessionId()
-  const token = createRefreshToken(sid, [SECRET, OTHER])
-  t.equal(token.sessionId, sid)
-  t.strictSame(readRefreshToken(token.text, [OTHER, SECRET]), token)
-  t.equal(readRefreshToken(token.text, [OTHER]), null)
-  t.not(createRefreshToken(sid, [SECRET]).text, token.text)
-  t.not(createSessionId(), sid)
+  for (const userId of ['ada', '', 'ä b.c']) {
+    const token = create(userId)
+    t.strictSame(readRefreshToken(token.text, SECRET), token)
+    t.equal(token.userId, userId)
+    t.equal(readRefreshToken(token.text, OTHER), null)
+    const admin = { ...SECRET, configKey: 'admin' }
+    t.equal(readRefreshToken(token.text, admin), null, 'of another authentication service')
+    t.not(createRefreshToken(token, SECRET).text, token.text)
+  }
+  const old = createRefreshToken({ sessionId: createSessionId(), userId: 'ada' }, OTHER)
+  t.strictSame(readRefreshToken(old.text, SECRET), old, 'by any secret of the list')
 })
 
 t.test('no changed character leaves a token valid', async (t) => {
-  const { text } = createRefreshToken(createSessionId(), [SECRET])
+  const { text } = create()
   for (const index of text.split('').keys()) {
     const other = text[index] === 'A' ? 'B' : 'A'
     const changed = `${text.slice(0, index)}${other}${text.slice(index + 1)}`
-    if (readRefreshToken(changed, [SECRET]) !== null) t.fail(`character ${index}`)
+    if (readRefreshToken(changed, SECRET) !== null) t.fail(`character ${index}`)
   }
-  t.equal(readRefreshToken(text.toUpperCase(), [SECRET]), null)
+  t.equal(readRefreshToken(text.toUpperCase(), SECRET), null)
   for (const odd of [null, 1, {}, [text], '', `${text}\n`])
-    t.equal(readRefreshToken(odd, [SECRET]), null)
+    t.equal(readRefreshToken(odd, SECRET), null)
 })
 
 t.test('a successor opens by the token before it alone', async (t) => {
-  const create = () => createRefreshToken(createSessionId(), [SECRET])
   const [one, two, three] = [create(), create(), create()]
   const sealed = sealSuccessor(two, one)
   t.notMatch(sealed, two.text)
