@@ -90,7 +90,7 @@ const AUTH = toNames({
     ConnectionEvent Counter Entity EntityService HashOptions HashPasswordHook HashPasswordOptions HookCall
     JwtConfiguration LocalConfiguration LoginAttempt LoginThrottleOptions OAuthDefaults OAuthOptions
     OAuthOutcome OAuthParams OAuthProfile OAuthSettings PasswordOptions PasswordVerdict
-    ProtectHook ProviderSection RevocationCollection RevocationList ThrottleCollection
+    ProtectHook ProviderSection RevocationCollection RevocationList SessionOptions ThrottleCollection
     ThrottleStore TokenOptions WithAuthentication
   `,
 })

@@ -32,6 +32,7 @@ export type { OAuthDefaults, OAuthSettings } from './oauth/settings/oauth-settin
 export type { ProviderSection } from './oauth/settings/provider-section.ts'
 export type { HashOptions, PasswordOptions, PasswordVerdict } from './passwords/passwords.ts'
 export { Passwords } from './passwords/passwords.ts'
+export type { SessionOptions } from './sessions/session-options.ts'
 export type { AuthenticationConfiguration } from './settings/authentication-config.ts'
 export { AuthenticationBaseStrategy } from './strategies/base-strategy.ts'
 export type { JwtConfiguration } from './strategies/jwt-strategy.ts'
