@@ -23,15 +23,17 @@ export interface RefreshToken {
   readonly sessionId: string
   /** The claim `sub` of its user, `''` for none. */
   readonly userId: string
+  /** How many refreshes its session has had before it. */
+  readonly generation: number
   /** What is stored of it. */
   readonly hash: string
 }
 
 /**
- * `<session>.<256 random bits>.<user>.<code>`: the code tells who has made it, without a look at the database,
- * and the user is read before anything is written.
+ * `<session>.<256 random bits>.<user>.<generation>.<code>`: the code tells who has made it, without a look at the
+ * database. The user is read before anything is written.
  */
-const FORMAT = /^([\w-]{22})\.[\w-]{43}\.([\w-]{0,700})\.([\w-]{22})$/
+const FORMAT = /^([\w-]{22})\.[\w-]{43}\.([\w-]{0,700})\.(\d{1,9})\.([\w-]{22})$/
 
 const SESSION_ID_BYTES = 16
 const RANDOM_BYTES = 32
@@ -43,12 +45,14 @@ export function createSessionId(): string {
 }
 
 export function createRefreshToken(
-  { sessionId, userId }: Pick<RefreshToken, 'sessionId' | 'userId'>,
+  { sessionId, userId, generation }: Pick<RefreshToken, 'sessionId' | 'userId' | 'generation'>,
   { configKey, secrets: [secret = ''] }: TokenMaker,
 ): RefreshToken {
   const random = randomBytes(RANDOM_BYTES).toString('base64url')
-  const head = `${sessionId}.${random}.${Buffer.from(userId).toString('base64url')}`
-  return toToken(`${head}.${createCode(head, configKey, secret)}`, sessionId, userId)
+  const user = Buffer.from(userId).toString('base64url')
+  const head = `${sessionId}.${random}.${user}.${generation}`
+  const text = `${head}.${createCode(head, configKey, secret)}`
+  return { text, sessionId, userId, generation, hash: hashToken(text) }
 }
 
 /** Returns a token that one of the secrets has made, `null` for anything else. */
@@ -56,17 +60,22 @@ export function readRefreshToken(
   text: unknown,
   { configKey, secrets }: TokenMaker,
 ): RefreshToken | null {
-  const [, sessionId, user, code] = (typeof text === 'string' && FORMAT.exec(text)) || []
-  if (typeof text !== 'string' || sessionId === undefined || code === undefined) return null
-  const head = text.slice(0, -code.length - 1)
+  const token = typeof text === 'string' ? parseToken(text) : null
+  if (token === null) return null
+  const end = token.text.lastIndexOf('.')
+  const [head, code] = [token.text.slice(0, end), token.text.slice(end + 1)]
   const isOurs = secrets.some((secret) =>
     timingSafeEqual(Buffer.from(createCode(head, configKey, secret)), Buffer.from(code)),
   )
-  return isOurs ? toToken(text, sessionId, Buffer.from(user ?? '', 'base64url').toString()) : null
+  return isOurs ? token : null
 }
 
-function toToken(text: string, sessionId: string, userId: string): RefreshToken {
-  return { text, sessionId, userId, hash: hashToken(text) }
+/** Returns what stands in a token, whoever has made it. */
+function parseToken(text: string): RefreshToken | null {
+  const [, sessionId, user, generation] = FORMAT.exec(text) ?? []
+  if (sessionId === undefined || user === undefined) return null
+  const userId = Buffer.from(user, 'base64url').toString()
+  return { text, sessionId, userId, generation: Number(generation), hash: hashToken(text) }
 }
 
 function createCode(head: string, configKey: string, secret: string): string {
@@ -103,8 +112,7 @@ export function openSuccessor(sealed: string, before: RefreshToken): RefreshToke
     const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, IV_BYTES))
     decipher.setAuthTag(bytes.subarray(-TAG_BYTES))
     const head = decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES))
-    const text = Buffer.concat([head, decipher.final()]).toString()
-    return toToken(text, before.sessionId, before.userId)
+    return parseToken(Buffer.concat([head, decipher.final()]).toString())
   } catch {
     return null
   }

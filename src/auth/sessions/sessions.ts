@@ -37,11 +37,19 @@ export interface StoredSession {
   readonly tokenHash: string
   /** When the access token beside the refresh token was issued, in seconds since the epoch. */
   readonly issuedAt: number
-  /** The refresh tokens that were used last, by their hashes, with what came after them. */
-  readonly spent: readonly { readonly hash: string; readonly next: string }[]
-  /** When the last of them was used, and when it was asked for again, by the clock of the database. */
-  readonly rotatedAt?: Date
+  /** The refresh tokens that were used last, each at the place of its generation. */
+  readonly spent: Readonly<Record<string, SpentToken>>
+  /** When a used one was asked for again, by the clock of the database. */
   readonly checkedAt?: Date
+}
+
+/** A refresh token that was used. */
+interface SpentToken {
+  readonly hash: string
+  /** The one that came after it, sealed by it. */
+  readonly next: string
+  /** When it was used, by the clock of the database. */
+  readonly at: Date
 }
 
 /** The methods that sessions call on the service that keeps them, each one command. */
@@ -99,7 +107,7 @@ export class Sessions {
     const now = Date.now()
     const sid = createSessionId()
     const userId = options.subject ?? ''
-    const token = createRefreshToken({ sessionId: sid, userId }, this.maker)
+    const token = createRefreshToken({ sessionId: sid, userId, generation: 0 }, this.maker)
     const issuedAt = Math.floor(now / 1000)
     const accessToken = await this.#sign(token, issuedAt, payload, options, params)
     const session: StoredSession = {
@@ -113,7 +121,7 @@ export class Sessions {
       ...describeCaller(params),
       tokenHash: token.hash,
       issuedAt,
-      spent: [],
+      spent: {},
     }
     await this.#service.create(session, {})
     return toResult(result, accessToken, token)
@@ -133,7 +141,8 @@ export class Sessions {
     }
     // Before anything is written: a user who can not be read now keeps the token.
     const result = await this.#findResult(given.userId, params)
-    const successor = createRefreshToken(given, this.maker)
+    const generation = given.generation + 1
+    const successor = createRefreshToken({ ...given, generation }, this.maker)
     const rotated = await this.#rotate(given, successor, params)
     if (rotated !== null) return this.#renew(result, rotated, successor, params)
     const { session, token } = await this.#repeat(given, params)
@@ -149,10 +158,11 @@ export class Sessions {
     if (checkCacheMs > 0) this.#checked.set(sid, performance.now() + checkCacheMs)
   }
 
-  /** Ends one session. One that is not there has ended. */
-  async end(sid: string): Promise<void> {
-    await orNone(this.#service.remove(sid, {}))
+  /** Ends one session. Resolves to whether it was there. */
+  async end(sid: string): Promise<boolean> {
+    const session = await orNone(this.#service.remove(sid, {}))
     this.noteEnd({ sid })
+    return session !== null
   }
 
   /** Ends all sessions of a user, but for one where its id is given. */
@@ -195,7 +205,7 @@ export class Sessions {
   ): Promise<StoredSession | null> {
     const now = Date.now()
     const next = sealSuccessor(successor, given)
-    const spent = { $each: [{ hash: given.hash, next }], $slice: -MAX_SPENT }
+    const place = toPlace(given)
     const data = {
       $set: {
         tokenHash: successor.hash,
@@ -203,10 +213,11 @@ export class Sessions {
         expiresAt: new Date(now + this.options.idleMs),
         issuedAt: Math.floor(now / 1000),
         ...describeCaller(params),
+        [`${place}.hash`]: given.hash,
+        [`${place}.next`]: next,
       },
-      $push: { spent },
       // By the clock of the database: those of two processes may differ by more than the grace.
-      $currentDate: { rotatedAt: true },
+      $currentDate: { [`${place}.at`]: true },
     }
     const alive = { expiresAt: { $gt: new Date(now) }, endsAt: { $gt: new Date(now) } }
     return this.#patch(given.sessionId, data, { tokenHash: given.hash, ...alive })
@@ -220,16 +231,19 @@ export class Sessions {
     const sid = given.sessionId
     const session = await this.#patch(sid, { $currentDate: { checkedAt: true } }, {})
     if (session === null) throw createRefusal(REFUSED, { reason: 'its session has ended', sid })
-    const { spent, rotatedAt, checkedAt, tokenHash, userId, expiresAt, endsAt } = session
+    const { spent, checkedAt, tokenHash, userId, expiresAt, endsAt } = session
     if (Math.min(expiresAt.getTime(), endsAt.getTime()) <= Date.now()) {
       throw createRefusal(REFUSED, { reason: 'its session has expired', sid })
     }
-    const sinceMs = Number(checkedAt) - Number(rotatedAt)
+    const find = ({ hash, generation }: RefreshToken): SpentToken | undefined => {
+      const used = spent[generation % MAX_SPENT]
+      return used?.hash === hash ? used : undefined
+    }
+    const sinceMs = Number(checkedAt) - Number(find(given)?.at)
     let token: RefreshToken | null = sinceMs <= this.options.graceMs ? given : null
     while (token !== null && token.hash !== tokenHash) {
-      const { hash } = token
-      const entry = spent.find((one) => one.hash === hash)
-      token = entry === undefined ? null : openSuccessor(entry.next, token)
+      const next = find(token)?.next
+      token = next === undefined ? null : openSuccessor(next, token)
     }
     const caller = describeCaller(params)
     if (token !== null) {
@@ -237,10 +251,12 @@ export class Sessions {
       this.#app.logger.info({ event: 'repeat', sid, userId, ...caller }, 'A refresh was repeated')
       return { session, token }
     }
-    await this.end(sid)
-    const details = { event: 'reuse', sid, userId, ...caller }
-    this.#app.logger.warn(details, 'A refresh token was used again')
-    this.#app.emit('reuse', { sid, userId })
+    // Told by the one of several at the same time that has ended it.
+    if (await this.end(sid)) {
+      const details = { event: 'reuse', sid, userId, ...caller }
+      this.#app.logger.warn(details, 'A refresh token was used again')
+      this.#app.emit('reuse', { sid, userId })
+    }
     throw createRefusal(REFUSED, { reason: 'it was used before', sid })
   }
 
@@ -318,6 +334,11 @@ export class Sessions {
 
 interface Finder {
   getEntity(id: string, params: AuthenticationParams): Promise<unknown>
+}
+
+/** Where a session keeps a token that was used. */
+function toPlace({ generation }: RefreshToken): string {
+  return `spent.${generation % MAX_SPENT}`
 }
 
 function describeCaller({ headers, address }: AuthenticationParams) {
