@@ -88,7 +88,7 @@ const AUTH = toNames({
     AccessTokenPayload Algorithm AuthenticateHook AuthenticateOptions AuthenticationConfiguration
     AuthenticationHttpRequest AuthenticationParams AuthenticationRequest AuthenticationResult AuthenticationStrategy
     ConnectionEvent Counter Entity EntityService HashOptions HashPasswordHook HashPasswordOptions HookCall
-    JwtConfiguration LocalConfiguration LoginAttempt LoginThrottleOptions OAuthDefaults OAuthOptions
+    JwtConfiguration LocalConfiguration LoginAttempt LoginThrottleOptions NewTokenOptions OAuthDefaults OAuthOptions
     OAuthOutcome OAuthParams OAuthProfile OAuthSettings PasswordOptions PasswordVerdict
     ProtectHook ProviderSection RevocationCollection RevocationList SessionOptions ThrottleCollection
     ThrottleStore TokenOptions WithAuthentication

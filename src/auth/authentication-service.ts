@@ -27,7 +27,7 @@ import { AuthenticationBaseStrategy } from './strategies/base-strategy.ts'
 import type { LoginThrottle } from './throttle/login-throttle.ts'
 import type { AccessTokenPayload } from './tokens/access-token.ts'
 import { createTokenError, decodeClaims } from './tokens/access-token.ts'
-import type { TokenOptions } from './tokens/token-options.ts'
+import type { NewTokenOptions, TokenOptions } from './tokens/token-options.ts'
 import type { RevocationList } from './tokens/token-revocation.ts'
 import { getRevocationExpiry } from './tokens/token-revocation.ts'
 
@@ -128,7 +128,7 @@ export class AuthenticationService implements Authentication {
 
   async createAccessToken(
     payload: object,
-    options?: TokenOptions,
+    options?: NewTokenOptions,
     secret?: string,
   ): Promise<string> {
     return this.#settings.current.getIssuer().sign(payload, options, secret)

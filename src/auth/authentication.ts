@@ -9,7 +9,7 @@ import type { AuthenticationParams } from './authentication-params.ts'
 import type { AuthenticationConfiguration } from './settings/authentication-config.ts'
 import type { LoginThrottle } from './throttle/login-throttle.ts'
 import type { AccessTokenPayload } from './tokens/access-token.ts'
-import type { TokenOptions } from './tokens/token-options.ts'
+import type { NewTokenOptions, TokenOptions } from './tokens/token-options.ts'
 import type { RevocationList } from './tokens/token-revocation.ts'
 
 /** What strategies see of an HTTP request. */
@@ -115,7 +115,7 @@ export interface Authentication {
   getStrategies(...names: string[]): (AuthenticationStrategy | undefined)[]
 
   /** Returns a signed token with the claims of the payload and those that the options demand. */
-  createAccessToken(payload: object, options?: TokenOptions, secret?: string): Promise<string>
+  createAccessToken(payload: object, options?: NewTokenOptions, secret?: string): Promise<string>
   /**
    * Returns the claims of a token, frozen.
    * @throws {NotAuthenticated} it is malformed, forged, expired, revoked or for another service

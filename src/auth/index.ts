@@ -45,6 +45,6 @@ export type { Counter, ThrottleCollection, ThrottleStore } from './throttle/thro
 export { CollectionThrottleStore, MemoryThrottleStore } from './throttle/throttle-store.ts'
 export type { AccessTokenPayload } from './tokens/access-token.ts'
 export type { Algorithm } from './tokens/token-key.ts'
-export type { TokenOptions } from './tokens/token-options.ts'
+export type { NewTokenOptions, TokenOptions } from './tokens/token-options.ts'
 export type { RevocationCollection, RevocationList } from './tokens/token-revocation.ts'
 export { CollectionRevocationList, MemoryRevocationList } from './tokens/token-revocation.ts'

@@ -7,7 +7,7 @@ import { runWithoutStack } from '../auth-errors.ts'
 import { BoundedMap } from '../bounded-map.ts'
 import { freezeDeep, isStringOrList, mergeSettings } from '../settings-values.ts'
 import { readTokenKeys } from './token-key.ts'
-import type { TokenOptions, TokenRules } from './token-options.ts'
+import type { NewTokenOptions, TokenOptions, TokenRules } from './token-options.ts'
 import { resolveTokenRules } from './token-options.ts'
 
 /** The claims of a verified access token, frozen: all callers with this token share them. */
@@ -146,7 +146,7 @@ export class TokenIssuer {
    * @throws {TypeError} an option is not valid, or the token would be refused, as a claim is missing or
    *   of another type
    */
-  sign(payload: object, options: TokenOptions = {}, secret?: unknown): string {
+  sign(payload: object, options: NewTokenOptions = {}, secret?: unknown): string {
     const { subject, jwtid, issuedAt, ...others } = options
     const issuer = this.#find(others, secret)
     const rules = issuer.#rules

@@ -29,7 +29,11 @@ export interface TokenOptions {
   readonly subject?: string | undefined
   /** The claim `jti`; on verification, the only one accepted. Default: a random UUID. */
   readonly jwtid?: string | undefined
-  /** The claim `iat` of a new token, in seconds since the epoch. Default: now. */
+}
+
+/** Options of a token that is made. */
+export interface NewTokenOptions extends TokenOptions {
+  /** The claim `iat`, in seconds since the epoch. Default: now. */
   readonly issuedAt?: number | undefined
 }
 
@@ -81,7 +85,6 @@ export const TOKEN_RULES: Readonly<Record<keyof TokenOptions, OptionRule>> = {
   cacheSize: FINITE,
   subject: OPTION.string,
   jwtid: OPTION.string,
-  issuedAt: FINITE,
 }
 
 const DEFAULT_START_TOLERANCE = 30

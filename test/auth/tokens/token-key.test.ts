@@ -147,6 +147,7 @@ t.test('JWT-17: does not start with options for tokens that it does not take', a
     [{ header: { kid: 'x' } }, /jwtOptions': the option 'header'/],
     [{ header: { crit: ['b64'], b64: false } }, /jwtOptions': the option 'header'/],
     [{ ignoreExpiration: true }, /'authentication\.jwtOptions': unknown option 'ignoreExpiration'/],
+    [{ issuedAt: 5 }, /'authentication\.jwtOptions': unknown option 'issuedAt'/],
     [{ algorithms: ['HS256', 'none'] }, /unknown option 'algorithms'; did you mean 'algorithm'/],
   ]
   for (const [jwtOptions, message] of cases) {
