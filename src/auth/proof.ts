@@ -1,6 +1,7 @@
 import type { AuthenticationRequest } from '../core/index.ts'
 import type { Authentication, AuthenticationStrategy } from './authentication.ts'
 import type { AuthenticationParams } from './authentication-params.ts'
+import type { AccessTokenPayload } from './tokens/access-token.ts'
 
 /** What was proven about an authentication, and by whom. */
 export interface Proof {
@@ -60,6 +61,12 @@ export function findProof(authentication: unknown): Proof | undefined {
   if (typeof authentication !== 'object' || authentication === null) return undefined
   const proof = Proven.find(authentication)
   return typeof proof === 'object' ? (proof as Proof) : undefined
+}
+
+/** Returns the claims of the token that an authentication was confirmed by; none where it was another proof. */
+export function readClaims(authentication: object | undefined): Partial<AccessTokenPayload> {
+  const { payload } = (authentication ?? {}) as { payload?: Partial<AccessTokenPayload> | null }
+  return payload ?? {}
 }
 
 /** Returns a copy of a profile that counts as confirmed by the provider of a strategy. */

@@ -6,6 +6,7 @@ import { describeRefusal } from '../auth-errors.ts'
 import type { Authentication, AuthenticationResult } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import { getField } from '../entity-service.ts'
+import { readClaims } from '../proof.ts'
 
 type LoginEvent = 'login' | 'logout'
 
@@ -46,9 +47,9 @@ function createLoginHook(service: Authentication, event: LoginEvent): AroundHook
     if (typeof connection === 'object' && connection !== null) {
       await service.handleConnection(event, connection as Record<string, unknown>, result)
     }
-    const { strategy, payload } = result.authentication ?? {}
+    const strategy = result.authentication?.strategy
     const { entity } = service.configuration
-    const { sub } = (payload ?? {}) as { sub?: unknown }
+    const { sub } = readClaims(result.authentication)
     const caller = { address: params.address, ...(entity == null ? {} : { [entity]: sub }) }
     // Nobody logs in by it: the login goes on.
     if (event === 'login' && strategy === 'refresh') {

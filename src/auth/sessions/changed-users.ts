@@ -3,6 +3,7 @@ import { toServicePath } from '../../core/index.ts'
 import { isObject } from '../../core/value-kind.ts'
 import type { Authentication } from '../authentication.ts'
 import { findEntityService, getEntityIdName, getField } from '../entity-service.ts'
+import { readClaims } from '../proof.ts'
 import type { Sessions } from './sessions.ts'
 
 /** The methods that change users, or remove them. */
@@ -22,12 +23,12 @@ export function watchUsers(authentication: Authentication, sessions: Sessions): 
     await next()
     // Hooks may have made the password of another field.
     if (!before && !(await mayEnd(authentication, context))) return
-    const { sid, sub } = (context.params.authentication?.['payload'] ?? {}) as Claims
+    const { sid, sub } = readClaims(context.params.authentication)
     const found = [context.result].flat().map((user) => (isObject(user) ? user[idName] : undefined))
     for (const id of context.id == null ? found : [context.id]) {
       if (id == null) continue
       const isOwn = sub === String(id) && context.method !== 'remove'
-      await sessions.endOld(String(id), isOwn ? sid : undefined)
+      await sessions.endOld(String(id), isOwn && typeof sid === 'string' ? sid : undefined)
     }
   }
   const add = (entry: Pick<ServiceEntry, 'methods' | 'hooks' | 'compile'>): void => {
@@ -41,11 +42,6 @@ export function watchUsers(authentication: Authentication, sessions: Sessions): 
   app.observe((change, place, entry) => {
     if (change === 'added' && place === path) add(entry)
   })
-}
-
-interface Claims {
-  readonly sid?: string
-  readonly sub?: string
 }
 
 /** Whether a call changes what its users log in by, or whether they may. */

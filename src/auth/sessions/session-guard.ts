@@ -10,6 +10,7 @@ import { isObject } from '../../core/value-kind.ts'
 import type { Authentication } from '../authentication.ts'
 import { authenticationServices } from '../default-authentication.ts'
 import { authenticate } from '../hooks/authenticate.ts'
+import { readClaims } from '../proof.ts'
 import type { Sessions, StoredSession } from './sessions.ts'
 
 /** What callers outside see of their sessions. */
@@ -65,7 +66,7 @@ function createGuard(authentication: Authentication, sessions: Sessions): Around
     const strategies = configuration.authStrategies
     const prove = authenticate({ service: findPath(app, authentication), strategies })
     await prove(context, async () => {
-      const { sid, sub } = readClaims(context)
+      const { sid, sub } = readOwner(context)
       restrict(context, sub)
       await next()
       show(context, sid)
@@ -79,8 +80,8 @@ function findPath(app: Application, authentication: Authentication): string {
   return found?.[0] ?? [...authenticationServices(app).keys()][0] ?? ''
 }
 
-function readClaims({ params }: HookContext): { sid: unknown; sub: string } {
-  const { sid, sub } = (params.authentication?.['payload'] ?? {}) as Record<string, unknown>
+function readOwner({ params }: HookContext): { sid: unknown; sub: string } {
+  const { sid, sub } = readClaims(params.authentication)
   // Any proof but an access token, an API key for example, names no user by a claim.
   if (typeof sub === 'string') return { sid, sub }
   throw new NotAuthenticated('Sessions are shown for an access token alone')

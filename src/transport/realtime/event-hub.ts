@@ -1,3 +1,6 @@
+import type { AuthenticationResult } from '../../auth/authentication.ts'
+import { readClaims } from '../../auth/proof.ts'
+import type { SessionEnd } from '../../auth/sessions/sessions.ts'
 import type { BusEvent, BusReceiver, EventBus } from '../../core/events/event-bus.ts'
 import type { Application, HookContext, MethodEntry, Params } from '../../core/index.ts'
 import { findServiceEntry, NotFound, TooManyRequests, Unavailable } from '../../core/index.ts'
@@ -54,8 +57,8 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
       if (change === 'added') this.#addService(entry)
       else this.#removeService(entry)
     })
-    app.on('logout', (result: LoginResult) => this.#recheckLogin(result))
-    app.on('sessionEnd', (end: EndedSession) => this.#endLogins(end))
+    app.on('logout', (result: AuthenticationResult) => this.#recheckLogin(result))
+    app.on('sessionEnd', (end: SessionEnd) => this.#endLogins(end))
     if (options.bus !== null) followLifecycle(app, options.bus, this)
   }
 
@@ -262,48 +265,28 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
   }
 
   /** Ends the streams of a session, or of all sessions of a user but one. */
-  #endLogins({ sid, userId, keep }: EndedSession): void {
+  #endLogins({ sid, userId, keep }: SessionEnd): void {
     for (const stream of this.#streams) {
-      const { payload } = (stream.params.authentication ?? {}) as LoginResult['authentication'] & {}
-      if (payload?.sid === undefined || payload.sid === keep) continue
-      if (payload.sid === sid || (sid === undefined && payload.sub === userId))
-        stream.end('expired')
+      const claims = readClaims(stream.params.authentication)
+      if (claims['sid'] === undefined || claims['sid'] === keep) continue
+      const isEnded = sid === undefined ? claims.sub === userId : claims['sid'] === sid
+      if (isEnded) stream.end('expired')
     }
   }
 
   /** Has the hooks of `find` refuse the streams of a login that has ended. */
-  #recheckLogin({ authentication }: LoginResult): void {
-    const jti = authentication?.payload?.jti
+  #recheckLogin({ authentication }: AuthenticationResult): void {
+    const { jti } = readClaims(authentication)
     if (jti === undefined) return
     for (const stream of this.#streams) {
-      const { payload } = (stream.params.authentication ?? {}) as LoginResult['authentication'] & {}
-      if (payload?.jti === jti) void stream.recheck()
+      if (readClaims(stream.params.authentication).jti === jti) void stream.recheck()
     }
   }
 }
 
-/** The claims of a token, as far as they say which login it is. */
-interface LoginClaims {
-  readonly jti?: unknown
-  readonly sid?: unknown
-  readonly sub?: unknown
-}
-
-/** What a login or a logout results in, as far as it names its token. */
-interface LoginResult {
-  readonly authentication?: { readonly payload?: LoginClaims | undefined }
-}
-
-/** Which sessions have ended: one, or those of a user but for one. */
-interface EndedSession {
-  readonly sid?: string
-  readonly userId?: string
-  readonly keep?: string
-}
-
 /** Returns who a call is from: the subject of its token, else the address. */
 function toCaller({ authentication, address }: Params): string {
-  const { sub } = (authentication?.['payload'] ?? {}) as { sub?: unknown }
+  const { sub } = readClaims(authentication)
   return sub === undefined ? `address ${address}` : `login ${sub}`
 }
 
