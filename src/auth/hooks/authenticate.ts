@@ -121,8 +121,11 @@ function findService(app: Application, { service: path }: AuthenticateOptions): 
 /** What holds the params of a call, a hook's context for example. */
 type ParamsHolder = Pick<HookCall, 'params'> & Partial<Pick<HookCall, 'service'>>
 
-/** Proves who calls. Returns `undefined`, and no promise, where nothing has to be proven. */
-function proveParams(
+/**
+ * Proves who calls. Returns `undefined`, and no promise, where nothing has to be proven.
+ * @throws {NotAuthenticated} nothing is proven
+ */
+export function proveParams(
   service: Authentication,
   holder: ParamsHolder,
   strategies: readonly string[],

@@ -1,5 +1,4 @@
-import type { HookContext, NextFunction, ServiceEntry } from '../../core/index.ts'
-import { toServicePath } from '../../core/index.ts'
+import type { AroundHook, HookContext } from '../../core/index.ts'
 import { isObject } from '../../core/value-kind.ts'
 import type { Authentication } from '../authentication.ts'
 import { findEntityService, getEntityIdName, getField } from '../entity-service.ts'
@@ -7,18 +6,17 @@ import { readClaims } from '../proof.ts'
 import type { Sessions } from './sessions.ts'
 
 /** The methods that change users, or remove them. */
-const METHODS = ['update', 'patch', 'remove'] as const
+export const WATCHED_METHODS = ['update', 'patch', 'remove'] as const
 
 /**
- * Ends the sessions of users whose password or user name is changed, who are removed, or who are set to
- * `isActive: false`. The session that changes its own password goes on.
+ * Returns a hook that ends the sessions of users whose password or user name is changed, who are removed, or who
+ * are set to `isActive: false`. The session that changes its own password goes on.
  */
-export function watchUsers(authentication: Authentication, sessions: Sessions): void {
+export function createUserWatch(authentication: Authentication, sessions: Sessions): AroundHook {
   const { app, configuration } = authentication
-  const path = toServicePath(configuration.service ?? '')
   const entityService = findEntityService(app, configuration.service)
   const idName = getEntityIdName({ configuration, entityService })
-  const watch = async (context: HookContext, next: NextFunction): Promise<void> => {
+  return async (context, next) => {
     const before = await mayEnd(authentication, context)
     await next()
     // Hooks may have made the password of another field.
@@ -31,17 +29,6 @@ export function watchUsers(authentication: Authentication, sessions: Sessions): 
       await sessions.endOld(String(id), isOwn && typeof sid === 'string' ? sid : undefined)
     }
   }
-  const add = (entry: Pick<ServiceEntry, 'methods' | 'hooks' | 'compile'>): void => {
-    const names = METHODS.filter((name) => entry.methods.has(name))
-    entry.hooks.add({ around: Object.fromEntries(names.map((name) => [name, watch])) })
-    entry.compile()
-  }
-  const known = app.entries.get(path)
-  if (known !== undefined) add(known)
-  // Also a service that takes the place of this one later.
-  app.observe((change, place, entry) => {
-    if (change === 'added' && place === path) add(entry)
-  })
 }
 
 /** Whether a call changes what its users log in by, or whether they may. */

@@ -1,8 +1,11 @@
+import type { Application, AroundHook, ServiceEntry } from '../../core/index.ts'
+import { toServicePath } from '../../core/index.ts'
 import type { Authentication } from '../authentication.ts'
+import { isAuthentication } from '../default-authentication.ts'
 import { findEntityService } from '../entity-service.ts'
-import { watchUsers } from './changed-users.ts'
+import { createUserWatch, WATCHED_METHODS } from './changed-users.ts'
 import { RefreshStrategy } from './refresh-strategy.ts'
-import { guardSessions } from './session-guard.ts'
+import { createSessionGuard } from './session-guard.ts'
 import { Sessions } from './sessions.ts'
 
 /** A service on MongoDB, as far as it is told from others, and has indexes. */
@@ -21,7 +24,8 @@ const INDEXES = [
 /**
  * Gives an authentication service sessions: the strategy that renews them, a guard of the service that keeps them,
  * and its indexes.
- * @throws {TypeError} that service is none on MongoDB, no strategy finds users, or one is named `refresh`
+ * @throws {TypeError} that service is none on MongoDB, another authentication service keeps
+ *   its sessions there, no strategy finds users, or one is named `refresh`
  */
 export async function installSessions(authentication: Authentication): Promise<Sessions> {
   const { app, configKey, configuration } = authentication
@@ -34,6 +38,7 @@ export async function installSessions(authentication: Authentication): Promise<S
         'command with a condition',
     )
   }
+  checkKeeper(authentication, toServicePath(path))
   if (configuration.entity != null && sessions.finder === undefined) {
     throw new TypeError(
       `'${configKey}.sessions' needs a JwtStrategy, which finds users by their ids`,
@@ -48,8 +53,38 @@ export async function installSessions(authentication: Authentication): Promise<S
   await authentication.createAccessToken({}, { expiresIn: accessSeconds, subject: 'start' })
   const collection = await service.getModel()
   await collection.createIndexes(INDEXES)
-  guardSessions(authentication, sessions)
-  watchUsers(authentication, sessions)
+  addAround(app, path, ['all'], createSessionGuard(authentication, sessions))
+  addAround(app, configuration.service, WATCHED_METHODS, createUserWatch(authentication, sessions))
   authentication.register('refresh', new RefreshStrategy(authentication, sessions))
   return sessions
+}
+
+/** @throws {TypeError} another authentication service keeps its sessions at the path */
+function checkKeeper(authentication: Authentication, path: string): void {
+  const services = [...authentication.app.entries.values()].map(({ service }) => service)
+  const keepers = services
+    .filter(isAuthentication)
+    .filter(({ configuration }) => toServicePath(configuration.sessions?.service ?? '') === path)
+  if (keepers.every((keeper) => keeper === authentication)) return
+  throw new TypeError(`The service '${path}' keeps the sessions of another authentication service`)
+}
+
+/** Adds a hook to methods of the service at a path, also of one that takes its place later. */
+function addAround(
+  app: Application,
+  path: string | undefined,
+  names: readonly string[],
+  hook: AroundHook,
+): void {
+  const place = toServicePath(path ?? '')
+  const add = (entry: Pick<ServiceEntry, 'methods' | 'hooks' | 'compile'>): void => {
+    const known = names.filter((name) => name === 'all' || entry.methods.has(name))
+    entry.hooks.add({ around: Object.fromEntries(known.map((name) => [name, hook])) })
+    entry.compile()
+  }
+  const entry = app.entries.get(place)
+  if (entry !== undefined) add(entry)
+  app.observe((change, changed, added) => {
+    if (change === 'added' && changed === place) add(added)
+  })
 }

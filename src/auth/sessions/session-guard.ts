@@ -1,15 +1,8 @@
-import type { Application, AroundHook, HookContext, Query, ServiceEntry } from '../../core/index.ts'
-import {
-  BadRequest,
-  MethodNotAllowed,
-  NotAcceptable,
-  NotAuthenticated,
-  toServicePath,
-} from '../../core/index.ts'
+import type { AroundHook, HookContext, Query } from '../../core/index.ts'
+import { BadRequest, MethodNotAllowed, NotAcceptable, NotAuthenticated } from '../../core/index.ts'
 import { isObject } from '../../core/value-kind.ts'
 import type { Authentication } from '../authentication.ts'
-import { authenticationServices } from '../default-authentication.ts'
-import { authenticate } from '../hooks/authenticate.ts'
+import { proveParams } from '../hooks/authenticate.ts'
 import { readClaims } from '../proof.ts'
 import type { Sessions, StoredSession } from './sessions.ts'
 
@@ -20,40 +13,8 @@ const SHOWN = ['_id', 'createdAt', 'usedAt', 'expiresAt', 'userAgent', 'address'
 const METHODS: ReadonlySet<string> = new Set(['find', 'get', 'remove'])
 const PAGING: ReadonlySet<string> = new Set(['$limit', '$skip', '$sort'])
 
-/** Where the entry of a service says which authentication service keeps its sessions there. */
-const KEEPER = Symbol('remex.sessionKeeper')
-
-/**
- * Has callers outside see and end their own sessions alone, also of a service that takes the place of this one
- * later. Calls within the process are not changed.
- * @throws {TypeError} another authentication service keeps its sessions there
- */
-export function guardSessions(authentication: Authentication, sessions: Sessions): void {
-  const { app } = authentication
-  const path = toServicePath(sessions.options.service)
-  const guard = createGuard(authentication, sessions)
-  const add = (entry: GuardedEntry): void => {
-    const keeper = entry.attachments.get(KEEPER) ?? authentication
-    if (keeper !== authentication) {
-      throw new TypeError(
-        `The service '${path}' keeps the sessions of another authentication service`,
-      )
-    }
-    entry.attachments.set(KEEPER, authentication)
-    entry.hooks.add({ around: { all: [guard] } })
-    entry.compile()
-  }
-  const known = app.entries.get(path)
-  if (known !== undefined) add(known)
-  app.observe((change, place, entry) => {
-    if (change === 'added' && place === path) add(entry)
-  })
-}
-
-type GuardedEntry = Pick<ServiceEntry, 'attachments' | 'hooks' | 'compile'>
-
-function createGuard(authentication: Authentication, sessions: Sessions): AroundHook {
-  const { app, configuration } = authentication
+/** Returns a hook that has callers outside see and end their own sessions alone. Calls within the process pass. */
+export function createSessionGuard(authentication: Authentication, sessions: Sessions): AroundHook {
   return async (context, next) => {
     if (context.params.provider === undefined) return next()
     if (!METHODS.has(context.method)) {
@@ -63,21 +24,13 @@ function createGuard(authentication: Authentication, sessions: Sessions): Around
     if (String(context.params.headers?.['accept']).includes('text/event-stream')) {
       throw new NotAcceptable('There is no stream of sessions')
     }
-    const strategies = configuration.authStrategies
-    const prove = authenticate({ service: findPath(app, authentication), strategies })
-    await prove(context, async () => {
-      const { sid, sub } = readOwner(context)
-      restrict(context, sub)
-      await next()
-      show(context, sid)
-      if (context.method === 'remove') sessions.noteEnd({ sid: String(context.id) })
-    })
+    await proveParams(authentication, context, authentication.configuration.authStrategies)
+    const { sid, sub } = readOwner(context)
+    restrict(context, sub)
+    await next()
+    show(context, sid)
+    if (context.method === 'remove') sessions.noteEnd({ sid: String(context.id) })
   }
-}
-
-function findPath(app: Application, authentication: Authentication): string {
-  const found = [...app.entries].find(([, { service }]) => service === (authentication as object))
-  return found?.[0] ?? [...authenticationServices(app).keys()][0] ?? ''
 }
 
 function readOwner({ params }: HookContext): { sid: unknown; sub: string } {
