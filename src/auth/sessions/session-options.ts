@@ -1,4 +1,4 @@
-import type { OptionRules } from '../../core/options/option-check.ts'
+import type { OptionRule } from '../../core/options/option-check.ts'
 import { OPTION } from '../../core/options/option-check.ts'
 import { isNonEmptyString } from '../../core/value-kind.ts'
 import { parseTimeSpan, TIME_SPAN } from '../tokens/token-options.ts'
@@ -24,7 +24,7 @@ export interface SessionOptions {
   readonly checkCacheMs?: number
 }
 
-export const SESSION_RULES: Readonly<Record<keyof SessionOptions, OptionRules[string]>> = {
+export const SESSION_RULES: Readonly<Record<keyof SessionOptions, OptionRule>> = {
   service: { expected: 'the path of a service', isValid: isNonEmptyString },
   accessExpiresIn: TIME_SPAN,
   idle: TIME_SPAN,
@@ -68,10 +68,8 @@ export function resolveSessionOptions(
     )
   }
   const accessSeconds = toSeconds('accessExpiresIn', '10m')
-  const [idleMs, absoluteMs] = [
-    toSeconds('idle', '14d') * 1000,
-    toSeconds('absolute', '90d') * 1000,
-  ]
+  const idleMs = toSeconds('idle', '14d') * 1000
+  const absoluteMs = toSeconds('absolute', '90d') * 1000
   if (idleMs <= accessSeconds * 1000) {
     throw new TypeError(`'${name}.idle' must be longer than '${name}.accessExpiresIn'`)
   }
