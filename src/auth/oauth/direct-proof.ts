@@ -4,12 +4,12 @@ import { isNonEmptyString } from '../../core/value-kind.ts'
 import { createRefusal } from '../auth-errors.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import { proveProfile } from '../proof.ts'
+import { NO_FLOW } from './flow-cookie.ts'
 import type { OAuthProfile } from './provider/profile.ts'
 import { loadOpenId } from './provider/provider.ts'
 import type { ProviderSession } from './provider/provider-session.ts'
 import { askProvider } from './provider/provider-session.ts'
 import type { ProviderAccess } from './provider-access.ts'
-import { NO_FLOW } from './sealed/flow-cookie.ts'
 
 /**
  * Returns a login that a caller has begun by itself, on a telephone for example, with the profile

@@ -1,12 +1,5 @@
-import {
-  createCipheriv,
-  createDecipheriv,
-  createHash,
-  createHmac,
-  hkdfSync,
-  randomBytes,
-  timingSafeEqual,
-} from 'node:crypto'
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { deriveKey, openData, sealData } from '../tokens/sealed-data.ts'
 
 /** What makes and reads the refresh tokens of one authentication service. */
 export interface TokenMaker {
@@ -79,7 +72,7 @@ function parseToken(text: string): RefreshToken | null {
 }
 
 function createCode(head: string, configKey: string, secret: string): string {
-  const key = deriveKey(secret, `refresh-token ${configKey}`)
+  const key = deriveKey(`refresh-token ${configKey}`, secret)
   const code = createHmac('sha256', key).update(head).digest()
   return code.subarray(0, CODE_BYTES).toString('base64url')
 }
@@ -93,31 +86,24 @@ export function toTokenId({ text }: RefreshToken): string {
   return createHash('sha256').update(`jti ${text}`).digest('base64url').slice(0, 22)
 }
 
-const IV_BYTES = 12
-const TAG_BYTES = 16
-
-/** Returns a token as only those can read it who have the one before: a lost answer is repeated by it. */
-export function sealSuccessor({ text }: RefreshToken, before: RefreshToken): string {
-  const iv = randomBytes(IV_BYTES)
-  const cipher = createCipheriv('aes-256-gcm', deriveKey(before.text, 'successor'), iv)
-  const sealed = Buffer.concat([iv, cipher.update(text, 'utf8'), cipher.final()])
-  return Buffer.concat([sealed, cipher.getAuthTag()]).toString('base64url')
+/**
+ * Returns a token as only those can read it who have the one before: a lost answer is repeated by it.
+ * @param lifetime seconds after which nobody can read it
+ */
+export function sealSuccessor(
+  { text }: RefreshToken,
+  before: RefreshToken,
+  lifetime: number,
+): Promise<string> {
+  return sealData('session-successor', { text }, [before.text], lifetime)
 }
 
 /** Returns the token that was sealed, `null` where the one before is another one. */
-export function openSuccessor(sealed: string, before: RefreshToken): RefreshToken | null {
-  const bytes = Buffer.from(sealed, 'base64url')
-  const key = deriveKey(before.text, 'successor')
-  try {
-    const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, IV_BYTES))
-    decipher.setAuthTag(bytes.subarray(-TAG_BYTES))
-    const head = decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES))
-    return parseToken(Buffer.concat([head, decipher.final()]).toString())
-  } catch {
-    return null
-  }
-}
-
-function deriveKey(secret: string, purpose: string): Uint8Array {
-  return new Uint8Array(hkdfSync('sha256', secret, '', `remex ${purpose}`, 32))
+export async function openSuccessor(
+  sealed: string,
+  before: RefreshToken,
+): Promise<RefreshToken | null> {
+  const opening = openData('session-successor', sealed, [before.text], 'another token came before')
+  const data = await opening.catch(() => null)
+  return data === null ? null : parseToken(String(data['text']))
 }

@@ -198,19 +198,20 @@ export class Sessions {
   }
 
   /** Makes a successor the refresh token of a session. Resolves to `null` unless the given one is that. */
-  #rotate(
+  async #rotate(
     given: RefreshToken,
     successor: RefreshToken,
     params: AuthenticationParams,
   ): Promise<StoredSession | null> {
     const now = Date.now()
-    const next = sealSuccessor(successor, given)
+    const { idleMs, absoluteMs } = this.options
+    const next = await sealSuccessor(successor, given, Math.ceil(absoluteMs / 1000))
     const place = toPlace(given)
     const data = {
       $set: {
         tokenHash: successor.hash,
         usedAt: new Date(now),
-        expiresAt: new Date(now + this.options.idleMs),
+        expiresAt: new Date(now + idleMs),
         issuedAt: Math.floor(now / 1000),
         ...describeCaller(params),
         [`${place}.hash`]: given.hash,
@@ -243,7 +244,7 @@ export class Sessions {
     let token: RefreshToken | null = sinceMs <= this.options.graceMs ? given : null
     while (token !== null && token.hash !== tokenHash) {
       const next = find(token)?.next
-      token = next === undefined ? null : openSuccessor(next, token)
+      token = next === undefined ? null : await openSuccessor(next, token)
     }
     const caller = describeCaller(params)
     if (token !== null) {

@@ -1,6 +1,6 @@
 import type { JWTVerifyGetKey } from 'jose'
 import type { ClientAuth, Configuration, CryptoKey, CustomFetch } from 'openid-client'
-import type { Flow } from '../sealed/flow-cookie.ts'
+import type { Flow } from '../flow-cookie.ts'
 import type { OAuthEndpoints, ProviderSettings } from '../settings/provider-settings.ts'
 import type { ProviderFetch } from './provider-fetch.ts'
 import { createProviderFetch } from './provider-fetch.ts'

@@ -1,12 +1,12 @@
 import t from 'tap'
-import type { Authentication } from '../../../../src/auth/authentication.ts'
-import { getProfileId } from '../../../../src/auth/oauth/provider/profile.ts'
-import { ProviderAccess } from '../../../../src/auth/oauth/provider-access.ts'
-import { openData, sealData } from '../../../../src/auth/oauth/sealed/sealed-data.ts'
-import { isProvenProfile, proveProfile } from '../../../../src/auth/proof.ts'
-import { MemoryRevocationList } from '../../../../src/auth/tokens/token-revocation.ts'
-import { WRONG_IDS } from '../../../support/oauth/bad-answers.ts'
-import { atTime } from '../../login-app.ts'
+import type { Authentication } from '../../../src/auth/authentication.ts'
+import { getProfileId } from '../../../src/auth/oauth/provider/profile.ts'
+import { ProviderAccess } from '../../../src/auth/oauth/provider-access.ts'
+import { isProvenProfile, proveProfile } from '../../../src/auth/proof.ts'
+import { openData, sealData } from '../../../src/auth/tokens/sealed-data.ts'
+import { MemoryRevocationList } from '../../../src/auth/tokens/token-revocation.ts'
+import { WRONG_IDS } from '../../support/oauth/bad-answers.ts'
+import { atTime } from '../login-app.ts'
 
 const SECRETS = [
   'the newest secret of thirty-two bytes',

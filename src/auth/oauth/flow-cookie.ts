@@ -1,6 +1,6 @@
-import { isNonEmptyString } from '../../../core/value-kind.ts'
-import { createRefusal } from '../../auth-errors.ts'
-import { openData, sealData } from './sealed-data.ts'
+import { isNonEmptyString } from '../../core/value-kind.ts'
+import { createRefusal } from '../auth-errors.ts'
+import { openData, sealData } from '../tokens/sealed-data.ts'
 
 /** A login that has begun at a provider and has not come back yet. */
 export interface Flow {

@@ -1,15 +1,15 @@
 import { hkdfSync } from 'node:crypto'
-import { createRefusal } from '../../auth-errors.ts'
+import { createRefusal } from '../auth-errors.ts'
 
 /** What sealed data is for: data that was sealed for one purpose opens for no other. */
-export type SealPurpose = 'oauth-flow' | 'oauth-code'
+export type SealPurpose = 'oauth-flow' | 'oauth-code' | 'session-successor'
 
 const KEY_BYTES = 32
 
 /**
- * Returns data as a string that only servers with the same secret can read or make: an encrypted
- * JWT (RFC 7516, A256GCM).
- * @param secrets the setting `secret` of the authentication service; the first seals
+ * Returns data as a string that only those with the same secret can read or make: an encrypted JWT
+ * (RFC 7516, A256GCM).
+ * @param secrets the first seals; the setting `secret` of the authentication service, mostly
  * @param lifetime seconds after which it does not open any more
  */
 export async function sealData(
@@ -59,6 +59,6 @@ export async function openData(
 }
 
 /** A key of its own for each purpose, so that none of them is the secret that signs tokens. */
-function deriveKey(purpose: SealPurpose, secret: string): Uint8Array {
+export function deriveKey(purpose: string, secret: string): Uint8Array {
   return new Uint8Array(hkdfSync('sha256', secret, '', `remex ${purpose}`, KEY_BYTES))
 }
