@@ -1,0 +1,138 @@
+import t from 'tap'
+import { MongoDBListService } from '../../../src/adapter/index.ts'
+import {
+  AuthenticationService,
+  JwtStrategy,
+  LocalStrategy,
+  OAuthStrategy,
+  oauth,
+} from '../../../src/auth/index.ts'
+import { createApp, fastifyApp, openapiDocument, rest } from '../../../src/transport/index.ts'
+import { openDatabase } from '../../support/database.ts'
+import { claimsOf, startSessions } from '../../support/session-server.ts'
+import { CHEAP_SCRYPT, SECRET } from '../../support/users.ts'
+
+const database = await openDatabase(t)
+const { db } = database
+
+t.test('settings that can not work are refused at the start', async (t) => {
+  const wrong: [object, RegExp][] = [
+    [{ service: 'nowhere' }, /'nowhere' service that 'authentication\.sessions\.service' names/],
+    [{ idle: '5m' }, /'authentication\.sessions\.idle' must be longer/],
+    [{ accessExpiresIn: '10ms' }, /'authentication\.sessions\.accessExpiresIn' must be at least/],
+    [{ checkSession: 'sometimes' }, /checkSession' must be 'always' or 'never'/],
+    [{ graceSeconds: 10 }, /unknown option 'sessions\.graceSeconds'/],
+  ]
+  for (const [sessions, message] of wrong)
+    await t.rejects(startSessions(t, database, sessions), message)
+})
+
+t.test('a service keeps the sessions of one authentication service', async (t) => {
+  const app = fastifyApp(createApp())
+  app.set('authentication', settingsOf('authentication'))
+  app.set('admin', { ...settingsOf('admin'), service: 'users' })
+  const [authentication, admin] = ['authentication', 'admin'].map((key) =>
+    new AuthenticationService(app, key)
+      .register('local', new LocalStrategy())
+      .register('jwt', new JwtStrategy()),
+  ) as [AuthenticationService, AuthenticationService]
+  app.use('users', new MongoDBListService({ Model: db.collection('users') }) as never)
+  app.use('sessions', new MongoDBListService({ Model: db.collection('sessions') }) as never)
+  app.use('authentication', authentication as never)
+  app.use('admin', admin as never)
+  t.teardown(() => app.close())
+  await t.rejects(app.setup(), /keeps the sessions of another authentication service/)
+})
+
+t.test(
+  'a store that can not rotate by one command is refused, and so is a missing JwtStrategy',
+  async (t) => {
+    const startWith = (service: object, hasJwt: boolean) => {
+      const app = fastifyApp(createApp())
+      const authStrategies = hasJwt ? ['jwt', 'local'] : ['local']
+      app.set('authentication', { ...settingsOf('authentication'), authStrategies })
+      const authentication = new AuthenticationService(app).register('local', new LocalStrategy())
+      if (hasJwt) authentication.register('jwt', new JwtStrategy())
+      app.use('users', new MongoDBListService({ Model: db.collection('users') }) as never)
+      app.use('sessions', service as never)
+      app.use('authentication', authentication as never)
+      t.teardown(() => app.close())
+      return app.setup()
+    }
+    const Model = db.collection('sessions')
+    const stores = [{ find: async () => [] }, new MongoDBListService({ Model, id: 'uid' })]
+    for (const store of stores) await t.rejects(startWith(store, true), /whose id is '_id'/)
+    await t.rejects(startWith(new MongoDBListService({ Model }), false), /needs a JwtStrategy/)
+  },
+)
+
+t.test('services that take the place of others are guarded and watched as well', async (t) => {
+  const { logIn, server, refresh, authentication } = await startSessions(t, database)
+  const { app } = authentication
+  const { refreshToken, ...tokens } = await logIn()
+  for (const name of ['sessions', 'users']) {
+    await app.unuse(name)
+    app.use(name, new MongoDBListService({ Model: db.collection(name) }) as never)
+  }
+  t.equal((await server.request('/sessions')).status, 401)
+  const users = app.service('users') as never as {
+    patch(id: string, data: object): Promise<unknown>
+  }
+  await users.patch(claimsOf({ refreshToken, ...tokens }).sub, { password: 'another one' })
+  t.equal((await refresh(refreshToken)).status, 401)
+  const setting = app.get('authentication') as object
+  app.set('authentication', { ...setting, sessions: { service: 'users' } })
+  t.equal(authentication.configuration.sessions?.service, 'sessions', 'the old one stays in effect')
+})
+
+t.test('an OAuth login that ends on a page gives it a code, not tokens in its URL', async (t) => {
+  const settings = (response?: string) => ({
+    oauth: {
+      redirect: '/',
+      github: { key: 'key', secret: 'secret', ...(response === undefined ? {} : { response }) },
+    },
+  })
+  const startWith = (response?: string) => {
+    const app = fastifyApp(createApp())
+    app.configure(rest())
+    app.set('authentication', {
+      ...{ secret: SECRET, entity: 'user', service: 'users', authStrategies: ['jwt', 'github'] },
+      ...settings(response),
+      sessions: { service: 'sessions' },
+    })
+    const authentication = new AuthenticationService(app)
+    authentication.register('jwt', new JwtStrategy()).register('github', new OAuthStrategy())
+    app.use('authentication', authentication as never)
+    for (const name of ['users', 'sessions']) {
+      app.use(name, new MongoDBListService({ Model: db.collection(name) }) as never)
+    }
+    app.configure(oauth())
+    t.teardown(() => app.close())
+    return app.setup()
+  }
+  await t.rejects(startWith(), /'authentication\.oauth\.github\.response' must be 'code'/)
+  await startWith('code')
+})
+
+t.test('the document of the API has what a refresh sends and gets', async (t) => {
+  const { server } = await startSessions(t, database)
+  const { components } = await openapiDocument(server.app as never, {
+    info: { title: 'Notes', version: '1' },
+  })
+  const properties = { refreshToken: { type: 'string' } }
+  t.match(components['schemas'], {
+    AuthenticationCreateData: {
+      properties: { ...properties, strategy: { enum: ['jwt', 'local', 'refresh'] } },
+    },
+    AuthenticationResult: { properties },
+  })
+})
+
+function settingsOf(key: string) {
+  return {
+    ...{ secret: SECRET, entity: 'user', service: 'users', authStrategies: ['jwt', 'local'] },
+    jwtOptions: { issuer: key, audience: key, expiresIn: '1d' },
+    local: { usernameField: 'email', passwordField: 'password', scrypt: CHEAP_SCRYPT },
+    sessions: { service: 'sessions' },
+  }
+}
