@@ -2,8 +2,7 @@ import { parseArgs } from 'node:util'
 import { toRequest } from './load.ts'
 import type { ObservingKind } from './observing-child.ts'
 import type { Column } from './rest-columns.ts'
-import type { Round } from './rest-measure.ts'
-import { measureRound } from './rest-measure.ts'
+import { measureRounds, QUICK_ROUND_SIZES, ROUND_SIZES } from './rest-measure.ts'
 import { toNewRecord } from './rest-records.ts'
 import { toMedian, toRatio } from './statistics.ts'
 import { printTable, toPercent, toVerdict } from './table.ts'
@@ -45,11 +44,8 @@ const { values } = parseArgs({
   },
   strict: false,
 })
-const sizes = { warmUp: 12_000, turns: values.quick ? 10 : 24, requests: 400 }
-const rounds: Round<ObservingKind>[] = []
-for (let index = 0; index < (values.quick ? 2 : 5); index += 1) {
-  rounds.push(await measureRound(CHILD, KINDS, COLUMNS, sizes))
-}
+const sizes = values.quick ? QUICK_ROUND_SIZES : ROUND_SIZES
+const timesOf = await measureRounds(CHILD, KINDS, COLUMNS, sizes)
 printTable(
   ['CPU efficiency', 'who observes', 'of no channel', 'target', 'least', '', 'CPU time'],
   ['---', '---', '---:', '---:', '---:', '---', '---:'],
@@ -60,11 +56,11 @@ if (values.gate && !areLeastsMet.every(Boolean)) process.exitCode = 1
 /** Prints one server as a row. Returns whether the least is met. */
 function printRow({ name }: Column, kind: ObservingKind): boolean {
   const [target, least] = LIMITS[kind]
-  const timesOf = (one: ObservingKind) => rounds.flatMap((round) => round.get(name)?.get(one) ?? [])
-  const { median } = toRatio(timesOf('no channel'), timesOf(kind))
+  const times = timesOf(name, kind)
+  const { median } = toRatio(timesOf(name, 'no channel'), times)
   printTable([
     ...[name, kind, toPercent(median), toPercent(target), toPercent(least)],
-    ...[toVerdict(median, target, least), `${toMedian(timesOf(kind)).toFixed(1)} µs`],
+    ...[toVerdict(median, target, least), `${toMedian(times).toFixed(1)} µs`],
   ])
   return median >= least
 }

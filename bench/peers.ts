@@ -3,24 +3,18 @@ import type { PeerKind } from './peers-child.ts'
 import { PEER_COLUMNS } from './peers-columns.ts'
 import { installPeers, readVersions } from './peers-install.ts'
 import { compareProcesses } from './processes.ts'
-import type { Round } from './rest-measure.ts'
-import { measureRound } from './rest-measure.ts'
+import type { RoundSizes, TimesOf } from './rest-measure.ts'
+import { measureRounds } from './rest-measure.ts'
 import { toMedian, toRatio } from './statistics.ts'
 import { printTable, toPercent } from './table.ts'
-import type { TurnSizes } from './turns.ts'
 
 // Compares Remex and others with plain Fastify, all in one run: node build/bench/peers.js [--quick] [--processes=12]
 //
 // Each server does the same work as its users would write it best. Plain Fastify verifies tokens by
 // fast-jwt, and reads brackets by picoquery, as Hono and Elysia do; Feathers has its own ways.
 
-interface Sizes extends TurnSizes {
-  /** How often all servers are started anew. */
-  readonly rounds: number
-}
-
-const SIZES: Sizes = { rounds: 3, warmUp: 10_000, turns: 20, requests: 400 }
-const QUICK_SIZES: Sizes = { rounds: 1, warmUp: 6_000, turns: 10, requests: 400 }
+const SIZES: RoundSizes = { rounds: 3, warmUp: 10_000, turns: 20, requests: 400 }
+const QUICK_SIZES: RoundSizes = { rounds: 1, warmUp: 6_000, turns: 10, requests: 400 }
 
 const CHILD = new URL('./peers-child.js', import.meta.url)
 
@@ -51,26 +45,21 @@ else {
   await compareProcesses<PeerKind>(servers, Number(values.processes))
 }
 
-async function comparePeers(sizes: Sizes): Promise<void> {
-  const rounds: Round<PeerKind>[] = []
-  for (let index = 0; index < sizes.rounds; index += 1) {
-    rounds.push(await measureRound(CHILD, ['plain', ...PEERS], PEER_COLUMNS, sizes))
-  }
+async function comparePeers(sizes: RoundSizes): Promise<void> {
+  const timesOf = await measureRounds<PeerKind>(CHILD, ['plain', ...PEERS], PEER_COLUMNS, sizes)
   printTable(
     ['CPU efficiency', ...PEERS.map((kind) => TITLES[kind]), 'plain Fastify'],
     ['---', ...PEERS.map(() => '---:'), '---:'],
   )
-  for (const { name } of PEER_COLUMNS) printColumn(name, rounds)
+  for (const { name } of PEER_COLUMNS) printColumn(name, timesOf)
 }
 
 /** Prints a column of the measurement as a row: medians of turns beside each other. */
-function printColumn(name: string, rounds: readonly Round<PeerKind>[]): void {
-  const timesOf = (kind: PeerKind): number[] =>
-    rounds.flatMap((round) => round.get(name)?.get(kind) ?? [])
-  const plain = timesOf('plain')
+function printColumn(name: string, timesOf: TimesOf<PeerKind>): void {
+  const plain = timesOf(name, 'plain')
   printTable([
     name,
-    ...PEERS.map((kind) => toPercent(toRatio(plain, timesOf(kind)).median)),
+    ...PEERS.map((kind) => toPercent(toRatio(plain, timesOf(name, kind)).median)),
     `${toMedian(plain).toFixed(1)} µs`,
   ])
 }

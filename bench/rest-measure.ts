@@ -44,6 +44,32 @@ export async function measureRound<Kind extends string>(
   }
 }
 
+/** How long a whole bench measures. */
+export interface RoundSizes extends TurnSizes {
+  /** How often all servers are started anew. */
+  readonly rounds: number
+}
+
+export const ROUND_SIZES: RoundSizes = { rounds: 5, warmUp: 12_000, turns: 24, requests: 400 }
+export const QUICK_ROUND_SIZES: RoundSizes = { ...ROUND_SIZES, rounds: 2, turns: 10 }
+
+/** Returns the times of a server at the requests of a column, in all rounds. */
+export type TimesOf<Kind extends string> = (column: string, kind: Kind) => number[]
+
+/** Measures every column of every server in several rounds. */
+export async function measureRounds<Kind extends string>(
+  file: URL,
+  kinds: readonly Kind[],
+  columns: readonly Column[],
+  sizes: RoundSizes,
+): Promise<TimesOf<Kind>> {
+  const rounds: Round<Kind>[] = []
+  for (let index = 0; index < sizes.rounds; index += 1) {
+    rounds.push(await measureRound(file, kinds, columns, sizes))
+  }
+  return (column, kind) => rounds.flatMap((round) => round.get(column)?.get(kind) ?? [])
+}
+
 /** Starts a server and asks it once. */
 export async function measureStart(kind: ServerKind, column: Column): Promise<Start> {
   const from = performance.now()

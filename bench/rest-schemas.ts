@@ -2,8 +2,7 @@ import { parseArgs } from 'node:util'
 import { toRequest } from './load.ts'
 import { BRACKETS } from './rest-brackets.ts'
 import type { Column } from './rest-columns.ts'
-import type { Round } from './rest-measure.ts'
-import { measureRound } from './rest-measure.ts'
+import { measureRounds, QUICK_ROUND_SIZES, ROUND_SIZES } from './rest-measure.ts'
 import { toNewRecord } from './rest-records.ts'
 import type { SchemasKind } from './rest-schemas-child.ts'
 import { toMedian, toRatio } from './statistics.ts'
@@ -62,11 +61,8 @@ const { values } = parseArgs({
   },
   strict: false,
 })
-const sizes = { warmUp: 12_000, turns: values.quick ? 10 : 24, requests: 400 }
-const rounds: Round<SchemasKind>[] = []
-for (let index = 0; index < (values.quick ? 2 : 5); index += 1) {
-  rounds.push(await measureRound(CHILD, KINDS, COLUMNS, sizes))
-}
+const sizes = values.quick ? QUICK_ROUND_SIZES : ROUND_SIZES
+const timesOf = await measureRounds(CHILD, KINDS, COLUMNS, sizes)
 printTable(
   ['CPU efficiency', 'with : without', 'target', 'least', '', 'plain', 'without', 'with'],
   ['---', '---:', '---:', '---:', '---', '---:', '---:', '---:'],
@@ -76,7 +72,7 @@ if (values.gate && !areLeastsMet.every(Boolean)) process.exitCode = 1
 
 /** Prints a column of the measurement as a row. Returns whether the least is met. */
 function printColumn({ name, target, least }: Column): boolean {
-  const times = KINDS.map((kind) => rounds.flatMap((round) => round.get(name)?.get(kind) ?? []))
+  const times = KINDS.map((kind) => timesOf(name, kind))
   const [, without = [], withSchemas = []] = times
   const { median } = toRatio(without, withSchemas)
   printTable([

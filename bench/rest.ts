@@ -3,24 +3,21 @@ import { compareProcesses } from './processes.ts'
 import type { ServerKind } from './rest-child.ts'
 import type { Column } from './rest-columns.ts'
 import { COLUMNS } from './rest-columns.ts'
-import type { Round, Start } from './rest-measure.ts'
-import { measureRound, measureStart } from './rest-measure.ts'
+import type { RoundSizes, Start, TimesOf } from './rest-measure.ts'
+import { measureRounds, measureStart, QUICK_ROUND_SIZES, ROUND_SIZES } from './rest-measure.ts'
 import { REST_CHILD } from './rest-server.ts'
 import { toMedian, toRatio } from './statistics.ts'
 import { printTable, toPercent, toVerdict } from './table.ts'
-import type { TurnSizes } from './turns.ts'
 
 // Compares Remex with plain Fastify: node build/bench/rest.js [--quick] [--gate] [--processes=12]
 
-interface Sizes extends TurnSizes {
-  /** How often all servers are started anew. */
-  readonly rounds: number
+interface Sizes extends RoundSizes {
   /** How often each server is started for its start and memory. */
   readonly starts: number
 }
 
-const SIZES: Sizes = { rounds: 5, warmUp: 12_000, turns: 24, requests: 400, starts: 15 }
-const QUICK_SIZES: Sizes = { rounds: 2, warmUp: 12_000, turns: 10, requests: 400, starts: 5 }
+const SIZES: Sizes = { ...ROUND_SIZES, starts: 15 }
+const QUICK_SIZES: Sizes = { ...QUICK_ROUND_SIZES, starts: 5 }
 
 const KINDS: readonly ServerKind[] = ['plain', 'remex', 'plain without schema']
 
@@ -47,30 +44,22 @@ if (values.processes !== undefined) {
 }
 
 async function compareRequests(): Promise<boolean> {
-  const rounds: Round<ServerKind>[] = []
-  for (let index = 0; index < sizes.rounds; index += 1) {
-    rounds.push(await measureRound(REST_CHILD, KINDS, COLUMNS, sizes))
-  }
+  const timesOf = await measureRounds(REST_CHILD, KINDS, COLUMNS, sizes)
   printTable(
     ['CPU efficiency', 'Remex', 'target', 'least', '', 'quartiles', 'no schema', 'plain', 'Remex'],
     ['---', '---:', '---:', '---:', '---', '---:', '---:', '---:', '---:'],
   )
-  return COLUMNS.map((column) => printColumn(column, rounds)).every(Boolean)
+  return COLUMNS.map((column) => printColumn(column, timesOf)).every(Boolean)
 }
 
 /** Prints a column of the measurement as a row. Returns whether the least is met. */
-function printColumn(
-  { name, target, least }: Column,
-  rounds: readonly Round<ServerKind>[],
-): boolean {
-  const timesOf = (kind: ServerKind): number[] =>
-    rounds.flatMap((round) => round.get(name)?.get(kind) ?? [])
-  const [plain, remex] = [timesOf('plain'), timesOf('remex')]
+function printColumn({ name, target, least }: Column, timesOf: TimesOf<ServerKind>): boolean {
+  const [plain, remex] = [timesOf(name, 'plain'), timesOf(name, 'remex')]
   const { median, low, high } = toRatio(plain, remex)
   printTable([
     ...[name, toPercent(median), toPercent(target), toPercent(least)],
     ...[toVerdict(median, target, least), `${toPercent(low)} to ${toPercent(high)}`],
-    toPercent(toRatio(plain, timesOf('plain without schema')).median),
+    toPercent(toRatio(plain, timesOf(name, 'plain without schema')).median),
     ...[plain, remex].map((times) => `${toMedian(times).toFixed(1)} µs`),
   ])
   return least === undefined || median >= least
