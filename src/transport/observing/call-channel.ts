@@ -43,6 +43,13 @@ export function findCallObserver(): CallObserver | undefined {
   return CALLS.hasSubscribers ? traceCall : undefined
 }
 
+/** Has a listener told of each call that ends. Returns what stops that. */
+export function followCalls(listener: (call: Readonly<ObservedCall>) => void): () => void {
+  const onEnd = (message: unknown): void => listener(message as ObservedCall)
+  CALLS.asyncEnd.subscribe(onEnd)
+  return () => void CALLS.asyncEnd.unsubscribe(onEnd)
+}
+
 /** Returns sources whose named hooks tell of themselves, where somebody observes hooks by now. */
 export function traceHooks(sources: readonly HookSource[]): readonly HookSource[] {
   return HOOKS.hasSubscribers ? sources.map(observeSource) : sources

@@ -1,4 +1,3 @@
-import { tracingChannel } from 'node:diagnostics_channel'
 import { isIPv4 } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { AnyApplication } from '../../core/index.ts'
@@ -9,6 +8,7 @@ import { findStreams } from '../request-streams.ts'
 import type { RestTransport } from '../rest-transport.ts'
 import { hasRoute } from '../routing/request-path.ts'
 import type { ObservedCall } from './call-channel.ts'
+import { followCalls } from './call-channel.ts'
 import { describeServices } from './described-services.ts'
 
 /** Options of `developerPage()`. */
@@ -130,13 +130,11 @@ class DeveloperPage {
   }
 
   #follow(scope: FastifyInstance): void {
-    const { asyncEnd } = tracingChannel('remex:call')
-    const onEnd = (message: unknown): void => {
-      this.#calls.push({ ...(message as ObservedCall), endedAt: Date.now() })
+    const stop = followCalls((call) => {
+      this.#calls.push({ ...call, endedAt: Date.now() })
       if (this.#calls.length > MAX_CALLS) this.#calls.shift()
-    }
-    asyncEnd.subscribe(onEnd)
-    scope.addHook('onClose', async () => void asyncEnd.unsubscribe(onEnd))
+    })
+    scope.addHook('onClose', async () => stop())
   }
 }
 

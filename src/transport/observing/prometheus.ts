@@ -3,7 +3,6 @@
  * @module remex/prometheus
  */
 
-import { tracingChannel } from 'node:diagnostics_channel'
 import type { FastifyInstance } from 'fastify'
 import { Gauge, Histogram, Registry } from 'prom-client'
 import type { AnyApplication } from '../../core/index.ts'
@@ -12,7 +11,7 @@ import type { OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions } from '../../core/options/option-check.ts'
 import { hasMethod, isObject } from '../../core/value-kind.ts'
 import { findStreams } from '../request-streams.ts'
-import type { ObservedCall } from './call-channel.ts'
+import { followCalls } from './call-channel.ts'
 
 /** A client of the MongoDB driver, as far as it tells of its connections. */
 export interface PooledClient {
@@ -46,8 +45,6 @@ const RULES: OptionRules = {
     isValid: (value) => Array.isArray(value) && value.every((one) => isObject(one)),
   },
 }
-
-const CALLS = tracingChannel<unknown, ObservedCall>('remex:call')
 
 /**
  * Serves numbers of the process at `/metrics`, in the text format of Prometheus: calls by service, method,
@@ -95,13 +92,10 @@ function countCalls(registry: Registry): () => void {
     buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10],
     registers: [registry],
   })
-  const onEnd = (message: unknown): void => {
-    const { path: service, method, provider = 'internal', ...call } = message as ObservedCall
+  return followCalls(({ path: service, method, provider = 'internal', ...call }) => {
     const { outcome = '', durationMs = 0 } = call
     duration.observe({ service, method, provider, outcome }, durationMs / 1_000)
-  }
-  CALLS.asyncEnd.subscribe(onEnd)
-  return () => void CALLS.asyncEnd.unsubscribe(onEnd)
+  })
 }
 
 function countWaits(registry: Registry, clients: readonly PooledClient[]): (() => void)[] {
