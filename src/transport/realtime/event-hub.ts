@@ -36,6 +36,8 @@ interface KeptParting {
 export class EventHub implements RequestStreams, StreamHub, BusReceiver {
   readonly options: ResolvedRealtimeOptions
   readonly #app: Application
+  /** The path of each service here: one of a mounted application knows another one. */
+  #paths: ReadonlyMap<object, string> = new Map()
   readonly #topics = new Map<MethodEntry, Topic>()
   readonly #streams = new Set<Subscription>()
   /** How many streams each caller has: those that were admitted. */
@@ -53,7 +55,9 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     this.#app = app
     this.options = options
     for (const entry of app.entries.values()) this.#addService(entry)
+    this.#listPaths()
     app.observe((change, _path, entry) => {
+      this.#listPaths()
       if (change === 'added') this.#addService(entry)
       else this.#removeService(entry)
     })
@@ -78,8 +82,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
 
   async open(call: StreamedCall): Promise<void> {
     const { entry } = call.method
-    const isServed = [...this.#app.entries.values()].some((one) => (one as object) === entry)
-    if (!isServed) throw new NotFound('The service is gone')
+    if (!this.#paths.has(entry)) throw new NotFound('The service is gone')
     const topic = this.#topicOf(call.method)
     const subscription = new Subscription(this, topic, call.context.params)
     this.#streams.add(subscription)
@@ -203,11 +206,15 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     else void place.then((known) => bus.publish({ path, ...event, place: known }))
   }
 
-  /** Returns the path that a service has here: one of a mounted application knows another one. */
+  #listPaths(): void {
+    // Of several paths the first counts.
+    const entries = [...this.#app.entries].toReversed()
+    this.#paths = new Map(entries.map(([path, entry]) => [entry, path]))
+  }
+
   #pathOf({ find }: Topic): string {
     const { entry } = find.method
-    const found = [...this.#app.entries].find(([, one]) => (one as object) === entry)
-    return found?.[0] ?? entry.path
+    return this.#paths.get(entry) ?? entry.path
   }
 
   #append(topic: Topic, event: RecordEvent): void {
