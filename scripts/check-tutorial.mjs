@@ -1,7 +1,8 @@
 // Does what docs/tutorial says, page by page, as a reader does: makes the project by the packed package in
 // a temporary folder, writes the files, makes the edits, runs the commands, and compares what they print.
 // After each page the project is compiled and tested. At the end it is built by the folders that its
-// Dockerfile copies, started in production, and asked over HTTP for its page and its services. `--keep <folder>` keeps the project as each page leaves it.
+// Dockerfile copies, started in production, and asked over HTTP for its page and its services.
+// `--keep <folder>` keeps the project as each page leaves it.
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -34,7 +35,7 @@ class Desk {
     this.#env = env
   }
 
-  /** The folder of the project, before there is one that around it. */
+  /** The folder of the project, the one around it before there is a project. */
   get folder() {
     return this.#folder ?? this.#root
   }
