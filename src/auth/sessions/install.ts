@@ -1,7 +1,6 @@
 import type { Application, AroundHook, ServiceEntry } from '../../core/index.ts'
 import { toServicePath } from '../../core/index.ts'
 import type { Authentication } from '../authentication.ts'
-import { isAuthentication } from '../default-authentication.ts'
 import { findEntityService } from '../entity-service.ts'
 import { createUserWatch, WATCHED_METHODS } from './changed-users.ts'
 import { RefreshStrategy } from './refresh-strategy.ts'
@@ -38,7 +37,6 @@ export async function installSessions(authentication: Authentication): Promise<S
         'command with a condition',
     )
   }
-  checkKeeper(authentication, toServicePath(path))
   if (configuration.entity != null && sessions.finder === undefined) {
     throw new TypeError(
       `'${configKey}.sessions' needs a JwtStrategy, which finds users by their ids`,
@@ -53,38 +51,55 @@ export async function installSessions(authentication: Authentication): Promise<S
   await authentication.createAccessToken({}, { expiresIn: accessSeconds, subject: 'start' })
   const collection = await service.getModel()
   await collection.createIndexes(INDEXES)
-  addAround(app, path, ['all'], createSessionGuard(authentication, sessions))
-  addAround(app, configuration.service, WATCHED_METHODS, createUserWatch(authentication, sessions))
+  const guard = createSessionGuard(authentication, sessions)
+  const place = toServicePath(path)
+  followService(app, place, (entry) => {
+    setKeeper(entry, authentication, place)
+    addAround(entry, ['all'], guard)
+  })
+  const watch = createUserWatch(authentication, sessions)
+  const users = toServicePath(configuration.service ?? '')
+  followService(app, users, (entry) => addAround(entry, WATCHED_METHODS, watch))
   authentication.register('refresh', new RefreshStrategy(authentication, sessions))
   return sessions
 }
 
-/** @throws {TypeError} another authentication service keeps its sessions at the path */
-function checkKeeper(authentication: Authentication, path: string): void {
-  const services = [...authentication.app.entries.values()].map(({ service }) => service)
-  const keepers = services
-    .filter(isAuthentication)
-    .filter(({ configuration }) => toServicePath(configuration.sessions?.service ?? '') === path)
-  if (keepers.every((keeper) => keeper === authentication)) return
-  throw new TypeError(`The service '${path}' keeps the sessions of another authentication service`)
+/** Calls a function with the service at a path, and with each that takes its place later. */
+function followService(
+  app: Application,
+  path: string,
+  follow: (entry: FollowedEntry) => void,
+): void {
+  const known = app.entries.get(path)
+  if (known !== undefined) follow(known)
+  app.observe((change, changed, entry) => {
+    if (change === 'added' && changed === path) follow(entry)
+  })
 }
 
-/** Adds a hook to methods of the service at a path, also of one that takes its place later. */
-function addAround(
-  app: Application,
-  path: string | undefined,
-  names: readonly string[],
-  hook: AroundHook,
+type FollowedEntry = Pick<ServiceEntry, 'methods' | 'hooks' | 'attachments' | 'compile'>
+
+/** Adds an around hook to some methods of a service, as far as it has them. */
+function addAround(entry: FollowedEntry, names: readonly string[], hook: AroundHook): void {
+  const known = names.filter((name) => name === 'all' || entry.methods.has(name))
+  entry.hooks.add({ around: Object.fromEntries(known.map((name) => [name, hook])) })
+  entry.compile()
+}
+
+/** Where the entry of a service says which authentication service keeps its sessions there. */
+const KEEPER = Symbol('remex.sessionKeeper')
+
+/** @throws {TypeError} another authentication service keeps its sessions there */
+function setKeeper(
+  { attachments }: FollowedEntry,
+  authentication: Authentication,
+  path: string,
 ): void {
-  const place = toServicePath(path ?? '')
-  const add = (entry: Pick<ServiceEntry, 'methods' | 'hooks' | 'compile'>): void => {
-    const known = names.filter((name) => name === 'all' || entry.methods.has(name))
-    entry.hooks.add({ around: Object.fromEntries(known.map((name) => [name, hook])) })
-    entry.compile()
+  const keeper = attachments.get(KEEPER) ?? authentication
+  if (keeper !== authentication) {
+    throw new TypeError(
+      `The service '${path}' keeps the sessions of another authentication service`,
+    )
   }
-  const entry = app.entries.get(place)
-  if (entry !== undefined) add(entry)
-  app.observe((change, changed, added) => {
-    if (change === 'added' && changed === place) add(added)
-  })
+  attachments.set(KEEPER, authentication)
 }

@@ -134,7 +134,7 @@ t.test('a changed password or name ends the other sessions of a user', async (t)
     const { refreshToken, ...tokens } = await logIn()
     await users.patch(claimsOf({ refreshToken, ...tokens }).sub, data)
     t.equal((await refresh(refreshToken)).status, isOver ? 401 : 201, JSON.stringify(data))
-    // As before, for the next login.
+    // The password and the name that the next login gives.
     if (isOver) await users.patch(claimsOf({ refreshToken, ...tokens }).sub, ADA)
   }
   const [mine, other] = [await logIn(), await logIn()]

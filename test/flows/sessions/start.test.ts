@@ -7,6 +7,7 @@ import {
   OAuthStrategy,
   oauth,
 } from '../../../src/auth/index.ts'
+import type { FastifyApplication } from '../../../src/transport/index.ts'
 import { createApp, fastifyApp, openapiDocument, rest } from '../../../src/transport/index.ts'
 import { openDatabase } from '../../support/database.ts'
 import { claimsOf, startSessions } from '../../support/session-server.ts'
@@ -27,21 +28,39 @@ t.test('settings that can not work are refused at the start', async (t) => {
     await t.rejects(startSessions(t, database, sessions), message)
 })
 
+/** Gives an application users, sessions, and an authentication service for each key of settings. */
+function addLogins(app: FastifyApplication, keys: Readonly<Record<string, string>>) {
+  for (const name of ['users', 'sessions']) {
+    app.use(name, new MongoDBListService({ Model: db.collection(name) }) as never)
+  }
+  for (const [key, service] of Object.entries(keys)) {
+    app.set(key, { ...settingsOf(key), sessions: { service } })
+    const authentication = new AuthenticationService(app, key)
+    authentication.register('local', new LocalStrategy()).register('jwt', new JwtStrategy())
+    app.use(key, authentication as never)
+  }
+  return app
+}
+
 t.test('a service keeps the sessions of one authentication service', async (t) => {
-  const app = fastifyApp(createApp())
-  app.set('authentication', settingsOf('authentication'))
-  app.set('admin', { ...settingsOf('admin'), service: 'users' })
-  const [authentication, admin] = ['authentication', 'admin'].map((key) =>
-    new AuthenticationService(app, key)
-      .register('local', new LocalStrategy())
-      .register('jwt', new JwtStrategy()),
-  ) as [AuthenticationService, AuthenticationService]
-  app.use('users', new MongoDBListService({ Model: db.collection('users') }) as never)
-  app.use('sessions', new MongoDBListService({ Model: db.collection('sessions') }) as never)
-  app.use('authentication', authentication as never)
-  app.use('admin', admin as never)
-  t.teardown(() => app.close())
-  await t.rejects(app.setup(), /keeps the sessions of another authentication service/)
+  const start = async (own: Readonly<Record<string, string>>, mounted?: string) => {
+    const app = fastifyApp(createApp())
+    if (mounted !== undefined) {
+      app.use('inner', addLogins(createApp() as FastifyApplication, { logins: mounted }) as never)
+    }
+    t.teardown(() => app.close())
+    await addLogins(app, own).setup()
+    return app
+  }
+  const refusal = /keeps the sessions of another authentication service/
+  await t.rejects(start({ authentication: 'sessions', admin: 'sessions' }), refusal)
+  await t.rejects(start({ authentication: 'inner/sessions' }, 'sessions'), refusal)
+  const app = await start({ authentication: 'sessions' }, 'sessions')
+  await app.unuse('authentication')
+  const next = new AuthenticationService(app)
+  next.register('local', new LocalStrategy()).register('jwt', new JwtStrategy())
+  app.use('authentication', next as never)
+  await t.rejects(next.setup(), refusal, 'one that has taken the place of another')
 })
 
 t.test(
