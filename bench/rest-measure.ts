@@ -50,6 +50,7 @@ export interface RoundSizes extends TurnSizes {
   readonly rounds: number
 }
 
+/** What most benches of REST measure, and with `--quick`. */
 export const ROUND_SIZES: RoundSizes = { rounds: 5, warmUp: 12_000, turns: 24, requests: 400 }
 export const QUICK_ROUND_SIZES: RoundSizes = { ...ROUND_SIZES, rounds: 2, turns: 10 }
 

@@ -17,7 +17,7 @@ import type { AuthenticationParams } from './authentication-params.ts'
 import { DEFAULT_SETTING, installDefaultAuthentication } from './default-authentication.ts'
 import { findEntityService, getEntityIdName } from './entity-service.ts'
 import { installLoginHooks } from './hooks/login-events.ts'
-import { limitProof, readClaims } from './proof.ts'
+import { getTokenClaims, limitProof } from './proof.ts'
 import type { Sessions } from './sessions/sessions.ts'
 import type { AuthenticationConfiguration } from './settings/authentication-config.ts'
 import { checkConfiguration } from './settings/configuration-check.ts'
@@ -268,7 +268,7 @@ export class AuthenticationService implements Authentication {
     const { authStrategies } = this.configuration
     const result = await this.authenticate(authentication, params, ...authStrategies)
     const sessions = this.configuration.sessions && (await this.#loadSessions())
-    const { sid, sub } = readClaims(result.authentication)
+    const { sid, sub } = getTokenClaims(result.authentication)
     const own = typeof sid === 'string' ? sid : undefined
     if (sessions && keep === 'current') {
       await sessions.endAll(sub ?? '', own)

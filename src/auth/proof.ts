@@ -64,7 +64,7 @@ export function findProof(authentication: unknown): Proof | undefined {
 }
 
 /** Returns the claims of the token that an authentication was confirmed by; none where it was another proof. */
-export function readClaims(authentication: object | undefined): Partial<AccessTokenPayload> {
+export function getTokenClaims(authentication: object | undefined): Partial<AccessTokenPayload> {
   const { payload } = (authentication ?? {}) as { payload?: Partial<AccessTokenPayload> | null }
   return payload ?? {}
 }

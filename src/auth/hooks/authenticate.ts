@@ -122,7 +122,8 @@ function findService(app: Application, { service: path }: AuthenticateOptions): 
 type ParamsHolder = Pick<HookCall, 'params'> & Partial<Pick<HookCall, 'service'>>
 
 /**
- * Proves who calls. Returns `undefined`, and no promise, where nothing has to be proven.
+ * Proves who calls, and sets `params` of the holder to params with the entity and the proven `authentication`.
+ * Returns `undefined`, and no promise, where nothing has to be proven.
  * @throws {NotAuthenticated} nothing is proven
  */
 export function proveParams(

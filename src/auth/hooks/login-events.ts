@@ -6,7 +6,7 @@ import { describeRefusal } from '../auth-errors.ts'
 import type { Authentication, AuthenticationResult } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import { getField } from '../entity-service.ts'
-import { readClaims } from '../proof.ts'
+import { getTokenClaims } from '../proof.ts'
 
 type LoginEvent = 'login' | 'logout'
 
@@ -49,7 +49,7 @@ function createLoginHook(service: Authentication, event: LoginEvent): AroundHook
     }
     const strategy = result.authentication?.strategy
     const { entity } = service.configuration
-    const { sub } = readClaims(result.authentication)
+    const { sub } = getTokenClaims(result.authentication)
     const caller = { address: params.address, ...(entity == null ? {} : { [entity]: sub }) }
     // Nobody logs in by it: the login goes on.
     if (event === 'login' && strategy === 'refresh') {

@@ -2,7 +2,7 @@ import type { AroundHook, HookContext } from '../../core/index.ts'
 import { isObject } from '../../core/value-kind.ts'
 import type { Authentication } from '../authentication.ts'
 import { findEntityService, getEntityIdName, getField } from '../entity-service.ts'
-import { readClaims } from '../proof.ts'
+import { getTokenClaims } from '../proof.ts'
 import type { Sessions } from './sessions.ts'
 
 /** The methods that change users, or remove them. */
@@ -21,7 +21,7 @@ export function createUserWatch(authentication: Authentication, sessions: Sessio
     await next()
     // Hooks may have made the password of another field.
     if (!before && !(await mayEnd(authentication, context))) return
-    const { sid, sub } = readClaims(context.params.authentication)
+    const { sid, sub } = getTokenClaims(context.params.authentication)
     const found = [context.result].flat().map((user) => (isObject(user) ? user[idName] : undefined))
     for (const id of context.id == null ? found : [context.id]) {
       if (id == null) continue

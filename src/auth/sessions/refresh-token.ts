@@ -98,7 +98,7 @@ export function sealSuccessor(
   return sealData('session-successor', { text }, [before.text], lifetime)
 }
 
-/** Returns the token that was sealed, `null` where the one before is another one. */
+/** Returns the token that was sealed, `null` where the one before is another one, or its lifetime is over. */
 export async function openSuccessor(
   sealed: string,
   before: RefreshToken,

@@ -3,7 +3,7 @@ import { BadRequest, MethodNotAllowed, NotAcceptable, NotAuthenticated } from '.
 import { isObject } from '../../core/value-kind.ts'
 import type { Authentication } from '../authentication.ts'
 import { proveParams } from '../hooks/authenticate.ts'
-import { readClaims } from '../proof.ts'
+import { getTokenClaims } from '../proof.ts'
 import type { Sessions, StoredSession } from './sessions.ts'
 
 /** What callers outside see of their sessions. */
@@ -34,7 +34,7 @@ export function createSessionGuard(authentication: Authentication, sessions: Ses
 }
 
 function readOwner({ params }: HookContext): { sid: unknown; sub: string } {
-  const { sid, sub } = readClaims(params.authentication)
+  const { sid, sub } = getTokenClaims(params.authentication)
   // Any proof but an access token, an API key for example, names no user by a claim.
   if (typeof sub === 'string') return { sid, sub }
   throw new NotAuthenticated('Sessions are shown for an access token alone')

@@ -12,7 +12,7 @@ import type {
 import type { AuthenticationParams } from '../authentication-params.ts'
 import type { Entity } from '../entity-service.ts'
 import { createEntityParams, readResultEntity } from '../entity-service.ts'
-import { readClaims } from '../proof.ts'
+import { getTokenClaims } from '../proof.ts'
 import type {
   AuthenticationConfiguration,
   EntityConfiguration,
@@ -194,7 +194,7 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
     const { entity } = this.configuration
     const { accessToken, authentication } = result ?? {}
     if (event === 'login') {
-      const { exp } = readClaims(authentication)
+      const { exp } = getTokenClaims(authentication)
       if (accessToken === undefined || typeof exp !== 'number') return
       this.#watchExpiry(connection, exp * 1000)
       connection['authentication'] = { strategy: this.name, accessToken }

@@ -58,7 +58,7 @@ export async function openData(
   throw createRefusal(message, reason)
 }
 
-/** A key of its own for each purpose, so that none of them is the secret that signs tokens. */
+/** Returns a key of its own for each purpose (HKDF, 32 bytes), so that none of them is the secret itself. */
 export function deriveKey(purpose: string, secret: string): Uint8Array {
   return new Uint8Array(hkdfSync('sha256', secret, '', `remex ${purpose}`, KEY_BYTES))
 }

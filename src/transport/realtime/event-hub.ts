@@ -1,5 +1,5 @@
 import type { AuthenticationResult } from '../../auth/authentication.ts'
-import { readClaims } from '../../auth/proof.ts'
+import { getTokenClaims } from '../../auth/proof.ts'
 import type { SessionEnd } from '../../auth/sessions/sessions.ts'
 import type { BusEvent, BusReceiver, EventBus } from '../../core/events/event-bus.ts'
 import type { Application, HookContext, MethodEntry, Params } from '../../core/index.ts'
@@ -36,7 +36,7 @@ interface KeptParting {
 export class EventHub implements RequestStreams, StreamHub, BusReceiver {
   readonly options: ResolvedRealtimeOptions
   readonly #app: Application
-  /** The path of each service here: one of a mounted application knows another one. */
+  /** The path of each entry in this application; `entry.path` is that within a mounted one. */
   #paths: ReadonlyMap<object, string> = new Map()
   readonly #topics = new Map<MethodEntry, Topic>()
   readonly #streams = new Set<Subscription>()
@@ -274,7 +274,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
   /** Ends the streams of a session, or of all sessions of a user but one. */
   #endLogins({ sid, userId, keep }: SessionEnd): void {
     for (const stream of this.#streams) {
-      const claims = readClaims(stream.params.authentication)
+      const claims = getTokenClaims(stream.params.authentication)
       if (claims['sid'] === undefined || claims['sid'] === keep) continue
       const isEnded = sid === undefined ? claims.sub === userId : claims['sid'] === sid
       if (isEnded) stream.end('expired')
@@ -283,17 +283,17 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
 
   /** Has the hooks of `find` refuse the streams of a login that has ended. */
   #recheckLogin({ authentication }: AuthenticationResult): void {
-    const { jti } = readClaims(authentication)
+    const { jti } = getTokenClaims(authentication)
     if (jti === undefined) return
     for (const stream of this.#streams) {
-      if (readClaims(stream.params.authentication).jti === jti) void stream.recheck()
+      if (getTokenClaims(stream.params.authentication).jti === jti) void stream.recheck()
     }
   }
 }
 
 /** Returns who a call is from: the subject of its token, else the address. */
 function toCaller({ authentication, address }: Params): string {
-  const { sub } = readClaims(authentication)
+  const { sub } = getTokenClaims(authentication)
   return sub === undefined ? `address ${address}` : `login ${sub}`
 }
 

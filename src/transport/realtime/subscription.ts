@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
-import { readClaims } from '../../auth/proof.ts'
+import { getTokenClaims } from '../../auth/proof.ts'
 import type { HookContext, Params } from '../../core/index.ts'
 import {
   BadRequest,
@@ -82,7 +82,7 @@ export class Subscription implements Follower, Viewer {
 
   /** When the token of the caller expires, in ms since the epoch. */
   get expiresAt(): number {
-    const { exp } = readClaims(this.#params.authentication)
+    const { exp } = getTokenClaims(this.#params.authentication)
     return typeof exp === 'number' ? exp * 1_000 : Number.POSITIVE_INFINITY
   }
 
