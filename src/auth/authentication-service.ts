@@ -18,6 +18,7 @@ import { DEFAULT_SETTING, installDefaultAuthentication } from './default-authent
 import { findEntityService, getEntityIdName } from './entity-service.ts'
 import { installLoginHooks } from './hooks/login-events.ts'
 import { getTokenClaims, limitProof } from './proof.ts'
+import type { SessionCookies } from './sessions/session-cookies.ts'
 import type { Sessions } from './sessions/sessions.ts'
 import type { AuthenticationConfiguration } from './settings/authentication-config.ts'
 import { checkConfiguration } from './settings/configuration-check.ts'
@@ -44,6 +45,8 @@ export class AuthenticationService implements Authentication {
   readonly #strategies = new Map<string, AuthenticationStrategy>()
   readonly #settings: LiveSettings
   #sessions: Promise<Sessions> | null = null
+  /** What reads the tokens of sessions from cookies, once sessions are loaded. */
+  #cookies: SessionCookies | null = null
   /** The path of the service with the sessions, as the start has found it. */
   #sessionsPath: string | undefined
 
@@ -196,7 +199,7 @@ export class AuthenticationService implements Authentication {
         if (parsed instanceof Promise) return parsed.then((value) => value ?? parseFrom(index + 1))
         if (parsed !== null) return parsed
       }
-      return null
+      return this.#cookies?.parse(request, strategies) ?? null
     }
     return parseFrom(0)
   }
@@ -307,6 +310,10 @@ export class AuthenticationService implements Authentication {
   #loadSessions(): Promise<Sessions> {
     this.#sessions ??= import('./sessions/install.ts')
       .then((file) => file.installSessions(this))
+      .then(({ sessions, cookies }) => {
+        this.#cookies = cookies
+        return sessions
+      })
       .catch((error: unknown) => {
         // The next login tries again, as soon as the database is there.
         this.#sessions = null

@@ -18,6 +18,8 @@ export interface AuthenticationHttpRequest {
   readonly headers: Headers
   /** The parsed query string. */
   readonly query?: Query | undefined
+  /** `GET`, `POST` and so on. */
+  readonly method?: string | undefined
 }
 
 /** What a strategy proves: `{ authentication: { strategy }, user }`, with a token perhaps. */

@@ -72,7 +72,7 @@ const TOKEN_PARAMETER = 'access_token'
 export function parseCaller(
   app: Application,
   sources: readonly ParseAuthenticationOptions[],
-  { headers }: Pick<FastifyRequest, 'headers'>,
+  { headers, method }: Pick<FastifyRequest, 'headers' | 'method'>,
   reply: FastifyReply,
 ): Caller | Promise<Caller> {
   for (let index = 0; index < sources.length; index += 1) {
@@ -80,10 +80,10 @@ export function parseCaller(
     const service = findAuthentication(app, source.service)
     const strategies = source.strategies ?? service?.parseStrategies ?? []
     if (service === null || strategies.length === 0) continue
-    const parsed = service.parse({ headers }, reply, ...strategies)
+    const parsed = service.parse({ headers, method }, reply, ...strategies)
     if (parsed instanceof Promise) {
       const others = sources.slice(index + 1)
-      return parsed.then((caller) => caller ?? parseCaller(app, others, { headers }, reply))
+      return parsed.then((caller) => caller ?? parseCaller(app, others, { headers, method }, reply))
     }
     if (parsed !== null) return parsed
   }

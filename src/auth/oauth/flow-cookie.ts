@@ -1,5 +1,6 @@
 import { isNonEmptyString } from '../../core/value-kind.ts'
 import { createRefusal } from '../auth-errors.ts'
+import { findCookies, toSetCookie } from '../cookies.ts'
 import { openData, sealData } from '../tokens/sealed-data.ts'
 
 /** A login that has begun at a provider and has not come back yet. */
@@ -28,9 +29,6 @@ export interface Flow {
 /** How long people may take at the provider. */
 export const FLOW_LIFETIME_SECONDS = 600
 
-/** Browsers drop a cookie of more than 4,096 bytes, with its name and attributes. */
-const MAX_COOKIE_LENGTH = 3800
-
 /** What people are told who come back from a provider that they were not sent to from here. */
 export const NO_FLOW =
   'No valid oAuth response. You must initiate the oAuth flow from the authorize endpoint.'
@@ -49,14 +47,18 @@ export async function storeFlow(
   const sealed = await sealData('oauth-flow', { ...flow }, secrets, FLOW_LIFETIME_SECONDS)
   // Browsers demand Secure beside None, and accept it from this computer without TLS.
   const isSecure = isCrossSite || isEncrypted(flow)
-  const site = `${isSecure ? '; Secure' : ''}; SameSite=${isCrossSite ? 'None' : 'Lax'}`
-  const header = `${getCookieName(flow)}=${sealed}; Max-Age=${FLOW_LIFETIME_SECONDS}; ${getCookieScope(flow)}${site}`
-  return header.length > MAX_COOKIE_LENGTH ? null : header
+  const sameSite = isCrossSite ? 'None' : 'Lax'
+  return toSetCookie({
+    ...{ name: getCookieName(flow), value: sealed, maxAge: FLOW_LIFETIME_SECONDS },
+    ...{ path: getCookiePath(flow), isSecure, sameSite },
+  })
 }
 
 /** Returns the header that has the browser forget a flow. */
 export function removeFlow(flow: Flow): string {
-  return `${getCookieName(flow)}=; Max-Age=0; ${getCookieScope(flow)}${isEncrypted(flow) ? '; Secure' : ''}`
+  const isSecure = isEncrypted(flow)
+  const nothing = { name: getCookieName(flow), value: '', maxAge: 0 }
+  return toSetCookie({ ...nothing, path: getCookiePath(flow), isSecure, sameSite: 'Lax' }) as string
 }
 
 /**
@@ -70,13 +72,9 @@ export async function readFlow(
   secrets: readonly string[],
 ): Promise<Flow> {
   const names = [SECURE, ''].map((prefix) => `${prefix}${NAME}${provider}`)
-  const found = String(header ?? '')
-    .split(';')
-    .map((pair) => pair.trim().split('=', 2))
-    .filter(([name = '']) => names.includes(name))
+  const found = findCookies(header, names)
   const [[name, sealed] = []] = found
   if (!isNonEmptyString(sealed)) throw createRefusal(NO_FLOW, 'no flow was begun in this browser')
-  // A second one comes from a neighbouring host, to be taken for this one's.
   if (found.length > 1) throw createRefusal(NO_FLOW, 'two flows at once')
   const flow = (await openData('oauth-flow', sealed, secrets, NO_FLOW)) as unknown as Flow
   if (flow.provider !== provider)
@@ -96,9 +94,8 @@ function getCookieName(flow: Flow): string {
   return `${isEncrypted(flow) ? SECURE : ''}${NAME}${flow.provider}`
 }
 
-function getCookieScope({ redirectUri }: Flow): string {
-  // Below a prefix with parameters callers choose a part of the path, which must stay one.
-  return `Path=${new URL(redirectUri).pathname.replaceAll(';', '%3B')}; HttpOnly`
+function getCookiePath({ redirectUri }: Flow): string {
+  return new URL(redirectUri).pathname
 }
 
 function isEncrypted({ redirectUri }: Flow): boolean {

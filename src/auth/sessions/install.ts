@@ -4,6 +4,7 @@ import type { Authentication } from '../authentication.ts'
 import { findEntityService } from '../entity-service.ts'
 import { createUserWatch, WATCHED_METHODS } from './changed-users.ts'
 import { RefreshStrategy } from './refresh-strategy.ts'
+import { SessionCookies } from './session-cookies.ts'
 import { createSessionGuard } from './session-guard.ts'
 import { Sessions } from './sessions.ts'
 
@@ -21,14 +22,17 @@ const INDEXES = [
 ]
 
 /**
- * Gives an authentication service sessions: the strategy that renews them, a guard of the service that keeps them,
- * and its indexes.
+ * Gives an authentication service sessions: the strategy that renews them, a guard of the service that keeps them
+ * and its indexes, and what puts tokens into cookies.
  * @throws {TypeError} that service is none on MongoDB, another authentication service keeps
  *   its sessions there, no strategy finds users, or one is named `refresh`
  */
-export async function installSessions(authentication: Authentication): Promise<Sessions> {
+export async function installSessions(
+  authentication: Authentication,
+): Promise<{ sessions: Sessions; cookies: SessionCookies }> {
   const { app, configKey, configuration } = authentication
   const sessions = new Sessions(authentication)
+  const cookies = new SessionCookies(authentication, sessions)
   const { service: path, accessSeconds } = sessions.options
   const service = findEntityService(app, path) as IndexedService | null
   if (service?.getModel === undefined || service.id !== '_id') {
@@ -60,8 +64,12 @@ export async function installSessions(authentication: Authentication): Promise<S
   const watch = createUserWatch(authentication, sessions)
   const users = toServicePath(configuration.service ?? '')
   followService(app, users, (entry) => addAround(entry, WATCHED_METHODS, watch))
+  const own = [...app.entries.values()].filter(
+    ({ service }) => service === (authentication as object),
+  )
+  for (const entry of own) addAround(entry, ['create', 'remove'], cookies.createHook())
   authentication.register('refresh', new RefreshStrategy(authentication, sessions))
-  return sessions
+  return { sessions, cookies }
 }
 
 /** Calls a function with the service at a path, and with each that takes its place later. */

@@ -22,6 +22,15 @@ export interface SessionOptions {
   readonly checkSession?: 'always' | 'never'
   /** For how long the read of `checkSession` is remembered, in ms. Default: 0. */
   readonly checkCacheMs?: number
+  /**
+   * Whether callers outside get tokens in cookies that scripts can not read: `true` for the refresh token,
+   * `'all'` for both. A token in a cookie is in no body. Default: `false`.
+   */
+  readonly cookie?: boolean | 'all'
+  /** The path that browsers send the refresh token to, the one of the authentication service. Default: `'/'`. */
+  readonly cookiePath?: string
+  /** The origins whose pages may log in and write by cookies, beside that of the server. Default: `[]`. */
+  readonly origins?: readonly string[]
 }
 
 export const SESSION_RULES: Readonly<Record<keyof SessionOptions, OptionRule>> = {
@@ -35,6 +44,23 @@ export const SESSION_RULES: Readonly<Record<keyof SessionOptions, OptionRule>> =
     isValid: (value) => value === 'always' || value === 'never',
   },
   checkCacheMs: OPTION.count,
+  cookie: {
+    expected: "true, false or 'all'",
+    isValid: (value) => typeof value === 'boolean' || value === 'all',
+  },
+  cookiePath: {
+    expected: "a path of visible characters, '/api/authentication'",
+    isValid: (value) => typeof value === 'string' && /^\/[!-:<-~]*$/.test(value),
+  },
+  origins: {
+    expected: "a list of origins, ['https://app.example.org']",
+    isValid: (value) => Array.isArray(value) && value.every(isOrigin),
+  },
+}
+
+/** Whether a value is an origin as browsers write it: without a path, and not `*`. */
+function isOrigin(value: unknown): boolean {
+  return typeof value === 'string' && URL.canParse(value) && new URL(value).origin === value
 }
 
 /** The options of sessions with their defaults. */
@@ -46,6 +72,9 @@ export interface ResolvedSessionOptions {
   readonly graceMs: number
   readonly checksAlways: boolean
   readonly checkCacheMs: number
+  readonly cookie: boolean | 'all'
+  readonly cookiePath: string
+  readonly origins: readonly string[]
 }
 
 /**
@@ -54,9 +83,11 @@ export interface ResolvedSessionOptions {
  * @throws {TypeError} a time is not valid, or shorter than a second
  */
 export function resolveSessionOptions(
-  { service, graceMs = 10_000, checkSession = 'never', checkCacheMs = 0, ...times }: SessionOptions,
+  options: SessionOptions,
   name: string,
 ): ResolvedSessionOptions {
+  const { service, graceMs = 10_000, checkSession = 'never', checkCacheMs = 0 } = options
+  const { cookie = false, cookiePath = '/', origins = [], ...times } = options
   const toSeconds = (
     option: 'accessExpiresIn' | 'idle' | 'absolute',
     otherwise: string,
@@ -73,6 +104,19 @@ export function resolveSessionOptions(
   if (idleMs <= accessSeconds * 1000) {
     throw new TypeError(`'${name}.idle' must be longer than '${name}.accessExpiresIn'`)
   }
+  const needless = (['cookiePath', 'origins'] as const).find((option) => options[option])
+  if (!cookie && needless !== undefined) {
+    throw new TypeError(`'${name}.${needless}' needs '${name}.cookie'`)
+  }
   const checksAlways = checkSession === 'always'
-  return { service, accessSeconds, idleMs, absoluteMs, graceMs, checksAlways, checkCacheMs }
+  const resolved = {
+    service,
+    accessSeconds,
+    idleMs,
+    absoluteMs,
+    graceMs,
+    checksAlways,
+    checkCacheMs,
+  }
+  return { ...resolved, cookie, cookiePath, origins }
 }

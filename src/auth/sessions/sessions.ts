@@ -165,6 +165,12 @@ export class Sessions {
     return session !== null
   }
 
+  /** Ends the session of a refresh token. Resolves to whether the token was made here, and the session there. */
+  async endByToken(text: string): Promise<boolean> {
+    const token = readRefreshToken(text, this.maker)
+    return token !== null && this.end(token.sessionId)
+  }
+
   /** Ends all sessions of a user, but for one where its id is given. */
   async endAll(userId: string, keep?: string): Promise<void> {
     if (userId === '')
@@ -274,10 +280,15 @@ export class Sessions {
 
   /** The strategy that finds users by their ids. */
   get finder(): Finder | undefined {
+    return this.#authentication.getStrategy(this.finderName) as unknown as Finder | undefined
+  }
+
+  /** The name of that strategy, which takes access tokens; `''` for none. */
+  get finderName(): string {
     const { strategyNames } = this.#authentication
-    const all = strategyNames.map((name) => this.#authentication.getStrategy(name))
-    const isFinder = (one: object | undefined): boolean => one !== undefined && 'getEntityId' in one
-    return all.find(isFinder) as unknown as Finder | undefined
+    const isFinder = (name: string): boolean =>
+      'getEntityId' in (this.#authentication.getStrategy(name) ?? {})
+    return strategyNames.find(isFinder) ?? ''
   }
 
   /** Resolves to a result with a pair of tokens. */

@@ -1,0 +1,35 @@
+/** Browsers drop a cookie of more than 4,096 bytes, with its name and attributes. */
+const MAX_COOKIE_LENGTH = 3800
+
+/** A cookie that scripts can not read. */
+export interface Cookie {
+  readonly name: string
+  readonly value: string
+  /** In seconds; 0 has the browser forget it. */
+  readonly maxAge: number
+  readonly path: string
+  readonly isSecure: boolean
+  readonly sameSite: 'Lax' | 'None'
+}
+
+/** Returns a cookie as the header `set-cookie`, `null` where it is too long for browsers. */
+export function toSetCookie(cookie: Cookie): string | null {
+  const { name, value, maxAge, path, isSecure, sameSite } = cookie
+  // Below a prefix with parameters callers choose a part of the path, which must stay one.
+  const scope = `Max-Age=${maxAge}; Path=${path.replaceAll(';', '%3B')}; HttpOnly`
+  const header = `${name}=${value}; ${scope}${isSecure ? '; Secure' : ''}; SameSite=${sameSite}`
+  return header.length > MAX_COOKIE_LENGTH ? null : header
+}
+
+/**
+ * Returns the cookies of a request that have one of the names. More than one is an attack mostly: a neighbouring
+ * host sets a second one, to be taken for this one's.
+ * @param header the header `cookie`
+ */
+export function findCookies(header: unknown, names: readonly string[]): [string, string][] {
+  return String(header ?? '')
+    .split(';')
+    .map((pair) => pair.trim().split('=', 2) as [string, string?])
+    .filter(([name]) => names.includes(name))
+    .map(([name, value = '']) => [name, value])
+}

@@ -1,0 +1,190 @@
+import type { AroundHook, AuthenticationRequest, Headers, HookContext } from '../../core/index.ts'
+import { BadRequest, Forbidden, NotAuthenticated, ServiceError } from '../../core/index.ts'
+import { isNonEmptyString, isObject } from '../../core/value-kind.ts'
+import type {
+  Authentication,
+  AuthenticationHttpRequest,
+  AuthenticationResult,
+} from '../authentication.ts'
+import type { AuthenticationParams } from '../authentication-params.ts'
+import type { Cookie } from '../cookies.ts'
+import { findCookies, toSetCookie } from '../cookies.ts'
+import type { Sessions } from './sessions.ts'
+
+type TokenKind = 'access' | 'refresh'
+
+/** The methods of HTTP that change nothing: pages of other sites may send them, and see no answer. */
+const SAFE_METHODS: readonly unknown[] = ['GET', 'HEAD', 'OPTIONS']
+
+/** A proxy sends these: its address says nothing of how browsers reach it. */
+const PROXY_HEADERS = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'via']
+
+const LOCAL_HOSTS: readonly string[] = ['localhost', '127.0.0.1', '[::1]']
+
+/** The tokens of sessions in cookies, which no script can read. */
+export class SessionCookies {
+  readonly #authentication: Authentication
+  readonly #sessions: Sessions
+  #isTold = false
+
+  constructor(authentication: Authentication, sessions: Sessions) {
+    this.#authentication = authentication
+    this.#sessions = sessions
+  }
+
+  /**
+   * Returns the access token that a request has in a cookie, as a strategy reads it; `null` for none.
+   * @param strategies the names of those that may read the request
+   * @throws {Forbidden} the request may write, and no page of `origins` has sent it
+   */
+  parse(
+    { headers, method }: AuthenticationHttpRequest,
+    strategies: readonly string[],
+  ): AuthenticationRequest | null {
+    const { options, finderName } = this.#sessions
+    if (options.cookie !== 'all' || !strategies.includes(finderName)) return null
+    const accessToken = this.#read('access', headers)
+    if (accessToken === null) return null
+    if (!SAFE_METHODS.includes(method)) this.#checkOrigin(headers)
+    return { strategy: finderName, accessToken }
+  }
+
+  /** Returns a hook of the authentication service that puts tokens into cookies, and takes them from there. */
+  createHook(): AroundHook {
+    return async (context, next) => {
+      if (!this.#sessions.options.cookie || context.params.provider === undefined) return next()
+      await (context.method === 'create' ? this.#logIn(context, next) : this.#logOut(context, next))
+      hideTokens(context, this.#sessions.options.cookie)
+    }
+  }
+
+  async #logIn(context: HookContext, next: () => Promise<void>): Promise<void> {
+    const { headers = {} } = context.params
+    const before = this.#read('refresh', headers)
+    const data: Record<string, unknown> = isObject(context.data) ? context.data : {}
+    const isRefresh = data['strategy'] === 'refresh'
+    // A page elsewhere could log its visitors in as somebody else. Programs that are no browser send neither.
+    const isOfPage = headers['origin'] !== undefined || headers['sec-fetch-site'] !== undefined
+    if (isRefresh || isOfPage) this.#checkOrigin(headers)
+    if (isRefresh) {
+      if ('refreshToken' in data) {
+        throw new BadRequest("'refreshToken' is read from its cookie alone")
+      }
+      if (before === null) throw new NotAuthenticated('There is no session to be refreshed')
+      context.data = { ...data, refreshToken: before }
+    }
+    await next()
+    const { accessToken, refreshToken } = context.result as { [name: string]: unknown }
+    // A login by an access token has no session of its own.
+    if (!isNonEmptyString(refreshToken)) return
+    const { accessSeconds, idleMs, absoluteMs, cookie } = this.#sessions.options
+    const seconds = Math.floor(Math.min(idleMs, absoluteMs) / 1000)
+    const isAll = cookie === 'all'
+    this.#set(context, [
+      this.#create('refresh', refreshToken, seconds, context.params),
+      ...(isAll ? [this.#create('access', accessToken, accessSeconds, context.params)] : []),
+    ])
+    // What somebody may have known of this browser before its login is worth nothing after it.
+    if (!isRefresh && before !== null) await this.#sessions.endByToken(before)
+  }
+
+  async #logOut(context: HookContext, next: () => Promise<void>): Promise<void> {
+    const { headers = {}, query = {} } = context.params
+    const refreshToken = this.#read('refresh', headers)
+    try {
+      await next()
+    } catch (error) {
+      // The access token lives for minutes: whoever comes back later ends the session as well.
+      const isRefused = error instanceof ServiceError && error.code === 401
+      if (!isRefused || context.id != null || refreshToken === null) throw error
+      this.#checkOrigin(headers)
+      if (!(await this.#sessions.endByToken(refreshToken))) throw error
+      context.result = { authentication: { strategy: 'refresh' } }
+    }
+    if (query['keep'] !== undefined) return
+    const kinds: TokenKind[] = ['refresh', 'access']
+    this.#set(
+      context,
+      kinds.map((kind) => this.#create(kind, '', 0, context.params)),
+    )
+  }
+
+  /** Returns the token of a kind that a request has in its cookie, `null` for none, and for two of them. */
+  #read(kind: TokenKind, headers: Headers = {}): string | null {
+    const { cookie } = headers
+    if (cookie === undefined) return null
+    const names = [this.#getName(kind, true)]
+    if (isDevelopment()) names.push(this.#getName(kind, false))
+    const found = findCookies(cookie, names)
+    const [, value = ''] = found[0] ?? []
+    return found.length === 1 && value !== '' ? value : null
+  }
+
+  /** @throws {Forbidden} a request was sent by a page of another site, or by no page at all */
+  #checkOrigin({ origin, 'sec-fetch-site': site }: Headers): void {
+    if (site === 'same-origin') return
+    if (typeof origin === 'string' && this.#sessions.options.origins.includes(origin)) return
+    throw new Forbidden("Cookies of sessions serve pages of this origin and of 'sessions.origins'")
+  }
+
+  #create(kind: TokenKind, value: unknown, maxAge: number, params: AuthenticationParams): Cookie {
+    const isSecure = !this.#isLocal(params)
+    const path = this.#getPath(kind)
+    const name = this.#getName(kind, isSecure)
+    return { name, value: String(value), maxAge, path, isSecure, sameSite: 'Lax' }
+  }
+
+  #set({ http }: HookContext, cookies: readonly Cookie[]): void {
+    const headers = cookies.map((cookie) => {
+      const header = toSetCookie(cookie)
+      if (header !== null) return header
+      throw new TypeError(`A token is too long for the cookie '${cookie.name}'`)
+    })
+    const { 'set-cookie': others = [] } = http.headers ?? {}
+    http.headers = { ...http.headers, 'set-cookie': [others, headers].flat() as string[] }
+  }
+
+  /** @see RFC 6265bis §4.1.3 for the prefixes of the names */
+  #getName(kind: TokenKind, isSecure: boolean): string {
+    const prefix = this.#getPath(kind) === '/' ? '__Host-' : '__Secure-'
+    return `${isSecure ? prefix : ''}${this.#authentication.configKey}-${kind}`
+  }
+
+  #getPath(kind: TokenKind): string {
+    return kind === 'refresh' ? this.#sessions.options.cookiePath : '/'
+  }
+
+  /** Whether a developer has reached this server without TLS: not every browser keeps secure cookies then. */
+  #isLocal({ requestUrl, headers = {} }: AuthenticationParams): boolean {
+    if (requestUrl === undefined || !isDevelopment()) return false
+    const { protocol, hostname } = new URL(requestUrl)
+    const isLocal =
+      protocol === 'http:' &&
+      LOCAL_HOSTS.includes(hostname) &&
+      PROXY_HEADERS.every((name) => headers[name] === undefined)
+    if (isLocal && !this.#isTold) {
+      this.#isTold = true
+      this.#authentication.app.logger.warn(
+        { hostname },
+        'Cookies of sessions lack Secure on this computer, as long as NODE_ENV is not production',
+      )
+    }
+    return isLocal
+  }
+}
+
+function isDevelopment(): boolean {
+  return process.env['NODE_ENV'] !== 'production'
+}
+
+/** Removes what is in cookies from the body of an answer. */
+function hideTokens(context: HookContext, cookie: boolean | 'all'): void {
+  const hide = (result: object): object => {
+    const { refreshToken: _refreshToken, accessToken, ...others } = result as AuthenticationResult
+    if (cookie !== 'all') return { accessToken, ...others }
+    const { accessToken: _accessToken, ...authentication } = Object(others['authentication'])
+    return { ...others, authentication }
+  }
+  if (isObject(context.dispatch)) context.dispatch = hide(context.dispatch)
+  if (isObject(context.result)) context.result = hide(context.result)
+}

@@ -1,0 +1,251 @@
+import t from 'tap'
+import { openDatabase } from '../../support/database.ts'
+import { ADA, startSessions } from '../../support/session-server.ts'
+
+const database = await openDatabase(t)
+
+/** The host of a page, as a proxy that ends TLS hands it on. */
+const HOST = { host: 'app.example.org' }
+const SAME_ORIGIN = { ...HOST, 'sec-fetch-site': 'same-origin' }
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
+
+/** Starts a server with cookies, and a browser that keeps them. */
+async function startBrowser(t: Parameters<typeof startSessions>[0], sessions: object, more = {}) {
+  const started = await startSessions(t, database, sessions, more)
+  const jar = new Map<string, string>()
+  const set: string[] = []
+  const send = async (path: string, options: Parameters<typeof started.server.request>[1] = {}) => {
+    const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
+    const sent = { ...SAME_ORIGIN, ...(cookie === '' ? {} : { cookie }), ...options.headers }
+    const answer = await started.server.request(path, { ...options, headers: sent })
+    for (const header of answer.headers['set-cookie'] ?? []) {
+      set.push(header)
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(header) ?? []
+      if (header.includes('Max-Age=0;')) jar.delete(name)
+      else jar.set(name, value)
+    }
+    return answer
+  }
+  const logIn = () => send('/authentication', { data: { strategy: 'local', ...ADA } })
+  const refresh = (headers = {}) =>
+    send('/authentication', { data: { strategy: 'refresh' }, headers })
+  const logOut = (headers = {}) => send('/authentication', { method: 'DELETE', headers })
+  return { ...started, jar, set, send, logIn, refresh, logOut }
+}
+
+t.test('CSRF-2 a refresh token is in a cookie that no script reads, and in no body', async (t) => {
+  const { logIn, refresh, logOut, jar, set, stored, withToken, server } = await startBrowser(t, {
+    cookie: true,
+  })
+  const login = await logIn()
+  t.equal(login.status, 201)
+  t.match(login.body, { accessToken: String, user: { email: ADA.email } })
+  t.notHas(login.body, { refreshToken: String })
+  t.match(set, [
+    /^__Host-authentication-refresh=[^;]+; Max-Age=1209600; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
+  ])
+  t.equal(login.headers['cache-control'], 'no-store')
+  const first = jar.get('__Host-authentication-refresh')
+  t.notMatch(login.text, first)
+  const next = await refresh()
+  t.equal(next.status, 201)
+  t.not(jar.get('__Host-authentication-refresh'), first)
+  const { accessToken } = next.body as { accessToken: string }
+  const notes = await server.request('/notes', { headers: withToken(accessToken) })
+  t.equal(notes.status, 200)
+  // The access token may have expired: the cookie ends the session as well.
+  t.equal((await logOut()).status, 200)
+  t.equal(jar.size, 0)
+  t.equal(await stored.countDocuments(), 0)
+  t.equal((await refresh()).status, 401)
+})
+
+t.test('cookies only write for pages of this origin and of `origins`', async (t) => {
+  const origin = 'https://front.example.org'
+  const { logIn, refresh, logOut, send, stored } = await startBrowser(t, {
+    ...{ cookie: 'all', origins: [origin] },
+  })
+  await logIn()
+  const FOREIGN: [string, Record<string, string>][] = [
+    ['a program that is no browser', { 'sec-fetch-site': '' }],
+    ['another site', { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }],
+    ['a subdomain', { 'sec-fetch-site': 'same-site', origin: 'https://x.front.example.org' }],
+    ['an origin that begins alike', { 'sec-fetch-site': 'cross-site', origin: `${origin}.evil` }],
+    ['a page without an origin', { 'sec-fetch-site': 'cross-site', origin: 'null' }],
+    [
+      'the same host without TLS',
+      { 'sec-fetch-site': 'same-site', origin: 'http://front.example.org' },
+    ],
+    ['an address that was typed', { 'sec-fetch-site': 'none' }],
+  ]
+  for (const [name, headers] of FOREIGN) {
+    t.equal((await refresh(headers)).status, 403, `CSRF-1 a refresh of ${name}`)
+    t.equal((await logOut(headers)).status, 403, `CSRF-1 a logout of ${name}`)
+    const note = { data: { text: 'hello' }, headers }
+    t.equal((await send('/notes', note)).status, 403, `CSRF-1 a write of ${name}`)
+    const form = { method: 'POST', body: 'text=hello', headers: { ...FORM, ...headers } }
+    t.equal((await send('/notes', form)).status, 403, `FST-3 a form of ${name}`)
+    // Other sites can send it, and browsers do not show them the answer.
+    t.equal((await send('/notes', { headers })).status, 200)
+  }
+  const plain = { method: 'POST', body: '{"text":"hello"}' }
+  const text = { ...plain, headers: { 'content-type': 'text/plain' } }
+  t.equal((await send('/notes', text)).status, 415, 'FST-3 text')
+  const allowed = { origin, 'sec-fetch-site': 'same-site' }
+  t.equal((await send('/notes', { data: { text: 'hello' }, headers: allowed })).status, 201)
+  t.equal((await send('/notes', { data: { text: 'hello' } })).status, 201)
+  t.equal((await refresh(allowed)).status, 201)
+  t.equal(await stored.countDocuments(), 1)
+  t.equal((await logOut(allowed)).status, 200)
+  t.equal(await stored.countDocuments(), 0)
+})
+
+t.test('with both tokens in cookies no body has one', async (t) => {
+  const { logIn, refresh, send, set, jar } = await startBrowser(t, { cookie: 'all' })
+  for (const { body, text } of [await logIn(), await refresh()]) {
+    t.match(body, { user: { email: ADA.email }, authentication: { payload: { sid: String } } })
+    t.notMatch(text, /accessToken|refreshToken/)
+    for (const token of jar.values()) t.notOk(text.includes(token))
+  }
+  t.match(
+    set[1],
+    /^__Host-authentication-access=.*; Max-Age=600; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
+  )
+  const { body } = await send('/sessions')
+  t.match(body, { data: [{ current: true }] })
+  const out = await send('/authentication', { method: 'DELETE' })
+  t.equal(out.status, 200)
+  t.notMatch(out.text, /accessToken/)
+  t.equal(jar.size, 0)
+  t.equal((await send('/notes')).status, 401)
+})
+
+t.test('CSRF-1 a login of another site is refused, one of a program is not', async (t) => {
+  const { send, server } = await startBrowser(t, { cookie: true })
+  const data = { strategy: 'local', ...ADA }
+  const evil = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }
+  t.match(await send('/authentication', { data, headers: evil }), { status: 403 })
+  const body = new URLSearchParams(data).toString()
+  const form = { method: 'POST', body, headers: { ...FORM, ...evil } }
+  t.match(await send('/authentication', form), { status: 403 })
+  const { status, headers } = await server.request('/authentication', { data })
+  t.equal(status, 201)
+  t.equal(headers['set-cookie']?.length, 1)
+})
+
+t.test('FST-13 a login in a browser ends the session that this browser had', async (t) => {
+  const { logIn, jar, stored, refresh } = await startBrowser(t, { cookie: true })
+  await logIn()
+  const planted = new Map(jar)
+  await logIn()
+  t.equal(await stored.countDocuments(), 1)
+  for (const [name, value] of planted) jar.set(name, value)
+  t.equal((await refresh()).status, 401)
+})
+
+t.test(
+  'FST-14 a second cookie of the same name, set by another host, is as good as none',
+  async (t) => {
+    const { logIn, refresh, jar, send } = await startBrowser(t, {
+      ...{ cookie: 'all', cookiePath: '/authentication' },
+    })
+    await logIn()
+    t.strictSame(
+      [...jar.keys()],
+      ['__Secure-authentication-refresh', '__Host-authentication-access'],
+    )
+    const cookie = [...jar]
+      .flatMap(([name, value]) => [`${name}=other`, `${name}=${value}`])
+      .join('; ')
+    t.equal((await refresh({ cookie })).status, 401)
+    t.equal((await send('/notes', { headers: { cookie } })).status, 401)
+    t.equal((await refresh()).status, 201)
+  },
+)
+
+t.test('a refresh without a cookie says so, and one in the body is not read', async (t) => {
+  const { refresh, send, logIn, jar } = await startBrowser(
+    t,
+    { cookie: true },
+    { loginThrottle: { maxAttempts: 2 } },
+  )
+  for (let visit = 0; visit < 5; visit += 1) t.equal((await refresh()).status, 401)
+  await logIn()
+  const refreshToken = jar.get('__Host-authentication-refresh')
+  const data = { strategy: 'refresh', refreshToken }
+  t.match(await send('/authentication', { data }), { status: 400, body: { message: /cookie/ } })
+  jar.set('__Host-authentication-refresh', '%00')
+  t.equal((await refresh()).status, 401)
+})
+
+t.test('bearer tokens take no notice of cookies, and go before them', async (t) => {
+  const { logIn, send, withToken } = await startBrowser(t, { cookie: 'all' })
+  await logIn()
+  t.equal((await send('/notes')).status, 200)
+  t.equal((await send('/notes', { headers: withToken('not a token') })).status, 401)
+  const plain = await startBrowser(t, {})
+  const { body } = await plain.logIn()
+  t.match(body, { accessToken: String, refreshToken: String })
+  t.equal(plain.jar.size, 0)
+  const headers = { cookie: '__Host-authentication-access=x' }
+  t.equal((await plain.send('/notes', { headers })).status, 401)
+})
+
+t.test('on this computer, cookies work without TLS', async (t) => {
+  const { logIn, set, jar, refresh, server, send } = await startBrowser(t, { cookie: true })
+  const local = { host: '127.0.0.1:3030' }
+  const data = { strategy: 'local', ...ADA }
+  await send('/authentication', { data, headers: local })
+  t.match(set, [/^authentication-refresh=[^;]+; Max-Age=1209600; Path=\/; HttpOnly; SameSite=Lax$/])
+  t.equal((await refresh(local)).status, 201)
+  const told = server.logged.filter(({ message }) => message?.includes('Secure'))
+  t.equal(told.length, 1)
+  // A proxy may hand on requests of the world to this name.
+  jar.clear()
+  await send('/authentication', { data, headers: { ...local, 'x-forwarded-for': '192.0.2.1' } })
+  t.match(set.at(-1), /^__Host-/)
+  const before = process.env['NODE_ENV']
+  t.teardown(() => {
+    if (before === undefined) delete process.env['NODE_ENV']
+    else process.env['NODE_ENV'] = before
+  })
+  process.env['NODE_ENV'] = 'production'
+  jar.clear()
+  await send('/authentication', { data, headers: local })
+  t.match(set.at(-1), /^__Host-/)
+  await logIn()
+})
+
+t.test('a hook that refuses a login after it sends no cookie', async (t) => {
+  const { logIn, set, server } = await startBrowser(t, { cookie: 'all' })
+  const seen: unknown[] = []
+  server.app.service('authentication').hooks({
+    after: {
+      create: [
+        (context: { result: object }) => {
+          seen.push(Object.keys(context.result))
+          throw new Error('not today')
+        },
+      ],
+    },
+  } as never)
+  t.equal((await logIn()).status, 500)
+  t.strictSame(set, [])
+  t.equal(seen.length, 1)
+})
+
+t.test('settings of cookies that can not be meant are refused at the start', async (t) => {
+  const ROWS: [object, RegExp][] = [
+    [{ cookie: 'yes' }, /'sessions.cookie' must be true, false or 'all'/],
+    [{ origins: ['https://a.example'] }, /'authentication.sessions.origins' needs/],
+    [{ cookiePath: '/api' }, /'authentication.sessions.cookiePath' needs/],
+    [{ cookie: true, origins: ['*'] }, /a list of origins/],
+    [{ cookie: true, origins: ['https://a.example/'] }, /a list of origins/],
+    [{ cookie: true, origins: 'https://a.example' }, /a list of origins/],
+    [{ cookie: true, cookiePath: 'api' }, /a path/],
+    [{ cookie: true, cookiePath: '/a; Domain=example.org' }, /a path/],
+  ]
+  for (const [sessions, message] of ROWS) {
+    await t.rejects(startSessions(t, database, sessions), { message }, JSON.stringify(sessions))
+  }
+})
