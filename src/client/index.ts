@@ -10,8 +10,8 @@ export type {
   LoginMembers,
 } from './authentication/authentication.ts'
 export { authentication } from './authentication/authentication.ts'
-export type { AuthenticationClientOptions } from './authentication/authentication-client.ts'
 export { AuthenticationClient } from './authentication/authentication-client.ts'
+export type { AuthenticationClientOptions } from './authentication/client-options.ts'
 export type { LocationWithHash } from './authentication/location-token.ts'
 export type {
   LoginClaims,

@@ -11,7 +11,7 @@ import type { Answer, Server } from './sessions-random/server.ts'
 import { startServer } from './sessions-random/server.ts'
 
 // Eight processes are started, and each of them takes its time.
-t.setTimeout(180_000)
+t.setTimeout(600_000)
 
 const SEED = Number(process.env.SESSIONS_SEED ?? 20_261_127)
 const ROUNDS = Number(process.env.SESSIONS_ROUNDS ?? 48)

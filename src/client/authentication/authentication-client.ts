@@ -1,65 +1,22 @@
 import type { AnyApplication } from '../../core/app.ts'
-import type { Given, OptionRule } from '../../core/options/option-rules.ts'
-import { checkRules, STRING_OPTION, withDefaults } from '../../core/options/option-rules.ts'
-import { stripSlashes } from '../../core/services/service-input.ts'
+import { GeneralError } from '../../core/errors/index.ts'
+import type { Given } from '../../core/options/option-rules.ts'
 import type { AnyService } from '../../core/services/service-map.ts'
 import { isNonEmptyString } from '../../core/value-kind.ts'
 import type { ClientParams } from '../remote-services.ts'
-import { HEADER_NAME, mergeHeaders } from '../requests/request-headers.ts'
+import { mergeHeaders } from '../requests/request-headers.ts'
+import type { AuthenticationClientOptions } from './client-options.ts'
+import { resolveClientOptions } from './client-options.ts'
 import type { LocationWithHash } from './location-token.ts'
 import { createLocationError, exchangeCode, findLocation, takeFromHash } from './location-token.ts'
-import type { LoginData, LoginResult, LoginService } from './login-state.ts'
-import { isRefusal, LoginState, NoAccessToken } from './login-state.ts'
+import type { LoginAttempt, LoginData, LoginResult, LoginService } from './login-state.ts'
+import { isRefusal, LoginState, NoAccessToken, toClaims } from './login-state.ts'
+import { followOtherTabs, readSubject } from './other-tabs.ts'
+import { ServerLogout } from './server-logout.ts'
+import { SessionRefresh } from './session-refresh.ts'
 import { authorizeServices, CallAuthorizer } from './token-renewal.ts'
 import type { TokenStorage } from './token-storage.ts'
-import { isTokenStorage, MemoryStorage, OrderedStorage } from './token-storage.ts'
-
-/** Options of an {@link AuthenticationClient}, with every default filled in. */
-export interface AuthenticationClientOptions {
-  /** The path of the authentication service. Default: `'/authentication'`. */
-  readonly path: string
-  /** Where the token is kept. Default: a {@link MemoryStorage} of this client. */
-  readonly storage: TokenStorage
-  /** The name by which the token is kept. Default: `'feathers-jwt'`. */
-  readonly storageKey: string
-  /** The header that the token is sent in. Default: `'Authorization'`. */
-  readonly header: string
-  /** What stands before the token in the header; `''` for nothing. Default: `'Bearer'`. */
-  readonly scheme: string
-  /** The name of the strategy that takes a token. Default: `'jwt'`. */
-  readonly jwtStrategy: string
-  /**
-   * The name of a token in the hash of the page's URL. Default: `'access_token'`. Those of a code and
-   * of its strategy are always `code` and `strategy`.
-   */
-  readonly locationKey: string
-  /** The name of an error in the hash of the page's URL. Default: `'error'`. */
-  readonly locationErrorKey: string
-}
-
-/** Rules for {@link AuthenticationClientOptions}. */
-export const CLIENT_RULES: Readonly<Record<keyof AuthenticationClientOptions, OptionRule>> = {
-  path: {
-    expected: 'the path of a service',
-    isValid: (value) => typeof value === 'string' && stripSlashes(value) !== '',
-  },
-  storage: {
-    expected: 'an object with getItem, setItem and removeItem',
-    isValid: isTokenStorage,
-  },
-  storageKey: STRING_OPTION,
-  header: {
-    expected: 'the name of a header',
-    isValid: (value) => typeof value === 'string' && HEADER_NAME.test(value.toLowerCase()),
-  },
-  scheme: {
-    expected: 'a string without blanks',
-    isValid: (value) => typeof value === 'string' && /^[!-~]*$/.test(value),
-  },
-  jwtStrategy: STRING_OPTION,
-  locationKey: STRING_OPTION,
-  locationErrorKey: STRING_OPTION,
-}
+import { isTokenStorage, OrderedStorage } from './token-storage.ts'
 
 const NO_LOGIN: Promise<string | null> = /* @__PURE__ */ Promise.resolve(null)
 
@@ -73,54 +30,50 @@ export class AuthenticationClient {
   /** The options, with their defaults. */
   readonly options: AuthenticationClientOptions
   readonly #state: LoginState
-  /** The last call that has ended a login on the server: the next one waits for it. */
-  #lastLogout: Promise<unknown> = Promise.resolve()
-  /** The token of the login that such a call ends right now. */
-  #endingToken: string | undefined
+  readonly #session: SessionRefresh
+  readonly #logout: ServerLogout
   /**
    * The login that the page was opened with: its token, or why it has failed. Remembered until somebody
    * logs in, since it is no longer in the URL then.
    */
   #pageLogin = NO_LOGIN
+  /** What the server has answered to the code in the URL of the page. */
+  #codeResult: LoginResult | null = null
   /** The token that was kept last, by a login that may not count yet. */
   #written: string | undefined
 
   /** @throws {TypeError} an option is unknown or invalid, or is another storage than the setting */
   constructor(app: AnyApplication, options: Given<AuthenticationClientOptions> = {}) {
     this.app = app
-    checkRules('AuthenticationClient', options, CLIENT_RULES)
-    this.options = withDefaults<AuthenticationClientOptions>(
-      {
-        path: '/authentication',
-        // Clients that share a storage are logged in as the same user.
-        storage: new MemoryStorage(),
-        storageKey: 'feathers-jwt',
-        header: 'Authorization',
-        scheme: 'Bearer',
-        jwtStrategy: 'jwt',
-        locationKey: 'access_token',
-        locationErrorKey: 'error',
-      },
-      options,
-    )
+    this.options = resolveClientOptions(options)
     const setting: unknown = app.get('storage')
     if (setting != null && options.storage !== undefined && setting !== options.storage) {
       throw new TypeError("The option 'storage' and the setting 'storage' are two storages")
     }
     const storage = setting ?? this.options.storage
     if (!isTokenStorage(storage)) throw new TypeError("The setting 'storage' is no token storage")
-    app.set('storage', new OrderedStorage(storage))
+    const ordered = new OrderedStorage(storage)
+    app.set('storage', ordered)
     app.set('authentication', null)
+    const { cookie, storageKey } = this.options
+    this.#session = new SessionRefresh({
+      ...{ options: this.options, storage: ordered, call: () => this.#call() },
+    })
+    this.#logout = new ServerLogout(this.#session, () => this.#call())
     this.#state = new LoginState({
-      keep: (accessToken) => this.#keep(accessToken),
+      toToken: ({ accessToken, authentication }) =>
+        accessToken ?? (cookie ? authentication?.payload?.['jti'] : undefined),
+      keep: (result) => this.#keep(result),
       drop: (tokens) => this.#drop(tokens),
       publish: (result) => void app.set('authentication', result),
       announce: (result) => {
         app.emit('login', result)
         app.emit('authenticated', result)
       },
+      expire: (error) => void app.emit('expired', error),
     })
     this.#authorizeCalls()
+    followOtherTabs(storage, storageKey, (value) => this.#followTab(value))
   }
 
   /** The authentication service of the server. */
@@ -152,25 +105,35 @@ export class AuthenticationClient {
     if (accessToken) return accessToken
     const [message] = takeFromHash(location, locationErrorKey)
     if (message !== undefined) throw createLocationError(message)
-    return exchangeCode(location, this.#call())
+    const result = await exchangeCode(location, this.#call())
+    if (result === null) return null
+    this.#codeResult = result
+    if (isNonEmptyString(result.accessToken)) return result.accessToken
+    throw new GeneralError('The server has answered a login without an access token')
   }
 
   /**
    * Keeps a token in the storage, for {@link reAuthenticate}.
    * @throws {GeneralError} the storage failed
+   * @throws {TypeError} the server keeps tokens in cookies
    */
   async setAccessToken(accessToken: string): Promise<void> {
+    if (this.options.cookie) {
+      throw new TypeError("A client with the option 'cookie' keeps no access token")
+    }
     this.#written = accessToken
     await this.storage.setItem(this.options.storageKey, accessToken)
   }
 
   /**
    * Resolves to the token in the storage, else to that of the page's URL, which moves into the
-   * storage; `null` for none. It is taken out of the URL in any case.
+   * storage; `null` for none. It is taken out of the URL in any case. With cookies it is the token of the login
+   * that is there, as far as scripts can read it.
    * @throws {GeneralError} the storage failed
    * @throws what {@link getFromLocation} does, where the storage has no token
    */
   async getAccessToken(): Promise<string | null> {
+    if (this.options.cookie) return this.#state.login?.result.accessToken ?? null
     const location = findLocation()
     if (location !== undefined) await this.#rememberPageLogin(location)
     // The second reading: another caller may have moved the token of the page into the storage.
@@ -178,12 +141,15 @@ export class AuthenticationClient {
   }
 
   /**
-   * Removes the token from the storage; if tokens are given, only if it is one of them.
+   * Removes the token from the storage, and the refresh token with it; if tokens are given, only if it is one of
+   * them.
    * @throws {GeneralError} the storage failed
    */
   async removeAccessToken(tokens?: ReadonlySet<string>): Promise<void> {
+    const { cookie, storageKey } = this.options
     const storage: OrderedStorage = this.app.get('storage')
-    await storage.removeItem(this.options.storageKey, tokens)
+    if (await storage.removeItem(storageKey, cookie ? undefined : tokens))
+      await this.#session.drop()
   }
 
   /** Forgets who is logged in, and leaves the token in the storage. */
@@ -204,14 +170,19 @@ export class AuthenticationClient {
     const { accessToken } = data
     return this.#state.attempt({
       readToken: async () => (isNonEmptyString(accessToken) ? accessToken : undefined),
-      send: () => this.#call().create(data, params),
+      send: async () => {
+        // The answer to a logout would remove the cookies of this login.
+        if (this.options.cookie) await this.#logout.settled
+        return this.#call().create(data, params)
+      },
     })
   }
 
   /**
    * Resolves to the result of the login that is there, or that goes on; without one, or with `force`,
-   * logs in by the token that was kept. It is called as well where the server refuses the token of
-   * calls: override it to log in by something else then.
+   * logs in by the token that was kept, or renews the session of the login. It is called as well shortly before
+   * a token with a session expires, and where the server refuses the token of calls: override it to log in by
+   * something else then.
    * @param strategy the name of the strategy. Default: the option `jwtStrategy`
    * @throws {NotAuthenticated} there is no token, or the server refuses it: it is not kept any longer
    */
@@ -224,16 +195,63 @@ export class AuthenticationClient {
     const present: Promise<LoginResult> | null | undefined = this.app.get('authentication')
     // A listener hands its event on: `button.onclick = client.reAuthenticate`.
     if (present != null && force !== true) return present
-    return this.#state.attempt({
+    const kept = { strategy: strategy || jwtStrategy, params }
+    const attempt = this.options.cookie ? this.#useCookie() : this.#useKeptToken(kept)
+    const lock: LoginAttempt['lock'] = (work) => this.#session.lock(work)
+    return this.#state.attempt({ ...attempt, isRenewal: true, lock })
+  }
+
+  #useKeptToken(kept: { strategy: string; params: ClientParams | undefined }): LoginAttempt {
+    const { strategy, params } = kept
+    const refresh = async (accessToken: string): Promise<LoginResult | undefined> =>
+      strategy === this.options.jwtStrategy ? this.#session.refresh(accessToken) : undefined
+    return {
       readToken: async () => {
         const accessToken = await this.getAccessToken()
         if (accessToken === null) throw new NoAccessToken('No accessToken found in storage')
         return accessToken
       },
       readOtherToken: () => this.#usePageToken(),
-      send: (accessToken) =>
-        this.#call().create({ strategy: strategy || jwtStrategy, accessToken }, params),
-    })
+      send: async (accessToken = '') => {
+        // Any other token is newer than that of the login: another tab has renewed it.
+        const isOfLogin = accessToken === this.#state.login?.accessToken
+        const renewed = isOfLogin ? await refresh(accessToken) : undefined
+        if (renewed !== undefined) return renewed
+        try {
+          return await this.#call().create({ strategy, accessToken }, params)
+        } catch (error) {
+          const late = isRefusal(error) && !isOfLogin ? await refresh(accessToken) : undefined
+          if (late === undefined) throw error
+          return late
+        }
+      },
+    }
+  }
+
+  #useCookie(): LoginAttempt {
+    return {
+      readToken: async () => undefined,
+      send: async () => {
+        await this.#logout.settled
+        const byCode = await this.#useCode()
+        if (byCode !== null) return byCode
+        try {
+          return await this.#session.send({ strategy: 'refresh' })
+        } catch (error) {
+          if (!isRefusal(error) || this.authenticated) throw error
+          throw new NoAccessToken('Nobody is logged in by a cookie')
+        }
+      },
+    }
+  }
+
+  /** Resolves to the login by the code in the URL of the page, which brings cookies; `null` for none. */
+  async #useCode(): Promise<LoginResult | null> {
+    const location = findLocation()
+    if (location === undefined) return null
+    const [message] = takeFromHash(location, this.options.locationErrorKey)
+    if (message !== undefined) throw createLocationError(message)
+    return exchangeCode(location, this.#call())
   }
 
   /**
@@ -246,38 +264,24 @@ export class AuthenticationClient {
   async logout(): Promise<LoginResult | null> {
     const login = this.#state.end()
     this.#takePageLogin().catch(() => undefined)
-    const reading = this.#readToken()
+    const reading = Promise.all([this.#readToken(), this.#session.readEntry()])
     const removing = login ? this.#removeOwn([login.accessToken]) : this.removeAccessToken()
     const [stored, removed] = await Promise.allSettled([reading, removing] as const)
-    const kept = stored.status === 'fulfilled' ? stored.value : null
-    const accessToken = login?.accessToken ?? kept
+    const [kept, entry] = stored.status === 'fulfilled' ? stored.value : [null, null]
+    const accessToken = login === undefined ? kept : (login.result.accessToken ?? null)
+    const isKnown = accessToken !== null || this.options.cookie
     let result: LoginResult | null = null
     try {
-      if (accessToken !== null) result = await this.#endOnServer(accessToken)
+      if (isKnown) {
+        const refreshToken = this.#session.toToken(entry, accessToken ?? '')
+        result = await this.#logout.run({ accessToken, refreshToken })
+      }
     } finally {
-      if (accessToken !== null) this.app.emit('logout', result)
+      if (isKnown) this.app.emit('logout', result)
     }
     if (removed.status === 'rejected') throw removed.reason
     if (accessToken === null && stored.status === 'rejected') throw stored.reason
     return result
-  }
-
-  /** Resolves to the server's result, `null` if it knows nothing of the login. */
-  #endOnServer(accessToken: string): Promise<LoginResult | null> {
-    const call = this.#lastLogout.then(async () => {
-      this.#endingToken = accessToken
-      try {
-        return await this.#call().remove(null)
-      } catch (error) {
-        if (isRefusal(error)) return null
-        throw error
-      } finally {
-        this.#endingToken = undefined
-      }
-    })
-    // The caller gets the error; the next logout only waits for the end of this one.
-    this.#lastLogout = call.catch(() => undefined)
-    return call
   }
 
   async #rememberPageLogin(location: LocationWithHash): Promise<void> {
@@ -298,6 +302,7 @@ export class AuthenticationClient {
     const accessToken = await this.#takePageLogin()
     if (accessToken === null) return undefined
     await this.setAccessToken(accessToken)
+    if (this.#codeResult?.accessToken === accessToken) await this.#session.keep(this.#codeResult)
     return accessToken
   }
 
@@ -306,15 +311,42 @@ export class AuthenticationClient {
   }
 
   async #readToken(): Promise<string | null> {
-    const { storageKey } = this.options
-    return (await this.storage.getItem(storageKey)) as string | null
+    const { cookie, storageKey } = this.options
+    return cookie ? null : ((await this.storage.getItem(storageKey)) as string | null)
   }
 
-  async #keep(accessToken: string): Promise<void> {
+  async #keep(result: LoginResult): Promise<void> {
     this.#takePageLogin().catch((err: unknown) => {
       this.app.logger.warn({ err }, 'The login in the URL of the page has failed')
     })
-    await this.setAccessToken(accessToken)
+    const { cookie, storageKey } = this.options
+    if (!cookie) {
+      await this.setAccessToken(result.accessToken)
+    } else if (isNonEmptyString(result['refreshToken'])) {
+      throw new GeneralError(
+        "The server keeps no tokens in cookies: see its setting 'sessions.cookie'",
+      )
+    } else {
+      // Other tabs are told of it by the browser.
+      await this.storage.setItem(storageKey, String(result.authentication?.payload?.sub ?? ''))
+    }
+    await this.#session.keep(result)
+  }
+
+  /** Follows a login or logout in another tab of the browser. */
+  #followTab(value: string | null): void {
+    const { login } = this.#state
+    if (value === null) {
+      if (login === undefined) return
+      this.#state.end()
+      this.app.emit('logout', null)
+      return
+    }
+    const subject = this.options.cookie ? value : readSubject(value)
+    if (login !== undefined && subject === toClaims(login).sub) return
+    this.reAuthenticate(true).catch((error: unknown) => {
+      this.app.logger.warn({ err: error }, 'The login of another tab could not be followed')
+    })
   }
 
   /** The storage may hold the token of another page by now, whose login goes on. */
@@ -339,8 +371,12 @@ export class AuthenticationClient {
       state: this.#state,
       headerName: header.toLowerCase(),
       findService: () => this.service,
-      findEndingToken: () => this.#endingToken,
-      toHeader: (accessToken) => mergeHeaders({ [header]: `${scheme} ${accessToken}`.trim() }),
+      findEndingToken: () => this.#logout.token,
+      toHeader: (accessToken) =>
+        accessToken === undefined
+          ? {}
+          : mergeHeaders({ [header]: `${scheme} ${accessToken}`.trim() }),
+      isDue: ({ dueAt }) => this.#session.canRefresh && performance.now() >= dueAt,
       readToken: () => this.#readToken(),
       renew: () => this.reAuthenticate(true),
     })

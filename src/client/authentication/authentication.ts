@@ -3,8 +3,9 @@ import { createConfigurator } from '../../core/options/configurator.ts'
 import type { Given, OptionRule } from '../../core/options/option-rules.ts'
 import { checkRules } from '../../core/options/option-rules.ts'
 import type { ClientParams } from '../remote-services.ts'
-import type { AuthenticationClientOptions } from './authentication-client.ts'
-import { AuthenticationClient, CLIENT_RULES } from './authentication-client.ts'
+import { AuthenticationClient } from './authentication-client.ts'
+import type { AuthenticationClientOptions } from './client-options.ts'
+import { CLIENT_RULES } from './client-options.ts'
 import type { LoginData, LoginResult, LoginUser } from './login-state.ts'
 
 /** A class of authentication clients: one that extends {@link AuthenticationClient}. */

@@ -13,12 +13,19 @@ export interface Login {
   readonly replaces: number | undefined
   /** The token that was sent to log in, `undefined` for a login by something else. */
   readonly proof: string | undefined
+  /** Tells the login from others: its access token, or the id of that where it is in a cookie. */
   readonly accessToken: string
   readonly result: LoginResult
+  /** When the token should be renewed, by `performance.now()`. */
+  readonly dueAt: number
 }
 
 /** How to log in. */
 export interface LoginAttempt {
+  /** Whether the login that is there goes on by it: a refusal is its expiry. */
+  readonly isRenewal?: boolean
+  /** Runs the attempt while no other tab of the browser logs in. */
+  lock?<T>(work: () => Promise<T>): Promise<T>
   /** Resolves to the token to log in by, `undefined` for a login by something else. */
   readToken(): Promise<string | undefined>
   /** Resolves to the token to try where that one is refused, `undefined` for none. */
@@ -29,14 +36,18 @@ export interface LoginAttempt {
 
 /** What follows from logins, outside of their state. */
 export interface LoginEffects {
-  /** Keeps the token of a new login. Until that is done, the login does not count. */
-  keep(accessToken: string): Promise<void>
+  /** Returns what tells a login from others, its access token mostly. */
+  toToken(result: LoginResult): unknown
+  /** Keeps the tokens of a new login. Until that is done, the login does not count. */
+  keep(result: LoginResult): Promise<void>
   /** Removes the token that is kept, if it is a refused one or that of the login. Never rejects. */
   drop(tokens: ReadonlySet<string>): Promise<void>
   /** Called with each new state: the result of the login, or of the attempt that goes on. */
   publish(result: Promise<LoginResult> | null): void
-  /** Called with the result of each login that brings another token. */
+  /** Called with the result of each login that brings another token, and begins another session. */
   announce(result: LoginResult): void
+  /** Called with the refusal when the login could not be renewed. */
+  expire(error: unknown): void
 }
 
 type Proven = Pick<Login, 'proof' | 'result'>
@@ -72,6 +83,7 @@ export class LoginState {
   #decided = 0
   /** The latest attempt, while it goes on. */
   #pending: Promise<LoginResult> | undefined
+  #isRenewing = false
   readonly #ends = new Set<(error: unknown) => void>()
   /** Whether listeners are being told of a login right now. */
   #isAnnouncing = false
@@ -93,10 +105,14 @@ export class LoginState {
   /** Resolves to who is logged in after the attempt that goes on; rejects as that does. */
   async settle(): Promise<Login | undefined> {
     const before = this.#login
+    const isRenewing = this.#isRenewing
     try {
       await this.#pending
     } catch (error) {
-      if (before !== undefined || !(error instanceof NoAccessToken)) throw error
+      // Without an answer to a renewal, the token that is there may still be good.
+      const isKept = isRenewing && before !== undefined && !isRefusal(error)
+      const isNobody = before === undefined && error instanceof NoAccessToken
+      if (!isKept && !isNobody) throw error
     }
     return this.#login
   }
@@ -110,6 +126,7 @@ export class LoginState {
     this.#started += 1
     const pending = this.#run(this.#started, attempt, this.#isAnnouncing)
     this.#pending = pending
+    this.#isRenewing = attempt.isRenewal === true
     this.#publish()
     return pending
   }
@@ -135,7 +152,8 @@ export class LoginState {
     this.#ends.add(end)
     let decided: Decided
     try {
-      decided = await Promise.race([this.#decide(number, attempt, isEcho), ended])
+      const decide = (): Promise<Decided> => this.#decide(number, attempt, isEcho)
+      decided = await Promise.race([attempt.lock?.(decide) ?? decide(), ended])
     } finally {
       this.#ends.delete(end)
       // Before the promise settles: who waits for it finds the new state.
@@ -156,7 +174,7 @@ export class LoginState {
   /** @param isEcho whether a listener that is being told of a login has begun the attempt */
   async #decide(number: number, attempt: LoginAttempt, isEcho: boolean): Promise<Decided> {
     const { proof, result } = await this.#proveOrEnd(number, attempt)
-    const accessToken: unknown = result?.accessToken
+    const accessToken = result == null ? undefined : this.#effects.toToken(result)
     if (!isNonEmptyString(accessToken)) {
       throw new GeneralError('The server has answered a login without an access token')
     }
@@ -165,14 +183,17 @@ export class LoginState {
     }
     this.#checkLast(number)
     this.#decided = number
-    await this.#effects.keep(accessToken)
+    await this.#effects.keep(result)
     this.#checkLast(number)
     const before = this.#login
-    const login: Login = { number, replaces: before?.number, proof, accessToken, result }
+    const dueAt = toDueTime(result)
+    const login: Login = { number, replaces: before?.number, proof, accessToken, result, dueAt }
     this.#login = login
-    const isOther = toClaims(login).sub !== (before && toClaims(before).sub)
-    // A listener that logs the same user in would be told of that, and do so for ever.
-    return { result, isNews: before?.accessToken !== accessToken && (isOther || !isEcho) }
+    const { sid, sub } = toClaims(login)
+    const { sid: sidBefore, sub: subBefore } = before === undefined ? {} : toClaims(before)
+    // A session that goes on is no login; and a listener that logs the same user in would be told of that for ever.
+    const isOther = sub !== subBefore || !(isEcho || (sid !== undefined && sid === sidBefore))
+    return { result, isNews: before?.accessToken !== accessToken && isOther }
   }
 
   /** Asks the server. A refusal ends the login that is there. */
@@ -193,9 +214,11 @@ export class LoginState {
     } catch (error) {
       if (isRefusal(error) && number >= this.#decided) {
         this.#decided = number
-        if (this.#login !== undefined) tokens.add(this.#login.accessToken)
+        const ended = this.#login
+        if (ended !== undefined) tokens.add(ended.accessToken)
         this.#login = undefined
         await this.#effects.drop(tokens)
+        if (ended !== undefined && attempt.isRenewal) this.#effects.expire(error)
       }
       throw error
     }
@@ -210,6 +233,18 @@ export class LoginState {
     const { result } = this.#login ?? {}
     this.#effects.publish(this.#pending ?? (result === undefined ? null : Promise.resolve(result)))
   }
+}
+
+/** How long before its end a token is renewed, in milliseconds, and in parts of its lifetime at most. */
+const RENEWAL_MS = 30_000
+const RENEWAL_PART = 0.1
+
+/** The clock of this machine may be wrong, so that only the lifetime counts, from now on. */
+function toDueTime({ authentication }: LoginResult): number {
+  const { exp, iat } = authentication?.payload ?? {}
+  const lifetimeMs = (Number(exp) - Number(iat)) * 1000
+  if (!(lifetimeMs > 0)) return Number.POSITIVE_INFINITY
+  return performance.now() + lifetimeMs - Math.min(RENEWAL_MS, lifetimeMs * RENEWAL_PART)
 }
 
 /** Whether a server has said no, and was not merely out of reach. */

@@ -16,10 +16,12 @@ export interface CallLogin {
   readonly headerName: string
   /** The authentication service, which says which server the token is for. */
   findService(): unknown
-  /** Returns the token of the login that a logout in flight ends, `undefined` for none. */
-  findEndingToken(): string | undefined
-  /** Returns the header with a token. */
-  toHeader(accessToken: string): Readonly<Record<string, string>>
+  /** Returns the token of the login that a logout in flight ends, `null` for one in a cookie, `undefined` for none. */
+  findEndingToken(): string | null | undefined
+  /** Returns the header with a token; no header for one in a cookie. */
+  toHeader(accessToken: string | undefined): Readonly<Record<string, string>>
+  /** Whether the token of a login is to be renewed before it is used. */
+  isDue(login: Login): boolean
   /** Resolves to the token in the storage, `null` for none. */
   readToken(): Promise<string | null>
   /** Logs in anew. */
@@ -60,20 +62,37 @@ export class CallAuthorizer {
     // A login proves who calls by what it sends; a logout ends the login that it finds.
     if (ownMethod === 'create') return call.send({})
     const ending = findEndingToken()
-    if (ownMethod === 'remove' && ending !== undefined) return call.send(toHeader(ending))
-    const current = await state.settle()
+    if (ownMethod === 'remove' && ending !== undefined)
+      return call.send(toHeader(ending ?? undefined))
+    let current = await state.settle()
     // A call that was given up while the login went on is not sent any more.
     call.signal?.throwIfAborted()
+    if (current !== undefined && this.#login.isDue(current))
+      current = await this.#renewEarly(current)
     if (current === undefined) return call.send({})
-    const answer = await call.send(toHeader(current.accessToken))
+    call.signal?.throwIfAborted()
+    const answer = await call.send(toHeader(current.result.accessToken))
     if (answer.status !== 401 || ownMethod !== undefined) return answer
     return this.#sendAgain(call, current, answer)
+  }
+
+  /** Resolves to the renewed login; to the one that is there where the server does not answer. */
+  async #renewEarly(due: Login): Promise<Login | undefined> {
+    try {
+      await this.#runOnce(due)
+    } catch (error) {
+      if (isRefusal(error)) throw error
+    }
+    return this.#login.state.login
   }
 
   async #sendAgain(call: UnsentCall, refused: Login, answer: Answer): Promise<Answer> {
     const error = createResponseError(answer)
     const { data } = error
-    if (!isObject(data) || !TOKEN_ERRORS.includes(data['name'])) throw error
+    // A browser forgets the cookie of a token that has expired: the server has seen none then.
+    const isInCookie = refused.result.accessToken === undefined
+    const name = isObject(data) ? data['name'] : undefined
+    if (!isInCookie && !TOKEN_ERRORS.includes(name)) throw error
     const reason = findReason(error, refused)
     const renewed = await this.#replace(refused, reason).catch((failure: unknown) => {
       throw isRefusal(failure) ? error : failure
@@ -82,7 +101,7 @@ export class CallAuthorizer {
     // Any other error may be that of a further server, which was asked after something was written.
     if (reason !== 'expired' && toMethodSpec(call.method).verb !== 'GET') throw error
     call.signal?.throwIfAborted()
-    return call.send(this.#login.toHeader(renewed.accessToken))
+    return call.send(this.#login.toHeader(renewed.result.accessToken))
   }
 
   /**
@@ -93,10 +112,7 @@ export class CallAuthorizer {
   async #replace(refused: Login, reason: RefusalReason): Promise<Login | undefined> {
     const { state } = this.#login
     if (state.login === refused && !this.#isConfirmed(refused, reason)) {
-      this.#running ??= this.#run(refused).finally(() => {
-        this.#running = undefined
-      })
-      await this.#running
+      await this.#runOnce(refused)
       if (state.login?.accessToken === refused.accessToken) this.#confirm(refused, reason)
     }
     const { login } = state
@@ -112,6 +128,13 @@ export class CallAuthorizer {
       this.#confirmed = { accessToken, reasons: new Set() }
     }
     this.#confirmed.reasons.add(reason)
+  }
+
+  #runOnce(refused: Login): Promise<void> {
+    this.#running ??= this.#run(refused).finally(() => {
+      this.#running = undefined
+    })
+    return this.#running
   }
 
   async #run(refused: Login): Promise<void> {
@@ -172,7 +195,7 @@ function isSameServer(
 /** A token has expired for certain only if the error names the expiry of that very token. */
 function findReason({ data }: ServiceError, refused: Login): RefusalReason {
   const { exp } = toClaims(refused)
-  const { expiredAt } = data as { expiredAt?: unknown }
+  const { expiredAt } = Object(data) as { expiredAt?: unknown }
   const isExpiry = exp !== undefined && Date.parse(String(expiredAt)) === exp * 1000
   return isExpiry ? 'expired' : 'other'
 }

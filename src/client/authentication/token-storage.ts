@@ -61,15 +61,16 @@ export class OrderedStorage implements TokenStorage {
   }
 
   /**
-   * Removes what is kept by a name; if values are given, only if it is one of them.
+   * Removes what is kept by a name; if values are given, only if it is one of them. Resolves to whether it did so.
    * @throws {GeneralError} the storage failed
    */
-  async removeItem(key: string, values?: ReadonlySet<string>): Promise<void> {
-    await this.#run(async () => {
-      if (values === undefined || (await this.#mayHold(key, values))) {
-        await this.#storage.removeItem(key)
-      }
-    }, 'remove')
+  async removeItem(key: string, values?: ReadonlySet<string>): Promise<boolean> {
+    const remove = async (): Promise<boolean> => {
+      const isRemoved = values === undefined || (await this.#mayHold(key, values))
+      if (isRemoved) await this.#storage.removeItem(key)
+      return isRemoved
+    }
+    return (await this.#run(remove, 'remove')) === true
   }
 
   async #mayHold(key: string, values: ReadonlySet<string>): Promise<boolean> {

@@ -1,0 +1,67 @@
+import type { LoginResult, LoginService } from './login-state.ts'
+import { isRefusal } from './login-state.ts'
+import type { SessionRefresh } from './session-refresh.ts'
+
+/** What stands for the login that ends. */
+interface EndingTokens {
+  /** `null` for one in a cookie. */
+  readonly accessToken: string | null
+  /** The refresh token beside it, `undefined` for none. */
+  readonly refreshToken: string | undefined
+}
+
+/** Ends logins on the server, one after the other. */
+export class ServerLogout {
+  readonly #session: SessionRefresh
+  readonly #call: () => LoginService
+  #last: Promise<unknown> = Promise.resolve()
+  #token: string | null | undefined
+
+  constructor(session: SessionRefresh, call: () => LoginService) {
+    this.#session = session
+    this.#call = call
+  }
+
+  /** The token of the login that ends right now, `null` for one in a cookie, `undefined` for none. */
+  get token(): string | null | undefined {
+    return this.#token
+  }
+
+  /** Resolves when the last logout is over, whatever became of it. */
+  get settled(): Promise<unknown> {
+    return this.#last
+  }
+
+  /** Ends a login. Resolves to the server's result, `null` if it knows nothing of the login. */
+  run({ accessToken, refreshToken }: EndingTokens): Promise<LoginResult | null> {
+    const call = this.#last.then(async () => {
+      try {
+        const result = await this.#remove(accessToken)
+        if (result !== null || refreshToken === undefined) return result
+        // The session lives on after its access token: another one is needed to end it.
+        const renewed = await orNull(this.#session.send({ strategy: 'refresh', refreshToken }))
+        return renewed && (await this.#remove(renewed.accessToken))
+      } finally {
+        this.#token = undefined
+      }
+    })
+    // The caller gets the error; the next logout only waits for the end of this one.
+    this.#last = call.catch(() => undefined)
+    return call
+  }
+
+  #remove(token: string | null): Promise<LoginResult | null> {
+    this.#token = token
+    return orNull(this.#call().remove(null))
+  }
+}
+
+/** Resolves to `null` where the server refuses. */
+async function orNull<T>(pending: Promise<T>): Promise<T | null> {
+  try {
+    return await pending
+  } catch (error) {
+    if (isRefusal(error)) return null
+    throw error
+  }
+}

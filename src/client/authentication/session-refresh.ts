@@ -1,0 +1,112 @@
+import { ServiceError } from '../../core/errors/index.ts'
+import { isNonEmptyString } from '../../core/value-kind.ts'
+import type { AuthenticationClientOptions } from './client-options.ts'
+import type { LoginData, LoginResult, LoginService } from './login-state.ts'
+import type { OrderedStorage } from './token-storage.ts'
+
+/** What renews a login that the server keeps a session for. */
+interface RefreshTools {
+  readonly options: AuthenticationClientOptions
+  readonly storage: OrderedStorage
+  /** Returns the authentication service. */
+  call(): LoginService
+}
+
+/** The locks that the tabs of a browser share. */
+interface SharedLocks {
+  request<T>(name: string, work: () => Promise<T>): Promise<T>
+}
+
+/** Statuses after which the server may have done what it was asked for, or may do it a little later. */
+const UNANSWERED: readonly number[] = [408, 502, 503, 504]
+
+/** Servers answer a repeated refresh with the same tokens for ten seconds: these waits fit into them. */
+const WAITS_MS: readonly number[] = [250, 1_000]
+
+/** How long the first answer may take, so that a repeat is in time. */
+const FIRST_TIMEOUT_MS = 5_000
+
+/** How much of its string tells an access token from any other. */
+const TAG_LENGTH = 22
+
+/**
+ * Renews logins by refresh tokens. The token is kept beside the access token that came with it, and is good for
+ * that alone: another login may have taken the place of that one.
+ */
+export class SessionRefresh {
+  readonly #tools: RefreshTools
+  readonly #key: string
+  #canRefresh = false
+
+  constructor(tools: RefreshTools) {
+    this.#tools = tools
+    this.#key = `${tools.options.storageKey}-refresh`
+  }
+
+  /** Whether there is something to refresh the login by. */
+  get canRefresh(): boolean {
+    return this.#canRefresh || this.#tools.options.cookie
+  }
+
+  /** Keeps the refresh token of a login, after its access token was kept. */
+  async keep({ accessToken, refreshToken }: LoginResult): Promise<void> {
+    // A login by an access token brings none, and leaves the one that is there.
+    if (this.#tools.options.cookie || !isNonEmptyString(refreshToken)) return
+    await this.#tools.storage.setItem(this.#key, `${toTag(accessToken)} ${refreshToken}`)
+    this.#canRefresh = true
+  }
+
+  /** Removes the refresh token from the storage. */
+  async drop(): Promise<void> {
+    this.#canRefresh = false
+    if (!this.#tools.options.cookie) await this.#tools.storage.removeItem(this.#key)
+  }
+
+  /** Resolves to what is kept of a refresh token, `null` for nothing. */
+  async readEntry(): Promise<string | null> {
+    return this.#tools.options.cookie ? null : this.#tools.storage.getItem(this.#key)
+  }
+
+  /** Returns the refresh token that has come with an access token, `undefined` for none. */
+  toToken(entry: string | null, accessToken: string): string | undefined {
+    const [tag, refreshToken] = entry?.split(' ') ?? []
+    return tag === toTag(accessToken) ? refreshToken : undefined
+  }
+
+  /** Resolves to the renewed login, `undefined` where there is no refresh token. */
+  async refresh(accessToken: string): Promise<LoginResult | undefined> {
+    const refreshToken = this.toToken(await this.readEntry(), accessToken)
+    return refreshToken === undefined ? undefined : this.send({ strategy: 'refresh', refreshToken })
+  }
+
+  /** Sends a refresh, and repeats it where its answer may be lost. Resolves to the renewed login. */
+  async send(data: LoginData): Promise<LoginResult> {
+    const service = this.#tools.call()
+    const first = { connection: { timeoutMs: FIRST_TIMEOUT_MS } }
+    for (const [index, waitMs] of WAITS_MS.entries()) {
+      try {
+        return await service.create(data, index === 0 ? first : undefined)
+      } catch (error) {
+        if (!(error instanceof ServiceError) || !UNANSWERED.includes(error.code)) throw error
+      }
+      await new Promise((resolve) => setTimeout(resolve, waitMs))
+    }
+    return service.create(data)
+  }
+
+  /** Runs a login while no other tab of the browser does: each finds what the one before has kept. */
+  lock<T>(work: () => Promise<T>): Promise<T> {
+    const { location, navigator } = globalThis as {
+      readonly location?: object
+      readonly navigator?: { readonly locks?: SharedLocks }
+    }
+    // Elsewhere than in a browser, one process has logins of many users.
+    const locks = location == null ? undefined : navigator?.locks
+    const { path, storageKey } = this.#tools.options
+    return locks === undefined ? work() : locks.request(`remex ${storageKey} ${path}`, work)
+  }
+}
+
+function toTag(accessToken: string): string {
+  return accessToken.slice(-TAG_LENGTH)
+}
